@@ -1,0 +1,67 @@
+//! Which one is meant? One type for each kind of thing that has a number.
+
+use core::fmt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($raw:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name(pub $raw);
+
+        impl $name {
+            /// The number as an index into a dense array.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+    };
+}
+
+id! {
+    /// A path of one association: a slot number, small and dense.
+    PathId(u8)
+}
+id! {
+    /// Stream Identifier (RFC 9260 §1.3).
+    StreamId(u16)
+}
+id! {
+    /// A message that the application handed over, in the order of handing over.
+    MessageId(u64)
+}
+id! {
+    /// An association of one endpoint.
+    AssociationId(u32)
+}
+
+/// Payload Protocol Identifier: the application's own mark on a message, carried untouched (RFC 9260 §3.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Ppid(pub u32);
+
+/// Verification Tag: which incarnation of an association a packet belongs to (RFC 9260 §8.5).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct VerificationTag(pub u32);
+
+impl VerificationTag {
+    /// The tag of packets that carry an INIT (RFC 9260 §8.5.1 A).
+    pub const ZERO: Self = Self(0);
+}
+
+impl fmt::Debug for VerificationTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}

@@ -1,0 +1,183 @@
+//! Which numbers are in the set? Sorted, disjoint, half-open ranges.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+/// A set of numbers kept as sorted ranges that neither overlap nor touch.
+///
+/// Looking up and inserting cost a binary search plus the shift of the ranges behind; a set that grows at its
+/// end, as the set of received TSNs does, shifts nothing.
+///
+/// ```
+/// use anabranch_types::IntervalSet;
+/// let mut set = IntervalSet::new();
+/// assert!(set.insert(10..13));
+/// assert!(set.insert(17..18));
+/// assert!(!set.insert(11..13));
+/// assert_eq!(set.to_string(), "10-12 17");
+/// ```
+#[derive(Clone, PartialEq, Eq, Default, Hash)]
+pub struct IntervalSet {
+    ranges: Vec<Range<u64>>,
+}
+
+impl IntervalSet {
+    /// The empty set; allocates nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { ranges: Vec::new() }
+    }
+
+    /// Whether no number is in the set.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many ranges the set consists of.
+    #[must_use]
+    pub const fn range_count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// How many numbers are in the set.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+
+    /// The ranges in ascending order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range<u64>> + ExactSizeIterator + '_ {
+        self.ranges.iter().cloned()
+    }
+
+    /// The smallest number of the set.
+    #[must_use]
+    pub fn min(&self) -> Option<u64> {
+        self.ranges.first().map(|range| range.start)
+    }
+
+    /// The largest number of the set.
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        self.ranges.last().map(|range| range.end - 1)
+    }
+
+    /// Whether `number` is in the set.
+    #[must_use]
+    pub fn contains(&self, number: u64) -> bool {
+        let at = self.first_ending_after(number);
+        self.ranges.get(at).is_some_and(|range| range.start <= number)
+    }
+
+    /// Adds all numbers of `range`; `true` if at least one was new.
+    pub fn insert(&mut self, range: Range<u64>) -> bool {
+        if range.is_empty() {
+            return false;
+        }
+        // The ranges that overlap or touch the new one are `from..to`.
+        let from = self.ranges.partition_point(|known| known.end < range.start);
+        let to = from + self.ranges[from..].partition_point(|known| known.start <= range.end);
+        let Some(first) = self.ranges[from..to].first() else {
+            self.ranges.insert(from, range);
+            return true;
+        };
+        if first.start <= range.start && range.end <= first.end {
+            return false;
+        }
+        let merged = first.start.min(range.start)..self.ranges[to - 1].end.max(range.end);
+        self.ranges[from] = merged;
+        self.ranges.drain(from + 1..to);
+        true
+    }
+
+    /// Removes all numbers of `range`.
+    pub fn remove(&mut self, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let from = self.first_ending_after(range.start);
+        let to = from + self.ranges[from..].partition_point(|known| known.start < range.end);
+        let Some((first, last)) = self.ranges[from..to].first().zip(self.ranges[from..to].last()) else {
+            return;
+        };
+        let left = first.start..range.start;
+        let right = range.end..last.end;
+        let kept = [left, right].into_iter().filter(|rest| !rest.is_empty());
+        self.ranges.splice(from..to, kept);
+    }
+
+    /// Removes all numbers below `number`, and returns how many ranges went entirely.
+    pub fn remove_below(&mut self, number: u64) -> usize {
+        let gone = self.ranges.partition_point(|range| range.end <= number);
+        self.ranges.drain(..gone);
+        if let Some(first) = self.ranges.first_mut() {
+            first.start = first.start.max(number);
+        }
+        gone
+    }
+
+    /// The numbers of `self` that are not in `other`: one merge of the two sorted lists.
+    pub fn difference<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Range<u64>> + 'a {
+        let mut holes = other.ranges.iter().peekable();
+        self.ranges.iter().flat_map(move |range| {
+            let mut rest = Vec::new();
+            let mut from = range.start;
+            while let Some(hole) = holes.peek() {
+                if hole.start >= range.end {
+                    break;
+                }
+                if from < hole.start {
+                    rest.push(from..hole.start);
+                }
+                from = from.max(hole.end);
+                if hole.end > range.end {
+                    break;
+                }
+                holes.next();
+            }
+            if from < range.end {
+                rest.push(from..range.end);
+            }
+            rest
+        })
+    }
+
+    fn first_ending_after(&self, number: u64) -> usize {
+        self.ranges.partition_point(|range| range.end <= number)
+    }
+}
+
+impl FromIterator<Range<u64>> for IntervalSet {
+    fn from_iter<I: IntoIterator<Item = Range<u64>>>(ranges: I) -> Self {
+        let mut set = Self::new();
+        for range in ranges {
+            set.insert(range);
+        }
+        set
+    }
+}
+
+/// Inclusive ranges with blanks between: `10-14 17 20-22`.
+impl fmt::Display for IntervalSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, range) in self.ranges.iter().enumerate() {
+            let blank = if index == 0 { "" } else { " " };
+            match range.end - 1 {
+                last if last == range.start => write!(f, "{blank}{last}")?,
+                last => write!(f, "{blank}{}-{last}", range.start)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for IntervalSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}
+
+#[cfg(test)]
+mod tests;

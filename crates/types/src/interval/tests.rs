@@ -1,0 +1,69 @@
+//! The set against a naive one, and its edges.
+
+use alloc::collections::BTreeSet;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::IntervalSet;
+use crate::Seed;
+
+#[test]
+fn neighbours_merge_into_one_range() {
+    let mut set = IntervalSet::new();
+    set.insert(5..6);
+    set.insert(7..8);
+    set.insert(6..7);
+    assert_eq!(set.to_string(), "5-7");
+}
+
+#[test]
+fn removing_from_the_middle_splits_a_range() {
+    let mut set = IntervalSet::new();
+    set.insert(10..20);
+    set.remove(13..15);
+    assert_eq!(set.to_string(), "10-12 15-19");
+    assert_eq!(set.len(), 8);
+}
+
+#[test]
+fn random_operations_agree_with_a_set_of_single_numbers() {
+    for seed in 0..200 {
+        let mut rng = Seed(seed).rng();
+        let mut set = IntervalSet::new();
+        let mut other = IntervalSet::new();
+        let mut naive = BTreeSet::new();
+        let mut naive_other = BTreeSet::new();
+        for _ in 0..60 {
+            let start = rng.below(100);
+            let range = start..start + rng.below(12);
+            match rng.below(4) {
+                0 | 1 => {
+                    let grows = range.clone().any(|number| !naive.contains(&number));
+                    naive.extend(range.clone());
+                    assert_eq!(set.insert(range), grows);
+                }
+                2 => {
+                    naive.retain(|number| !range.contains(number));
+                    set.remove(range);
+                }
+                _ => {
+                    naive_other.extend(range.clone());
+                    other.insert(range);
+                }
+            }
+            let listed: Vec<u64> = set.iter().flatten().collect();
+            assert_eq!(listed, naive.iter().copied().collect::<Vec<_>>(), "seed {seed}");
+            let difference: Vec<u64> = set.difference(&other).flatten().collect();
+            let expected: Vec<u64> = naive.difference(&naive_other).copied().collect();
+            assert_eq!(difference, expected, "seed {seed}: {set:?} minus {other:?}");
+            assert!((0..120).all(|number| set.contains(number) == naive.contains(&number)));
+        }
+    }
+}
+
+#[test]
+fn removing_below_a_number_cuts_the_range_it_falls_into() {
+    let mut set: IntervalSet = [1..4, 6..9].into_iter().collect();
+    assert_eq!(set.remove_below(7), 1);
+    assert_eq!(set.to_string(), "7-8");
+}

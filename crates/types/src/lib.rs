@@ -1,0 +1,27 @@
+//! The words that anabranch's crates share.
+//!
+//! Numbers of the protocol, addresses, time, intervals and seeds. Nothing here knows a packet, a clock or a
+//! socket: [`Instant`] is a number that the driver hands in, and [`Seed`] is where all randomness starts.
+#![no_std]
+
+extern crate alloc;
+
+mod addr;
+mod ecn;
+mod ids;
+mod interval;
+mod numbers;
+mod rate;
+mod rng;
+mod serial;
+mod time;
+
+pub use addr::{AddressScope, PathAddr};
+pub use ecn::Ecn;
+pub use ids::{AssociationId, MessageId, PathId, Ppid, StreamId, VerificationTag};
+pub use interval::IntervalSet;
+pub use numbers::{Fsn, Mid, Ssn, Transmission, Tsn, UnwrappedTsn};
+pub use rate::Rate;
+pub use rng::{Rng, Seed};
+pub use serial::Serial;
+pub use time::Instant;
