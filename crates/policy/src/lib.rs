@@ -1,1 +1,30 @@
-//! To be written.
+//! The opinions of a multipath transport: one trait for each question, several answers to each.
+//!
+//! A policy sees facts and returns a decision; it never acts. It knows no packet, no clock and no association,
+//! so it can be compiled, tested and swapped alone. The questions, in the order in which a packet meets them:
+//!
+//! | question | trait |
+//! |---|---|
+//! | whose bytes are next? | [`StreamScheduler`] |
+//! | which path takes the next packet, or is waiting better? | [`PathScheduler`] |
+//! | how much may be in flight on each path? | [`CongestionControl`] |
+//! | how many packets may leave at once? | [`BurstPolicy`] |
+//! | how much of the shared buffers may a path hold? | [`BufferPolicy`] |
+//! | the buffer is blocked: what moves to another path? | [`RescuePolicy`] |
+//! | when is a SACK sent? | [`AckPolicy`] |
+//! | on which path is a SACK sent? | [`SackPath`] |
+//! | which outstanding chunks are lost? | [`LossDetection`] |
+//! | where does a lost chunk go? | [`RetransmissionPolicy`] |
+//! | when is a path suspected, dead, back, primary? | [`FailoverPolicy`] |
+//!
+//! Rules of an extension point: correct to ask twice; ties broken by [`anabranch_types::PathId`]; no allocation
+//! per call after warm-up; the same inputs give the same answers; the core checks each answer.
+#![no_std]
+
+extern crate alloc;
+
+mod facts;
+mod question;
+
+pub use facts::*;
+pub use question::*;

@@ -1,0 +1,58 @@
+//! What was lost, and how is that said?
+
+use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
+
+/// How a loss was found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LossCause {
+    /// Later chunks were acknowledged (RFC 9260 §7.2.4).
+    FastRetransmit,
+    /// The T3-rtx timer expired (RFC 9260 §6.3.3).
+    Timeout,
+}
+
+/// One loss event on one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossDigest {
+    /// Which path.
+    pub path: PathId,
+    /// How it was found.
+    pub cause: LossCause,
+    /// Bytes found lost.
+    pub bytes: u64,
+}
+
+/// Where the lost chunks of a path end. Everything outstanding on the path below any of the lines is lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LossLine {
+    /// Never-retransmitted chunks with a TSN below this one.
+    pub below: Option<UnwrappedTsn>,
+    /// Retransmitted chunks whose last transmission came before this one.
+    pub resent_before: Option<Transmission>,
+    /// Chunks of both kinds last sent before this moment (RACK, RFC 8985).
+    pub sent_before: Option<Instant>,
+}
+
+impl LossLine {
+    /// Nothing is lost.
+    pub const NOTHING: Self = Self {
+        below: None,
+        resent_before: None,
+        sent_before: None,
+    };
+}
+
+/// A lost chunk in search of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LostChunk {
+    /// Its TSN.
+    pub tsn: UnwrappedTsn,
+    /// Its size in bytes, header included.
+    pub bytes: u64,
+    /// The path on which it was lost.
+    pub lost_on: PathId,
+    /// How its loss was found.
+    pub cause: LossCause,
+    /// How often it was sent.
+    pub transmissions: u16,
+}

@@ -1,0 +1,15 @@
+//! What may a policy know? Facts that the core measured, and the forms of the answers.
+
+mod ack;
+mod arrival;
+mod buffer;
+mod loss;
+mod path;
+mod stream;
+
+pub use ack::{AckDigest, PathAck};
+pub use arrival::{AckWhen, Arrival};
+pub use buffer::{BufferFacts, Rescue, RescuePenalty, StuckChunk};
+pub use loss::{LossCause, LossDigest, LossLine, LostChunk};
+pub use path::{PathFacts, Reachability, SendAllowance};
+pub use stream::{Backlog, Pick, StreamFacts};

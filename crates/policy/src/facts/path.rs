@@ -1,0 +1,120 @@
+//! How is a path doing?
+
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId};
+
+/// Whether a path can be used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reachability {
+    /// The peer has not proved yet that it is at this address (RFC 9260 §5.4): heartbeats only.
+    Unconfirmed,
+    /// In use.
+    Active,
+    /// Under suspicion after an error: no new data while a better path exists (RFC 7829).
+    PotentiallyFailed,
+    /// Given up after too many errors; heartbeats go on (RFC 9260 §8.2).
+    Inactive,
+}
+
+/// What the core knows of one path. Sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct PathFacts {
+    /// Which path.
+    pub id: PathId,
+    /// Whether it can be used.
+    pub reachability: Reachability,
+    /// Whether it is the primary path (RFC 9260 §6.4).
+    pub primary: bool,
+    /// Whether fast recovery is under way on it (RFC 9260 §7.2.4).
+    pub in_recovery: bool,
+    /// Consecutive errors (RFC 9260 §8.2).
+    pub errors: u16,
+    /// Largest SCTP packet that fits the path, common header included.
+    pub max_packet: u16,
+    /// Largest DATA chunk that fits such a packet, header included (PMDCS, RFC 9260 §1.4).
+    pub max_data_chunk: u16,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// Round-trip time variation; zero before the first sample.
+    pub rttvar: Duration,
+    /// Smallest round-trip time seen.
+    pub min_rtt: Option<Duration>,
+    /// Retransmission timeout, back-off included.
+    pub rto: Duration,
+    /// Congestion window, as the controller last said.
+    pub window: u64,
+    /// Slow-start threshold, as the controller last said.
+    pub slow_start_threshold: u64,
+    /// Sent on this path, neither acknowledged nor counted lost.
+    pub in_flight: u64,
+    /// Sent on this path and still held in the send buffer: gap-acked chunks count, cumulatively acknowledged
+    /// ones do not.
+    pub queued: u64,
+    /// What window, burst limit and buffer share let through now; 0 if any of them is used up. Computed just
+    /// before a scheduler is asked.
+    pub room: u64,
+    /// When the last packet left on it.
+    pub last_sent: Option<Instant>,
+    /// Chunks declared lost on it, ever.
+    pub lost_chunks: u64,
+    /// Chunks sent on it, ever.
+    pub sent_chunks: u64,
+}
+
+impl PathFacts {
+    /// Facts of a path that has not carried anything yet.
+    #[must_use]
+    pub const fn new(id: PathId, max_packet: u16, max_data_chunk: u16, rto_initial: Duration) -> Self {
+        Self {
+            id,
+            reachability: Reachability::Unconfirmed,
+            primary: false,
+            in_recovery: false,
+            errors: 0,
+            max_packet,
+            max_data_chunk,
+            srtt: None,
+            rttvar: Duration::ZERO,
+            min_rtt: None,
+            rto: rto_initial,
+            window: 0,
+            slow_start_threshold: u64::MAX,
+            in_flight: 0,
+            queued: 0,
+            room: 0,
+            last_sent: None,
+            lost_chunks: 0,
+            sent_chunks: 0,
+        }
+    }
+
+    /// Whether data may be put on the path at all: the peer is known to be there and has not been given up.
+    #[must_use]
+    pub const fn is_usable(&self) -> bool {
+        matches!(self.reachability, Reachability::Active)
+    }
+
+    /// Whether a packet of data may leave on it now.
+    #[must_use]
+    pub const fn can_take_data(&self) -> bool {
+        self.is_usable() && self.room > 0
+    }
+}
+
+/// How much may leave at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SendAllowance {
+    /// Bytes that may leave now.
+    pub bytes: u64,
+    /// If `bytes` is 0: when to ask again; `None` for "when something is acknowledged".
+    pub again_at: Option<Instant>,
+}
+
+impl SendAllowance {
+    /// No limit.
+    pub const UNLIMITED: Self = Self {
+        bytes: u64::MAX,
+        again_at: None,
+    };
+}

@@ -1,0 +1,39 @@
+//! What waits to be sent, and where does it go?
+
+use anabranch_types::{Instant, MessageId, PathId, StreamId};
+
+/// A stream with something to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamFacts {
+    /// Which stream.
+    pub id: StreamId,
+    /// The message at its head.
+    pub head: MessageId,
+    /// Bytes of the head message that are not sent yet.
+    pub head_bytes: u64,
+    /// Its priority: lower is served first (RFC 8260 §3.4).
+    pub priority: u16,
+    /// Its weight (RFC 8260 §3.6); at least 1.
+    pub weight: u16,
+}
+
+/// What waits to be sent for the first time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Backlog {
+    /// Bytes of payload not yet sent.
+    pub unsent_bytes: u64,
+    /// Bytes that the peer's receive buffer takes now.
+    pub peer_window: u64,
+}
+
+/// The scheduler's answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pick {
+    /// The next packet goes on this path.
+    On(PathId),
+    /// Nothing is sent until something changes or, if given, this moment comes.
+    Wait {
+        /// When to ask again.
+        until: Option<Instant>,
+    },
+}

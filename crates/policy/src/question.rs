@@ -1,0 +1,155 @@
+//! Which questions does the core ask? The traits of the extension points.
+
+use core::fmt;
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId, StreamId};
+
+use crate::facts::{
+    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, LossDigest, LossLine, LostChunk, PathFacts, Pick,
+    Reachability, Rescue, SendAllowance, StreamFacts, StuckChunk,
+};
+
+/// What all policies share.
+pub trait Policy: Send + fmt::Debug {
+    /// The name that users type, as in the catalog.
+    fn name(&self) -> &'static str;
+}
+
+/// How much may be in flight on each path?
+///
+/// One controller serves all paths of an association, so that it can couple them (RFC 6356); an uncoupled
+/// algorithm is the special case that ignores the siblings. Windows are in bytes of DATA chunks, headers
+/// included, and never below one [`PathFacts::max_data_chunk`].
+pub trait CongestionControl: Policy {
+    /// A path exists from now on; called once before any other call that names it.
+    fn add_path(&mut self, path: &PathFacts, now: Instant);
+    /// A path is gone; its id may be used again for another one.
+    fn remove_path(&mut self, path: PathId);
+    /// A SACK acknowledged something. Called once for each SACK, before losses that the same SACK reveals.
+    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant);
+    /// Chunks were lost; called once for each loss event (once per window of data, or once per timeout).
+    fn on_loss(&mut self, loss: &LossDigest, paths: &[PathFacts], now: Instant);
+    /// Nothing was sent on `path` for `idle`; called before the next transmission (RFC 9260 §7.2.1).
+    fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
+        let _ = (path, idle);
+    }
+    /// The window of `path` in bytes; 0 for an unknown path.
+    fn window(&self, path: PathId) -> u64;
+    /// The slow-start threshold of `path` in bytes; [`u64::MAX`] while unset or where the idea does not apply.
+    fn slow_start_threshold(&self, path: PathId) -> u64;
+}
+
+/// Which path takes the next packet of new data, or is waiting better?
+pub trait PathScheduler: Policy {
+    /// Picks among the paths with [`PathFacts::can_take_data`]; called before each packet.
+    fn pick(&mut self, paths: &[PathFacts], backlog: &Backlog, now: Instant) -> Pick;
+    /// New data was put on `path`.
+    fn on_sent(&mut self, path: PathId, bytes: u64, now: Instant) {
+        let _ = (path, bytes, now);
+    }
+    /// An output call begins: as many packets as windows allow follow at this moment.
+    fn on_round(&mut self) {}
+}
+
+/// Whose bytes are next (RFC 8260 §3)?
+///
+/// Told about changes, never shown a list: cost is per message, not per stream. Without message interleaving
+/// the core asks only between messages.
+pub trait StreamScheduler: Policy {
+    /// `stream` has a message at its head that was not there before: it became ready, or its last message is
+    /// gone and the next one moved up.
+    fn on_ready(&mut self, stream: &StreamFacts);
+    /// `stream` has nothing to send any more.
+    fn on_idle(&mut self, stream: StreamId);
+    /// `bytes` of the head message of `stream` were taken; `message_done` if that was its end. The core then
+    /// says [`StreamScheduler::on_ready`] or [`StreamScheduler::on_idle`].
+    fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool);
+    /// The stream to serve now on `path`; `None` if none is ready for it. Changes nothing.
+    fn next(&self, path: PathId) -> Option<StreamId>;
+}
+
+/// Which outstanding chunks are lost?
+///
+/// The answer is a line, so that the core touches each lost chunk once and no other.
+pub trait LossDetection: Policy {
+    /// A path exists from now on.
+    fn add_path(&mut self, path: PathId);
+    /// A path is gone.
+    fn remove_path(&mut self, path: PathId);
+    /// A SACK acknowledged something.
+    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant);
+    /// Everything on `path` was declared lost by its T3 timer; what follows starts anew.
+    fn on_timeout(&mut self, path: PathId);
+    /// What is lost on `path`, after the last call. Changes nothing.
+    fn line(&self, path: PathId) -> LossLine;
+}
+
+/// Where does a lost chunk go (RFC 9260 §6.4)?
+pub trait RetransmissionPolicy: Policy {
+    /// The path for `chunk`; `None` if none is fit to send now. The core lets one packet per loss event exceed
+    /// the window (RFC 9260 §7.2.4), all others need [`PathFacts::can_take_data`].
+    fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId>;
+}
+
+/// When is a SACK sent (RFC 9260 §6.2)?
+pub trait AckPolicy: Policy {
+    /// A packet with DATA arrived and was processed.
+    fn on_packet(&mut self, arrival: &Arrival, now: Instant) -> AckWhen;
+    /// Whether SACKs carry the number of packets since the last one in their flags, as DAC asks.
+    fn reports_packet_count(&self) -> bool {
+        false
+    }
+}
+
+/// On which path is a SACK sent?
+pub trait SackPath: Policy {
+    /// `arrived_on` is where the last DATA came from; the answer must be a usable path or `arrived_on` itself.
+    fn path(&mut self, arrived_on: PathId, paths: &[PathFacts]) -> PathId;
+}
+
+/// How much of the shared send and receive buffer may a path hold?
+pub trait BufferPolicy: Policy {
+    /// Further bytes that `path` may take; [`u64::MAX`] for no limit.
+    fn allowance(&self, path: &PathFacts, paths: &[PathFacts], buffer: &BufferFacts) -> u64;
+}
+
+/// The buffer is blocked: what moves to another path?
+pub trait RescuePolicy: Policy {
+    /// Asked before new data goes onto `onto`, with the oldest outstanding chunk of the association.
+    fn rescue(
+        &mut self,
+        onto: &PathFacts,
+        stuck: &StuckChunk,
+        buffer: &BufferFacts,
+        paths: &[PathFacts],
+        now: Instant,
+    ) -> Option<Rescue>;
+}
+
+/// How many packets may leave at once?
+pub trait BurstPolicy: Policy {
+    /// A path exists from now on.
+    fn add_path(&mut self, path: PathId);
+    /// A path is gone.
+    fn remove_path(&mut self, path: PathId);
+    /// How many bytes may leave on `path` at this moment, whatever its window.
+    fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance;
+    /// Bytes left on `path`.
+    fn on_sent(&mut self, path: PathId, bytes: u64, now: Instant) {
+        let _ = (path, bytes, now);
+    }
+}
+
+/// When is a path suspected, dead, back, primary (RFC 9260 §8.2, RFC 7829)?
+pub trait FailoverPolicy: Policy {
+    /// The error counter of `path` went up (it is already counted in [`PathFacts::errors`]).
+    fn on_error(&mut self, path: &PathFacts) -> Reachability;
+    /// A HEARTBEAT ACK came, or a chunk sent only once on `path` was acknowledged.
+    fn on_sign_of_life(&mut self, path: &PathFacts) -> Reachability;
+    /// The path for what has no path of its own; `None` keeps the current one.
+    fn primary(&mut self, paths: &[PathFacts]) -> Option<PathId>;
+    /// HB.interval of `path` (RFC 9260 §8.3), to which the core adds the RTO and the jitter; `None` for no
+    /// heartbeats.
+    fn heartbeat_every(&self, path: &PathFacts) -> Option<Duration>;
+}
