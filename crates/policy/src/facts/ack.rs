@@ -51,6 +51,9 @@ pub struct PathAck {
     pub latest_transmission: Option<Transmission>,
     /// When the latest newly acknowledged chunk of the path was sent.
     pub latest_sent_at: Option<Instant>,
+    /// When the latest newly acknowledged chunk was sent that was sent only once: an unambiguous round-trip
+    /// sample (Karn's rule, RFC 9260 §6.3.1 C5).
+    pub rtt_sample_sent_at: Option<Instant>,
 }
 
 impl PathAck {
@@ -69,6 +72,7 @@ impl PathAck {
             lowest_newly_acked: None,
             latest_transmission: None,
             latest_sent_at: None,
+            rtt_sample_sent_at: None,
         }
     }
 }

@@ -1,0 +1,1 @@
+//! How do chunks become messages? To be written.

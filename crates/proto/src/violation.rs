@@ -1,0 +1,18 @@
+//! How can a peer break the protocol so badly that the association must end?
+
+use anabranch_types::Tsn;
+use thiserror::Error;
+
+/// Becomes an ABORT with the matching error cause, in one place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub(crate) enum Violation {
+    /// A DATA chunk without payload (RFC 9260 §3.3.10.9).
+    #[error("DATA chunk {0} carries no user data")]
+    NoUserData(Tsn),
+    /// A mandatory parameter has an impossible value (RFC 9260 §3.3.10.7).
+    #[error("a mandatory parameter is invalid")]
+    InvalidMandatoryParameter,
+    /// Anything else (RFC 9260 §3.3.10.13); the text goes to the peer.
+    #[error("{0}")]
+    Protocol(&'static str),
+}
