@@ -1,0 +1,93 @@
+# The one door. `make` lists what there is; CI calls the same targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+CARGO ?= cargo
+NIGHTLY ?= cargo +nightly
+# Verbs and options for `make demo`.
+ARGS ?=
+# Seconds per fuzz target.
+S ?= 60
+# Seeded worlds of the adversary.
+N ?= 10000
+# Worlds that `make test` gives the adversary, if set.
+export ANABRANCH_SEEDS ?=
+
+##@ Use
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## send over two shaped paths on this machine and compare with each path alone (ARGS="--help")
+	$(CARGO) run --release --package anabranch-cli --bin anabranch -- demo $(ARGS)
+
+##@ Test
+
+.PHONY: setup
+setup: ## install the Debian packages that the tests need, where they are missing
+	@scripts/setup
+
+.PHONY: test
+test: setup ## run every test, doc tests included
+	$(CARGO) test --workspace
+
+.PHONY: adversary
+adversary: ## random worlds against two hosts (N=10000)
+	ANABRANCH_SEEDS=$(N) $(CARGO) test --package anabranch-tests adversary
+
+.PHONY: fuzz
+fuzz: ## every fuzz target (S=60 seconds each)
+	@scripts/fuzz $(S)
+
+.PHONY: bench
+bench: ## micro-benchmarks
+	$(CARGO) bench --workspace --bench '*'
+
+##@ Check
+
+.PHONY: check
+check: fmt clippy arch lines no-std doc deny typos ## everything below
+
+.PHONY: fmt
+fmt: ## formatting, without changing it
+	$(CARGO) fmt --all --check
+
+.PHONY: clippy
+clippy: ## lints, all targets, warnings are errors
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+.PHONY: arch
+arch: ## dependency arrows, one home for per-path state, no_std
+	$(CARGO) xtask arch
+
+.PHONY: lines
+lines: ## length of files, and the question in their first line
+	$(CARGO) xtask lines
+
+.PHONY: no-std
+no-std: ## that the core crates and their dependencies do not link std
+	$(CARGO) xtask no-std
+
+.PHONY: doc
+doc: ## API documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
+
+.PHONY: deny
+deny: ## licences, sources and banned crates, if cargo-deny is installed
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check bans licenses sources; \
+	else echo "deny: skipped, cargo-deny is not installed (cargo install --locked cargo-deny)"; fi
+
+.PHONY: typos
+typos: ## spelling, if typos is installed
+	@if command -v typos >/dev/null; then typos; \
+	else echo "typos: skipped, typos is not installed (cargo install --locked typos-cli)"; fi
+
+.PHONY: ci
+ci: ## what CI runs
+	@.ci/run
