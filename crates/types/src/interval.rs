@@ -76,6 +76,11 @@ impl IntervalSet {
         if range.is_empty() {
             return false;
         }
+        // Sets mostly grow at their end; this spares the searches.
+        if self.ranges.last().is_none_or(|last| last.end < range.start) {
+            self.ranges.push(range);
+            return true;
+        }
         // The ranges that overlap or touch the new one are `from..to`.
         let from = self.ranges.partition_point(|known| known.end < range.start);
         let to = from + self.ranges[from..].partition_point(|known| known.start <= range.end);
@@ -106,6 +111,11 @@ impl IntervalSet {
         let right = range.end..last.end;
         let kept = [left, right].into_iter().filter(|rest| !rest.is_empty());
         self.ranges.splice(from..to, kept);
+    }
+
+    /// Removes all numbers; the allocation stays.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
     }
 
     /// Removes all numbers below `number`, and returns how many ranges went entirely.

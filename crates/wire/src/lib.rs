@@ -1,1 +1,57 @@
-//! To be written.
+//! What do SCTP packets look like? Bytes to valid types and back (RFC 9260 §3).
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//! +-------------------------------+-------------------------------+ -.
+//! |          source port          |        destination port       |  |
+//! +-------------------------------+-------------------------------+  |
+//! |                        verification tag                       |  | CommonHeader
+//! +---------------------------------------------------------------+  |
+//! |                  CRC32c, least byte first                     |  |
+//! +---------------+---------------+-------------------------------+ -'
+//! |  chunk type   |     flags     |   length (without padding)    | -. RawChunk, decoded to
+//! +---------------+---------------+-------------------------------+  | a Chunk; its value may
+//! |                 value, padded to 4 bytes ...                  |  | hold Parameters or Causes
+//! +---------------------------------------------------------------+ -'
+//! |                        further chunks ...                     |
+//! ```
+//!
+//! Inbound, everything borrows from the received bytes: [`Packet::parse`] checks length and checksum,
+//! [`Packet::chunks`] walks the frames, [`RawChunk::decode`] gives a [`Chunk`]. Each step either yields a type
+//! that needs no further checking or a [`DecodeError`] with the byte where it went wrong. Outbound,
+//! [`PacketBuilder`] writes any [`WriteChunk`] in place.
+//!
+//! What a field *means* in a state of the association (a zero initiate tag, a DATA chunk without data) is not
+//! decided here; only the form is.
+#![no_std]
+
+extern crate alloc;
+
+pub mod cause;
+pub mod checksum;
+pub mod chunk;
+pub mod dissect;
+pub mod parameter;
+
+mod builder;
+mod error;
+mod packet;
+mod reader;
+mod tlv;
+mod valid_sack;
+mod writer;
+
+pub use builder::{NoRoom, PacketBuilder};
+pub use cause::{Cause, CauseIter, CauseWriter, Causes, MissingParameters, RawCause};
+pub use chunk::{
+    Abort, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk, GapBlock, Heartbeat,
+    HeartbeatAck, Init, InitAck, NrSack, OutboundAbort, OutboundError, OutboundInit, OutboundNrSack,
+    OutboundSack, Pad, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+};
+pub use error::{DecodeError, DecodeErrorKind};
+pub use packet::{Chunks, CommonHeader, Packet};
+pub use parameter::{Parameter, ParameterIter, ParameterWriter, Parameters, RawParameter};
+pub use tlv::UnknownAction;
+pub use valid_sack::{SackError, ValidSack};
+pub use writer::{WriteChunk, Writer};

@@ -67,3 +67,13 @@ fn removing_below_a_number_cuts_the_range_it_falls_into() {
     assert_eq!(set.remove_below(7), 1);
     assert_eq!(set.to_string(), "7-8");
 }
+
+#[test]
+fn a_cleared_set_is_empty_and_grows_again() {
+    let mut set: IntervalSet = [1..4, 6..9].into_iter().collect();
+    set.clear();
+    assert!(set.is_empty());
+    assert!(set.insert(2..3));
+    assert!(set.insert(3..5));
+    assert_eq!(set.to_string(), "2-4");
+}

@@ -1,0 +1,254 @@
+//! What went wrong? The causes in ABORT and ERROR chunks (RFC 9260 §3.3.10.1 to §3.3.10.13).
+
+mod writer;
+
+use core::fmt;
+use core::iter::FusedIterator;
+
+use anabranch_types::{StreamId, Tsn};
+pub use writer::CauseWriter;
+
+use crate::reader::{Reader, u16s};
+use crate::tlv::{self, Hex};
+use crate::{DecodeError, Parameters};
+
+/// The numbers of the causes.
+pub mod kind {
+    /// Invalid Stream Identifier (RFC 9260 §3.3.10.1).
+    pub const INVALID_STREAM: u16 = 1;
+    /// Missing Mandatory Parameter (RFC 9260 §3.3.10.2).
+    pub const MISSING_PARAMETERS: u16 = 2;
+    /// Stale Cookie (RFC 9260 §3.3.10.3).
+    pub const STALE_COOKIE: u16 = 3;
+    /// Out of Resource (RFC 9260 §3.3.10.4).
+    pub const OUT_OF_RESOURCE: u16 = 4;
+    /// Unresolvable Address (RFC 9260 §3.3.10.5).
+    pub const UNRESOLVABLE_ADDRESS: u16 = 5;
+    /// Unrecognized Chunk Type (RFC 9260 §3.3.10.6).
+    pub const UNRECOGNIZED_CHUNK: u16 = 6;
+    /// Invalid Mandatory Parameter (RFC 9260 §3.3.10.7).
+    pub const INVALID_MANDATORY_PARAMETER: u16 = 7;
+    /// Unrecognized Parameters (RFC 9260 §3.3.10.8).
+    pub const UNRECOGNIZED_PARAMETERS: u16 = 8;
+    /// No User Data (RFC 9260 §3.3.10.9).
+    pub const NO_USER_DATA: u16 = 9;
+    /// Cookie Received While Shutting Down (RFC 9260 §3.3.10.10).
+    pub const COOKIE_WHILE_SHUTTING_DOWN: u16 = 10;
+    /// Restart of an Association with New Addresses (RFC 9260 §3.3.10.11).
+    pub const RESTART_WITH_NEW_ADDRESSES: u16 = 11;
+    /// User-Initiated Abort (RFC 9260 §3.3.10.12).
+    pub const USER_INITIATED_ABORT: u16 = 12;
+    /// Protocol Violation (RFC 9260 §3.3.10.13).
+    pub const PROTOCOL_VIOLATION: u16 = 13;
+}
+
+/// A list of causes, decoded as it is walked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Causes<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Causes<'a> {
+    /// The list in `bytes`; positions in errors count from their start.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            reader: Reader::new(bytes, 0),
+        }
+    }
+
+    pub(crate) const fn at(reader: Reader<'a>) -> Self {
+        Self { reader }
+    }
+
+    /// The list as it stands in the packet.
+    #[must_use]
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.reader.rest()
+    }
+
+    /// The frames in order; ends after the first one that is malformed.
+    #[must_use]
+    pub const fn iter(&self) -> CauseIter<'a> {
+        CauseIter { reader: self.reader }
+    }
+}
+
+impl<'a> IntoIterator for Causes<'a> {
+    type Item = Result<RawCause<'a>, DecodeError>;
+    type IntoIter = CauseIter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &Causes<'a> {
+    type Item = Result<RawCause<'a>, DecodeError>;
+    type IntoIter = CauseIter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// `[no user data tsn=3, user abort "bye"]`
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        tlv::write_list(f, self.iter().map(|raw| raw?.decode()))
+    }
+}
+
+/// Walks a list of causes.
+#[derive(Clone, Debug)]
+pub struct CauseIter<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Iterator for CauseIter<'a> {
+    type Item = Result<RawCause<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        tlv::next(&mut self.reader).map(|frame| {
+            frame.map(
+                |tlv::Tlv {
+                     kind,
+                     value,
+                     bytes,
+                     at,
+                 }| RawCause {
+                    kind,
+                    value,
+                    bytes,
+                    at,
+                },
+            )
+        })
+    }
+}
+
+impl FusedIterator for CauseIter<'_> {}
+
+/// One cause, its value not looked at yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawCause<'a> {
+    /// The cause code; see [`kind`].
+    pub kind: u16,
+    /// What follows the length field, without padding.
+    pub value: &'a [u8],
+    /// The whole frame without padding.
+    pub bytes: &'a [u8],
+    /// Where the frame begins in its packet.
+    pub at: usize,
+}
+
+/// A cause whose form is in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause<'a> {
+    /// A DATA chunk came on a stream that does not exist.
+    InvalidStream(StreamId),
+    /// INIT or INIT ACK lacks parameters that it must have.
+    MissingParameters(MissingParameters<'a>),
+    /// A genuine cookie came too late.
+    StaleCookie {
+        /// By how much, in µs; 0 if the sender does not say.
+        staleness: u32,
+    },
+    /// The sender lacks memory or the like.
+    OutOfResource,
+    /// An address that the sender cannot use: the whole parameter.
+    UnresolvableAddress(&'a [u8]),
+    /// A chunk that the sender does not know: the whole chunk.
+    UnrecognizedChunk(&'a [u8]),
+    /// A fixed field of INIT or INIT ACK has an impossible value.
+    InvalidMandatoryParameter,
+    /// Parameters of the INIT ACK that the sender does not know: the whole frames.
+    UnrecognizedParameters(&'a [u8]),
+    /// The DATA chunk with this TSN had no data.
+    NoUserData(Tsn),
+    /// A COOKIE ECHO came after the SHUTDOWN ACK.
+    CookieWhileShuttingDown,
+    /// A restart wanted to add these addresses.
+    RestartWithNewAddresses(Parameters<'a>),
+    /// The application wished it, for this reason.
+    UserInitiatedAbort(&'a [u8]),
+    /// Something else that the protocol forbids; what, is for the eyes of a human.
+    ProtocolViolation(&'a [u8]),
+    /// A code not known here.
+    Unknown(RawCause<'a>),
+}
+
+/// The types of parameters that were missing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MissingParameters<'a> {
+    kinds: &'a [u8],
+}
+
+impl<'a> MissingParameters<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        let count = reader.u32()?;
+        // Saturated, a hostile count is only longer than anything that a packet holds.
+        let length = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(2);
+        reader.take(length).map(|kinds| Self { kinds })
+    }
+
+    /// The types, in the order of the wire.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u16> + Clone + use<'a> {
+        u16s(self.kinds)
+    }
+}
+
+impl<'a> RawCause<'a> {
+    /// Looks at the value. Codes that are not known here become [`Cause::Unknown`].
+    ///
+    /// # Errors
+    /// If the value is shorter than the code prescribes. More is accepted: nothing hangs on it.
+    pub fn decode(self) -> Result<Cause<'a>, DecodeError> {
+        let mut reader = Reader::new(self.value, self.at + tlv::HEADER_LEN);
+        Ok(match self.kind {
+            kind::INVALID_STREAM => Cause::InvalidStream(StreamId(reader.u16()?)),
+            kind::MISSING_PARAMETERS => Cause::MissingParameters(MissingParameters::decode(reader)?),
+            kind::STALE_COOKIE => Cause::StaleCookie {
+                staleness: reader.u32()?,
+            },
+            kind::OUT_OF_RESOURCE => Cause::OutOfResource,
+            kind::UNRESOLVABLE_ADDRESS => Cause::UnresolvableAddress(self.value),
+            kind::UNRECOGNIZED_CHUNK => Cause::UnrecognizedChunk(self.value),
+            kind::INVALID_MANDATORY_PARAMETER => Cause::InvalidMandatoryParameter,
+            kind::UNRECOGNIZED_PARAMETERS => Cause::UnrecognizedParameters(self.value),
+            kind::NO_USER_DATA => Cause::NoUserData(Tsn(reader.u32()?)),
+            kind::COOKIE_WHILE_SHUTTING_DOWN => Cause::CookieWhileShuttingDown,
+            kind::RESTART_WITH_NEW_ADDRESSES => Cause::RestartWithNewAddresses(Parameters::at(reader)),
+            kind::USER_INITIATED_ABORT => Cause::UserInitiatedAbort(self.value),
+            kind::PROTOCOL_VIOLATION => Cause::ProtocolViolation(self.value),
+            _ => Cause::Unknown(self),
+        })
+    }
+}
+
+impl fmt::Display for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidStream(stream) => write!(f, "invalid stream {stream}"),
+            Self::MissingParameters(missing) => {
+                f.write_str("missing parameters")?;
+                missing.iter().try_for_each(|kind| write!(f, " {kind}"))
+            }
+            Self::StaleCookie { staleness } => write!(f, "stale cookie by {staleness} us"),
+            Self::OutOfResource => f.write_str("out of resource"),
+            Self::UnresolvableAddress(address) => write!(f, "unresolvable address {}", Hex(address)),
+            Self::UnrecognizedChunk(chunk) => write!(f, "unrecognized chunk {}", Hex(chunk)),
+            Self::InvalidMandatoryParameter => f.write_str("invalid mandatory parameter"),
+            Self::UnrecognizedParameters(list) => write!(f, "unrecognized parameters {}", Hex(list)),
+            Self::NoUserData(tsn) => write!(f, "no user data tsn={tsn}"),
+            Self::CookieWhileShuttingDown => f.write_str("cookie while shutting down"),
+            Self::RestartWithNewAddresses(list) => write!(f, "restart with new addresses {list}"),
+            Self::UserInitiatedAbort(reason) => write!(f, "user abort \"{}\"", reason.escape_ascii()),
+            Self::ProtocolViolation(detail) => write!(f, "protocol violation \"{}\"", detail.escape_ascii()),
+            Self::Unknown(raw) => write!(f, "cause {} len={}", raw.kind, raw.value.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

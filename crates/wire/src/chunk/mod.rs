@@ -1,0 +1,261 @@
+//! What does a chunk say? One file per chunk or pair of chunks, and the sum of them here (RFC 9260 §3.3).
+
+mod abort;
+mod cookie;
+mod data;
+mod ecn;
+mod error;
+mod heartbeat;
+mod init;
+mod nr_sack;
+mod pad;
+mod sack;
+mod shutdown;
+
+use core::fmt;
+
+pub use abort::{Abort, OutboundAbort};
+pub use cookie::{CookieAck, CookieEcho};
+pub use data::{Data, DataFlags};
+pub use ecn::{Cwr, Ecne};
+pub use error::{ErrorChunk, OutboundError};
+pub use heartbeat::{Heartbeat, HeartbeatAck};
+pub use init::{Init, InitAck, OutboundInit};
+pub use nr_sack::{NrSack, OutboundNrSack};
+pub use pad::Pad;
+pub use sack::{GapBlock, OutboundSack, Sack};
+pub use shutdown::{Shutdown, ShutdownAck, ShutdownComplete};
+
+use crate::reader::Reader;
+use crate::tlv::Hex;
+use crate::{DecodeError, WriteChunk, Writer};
+
+/// The numbers of the chunk types.
+pub mod kind {
+    /// Payload Data (RFC 9260 §3.3.1).
+    pub const DATA: u8 = 0;
+    /// Initiation (RFC 9260 §3.3.2).
+    pub const INIT: u8 = 1;
+    /// Initiation Acknowledgement (RFC 9260 §3.3.3).
+    pub const INIT_ACK: u8 = 2;
+    /// Selective Acknowledgement (RFC 9260 §3.3.4).
+    pub const SACK: u8 = 3;
+    /// Heartbeat Request (RFC 9260 §3.3.5).
+    pub const HEARTBEAT: u8 = 4;
+    /// Heartbeat Acknowledgement (RFC 9260 §3.3.6).
+    pub const HEARTBEAT_ACK: u8 = 5;
+    /// Abort Association (RFC 9260 §3.3.7).
+    pub const ABORT: u8 = 6;
+    /// Shutdown Association (RFC 9260 §3.3.8).
+    pub const SHUTDOWN: u8 = 7;
+    /// Shutdown Acknowledgement (RFC 9260 §3.3.9).
+    pub const SHUTDOWN_ACK: u8 = 8;
+    /// Operation Error (RFC 9260 §3.3.10).
+    pub const ERROR: u8 = 9;
+    /// Cookie Echo (RFC 9260 §3.3.11).
+    pub const COOKIE_ECHO: u8 = 10;
+    /// Cookie Acknowledgement (RFC 9260 §3.3.12).
+    pub const COOKIE_ACK: u8 = 11;
+    /// Explicit Congestion Notification Echo (RFC 4960 Appendix A).
+    pub const ECNE: u8 = 12;
+    /// Congestion Window Reduced (RFC 4960 Appendix A).
+    pub const CWR: u8 = 13;
+    /// Shutdown Complete (RFC 9260 §3.3.13).
+    pub const SHUTDOWN_COMPLETE: u8 = 14;
+    /// Non-Renegable Selective Acknowledgement (draft-natarajan-tsvwg-sctp-nrsack).
+    pub const NR_SACK: u8 = 0x10;
+    /// Padding (RFC 4820 §3).
+    pub const PAD: u8 = 0x84;
+}
+
+/// One frame of a packet, its value not looked at yet.
+///
+/// ```text
+/// +---------------+---------------+-------------------------------+
+/// |     type      |     flags     |   length (without padding)    |
+/// +---------------+---------------+-------------------------------+
+/// |                 value, then 0 to 3 zero bytes                 |
+/// +---------------------------------------------------------------+
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawChunk<'a> {
+    /// The type; see [`kind`].
+    pub kind: u8,
+    /// Eight bits whose meaning depends on the type.
+    pub flags: u8,
+    /// What follows the length field, without padding.
+    pub value: &'a [u8],
+    /// The whole frame without padding, as an error cause must quote it.
+    pub bytes: &'a [u8],
+    /// Where the frame begins in its packet.
+    pub at: usize,
+}
+
+impl<'a> RawChunk<'a> {
+    /// Bytes of type, flags and length.
+    pub const HEADER_LEN: usize = 4;
+
+    /// Looks at the value. Types that are not known here become [`Chunk::Unknown`].
+    ///
+    /// # Errors
+    /// If the value does not have the form that the type prescribes. Lists inside (parameters, causes) are
+    /// decoded when they are walked.
+    pub fn decode(self) -> Result<Chunk<'a>, DecodeError> {
+        let reader = Reader::new(self.value, self.at + Self::HEADER_LEN);
+        Ok(match self.kind {
+            kind::DATA => Chunk::Data(Data::decode(self.flags, reader)?),
+            kind::INIT => Chunk::Init(Init::decode(reader)?),
+            kind::INIT_ACK => Chunk::InitAck(InitAck::decode(reader)?),
+            kind::SACK => Chunk::Sack(Sack::decode(self.flags, reader)?),
+            kind::NR_SACK => Chunk::NrSack(NrSack::decode(self.flags, reader)?),
+            kind::HEARTBEAT => Chunk::Heartbeat(Heartbeat::decode(reader)?),
+            kind::HEARTBEAT_ACK => Chunk::HeartbeatAck(HeartbeatAck::decode(reader)?),
+            kind::ABORT => Chunk::Abort(Abort::decode(self.flags, reader)),
+            kind::SHUTDOWN => Chunk::Shutdown(Shutdown::decode(reader)?),
+            kind::SHUTDOWN_ACK => reader.end().map(|()| Chunk::ShutdownAck)?,
+            kind::ERROR => Chunk::Error(ErrorChunk::decode(reader)),
+            kind::COOKIE_ECHO => Chunk::CookieEcho(CookieEcho { cookie: self.value }),
+            kind::COOKIE_ACK => reader.end().map(|()| Chunk::CookieAck)?,
+            kind::ECNE => Chunk::Ecne(Ecne::decode(reader)?),
+            kind::CWR => Chunk::Cwr(Cwr::decode(reader)?),
+            kind::SHUTDOWN_COMPLETE => Chunk::ShutdownComplete(ShutdownComplete::decode(self.flags, reader)?),
+            kind::PAD => Chunk::Pad(Pad::of_value(self.value)),
+            _ => Chunk::Unknown(self),
+        })
+    }
+}
+
+/// Writes the frame as it stands.
+impl WriteChunk for RawChunk<'_> {
+    fn wire_len(&self) -> usize {
+        Self::HEADER_LEN + self.value.len()
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.chunk_header(self.kind, self.flags, self);
+        writer.bytes(self.value);
+    }
+}
+
+/// `type 0x40 flags=3 len=16 00112233`
+impl fmt::Display for RawChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "type {:#04x} flags={} len={}",
+            self.kind,
+            self.flags,
+            self.value.len()
+        )?;
+        if self.value.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " {}", Hex(self.value))
+        }
+    }
+}
+
+/// A chunk whose form is in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Chunk<'a> {
+    /// A message or a fragment of one.
+    Data(Data<'a>),
+    /// "Let us associate."
+    Init(Init<'a>),
+    /// "Come back with this cookie."
+    InitAck(InitAck<'a>),
+    /// What has arrived.
+    Sack(Sack<'a>),
+    /// What has arrived, and which of it stays.
+    NrSack(NrSack<'a>),
+    /// "Is this path alive?"
+    Heartbeat(Heartbeat<'a>),
+    /// "It is."
+    HeartbeatAck(HeartbeatAck<'a>),
+    /// The association is gone, at once.
+    Abort(Abort<'a>),
+    /// "I have nothing more to send."
+    Shutdown(Shutdown),
+    /// "Neither have I."
+    ShutdownAck,
+    /// Something went wrong that the association survives.
+    Error(ErrorChunk<'a>),
+    /// "Here is your cookie."
+    CookieEcho(CookieEcho<'a>),
+    /// "The association stands."
+    CookieAck,
+    /// A router marked a packet: congestion.
+    Ecne(Ecne),
+    /// "I heard of the congestion and slowed down."
+    Cwr(Cwr),
+    /// "It is over."
+    ShutdownComplete(ShutdownComplete),
+    /// Bytes without meaning.
+    Pad(Pad),
+    /// A type not known here; [`crate::UnknownAction::of_chunk`] says what to do.
+    Unknown(RawChunk<'a>),
+}
+
+/// Runs `$body` with `$chunk` bound to the variant's struct, whichever it is.
+macro_rules! for_each_variant {
+    ($self:expr, $chunk:ident => $body:expr, init($init:ident, $kind:ident) => $init_body:expr) => {
+        match $self {
+            Chunk::Init($init) => {
+                let $kind = kind::INIT;
+                $init_body
+            }
+            Chunk::InitAck($init) => {
+                let $kind = kind::INIT_ACK;
+                $init_body
+            }
+            Chunk::Data($chunk) => $body,
+            Chunk::Sack($chunk) => $body,
+            Chunk::NrSack($chunk) => $body,
+            Chunk::Heartbeat($chunk) => $body,
+            Chunk::HeartbeatAck($chunk) => $body,
+            Chunk::Abort($chunk) => $body,
+            Chunk::Shutdown($chunk) => $body,
+            Chunk::ShutdownAck => {
+                let $chunk = &ShutdownAck;
+                $body
+            }
+            Chunk::Error($chunk) => $body,
+            Chunk::CookieEcho($chunk) => $body,
+            Chunk::CookieAck => {
+                let $chunk = &CookieAck;
+                $body
+            }
+            Chunk::Ecne($chunk) => $body,
+            Chunk::Cwr($chunk) => $body,
+            Chunk::ShutdownComplete($chunk) => $body,
+            Chunk::Pad($chunk) => $body,
+            Chunk::Unknown($chunk) => $body,
+        }
+    };
+}
+
+/// Writes a received chunk again.
+impl WriteChunk for Chunk<'_> {
+    fn wire_len(&self) -> usize {
+        for_each_variant!(self, chunk => chunk.wire_len(), init(init, _kind) => init.wire_len())
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        for_each_variant!(self, chunk => chunk.write(writer), init(init, kind) => {
+            writer.chunk_header(kind, 0, self);
+            init.write_value(writer);
+        });
+    }
+}
+
+impl fmt::Display for Chunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for_each_variant!(self, chunk => chunk.fmt(f), init(init, kind) => {
+            f.write_str(if kind == kind::INIT { "INIT " } else { "INIT-ACK " })?;
+            init.fmt(f)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! What do INIT and INIT ACK say besides their fixed fields? Parameters (RFC 9260 §3.3.2.1, §3.3.3.1).
+
+mod writer;
+
+use core::fmt;
+use core::iter::FusedIterator;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use core::time::Duration;
+
+pub use writer::ParameterWriter;
+
+use crate::reader::{Reader, u16s};
+use crate::tlv::{self, Hex};
+use crate::{DecodeError, DecodeErrorKind};
+
+/// The numbers of the parameter types.
+pub mod kind {
+    /// Heartbeat Info (RFC 9260 §3.3.5).
+    pub const HEARTBEAT_INFO: u16 = 1;
+    /// IPv4 Address (RFC 9260 §3.3.2.1.1).
+    pub const IPV4: u16 = 5;
+    /// IPv6 Address (RFC 9260 §3.3.2.1.2).
+    pub const IPV6: u16 = 6;
+    /// State Cookie (RFC 9260 §3.3.3.1.1).
+    pub const STATE_COOKIE: u16 = 7;
+    /// Unrecognized Parameter (RFC 9260 §3.3.3.1.2).
+    pub const UNRECOGNIZED: u16 = 8;
+    /// Cookie Preservative (RFC 9260 §3.3.2.1.3).
+    pub const COOKIE_PRESERVATIVE: u16 = 9;
+    /// Host Name Address, deprecated (RFC 9260 §3.3.2.1.4).
+    pub const HOST_NAME: u16 = 11;
+    /// Supported Address Types (RFC 9260 §3.3.2.1.5).
+    pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
+    /// ECN Capable (RFC 4960 Appendix A; RFC 9260 §3.3.2 reserves it).
+    pub const ECN_CAPABLE: u16 = 0x8000;
+    /// Supported Extensions (RFC 5061 §4.2.7).
+    pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
+}
+
+/// A list of parameters, decoded as it is walked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameters<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Parameters<'a> {
+    /// The list in `bytes`; positions in errors count from their start.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            reader: Reader::new(bytes, 0),
+        }
+    }
+
+    pub(crate) const fn at(reader: Reader<'a>) -> Self {
+        Self { reader }
+    }
+
+    /// The list as it stands in the packet.
+    #[must_use]
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.reader.rest()
+    }
+
+    /// The frames in order; ends after the first one that is malformed.
+    #[must_use]
+    pub const fn iter(&self) -> ParameterIter<'a> {
+        ParameterIter { reader: self.reader }
+    }
+}
+
+impl<'a> IntoIterator for Parameters<'a> {
+    type Item = Result<RawParameter<'a>, DecodeError>;
+    type IntoIter = ParameterIter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &Parameters<'a> {
+    type Item = Result<RawParameter<'a>, DecodeError>;
+    type IntoIter = ParameterIter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// `[ipv4 10.0.0.1, cookie len=240]`
+impl fmt::Display for Parameters<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        tlv::write_list(f, self.iter().map(|raw| raw?.decode()))
+    }
+}
+
+/// Walks a list of parameters.
+#[derive(Clone, Debug)]
+pub struct ParameterIter<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Iterator for ParameterIter<'a> {
+    type Item = Result<RawParameter<'a>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        tlv::next(&mut self.reader).map(|frame| {
+            frame.map(
+                |tlv::Tlv {
+                     kind,
+                     value,
+                     bytes,
+                     at,
+                 }| RawParameter {
+                    kind,
+                    value,
+                    bytes,
+                    at,
+                },
+            )
+        })
+    }
+}
+
+impl FusedIterator for ParameterIter<'_> {}
+
+/// One parameter, its value not looked at yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RawParameter<'a> {
+    /// The type; see [`kind`].
+    pub kind: u16,
+    /// What follows the length field, without padding.
+    pub value: &'a [u8],
+    /// The whole frame without padding, as a report must quote it.
+    pub bytes: &'a [u8],
+    /// Where the frame begins in its packet.
+    pub at: usize,
+}
+
+/// A parameter whose form is in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parameter<'a> {
+    /// Bytes that a HEARTBEAT wants back.
+    HeartbeatInfo(&'a [u8]),
+    /// An address of the sender.
+    Ipv4(Ipv4Addr),
+    /// An address of the sender; never an IPv4-mapped one.
+    Ipv6(Ipv6Addr),
+    /// What the receiver of an INIT ACK must echo.
+    StateCookie(&'a [u8]),
+    /// A parameter of the INIT that its receiver did not know: the whole frame.
+    Unrecognized(&'a [u8]),
+    /// How much longer than usual the cookie should live; milliseconds on the wire.
+    CookiePreservative(Duration),
+    /// The deprecated host name; its receiver must abort.
+    HostName,
+    /// Which versions of IP the sender can use. Types other than these two are ignored.
+    SupportedAddressTypes {
+        /// IPv4 is listed.
+        ipv4: bool,
+        /// IPv6 is listed.
+        ipv6: bool,
+    },
+    /// The sender understands congestion marks.
+    EcnCapable,
+    /// Chunk types beyond RFC 9260 that the sender understands.
+    SupportedExtensions(&'a [u8]),
+    /// A type not known here; [`crate::UnknownAction::of_parameter`] says what to do.
+    Unknown(RawParameter<'a>),
+}
+
+impl<'a> RawParameter<'a> {
+    /// Looks at the value. Types that are not known here become [`Parameter::Unknown`].
+    ///
+    /// # Errors
+    /// If the value does not have the form that the type prescribes.
+    pub fn decode(self) -> Result<Parameter<'a>, DecodeError> {
+        let mut reader = Reader::new(self.value, self.at + tlv::HEADER_LEN);
+        let fixed = |parameter, reader: Reader<'_>| reader.end().map(|()| parameter);
+        match self.kind {
+            kind::HEARTBEAT_INFO => Ok(Parameter::HeartbeatInfo(self.value)),
+            kind::IPV4 => fixed(Parameter::Ipv4(Ipv4Addr::from_bits(reader.u32()?)), reader),
+            kind::IPV6 => fixed(Parameter::Ipv6(ipv6(&mut reader)?), reader),
+            kind::STATE_COOKIE => Ok(Parameter::StateCookie(self.value)),
+            kind::UNRECOGNIZED => Ok(Parameter::Unrecognized(self.value)),
+            kind::COOKIE_PRESERVATIVE => fixed(
+                Parameter::CookiePreservative(Duration::from_millis(reader.u32()?.into())),
+                reader,
+            ),
+            kind::HOST_NAME => Ok(Parameter::HostName),
+            kind::SUPPORTED_ADDRESS_TYPES => Ok(supported_address_types(self.value)),
+            kind::ECN_CAPABLE => fixed(Parameter::EcnCapable, reader),
+            kind::SUPPORTED_EXTENSIONS => Ok(Parameter::SupportedExtensions(self.value)),
+            _ => Ok(Parameter::Unknown(self)),
+        }
+    }
+}
+
+fn ipv6(reader: &mut Reader<'_>) -> Result<Ipv6Addr, DecodeError> {
+    let forbidden = reader.error(DecodeErrorKind::BadAddress);
+    let address = Ipv6Addr::from_bits(reader.u128()?);
+    // RFC 9260 §3.3.2.1.2: "A sender MUST NOT use an IPv4-mapped IPv6 address".
+    if address.to_ipv4_mapped().is_some() {
+        Err(forbidden)
+    } else {
+        Ok(address)
+    }
+}
+
+fn supported_address_types(value: &[u8]) -> Parameter<'_> {
+    let lists = |version| u16s(value).any(|listed| listed == version);
+    Parameter::SupportedAddressTypes {
+        ipv4: lists(kind::IPV4),
+        ipv6: lists(kind::IPV6),
+    }
+}
+
+impl fmt::Display for Parameter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HeartbeatInfo(info) => write!(f, "heartbeat info {}", Hex(info)),
+            Self::Ipv4(address) => write!(f, "ipv4 {address}"),
+            Self::Ipv6(address) => write!(f, "ipv6 {address}"),
+            Self::StateCookie(cookie) => write!(f, "cookie len={}", cookie.len()),
+            Self::Unrecognized(parameter) => write!(f, "unrecognized {}", Hex(parameter)),
+            Self::CookiePreservative(life) => write!(f, "cookie life +{} ms", life.as_millis()),
+            Self::HostName => f.write_str("host name"),
+            Self::SupportedAddressTypes {
+                ipv4: true,
+                ipv6: true,
+            } => f.write_str("supports ipv4 ipv6"),
+            Self::SupportedAddressTypes {
+                ipv4: true,
+                ipv6: false,
+            } => f.write_str("supports ipv4"),
+            Self::SupportedAddressTypes {
+                ipv4: false,
+                ipv6: true,
+            } => f.write_str("supports ipv6"),
+            Self::SupportedAddressTypes {
+                ipv4: false,
+                ipv6: false,
+            } => f.write_str("supports no address"),
+            Self::EcnCapable => f.write_str("ecn"),
+            Self::SupportedExtensions(kinds) => write!(f, "extensions {}", Hex(kinds)),
+            Self::Unknown(raw) => write!(f, "type {:#06x} len={}", raw.kind, raw.value.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

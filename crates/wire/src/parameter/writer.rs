@@ -1,0 +1,87 @@
+//! How is a list of parameters put together? One push per parameter; the forbidden ones have none.
+
+use alloc::vec::Vec;
+use core::net::IpAddr;
+use core::time::Duration;
+
+use super::kind;
+use crate::tlv;
+
+/// Collects the parameters of an outbound INIT or INIT ACK.
+///
+/// ```
+/// use anabranch_wire::{ParameterWriter, Parameters};
+/// let mut parameters = ParameterWriter::new();
+/// parameters.push_address([10, 0, 0, 1].into()).push_supported_extensions(&[0x10]);
+/// let bytes = parameters.finish();
+/// assert_eq!(Parameters::new(&bytes).to_string(), "[ipv4 10.0.0.1, extensions 10]");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ParameterWriter {
+    bytes: Vec<u8>,
+}
+
+impl ParameterWriter {
+    /// An empty list.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bytes: Vec::new() }
+    }
+
+    /// The list as [`crate::OutboundInit`] takes it: the last parameter is not padded.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// An address of ours. An IPv4-mapped IPv6 address goes out as the IPv4 address that it means.
+    pub fn push_address(&mut self, address: IpAddr) -> &mut Self {
+        match address.to_canonical() {
+            IpAddr::V4(v4) => self.push_raw(kind::IPV4, &v4.octets()),
+            IpAddr::V6(v6) => self.push_raw(kind::IPV6, &v6.octets()),
+        }
+    }
+
+    /// The cookie that the peer must echo.
+    pub fn push_state_cookie(&mut self, cookie: &[u8]) -> &mut Self {
+        self.push_raw(kind::STATE_COOKIE, cookie)
+    }
+
+    /// A parameter of the peer's INIT that we do not know, the whole frame (RFC 9260 §3.2.2).
+    pub fn push_unrecognized(&mut self, parameter: &[u8]) -> &mut Self {
+        self.push_raw(kind::UNRECOGNIZED, parameter)
+    }
+
+    /// How much longer than usual the peer's cookie should live; in milliseconds, cut at 2³² − 1.
+    pub fn push_cookie_preservative(&mut self, increment: Duration) -> &mut Self {
+        let millis = u32::try_from(increment.as_millis()).unwrap_or(u32::MAX);
+        self.push_raw(kind::COOKIE_PRESERVATIVE, &millis.to_be_bytes())
+    }
+
+    /// Which versions of IP we can use; nothing is written if none.
+    pub fn push_supported_address_types(&mut self, ipv4: bool, ipv6: bool) -> &mut Self {
+        let [v4, v6] = [kind::IPV4.to_be_bytes(), kind::IPV6.to_be_bytes()];
+        match (ipv4, ipv6) {
+            (true, true) => self.push_raw(kind::SUPPORTED_ADDRESS_TYPES, [v4, v6].as_flattened()),
+            (true, false) => self.push_raw(kind::SUPPORTED_ADDRESS_TYPES, &v4),
+            (false, true) => self.push_raw(kind::SUPPORTED_ADDRESS_TYPES, &v6),
+            (false, false) => self,
+        }
+    }
+
+    /// We understand congestion marks.
+    pub fn push_ecn_capable(&mut self) -> &mut Self {
+        self.push_raw(kind::ECN_CAPABLE, &[])
+    }
+
+    /// Chunk types beyond RFC 9260 that we understand.
+    pub fn push_supported_extensions(&mut self, chunk_kinds: &[u8]) -> &mut Self {
+        self.push_raw(kind::SUPPORTED_EXTENSIONS, chunk_kinds)
+    }
+
+    /// Any other parameter. `value` must be shorter than 65,532 bytes; no packet could carry more.
+    pub fn push_raw(&mut self, kind: u16, value: &[u8]) -> &mut Self {
+        tlv::push(&mut self.bytes, kind, &[value]);
+        self
+    }
+}

@@ -1,0 +1,205 @@
+//! How are parameters and causes framed? Type, length, value, padded to 4 bytes (RFC 9260 §3.2.1).
+//!
+//! ```text
+//! +-------------------------------+-------------------------------+
+//! |             type              |  length (without the padding) |
+//! +-------------------------------+-------------------------------+
+//! |                 value, then 0 to 3 zero bytes                 |
+//! +---------------------------------------------------------------+
+//! ```
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::reader::Reader;
+use crate::writer::{length_field, padded};
+use crate::{DecodeError, DecodeErrorKind};
+
+/// Bytes of type and length.
+pub(crate) const HEADER_LEN: usize = 4;
+
+/// One frame as it stands in the packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Tlv<'a> {
+    pub(crate) kind: u16,
+    pub(crate) value: &'a [u8],
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
+}
+
+/// The next frame of a list, `None` at its end. After an error the list is at its end.
+pub(crate) fn next<'a>(reader: &mut Reader<'a>) -> Option<Result<Tlv<'a>, DecodeError>> {
+    // RFC 9260 §3.2: "A robust implementation is expected to accept the chunk whether or not the final padding
+    // has been included in the Chunk Length." So up to three bytes behind the last frame are padding.
+    if reader.rest().len() < HEADER_LEN {
+        return None;
+    }
+    let frame = frame(reader);
+    if frame.is_err() {
+        reader.skip_at_most(usize::MAX);
+    }
+    Some(frame)
+}
+
+fn frame<'a>(reader: &mut Reader<'a>) -> Result<Tlv<'a>, DecodeError> {
+    let start = *reader;
+    let kind = reader.u16()?;
+    let length = usize::from(reader.u16()?);
+    let Some(value_len) = length.checked_sub(HEADER_LEN) else {
+        return Err(start.error(DecodeErrorKind::BadLength));
+    };
+    let value = reader.take(value_len)?;
+    reader.skip_at_most(padded(length) - length);
+    Ok(Tlv {
+        kind,
+        value,
+        bytes: &start.rest()[..length],
+        at: start.at(),
+    })
+}
+
+/// Appends one frame to a list.
+///
+/// The padding of a frame is written only when another follows: the last one's does not count in the length of
+/// the chunk (RFC 9260 §3.2).
+pub(crate) fn push(list: &mut Vec<u8>, kind: u16, value: &[&[u8]]) {
+    let length = HEADER_LEN + value.iter().map(|part| part.len()).sum::<usize>();
+    debug_assert!(
+        length <= usize::from(u16::MAX),
+        "a frame longer than its length field can say"
+    );
+    list.resize(padded(list.len()), 0);
+    list.extend_from_slice(&kind.to_be_bytes());
+    list.extend_from_slice(&length_field(length).to_be_bytes());
+    value.iter().for_each(|part| list.extend_from_slice(part));
+}
+
+/// What to do with a chunk or parameter of unknown type: its two highest bits say it (RFC 9260 §3.2, §3.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnknownAction {
+    /// 00: discard it and everything behind it.
+    Stop,
+    /// 01: the same, and report it.
+    StopAndReport,
+    /// 10: go on with the next.
+    Skip,
+    /// 11: the same, and report it.
+    SkipAndReport,
+}
+
+impl UnknownAction {
+    /// For a chunk of type `kind`.
+    #[must_use]
+    pub const fn of_chunk(kind: u8) -> Self {
+        match kind >> 6 {
+            0b00 => Self::Stop,
+            0b01 => Self::StopAndReport,
+            0b10 => Self::Skip,
+            _ => Self::SkipAndReport,
+        }
+    }
+
+    /// For a parameter of type `kind`.
+    #[must_use]
+    pub const fn of_parameter(kind: u16) -> Self {
+        Self::of_chunk((kind >> 8) as u8)
+    }
+
+    /// Whether what stands behind the unknown is still looked at.
+    #[must_use]
+    pub const fn goes_on(self) -> bool {
+        matches!(self, Self::Skip | Self::SkipAndReport)
+    }
+
+    /// Whether the sender wants to hear about it.
+    #[must_use]
+    pub const fn reports(self) -> bool {
+        matches!(self, Self::StopAndReport | Self::SkipAndReport)
+    }
+}
+
+/// A list as parameters and causes print it: `[first, second, !truncated field at byte 40]`.
+pub(crate) fn write_list<T: fmt::Display>(
+    f: &mut fmt::Formatter<'_>,
+    mut items: impl Iterator<Item = Result<T, DecodeError>>,
+) -> fmt::Result {
+    let mut separator = "";
+    f.write_str("[")?;
+    items.try_for_each(|item| {
+        f.write_str(core::mem::replace(&mut separator, ", "))?;
+        match item {
+            Ok(item) => write!(f, "{item}"),
+            Err(error) => write!(f, "!{error}"),
+        }
+    })?;
+    f.write_str("]")
+}
+
+/// Bytes in hexadecimal without blanks; long ones end in `…` after sixteen.
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
+        self.0
+            .iter()
+            .take(SHOWN)
+            .try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(if self.0.len() > SHOWN { "…" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::{Reader, UnknownAction, next, push};
+    use crate::DecodeErrorKind;
+
+    #[test]
+    fn frames_are_aligned_and_the_last_one_is_not_padded() {
+        let mut list = Vec::new();
+        push(&mut list, 7, &[b"a"]);
+        push(&mut list, 8, &[b"bc", b"def"]);
+        assert_eq!(
+            list,
+            [
+                0, 7, 0, 5, b'a', 0, 0, 0, 0, 8, 0, 9, b'b', b'c', b'd', b'e', b'f'
+            ]
+        );
+    }
+
+    #[test]
+    fn final_padding_inside_the_list_is_no_frame() {
+        let list = [0, 7, 0, 5, b'a', 0, 0, 0, 0, 0];
+        let mut reader = Reader::new(&list, 0);
+        let frame = next(&mut reader).expect("a frame").expect("well formed");
+        assert_eq!((frame.kind, frame.value), (7, &b"a"[..]));
+        assert!(next(&mut reader).is_none());
+    }
+
+    #[test]
+    fn a_list_ends_at_its_first_error() {
+        for (list, kind) in [
+            (vec![0, 7, 0, 3, 0, 8, 0, 4], DecodeErrorKind::BadLength),
+            (vec![0, 7, 0, 9, 0, 8, 0, 4], DecodeErrorKind::Truncated),
+        ] {
+            let mut reader = Reader::new(&list, 0);
+            assert_eq!(
+                next(&mut reader).expect("an item").err().expect("an error").kind,
+                kind
+            );
+            assert!(next(&mut reader).is_none());
+        }
+    }
+
+    #[test]
+    fn the_upper_two_bits_say_what_to_do_with_the_unknown() {
+        assert_eq!(UnknownAction::of_chunk(0x3f), UnknownAction::Stop);
+        assert_eq!(UnknownAction::of_chunk(0x7f), UnknownAction::StopAndReport);
+        assert_eq!(UnknownAction::of_parameter(0x8008), UnknownAction::Skip);
+        assert_eq!(UnknownAction::of_parameter(0xc000), UnknownAction::SkipAndReport);
+        assert!(UnknownAction::Skip.goes_on() && !UnknownAction::Skip.reports());
+    }
+}

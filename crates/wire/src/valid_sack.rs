@@ -1,0 +1,104 @@
+//! What does a SACK say once every hostile form is gone? Sorted, disjoint blocks of TSNs that were really sent.
+
+use alloc::vec::Vec;
+
+use anabranch_types::{IntervalSet, UnwrappedTsn};
+use thiserror::Error;
+
+use crate::{GapBlock, Sack};
+
+/// A SACK that can be believed: it acknowledges nothing that was not sent and takes nothing back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ValidSack {
+    /// Everything up to this TSN has arrived; not before the ack point it was parsed against.
+    pub cumulative: UnwrappedTsn,
+    /// Room in the receiver's buffer, in bytes, before what is in flight is taken off.
+    pub a_rwnd: u32,
+    /// How many packets it acknowledges; see [`Sack::packet_count`].
+    pub packet_count: Option<u8>,
+    /// What arrived beyond: [`UnwrappedTsn`] numbers, all after `cumulative` and before the next TSN to be sent.
+    pub blocks: IntervalSet,
+    /// How many duplicates the receiver reports.
+    pub duplicates: u32,
+}
+
+/// Why a well-formed SACK is not to be believed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+pub enum SackError {
+    /// Its cumulative TSN lies before one already acknowledged: an old SACK that was overtaken. RFC 9260 §6.2.1 D i:
+    /// drop it.
+    #[error("older than what is already acknowledged")]
+    Stale,
+    /// It acknowledges a TSN that was never sent, by its cumulative TSN or by a block.
+    #[error("acknowledges what was never sent")]
+    AcksUnsent,
+}
+
+impl ValidSack {
+    /// Checks `sack` against what is acknowledged up to now and against `next_tsn`, the first TSN not yet sent.
+    ///
+    /// Blocks may come in any order, overlap or touch; blocks that are empty, reversed or begin at the cumulative
+    /// TSN itself say nothing and are left out. Costs one step per block if they come in ascending order, as
+    /// RFC 9260 §3.3.4 has them, and a sort otherwise. `reuse` gives its allocation to the result.
+    ///
+    /// # Errors
+    /// [`SackError::Stale`] or [`SackError::AcksUnsent`]; the SACK as a whole is then without effect.
+    pub fn parse(
+        sack: &Sack<'_>,
+        cumulative_ack_point: UnwrappedTsn,
+        next_tsn: UnwrappedTsn,
+        reuse: IntervalSet,
+    ) -> Result<Self, SackError> {
+        let cumulative = cumulative_ack_point.nearest(sack.cumulative);
+        // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK
+        // chunk."
+        if cumulative < cumulative_ack_point {
+            return Err(SackError::Stale);
+        }
+        if cumulative >= next_tsn {
+            return Err(SackError::AcksUnsent);
+        }
+        let honest = sack
+            .gap_blocks()
+            .filter(|block| 0 < block.start && block.start <= block.end);
+        if honest
+            .clone()
+            .any(|block| cumulative + u64::from(block.end) >= next_tsn)
+        {
+            return Err(SackError::AcksUnsent);
+        }
+        Ok(Self {
+            cumulative,
+            a_rwnd: sack.a_rwnd,
+            packet_count: sack.packet_count(),
+            blocks: absolute(honest, cumulative, reuse),
+            duplicates: sack.duplicates().len() as u32,
+        })
+    }
+}
+
+/// The blocks as one set of unwrapped TSNs.
+fn absolute(
+    blocks: impl Iterator<Item = GapBlock> + Clone,
+    cumulative: UnwrappedTsn,
+    mut set: IntervalSet,
+) -> IntervalSet {
+    set.clear();
+    let mut insert = |block: GapBlock| {
+        let first = cumulative + u64::from(block.start);
+        let last = cumulative + u64::from(block.end);
+        set.insert(first.0..last.next().0);
+    };
+    if blocks.clone().is_sorted_by_key(|block| block.start) {
+        blocks.for_each(insert);
+    } else {
+        // Inserting thousands of blocks in descending order would shift the whole set for each of them.
+        let mut sorted: Vec<GapBlock> = blocks.collect();
+        sorted.sort_unstable_by_key(|block| block.start);
+        sorted.into_iter().for_each(&mut insert);
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! How do numbers become bytes? Appended in network order, up to a limit that nothing passes.
+
+use alloc::vec::Vec;
+
+/// A chunk that can be sent.
+pub trait WriteChunk {
+    /// Bytes of header and value, without padding.
+    #[must_use]
+    fn wire_len(&self) -> usize;
+
+    /// Writes header and value: exactly [`WriteChunk::wire_len`] bytes.
+    fn write(&self, writer: &mut Writer<'_>);
+}
+
+/// Appends to a buffer, up to a hard limit.
+#[derive(Debug)]
+pub struct Writer<'b> {
+    buffer: &'b mut Vec<u8>,
+    end: usize,
+}
+
+impl<'b> Writer<'b> {
+    /// A writer that appends at most `limit` bytes to `buffer`.
+    pub fn new(buffer: &'b mut Vec<u8>, limit: usize) -> Self {
+        let end = buffer.len().saturating_add(limit);
+        Self { buffer, end }
+    }
+
+    /// How many bytes may still be written.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.end - self.buffer.len()
+    }
+
+    /// Appends `bytes`; what would pass the limit is cut off.
+    ///
+    /// A chunk that writes more than it announced is a mistake of its author, yet the packet must not outgrow
+    /// the path MTU because of it.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        debug_assert!(bytes.len() <= self.room(), "a chunk wrote more than its wire_len");
+        let fitting = bytes.len().min(self.room());
+        self.buffer.extend_from_slice(&bytes[..fitting]);
+    }
+
+    /// Appends `count` zero bytes, up to the limit.
+    pub fn zeros(&mut self, count: usize) {
+        let count = count.min(self.room());
+        self.buffer.resize(self.buffer.len() + count, 0);
+    }
+
+    /// Appends one byte.
+    pub fn u8(&mut self, value: u8) {
+        self.bytes(&[value]);
+    }
+
+    /// Appends two bytes in network order.
+    pub fn u16(&mut self, value: u16) {
+        self.bytes(&value.to_be_bytes());
+    }
+
+    /// Appends four bytes in network order.
+    pub fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_be_bytes());
+    }
+
+    /// Appends type, flags and length of `chunk`.
+    pub fn chunk_header(&mut self, kind: u8, flags: u8, chunk: &impl WriteChunk) {
+        self.bytes(&[kind, flags]);
+        self.u16(length_field(chunk.wire_len()));
+    }
+}
+
+/// `length` as it stands in a 16-bit length field.
+///
+/// The builder refuses chunks whose length does not fit, so the upper end is never reached on the wire.
+pub(crate) fn length_field(length: usize) -> u16 {
+    u16::try_from(length).unwrap_or(u16::MAX)
+}
+
+/// `length` rounded up to the 4 bytes that chunks, parameters and causes are aligned to (RFC 9260 §3.2).
+pub(crate) const fn padded(length: usize) -> usize {
+    length.next_multiple_of(4)
+}
