@@ -12,8 +12,6 @@ ARGS ?=
 S ?= 60
 # Seeded worlds of the adversary.
 N ?= 10000
-# Worlds that `make test` gives the adversary, if set.
-export ANABRANCH_SEEDS ?=
 
 ##@ Use
 
