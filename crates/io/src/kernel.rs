@@ -1,0 +1,124 @@
+//! How do datagrams cross the border to the kernel? In batches, with source address and ECN bits beside them.
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use anabranch_types::{Ecn, PathAddr};
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::datagram::{Incoming, Outgoing};
+
+/// What to ask of the kernel for each direction. Linux gives at most `net.core.{r,w}mem_max`; a burst of
+/// several paths that finds no room is lost like any other packet.
+const SOCKET_BUFFER: usize = 4 << 20;
+
+/// A bound, non-blocking datagram socket with everything switched on that the system offers.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    socket: Socket,
+    state: UdpSocketState,
+    local: SocketAddr,
+}
+
+impl Kernel {
+    pub(crate) fn bind(kind: Type, protocol: Protocol, local: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::new(Domain::for_address(local), kind, Some(protocol))?;
+        if local.is_ipv6() && kind == Type::DGRAM {
+            // IPv4 has sockets of its own; mapped addresses would give one path two names. Raw IPv6 sockets
+            // never see IPv4.
+            socket.set_only_v6(true)?;
+        }
+        enlarge(&socket);
+        socket.bind(&SockAddr::from(local))?;
+        let state = UdpSocketState::new((&socket).into())?;
+        let bound = socket.local_addr()?.as_socket();
+        let local = bound.ok_or_else(|| io::Error::other("a socket without an IP address"))?;
+        Ok(Self { socket, state, local })
+    }
+
+    /// The same socket for a protocol without ports: Linux names the protocol number in their place.
+    pub(crate) fn without_port(mut self) -> Self {
+        self.local.set_port(0);
+        self
+    }
+
+    pub(crate) const fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    pub(crate) fn max_segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    pub(crate) fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        let source = outgoing.path.local.ip();
+        let source_is_our_choice = self.local.ip().is_unspecified() && !source.is_unspecified();
+        let transmit = Transmit {
+            destination: outgoing.path.remote,
+            ecn: EcnCodepoint::from_bits(outgoing.ecn.bits()),
+            contents: outgoing.bytes,
+            segment_size: outgoing.segment_size,
+            src_ip: source_is_our_choice.then_some(source),
+        };
+        self.state.try_send((&self.socket).into(), &transmit)
+    }
+
+    /// Fills buffers with datagrams, without the bytes that `header_of` finds at the front of each.
+    pub(crate) fn try_receive(
+        &self,
+        incoming: &mut [Incoming],
+        header_of: impl Fn(&[u8]) -> usize,
+    ) -> io::Result<usize> {
+        let mut meta = [RecvMeta::default(); BATCH_SIZE];
+        let count = self.receive_raw(incoming, &mut meta)?;
+        for (incoming, meta) in incoming.iter_mut().zip(&meta[..count]) {
+            let header = header_of(&incoming.buffer_mut()[..meta.len]).min(meta.len);
+            let local = self.local_of(meta);
+            let path = PathAddr {
+                local,
+                remote: meta.addr,
+            };
+            let ecn = Ecn::from_bits(meta.ecn.map_or(0, |codepoint| codepoint as u8));
+            incoming.filled(header..meta.len, meta.stride.saturating_sub(header), path, ecn);
+        }
+        Ok(count)
+    }
+
+    fn receive_raw(&self, incoming: &mut [Incoming], meta: &mut [RecvMeta; BATCH_SIZE]) -> io::Result<usize> {
+        let count = incoming.len().min(BATCH_SIZE);
+        let mut unfilled = incoming.iter_mut();
+        let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
+            std::array::from_fn(|_| IoSliceMut::new(unfilled.next().map_or(&mut [], Incoming::buffer_mut)));
+        self.state
+            .recv((&self.socket).into(), &mut slices[..count], &mut meta[..count])
+    }
+
+    fn local_of(&self, meta: &RecvMeta) -> SocketAddr {
+        match meta.dst_ip {
+            Some(address) if self.local.ip().is_unspecified() => {
+                let mut local = SocketAddr::new(address, self.local.port());
+                if let (SocketAddr::V6(v6), Some(interface)) = (&mut local, meta.interface_index)
+                    && v6.ip().is_unicast_link_local()
+                {
+                    v6.set_scope_id(interface);
+                }
+                local
+            }
+            Some(IpAddr::V4(_) | IpAddr::V6(_)) | None => self.local,
+        }
+    }
+}
+
+impl AsFd for Kernel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Asks for large buffers, and is content with what the system's limit leaves of the wish.
+fn enlarge(socket: &Socket) {
+    let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
+    let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
+}

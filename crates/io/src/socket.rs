@@ -1,0 +1,71 @@
+//! What is a socket to its users? Something that takes and gives batches of datagrams and never blocks.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::task::{Context, Poll};
+
+use crate::datagram::{Incoming, Outgoing};
+
+/// A non-blocking socket of the operating system, without any notion of readiness: an event loop watches its
+/// file descriptor.
+pub trait Transport: AsFd + fmt::Debug + Send + Sync {
+    /// The address it is bound to. The port is that of the UDP encapsulation, 0 on raw sockets.
+    fn local_addr(&self) -> SocketAddr;
+
+    /// The most segments that one [`Outgoing`] may carry; 1 without segmentation offload. May shrink to 1
+    /// during operation, when a network interface turns out not to support it.
+    fn max_segments(&self) -> usize;
+
+    /// Hands datagrams to the kernel.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if the kernel has no room; nothing was sent then. See [`trouble`](crate::trouble) for all
+    /// others.
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()>;
+
+    /// Takes what has arrived, into as many of `incoming` as needed, and says how many were filled.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if nothing is there. See [`trouble`](crate::trouble) for all others.
+    fn try_receive(&self, incoming: &mut [Incoming]) -> io::Result<usize>;
+}
+
+/// A socket that wakes its user when it becomes ready: a [`Transport`] inside an asynchronous runtime, or
+/// something around another `Socket` that delays, shapes or loses what passes through.
+///
+/// There is one user, a driver task: each `poll_` method remembers the waker of its last call only. `try_send`
+/// may be called from anywhere.
+pub trait Socket: fmt::Debug + Send + Sync {
+    /// The address it is bound to. The port is that of the UDP encapsulation, 0 on raw sockets.
+    fn local_addr(&self) -> SocketAddr;
+
+    /// The most segments that one [`Outgoing`] may carry; 1 without segmentation offload. May shrink to 1
+    /// during operation.
+    fn max_segments(&self) -> usize;
+
+    /// Sends now or not at all.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is no room; nothing was sent then, and [`poll_writable`](Self::poll_writable)
+    /// tells when to try again. See [`trouble`](crate::trouble) for all others.
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()>;
+
+    /// Ready when [`try_send`](Self::try_send) is worth a try after a `WouldBlock`.
+    ///
+    /// # Errors
+    ///
+    /// The socket can no longer be watched, for instance because its runtime is shutting down.
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Takes what has arrived, into as many of `incoming` as needed; ready with the number filled.
+    ///
+    /// # Errors
+    ///
+    /// See [`trouble`](crate::trouble); never `WouldBlock`.
+    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>>;
+}

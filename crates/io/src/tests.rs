@@ -1,0 +1,165 @@
+//! Do datagrams arrive as they were sent? Over this host's loopback interface, with both kinds of socket.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use anabranch_types::{Ecn, PathAddr};
+use socket2::SockRef;
+
+use crate::{Incoming, LARGEST_BATCH, Outgoing, RawSocket, Transport, UdpSocket};
+
+fn udp(address: &str) -> UdpSocket {
+    UdpSocket::bind(address.parse().unwrap()).unwrap()
+}
+
+fn path(from: &impl Transport, to: &impl Transport) -> PathAddr {
+    PathAddr {
+        local: from.local_addr(),
+        remote: to.local_addr(),
+    }
+}
+
+fn send(from: &impl Transport, path: PathAddr, bytes: &[u8], segment_size: Option<usize>) {
+    from.try_send(&Outgoing {
+        path,
+        ecn: Ecn::Capable0,
+        bytes,
+        segment_size,
+    })
+    .unwrap();
+}
+
+/// Everything up to `datagrams` datagrams, waiting for each batch.
+fn receive(at: &impl Transport, datagrams: usize) -> Vec<(PathAddr, Ecn, Vec<u8>)> {
+    let socket = SockRef::from(at);
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket.set_nonblocking(false).unwrap();
+    let mut incoming = [Incoming::new()];
+    let mut received = Vec::new();
+    while received.len() < datagrams {
+        let count = at.try_receive(&mut incoming).unwrap();
+        for batch in &incoming[..count] {
+            received.extend(
+                batch
+                    .datagrams()
+                    .map(|bytes| (batch.path(), batch.ecn(), bytes.to_vec())),
+            );
+        }
+    }
+    received
+}
+
+#[test]
+fn a_datagram_arrives_with_its_path_and_its_ecn_bits() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let (alice, bob) = (udp(address), udp(address));
+        send(&alice, path(&alice, &bob), b"hello", None);
+        let received = receive(&bob, 1);
+        assert_eq!(received, [(path(&bob, &alice), Ecn::Capable0, b"hello".to_vec())]);
+    }
+}
+
+#[test]
+fn a_batch_is_cut_into_datagrams_again() {
+    let (alice, bob) = (udp("127.0.0.1:0"), udp("127.0.0.1:0"));
+    let segments = alice.max_segments().min(3);
+    let bytes: Vec<u8> = (0..segments * 1_000 - 300)
+        .map(|index| (index / 1_000) as u8)
+        .collect();
+    send(&alice, path(&alice, &bob), &bytes, Some(1_000));
+    let received = receive(&bob, segments);
+    let expected: Vec<&[u8]> = bytes.chunks(1_000).collect();
+    assert_eq!(
+        received
+            .iter()
+            .map(|(_, _, bytes)| &bytes[..])
+            .collect::<Vec<_>>(),
+        expected
+    );
+}
+
+#[test]
+fn the_largest_batch_passes_in_one_piece() {
+    let (alice, bob) = (udp("127.0.0.1:0"), udp("127.0.0.1:0"));
+    if alice.max_segments() == 1 {
+        return;
+    }
+    let bytes = vec![7; LARGEST_BATCH];
+    send(&alice, path(&alice, &bob), &bytes, Some(1_400));
+    let received = receive(&bob, LARGEST_BATCH.div_ceil(1_400));
+    assert_eq!(
+        received.iter().map(|(_, _, bytes)| bytes.len()).sum::<usize>(),
+        LARGEST_BATCH
+    );
+}
+
+#[test]
+fn a_wildcard_socket_tells_and_chooses_its_address() {
+    let everywhere = udp("0.0.0.0:0");
+    let port = everywhere.local_addr().port();
+    let peer = udp("127.0.0.1:0");
+    let second: SocketAddr = format!("127.0.0.2:{port}").parse().unwrap();
+    send(
+        &peer,
+        PathAddr {
+            local: peer.local_addr(),
+            remote: second,
+        },
+        b"to the second",
+        None,
+    );
+    let (back, _, _) = receive(&everywhere, 1).remove(0);
+    assert_eq!(
+        back,
+        PathAddr {
+            local: second,
+            remote: peer.local_addr()
+        }
+    );
+
+    send(&everywhere, back, b"from the second", None);
+    assert_eq!(receive(&peer, 1)[0].0.remote, second);
+}
+
+#[test]
+fn nobody_there_and_nothing_there_are_no_disasters() {
+    let alice = udp("127.0.0.1:0");
+    let nobody = udp("127.0.0.1:0").local_addr();
+    for _ in 0..3 {
+        send(
+            &alice,
+            PathAddr {
+                local: alice.local_addr(),
+                remote: nobody,
+            },
+            b"anybody?",
+            None,
+        );
+    }
+    let error = alice.try_receive(&mut [Incoming::new()]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn raw_packets_arrive_without_ip_header_and_port_or_the_error_names_the_privilege() {
+    for address in ["127.0.0.1", "::1"] {
+        let address: IpAddr = address.parse().unwrap();
+        let socket = match RawSocket::bind(address) {
+            Ok(socket) => socket,
+            Err(error) => {
+                assert!(error.to_string().contains("CAP_NET_RAW"), "{error}");
+                continue;
+            }
+        };
+        // A raw socket sees its own packets to itself; other tests' packets cannot carry these bytes.
+        let packet = b"an odd packet, not SCTP at all";
+        send(&socket, path(&socket, &socket), packet, None);
+        let received = receive(&socket, 1);
+        assert_eq!(
+            received,
+            [(path(&socket, &socket), Ecn::Capable0, packet.to_vec())]
+        );
+        assert_eq!(socket.local_addr(), SocketAddr::new(address, 0));
+    }
+}

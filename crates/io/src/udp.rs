@@ -1,0 +1,53 @@
+//! How is SCTP carried in UDP? Each packet in one datagram (RFC 6951), many datagrams per system call.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use socket2::{Protocol, Type};
+
+use crate::datagram::{Incoming, Outgoing};
+use crate::kernel::Kernel;
+use crate::socket::Transport;
+
+/// A UDP socket: segmentation offload in both directions, ECN, destination address of what arrives, choice of
+/// the source address of what leaves, no IP fragmentation. What the system lacks is done without.
+///
+/// An IPv6 socket takes IPv6 only.
+#[derive(Debug)]
+pub struct UdpSocket(Kernel);
+
+impl UdpSocket {
+    /// Binds to `local`; port 0 takes a free one, an unspecified address stands for all of its IP version.
+    ///
+    /// # Errors
+    ///
+    /// The address is not ours or in use, or sockets run out.
+    pub fn bind(local: SocketAddr) -> io::Result<Self> {
+        Kernel::bind(Type::DGRAM, Protocol::UDP, local).map(Self)
+    }
+}
+
+impl Transport for UdpSocket {
+    fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+
+    fn max_segments(&self) -> usize {
+        self.0.max_segments()
+    }
+
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        self.0.try_send(outgoing)
+    }
+
+    fn try_receive(&self, incoming: &mut [Incoming]) -> io::Result<usize> {
+        self.0.try_receive(incoming, |_| 0)
+    }
+}
+
+impl AsFd for UdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
