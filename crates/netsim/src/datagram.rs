@@ -1,0 +1,57 @@
+//! What travels? A payload with two addresses and two ECN bits.
+
+use anabranch_types::{Ecn, PathAddr, Rng};
+
+use crate::link::{Packet, flip_bits};
+
+const IPV4_HEADER: u32 = 20;
+const IPV6_HEADER: u32 = 40;
+const UDP_HEADER: u32 = 8;
+
+/// A packet of some protocol above IP, or above UDP over IP if the remote port is not 0 (RFC 6951).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Datagram {
+    /// Source (`local`) and destination (`remote`) as the sender sees them, all the way: the receiver's view is
+    /// [`PathAddr::reversed`].
+    pub path: PathAddr,
+    /// The ECN bits of the IP header; a marking queue may change them.
+    pub ecn: Ecn,
+    /// What IP, or UDP, carries. Moved from hop to hop, never copied.
+    pub payload: Vec<u8>,
+}
+
+impl Datagram {
+    /// Whether a UDP header lies between IP and the payload.
+    #[must_use]
+    pub const fn is_encapsulated(&self) -> bool {
+        self.path.remote.port() != 0
+    }
+
+    /// Bytes of the whole IP packet: payload, 8 of UDP if encapsulated, 20 of IPv4 or 40 of IPv6.
+    #[must_use]
+    pub fn ip_bytes(&self) -> u32 {
+        let ip = if self.path.remote.is_ipv4() {
+            IPV4_HEADER
+        } else {
+            IPV6_HEADER
+        };
+        let udp = if self.is_encapsulated() { UDP_HEADER } else { 0 };
+        u32::try_from(self.payload.len())
+            .unwrap_or(u32::MAX)
+            .saturating_add(ip + udp)
+    }
+}
+
+impl Packet for Datagram {
+    fn corrupt(&mut self, rng: &mut Rng) {
+        flip_bits(&mut self.payload, rng);
+    }
+
+    fn mark_congestion(&mut self) -> bool {
+        let capable = self.ecn != Ecn::NotCapable;
+        if capable {
+            self.ecn = Ecn::CongestionExperienced;
+        }
+        capable
+    }
+}

@@ -1,0 +1,285 @@
+//! What must hold whatever the links are like? The laws of this network.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+
+use anabranch_types::{Instant, Rate, Rng, Seed};
+
+use crate::capture::SharedBuffer;
+use crate::link::{DropCause, GilbertElliott, Loss, Packet, QueueConfig, RedConfig, Verdict};
+use crate::test_host::{TestHost, number_of, numbered};
+use crate::topology::{self, Path};
+use crate::traffic::{Arrivals, Pattern, Source};
+use crate::{Change, Link, LinkChange, LinkConfig, Probability, World};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + ms(millis)
+}
+
+/// A link of which anything may be true.
+fn any_config(rng: &mut Rng) -> LinkConfig {
+    let queues = [
+        QueueConfig::Packets(rng.below(20) as u32),
+        QueueConfig::Bytes(rng.below(20_000)),
+        QueueConfig::Red(RedConfig {
+            weight: 0.1,
+            gentle: rng.chance(1, 2),
+            ..RedConfig::classic(30)
+        }),
+    ];
+    let losses = [
+        Loss::None,
+        Loss::Bernoulli(Probability::of(rng.unit() / 5.0)),
+        Loss::GilbertElliott(GilbertElliott::bursts(rng.unit() / 5.0, 1.0 + rng.unit() * 5.0)),
+        Loss::Script(vec![1, 2, 3, rng.below(100)]),
+    ];
+    LinkConfig::new(Rate::mbit(1 + rng.below(20)), ms(rng.below(30)))
+        .queue(queues[rng.below(3) as usize])
+        .loss(losses[rng.below(4) as usize].clone())
+        .mtu(if rng.chance(1, 10) { 900 } else { 1_500 })
+        .jitter(ms(rng.below(4)))
+        .reorder(Probability::of(rng.unit() / 10.0), ms(rng.below(10)))
+        .duplicate(Probability::of(rng.unit() / 10.0))
+        .corrupt(Probability::of(rng.unit() / 10.0))
+}
+
+/// Two hosts that exchange 2,000 packets over three links, of which the middle one is cut, healed and loaded by
+/// others. Stopped at a random moment.
+fn any_world(seed: Seed) -> World<TestHost> {
+    let mut rng = seed.split("story").rng();
+    let mut world = World::new(seed);
+    let (near, far) = (topology::near(0), topology::far(0));
+    let links: Vec<_> = (0..3).map(|_| world.add_link(any_config(&mut rng))).collect();
+    let path = Path {
+        near,
+        far,
+        there: links.clone(),
+        back: links.clone(),
+    };
+    let alice = world.add_host(TestHost::sending(
+        path.addr(9_899),
+        1_000,
+        Duration::from_micros(900),
+    ));
+    let bob = world.add_host(TestHost::echoing());
+    topology::connect(&mut world, (alice, bob), &path);
+    world.add_source(Source::endless(links[1], Pattern::Poisson, Rate::mbit(2)));
+    world.schedule(at(200), Change::Link(links[1], LinkChange::Cut));
+    world.schedule(at(250), Change::Link(links[1], LinkChange::Heal));
+    world.schedule(
+        at(400),
+        Change::Link(links[0], LinkChange::Rate(Some(Rate::mbit(2)))),
+    );
+    world.run_until(at(1 + rng.below(1_500)));
+    world
+}
+
+#[test]
+fn no_packet_is_lost_from_the_books() {
+    for seed in 0..200 {
+        let world = any_world(Seed(seed));
+        for id in world.link_ids() {
+            let link = world.link(id);
+            let stats = link.stats();
+            let came = stats.offered.packets + stats.duplicated.packets;
+            let went = stats.delivered.packets + stats.dropped_in_total().packets + link.inside();
+            assert_eq!(came, went, "seed {seed}, {id:?}: {stats:?}");
+        }
+    }
+}
+
+#[test]
+fn a_link_without_reordering_keeps_the_order() {
+    for seed in 0..100 {
+        let config = any_config(&mut Seed(seed).rng()).reorder(Probability::NEVER, Duration::ZERO);
+        let mut link = Link::new(config.corrupt(Probability::NEVER), Seed(seed));
+        let path = path_of_link();
+        let mut last = 0;
+        for number in 0..2_000 {
+            let now = Instant::ZERO + Duration::from_micros(700) * number;
+            link.offer(now, numbered(path, number).payload, 1_000);
+            while let Some(payload) = link.take_due(now) {
+                let number = number_of(&payload);
+                assert!(last <= number, "seed {seed}: {number} after {last}");
+                last = number;
+            }
+        }
+    }
+}
+
+fn path_of_link() -> anabranch_types::PathAddr {
+    Path {
+        near: topology::near(0),
+        far: topology::far(0),
+        there: vec![],
+        back: vec![],
+    }
+    .addr(9_899)
+}
+
+#[test]
+fn full_corruption_changes_every_payload_and_nothing_else() {
+    let config = LinkConfig::unlimited(ms(1)).corrupt(Probability::ALWAYS);
+    let mut link = Link::new(config, Seed(1));
+    for length in (1..300).chain([1_452; 300]) {
+        let payload = vec![0x5a; length];
+        link.offer(at(0), payload.clone(), 1_000);
+        let arrived = link.take_due(at(1)).unwrap();
+        assert_eq!(arrived.len(), length);
+        let different = arrived
+            .iter()
+            .zip(&payload)
+            .filter(|(one, other)| one != other)
+            .count();
+        assert!(
+            (1..=2).contains(&different),
+            "{different} bytes of {length} differ"
+        );
+    }
+}
+
+/// A packet that knows when it was offered.
+#[derive(Clone)]
+struct Stamp(Instant);
+
+impl Packet for Stamp {
+    fn corrupt(&mut self, _rng: &mut Rng) {}
+}
+
+/// Mean time in the queue of packets of 1,000 bytes that come to a link of 8 Mbit/s with the given pattern and rate.
+fn mean_waiting_time(pattern: Pattern, rate: Rate) -> Duration {
+    const PACKETS: u32 = 400_000;
+    let config = LinkConfig::new(Rate::mbit(8), Duration::ZERO).queue(QueueConfig::Packets(u32::MAX));
+    let mut link = Link::<Stamp>::new(config, Seed(3));
+    let mut arrivals = Arrivals::new(pattern, rate, 1_000, Seed(8));
+    let (mut now, mut waited) = (Instant::ZERO, Duration::ZERO);
+    for _ in 0..PACKETS {
+        now += arrivals.next_gap();
+        while let Some(due) = link.deadline().filter(|due| *due <= now) {
+            waited += link
+                .take_due(due)
+                .map_or(Duration::ZERO, |stamp| due - stamp.0 - ms(1));
+        }
+        link.offer(now, Stamp(now), 1_000);
+    }
+    waited / PACKETS
+}
+
+#[test]
+fn waiting_times_are_those_of_an_m_d_1_queue() {
+    for percent in [30, 50, 80] {
+        let waited = mean_waiting_time(Pattern::Poisson, Rate::bits_per_second(80_000 * percent));
+        // Pollaczek and Khinchine: W = ρ s / 2 (1 − ρ), with a service time s of one millisecond.
+        let load = percent as f64 / 100.0;
+        let expected = load / (2.0 * (1.0 - load));
+        let ratio = waited.as_secs_f64() * 1e3 / expected;
+        assert!(
+            (0.97..1.03).contains(&ratio),
+            "load {load}: {waited:?} is {ratio} of what theory says"
+        );
+    }
+}
+
+#[test]
+fn nobody_waits_where_packets_come_evenly_and_slower_than_they_leave() {
+    assert_eq!(
+        mean_waiting_time(Pattern::Constant, Rate::mbit(7)),
+        Duration::ZERO
+    );
+}
+
+#[test]
+fn a_loaded_link_delivers_exactly_its_rate() {
+    let mut world = World::<TestHost>::new(Seed(2));
+    let link = world.add_link(LinkConfig::new(Rate::mbit(10), ms(5)));
+    world.add_source(Source::endless(link, Pattern::Poisson, Rate::mbit(30)));
+    world.run_until(at(1_000));
+    let before = world.link(link).stats().delivered.bytes;
+    world.run_until(at(11_000));
+    let delivered = world.link(link).stats().delivered.bytes - before;
+    assert!(delivered.abs_diff(12_500_000) <= 1_500, "{delivered}");
+}
+
+#[test]
+fn red_drops_begin_between_its_thresholds() {
+    for seed in 0..50 {
+        let red = RedConfig {
+            weight: 1.0,
+            max_chance: 0.5,
+            ..RedConfig::classic(1_000)
+        };
+        let config = LinkConfig::new(Rate::mbit(8), ms(1)).queue(QueueConfig::Red(red));
+        let mut link = Link::new(config, Seed(seed));
+        let refused = (0..1_000).find(|_| link.offer(at(0), Stamp(at(0)), 1_000) != Verdict::Accepted);
+        assert!(refused.is_some());
+        let length = link.waiting().packets;
+        assert!(
+            (5..=15).contains(&length),
+            "seed {seed}: first drop at {length} packets"
+        );
+        assert_eq!(link.stats().dropped(DropCause::Early).packets, 1);
+    }
+}
+
+/// A hash of all that two hosts on two paths see, and when; `idle` links are added that nobody uses.
+fn trace(seed: Seed, idle: usize, look_every: Duration) -> u64 {
+    let mut world = World::new(seed);
+    for _ in 0..idle {
+        world.add_link(LinkConfig::new(Rate::mbit(1), ms(1)));
+    }
+    let alice = world.add_host(TestHost::default());
+    let bob = world.add_host(TestHost::echoing());
+    let lossy = |rate| {
+        let config = LinkConfig::new(Rate::mbit(rate), ms(10)).loss(Loss::Bernoulli(Probability::of(0.1)));
+        config
+            .jitter(ms(2))
+            .corrupt(Probability::of(0.05))
+            .duplicate(Probability::of(0.05))
+    };
+    let paths = topology::disjoint_paths(&mut world, (alice, bob), &[lossy(4), lossy(2)]);
+    world.add_source(Source::endless(
+        paths[0].there[0],
+        Pattern::Poisson,
+        Rate::mbit(1),
+    ));
+    let sinks = [SharedBuffer::default(), SharedBuffer::default()];
+    world.capture_host(alice, "alice", sinks[0].clone());
+    world.capture_host(bob, "bob", sinks[1].clone());
+    for path in &paths {
+        let timetable = TestHost::sending(path.addr(9_899), 500, ms(2)).timetable;
+        world.act(alice, |host, _| host.timetable.extend(timetable));
+    }
+    world
+        .host_mut(alice)
+        .timetable
+        .make_contiguous()
+        .sort_by_key(|(at, _)| *at);
+    world.touch(alice);
+    while world.now() < at(3_000) {
+        world.run_until(world.now() + look_every);
+    }
+    let mut hasher = DefaultHasher::new();
+    sinks.iter().for_each(|sink| sink.take().hash(&mut hasher));
+    hasher.finish()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
+    assert_eq!(trace(Seed(1), 0, ms(3_000)), trace(Seed(1), 0, ms(3_000)));
+    assert_ne!(trace(Seed(1), 0, ms(3_000)), trace(Seed(2), 0, ms(3_000)));
+}
+
+#[test]
+fn idle_links_change_nothing() {
+    assert_eq!(trace(Seed(1), 3, ms(3_000)), trace(Seed(1), 0, ms(3_000)));
+}
+
+#[test]
+fn looking_at_the_world_changes_nothing() {
+    assert_eq!(trace(Seed(1), 0, ms(1)), trace(Seed(1), 0, ms(3_000)));
+}

@@ -1,0 +1,99 @@
+//! Does it happen this time, and how long until it does? Chances and exponential waiting times.
+//!
+//! Both use only operations that IEEE 754 defines exactly, so that worlds do not depend on a platform's `libm`.
+
+use core::time::Duration;
+
+use anabranch_types::Rng;
+
+/// A probability, kept as a multiple of 2⁻⁶³ so that 0 is never and 1 is always.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Probability(u64);
+
+const CERTAIN: u64 = 1 << 63;
+
+impl Probability {
+    /// It never happens.
+    pub const NEVER: Self = Self(0);
+    /// It happens every time.
+    pub const ALWAYS: Self = Self(CERTAIN);
+
+    /// The probability `fraction`, from 0 to 1; values outside are moved to the nearer end, NaN is never.
+    #[must_use]
+    pub const fn of(fraction: f64) -> Self {
+        Self((fraction.clamp(0.0, 1.0) * CERTAIN as f64) as u64)
+    }
+
+    /// The probability as a fraction from 0 to 1.
+    #[must_use]
+    pub const fn as_f64(self) -> f64 {
+        self.0 as f64 / CERTAIN as f64
+    }
+
+    /// One trial. Draws nothing if it can never happen.
+    pub fn happens(self, rng: &mut Rng) -> bool {
+        self != Self::NEVER && rng.next_u64() >> 1 < self.0
+    }
+}
+
+/// An exponentially distributed time with the given mean: the gaps of a Poisson process.
+#[must_use]
+pub fn exponential(mean: Duration, rng: &mut Rng) -> Duration {
+    let nanos = -ln(1.0 - rng.unit()) * mean.as_nanos() as f64;
+    Duration::from_nanos(nanos as u64)
+}
+
+/// The natural logarithm of a positive normal number, by ln(m·2ᵉ) = e·ln 2 + 2·artanh((m − 1)/(m + 1)).
+fn ln(value: f64) -> f64 {
+    const MANTISSA: u64 = (1 << 52) - 1;
+    const BIAS: u64 = 1023;
+    let bits = value.to_bits();
+    let exponent = (bits >> 52) as f64 - BIAS as f64;
+    let mantissa = f64::from_bits((bits & MANTISSA) | (BIAS << 52));
+    let step = (mantissa - 1.0) / (mantissa + 1.0);
+    // The step is below 1/3, so each term is at most a ninth of the one before: 18 of them exhaust an f64.
+    let (mut sum, mut power) = (0.0, step);
+    for odd in (1..36_u32).step_by(2) {
+        sum += power / f64::from(odd);
+        power *= step * step;
+    }
+    exponent * core::f64::consts::LN_2 + 2.0 * sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Probability, exponential, ln};
+    use anabranch_types::Seed;
+    use std::time::Duration;
+
+    #[test]
+    fn never_and_always_mean_what_they_say() {
+        let mut rng = Seed(1).rng();
+        assert!((0..10_000).all(|_| Probability::of(1.0).happens(&mut rng)));
+        assert!((0..10_000).all(|_| !Probability::of(0.0).happens(&mut rng)));
+        assert_eq!(Probability::of(f64::NAN), Probability::NEVER);
+    }
+
+    #[test]
+    fn the_logarithm_agrees_with_the_library() {
+        for value in [1e-300, 1e-9, 0.1, 0.5, 0.999_999, 1.0, 1.999_999, 42.0] {
+            assert!(
+                (ln(value) - f64::ln(value)).abs() <= 1e-14 * f64::ln(value).abs().max(1.0),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn exponential_times_have_their_mean_and_its_square_as_variance() {
+        let mut rng = Seed(2).rng();
+        let mean = Duration::from_micros(100);
+        let times: Vec<f64> = (0..200_000)
+            .map(|_| exponential(mean, &mut rng).as_secs_f64() * 1e6)
+            .collect();
+        let average = times.iter().sum::<f64>() / times.len() as f64;
+        let variance = times.iter().map(|time| (time - average).powi(2)).sum::<f64>() / times.len() as f64;
+        assert!((average - 100.0).abs() < 1.0, "mean {average}");
+        assert!((variance - 10_000.0).abs() < 300.0, "variance {variance}");
+    }
+}

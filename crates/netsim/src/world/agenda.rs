@@ -1,0 +1,107 @@
+//! What happens next? A heap of few events, ordered by time and then by the order of noting them.
+
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use anabranch_types::Instant;
+
+/// What an entry is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Occasion {
+    Link(u32),
+    Host(u32),
+    Source(u32),
+    Change(u32),
+}
+
+/// An event at its place in the order of all events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Entry {
+    pub(super) at: Instant,
+    sequence: u64,
+    pub(super) occasion: Occasion,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    heap: BinaryHeap<Reverse<Entry>>,
+    noted: u64,
+}
+
+/// The one entry of the agenda that counts for a component whose deadline moves.
+///
+/// A deadline that moves away leaves its entry in place: when that one comes up, the component is asked again. One
+/// that moves nearer gets a new entry, and the old one is ignored. So a timer that is pushed back with every packet
+/// costs one entry per expiry, not one per packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Alarm(Option<Entry>);
+
+impl Alarm {
+    /// Sees to it that the agenda has an entry at `deadline` or before.
+    pub(super) fn set(&mut self, deadline: Option<Instant>, occasion: Occasion, agenda: &mut Agenda) {
+        if let Some(at) = deadline
+            && at < Instant::MAX
+            && self.0.is_none_or(|entry| at < entry.at)
+        {
+            self.0 = Some(agenda.note(at, occasion));
+        }
+    }
+
+    /// Whether `entry` is the one that counts; if so, it counts no longer.
+    pub(super) fn rings(&mut self, entry: Entry) -> bool {
+        self.0.take_if(|counts| *counts == entry).is_some()
+    }
+}
+
+impl Agenda {
+    pub(super) fn note(&mut self, at: Instant, occasion: Occasion) -> Entry {
+        let entry = Entry {
+            at,
+            sequence: self.noted,
+            occasion,
+        };
+        self.noted += 1;
+        self.heap.push(Reverse(entry));
+        entry
+    }
+
+    pub(super) fn next_at(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Entry> {
+        self.heap.pop().map(|Reverse(entry)| entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Agenda, Alarm, Occasion};
+    use anabranch_types::Instant;
+
+    #[test]
+    fn events_of_one_moment_come_in_the_order_of_noting() {
+        let mut agenda = Agenda::default();
+        let (soon, later) = (Instant::from_nanos(1), Instant::from_nanos(2));
+        agenda.note(later, Occasion::Host(0));
+        agenda.note(soon, Occasion::Link(9));
+        agenda.note(soon, Occasion::Host(3));
+        let order: Vec<Occasion> = core::iter::from_fn(|| agenda.pop())
+            .map(|entry| entry.occasion)
+            .collect();
+        assert_eq!(order, [Occasion::Link(9), Occasion::Host(3), Occasion::Host(0)]);
+    }
+
+    #[test]
+    fn only_the_earliest_entry_of_an_alarm_rings() {
+        let mut agenda = Agenda::default();
+        let mut alarm = Alarm::default();
+        for nanos in [5, 9, 2] {
+            alarm.set(Some(Instant::from_nanos(nanos)), Occasion::Host(0), &mut agenda);
+        }
+        let rings: Vec<bool> = core::iter::from_fn(|| agenda.pop())
+            .map(|entry| alarm.rings(entry))
+            .collect();
+        assert_eq!(rings, [true, false]);
+    }
+}

@@ -1,0 +1,101 @@
+//! Under which address does the rest of the world see a host behind a translator?
+
+use core::net::SocketAddr;
+
+/// A translator in front of hosts. Without bindings it does nothing.
+#[derive(Debug, Default)]
+pub(super) struct Nat {
+    bindings: Vec<Binding>,
+}
+
+#[derive(Debug)]
+struct Binding {
+    inside: SocketAddr,
+    outside: SocketAddr,
+    expired: Vec<SocketAddr>,
+}
+
+/// Nobody is behind this address any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Expired;
+
+impl Nat {
+    /// From now on `inside` is seen as `outside`; what it was seen as before leads nowhere.
+    pub(super) fn rebind(&mut self, inside: SocketAddr, outside: SocketAddr) {
+        let Some(binding) = self.bindings.iter_mut().find(|binding| binding.inside == inside) else {
+            let expired = if inside == outside {
+                Vec::new()
+            } else {
+                vec![inside]
+            };
+            self.bindings.push(Binding {
+                inside,
+                outside,
+                expired,
+            });
+            return;
+        };
+        let before = core::mem::replace(&mut binding.outside, outside);
+        binding.expired.push(before);
+        binding.expired.retain(|address| *address != outside);
+    }
+
+    /// A source address as the others see it.
+    pub(super) fn outward(&self, source: SocketAddr) -> SocketAddr {
+        let binding = self.bindings.iter().find(|binding| binding.inside == source);
+        binding.map_or(source, |binding| binding.outside)
+    }
+
+    /// The host's own address behind a destination address.
+    pub(super) fn inward(&self, destination: SocketAddr) -> Result<SocketAddr, Expired> {
+        if let Some(binding) = self
+            .bindings
+            .iter()
+            .find(|binding| binding.outside == destination)
+        {
+            return Ok(binding.inside);
+        }
+        if self
+            .bindings
+            .iter()
+            .any(|binding| binding.expired.contains(&destination))
+        {
+            return Err(Expired);
+        }
+        Ok(destination)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Expired, Nat};
+    use core::net::SocketAddr;
+
+    fn port(port: u16) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, 1], port))
+    }
+
+    #[test]
+    fn a_rebound_address_is_reached_by_its_newest_name_only() {
+        let mut nat = Nat::default();
+        assert_eq!(
+            (nat.outward(port(1)), nat.inward(port(1))),
+            (port(1), Ok(port(1)))
+        );
+        nat.rebind(port(1), port(2));
+        nat.rebind(port(1), port(3));
+        assert_eq!(
+            (nat.outward(port(1)), nat.inward(port(3))),
+            (port(3), Ok(port(1)))
+        );
+        assert_eq!(
+            (nat.inward(port(1)), nat.inward(port(2))),
+            (Err(Expired), Err(Expired))
+        );
+        nat.rebind(port(1), port(1));
+        assert_eq!(
+            (nat.outward(port(1)), nat.inward(port(1))),
+            (port(1), Ok(port(1)))
+        );
+    }
+}
