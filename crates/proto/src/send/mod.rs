@@ -1,4 +1,433 @@
-//! How does a message become acknowledged chunks? To be written.
-/// Why a message was not accepted.
+//! How does a message become acknowledged chunks?
+//!
+//! [`Sender::enqueue`] queues it on its stream, [`Sender::send_new`] cuts the next piece of some message and gives
+//! it a TSN, [`Sender::on_sack`] takes note of what arrived, [`Sender::lose`] and [`Sender::lose_all`] of what did
+//! not, and [`Sender::send_again`] repeats it. Which stream, which path and what is lost is asked of policies
+//! elsewhere: here it is carried out and counted.
+
+mod chunk;
+mod error;
+mod fragment;
+mod queue;
+mod scoreboard;
+mod streams;
+mod window;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk};
+use anabranch_types::{Instant, MessageId, PathId, StreamId, Transmission, Tsn, UnwrappedTsn};
+use anabranch_wire::{Data, ValidSack};
+
+pub use self::error::SendError;
+pub(crate) use self::fragment::Room;
+pub(crate) use self::scoreboard::Lost;
+pub(crate) use self::window::Admission;
+
+use self::chunk::padded;
+use self::scoreboard::Scoreboard;
+use self::streams::Streams;
+use self::window::PeerWindow;
+use crate::Message;
+
+/// How many entries each buffer keeps once everything is acknowledged; what a burst needed beyond is given back.
+const KEPT_WHEN_DRAINED: usize = 4;
+
+/// How a [`Sender`] starts. Sizes in bytes of payload.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SenderConfig {
+    /// The first TSN.
+    pub(crate) initial_tsn: Tsn,
+    /// How much may wait for the peer's cumulative acknowledgement, sent or not.
+    pub(crate) buffer: u64,
+    /// The longest message.
+    pub(crate) max_message: usize,
+    /// Outbound streams asked for.
+    pub(crate) outbound_streams: u16,
+    /// The peer's window, as far as it is known.
+    pub(crate) peer_window: u32,
+}
+
+/// What a SACK or a SHUTDOWN changed for the whole association.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct SackOutcome {
+    /// The cumulative TSN ack point moved.
+    pub(crate) cumulative_advanced: bool,
+    /// Bytes of chunks acknowledged for the first time, on all paths.
+    pub(crate) acked_bytes: u64,
+    /// Bytes of the send buffer that became free.
+    pub(crate) freed_bytes: u64,
+    /// The peer's window was closed and is open now.
+    pub(crate) window_reopened: bool,
+    /// Chunks that the peer had acknowledged and now says it has not.
+    pub(crate) reneged: u32,
+}
+
+/// A message that the peer has not acknowledged in full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SendError {}
+pub(crate) struct Unacknowledged {
+    /// Which message.
+    pub(crate) message: MessageId,
+    /// Its stream.
+    pub(crate) stream: StreamId,
+    /// Bytes of it that are not acknowledged.
+    pub(crate) bytes: u64,
+    /// Whether any of it was sent: the peer may have received it then.
+    pub(crate) sent: bool,
+}
+
+/// From the application's message to the peer's acknowledgement.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    streams: Streams,
+    scoreboard: Scoreboard,
+    window: PeerWindow,
+    buffer: u64,
+    max_message: usize,
+}
+
+/// What [`Sender::send_new`] would send.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    stream: StreamId,
+    payload: usize,
+}
+
+impl Sender {
+    /// Nothing queued, nothing sent; allocates nothing.
+    pub(crate) fn new(config: SenderConfig) -> Self {
+        Self {
+            streams: Streams::new(config.outbound_streams),
+            scoreboard: Scoreboard::new(config.initial_tsn),
+            window: PeerWindow::new(config.peer_window),
+            buffer: config.buffer,
+            max_message: config.max_message,
+        }
+    }
+
+    /// The handshake told how many streams the peer takes and how large its window is. Messages that were queued
+    /// on streams beyond come back, in the order of streams.
+    pub(crate) fn negotiated(
+        &mut self,
+        outbound_streams: u16,
+        peer_window: u32,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Vec<(MessageId, Message)> {
+        debug_assert!(!self.has_outstanding(), "data is sent after the handshake");
+        self.window = PeerWindow::new(peer_window);
+        self.streams.limit(outbound_streams, scheduler)
+    }
+
+    /// Takes a message from the application.
+    ///
+    /// # Errors
+    /// All but [`SendError::Closing`] and [`SendError::NotConnected`], which are not known here.
+    pub(crate) fn enqueue(
+        &mut self,
+        message: Message,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<MessageId, SendError> {
+        let length = message.payload.len() as u64;
+        let max = self.buffer.min(self.max_message as u64);
+        if length == 0 {
+            return Err(SendError::Empty);
+        }
+        if length > max {
+            return Err(SendError::TooLarge { max: max as usize });
+        }
+        if message.stream.0 >= self.streams.count() {
+            return Err(SendError::InvalidStream {
+                streams: self.streams.count(),
+            });
+        }
+        if length > self.free_space() {
+            return Err(SendError::BufferFull);
+        }
+        Ok(self.streams.push(message, scheduler))
+    }
+
+    /// Whether the peer's window lets a new packet of data begin. To be asked once per packet; what is bundled
+    /// into it is between [`Sender::send_new`] and the packet's room. `path` and its `max_data_chunk` serve to
+    /// know which message would be next and how it would be cut; the answer rarely depends on them.
+    pub(crate) fn admission(
+        &self,
+        path: PathId,
+        max_data_chunk: usize,
+        scheduler: &dyn StreamScheduler,
+    ) -> Admission {
+        let room = Room::whole(max_data_chunk);
+        let Some(next) = self.streams.next(path, scheduler) else {
+            return Admission::Nothing;
+        };
+        let payload = room.cut(next.message.payload.len()) as u64;
+        let open = self.peer_window();
+        let full = room.cut(usize::MAX) as u64;
+        if payload > open {
+            // RFC 9260 §6.1 A: a probe "SHOULD only be sent when all outstanding DATA chunks have been
+            // cumulatively acknowledged".
+            return if self.has_outstanding() {
+                Admission::Shut
+            } else {
+                Admission::Probe
+            };
+        }
+        let is_silly =
+            self.has_outstanding() && !self.window.is_worth_a_packet(open, self.unsent_bytes(), full);
+        if is_silly {
+            Admission::Shut
+        } else {
+            Admission::Open
+        }
+    }
+
+    /// Bytes that the chunk of [`Sender::send_new`] takes in the packet, padding included; `None` if nothing
+    /// would be sent.
+    pub(crate) fn next_size(
+        &self,
+        path: PathId,
+        room: Room,
+        scheduler: &dyn StreamScheduler,
+    ) -> Option<usize> {
+        let piece = self.next_piece(path, room, scheduler)?;
+        Some(padded(Data::HEADER_LEN + piece.payload))
+    }
+
+    /// Sends the next piece of a message on `path`: it is in flight from now on and has to be written.
+    ///
+    /// `None` if there is none, if it does not fit into `room`, or if the peer's window is too small for it.
+    /// With nothing outstanding it goes all the same, as a zero window probe (RFC 9260 §6.1 A).
+    pub(crate) fn send_new(
+        &mut self,
+        path: PathId,
+        room: Room,
+        scheduler: &mut dyn StreamScheduler,
+        now: Instant,
+    ) -> Option<Data<'_>> {
+        let piece = self.next_piece(path, room, scheduler)?;
+        let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
+        Some(self.scoreboard.send(chunk, path, now))
+    }
+
+    fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
+        // RFC 9260 §6.1: "The data sender MUST NOT use a TSN that is more than 2^31 - 1 above the beginning TSN of
+        // the current send window."
+        if self.scoreboard.len() >= i32::MAX as usize {
+            return None;
+        }
+        let next = self.streams.next(path, scheduler)?;
+        let payload = room.piece(next.message.payload.len())?;
+        let is_admitted = payload as u64 <= self.peer_window() || !self.has_outstanding();
+        is_admitted.then_some(Piece {
+            stream: next.message.stream,
+            payload,
+        })
+    }
+
+    /// The lowest TSN that waits for retransmission.
+    pub(crate) fn next_lost(&self) -> Option<LostChunk> {
+        self.scoreboard.next_lost()
+    }
+
+    /// The lowest TSN above `tsn` that waits for retransmission.
+    pub(crate) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
+        self.scoreboard.lost_after(tsn)
+    }
+
+    /// Sends a lost chunk again, on `path`: it is in flight from now on and has to be written.
+    pub(crate) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
+        self.scoreboard.send_again(tsn, path, now)
+    }
+
+    /// The chunk that the cumulative TSN ack point waits for, if it is in flight; a lost one is to be sent again
+    /// anyway.
+    pub(crate) fn oldest_outstanding(&self) -> Option<StuckChunk> {
+        self.scoreboard.oldest_in_flight()
+    }
+
+    /// Sends the chunk of [`Sender::oldest_outstanding`] again, on `path`, and asks for a SACK at once: the sooner
+    /// it is acknowledged, the sooner the buffer is free.
+    pub(crate) fn moved(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
+        let mut data = self.scoreboard.move_to(tsn, path, now);
+        data.flags.immediate = true;
+        data
+    }
+
+    /// A SACK came. What it changed on each path is in [`Sender::digests`] until the next one.
+    pub(crate) fn on_sack(&mut self, sack: &ValidSack, now: Instant) -> SackOutcome {
+        // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK
+        // chunk."
+        if sack.cumulative < self.cumulative() {
+            self.scoreboard.clear_digests();
+            return SackOutcome::default();
+        }
+        let was_shut = self.peer_window() == 0;
+        let reneged = self.scoreboard.apply(sack.cumulative, sack.blocks.iter(), now);
+        self.window.advertise(sack.a_rwnd);
+        let outcome = self.settle(sack.cumulative);
+        SackOutcome {
+            window_reopened: was_shut && self.peer_window() > 0,
+            reneged,
+            ..outcome
+        }
+    }
+
+    /// A SHUTDOWN came: its cumulative TSN acknowledges, and says nothing about gaps and window (RFC 9260 §3.3.8).
+    pub(crate) fn on_cumulative(&mut self, cumulative: UnwrappedTsn) -> SackOutcome {
+        if cumulative < self.cumulative() || cumulative >= self.next_tsn() {
+            self.scoreboard.clear_digests();
+            return SackOutcome::default();
+        }
+        let before = self.scoreboard.payload_in_flight();
+        self.scoreboard.apply_cumulative(cumulative);
+        self.window.fill(before - self.scoreboard.payload_in_flight());
+        self.settle(cumulative)
+    }
+
+    /// Frees what was acknowledged for good.
+    fn settle(&mut self, cumulative: UnwrappedTsn) -> SackOutcome {
+        let mut freed_bytes = 0;
+        while let Some(chunk) = self.scoreboard.forget(cumulative) {
+            freed_bytes += chunk.payload_bytes();
+            self.streams.acknowledged(&chunk);
+        }
+        if self.is_drained() {
+            self.streams.shrink(KEPT_WHEN_DRAINED);
+            self.scoreboard.shrink(KEPT_WHEN_DRAINED);
+        }
+        self.scoreboard.debug_check();
+        SackOutcome {
+            cumulative_advanced: freed_bytes > 0,
+            acked_bytes: self.digests().iter().map(|ack| ack.newly_acked).sum(),
+            freed_bytes,
+            ..SackOutcome::default()
+        }
+    }
+
+    /// What the last SACK or SHUTDOWN changed, in the order of path ids; paths without change are left out.
+    pub(crate) fn digests(&self) -> &[PathAck] {
+        self.scoreboard.digests()
+    }
+
+    /// Everything in flight on `path` below `line` waits for retransmission from now on.
+    pub(crate) fn lose(&mut self, path: PathId, line: LossLine) -> Lost {
+        let lost = self.scoreboard.lose(path, line);
+        self.scoreboard.debug_check();
+        lost
+    }
+
+    /// The T3 timer of `path` expired: everything in flight on it waits for retransmission (RFC 9260 §6.3.3 E3).
+    pub(crate) fn lose_all(&mut self, path: PathId) -> Lost {
+        let lost = self.scoreboard.lose_all(path);
+        self.scoreboard.debug_check();
+        lost
+    }
+
+    /// `path` is gone: everything in flight on it waits for retransmission on others. Its id is free for another
+    /// path once [`Sender::queued`] is 0.
+    pub(crate) fn path_gone(&mut self, path: PathId) -> Lost {
+        self.lose_all(path)
+    }
+
+    /// The messages that the peer has not acknowledged in full, in the order of handing over.
+    pub(crate) fn unacknowledged(&self) -> impl Iterator<Item = Unacknowledged> + use<> {
+        let sent = self.scoreboard.unacknowledged();
+        let sent = sent.map(|chunk| (chunk.message, chunk.stream, chunk.payload_bytes(), true));
+        let waiting = self.streams.waiting();
+        let waiting = waiting.map(|waiting| (waiting.id, waiting.message.stream, waiting.bytes(), false));
+        let mut messages = BTreeMap::new();
+        for (message, stream, bytes, sent) in sent.chain(waiting) {
+            let nothing = Unacknowledged {
+                message,
+                stream,
+                bytes: 0,
+                sent,
+            };
+            messages.entry(message).or_insert(nothing).bytes += bytes;
+        }
+        messages.into_values()
+    }
+
+    /// Whether some message has not been sent to its end.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.unsent_bytes() > 0
+    }
+
+    /// Whether something that was sent is not acknowledged cumulatively.
+    pub(crate) fn has_outstanding(&self) -> bool {
+        !self.scoreboard.is_empty()
+    }
+
+    /// Whether everything that was handed over is acknowledged cumulatively.
+    pub(crate) fn is_drained(&self) -> bool {
+        !self.has_unsent() && !self.has_outstanding()
+    }
+
+    /// Payload bytes that have not been sent yet.
+    pub(crate) fn unsent_bytes(&self) -> u64 {
+        self.streams.unsent_bytes()
+    }
+
+    /// Payload bytes in the send buffer: not sent, or not acknowledged cumulatively.
+    pub(crate) fn send_used(&self) -> u64 {
+        self.unsent_bytes() + self.scoreboard.payload_held()
+    }
+
+    /// Payload bytes that the send buffer still takes.
+    pub(crate) fn free_space(&self) -> u64 {
+        self.buffer.saturating_sub(self.send_used())
+    }
+
+    /// Chunk bytes in flight on `path`: neither acknowledged nor thought lost.
+    pub(crate) fn in_flight(&self, path: PathId) -> u64 {
+        self.scoreboard.in_flight(path)
+    }
+
+    /// Chunk bytes last sent on `path` and not acknowledged cumulatively.
+    pub(crate) fn queued(&self, path: PathId) -> u64 {
+        self.scoreboard.queued(path)
+    }
+
+    /// [`Sender::in_flight`] of all paths together.
+    pub(crate) fn total_in_flight(&self) -> u64 {
+        self.scoreboard.total_in_flight()
+    }
+
+    /// [`Sender::queued`] of all paths together.
+    pub(crate) fn total_queued(&self) -> u64 {
+        self.scoreboard.total_queued()
+    }
+
+    /// The earliest chunk in flight on `path`, and when it was last sent. T3 starts anew when this changes.
+    ///
+    /// That is the lower of two TSNs: the lowest of those sent once, and the first of those sent again.
+    pub(crate) fn earliest_outstanding(&self, path: PathId) -> Option<(UnwrappedTsn, Instant)> {
+        self.scoreboard.earliest_in_flight(path)
+    }
+
+    /// The highest TSN in flight on `path`; see [`Lost::highest`] for those that are not any more. Costs a walk
+    /// over the retransmissions in flight on it: made for the start of a fast recovery, not for each SACK.
+    pub(crate) fn highest_outstanding(&self, path: PathId) -> Option<UnwrappedTsn> {
+        self.scoreboard.highest_in_flight(path)
+    }
+
+    /// The TSN that the next new chunk gets.
+    pub(crate) fn next_tsn(&self) -> UnwrappedTsn {
+        self.scoreboard.next_tsn()
+    }
+
+    /// The cumulative TSN ack point.
+    pub(crate) fn cumulative(&self) -> UnwrappedTsn {
+        self.scoreboard.cumulative()
+    }
+
+    /// User data that the peer takes on top of what is in flight (`rwnd`, RFC 9260 §6.2.1).
+    pub(crate) fn peer_window(&self) -> u64 {
+        self.window.open(self.scoreboard.payload_in_flight())
+    }
+
+    /// The number of the last transmission on `path`; 0 before the first.
+    pub(crate) fn last_transmission(&self, path: PathId) -> Transmission {
+        self.scoreboard.last_transmission(path)
+    }
+}

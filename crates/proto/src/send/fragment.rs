@@ -1,0 +1,99 @@
+//! How long is the next piece of a message?
+//!
+//! As long as the path allows, and never shorter: a message is cut at the path's own limit or not at all, so
+//! neither a half-filled packet nor a nearly closed window at the peer makes small fragments.
+
+use anabranch_wire::Data;
+
+/// The room for one DATA chunk in a packet. In bytes, chunk header included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Room {
+    /// What is left in the packet.
+    pub(crate) max_chunk: usize,
+    /// The largest chunk that an empty packet on this path takes: longer messages are fragmented
+    /// ([`anabranch_policy::PathFacts::max_data_chunk`]).
+    pub(crate) fragment_at: usize,
+}
+
+impl Room {
+    /// A whole packet with nothing in it but DATA.
+    pub(crate) const fn whole(max_data_chunk: usize) -> Self {
+        Self {
+            max_chunk: max_data_chunk,
+            fragment_at: max_data_chunk,
+        }
+    }
+
+    /// Payload bytes of the next piece of a message of which `rest` bytes are left; `None` if it does not fit
+    /// into the packet.
+    pub(super) const fn piece(self, rest: usize) -> Option<usize> {
+        let payload = self.cut(rest);
+        let fits = Data::HEADER_LEN + payload <= round_down(self.max_chunk);
+        if fits && payload > 0 { Some(payload) } else { None }
+    }
+
+    /// Payload bytes of the next piece if the packet were empty.
+    pub(super) const fn cut(self, rest: usize) -> usize {
+        let most = round_down(self.fragment_at).saturating_sub(Data::HEADER_LEN);
+        if rest < most { rest } else { most }
+    }
+}
+
+/// A chunk ends with padding to a multiple of four bytes, so it fits where its padded length does.
+const fn round_down(length: usize) -> usize {
+    length & !3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Room;
+
+    #[test]
+    fn a_short_message_goes_whole_or_waits_for_the_next_packet() {
+        let room = Room {
+            max_chunk: 100,
+            fragment_at: 1_000,
+        };
+        assert_eq!(room.piece(84), Some(84));
+        assert_eq!(room.piece(85), None);
+    }
+
+    #[test]
+    fn a_long_message_is_cut_to_the_size_of_the_path_only() {
+        let empty = Room::whole(1_000);
+        assert_eq!(empty.piece(3_000), Some(984));
+        let half_full = Room {
+            max_chunk: 500,
+            fragment_at: 1_000,
+        };
+        assert_eq!(half_full.piece(3_000), None);
+        assert_eq!(half_full.piece(400), Some(400), "the last piece may ride along");
+    }
+
+    #[test]
+    fn padding_counts_as_part_of_the_chunk() {
+        assert_eq!(Room::whole(1_003).piece(3_000), Some(984));
+        assert_eq!(
+            Room {
+                max_chunk: 99,
+                fragment_at: 1_000
+            }
+            .piece(81),
+            None
+        );
+        assert_eq!(
+            Room {
+                max_chunk: 100,
+                fragment_at: 1_000
+            }
+            .piece(81),
+            Some(81)
+        );
+    }
+
+    #[test]
+    fn no_room_for_payload_means_no_piece() {
+        assert_eq!(Room::whole(16).piece(10), None);
+        assert_eq!(Room::whole(0).piece(10), None);
+    }
+}

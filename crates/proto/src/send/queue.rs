@@ -1,0 +1,141 @@
+//! Where do messages wait? In one slab, chained into a queue per stream.
+//!
+//! A stream thus costs two numbers instead of a buffer of its own, and thousands of streams stay cheap.
+
+use alloc::vec::Vec;
+use core::{mem, num::NonZeroU32};
+
+use anabranch_types::MessageId;
+
+use crate::Message;
+
+/// A message of which at least one byte has not been sent; its payload is what is left.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) id: MessageId,
+    pub(super) message: Message,
+    next: Option<Slot>,
+}
+
+impl Waiting {
+    /// Payload bytes not sent yet.
+    pub(super) fn bytes(&self) -> u64 {
+        self.message.payload.len() as u64
+    }
+}
+
+/// A place in the slab, counted from one so that an `Option` costs nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Slot(NonZeroU32);
+
+impl Slot {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+#[derive(Debug)]
+enum Place {
+    Taken(Waiting),
+    Free { next: Option<Slot> },
+}
+
+/// The messages of one stream, first in, first out.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Queue {
+    first: Option<Slot>,
+    last: Option<Slot>,
+}
+
+impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+}
+
+/// The messages of all streams.
+#[derive(Default, Debug)]
+pub(super) struct Slab {
+    places: Vec<Place>,
+    free: Option<Slot>,
+}
+
+impl Slab {
+    pub(super) fn push(&mut self, queue: &mut Queue, id: MessageId, message: Message) {
+        let slot = self.store(Waiting {
+            id,
+            message,
+            next: None,
+        });
+        match queue.last.replace(slot) {
+            Some(last) => self.at_mut(last).next = Some(slot),
+            None => queue.first = Some(slot),
+        }
+    }
+
+    pub(super) fn first(&self, queue: Queue) -> Option<&Waiting> {
+        queue.first.map(|slot| self.at(slot))
+    }
+
+    pub(super) fn first_mut(&mut self, queue: Queue) -> Option<&mut Waiting> {
+        queue.first.map(|slot| self.at_mut(slot))
+    }
+
+    pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Waiting> {
+        let slot = queue.first?;
+        let place = mem::replace(&mut self.places[slot.index()], Place::Free { next: self.free });
+        self.free = Some(slot);
+        let Place::Taken(waiting) = place else {
+            unreachable!("a queue leads to messages only");
+        };
+        queue.first = waiting.next;
+        if queue.first.is_none() {
+            queue.last = None;
+        }
+        Some(waiting)
+    }
+
+    /// All messages, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Taken(waiting) => Some(waiting),
+            Place::Free { .. } => None,
+        })
+    }
+
+    /// Gives memory back. To be called when no message waits.
+    pub(super) fn shrink(&mut self, keep: usize) {
+        if self.places.capacity() > keep {
+            debug_assert!(self.iter().next().is_none(), "shrinking forgets all messages");
+            *self = Self::default();
+        }
+    }
+
+    fn store(&mut self, waiting: Waiting) -> Slot {
+        if let Some(slot) = self.free {
+            let place = mem::replace(&mut self.places[slot.index()], Place::Taken(waiting));
+            let Place::Free { next } = place else {
+                unreachable!("the free list leads to free places only");
+            };
+            self.free = next;
+            return slot;
+        }
+        self.places.push(Place::Taken(waiting));
+        let number = u32::try_from(self.places.len()).ok().and_then(NonZeroU32::new);
+        Slot(number.expect("fewer than 2³² messages wait: each has a byte and the send buffer is smaller"))
+    }
+
+    fn at(&self, slot: Slot) -> &Waiting {
+        match &self.places[slot.index()] {
+            Place::Taken(waiting) => waiting,
+            Place::Free { .. } => unreachable!("a queue leads to messages only"),
+        }
+    }
+
+    fn at_mut(&mut self, slot: Slot) -> &mut Waiting {
+        match &mut self.places[slot.index()] {
+            Place::Taken(waiting) => waiting,
+            Place::Free { .. } => unreachable!("a queue leads to messages only"),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Which numbers are in one sorted list of ranges and not in the other?
+
+use core::ops::Range;
+
+/// The parts of `ranges` that no range of `holes` covers, by one merge of the two: O(ranges + holes), and
+/// nothing is allocated. Both lists are ascending and disjoint; ranges may touch and may be empty.
+pub(super) fn difference(
+    ranges: impl Iterator<Item = Range<u64>>,
+    holes: impl Iterator<Item = Range<u64>>,
+) -> impl Iterator<Item = Range<u64>> {
+    Difference {
+        ranges,
+        holes,
+        range: 0..0,
+        hole: Some(0..0),
+    }
+}
+
+struct Difference<R, H> {
+    ranges: R,
+    holes: H,
+    /// What is left of the current range.
+    range: Range<u64>,
+    /// The current hole; `None` after the last.
+    hole: Option<Range<u64>>,
+}
+
+impl<R, H> Iterator for Difference<R, H>
+where
+    R: Iterator<Item = Range<u64>>,
+    H: Iterator<Item = Range<u64>>,
+{
+    type Item = Range<u64>;
+
+    fn next(&mut self) -> Option<Range<u64>> {
+        loop {
+            while self.range.is_empty() {
+                self.range = self.ranges.next()?;
+            }
+            let Range { start, end } = self.range;
+            match self.hole.clone() {
+                Some(hole) if hole.end <= start => self.hole = self.holes.next(),
+                Some(hole) if hole.start < end => {
+                    self.range = hole.end..end;
+                    if start < hole.start {
+                        return Some(start..hole.start);
+                    }
+                }
+                _ => {
+                    self.range = end..end;
+                    return Some(start..end);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use anabranch_types::{IntervalSet, Seed};
+
+    use super::difference;
+
+    #[test]
+    fn the_merge_agrees_with_looking_up_every_number() {
+        for seed in 0..500 {
+            let mut rng = Seed(seed).rng();
+            let mut set = || -> IntervalSet {
+                let start = |rng: &mut anabranch_types::Rng| 1 + rng.below(60);
+                (0..rng.below(8))
+                    .map(|_| start(&mut rng))
+                    .map(|at| at..at + 1 + at % 7)
+                    .collect()
+            };
+            let (ranges, holes) = (set(), set());
+            let merged: Vec<u64> = difference(ranges.iter(), holes.iter()).flatten().collect();
+            let expected: Vec<u64> = ranges
+                .iter()
+                .flatten()
+                .filter(|&number| !holes.contains(number))
+                .collect();
+            assert_eq!(merged, expected, "{ranges} minus {holes}");
+        }
+    }
+
+    #[test]
+    fn empty_and_touching_ranges_do_no_harm() {
+        let ranges = [5..5, 5..8, 8..10].into_iter();
+        let merged: Vec<_> = difference(ranges, core::iter::once(6..9)).collect();
+        assert_eq!(merged, [5..6, 9..10]);
+    }
+}

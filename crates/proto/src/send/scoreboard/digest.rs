@@ -1,0 +1,78 @@
+//! What did one SACK change on each path?
+
+use alloc::vec::Vec;
+
+use anabranch_policy::PathAck;
+use anabranch_types::{PathId, UnwrappedTsn};
+
+use super::record::{Order, Sent};
+
+/// How a chunk was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acknowledgement {
+    pub(super) tsn: UnwrappedTsn,
+    /// By the cumulative TSN, not by a gap block.
+    pub(super) cumulatively: bool,
+    /// It was in flight and the earliest in its list.
+    pub(super) headed_its_list: bool,
+}
+
+/// The digests of the last SACK, in the order of path ids. Their memory is used again for the next one.
+#[derive(Debug)]
+pub(super) struct Digests {
+    paths: Vec<PathAck>,
+}
+
+impl Digests {
+    pub(super) const fn new() -> Self {
+        Self { paths: Vec::new() }
+    }
+
+    pub(super) fn as_slice(&self) -> &[PathAck] {
+        &self.paths
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.paths.clear();
+    }
+
+    /// The digest of `path`, of which `in_flight` is remembered if this SACK has not touched it before.
+    pub(super) fn on(&mut self, path: PathId, in_flight: u64) -> &mut PathAck {
+        // Runs of TSNs share a path, and paths are few: a look at each beats a search.
+        let at = self
+            .paths
+            .iter()
+            .position(|ack| ack.path >= path)
+            .unwrap_or(self.paths.len());
+        if self.paths.get(at).is_none_or(|ack| ack.path != path) {
+            self.paths.reserve_exact(1);
+            self.paths.insert(at, PathAck::new(path, in_flight));
+        }
+        &mut self.paths[at]
+    }
+
+    /// Leaves out the paths on which nothing was acknowledged for the first time.
+    pub(super) fn keep_news(&mut self) {
+        self.paths.retain(|ack| ack.newly_acked_chunks > 0);
+    }
+}
+
+/// Adds a chunk that was acknowledged for the first time.
+pub(super) fn add(digest: &mut PathAck, sent: &Sent, how: Acknowledgement) {
+    digest.newly_acked += sent.chunk.bytes();
+    digest.newly_acked_chunks += 1;
+    digest.cumulative_advanced |= how.cumulatively;
+    match sent.order() {
+        Order::First => digest.pseudo_cumulative_advanced |= how.headed_its_list,
+        Order::Again => digest.retransmitted_pseudo_cumulative_advanced |= how.headed_its_list,
+    }
+    if !sent.timed_out {
+        digest.highest_newly_acked = digest.highest_newly_acked.max(Some(how.tsn));
+        digest.lowest_newly_acked = Some(digest.lowest_newly_acked.map_or(how.tsn, |low| low.min(how.tsn)));
+    }
+    digest.latest_transmission = digest.latest_transmission.max(Some(sent.transmission));
+    digest.latest_sent_at = digest.latest_sent_at.max(Some(sent.sent_at));
+    if sent.is_round_trip_sample() {
+        digest.rtt_sample_sent_at = digest.rtt_sample_sent_at.max(Some(sent.sent_at));
+    }
+}

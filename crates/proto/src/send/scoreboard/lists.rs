@@ -1,0 +1,223 @@
+//! What is in flight on a path, and in which order did it leave?
+//!
+//! Two lists per path, threaded through the records of the ring: first transmissions in the order of their
+//! TSNs, later ones in the order of sending. So what others have to search for is a head here: the earliest
+//! outstanding chunk, the pseudo-cumulative acks of CUC and CUCv2, and whatever a loss line cuts off.
+
+use alloc::vec::Vec;
+use core::num::NonZeroU64;
+
+use anabranch_types::{PathId, Transmission, UnwrappedTsn};
+
+use super::record::{Order, Sent, State};
+use super::ring::Ring;
+
+/// A neighbour in a list, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Link(Option<NonZeroU64>);
+
+impl Link {
+    const NONE: Self = Self(None);
+
+    const fn to(tsn: UnwrappedTsn) -> Self {
+        // Unwrapped TSNs begin near 2³², so none of them is the zero that means "none".
+        Self(NonZeroU64::new(tsn.0))
+    }
+
+    fn tsn(self) -> Option<UnwrappedTsn> {
+        self.0.map(|tsn| UnwrappedTsn(tsn.get()))
+    }
+}
+
+/// The place of a record in its list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Links {
+    before: Link,
+    after: Link,
+}
+
+impl Links {
+    /// In no list yet.
+    pub(super) const ALONE: Self = Self {
+        before: Link::NONE,
+        after: Link::NONE,
+    };
+}
+
+/// One list; the records know their neighbours.
+#[derive(Clone, Copy, Default, Debug)]
+struct List {
+    head: Link,
+    tail: Link,
+}
+
+impl List {
+    fn push(&mut self, ring: &mut Ring, tsn: UnwrappedTsn) {
+        ring[tsn].state = State::InFlight(Links {
+            before: self.tail,
+            after: Link::NONE,
+        });
+        match self.tail.tsn() {
+            Some(tail) => links(&mut ring[tail]).after = Link::to(tsn),
+            None => self.head = Link::to(tsn),
+        }
+        self.tail = Link::to(tsn);
+    }
+
+    /// Takes a record with these links out of the list; `true` if it was the head.
+    fn unlink(&mut self, ring: &mut Ring, Links { before, after }: Links) -> bool {
+        match after.tsn() {
+            Some(next) => links(&mut ring[next]).before = before,
+            None => self.tail = before,
+        }
+        match before.tsn() {
+            Some(previous) => links(&mut ring[previous]).after = after,
+            None => self.head = after,
+        }
+        before == Link::NONE
+    }
+}
+
+fn links(sent: &mut Sent) -> &mut Links {
+    match &mut sent.state {
+        State::InFlight(links) => links,
+        State::Lost(_) | State::Acknowledged => unreachable!("only chunks in flight are in a list"),
+    }
+}
+
+/// The sending side of one path.
+#[derive(Clone, Copy, Default, Debug)]
+struct PathFlight {
+    first: List,
+    again: List,
+    in_flight: u64,
+    queued: u64,
+    last_transmission: Transmission,
+}
+
+impl PathFlight {
+    fn list(&mut self, order: Order) -> &mut List {
+        match order {
+            Order::First => &mut self.first,
+            Order::Again => &mut self.again,
+        }
+    }
+}
+
+/// The sending side of all paths. A path that never carried data is not stored.
+#[derive(Debug)]
+pub(super) struct Flights {
+    paths: Vec<PathFlight>,
+}
+
+impl Flights {
+    pub(super) const fn new() -> Self {
+        Self { paths: Vec::new() }
+    }
+
+    /// Chunk bytes in flight on `path`.
+    pub(super) fn in_flight(&self, path: PathId) -> u64 {
+        self.on(path).in_flight
+    }
+
+    /// Chunk bytes last sent on `path` that are not acknowledged cumulatively.
+    pub(super) fn queued(&self, path: PathId) -> u64 {
+        self.on(path).queued
+    }
+
+    /// Chunk bytes in flight on all paths.
+    pub(super) fn total_in_flight(&self) -> u64 {
+        self.paths.iter().map(|path| path.in_flight).sum()
+    }
+
+    /// Chunk bytes sent on all paths that are not acknowledged cumulatively.
+    pub(super) fn total_queued(&self) -> u64 {
+        self.paths.iter().map(|path| path.queued).sum()
+    }
+
+    /// The number of the last transmission on `path`.
+    pub(super) fn last_transmission(&self, path: PathId) -> Transmission {
+        self.on(path).last_transmission
+    }
+
+    /// The chunk that has been in flight on `path` for longest, of one list.
+    pub(super) fn head(&self, path: PathId, order: Order) -> Option<UnwrappedTsn> {
+        let path = self.on(path);
+        match order {
+            Order::First => path.first.head.tsn(),
+            Order::Again => path.again.head.tsn(),
+        }
+    }
+
+    /// The chunks of one list of `path`, the latest first.
+    pub(super) fn backwards<'a>(
+        &self,
+        path: PathId,
+        order: Order,
+        ring: &'a Ring,
+    ) -> impl Iterator<Item = UnwrappedTsn> + 'a {
+        let path = self.on(path);
+        let tail = match order {
+            Order::First => path.first.tail,
+            Order::Again => path.again.tail,
+        };
+        core::iter::successors(tail.tsn(), |&tsn| match ring[tsn].state {
+            State::InFlight(links) => links.before.tsn(),
+            State::Lost(_) | State::Acknowledged => None,
+        })
+    }
+
+    /// The number of a transmission on `path` that is about to happen.
+    pub(super) fn number_transmission(&mut self, path: PathId) -> Transmission {
+        let path = self.on_mut(path);
+        path.last_transmission = Transmission(path.last_transmission.0 + 1);
+        path.last_transmission
+    }
+
+    /// The chunk `tsn` is in flight from now on.
+    pub(super) fn launch(&mut self, ring: &mut Ring, tsn: UnwrappedTsn) {
+        let sent = &ring[tsn];
+        let (order, bytes) = (sent.order(), sent.chunk.bytes());
+        let path = self.on_mut(sent.path);
+        path.in_flight += bytes;
+        path.list(order).push(ring, tsn);
+    }
+
+    /// The chunk `tsn`, which had these links, is in flight no more; `true` if it headed its list.
+    pub(super) fn land(&mut self, ring: &mut Ring, tsn: UnwrappedTsn, links: Links) -> bool {
+        let sent = &ring[tsn];
+        let (order, bytes) = (sent.order(), sent.chunk.bytes());
+        let path = self.on_mut(sent.path);
+        path.in_flight -= bytes;
+        path.list(order).unlink(ring, links)
+    }
+
+    /// `bytes` are held in the send buffer on behalf of `path`.
+    pub(super) fn hold(&mut self, path: PathId, bytes: u64) {
+        self.on_mut(path).queued += bytes;
+    }
+
+    /// `bytes` are no longer held on behalf of `path`.
+    pub(super) fn release(&mut self, path: PathId, bytes: u64) {
+        self.on_mut(path).queued -= bytes;
+    }
+
+    /// How many paths have ever carried data, counted up to the highest id among them.
+    pub(super) fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    fn on(&self, path: PathId) -> PathFlight {
+        self.paths.get(path.index()).copied().unwrap_or_default()
+    }
+
+    fn on_mut(&mut self, path: PathId) -> &mut PathFlight {
+        let index = path.index();
+        if index >= self.paths.len() {
+            // Paths are few and come seldom: not a slot more than needed.
+            self.paths.reserve_exact(index + 1 - self.paths.len());
+            self.paths.resize(index + 1, PathFlight::default());
+        }
+        &mut self.paths[index]
+    }
+}

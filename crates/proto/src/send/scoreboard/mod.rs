@@ -1,0 +1,249 @@
+//! What has become of every TSN that was sent?
+//!
+//! One ring of records, from the cumulative TSN ack point to the last TSN sent, and two lists per path threaded
+//! through it. A SACK costs its blocks plus what it newly acknowledges, a loss what it loses; nothing depends on
+//! how much is outstanding.
+
+mod apply;
+mod difference;
+mod digest;
+mod invariants;
+mod lists;
+mod loss_line;
+mod record;
+mod ring;
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::{Bound, Range};
+
+use anabranch_policy::{LostChunk, PathAck, StuckChunk};
+use anabranch_types::{Instant, PathId, Transmission, Tsn, UnwrappedTsn};
+use anabranch_wire::Data;
+
+use self::digest::Digests;
+use self::lists::Flights;
+pub(crate) use self::loss_line::Lost;
+use self::record::{Order, Sent, State};
+use self::ring::Ring;
+use super::chunk::Chunk;
+
+/// Every TSN from its first transmission to its cumulative acknowledgement.
+#[derive(Debug)]
+pub(super) struct Scoreboard {
+    ring: Ring,
+    flights: Flights,
+    /// What waits for retransmission.
+    lost: BTreeSet<UnwrappedTsn>,
+    /// The gap blocks of the last SACK: sorted, disjoint, above the cumulative TSN ack point.
+    reported: Vec<Range<u64>>,
+    /// Always empty: memory for the blocks of the next SACK.
+    spare: Vec<Range<u64>>,
+    digests: Digests,
+    /// User data of all records.
+    payload_held: u64,
+    /// User data of the records in flight.
+    payload_in_flight: u64,
+}
+
+impl Scoreboard {
+    /// Nothing sent yet; allocates nothing.
+    pub(super) const fn new(initial: Tsn) -> Self {
+        Self {
+            ring: Ring::new(initial),
+            flights: Flights::new(),
+            lost: BTreeSet::new(),
+            reported: Vec::new(),
+            spare: Vec::new(),
+            digests: Digests::new(),
+            payload_held: 0,
+            payload_in_flight: 0,
+        }
+    }
+
+    /// `chunk` leaves on `path` with the next TSN.
+    pub(super) fn send(&mut self, chunk: Chunk, path: PathId, now: Instant) -> Data<'_> {
+        self.payload_held += chunk.payload_bytes();
+        self.payload_in_flight += chunk.payload_bytes();
+        self.flights.hold(path, chunk.bytes());
+        let transmission = self.flights.number_transmission(path);
+        let tsn = self.ring.push(Sent::new(chunk, path, transmission, now));
+        self.flights.launch(&mut self.ring, tsn);
+        self.ring[tsn].chunk.as_data(tsn)
+    }
+
+    /// A chunk that was sent before leaves again, on `path`, whether it was thought lost or in flight.
+    pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
+        self.withdraw(tsn);
+        let transmission = self.flights.number_transmission(path);
+        let sent = &mut self.ring[tsn];
+        let bytes = sent.chunk.bytes();
+        self.flights.release(sent.path, bytes);
+        self.flights.hold(path, bytes);
+        self.payload_in_flight += sent.chunk.payload_bytes();
+        sent.path = path;
+        sent.sent_at = now;
+        sent.transmission = transmission;
+        sent.transmissions = sent.transmissions.saturating_add(1);
+        self.flights.launch(&mut self.ring, tsn);
+        self.ring[tsn].chunk.as_data(tsn)
+    }
+
+    /// The chunk `tsn`, still in flight, leaves again on `path`, which may free a blocked buffer sooner.
+    pub(super) fn move_to(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
+        let sent = &mut self.ring[tsn];
+        sent.moved |= sent.path != path;
+        self.send_again(tsn, path, now)
+    }
+
+    /// Takes a chunk out of flight or out of the queue of lost ones.
+    fn withdraw(&mut self, tsn: UnwrappedTsn) {
+        match self.ring[tsn].state {
+            State::InFlight(links) => {
+                self.payload_in_flight -= self.ring[tsn].chunk.payload_bytes();
+                self.flights.land(&mut self.ring, tsn, links);
+            }
+            State::Lost(_) => {
+                self.lost.remove(&tsn);
+            }
+            State::Acknowledged => debug_assert!(false, "TSN {tsn:?} has arrived and is sent again"),
+        }
+    }
+
+    /// Takes out the next chunk up to `cumulative`, all of which are acknowledged.
+    pub(super) fn forget(&mut self, cumulative: UnwrappedTsn) -> Option<Chunk> {
+        let sent = self.ring.pop_through(cumulative)?;
+        debug_assert_eq!(sent.state, State::Acknowledged);
+        self.flights.release(sent.path, sent.chunk.bytes());
+        self.payload_held -= sent.chunk.payload_bytes();
+        Some(sent.chunk)
+    }
+
+    /// What the last SACK changed, in the order of path ids.
+    pub(super) fn digests(&self) -> &[PathAck] {
+        self.digests.as_slice()
+    }
+
+    /// A SACK came that changed nothing.
+    pub(super) fn clear_digests(&mut self) {
+        self.digests.clear();
+    }
+
+    /// The lowest lost TSN above `tsn`.
+    pub(super) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
+        let above = (Bound::Excluded(tsn), Bound::Unbounded);
+        self.lost.range(above).next().map(|&tsn| self.lost_chunk(tsn))
+    }
+
+    /// The lowest lost TSN.
+    pub(super) fn next_lost(&self) -> Option<LostChunk> {
+        self.lost.first().map(|&tsn| self.lost_chunk(tsn))
+    }
+
+    fn lost_chunk(&self, tsn: UnwrappedTsn) -> LostChunk {
+        let sent = &self.ring[tsn];
+        let cause = match sent.state {
+            State::Lost(cause) => cause,
+            State::InFlight(_) | State::Acknowledged => unreachable!("only lost chunks are queued"),
+        };
+        LostChunk {
+            tsn,
+            bytes: sent.chunk.bytes(),
+            lost_on: sent.path,
+            cause,
+            transmissions: sent.transmissions,
+        }
+    }
+
+    /// The chunk that the cumulative TSN ack point waits for, if it is in flight.
+    pub(super) fn oldest_in_flight(&self) -> Option<StuckChunk> {
+        let sent = self.ring.first().filter(|sent| sent.is_in_flight())?;
+        Some(StuckChunk {
+            tsn: self.ring.base(),
+            bytes: sent.chunk.bytes(),
+            path: sent.path,
+            sent_at: sent.sent_at,
+            moved: sent.moved,
+        })
+    }
+
+    /// The earlier of the two heads of `path` by TSN, and when it was last sent.
+    pub(super) fn earliest_in_flight(&self, path: PathId) -> Option<(UnwrappedTsn, Instant)> {
+        let heads = [Order::First, Order::Again].into_iter();
+        let tsn = heads.filter_map(|order| self.flights.head(path, order)).min()?;
+        Some((tsn, self.ring[tsn].sent_at))
+    }
+
+    /// The highest TSN in flight on `path`; costs a walk over the retransmissions in flight on it.
+    pub(super) fn highest_in_flight(&self, path: PathId) -> Option<UnwrappedTsn> {
+        let first = self.flights.backwards(path, Order::First, &self.ring).next();
+        let again = self.flights.backwards(path, Order::Again, &self.ring).max();
+        first.max(again)
+    }
+
+    /// All chunks that no SACK has reported, with their TSNs in ascending order.
+    pub(super) fn unacknowledged(&self) -> impl Iterator<Item = &Chunk> {
+        let missing = |sent: &&Sent| sent.state != State::Acknowledged;
+        self.ring
+            .iter()
+            .map(|(_, sent)| sent)
+            .filter(missing)
+            .map(|sent| &sent.chunk)
+    }
+
+    pub(super) fn next_tsn(&self) -> UnwrappedTsn {
+        self.ring.next_tsn()
+    }
+
+    pub(super) fn cumulative(&self) -> UnwrappedTsn {
+        self.ring.base().previous()
+    }
+
+    /// How many TSNs have been sent and not been acknowledged cumulatively.
+    pub(super) fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    pub(super) fn payload_held(&self) -> u64 {
+        self.payload_held
+    }
+
+    pub(super) fn payload_in_flight(&self) -> u64 {
+        self.payload_in_flight
+    }
+
+    pub(super) fn in_flight(&self, path: PathId) -> u64 {
+        self.flights.in_flight(path)
+    }
+
+    pub(super) fn queued(&self, path: PathId) -> u64 {
+        self.flights.queued(path)
+    }
+
+    pub(super) fn total_in_flight(&self) -> u64 {
+        self.flights.total_in_flight()
+    }
+
+    pub(super) fn total_queued(&self) -> u64 {
+        self.flights.total_queued()
+    }
+
+    pub(super) fn last_transmission(&self, path: PathId) -> Transmission {
+        self.flights.last_transmission(path)
+    }
+
+    /// Gives memory back. To be called when nothing is outstanding.
+    pub(super) fn shrink(&mut self, keep: usize) {
+        self.ring.shrink(keep);
+        for blocks in [&mut self.reported, &mut self.spare] {
+            if blocks.capacity() > keep {
+                *blocks = mem::take(blocks).into_iter().collect();
+            }
+        }
+    }
+}

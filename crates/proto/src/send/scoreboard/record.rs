@@ -1,0 +1,91 @@
+//! What happens to a TSN between its first transmission and its cumulative acknowledgement?
+//!
+//! ```text
+//!            sent                     gap-acked
+//!   (new) ────────▶ InFlight ─────────────────────────▶ Acknowledged ──▶ (forgotten)
+//!                     │   ▲ ▲                             │    ▲   cumulatively acked
+//!               lost  │   │ └───────── reneged ───────────┘    │
+//!                     ▼   │ sent again                         │
+//!                     Lost ───────── gap-acked after all ──────┘
+//! ```
+
+use anabranch_policy::LossCause;
+use anabranch_types::{Instant, PathId, Transmission};
+
+use super::lists::Links;
+use crate::send::chunk::Chunk;
+
+/// One TSN that the peer has not acknowledged cumulatively.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) chunk: Chunk,
+    pub(super) state: State,
+    /// When it was last sent. A reneged chunk counts as sent when it was reneged.
+    pub(super) sent_at: Instant,
+    /// Which transmission of its path the last one was.
+    pub(super) transmission: Transmission,
+    pub(super) transmissions: u16,
+    /// The path that it was last sent on.
+    pub(super) path: PathId,
+    /// The T3 timer found it lost once: from then on its TSN says nothing about when it was sent.
+    pub(super) timed_out: bool,
+    /// The peer acknowledged it and took that back: it is not news when that happens again.
+    pub(super) reneged: bool,
+    /// It was moved to another path, to unblock a buffer.
+    pub(super) moved: bool,
+}
+
+/// Where a TSN is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// Sent, and neither acknowledged nor thought lost: it is in one of the lists of its path.
+    InFlight(Links),
+    /// Waits to be sent again.
+    Lost(LossCause),
+    /// The peer has it but may still renege (RFC 9260 §6.2.1 D iii).
+    Acknowledged,
+}
+
+/// Which of the two lists of its path a chunk in flight belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    /// First transmissions, in the order of their TSNs.
+    First,
+    /// Transmissions of chunks that were sent or acknowledged before, in the order of sending.
+    Again,
+}
+
+impl Sent {
+    /// A chunk about to be sent for the first time.
+    pub(super) const fn new(chunk: Chunk, path: PathId, transmission: Transmission, now: Instant) -> Self {
+        Self {
+            chunk,
+            state: State::InFlight(Links::ALONE),
+            sent_at: now,
+            transmission,
+            transmissions: 1,
+            path,
+            timed_out: false,
+            reneged: false,
+            moved: false,
+        }
+    }
+
+    /// Its list, while it is in flight.
+    pub(super) const fn order(&self) -> Order {
+        if self.transmissions == 1 && !self.reneged {
+            Order::First
+        } else {
+            Order::Again
+        }
+    }
+
+    /// Whether its acknowledgement tells how long the round trip took (Karn's rule, RFC 9260 §6.3.1 C5).
+    pub(super) const fn is_round_trip_sample(&self) -> bool {
+        matches!(self.order(), Order::First)
+    }
+
+    pub(super) const fn is_in_flight(&self) -> bool {
+        matches!(self.state, State::InFlight(_))
+    }
+}

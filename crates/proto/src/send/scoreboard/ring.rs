@@ -1,0 +1,98 @@
+//! Where is the record of a TSN? At its distance from the cumulative TSN ack point.
+
+use alloc::collections::VecDeque;
+use core::ops::{Index, IndexMut};
+
+use anabranch_types::{Tsn, UnwrappedTsn};
+
+use super::record::Sent;
+
+/// The records of all TSNs from the one after the cumulative TSN ack point to the last one sent.
+#[derive(Debug)]
+pub(super) struct Ring {
+    records: VecDeque<Sent>,
+    base: UnwrappedTsn,
+}
+
+impl Ring {
+    pub(super) const fn new(initial: Tsn) -> Self {
+        Self {
+            records: VecDeque::new(),
+            base: UnwrappedTsn::first(initial),
+        }
+    }
+
+    /// The lowest TSN that has a record, or would have one if there were any.
+    pub(super) const fn base(&self) -> UnwrappedTsn {
+        self.base
+    }
+
+    /// The TSN of the next record.
+    pub(super) fn next_tsn(&self) -> UnwrappedTsn {
+        self.base + self.records.len() as u64
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    pub(super) fn get(&self, tsn: UnwrappedTsn) -> Option<&Sent> {
+        self.records.get(self.index_of(tsn)?)
+    }
+
+    pub(super) fn first(&self) -> Option<&Sent> {
+        self.records.front()
+    }
+
+    pub(super) fn push(&mut self, sent: Sent) -> UnwrappedTsn {
+        let tsn = self.next_tsn();
+        self.records.push_back(sent);
+        tsn
+    }
+
+    /// Removes the first record if its TSN is not above `cumulative`.
+    pub(super) fn pop_through(&mut self, cumulative: UnwrappedTsn) -> Option<Sent> {
+        if self.base > cumulative {
+            return None;
+        }
+        let sent = self.records.pop_front()?;
+        self.base = self.base.next();
+        Some(sent)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (UnwrappedTsn, &Sent)> {
+        self.records
+            .iter()
+            .enumerate()
+            .map(|(index, sent)| (self.base + index as u64, sent))
+    }
+
+    /// Gives memory back that is beyond `keep` records and not in use.
+    pub(super) fn shrink(&mut self, keep: usize) {
+        if self.records.capacity() > keep {
+            self.records.shrink_to(keep);
+        }
+    }
+
+    fn index_of(&self, tsn: UnwrappedTsn) -> Option<usize> {
+        tsn.0.checked_sub(self.base.0).map(|index| index as usize)
+    }
+}
+
+impl Index<UnwrappedTsn> for Ring {
+    type Output = Sent;
+
+    fn index(&self, tsn: UnwrappedTsn) -> &Sent {
+        &self.records[(tsn - self.base) as usize]
+    }
+}
+
+impl IndexMut<UnwrappedTsn> for Ring {
+    fn index_mut(&mut self, tsn: UnwrappedTsn) -> &mut Sent {
+        &mut self.records[(tsn - self.base) as usize]
+    }
+}

@@ -1,0 +1,211 @@
+//! Whose message is next, and with which stream sequence number?
+
+use alloc::vec::Vec;
+use core::mem;
+
+use anabranch_policy::{StreamFacts, StreamScheduler};
+use anabranch_types::{MessageId, PathId, Ssn, StreamId};
+use anabranch_wire::DataFlags;
+
+use super::chunk::Chunk;
+use super::queue::{Queue, Slab, Waiting};
+use crate::Message;
+
+/// One outbound stream.
+#[derive(Clone, Copy, Default, Debug)]
+struct Stream {
+    waiting: Queue,
+    next_ssn: Ssn,
+    /// Ordered messages sent in whole or in part, the ends of which are not acknowledged.
+    ordered_in_window: u16,
+}
+
+/// The message that is being sent and has to be finished before another one begins.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    stream: StreamId,
+    ssn: Ssn,
+}
+
+/// All outbound streams with their unsent messages; tells the stream scheduler who is ready.
+#[derive(Debug)]
+pub(super) struct Streams {
+    count: u16,
+    /// As far as they have been used.
+    streams: Vec<Stream>,
+    slab: Slab,
+    begun: Option<Begun>,
+    next_message: MessageId,
+    unsent_bytes: u64,
+}
+
+impl Streams {
+    pub(super) fn new(count: u16) -> Self {
+        Self {
+            count,
+            streams: Vec::new(),
+            slab: Slab::default(),
+            begun: None,
+            next_message: MessageId(0),
+            unsent_bytes: 0,
+        }
+    }
+
+    pub(super) fn count(&self) -> u16 {
+        self.count
+    }
+
+    /// Bytes of payload that have not been sent yet.
+    pub(super) fn unsent_bytes(&self) -> u64 {
+        self.unsent_bytes
+    }
+
+    /// The messages of which something has not been sent yet.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        self.slab.iter()
+    }
+
+    /// Queues a message on a stream that exists.
+    pub(super) fn push(&mut self, message: Message, scheduler: &mut dyn StreamScheduler) -> MessageId {
+        let id = self.next_message;
+        self.next_message = MessageId(id.0 + 1);
+        self.unsent_bytes += message.payload.len() as u64;
+        let stream_id = message.stream;
+        if self.streams.len() <= stream_id.index() {
+            self.streams.resize(stream_id.index() + 1, Stream::default());
+        }
+        let stream = &mut self.streams[stream_id.index()];
+        let was_idle = stream.waiting.is_empty();
+        self.slab.push(&mut stream.waiting, id, message);
+        if was_idle {
+            self.tell(stream_id, scheduler);
+        }
+        id
+    }
+
+    /// The message to go on with on `path`: the one begun, whatever its path so far, for its fragments need
+    /// consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names.
+    pub(super) fn next(&self, path: PathId, scheduler: &dyn StreamScheduler) -> Option<&Waiting> {
+        if let Some(begun) = self.begun {
+            return self.head(begun.stream);
+        }
+        let stream = scheduler.next(path)?;
+        let head = self.head(stream)?;
+        // RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user
+        // messages in the current send window."
+        let may_begin = head.message.unordered || self.streams[stream.index()].ordered_in_window < u16::MAX;
+        may_begin.then_some(head)
+    }
+
+    /// Cuts `payload` bytes off the head message of `stream`.
+    pub(super) fn cut(
+        &mut self,
+        stream: StreamId,
+        payload: usize,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Chunk {
+        let beginning = self.begun.is_none();
+        let Begun { ssn, .. } = self.begin(stream);
+        let queue = self.streams[stream.index()].waiting;
+        let head = self
+            .slab
+            .first_mut(queue)
+            .expect("the stream of the next message has a head");
+        let ending = payload == head.message.payload.len();
+        let piece = if ending {
+            mem::take(&mut head.message.payload)
+        } else {
+            head.message.payload.split_to(payload)
+        };
+        let flags = DataFlags {
+            beginning,
+            ending,
+            unordered: head.message.unordered,
+            immediate: ending && head.message.acknowledge_at_once,
+        };
+        let chunk = Chunk {
+            message: head.id,
+            stream,
+            ssn,
+            ppid: head.message.ppid,
+            flags,
+            payload: piece,
+        };
+        self.unsent_bytes -= chunk.payload_bytes();
+        scheduler.on_taken(stream, chunk.payload.len() as u32, ending);
+        if ending {
+            self.begun = None;
+            self.slab.pop(&mut self.streams[stream.index()].waiting);
+            self.tell(stream, scheduler);
+        }
+        chunk
+    }
+
+    /// A chunk was acknowledged for good.
+    pub(super) fn acknowledged(&mut self, chunk: &Chunk) {
+        if chunk.flags.ending && !chunk.flags.unordered {
+            self.streams[chunk.stream.index()].ordered_in_window -= 1;
+        }
+    }
+
+    /// The peer takes only `count` streams: the messages on others come back.
+    pub(super) fn limit(
+        &mut self,
+        count: u16,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Vec<(MessageId, Message)> {
+        self.count = count;
+        let mut refused = Vec::new();
+        for index in usize::from(count)..self.streams.len() {
+            let mut queue = mem::take(&mut self.streams[index]).waiting;
+            if !queue.is_empty() {
+                scheduler.on_idle(StreamId(index as u16));
+            }
+            while let Some(waiting) = self.slab.pop(&mut queue) {
+                self.unsent_bytes -= waiting.bytes();
+                refused.push((waiting.id, waiting.message));
+            }
+        }
+        self.streams.truncate(usize::from(count));
+        refused
+    }
+
+    /// Gives memory back. To be called when nothing waits.
+    pub(super) fn shrink(&mut self, keep: usize) {
+        self.slab.shrink(keep);
+    }
+
+    fn head(&self, stream: StreamId) -> Option<&Waiting> {
+        let stream = self.streams.get(stream.index())?;
+        self.slab.first(stream.waiting)
+    }
+
+    fn begin(&mut self, id: StreamId) -> Begun {
+        if let Some(begun) = self.begun {
+            return begun;
+        }
+        let stream = &mut self.streams[id.index()];
+        let head = self.slab.first(stream.waiting);
+        let mut ssn = Ssn(0);
+        if head.is_some_and(|head| !head.message.unordered) {
+            ssn = stream.next_ssn;
+            stream.next_ssn = ssn.next();
+            stream.ordered_in_window += 1;
+        }
+        *self.begun.insert(Begun { stream: id, ssn })
+    }
+
+    /// Tells the scheduler about the new head of a stream.
+    fn tell(&self, stream: StreamId, scheduler: &mut dyn StreamScheduler) {
+        match self.head(stream) {
+            Some(head) => scheduler.on_ready(&StreamFacts {
+                id: stream,
+                head: head.id,
+                head_bytes: head.bytes(),
+                priority: 0,
+                weight: 1,
+            }),
+            None => scheduler.on_idle(stream),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! How much more does the peer take? RFC 9260 §6.1 A and §6.2.1.
+
+/// The peer's receive buffer as it last described it.
+///
+/// RFC 9260 §6.2.1 keeps an `rwnd` that every transmission lowers (B), every loss raises (C) and every SACK
+/// sets to `a_rwnd` minus what is outstanding (D ii). All three say the same: `rwnd` is the last `a_rwnd` minus
+/// the user data in flight. So only the last `a_rwnd` is kept, and the rest is a subtraction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerWindow {
+    advertised: u64,
+    largest: u64,
+}
+
+/// Whether the peer's window lets new data go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Admission {
+    /// There is nothing to send.
+    Nothing,
+    /// Not before a SACK opens the window.
+    Shut,
+    /// One chunk may go to find out whether the window has opened (zero window probe). When is up to the
+    /// caller: "after 1 RTO", later ones at growing intervals (RFC 9260 §6.1 A).
+    Probe,
+    /// It does.
+    Open,
+}
+
+impl PeerWindow {
+    pub(super) fn new(advertised: u32) -> Self {
+        let advertised = u64::from(advertised);
+        Self {
+            advertised,
+            largest: advertised,
+        }
+    }
+
+    /// A SACK says how large the window is.
+    pub(super) fn advertise(&mut self, a_rwnd: u32) {
+        self.advertised = u64::from(a_rwnd);
+        self.largest = self.largest.max(self.advertised);
+    }
+
+    /// `bytes` of user data arrived, and the peer did not say how much room that left: it took as much.
+    pub(super) fn fill(&mut self, bytes: u64) {
+        self.advertised = self.advertised.saturating_sub(bytes);
+    }
+
+    /// Bytes of user data that may be sent on top of those in flight.
+    pub(super) fn open(&self, in_flight: u64) -> u64 {
+        self.advertised.saturating_sub(in_flight)
+    }
+
+    /// Whether `open` bytes are worth a packet while others are in flight: a full one, all there is, or half
+    /// of the largest window seen (silly-window avoidance as in RFC 1122 §4.2.3.4, which RFC 9260 §6.1 A
+    /// refers to).
+    pub(super) fn is_worth_a_packet(&self, open: u64, unsent: u64, full: u64) -> bool {
+        open >= unsent.min(full) || open >= (self.largest / 2).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PeerWindow;
+
+    #[test]
+    fn what_is_in_flight_is_taken_off_what_the_peer_said() {
+        let mut window = PeerWindow::new(1_000);
+        assert_eq!(window.open(400), 600);
+        window.advertise(300);
+        assert_eq!(window.open(400), 0);
+        window.fill(100);
+        assert_eq!(window.open(0), 200);
+    }
+
+    #[test]
+    fn a_sliver_of_a_window_is_not_worth_a_packet() {
+        let mut window = PeerWindow::new(10_000);
+        window.advertise(100);
+        assert!(!window.is_worth_a_packet(100, 5_000, 1_400));
+        assert!(window.is_worth_a_packet(100, 90, 1_400), "it is all there is");
+        assert!(window.is_worth_a_packet(1_400, 5_000, 1_400), "a full packet");
+        assert!(
+            window.is_worth_a_packet(5_000, 60_000, 9_000),
+            "half the largest window"
+        );
+    }
+}
