@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p anabranch-netsim --example throughput`
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use anabranch_netsim::link::QueueConfig;
@@ -13,128 +15,121 @@ const DATA_BYTES: usize = 1_472;
 const ACK_BYTES: usize = 28;
 const WINDOW: u32 = 100;
 
-/// Sends as long as its window is open; answers every second packet. Most buffers are used again, so that what is
-/// measured is the network.
+/// Buffers to use again, so that what is measured is the network and not the allocator.
+type Pool = Rc<RefCell<Vec<Vec<u8>>>>;
+
+/// Sends as long as its window is open; answers every second packet.
 enum Peer {
-    Sender {
-        path: PathAddr,
-        room: u32,
-        timer: Instant,
-        spare: Vec<Vec<u8>>,
-    },
-    Receiver {
-        unanswered: u32,
-        answer: Option<Datagram>,
-        spare: Vec<Vec<u8>>,
-        received: u64,
-    },
+    Idle,
+    Sender(Sender),
+    Receiver(Receiver),
+}
+
+struct Sender {
+    path: PathAddr,
+    room: u32,
+    timer: Instant,
+    pool: Pool,
+}
+
+struct Receiver {
+    received: u64,
+    answer: Option<Datagram>,
+    pool: Pool,
+}
+
+impl Sender {
+    fn next(&mut self) -> Option<Datagram> {
+        self.room = self.room.checked_sub(1)?;
+        let mut payload = self.pool.borrow_mut().pop().unwrap_or_default();
+        payload.resize(DATA_BYTES, 0);
+        Some(Datagram {
+            path: self.path,
+            ecn: Ecn::NotCapable,
+            payload,
+        })
+    }
+
+    fn answered(&mut self, now: Instant, datagram: Datagram) {
+        self.room += 2;
+        // As a retransmission timer does: pushed back with every answer, it never expires.
+        self.timer = now + Duration::from_secs(1);
+        self.pool.borrow_mut().push(datagram.payload);
+    }
+}
+
+impl Receiver {
+    fn receive(&mut self, mut datagram: Datagram) {
+        self.received += 1;
+        if !self.received.is_multiple_of(2) {
+            self.pool.borrow_mut().push(datagram.payload);
+            return;
+        }
+        datagram.path = datagram.path.reversed();
+        datagram.payload.truncate(ACK_BYTES);
+        self.answer = Some(datagram);
+    }
 }
 
 impl Host for Peer {
-    fn on_datagram(&mut self, now: Instant, mut datagram: Datagram) {
+    fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
         match self {
-            Self::Sender {
-                room, timer, spare, ..
-            } => {
-                *room += 2;
-                // As a retransmission timer does: pushed back with every answer, it never expires.
-                *timer = now + Duration::from_secs(1);
-                datagram.payload.resize(DATA_BYTES, 0);
-                spare.push(datagram.payload);
-            }
-            Self::Receiver {
-                unanswered,
-                answer,
-                spare,
-                received,
-            } => {
-                *received += 1;
-                *unanswered += 1;
-                let path = datagram.path.reversed();
-                spare.push(datagram.payload);
-                if *unanswered == 2 {
-                    *unanswered = 0;
-                    let mut payload = spare.pop().unwrap_or_default();
-                    payload.truncate(ACK_BYTES);
-                    *answer = Some(Datagram {
-                        path,
-                        ecn: Ecn::NotCapable,
-                        payload,
-                    });
-                }
-            }
+            Self::Idle => {}
+            Self::Sender(sender) => sender.answered(now, datagram),
+            Self::Receiver(receiver) => receiver.receive(datagram),
         }
     }
 
     fn on_deadline(&mut self, now: Instant) {
-        if let Self::Sender { timer, .. } = self {
-            *timer = now + Duration::from_secs(1);
+        if let Self::Sender(sender) = self {
+            sender.timer = now + Duration::from_secs(1);
         }
     }
 
     fn poll_transmit(&mut self, _now: Instant) -> Option<Datagram> {
         match self {
-            Self::Sender {
-                path, room, spare, ..
-            } => {
-                *room = room.checked_sub(1)?;
-                let payload = spare.pop().unwrap_or_else(|| vec![0; DATA_BYTES]);
-                Some(Datagram {
-                    path: *path,
-                    ecn: Ecn::NotCapable,
-                    payload,
-                })
-            }
-            Self::Receiver { answer, .. } => answer.take(),
+            Self::Idle => None,
+            Self::Sender(sender) => sender.next(),
+            Self::Receiver(receiver) => receiver.answer.take(),
         }
     }
 
     fn deadline(&self) -> Option<Instant> {
         match self {
-            Self::Sender { timer, .. } => Some(*timer),
-            Self::Receiver { .. } => None,
+            Self::Sender(sender) => Some(sender.timer),
+            Self::Idle | Self::Receiver(_) => None,
         }
     }
 }
 
 fn main() {
     let mut world = World::new(Seed(1));
-    let receiver = Peer::Receiver {
-        unanswered: 0,
-        answer: None,
-        spare: Vec::new(),
+    let pool = Pool::default();
+    let receiver = world.add_host(Peer::Receiver(Receiver {
         received: 0,
-    };
-    let receiver = world.add_host(receiver);
-    let idle = Peer::Receiver {
-        unanswered: 0,
         answer: None,
-        spare: Vec::new(),
-        received: 0,
-    };
-    let sender = world.add_host(idle);
+        pool: Rc::clone(&pool),
+    }));
+    let sender = world.add_host(Peer::Idle);
     let config =
         LinkConfig::new(Rate::mbit(20), Duration::from_millis(10)).queue(QueueConfig::Packets(WINDOW));
     let path = topology::one_path(&mut world, (sender, receiver), &config).addr(9_899);
-    world.act(sender, |host, now| {
-        *host = Peer::Sender {
-            path,
-            room: WINDOW,
-            timer: now,
-            spare: Vec::new(),
-        }
-    });
+    let bulk = Sender {
+        path,
+        room: WINDOW,
+        timer: Instant::ZERO,
+        pool,
+    };
+    world.act(sender, |host, _now| *host = Peer::Sender(bulk));
 
     let start = std::time::Instant::now();
     world.run_until(Instant::ZERO + TRANSFER);
     let elapsed = start.elapsed();
 
-    let Peer::Receiver { received, .. } = world.host(receiver) else {
+    let Peer::Receiver(receiver) = world.host(receiver) else {
         return;
     };
-    let per_second = world.events() as f64 / elapsed.as_secs_f64() / 1e6;
-    println!(
-        "{received} data packets, {} events in {elapsed:.3?}: {per_second:.1} million/s",
-        world.events()
-    );
+    let (events, packets) = (world.events(), receiver.received);
+    let rate = events as f64 / elapsed.as_secs_f64() / 1e6;
+    println!("{packets} data packets, {events} events in {elapsed:.3?}: {rate:.1} million events/s");
 }

@@ -323,3 +323,9 @@ fn a_host_that_never_gets_past_its_deadline_is_noticed() {
     world.add_host(Stuck);
     world.run_until(at(10));
 }
+
+#[test]
+fn a_world_can_move_to_another_thread() {
+    fn moves<T: Send>(_: &T) {}
+    moves(&stream(&config()).0);
+}

@@ -1,5 +1,7 @@
 //! How does a datagram get from a host to a link, from link to link, and to the other host?
 
+use core::net::SocketAddr;
+
 use anabranch_types::Rng;
 
 use super::World;
@@ -80,7 +82,7 @@ impl<H: Host> World<H> {
     }
 
     /// The datagram as its sender sees it, that is, with the destination `seen` by it.
-    fn capture_outgoing(&mut self, from: HostId, seen: core::net::SocketAddr, datagram: &mut Datagram) {
+    fn capture_outgoing(&mut self, from: HostId, seen: SocketAddr, datagram: &mut Datagram) {
         let actual = core::mem::replace(&mut datagram.path.remote, seen);
         self.captures.at_host(self.now, from, Direction::Out, datagram);
         datagram.path.remote = actual;
@@ -94,17 +96,14 @@ impl<H: Host> World<H> {
             self.deliver(to, datagram);
             return;
         };
-        let bytes = datagram.ip_bytes();
         let slot = &mut self.links[link.index()];
         let fate = slot
             .filter
             .as_mut()
             .map_or(Fate::Pass, |filter| filter(self.now, &mut datagram));
+        let bytes = datagram.ip_bytes();
         match fate {
-            Fate::Pass => {
-                let bytes = datagram.ip_bytes();
-                self.offer(link, Transit::Datagram { datagram, route, hop }, bytes);
-            }
+            Fate::Pass => self.offer(link, Transit::Datagram { datagram, route, hop }, bytes),
             Fate::Drop => slot.link.note_filtered(bytes),
         }
     }
