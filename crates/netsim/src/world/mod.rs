@@ -122,6 +122,10 @@ impl<H: Host> World<H> {
     /// Lets `from` reach `to`: datagrams with these addresses cross `links` in this order. Datagrams that leave
     /// their source open take the first route added for their destination, and its source. Replaces an earlier route
     /// between the same addresses.
+    ///
+    /// # Panics
+    ///
+    /// If `links` is empty: hosts that answer each other in no time would do so for ever.
     pub fn add_route(&mut self, from: (HostId, IpAddr), links: &[LinkId], to: (HostId, IpAddr)) {
         let route = Route {
             source: from.1,
