@@ -7,23 +7,15 @@ use anabranch_wire::Data;
 
 /// The room for one DATA chunk in a packet. In bytes, chunk header included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Room {
+pub(super) struct Room {
     /// What is left in the packet.
-    pub(crate) max_chunk: usize,
+    pub(super) max_chunk: usize,
     /// The largest chunk that an empty packet on this path takes: longer messages are fragmented
     /// ([`anabranch_policy::PathFacts::max_data_chunk`]).
-    pub(crate) fragment_at: usize,
+    pub(super) fragment_at: usize,
 }
 
 impl Room {
-    /// A whole packet with nothing in it but DATA.
-    pub(crate) const fn whole(max_data_chunk: usize) -> Self {
-        Self {
-            max_chunk: max_data_chunk,
-            fragment_at: max_data_chunk,
-        }
-    }
-
     /// Payload bytes of the next piece of a message of which `rest` bytes are left; `None` if it does not fit
     /// into the packet.
     pub(super) const fn piece(self, rest: usize) -> Option<usize> {
@@ -48,6 +40,13 @@ const fn round_down(length: usize) -> usize {
 mod tests {
     use super::Room;
 
+    fn empty(length: usize) -> Room {
+        Room {
+            max_chunk: length,
+            fragment_at: length,
+        }
+    }
+
     #[test]
     fn a_short_message_goes_whole_or_waits_for_the_next_packet() {
         let room = Room {
@@ -60,8 +59,7 @@ mod tests {
 
     #[test]
     fn a_long_message_is_cut_to_the_size_of_the_path_only() {
-        let empty = Room::whole(1_000);
-        assert_eq!(empty.piece(3_000), Some(984));
+        assert_eq!(empty(1_000).piece(3_000), Some(984));
         let half_full = Room {
             max_chunk: 500,
             fragment_at: 1_000,
@@ -72,7 +70,7 @@ mod tests {
 
     #[test]
     fn padding_counts_as_part_of_the_chunk() {
-        assert_eq!(Room::whole(1_003).piece(3_000), Some(984));
+        assert_eq!(empty(1_003).piece(3_000), Some(984));
         assert_eq!(
             Room {
                 max_chunk: 99,
@@ -93,7 +91,7 @@ mod tests {
 
     #[test]
     fn no_room_for_payload_means_no_piece() {
-        assert_eq!(Room::whole(16).piece(10), None);
-        assert_eq!(Room::whole(0).piece(10), None);
+        assert_eq!(empty(16).piece(10), None);
+        assert_eq!(empty(0).piece(10), None);
     }
 }

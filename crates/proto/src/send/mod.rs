@@ -21,11 +21,9 @@ use anabranch_types::{Instant, MessageId, PathId, StreamId, Transmission, Tsn, U
 use anabranch_wire::{Data, ValidSack};
 
 pub use self::error::SendError;
-pub(crate) use self::fragment::Room;
 pub(crate) use self::scoreboard::Lost;
-pub(crate) use self::window::Admission;
 
-use self::chunk::padded;
+use self::fragment::Room;
 use self::scoreboard::Scoreboard;
 use self::streams::Streams;
 use self::window::PeerWindow;
@@ -85,6 +83,8 @@ pub(crate) struct Sender {
     window: PeerWindow,
     buffer: u64,
     max_message: usize,
+    /// The longest piece that the path of the last one takes.
+    full_piece: u64,
 }
 
 /// What [`Sender::send_new`] would send.
@@ -103,6 +103,7 @@ impl Sender {
             window: PeerWindow::new(config.peer_window),
             buffer: config.buffer,
             max_message: config.max_message,
+            full_piece: 0,
         }
     }
 
@@ -147,64 +148,41 @@ impl Sender {
         Ok(self.streams.push(message, scheduler))
     }
 
-    /// Whether the peer's window lets a new packet of data begin. To be asked once per packet; what is bundled
-    /// into it is between [`Sender::send_new`] and the packet's room. `path` and its `max_data_chunk` serve to
-    /// know which message would be next and how it would be cut; the answer rarely depends on them.
-    pub(crate) fn admission(
-        &self,
-        path: PathId,
-        max_data_chunk: usize,
-        scheduler: &dyn StreamScheduler,
-    ) -> Admission {
-        let room = Room::whole(max_data_chunk);
-        let Some(next) = self.streams.next(path, scheduler) else {
-            return Admission::Nothing;
+    /// Whether there is new data, and the peer's window lets a packet of it begin. To be asked before each packet;
+    /// what is bundled into it is between [`Sender::send_new`] and the packet's room.
+    ///
+    /// With nothing outstanding the answer is yes whatever the window, for one chunk may go as a zero window probe
+    /// (RFC 9260 §6.1 A). Until then a window that takes less than a packet is left alone (silly-window avoidance).
+    pub(crate) fn may_send_new(&self) -> bool {
+        let is_worth_it = || {
+            self.window
+                .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece)
         };
-        let payload = room.cut(next.message.payload.len()) as u64;
-        let open = self.peer_window();
-        let full = room.cut(usize::MAX) as u64;
-        if payload > open {
-            // RFC 9260 §6.1 A: a probe "SHOULD only be sent when all outstanding DATA chunks have been
-            // cumulatively acknowledged".
-            return if self.has_outstanding() {
-                Admission::Shut
-            } else {
-                Admission::Probe
-            };
-        }
-        let is_silly =
-            self.has_outstanding() && !self.window.is_worth_a_packet(open, self.unsent_bytes(), full);
-        if is_silly {
-            Admission::Shut
-        } else {
-            Admission::Open
-        }
-    }
-
-    /// Bytes that the chunk of [`Sender::send_new`] takes in the packet, padding included; `None` if nothing
-    /// would be sent.
-    pub(crate) fn next_size(
-        &self,
-        path: PathId,
-        room: Room,
-        scheduler: &dyn StreamScheduler,
-    ) -> Option<usize> {
-        let piece = self.next_piece(path, room, scheduler)?;
-        Some(padded(Data::HEADER_LEN + piece.payload))
+        self.has_unsent() && (!self.has_outstanding() || is_worth_it())
     }
 
     /// Sends the next piece of a message on `path`: it is in flight from now on and has to be written.
     ///
-    /// `None` if there is none, if it does not fit into `room`, or if the peer's window is too small for it.
-    /// With nothing outstanding it goes all the same, as a zero window probe (RFC 9260 §6.1 A).
+    /// `max_chunk` is the room for a chunk in the packet, `fragment_at` that in an empty packet of this path
+    /// ([`anabranch_policy::PathFacts::max_data_chunk`]), both with the chunk header: messages are cut at the
+    /// latter only, so that bundling does not make small fragments.
+    ///
+    /// `None` if there is nothing to send, if it does not fit, or if the peer's window is too small for it. With
+    /// nothing outstanding it goes all the same, as a zero window probe (RFC 9260 §6.1 A).
     pub(crate) fn send_new(
         &mut self,
         path: PathId,
-        room: Room,
+        max_chunk: usize,
+        fragment_at: usize,
         scheduler: &mut dyn StreamScheduler,
         now: Instant,
     ) -> Option<Data<'_>> {
+        let room = Room {
+            max_chunk,
+            fragment_at,
+        };
         let piece = self.next_piece(path, room, scheduler)?;
+        self.full_piece = room.cut(usize::MAX) as u64;
         let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
         Some(self.scoreboard.send(chunk, path, now))
     }
@@ -232,6 +210,11 @@ impl Sender {
     /// The lowest TSN above `tsn` that waits for retransmission.
     pub(crate) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         self.scoreboard.lost_after(tsn)
+    }
+
+    /// Bytes that the chunk `tsn` takes in a packet, padding included, if it waits for retransmission.
+    pub(crate) fn lost_size(&self, tsn: UnwrappedTsn) -> Option<usize> {
+        self.scoreboard.lost_bytes(tsn).map(|bytes| bytes as usize)
     }
 
     /// Sends a lost chunk again, on `path`: it is in flight from now on and has to be written.

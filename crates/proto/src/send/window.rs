@@ -11,20 +11,6 @@ pub(super) struct PeerWindow {
     largest: u64,
 }
 
-/// Whether the peer's window lets new data go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Admission {
-    /// There is nothing to send.
-    Nothing,
-    /// Not before a SACK opens the window.
-    Shut,
-    /// One chunk may go to find out whether the window has opened (zero window probe). When is up to the
-    /// caller: "after 1 RTO", later ones at growing intervals (RFC 9260 §6.1 A).
-    Probe,
-    /// It does.
-    Open,
-}
-
 impl PeerWindow {
     pub(super) fn new(advertised: u32) -> Self {
         let advertised = u64::from(advertised);

@@ -141,6 +141,12 @@ impl Scoreboard {
         self.lost.first().map(|&tsn| self.lost_chunk(tsn))
     }
 
+    /// Bytes of the chunk `tsn` if it is lost.
+    pub(super) fn lost_bytes(&self, tsn: UnwrappedTsn) -> Option<u64> {
+        let sent = self.ring.get(tsn)?;
+        matches!(sent.state, State::Lost(_)).then(|| sent.chunk.bytes())
+    }
+
     fn lost_chunk(&self, tsn: UnwrappedTsn) -> LostChunk {
         let sent = &self.ring[tsn];
         let cause = match sent.state {
