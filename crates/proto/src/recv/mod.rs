@@ -1,1 +1,241 @@
-//! How do chunks become messages? To be written.
+//! How does a DATA chunk become the application's message, and what does the peer hear of it?
+//!
+//! A new chunk passes four questions, each in its own file: is its TSN new ([`tracker`]), is there room for it
+//! ([`window`]), does it fit its neighbours ([`reassembly`]), is a message deliverable now ([`delivery`])? After the
+//! last chunk of a packet [`ack_schedule`] decides when the SACK leaves, and [`sack`] writes it. What was
+//! acknowledged is never thrown away.
+
+mod ack_schedule;
+mod delivery;
+mod reassembly;
+mod sack;
+mod tracker;
+mod window;
+
+use anabranch_policy::AckPolicy;
+use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
+use anabranch_wire::{Data, PacketBuilder};
+
+use self::ack_schedule::AckSchedule;
+pub(crate) use self::ack_schedule::SackWanted;
+use self::delivery::Delivery;
+use self::reassembly::{Reassembly, Verdict};
+use self::sack::SackWriter;
+use self::tracker::{NewTsn, Sighting, Tracker};
+use self::window::Window;
+use crate::ReceivedMessage;
+use crate::violation::Violation;
+
+/// What a receiver needs to know about its association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ReceiverConfig {
+    /// The peer's first TSN.
+    pub(crate) initial_tsn: Tsn,
+    /// User bytes that may wait for the application; at least one message always may.
+    pub(crate) buffer: u64,
+    /// The largest message that is put together, in bytes.
+    pub(crate) max_message: usize,
+    /// Streams from the peer, numbered from 0.
+    pub(crate) inbound_streams: u16,
+}
+
+/// What became of a DATA chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DataOutcome {
+    /// It is new and ours.
+    Accepted,
+    /// It was here before.
+    Duplicate,
+    /// Dropped and not acknowledged: the peer must send it again.
+    NoRoom,
+    /// Acknowledged, its payload thrown away; the peer is owed an ERROR (RFC 9260 §6.5).
+    InvalidStream,
+}
+
+/// Counts since the beginning of the association.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct ReceiveStatistics {
+    /// DATA chunks that were new and ours.
+    pub(crate) chunks: u64,
+    /// Their user bytes.
+    pub(crate) bytes: u64,
+    /// Messages that the application took.
+    pub(crate) messages: u64,
+    /// DATA chunks that came again.
+    pub(crate) duplicates: u64,
+    /// DATA chunks that were dropped for want of room.
+    pub(crate) dropped: u64,
+    /// DATA chunks on streams that do not exist.
+    pub(crate) invalid_stream: u64,
+}
+
+/// The receiving half of an association. Allocates nothing before the first DATA chunk.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    tracker: Tracker,
+    window: Window,
+    reassembly: Reassembly,
+    delivery: Delivery,
+    schedule: AckSchedule,
+    sack: SackWriter,
+    statistics: ReceiveStatistics,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: ReceiverConfig) -> Self {
+        Self {
+            tracker: Tracker::new(config.initial_tsn, config.buffer),
+            window: Window::new(config.buffer, config.max_message),
+            reassembly: Reassembly::new(config.max_message, config.inbound_streams),
+            delivery: Delivery::default(),
+            schedule: AckSchedule::new(),
+            sack: SackWriter::default(),
+            statistics: ReceiveStatistics::default(),
+        }
+    }
+
+    /// One DATA chunk arrived. After the last one of a packet comes [`Receiver::packet_done`].
+    ///
+    /// # Errors
+    /// What no sender may send: no user data, impossible sequences of fragments, SSNs used twice, messages beyond
+    /// the limit. The association must end; the receiver is of no use any more.
+    pub(crate) fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, Violation> {
+        if data.payload.is_empty() {
+            return Err(Violation::NoUserData(data.tsn));
+        }
+        self.schedule.on_immediate(data.flags.immediate);
+        let NewTsn { tsn, below_highest } = match self.tracker.look(data.tsn) {
+            Sighting::New(new) => new,
+            Sighting::Duplicate => return Ok(self.note_duplicate(data.tsn)),
+            Sighting::OutOfReach => return Ok(self.drop_chunk()),
+        };
+        if !self.window.has_room(data.payload.len(), below_highest) {
+            return Ok(self.drop_chunk());
+        }
+        match self.reassembly.judge(data, tsn, &self.tracker)? {
+            Verdict::NotYet => Ok(self.drop_chunk()),
+            Verdict::InvalidStream => {
+                self.acknowledge(tsn, data.payload.len());
+                self.statistics.invalid_stream += 1;
+                Ok(DataOutcome::InvalidStream)
+            }
+            Verdict::Take => {
+                self.acknowledge(tsn, data.payload.len());
+                self.statistics.chunks += 1;
+                self.statistics.bytes += data.payload.len() as u64;
+                self.reassembly
+                    .take(data, tsn, &mut self.window, &mut self.delivery)?;
+                Ok(DataOutcome::Accepted)
+            }
+        }
+    }
+
+    /// All chunks of a packet with DATA were handed in; `path` is the one it came over.
+    pub(crate) fn packet_done(&mut self, path: PathId, policy: &mut dyn AckPolicy, now: Instant) {
+        self.schedule
+            .packet_done(path, self.tracker.has_gaps(), policy, now);
+    }
+
+    /// Whether the next packet carries a SACK. Also after the application took messages: a window that opened
+    /// again must be told.
+    pub(crate) fn sack_wanted(&self, now: Instant) -> SackWanted {
+        if self.window.update_is_due() {
+            SackWanted::Must
+        } else {
+            self.schedule.wanted(now)
+        }
+    }
+
+    /// When a delayed SACK becomes due. `None` if none waits, or if one is due already.
+    pub(crate) fn sack_deadline(&self) -> Option<Instant> {
+        self.schedule.deadline()
+    }
+
+    /// Where the last packet with DATA came from: where the SACK goes (RFC 9260 §6.7) unless a policy differs.
+    pub(crate) fn last_data_path(&self) -> PathId {
+        self.schedule.last_data_path()
+    }
+
+    /// A SACK is due at once, as in the state SHUTDOWN-SENT for every packet with DATA (RFC 9260 §9.2).
+    pub(crate) fn force_sack(&mut self) {
+        self.schedule.force();
+    }
+
+    /// Puts a SACK into the packet and takes it for sent; `false`, and nothing changed, if it does not fit.
+    pub(crate) fn write_sack(&mut self, builder: &mut PacketBuilder<'_>, reports_packet_count: bool) -> bool {
+        let packet_count =
+            reports_packet_count.then(|| u8::try_from(self.schedule.packets_since_sack()).unwrap_or(u8::MAX));
+        if !self
+            .sack
+            .write(builder, &self.tracker, self.a_rwnd(), packet_count)
+        {
+            return false;
+        }
+        self.tracker.forget_duplicates();
+        self.schedule.on_sack_sent();
+        self.window.on_advertised();
+        true
+    }
+
+    /// The next whole message, in the order in which they became deliverable.
+    pub(crate) fn receive(&mut self) -> Option<ReceivedMessage> {
+        let message = self.delivery.pop()?;
+        self.window.release(message.payload.len());
+        self.statistics.messages += 1;
+        Some(message)
+    }
+
+    /// Whether [`Receiver::receive`] has something.
+    pub(crate) fn readable(&self) -> bool {
+        !self.delivery.is_empty()
+    }
+
+    /// Everything up to this TSN has arrived.
+    pub(crate) fn cumulative(&self) -> Tsn {
+        self.tracker.cumulative().wrap()
+    }
+
+    /// The window as a SACK would advertise it now; before any DATA, what INIT and INIT ACK advertise.
+    pub(crate) fn a_rwnd(&self) -> u32 {
+        u32::try_from(self.window.offer()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether TSNs below the highest received one are missing.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.tracker.has_gaps()
+    }
+
+    /// User bytes that arrived and that the application has not taken.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.window.held()
+    }
+
+    pub(crate) fn statistics(&self) -> ReceiveStatistics {
+        self.statistics
+    }
+
+    // Stream reset (RFC 6525) will set expected SSNs back to 0 once the cumulative TSN has passed the sender's last
+    // assigned one; that belongs here, between `reassembly` and `tracker`.
+
+    fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {
+        let gaps_changed = self.tracker.record(tsn);
+        self.window.on_arrival(len);
+        self.schedule.on_new(gaps_changed);
+    }
+
+    fn note_duplicate(&mut self, tsn: Tsn) -> DataOutcome {
+        self.tracker.note_duplicate(tsn);
+        self.schedule.on_duplicate();
+        self.statistics.duplicates += 1;
+        DataOutcome::Duplicate
+    }
+
+    fn drop_chunk(&mut self) -> DataOutcome {
+        self.schedule.on_dropped();
+        self.statistics.dropped += 1;
+        DataOutcome::NoRoom
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! When is a SACK sent? When the ack policy says, or at once where RFC 9260 §6.2 leaves no choice.
+
+use core::time::Duration;
+
+use anabranch_policy::{AckPolicy, AckWhen, Arrival};
+use anabranch_types::{Instant, PathId};
+
+/// RFC 9260 §6.2: the delay of an acknowledgement MUST NOT exceed 500 ms, whatever a policy says.
+const MAX_DELAY: Duration = Duration::from_millis(500);
+
+/// Whether a SACK goes into the next packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SackWanted {
+    /// There is nothing to say.
+    No,
+    /// It rides along with a packet that leaves anyway.
+    May,
+    /// It is a reason to send a packet.
+    Must,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    Never,
+    By(Instant),
+    Now,
+}
+
+/// What the DATA chunks of the packet at hand did.
+#[derive(Debug, Default)]
+struct PacketSoFar {
+    new: bool,
+    duplicate: bool,
+    dropped: bool,
+    gaps_changed: bool,
+    immediate: bool,
+}
+
+/// Gathers what a packet did, asks the policy, and keeps the answer until a SACK is sent.
+#[derive(Debug)]
+pub(super) struct AckSchedule {
+    due: Due,
+    packet: PacketSoFar,
+    first_packet_seen: bool,
+    packets_since_sack: u32,
+    last_data_path: PathId,
+}
+
+impl AckSchedule {
+    pub(super) fn new() -> Self {
+        Self {
+            due: Due::Never,
+            packet: PacketSoFar::default(),
+            first_packet_seen: false,
+            packets_since_sack: 0,
+            last_data_path: PathId::default(),
+        }
+    }
+
+    pub(super) fn on_new(&mut self, gaps_changed: bool) {
+        self.packet.new = true;
+        self.packet.gaps_changed |= gaps_changed;
+    }
+
+    pub(super) fn on_duplicate(&mut self) {
+        self.packet.duplicate = true;
+    }
+
+    pub(super) fn on_dropped(&mut self) {
+        self.packet.dropped = true;
+    }
+
+    pub(super) fn on_immediate(&mut self, immediate: bool) {
+        self.packet.immediate |= immediate;
+    }
+
+    /// All chunks of the packet were seen; `gaps` if TSNs are missing now.
+    pub(super) fn packet_done(&mut self, path: PathId, gaps: bool, policy: &mut dyn AckPolicy, now: Instant) {
+        let packet = core::mem::take(&mut self.packet);
+        self.last_data_path = path;
+        self.packets_since_sack = self.packets_since_sack.saturating_add(1);
+        let first = !core::mem::replace(&mut self.first_packet_seen, true);
+        let answer = policy.on_packet(
+            &Arrival {
+                path,
+                first,
+                duplicate: packet.duplicate,
+                gaps,
+                gaps_changed: packet.gaps_changed,
+                immediate: packet.immediate,
+                packets_since_sack: self.packets_since_sack,
+            },
+            now,
+        );
+        // RFC 9260 §6.2: after a drop, and after a packet with duplicates and nothing new, a SACK MUST follow at once.
+        let no_choice = packet.dropped || (packet.duplicate && !packet.new);
+        match answer {
+            _ if no_choice => self.force(),
+            AckWhen::Now => self.force(),
+            AckWhen::By(at) => self.delay_until(at.min(now + MAX_DELAY)),
+        }
+    }
+
+    /// A SACK is due at once.
+    pub(super) fn force(&mut self) {
+        self.due = Due::Now;
+    }
+
+    pub(super) fn wanted(&self, now: Instant) -> SackWanted {
+        match self.due {
+            Due::Never => SackWanted::No,
+            Due::By(at) if now < at => SackWanted::May,
+            Due::By(_) | Due::Now => SackWanted::Must,
+        }
+    }
+
+    /// When a delayed SACK becomes due; `None` also when one is due already, for then no timer is needed.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self.due {
+            Due::By(at) => Some(at),
+            Due::Never | Due::Now => None,
+        }
+    }
+
+    pub(super) fn on_sack_sent(&mut self) {
+        self.due = Due::Never;
+        self.packets_since_sack = 0;
+    }
+
+    pub(super) fn packets_since_sack(&self) -> u32 {
+        self.packets_since_sack
+    }
+
+    pub(super) fn last_data_path(&self) -> PathId {
+        self.last_data_path
+    }
+
+    fn delay_until(&mut self, at: Instant) {
+        self.due = match self.due {
+            Due::Never => Due::By(at),
+            Due::By(earlier) => Due::By(earlier.min(at)),
+            Due::Now => Due::Now,
+        };
+    }
+}

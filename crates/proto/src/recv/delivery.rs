@@ -1,0 +1,32 @@
+//! Which messages wait for the application? Whole ones, in the order in which they became deliverable.
+
+use alloc::collections::VecDeque;
+
+use crate::ReceivedMessage;
+
+/// Slots that an empty queue keeps; more would weigh on associations that fell idle after a burst.
+const KEPT_SLOTS: usize = 16;
+
+/// The queue between the protocol and the application.
+#[derive(Debug, Default)]
+pub(super) struct Delivery {
+    messages: VecDeque<ReceivedMessage>,
+}
+
+impl Delivery {
+    pub(super) fn push(&mut self, message: ReceivedMessage) {
+        self.messages.push_back(message);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<ReceivedMessage> {
+        let message = self.messages.pop_front()?;
+        if self.messages.is_empty() && self.messages.capacity() > KEPT_SLOTS {
+            self.messages.shrink_to(KEPT_SLOTS);
+        }
+        Some(message)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+}

@@ -1,0 +1,233 @@
+//! Peers that lie, flood and contradict themselves.
+
+use super::*;
+
+/// Hands the chunks in until one is a violation, and gives its text.
+fn violation_of(chunks: &[Data<'_>]) -> String {
+    let mut host = Host::new();
+    let violation = chunks.iter().find_map(|chunk| host.receiver.on_data(chunk).err());
+    violation.map_or_else(|| "none".to_string(), |violation| violation.to_string())
+}
+
+#[test]
+fn data_without_user_data_is_a_violation() {
+    assert_eq!(
+        violation_of(&[message(10, 0, b"")]),
+        "DATA chunk 10 carries no user data"
+    );
+}
+
+#[test]
+fn a_message_cannot_begin_inside_another() {
+    let expected = "message begins before the previous one has ended";
+    let (first, second) = (fragment(10, 0, "B", b"x"), fragment(11, 1, "B", b"y"));
+    assert_eq!(violation_of(&[first, second]), expected);
+    assert_eq!(violation_of(&[second, first]), expected);
+    assert_eq!(violation_of(&[first, message(11, 1, b"y")]), expected);
+    assert_eq!(violation_of(&[message(11, 1, b"y"), first]), expected);
+}
+
+#[test]
+fn a_fragment_cannot_continue_what_has_ended() {
+    let expected = "fragment continues a message that has ended";
+    let middle = fragment(11, 0, "", b"x");
+    assert_eq!(
+        violation_of(&[fragment(10, 0, "", b"x")]),
+        expected,
+        "nothing comes before the first TSN"
+    );
+    assert_eq!(violation_of(&[message(10, 0, b"y"), middle]), expected);
+    assert_eq!(violation_of(&[middle, message(10, 0, b"y")]), expected);
+    assert_eq!(
+        violation_of(&[fragment(12, 0, "E", b"z"), middle, fragment(13, 0, "E", b"z")]),
+        expected
+    );
+}
+
+#[test]
+fn fragments_of_one_message_must_agree() {
+    let expected = "fragments of one message disagree about their message";
+    let first = fragment(10, 0, "B", b"x");
+    let ending = fragment(11, 0, "E", b"y");
+    let others = [
+        Data {
+            ssn: Ssn(1),
+            ..ending
+        },
+        Data {
+            ppid: Ppid(1),
+            ..ending
+        },
+        Data {
+            stream: StreamId(1),
+            ..ending
+        },
+        Data {
+            stream: StreamId(99),
+            ..ending
+        },
+        Data {
+            flags: DataFlags {
+                unordered: true,
+                ..ending.flags
+            },
+            ..ending
+        },
+    ];
+    for other in others {
+        assert_eq!(violation_of(&[first, other]), expected, "{other}");
+        if other.stream != StreamId(99) {
+            assert_eq!(violation_of(&[other, first]), expected, "{other}");
+        }
+    }
+}
+
+#[test]
+fn a_message_cannot_grow_beyond_the_limit() {
+    let expected = "message exceeds the receiver's limit";
+    let kilobyte = [b'x'; 1_000];
+    let large = [b'x'; 4_001];
+    assert_eq!(violation_of(&[message(10, 0, &large)]), expected);
+    let middle = |tsn| fragment(tsn, 0, "", &kilobyte);
+    let first = fragment(10, 0, "B", &kilobyte);
+    assert_eq!(
+        violation_of(&[first, middle(11), middle(12), middle(13), middle(14)]),
+        expected
+    );
+    assert_eq!(
+        violation_of(&[first, middle(11), middle(13), middle(14), middle(12)]),
+        expected
+    );
+}
+
+#[test]
+fn a_stream_sequence_number_cannot_be_used_twice() {
+    let expected = "stream sequence number was used before";
+    assert_eq!(
+        violation_of(&[message(10, 0, b"x"), message(11, 0, b"y")]),
+        expected
+    );
+    assert_eq!(
+        violation_of(&[message(11, 1, b"x"), message(12, 1, b"y")]),
+        expected
+    );
+}
+
+#[test]
+fn a_stream_sequence_number_that_may_be_far_ahead_waits_at_the_sender() {
+    let mut host = Host::new();
+    assert_eq!(
+        host.packet(&[message(40_010, 40_000, b"x")]),
+        [DataOutcome::NoRoom]
+    );
+    assert_eq!(host.sack(), "SACK cum=9 rwnd=10000");
+}
+
+#[test]
+fn tsns_beyond_any_honest_sender_are_dropped() {
+    let mut host = Host::new();
+    let reach = 10_000 + 65_535;
+    assert_eq!(
+        host.packet(&[unordered(9 + reach + 1, b"x")]),
+        [DataOutcome::NoRoom]
+    );
+    assert_eq!(
+        host.packet(&[unordered(9 + (1 << 31) - 1, b"x")]),
+        [DataOutcome::NoRoom]
+    );
+    assert_eq!(
+        host.packet(&[unordered(9 + (1 << 31), b"x")]),
+        [DataOutcome::Duplicate]
+    );
+    assert_eq!(
+        host.packet(&[unordered(9 + reach, b"x")]),
+        [DataOutcome::Accepted]
+    );
+    // It is ours, but a SACK cannot say so: its offset has 17 bits.
+    assert_eq!(host.sack(), "SACK cum=9 rwnd=9999 dup=1");
+}
+
+#[test]
+fn a_range_that_reaches_beyond_the_offsets_is_reported_as_far_as_they_go() {
+    let mut host = Host::new();
+    for tsn in 65_540..65_550 {
+        host.packet(&[unordered(tsn, b"x")]);
+    }
+    assert_eq!(host.sack(), "SACK cum=9 rwnd=9990 gaps=65531-65535");
+}
+
+#[test]
+fn ranges_of_received_tsns_do_not_grow_without_bound() {
+    let mut host = Host::new();
+    let mut outcomes = Vec::new();
+    for count in 1..9_000 {
+        outcomes.extend(host.packet(&[unordered(10 + 2 * count, b"x")]));
+        host.receive_all();
+    }
+    let accepted = outcomes
+        .iter()
+        .filter(|outcome| **outcome == DataOutcome::Accepted)
+        .count();
+    assert_eq!(accepted, 8_192);
+    let next = host.packet(&[unordered(10, b"x"), unordered(11, b"x")]);
+    assert_eq!(next, [DataOutcome::Accepted; 2], "progress is always possible");
+}
+
+#[test]
+fn a_flood_of_one_byte_chunks_stays_within_a_small_multiple_of_the_buffer() {
+    let (buffer, max_message) = (10_000, 4_000);
+    let limit = window::MEMORY_FACTOR * (buffer + max_message);
+    let lone_fragments = |tsn: u32| fragment(tsn, tsn as u16, "B", b"x");
+    let ordered_too_early = |tsn: u32| message(tsn, tsn as u16 - 9, b"x");
+    let floods: [(&dyn Fn(u32) -> Data<'static>, usize); 2] = [(&lone_fragments, 2), (&ordered_too_early, 1)];
+    for (chunk, step) in floods {
+        let mut host = Host::new();
+        // First far up, then all below it, which counts as filling gaps.
+        host.packet(&[chunk(30_000)]);
+        let mut held = 1;
+        for tsn in (10..30_000).step_by(step) {
+            let outcome = host.packet(&[chunk(tsn)]);
+            held += u64::from(outcome == [DataOutcome::Accepted]);
+        }
+        assert!(!host.receiver.readable());
+        let memory = held * (1 + window::CHUNK_OVERHEAD);
+        assert!(
+            memory <= limit + window::CHUNK_OVERHEAD,
+            "{held} chunks, {memory} bytes"
+        );
+        assert_eq!(host.receiver.a_rwnd(), 0);
+    }
+}
+
+#[test]
+fn duplicates_are_not_collected_without_bound() {
+    let mut host = Host::new();
+    host.packet(&[message(10, 0, b"x")]);
+    for _ in 0..10_000 {
+        host.packet(&[message(10, 0, b"x")]);
+    }
+    assert_eq!(host.sack(), "SACK cum=10 rwnd=9999 dup=64");
+}
+
+#[test]
+fn all_streams_may_be_used() {
+    let mut host = Host::with(ReceiverConfig {
+        initial_tsn: Tsn(10),
+        buffer: 10_000,
+        max_message: 1_000,
+        inbound_streams: u16::MAX,
+    });
+    for stream in (0..u16::MAX).rev() {
+        let tsn = 10 + u32::from(u16::MAX - 1 - stream);
+        host.packet(&[Data {
+            stream: StreamId(stream),
+            ..message(tsn, 0, b"x")
+        }]);
+        assert_eq!(host.receive_all()[0].stream, StreamId(stream));
+    }
+    let beyond = Data {
+        stream: StreamId(u16::MAX),
+        ..message(10 + 65_535, 0, b"x")
+    };
+    assert_eq!(host.packet(&[beyond]), [DataOutcome::InvalidStream]);
+}

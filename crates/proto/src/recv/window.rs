@@ -1,0 +1,142 @@
+//! How much may the peer still send? The advertised receiver window (RFC 9260 §6.2), and what is held against it.
+//!
+//! Two budgets limit what waits for the application: user bytes, which is what the peer counts too, and memory, in
+//! which every held chunk also costs [`CHUNK_OVERHEAD`]. The window is what remains of the scarcer one. For chunks
+//! of 64 bytes and more that is user bytes, exactly as the RFC describes; a flood of one-byte chunks runs out of
+//! memory first. So whatever a peer sends, the memory held is at most [`MEMORY_FACTOR`] times (buffer plus one
+//! message).
+//!
+//! A small window is worse than none: the sender would fill it with a small packet, for ever (silly window
+//! syndrome). So the edge up to which the peer may send moves only by worthwhile steps, as RFC 1122 §4.2.3.3 has it.
+
+/// What a held chunk costs beside its payload: handle, allocator's header and rounding, and its share of a tree
+/// node. The dearest chunk, a lone fragment that starts a run of its own, takes about this much.
+pub(super) const CHUNK_OVERHEAD: u64 = 192;
+
+/// How much memory may be used for each byte of buffer.
+pub(super) const MEMORY_FACTOR: u64 = 4;
+
+/// Two full packets on Ethernet: opening the window by less is not worth a SACK, nor telling.
+const WORTHWHILE: u64 = 2 * 1_500;
+
+/// The receive buffer of one association, as a balance.
+#[derive(Debug)]
+pub(super) struct Window {
+    capacity: u64,
+    /// The largest message: chunks that fill gaps may exceed the capacity by this much.
+    reserve: u64,
+    /// User bytes held.
+    payload: u64,
+    /// Chunks held; the fragments of a message become one when they are joined.
+    chunks: u64,
+    /// User bytes that ever arrived.
+    arrived: u64,
+    /// Up to where `arrived` may grow, by all that was advertised.
+    edge: u64,
+}
+
+impl Window {
+    /// An empty buffer of `buffer` bytes, or more if one message needs more.
+    pub(super) fn new(buffer: u64, max_message: usize) -> Self {
+        let reserve = max_message as u64;
+        let capacity = buffer.max(reserve);
+        Self {
+            capacity,
+            reserve,
+            payload: 0,
+            chunks: 0,
+            arrived: 0,
+            edge: capacity,
+        }
+    }
+
+    /// Whether a chunk of `len` user bytes may be accepted.
+    pub(super) fn has_room(&self, len: usize, below_highest: bool) -> bool {
+        if below_highest {
+            // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN held.
+            // That one was acknowledged and is kept; there is a reserve of one message instead.
+            let limit = self.capacity.saturating_add(self.reserve);
+            return self.payload + len as u64 <= limit
+                && self.memory() <= limit.saturating_mul(MEMORY_FACTOR);
+        }
+        // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming DATA
+        // chunk with a TSN larger than the largest TSN received so far."
+        self.offer() > 0
+    }
+
+    /// `len` new user bytes arrived. They are not held yet.
+    pub(super) fn on_arrival(&mut self, len: usize) {
+        self.arrived += len as u64;
+    }
+
+    /// A chunk of `len` user bytes is held from now on.
+    pub(super) fn hold(&mut self, len: usize) {
+        self.payload += len as u64;
+        self.chunks += 1;
+    }
+
+    /// `pieces` held chunks became one.
+    pub(super) fn join(&mut self, pieces: usize) {
+        debug_assert!(self.chunks >= pieces as u64, "more chunks joined than held");
+        self.chunks -= pieces as u64 - 1;
+    }
+
+    /// A message of `len` user bytes, in one piece, went to the application.
+    pub(super) fn release(&mut self, len: usize) {
+        debug_assert!(
+            self.payload >= len as u64 && self.chunks > 0,
+            "more released than held"
+        );
+        self.payload -= len as u64;
+        self.chunks -= 1;
+    }
+
+    /// User bytes held.
+    pub(super) fn held(&self) -> u64 {
+        self.payload
+    }
+
+    /// What a SACK says now, in user bytes; see [`Window::on_advertised`].
+    pub(super) fn offer(&self) -> u64 {
+        let (room, believed) = (self.room(), self.believed());
+        // An empty buffer cannot open any further, so there is nothing to wait for.
+        let worth_telling = self.chunks == 0 || room.saturating_sub(believed) >= self.worthwhile();
+        if worth_telling { room } else { room.min(believed) }
+    }
+
+    /// The current offer went to the peer.
+    pub(super) fn on_advertised(&mut self) {
+        self.edge = self.arrived + self.offer();
+    }
+
+    /// Whether the window opened so much since the last SACK that the peer must hear of it (RFC 9260 §6.2): out of
+    /// a state in which it could hardly send, or by a quarter of the buffer.
+    pub(super) fn update_is_due(&self) -> bool {
+        let believed = self.believed();
+        let growth = self.room().saturating_sub(believed);
+        let hardly_open = believed < self.worthwhile();
+        let step = if hardly_open { 0 } else { self.capacity.div_ceil(4) };
+        growth >= step.max(self.worthwhile())
+    }
+
+    /// The window as the peer knows it: what was advertised less what has come since.
+    fn believed(&self) -> u64 {
+        self.edge.saturating_sub(self.arrived)
+    }
+
+    fn room(&self) -> u64 {
+        let memory = self
+            .capacity
+            .saturating_mul(MEMORY_FACTOR)
+            .saturating_sub(self.memory());
+        self.capacity.saturating_sub(self.payload).min(memory)
+    }
+
+    fn memory(&self) -> u64 {
+        self.payload + self.chunks * CHUNK_OVERHEAD
+    }
+
+    fn worthwhile(&self) -> u64 {
+        WORTHWHILE.min(self.capacity.div_ceil(2)).max(1)
+    }
+}
