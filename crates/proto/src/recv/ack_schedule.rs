@@ -92,7 +92,8 @@ impl AckSchedule {
             },
             now,
         );
-        // RFC 9260 §6.2: after a drop, and after a packet with duplicates and nothing new, a SACK MUST follow at once.
+        // RFC 9260 §6.2: after a drop, and after a packet with duplicates and nothing new, a SACK MUST follow
+        // at once.
         let no_choice = packet.dropped || (packet.duplicate && !packet.new);
         match answer {
             _ if no_choice => self.force(),

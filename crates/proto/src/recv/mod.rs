@@ -1,9 +1,9 @@
 //! How does a DATA chunk become the application's message, and what does the peer hear of it?
 //!
-//! A new chunk passes four questions, each in its own file: is its TSN new ([`tracker`]), is there room for it
-//! ([`window`]), does it fit its neighbours ([`reassembly`]), is a message deliverable now ([`delivery`])? After the
-//! last chunk of a packet [`ack_schedule`] decides when the SACK leaves, and [`sack`] writes it. What was
-//! acknowledged is never thrown away.
+//! A new chunk passes four questions, each in its own file: is its TSN new ([`tracker`]), is there room for
+//! it ([`window`]), does it fit its neighbours ([`reassembly`]), is a message deliverable now ([`delivery`])?
+//! After the last chunk of a packet [`ack_schedule`] decides when the SACK leaves, and [`sack`] writes it.
+//! What was acknowledged is never thrown away.
 
 mod ack_schedule;
 mod delivery;
@@ -97,8 +97,8 @@ impl Receiver {
     /// One DATA chunk arrived. After the last one of a packet comes [`Receiver::packet_done`].
     ///
     /// # Errors
-    /// What no sender may send: no user data, impossible sequences of fragments, SSNs used twice, messages beyond
-    /// the limit. The association must end; the receiver is of no use any more.
+    /// What no sender may send: no user data, impossible sequences of fragments, SSNs used twice, messages
+    /// beyond the limit. The association must end; the receiver is of no use any more.
     pub(crate) fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, Violation> {
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
@@ -151,7 +151,8 @@ impl Receiver {
         self.schedule.deadline()
     }
 
-    /// Where the last packet with DATA came from: where the SACK goes (RFC 9260 §6.7) unless a policy differs.
+    /// Where the last packet with DATA came from, and so where the SACK goes (RFC 9260 §6.7) unless a policy
+    /// says otherwise.
     pub(crate) fn last_data_path(&self) -> PathId {
         self.schedule.last_data_path()
     }
@@ -214,8 +215,8 @@ impl Receiver {
         self.statistics
     }
 
-    // Stream reset (RFC 6525) will set expected SSNs back to 0 once the cumulative TSN has passed the sender's last
-    // assigned one; that belongs here, between `reassembly` and `tracker`.
+    // Stream reset (RFC 6525) will set expected SSNs back to 0 once the cumulative TSN has passed the
+    // sender's last assigned one; that belongs here, between `reassembly` and `tracker`.
 
     fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {
         let gaps_changed = self.tracker.record(tsn);

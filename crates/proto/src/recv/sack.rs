@@ -15,8 +15,8 @@ pub(super) struct SackWriter {
 impl SackWriter {
     /// Puts one SACK into the packet; `false` if not even one without blocks fits.
     ///
-    /// RFC 9260 §6.7: one SACK that reports the gaps "from the lowest to highest TSNs, within the size limit".
-    /// Duplicates get the room that remains.
+    /// RFC 9260 §6.7: one SACK that reports the gaps "from the lowest to highest TSNs, within the size
+    /// limit". Duplicates get the room that remains.
     pub(super) fn write(
         &mut self,
         builder: &mut PacketBuilder<'_>,

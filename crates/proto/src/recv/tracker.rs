@@ -11,12 +11,13 @@ use anabranch_wire::GapBlock;
 /// outstanding, and of those it has at most one for each byte of our window.
 const REPORTABLE: u64 = u16::MAX as u64;
 
-/// Wherever the buffer would allow more: well within the half of the TSN space that serial numbers can tell apart.
+/// If the buffer would allow more: well within the half of the space that serial numbers can tell apart.
 const MAX_REACH: u64 = 1 << 30;
 
 /// How many ranges are kept above the cumulative TSN: 128 KiB of them, and no insertion moves more than that.
 ///
-/// A TSN that would open one more is dropped. The one after the cumulative TSN never does, so there is progress.
+/// A TSN that would open one more is dropped. The one after the cumulative TSN never does, so there is
+/// progress.
 const MAX_RANGES: usize = 8_192;
 
 /// How many duplicates are remembered for the next SACK; reporting them is a SHOULD (RFC 9260 §6.2).

@@ -1,16 +1,17 @@
-//! How much may the peer still send? The advertised receiver window (RFC 9260 §6.2), and what is held against it.
+//! How much may the peer still send? The receiver window (RFC 9260 §6.2): the buffer less what is held.
 //!
-//! Two budgets limit what waits for the application: user bytes, which is what the peer counts too, and memory, in
-//! which every held chunk also costs [`CHUNK_OVERHEAD`]. The window is what remains of the scarcer one. For chunks
-//! of 64 bytes and more that is user bytes, exactly as the RFC describes; a flood of one-byte chunks runs out of
-//! memory first. So whatever a peer sends, the memory held is at most [`MEMORY_FACTOR`] times (buffer plus one
-//! message).
+//! Two budgets limit what waits for the application: user bytes, which is what the peer counts too, and
+//! memory, in which every held chunk also costs [`CHUNK_OVERHEAD`]. The window is what remains of the scarcer
+//! one. For chunks of 64 bytes and more that is user bytes, exactly as the RFC describes; a flood of one-byte
+//! chunks runs out of memory first. So whatever a peer sends, the memory held is at most [`MEMORY_FACTOR`]
+//! times the buffer and one message more.
 //!
 //! A small window is worse than none: the sender would fill it with a small packet, for ever (silly window
-//! syndrome). So the edge up to which the peer may send moves only by worthwhile steps, as RFC 1122 §4.2.3.3 has it.
+//! syndrome). So the edge up to which the peer may send moves only by worthwhile steps, as RFC 1122 §4.2.3.3
+//! has it.
 
-/// What a held chunk costs beside its payload: handle, allocator's header and rounding, and its share of a tree
-/// node. The dearest chunk, a lone fragment that starts a run of its own, takes about this much.
+/// What a held chunk costs beside its payload: handle, allocator's header and rounding, and its share of a
+/// tree node. The dearest chunk, a lone fragment that starts a run of its own, takes about this much.
 pub(super) const CHUNK_OVERHEAD: u64 = 192;
 
 /// How much memory may be used for each byte of buffer.
@@ -53,14 +54,14 @@ impl Window {
     /// Whether a chunk of `len` user bytes may be accepted.
     pub(super) fn has_room(&self, len: usize, below_highest: bool) -> bool {
         if below_highest {
-            // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN held.
-            // That one was acknowledged and is kept; there is a reserve of one message instead.
+            // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN
+            // held. That one was acknowledged and is kept; there is a reserve of one message instead.
             let limit = self.capacity.saturating_add(self.reserve);
             return self.payload + len as u64 <= limit
                 && self.memory() <= limit.saturating_mul(MEMORY_FACTOR);
         }
-        // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming DATA
-        // chunk with a TSN larger than the largest TSN received so far."
+        // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming
+        // DATA chunk with a TSN larger than the largest TSN received so far."
         self.offer() > 0
     }
 
@@ -109,8 +110,8 @@ impl Window {
         self.edge = self.arrived + self.offer();
     }
 
-    /// Whether the window opened so much since the last SACK that the peer must hear of it (RFC 9260 §6.2): out of
-    /// a state in which it could hardly send, or by a quarter of the buffer.
+    /// Whether the window opened so much since the last SACK that the peer must hear of it (RFC 9260 §6.2):
+    /// out of a state in which it could hardly send, or by a quarter of the buffer.
     pub(super) fn update_is_due(&self) -> bool {
         let believed = self.believed();
         let growth = self.room().saturating_sub(believed);

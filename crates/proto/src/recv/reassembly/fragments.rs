@@ -1,7 +1,7 @@
 //! Which fragments belong together? Those with consecutive TSNs from one that begins to one that ends.
 //!
-//! Fragments that touch are kept as one run, so each arrival looks at two runs at most, and a message is whole when
-//! its run has both ends:
+//! Fragments that touch are kept as one run, so each arrival looks at two runs at most, and a message is
+//! whole when its run has both ends:
 //!
 //! ```text
 //! TSN    7   8   9  10  11  12  13
@@ -26,8 +26,8 @@ const MIXED: Violation = Violation::Protocol("fragments of one message disagree 
 
 /// What all fragments of a message have in common.
 ///
-/// RFC 9260 §3.3.1 and §6.9 ask it of stream, SSN and U flag. The PPID belongs to the message as well, so fragments
-/// that disagree about it leave no right answer.
+/// RFC 9260 §3.3.1 and §6.9 ask it of stream, SSN and U flag. The PPID belongs to the message as well, so
+/// fragments that disagree about it leave no right answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label {
     stream: StreamId,
@@ -88,8 +88,9 @@ impl Fragments {
 
     /// Whether `fragment` agrees with its two neighbours; `arrived` tells which TSNs were here before.
     ///
-    /// Of two consecutive TSNs either the first ends a message and the second begins one, or both belong to the same.
-    /// A neighbour that arrived and is in no run was part of a message that is whole: it began and ended.
+    /// Of two consecutive TSNs either the first ends a message and the second begins one, or both belong to
+    /// the same. A neighbour that arrived and is in no run was part of a message that is whole: it began and
+    /// ended.
     pub(super) fn check(
         &self,
         fragment: &Fragment,
@@ -193,7 +194,7 @@ impl Run {
         self.pieces.push_back(piece);
     }
 
-    /// Continues with the run that follows. The shorter one moves, so that no order of arrival makes this dear.
+    /// Continues with the run that follows. The shorter one moves, so that no order of arrival is dear.
     fn absorb(&mut self, mut rest: Self) {
         self.ends = rest.ends;
         self.bytes += rest.bytes;

@@ -1,4 +1,4 @@
-//! How do chunks become messages? Fragments are joined by their TSNs, then ordered messages wait for their turn.
+//! How do chunks become messages? Fragments join by their TSNs, then ordered messages wait for their turn.
 //!
 //! A DATA chunk's place in its message follows from its TSN alone (RFC 9260 §3.3.1), ordered or not, so
 //! [`fragments`] serves both kinds; [`ordered`] concerns ordered messages only. Unordered ones pass it by.
@@ -67,8 +67,9 @@ impl Reassembly {
         if data.flags.unordered || self.order.turn(data.stream, data.ssn) != Turn::Past {
             return Ok(Verdict::Take);
         }
-        // An SSN "before" the expected one is an old one or one at least 2^15 messages ahead (RFC 9260 §1.6). With
-        // TSNs missing it may well be the latter: then it waits at the sender. With none missing it cannot be.
+        // An SSN "before" the expected one is an old one or one at least 2^15 messages ahead (RFC 9260 §1.6).
+        // With TSNs missing it may well be the latter: then it waits at the sender. With none missing it
+        // cannot be.
         if tsn == tracker.cumulative().next() {
             Err(ordered::SSN_USED_TWICE)
         } else {

@@ -10,8 +10,9 @@ use super::super::delivery::Delivery;
 use crate::ReceivedMessage;
 use crate::violation::Violation;
 
-/// RFC 9260 §6.5: the SSN MUST grow by 1 with each ordered message, so none comes twice before it wraps. The RFC
-/// does not say what to do about it; dropping an acknowledged message would hide the loss, so the association ends.
+/// RFC 9260 §6.5: the SSN MUST grow by 1 with each ordered message, so none comes twice before it wraps. The
+/// RFC does not say what to do about it; dropping an acknowledged message would hide the loss, so the
+/// association ends.
 pub(super) const SSN_USED_TWICE: Violation = Violation::Protocol("stream sequence number was used before");
 
 /// Streams whose expected SSNs lie together: two bytes for each stream if all are used, 128 for a lonely one.
