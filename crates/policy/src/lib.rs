@@ -19,12 +19,38 @@
 //!
 //! Rules of an extension point: correct to ask twice; ties broken by [`anabranch_types::PathId`]; no allocation
 //! per call after warm-up; the same inputs give the same answers; the core checks each answer.
+//!
+//! Algorithms are chosen by name: [`catalog`] lists them all, a [`PolicyRecipe`] is one choice for each question,
+//! and [`PolicyRecipe::build`] makes the [`PolicySet`] of an association from it.
 #![no_std]
 
 extern crate alloc;
 
 mod facts;
+mod math;
+mod parameters;
+mod path_table;
+mod preset;
 mod question;
+mod set;
+mod unknown_name;
+
+pub mod ack;
+pub mod buffer;
+pub mod burst;
+pub mod catalog;
+pub mod congestion;
+pub mod failover;
+pub mod loss;
+pub mod path_scheduler;
+pub mod rescue;
+pub mod retransmission;
+pub mod sack_path;
+pub mod stream_scheduler;
 
 pub use facts::*;
+pub use parameters::{NoParameters, Parameter, Parameters, Refused};
+pub use preset::{PRESETS, PolicyRecipe};
 pub use question::*;
+pub use set::PolicySet;
+pub use unknown_name::UnknownName;

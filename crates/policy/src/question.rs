@@ -87,8 +87,9 @@ pub trait LossDetection: Policy {
 
 /// Where does a lost chunk go (RFC 9260 §6.4)?
 pub trait RetransmissionPolicy: Policy {
-    /// The path for `chunk`; `None` if none is fit to send now. The core lets one packet per loss event exceed
-    /// the window (RFC 9260 §7.2.4), all others need [`PathFacts::can_take_data`].
+    /// The path for `chunk`; `None` if none is fit. The core lets one packet per loss event exceed the window
+    /// (RFC 9260 §7.2.4); all others need room. So a path without room may be named, where waiting for it is
+    /// better than another path or where none has room, and the core holds the chunk back until there is.
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId>;
 }
 

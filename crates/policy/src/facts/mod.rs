@@ -3,6 +3,7 @@
 mod ack;
 mod arrival;
 mod buffer;
+mod choice;
 mod loss;
 mod path;
 mod stream;
@@ -10,6 +11,7 @@ mod stream;
 pub use ack::{AckDigest, PathAck};
 pub use arrival::{AckWhen, Arrival};
 pub use buffer::{BufferFacts, Rescue, RescuePenalty, StuckChunk};
+pub use choice::{last_resort, may_carry_data, path_facts};
 pub use loss::{LossCause, LossDigest, LossLine, LostChunk};
 pub use path::{PathFacts, Reachability, SendAllowance};
 pub use stream::{Backlog, Pick, StreamFacts};

@@ -112,6 +112,11 @@ pub struct SendAllowance {
 }
 
 impl SendAllowance {
+    /// Nothing until something is acknowledged.
+    pub const NONE: Self = Self {
+        bytes: 0,
+        again_at: None,
+    };
     /// No limit.
     pub const UNLIMITED: Self = Self {
         bytes: u64::MAX,

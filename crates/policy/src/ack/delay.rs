@@ -1,0 +1,92 @@
+//! How long may an acknowledgement be delayed?
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+use crate::parameters::{Parameter, Parameters, Refused, number, time};
+use crate::{AckWhen, Arrival};
+
+/// "An implementation MUST NOT allow the maximum delay […] to be configured to be more than 500 ms"
+/// (RFC 9260 §6.2).
+const LONGEST: Duration = Duration::from_millis(500);
+
+/// How long a SACK may wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayParameters {
+    /// A SACK leaves after so many packets at the latest.
+    pub packets: u32,
+    /// A SACK leaves after this time at the latest (SACK.Delay, RFC 9260 §16); more than 500 ms count as 500 ms.
+    pub delay: Duration,
+}
+
+impl DelayParameters {
+    /// The values unless set.
+    pub const DEFAULT: Self = Self {
+        packets: 2,
+        delay: Duration::from_millis(200),
+    };
+}
+
+impl Default for DelayParameters {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Parameters for DelayParameters {
+    const LIST: &'static [Parameter] = &[
+        Parameter {
+            name: "packets",
+            default: "2",
+            meaning: "acknowledge after this many packets at the latest, 1 to 1000",
+        },
+        Parameter {
+            name: "delay",
+            default: "200ms",
+            meaning: "acknowledge after this time at the latest, 0ms to 500ms",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        match name {
+            "packets" => number(&mut self.packets, value, 1..=1_000),
+            "delay" => time(&mut self.delay, value, LONGEST),
+            _ => Err(Refused::Name),
+        }
+    }
+}
+
+/// Delays acknowledgements, counted from the first packet that is not acknowledged.
+#[derive(Debug)]
+pub(super) struct Delay {
+    parameters: DelayParameters,
+    deadline: Instant,
+}
+
+impl Delay {
+    pub(super) const fn new(parameters: DelayParameters) -> Self {
+        Self {
+            parameters,
+            deadline: Instant::ZERO,
+        }
+    }
+
+    pub(super) fn on_packet(&mut self, arrival: &Arrival, now: Instant) -> AckWhen {
+        if arrival.packets_since_sack <= 1 {
+            self.deadline = now + self.parameters.delay.min(LONGEST);
+        }
+        if arrival.packets_since_sack >= self.parameters.packets || self.deadline <= now {
+            return AckWhen::Now;
+        }
+        AckWhen::By(self.deadline)
+    }
+}
+
+/// Whether no acknowledgement policy may delay the answer to this packet.
+///
+/// The first one, so that the sender gets a round-trip time early; a duplicate, for "the SACK chunk […] was lost,
+/// or its RTO is too small" (RFC 9260 §6.2); and where the sender asked for it (I bit, §3.3.1).
+pub(super) const fn is_urgent(arrival: &Arrival) -> bool {
+    arrival.first || arrival.duplicate || arrival.immediate
+}

@@ -1,0 +1,17 @@
+//! How much of the shared send and receive buffer may a path hold?
+//!
+//! | name | idea |
+//! |---|---|
+//! | `none` | any path may fill both |
+//! | `sender` | each of n paths holds 1/n of the send buffer |
+//! | `receiver` | each of n paths holds 1/n of the peer's receive buffer |
+//! | `both` | both limits |
+
+mod none;
+mod split;
+
+pub use none::Shared;
+pub use split::{Counting, Side, Split, SplitBoth, SplitParameters, SplitReceiver, SplitSender};
+
+#[cfg(test)]
+mod tests;

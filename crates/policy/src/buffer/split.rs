@@ -1,0 +1,148 @@
+//! How much of the buffers may a path hold, if each is to have its share? One n-th.
+//!
+//! Source: T. Dreibholz et al., "On the use of concurrent multipath transfer over asymmetric paths", GLOBECOM
+//! 2010 (buffer splitting), with both ways of counting found in implementations: FreeBSD's (outstanding) and
+//! that of the INET model (queued).
+//!
+//! Idea: with n usable paths, none holds more than one n-th of the send buffer, or of the receive buffer as seen
+//! from here. Counted by `queued`, what was gap-acknowledged still counts, for it still takes up space.
+//!
+//! ```text
+//! sender:    held + PMDCS ≤ send buffer / n
+//! receiver:  held ≤ (peer's window + held by all) / n
+//! ```
+//!
+//! Deviation: a path that holds nothing may always send one full chunk, else a small buffer would stop it for good.
+
+use core::marker::PhantomData;
+
+use crate::parameters::{Parameter, Parameters, Refused, Word, word};
+use crate::{BufferFacts, BufferPolicy, PathFacts, Policy};
+
+/// What a path is said to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Counting {
+    /// What is in flight.
+    Outstanding,
+    /// All that was sent and is not releasable yet.
+    #[default]
+    Queued,
+}
+
+impl Word for Counting {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("outstanding", Self::Outstanding), ("queued", Self::Queued)];
+}
+
+/// Parameters of [`Split`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SplitParameters {
+    /// What a path is said to hold.
+    pub counting: Counting,
+}
+
+impl Parameters for SplitParameters {
+    const LIST: &'static [Parameter] = &[Parameter {
+        name: "counting",
+        default: "queued",
+        meaning: "what a path holds: outstanding (in flight), or queued (sent and not yet releasable)",
+    }];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        match name {
+            "counting" => word(&mut self.counting, value),
+            _ => Err(Refused::Name),
+        }
+    }
+}
+
+/// Which buffers are split.
+pub trait Side: Send + core::fmt::Debug {
+    /// The name that users type.
+    const NAME: &'static str;
+    /// Whether the send buffer is.
+    const SENDER: bool;
+    /// Whether the peer's receive buffer is.
+    const RECEIVER: bool;
+}
+
+/// The send buffer.
+#[derive(Debug)]
+pub struct SplitSender;
+
+/// The peer's receive buffer.
+#[derive(Debug)]
+pub struct SplitReceiver;
+
+/// Both buffers.
+#[derive(Debug)]
+pub struct SplitBoth;
+
+impl Side for SplitSender {
+    const NAME: &'static str = "sender";
+    const SENDER: bool = true;
+    const RECEIVER: bool = false;
+}
+
+impl Side for SplitReceiver {
+    const NAME: &'static str = "receiver";
+    const SENDER: bool = false;
+    const RECEIVER: bool = true;
+}
+
+impl Side for SplitBoth {
+    const NAME: &'static str = "both";
+    const SENDER: bool = true;
+    const RECEIVER: bool = true;
+}
+
+/// One n-th for each path of the buffers of `S`.
+#[derive(Debug)]
+pub struct Split<S> {
+    counting: Counting,
+    side: PhantomData<S>,
+}
+
+impl<S: Side> Split<S> {
+    /// The policy.
+    #[must_use]
+    pub const fn new(parameters: SplitParameters) -> Self {
+        Self {
+            counting: parameters.counting,
+            side: PhantomData,
+        }
+    }
+}
+
+impl<S: Side> Policy for Split<S> {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+}
+
+impl<S: Side> BufferPolicy for Split<S> {
+    fn allowance(&self, path: &PathFacts, _paths: &[PathFacts], buffer: &BufferFacts) -> u64 {
+        let chunk = u64::from(path.max_data_chunk);
+        let paths = u64::from(buffer.usable_paths.max(1));
+        let (held, held_by_all) = match self.counting {
+            Counting::Outstanding => (path.in_flight, buffer.in_flight),
+            Counting::Queued => (path.queued, buffer.queued),
+        };
+        let mut allowance = u64::MAX;
+        if S::SENDER {
+            let left = (buffer.send_capacity / paths).saturating_sub(held);
+            allowance = if left < chunk { 0 } else { left };
+        }
+        if S::RECEIVER {
+            let share = buffer.peer_window.saturating_add(held_by_all) / paths;
+            // Overbooking by one chunk is what the rule says: it asks before sending only.
+            let left = share.checked_sub(held).map_or(0, |left| left.max(chunk));
+            allowance = allowance.min(left);
+        }
+        if held == 0 {
+            allowance.max(chunk)
+        } else {
+            allowance
+        }
+    }
+}

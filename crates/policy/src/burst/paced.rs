@@ -1,0 +1,133 @@
+//! How many packets may leave at once, if they are to be spread over the round-trip time? A few, at a rate.
+//!
+//! Source: the pacing that RFC 9002 §7.7 describes for QUIC; RFC 9406 §4.3 asks for it in slow start.
+//!
+//! Idea: a token bucket for each path fills a little faster than one window per round trip, so that the window
+//! stays the limit and the bucket only shapes. Twice as fast in slow start, where the window doubles.
+//!
+//! ```text
+//! rate     = 2 · window / srtt below the threshold, else 1.25 · window / srtt
+//! capacity = max(10 packets, what the rate makes in 2 ms)
+//! asked:     tokens = min(tokens + rate · time passed, capacity)
+//!            tokens ≥ 1 packet: tokens may leave
+//!            else nothing, again when 2 packets' worth, or a quarter of the capacity, will be there
+//! no srtt:   no limit
+//! ```
+//!
+//! Why these figures: ten packets are the burst that RFC 6928 found harmless on any path. Two milliseconds
+//! outlast the wake-ups of ordinary timers (1 ms), so a fast path is not throttled by its driver, and they add at
+//! most two milliseconds of queue. There is no cap in packets: it would be a cap on the rate. With a round trip
+//! below two milliseconds the bucket holds more than a window and pacing is off, as it should be there.
+
+use anabranch_types::{Instant, PathId};
+use core::time::Duration;
+
+use crate::math::mul_div;
+use crate::parameters::NoParameters;
+use crate::path_table::PathTable;
+use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
+
+const SMALLEST_BURST_PACKETS: u64 = 10;
+const BURST_TIME: Duration = Duration::from_millis(2);
+/// Tokens have ten bits below the byte, so that frequent questions lose nothing by rounding.
+const TOKEN_BITS: u32 = 10;
+
+/// Packets spread over time.
+#[derive(Debug, Default)]
+pub struct Paced {
+    paths: PathTable<Bucket>,
+}
+
+/// Tokens in bytes · 2^[`TOKEN_BITS`], as of a moment; full before the first question.
+#[derive(Debug, Default)]
+struct Bucket {
+    state: Option<(u64, Instant)>,
+}
+
+/// Tokens that come in `period` nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Speed {
+    tokens: u64,
+    period: u64,
+}
+
+impl Speed {
+    fn of(path: &PathFacts, srtt: Duration) -> Self {
+        let quarters = if path.window < path.slow_start_threshold {
+            8
+        } else {
+            5
+        };
+        Self {
+            tokens: (path.window.min(1 << 50) * quarters / 4) << TOKEN_BITS,
+            period: u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX).max(1),
+        }
+    }
+
+    fn tokens_in(self, time: Duration) -> u64 {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        mul_div(self.tokens, nanos, self.period)
+    }
+
+    fn time_for(self, tokens: u64) -> Duration {
+        Duration::from_nanos(mul_div(tokens, self.period, self.tokens).saturating_add(1))
+    }
+}
+
+impl Paced {
+    /// The policy.
+    #[must_use]
+    pub fn new(_: NoParameters) -> Self {
+        Self::default()
+    }
+}
+
+impl Policy for Paced {
+    fn name(&self) -> &'static str {
+        "paced"
+    }
+}
+
+impl BurstPolicy for Paced {
+    fn add_path(&mut self, path: PathId) {
+        self.paths.insert(path, Bucket::default());
+    }
+
+    fn remove_path(&mut self, path: PathId) {
+        self.paths.remove(path);
+    }
+
+    fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance {
+        let Some(bucket) = self.paths.of_mut(path.id) else {
+            return SendAllowance::NONE;
+        };
+        let Some(srtt) = path.srtt else {
+            return SendAllowance::UNLIMITED;
+        };
+        let packet = u64::from(path.max_packet.max(1)) << TOKEN_BITS;
+        let speed = Speed::of(path, srtt);
+        let capacity = speed.tokens_in(BURST_TIME).max(SMALLEST_BURST_PACKETS * packet);
+        let tokens = match bucket.state {
+            None => capacity,
+            Some((tokens, at)) => tokens.saturating_add(speed.tokens_in(now - at)).min(capacity),
+        };
+        bucket.state = Some((tokens, now));
+        if tokens >= packet {
+            return SendAllowance {
+                bytes: tokens >> TOKEN_BITS,
+                again_at: None,
+            };
+        }
+        let enough = (2 * packet).max(capacity / 4);
+        SendAllowance {
+            bytes: 0,
+            again_at: Some(now + speed.time_for(enough - tokens)),
+        }
+    }
+
+    fn on_sent(&mut self, path: PathId, bytes: u64, _now: Instant) {
+        if let Some((tokens, _)) = self.paths.of_mut(path).and_then(|bucket| bucket.state.as_mut()) {
+            *tokens = tokens.saturating_sub(bytes << TOKEN_BITS);
+        }
+    }
+}

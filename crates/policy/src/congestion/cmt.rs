@@ -1,0 +1,167 @@
+//! How much may be in flight, as the SCTP standard says, on each path alone?
+//!
+//! Source: RFC 9260 §7.2, with the growth rule of CMT ([`Growth`]).
+//!
+//! Idea: slow start adds what was acknowledged, at most L full chunks per SACK; congestion avoidance adds one
+//! full chunk per window acknowledged; a loss halves the window, a timeout leaves one chunk.
+//!
+//! ```text
+//! acked, window fully used, growth allowed:
+//!   window ≤ threshold:  window += min(acked, L · PMDCS)
+//!   else:                partial += acked;  if partial ≥ window: partial −= window, window += PMDCS
+//! everything acked:      partial = 0
+//! loss:                  threshold = max(window / 2, 4 · PMDCS);  window = threshold or, on timeout, PMDCS
+//! ```
+//!
+//! Deviations: "fully used" is remembered for one flight, and a loss never raises a window below 4 · PMDCS. A
+//! window that holds no whole number of chunks counts as acknowledged when the flight it allowed is.
+//! Bytes of duplicates that the peer reports are not counted towards `partial`.
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+use super::growth::Growth;
+use super::independent::{Acked, Independent, SinglePath};
+use super::window::{IdleThreshold, Window, quantum};
+use crate::parameters::{Parameter, Parameters, Refused, number, word};
+use crate::{LossDigest, PathFacts};
+
+/// RFC 9260 §7.2 on each path alone.
+pub type Cmt = Independent<CmtParameters>;
+
+/// Parameters of [`Cmt`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CmtParameters {
+    /// When a window may grow.
+    pub growth: Growth,
+    /// L: how many full chunks one SACK may add in slow start (RFC 9260 §7.2.1, RFC 3465).
+    pub slow_start_limit: u16,
+    /// Initial window in full chunks; 0 for the formula of RFC 9260 §7.2.1.
+    pub initial_packets: u16,
+}
+
+impl CmtParameters {
+    /// The values unless set.
+    pub const DEFAULT: Self = Self {
+        growth: Growth::CucV2,
+        slow_start_limit: 1,
+        initial_packets: 0,
+    };
+}
+
+impl Default for CmtParameters {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Parameters for CmtParameters {
+    const LIST: &'static [Parameter] = &[
+        GROWTH,
+        Parameter {
+            name: "slow-start-limit",
+            default: "1",
+            meaning: "full chunks that one SACK may add in slow start (L of RFC 9260 §7.2.1), 1 to 1000",
+        },
+        INITIAL_PACKETS,
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        match name {
+            "growth" => word(&mut self.growth, value),
+            "slow-start-limit" => number(&mut self.slow_start_limit, value, 1..=1_000),
+            "initial-packets" => number(&mut self.initial_packets, value, 0..=1_000),
+            _ => Err(Refused::Name),
+        }
+    }
+}
+
+pub(super) const GROWTH: Parameter = Parameter {
+    name: "growth",
+    default: "cuc-v2",
+    meaning: "when a window may grow: cumack, cuc-v1 or cuc-v2",
+};
+
+pub(super) const INITIAL_PACKETS: Parameter = Parameter {
+    name: "initial-packets",
+    default: "0",
+    meaning: "initial window in full chunks, 0 (the formula of RFC 9260 §7.2.1) to 1000",
+};
+
+/// What is remembered of one path.
+#[derive(Debug)]
+pub struct CmtState {
+    window: Window,
+    /// `partial_bytes_acked` of RFC 9260 §7.2.2.
+    partial: u64,
+}
+
+impl CmtState {
+    fn avoid_congestion(&mut self, acked: &Acked<'_>, full: bool) {
+        let quantum = quantum(acked.path);
+        let window = self.window.bytes;
+        self.partial = self.partial.saturating_add(acked.ack.newly_acked);
+        let everything_acked = acked.ack.in_flight_before <= acked.ack.newly_acked;
+        let whole_window = self.partial >= window || (everything_acked && self.partial + quantum > window);
+        if whole_window && full && acked.may_grow {
+            self.partial = self.partial.saturating_sub(window);
+            self.window.grow(quantum);
+        } else {
+            // "When […] flightsize was less than cwnd, reset partial_bytes_acked to cwnd" (RFC 9260 §7.2.2);
+            // likewise where growth is not allowed, or the saved-up bytes would add several chunks per RTT.
+            self.partial = self.partial.min(window);
+        }
+        if everything_acked {
+            self.partial = 0;
+        }
+    }
+}
+
+impl SinglePath for CmtParameters {
+    const NAME: &'static str = "cmt";
+    type State = CmtState;
+
+    fn growth(&self) -> Growth {
+        self.growth
+    }
+
+    fn start(&self, path: &PathFacts, _now: Instant) -> CmtState {
+        CmtState {
+            window: Window::initial(path, self.initial_packets),
+            partial: 0,
+        }
+    }
+
+    fn on_ack(&self, state: &mut CmtState, acked: &Acked<'_>) {
+        let quantum = quantum(acked.path);
+        state.window.raise_to(quantum);
+        let full = acked.was_full(&mut state.window);
+        if !state.window.in_slow_start() {
+            state.avoid_congestion(acked, full);
+        } else if full && acked.may_grow {
+            let limit = quantum * u64::from(self.slow_start_limit);
+            state.window.grow(acked.ack.newly_acked.min(limit));
+        }
+    }
+
+    fn on_loss(&self, state: &mut CmtState, loss: &LossDigest, path: &PathFacts) {
+        state.window.cut(loss.cause, 5, path);
+        state.partial = 0;
+    }
+
+    fn on_idle(&self, state: &mut CmtState, path: &PathFacts, idle: Duration) {
+        state.window.decay(path, idle, IdleThreshold::Lowered);
+    }
+
+    fn window(state: &CmtState) -> u64 {
+        state.window.bytes
+    }
+
+    fn slow_start_threshold(state: &CmtState) -> u64 {
+        state.window.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! How much may be in flight if nothing is to adapt? Always the same.
+//!
+//! Source: ours, for experiments that must not depend on congestion control.
+//!
+//! Idea: a constant window on each path, whatever is acknowledged or lost. Not for shared networks.
+//!
+//! ```text
+//! window = max(bytes, PMDCS)
+//! ```
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+use super::growth::Growth;
+use super::independent::{Acked, Independent, SinglePath};
+use super::window::quantum;
+use crate::parameters::{Parameter, Parameters, Refused, number};
+use crate::{LossDigest, PathFacts};
+
+/// A constant window on each path.
+pub type Fixed = Independent<FixedParameters>;
+
+/// Parameters of [`Fixed`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FixedParameters {
+    /// The window of each path in bytes.
+    pub window: u64,
+}
+
+impl Default for FixedParameters {
+    fn default() -> Self {
+        Self { window: 100_000 }
+    }
+}
+
+impl Parameters for FixedParameters {
+    const LIST: &'static [Parameter] = &[Parameter {
+        name: "window",
+        default: "100000",
+        meaning: "window of each path in bytes, at least one full chunk, at most 2^40",
+    }];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        match name {
+            "window" => number(&mut self.window, value, 1..=1 << 40),
+            _ => Err(Refused::Name),
+        }
+    }
+}
+
+impl SinglePath for FixedParameters {
+    const NAME: &'static str = "fixed";
+    /// The window.
+    type State = u64;
+
+    fn growth(&self) -> Growth {
+        Growth::Cumack
+    }
+
+    fn start(&self, path: &PathFacts, _now: Instant) -> u64 {
+        self.window.max(quantum(path))
+    }
+
+    fn on_ack(&self, _state: &mut u64, _acked: &Acked<'_>) {}
+
+    fn on_loss(&self, _state: &mut u64, _loss: &LossDigest, _path: &PathFacts) {}
+
+    fn on_idle(&self, _state: &mut u64, _path: &PathFacts, _idle: Duration) {}
+
+    fn window(state: &u64) -> u64 {
+        *state
+    }
+
+    fn slow_start_threshold(_state: &u64) -> u64 {
+        u64::MAX
+    }
+}

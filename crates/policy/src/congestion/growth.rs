@@ -1,0 +1,75 @@
+//! When may a window grow? Congestion window update for CMT (CUC).
+//!
+//! Source: J. Iyengar, P. Amer, R. Stewart, "Concurrent multipath transfer using SCTP multihoming over
+//! independent end-to-end paths", IEEE/ACM ToN 14(5), 2006, §3.2; version 2 is that of FreeBSD and INET.
+//!
+//! Idea: with several paths the cumulative TSN stands still while one of them is slow, although the others
+//! deliver in order. So each path has a cumulative TSN of its own (pseudo-cumack), the earliest outstanding
+//! chunk of the path, and its window may grow when that one is acknowledged.
+//!
+//! ```text
+//! cumack:  a chunk of the path was acknowledged cumulatively, not by a gap block before
+//! cuc-v1:  … or the earliest outstanding never-retransmitted chunk of the path was acknowledged
+//! cuc-v2:  … or the earliest outstanding retransmitted chunk of the path was acknowledged
+//! ```
+//!
+//! RFC 4960 §7.2.1 asked for the first; RFC 9260 dropped the condition, so all three are stricter than it.
+
+use crate::PathAck;
+use crate::parameters::Word;
+
+/// When the window of a path may grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Growth {
+    /// When the cumulative TSN passes a chunk of the path.
+    Cumack,
+    /// Also when the path's earliest never-retransmitted chunk is acknowledged.
+    CucV1,
+    /// Also when the path's earliest retransmitted chunk is acknowledged.
+    #[default]
+    CucV2,
+}
+
+impl Growth {
+    /// Whether this acknowledgement lets the window of its path grow.
+    #[must_use]
+    pub const fn allows(self, ack: &PathAck) -> bool {
+        let first = ack.pseudo_cumulative_advanced;
+        let again = ack.retransmitted_pseudo_cumulative_advanced;
+        let advanced = match self {
+            Self::Cumack => ack.cumulative_advanced,
+            Self::CucV1 => ack.cumulative_advanced || first,
+            Self::CucV2 => ack.cumulative_advanced || first || again,
+        };
+        advanced && ack.newly_acked > 0
+    }
+}
+
+impl Word for Growth {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("cumack", Self::Cumack),
+        ("cuc-v1", Self::CucV1),
+        ("cuc-v2", Self::CucV2),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_types::PathId;
+
+    use super::Growth;
+    use crate::PathAck;
+
+    #[test]
+    fn a_stuck_cumulative_tsn_stops_growth_only_without_cuc() {
+        let mut ack = PathAck::new(PathId(1), 6_000);
+        ack.newly_acked = 1_452;
+        ack.pseudo_cumulative_advanced = true;
+        assert!(!Growth::Cumack.allows(&ack));
+        assert!(Growth::CucV1.allows(&ack));
+        ack.pseudo_cumulative_advanced = false;
+        ack.retransmitted_pseudo_cumulative_advanced = true;
+        assert!(!Growth::CucV1.allows(&ack));
+        assert!(Growth::CucV2.allows(&ack));
+    }
+}

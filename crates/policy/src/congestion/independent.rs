@@ -1,0 +1,136 @@
+//! How does an algorithm for one path serve many? This adapter keeps one state for each and asks it alone.
+//!
+//! It also decides, once for all algorithms, whether a window may grow at all: the chosen [`Growth`] must allow
+//! it, the path must not be in fast recovery, and the window must have been fully used (RFC 9260 §7.2.1).
+
+use core::fmt;
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId};
+
+use super::growth::Growth;
+use super::window::{Window, quantum};
+use crate::parameters::Parameters;
+use crate::path_table::PathTable;
+use crate::{AckDigest, CongestionControl, LossDigest, PathAck, PathFacts, Policy, path_facts};
+
+/// An algorithm that looks at one path only. Implemented by its parameters; the state of each path is apart.
+pub trait SinglePath: Parameters + Send {
+    /// The name that users type.
+    const NAME: &'static str;
+    /// What it remembers of one path.
+    type State: Send + fmt::Debug;
+
+    /// When windows may grow.
+    fn growth(&self) -> Growth;
+    /// The state of a path that has not carried anything yet.
+    fn start(&self, path: &PathFacts, now: Instant) -> Self::State;
+    /// Chunks of the path were acknowledged.
+    fn on_ack(&self, state: &mut Self::State, acked: &Acked<'_>);
+    /// Chunks of the path were lost.
+    fn on_loss(&self, state: &mut Self::State, loss: &LossDigest, path: &PathFacts);
+    /// Nothing was sent on the path for `idle`.
+    fn on_idle(&self, state: &mut Self::State, path: &PathFacts, idle: Duration);
+    /// Window in bytes.
+    fn window(state: &Self::State) -> u64;
+    /// Slow-start threshold in bytes.
+    fn slow_start_threshold(state: &Self::State) -> u64;
+}
+
+/// What a SACK acknowledged on the path in question.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked<'a> {
+    /// Bytes and TSNs.
+    pub ack: &'a PathAck,
+    /// The path.
+    pub path: &'a PathFacts,
+    /// Whether the rule for growth allows it and no fast recovery forbids it.
+    pub may_grow: bool,
+    /// When the SACK came.
+    pub now: Instant,
+}
+
+impl<'a> Acked<'a> {
+    pub(super) const fn new(growth: Growth, ack: &'a PathAck, path: &'a PathFacts, now: Instant) -> Self {
+        Self {
+            ack,
+            path,
+            // "only if […] the data sender is not in Fast Recovery" (RFC 9260 §7.2.1); per path with CMT.
+            may_grow: growth.allows(ack) && !path.in_recovery,
+            now,
+        }
+    }
+
+    /// Whether `window` was fully used when the bytes acknowledged now were in flight. Call once for each SACK.
+    pub(super) fn was_full(&self, window: &mut Window) -> bool {
+        window.was_full(
+            self.ack.in_flight_before,
+            self.ack.newly_acked,
+            quantum(self.path),
+        )
+    }
+}
+
+/// The association-level controller made of an algorithm `A` for single paths.
+#[derive(Debug)]
+pub struct Independent<A: SinglePath> {
+    algorithm: A,
+    paths: PathTable<A::State>,
+}
+
+impl<A: SinglePath> Independent<A> {
+    /// A controller without paths.
+    #[must_use]
+    pub fn new(algorithm: A) -> Self {
+        Self {
+            algorithm,
+            paths: PathTable::default(),
+        }
+    }
+}
+
+impl<A: SinglePath> Policy for Independent<A> {
+    fn name(&self) -> &'static str {
+        A::NAME
+    }
+}
+
+impl<A: SinglePath> CongestionControl for Independent<A> {
+    fn add_path(&mut self, path: &PathFacts, now: Instant) {
+        self.paths.insert(path.id, self.algorithm.start(path, now));
+    }
+
+    fn remove_path(&mut self, path: PathId) {
+        self.paths.remove(path);
+    }
+
+    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+        for ack in ack.paths {
+            let (Some(state), Some(path)) = (self.paths.of_mut(ack.path), path_facts(paths, ack.path)) else {
+                continue;
+            };
+            let acked = Acked::new(self.algorithm.growth(), ack, path, now);
+            self.algorithm.on_ack(state, &acked);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossDigest, paths: &[PathFacts], _now: Instant) {
+        if let (Some(state), Some(path)) = (self.paths.of_mut(loss.path), path_facts(paths, loss.path)) {
+            self.algorithm.on_loss(state, loss, path);
+        }
+    }
+
+    fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
+        if let Some(state) = self.paths.of_mut(path.id) {
+            self.algorithm.on_idle(state, path, idle);
+        }
+    }
+
+    fn window(&self, path: PathId) -> u64 {
+        self.paths.of(path).map_or(0, A::window)
+    }
+
+    fn slow_start_threshold(&self, path: PathId) -> u64 {
+        self.paths.of(path).map_or(u64::MAX, A::slow_start_threshold)
+    }
+}

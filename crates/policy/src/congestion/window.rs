@@ -1,0 +1,127 @@
+//! What do all SCTP windows have in common? Start, slow start, loss and idleness of RFC 9260 §7.2.
+
+use core::time::Duration;
+
+use crate::{LossCause, PathFacts};
+
+/// No window grows beyond this: more than any path holds, far from any overflow.
+const CEILING: u64 = 1 << 40;
+
+/// One full chunk of `path` (PMDCS), the unit of windows.
+pub(crate) fn quantum(path: &PathFacts) -> u64 {
+    u64::from(path.max_data_chunk).max(1)
+}
+
+/// What idleness does to the slow-start threshold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum IdleThreshold {
+    /// "Before the first cwnd adjustment, the ssthresh of the transport address SHOULD be set to the cwnd"
+    /// (RFC 9260 §7.2.1).
+    Lowered,
+    /// It stays at what was learnt from losses, or unset, as RFC 2861 proposes: an association that idles
+    /// before its first transfer would otherwise grow linearly from the initial window on.
+    Kept,
+}
+
+/// Window and threshold of one path, in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    pub(crate) bytes: u64,
+    pub(crate) threshold: u64,
+    utilisation: Utilisation,
+}
+
+impl Window {
+    /// The window before any acknowledgement: `packets` full chunks, or what RFC 9260 §7.2.1 says if 0.
+    ///
+    /// The facts do not tell IPv4 from IPv6, whose formula has 60 bytes less: with either figure three
+    /// 1,500-byte packets fit.
+    pub(crate) fn initial(path: &PathFacts, packets: u16) -> Self {
+        let quantum = quantum(path);
+        let bytes = match packets {
+            0 => (4 * quantum).min((2 * quantum).max(4_404)),
+            packets => quantum * u64::from(packets),
+        };
+        Self {
+            bytes,
+            threshold: u64::MAX,
+            utilisation: Utilisation::default(),
+        }
+    }
+
+    pub(crate) const fn in_slow_start(&self) -> bool {
+        self.bytes <= self.threshold
+    }
+
+    pub(crate) fn grow(&mut self, by: u64) {
+        self.bytes = self.bytes.saturating_add(by).min(CEILING);
+    }
+
+    /// Whether the window was fully used while the bytes acknowledged now were in flight.
+    pub(crate) fn was_full(&mut self, in_flight_before: u64, newly_acked: u64, quantum: u64) -> bool {
+        self.utilisation.observe(
+            in_flight_before + quantum > self.bytes,
+            in_flight_before,
+            newly_acked,
+        )
+    }
+
+    /// A cut to `share_of_ten` tenths, never below four full chunks (RFC 9260 §7.2.3), or to one after a
+    /// timeout.
+    ///
+    /// Deviation: a window already below four chunks is not raised to them. The RFC's formula would answer a
+    /// loss with a larger window.
+    pub(crate) fn cut(&mut self, cause: LossCause, share_of_ten: u64, path: &PathFacts) {
+        let quantum = quantum(path);
+        self.threshold = (self.bytes * share_of_ten / 10).max(4 * quantum);
+        self.bytes = match cause {
+            LossCause::FastRetransmit => self.bytes.min(self.threshold),
+            LossCause::Timeout => self.bytes.min(quantum),
+        };
+        self.utilisation = Utilisation::default();
+    }
+
+    /// "While the endpoint does not transmit data on a given transport address, the cwnd […] SHOULD be adjusted
+    /// to max(cwnd / 2, 4 * PMDCS) once per RTO" (RFC 9260 §7.2.1). Like a loss, idleness does not raise a small
+    /// window. The threshold is the business of `threshold`.
+    pub(crate) fn decay(&mut self, path: &PathFacts, idle: Duration, threshold: IdleThreshold) {
+        let rto = path.rto.as_nanos().max(1);
+        let periods = u32::try_from(idle.as_nanos() / rto).unwrap_or(u32::MAX).min(63);
+        if periods == 0 {
+            return;
+        }
+        self.threshold = match threshold {
+            IdleThreshold::Lowered => self.bytes,
+            IdleThreshold::Kept => self.threshold.max(self.bytes),
+        };
+        let floor = self.bytes.min(4 * quantum(path));
+        self.bytes = (self.bytes >> periods).max(floor);
+        self.utilisation = Utilisation::default();
+    }
+
+    /// Keeps the window at one full chunk at least when the path's packets have become larger.
+    pub(crate) fn raise_to(&mut self, quantum: u64) {
+        self.bytes = self.bytes.max(quantum);
+    }
+}
+
+/// Bytes that were in flight when the window was last seen full and are not acknowledged yet.
+///
+/// RFC 9260 §7.2.1 lets a window grow only while it "is being fully utilized", judged when a SACK arrives.
+/// Real drivers hand over a batch of SACKs before anything can be sent, and only the first one would see a
+/// full window. So fullness is remembered for the bytes of that flight. Full means: no further full chunk fits.
+#[derive(Clone, Debug, Default)]
+struct Utilisation {
+    credit: u64,
+}
+
+impl Utilisation {
+    fn observe(&mut self, full: bool, in_flight: u64, newly_acked: u64) -> bool {
+        if full {
+            self.credit = in_flight.max(1);
+        }
+        let was_full = self.credit > 0;
+        self.credit = self.credit.saturating_sub(newly_acked);
+        was_full
+    }
+}

@@ -1,0 +1,174 @@
+//! Which outstanding chunks are lost, if each path is judged by its own acknowledgements?
+//!
+//! Sources: RFC 9260 §7.2.4 (three miss indications, HTNA); J. Iyengar et al., ToN 2006, §3.1 (split fast
+//! retransmit) and §3.3 (delayed acknowledgements for CMT, DAC).
+//!
+//! Idea: a chunk is missing once more when a SACK newly acknowledges a later chunk *of the same path*; chunks of
+//! other paths overtake it all the time and say nothing. A path sends in TSN order, so "at least three times"
+//! is always a prefix of what it has outstanding, and three watermarks replace counters.
+//!
+//! ```text
+//! SACK newly acknowledges l … h on the path; n = packets that it stands for (DAC), 1 without DAC
+//!   strike at h                            what is below h: +1
+//!   if no other path was acknowledged: strike n − 1 times at l    what is below l: +n in all
+//!   in recovery and cumulative TSN advanced: the first strike falls at the highest TSN ever acknowledged
+//! lost: below the third-highest strike
+//! retransmissions: the same with the count of transmissions in place of the TSN
+//! ```
+//!
+//! Deviations: RFC 9260's rule for recovery counts for all that is missing; here only on the paths of which the
+//! SACK acknowledged something, else the advance of one path would strike chunks of another. A retransmission
+//! may be found lost again, see [`FastRetransmitOnce`].
+
+use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
+
+use super::watermarks::Watermarks;
+use crate::parameters::{Parameter, Parameters, Refused, Word, word};
+use crate::path_table::PathTable;
+use crate::{AckDigest, LossDetection, LossLine, PathAck, PathFacts, Policy, path_facts};
+
+/// Whether a fast-retransmitted chunk may be fast-retransmitted again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FastRetransmitOnce {
+    /// Never: "ineligible for a subsequent Fast Retransmit" (RFC 9260 §7.2.4). If the retransmission is lost
+    /// too, only the T3 timer helps, and with several paths all of them stall on that chunk.
+    Always,
+    /// A retransmission is lost when three SACKs acknowledged later transmissions of its path.
+    ///
+    /// Deviates from RFC 9260 §7.2.4. The RFC forbids a second fast retransmission because a TSN does not tell
+    /// whether what was acknowledged left before or after the retransmission. The order of leaving does, and
+    /// the SAR thesis (§6.2.1) shows what the prohibition costs under CMT: timeouts of seconds on all paths.
+    #[default]
+    PerPathOrder,
+}
+
+impl Word for FastRetransmitOnce {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("always", Self::Always), ("per-path-order", Self::PerPathOrder)];
+}
+
+/// Parameters of [`MissCount`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MissCountParameters {
+    /// What happens to lost retransmissions.
+    pub fr_once: FastRetransmitOnce,
+}
+
+impl Parameters for MissCountParameters {
+    const LIST: &'static [Parameter] = &[Parameter {
+        name: "fr-once",
+        default: "per-path-order",
+        meaning: "fast-retransmit a chunk only once: always (RFC 9260 §7.2.4), or per-path-order: again when three \
+                  later transmissions of its path were reported",
+    }];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        match name {
+            "fr-once" => word(&mut self.fr_once, value),
+            _ => Err(Refused::Name),
+        }
+    }
+}
+
+/// Three miss indications, counted on each path alone.
+#[derive(Debug)]
+pub struct MissCount {
+    parameters: MissCountParameters,
+    paths: PathTable<Strikes>,
+}
+
+#[derive(Debug, Default)]
+struct Strikes {
+    first_sent: Watermarks<UnwrappedTsn>,
+    sent_again: Watermarks<Transmission>,
+    highest_acked: Option<UnwrappedTsn>,
+}
+
+impl Strikes {
+    fn on_ack(&mut self, ack: &PathAck, packets: u8, all_missing: bool) {
+        self.highest_acked = self.highest_acked.max(ack.highest_newly_acked);
+        let first_strike = if all_missing {
+            self.highest_acked
+        } else {
+            ack.highest_newly_acked
+        };
+        if let Some(highest) = first_strike {
+            self.first_sent.strike(highest);
+        }
+        if let Some(lowest) = ack.lowest_newly_acked {
+            (1..packets).for_each(|_| self.first_sent.strike(lowest));
+        }
+        if let Some(latest) = ack.latest_transmission {
+            self.sent_again.strike(latest);
+        }
+    }
+}
+
+/// A SACK of a peer that acknowledges every second packet stands for two at most.
+const MOST_PACKETS: u8 = 2;
+
+impl MissCount {
+    /// A detector without paths.
+    #[must_use]
+    pub fn new(parameters: MissCountParameters) -> Self {
+        Self {
+            parameters,
+            paths: PathTable::default(),
+        }
+    }
+}
+
+impl Policy for MissCount {
+    fn name(&self) -> &'static str {
+        "miss-count"
+    }
+}
+
+impl LossDetection for MissCount {
+    fn add_path(&mut self, path: PathId) {
+        self.paths.insert(path, Strikes::default());
+    }
+
+    fn remove_path(&mut self, path: PathId) {
+        self.paths.remove(path);
+    }
+
+    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], _now: Instant) {
+        let acked = || ack.paths.iter().filter(|path| path.newly_acked_chunks > 0);
+        // Packets that were counted together but came over several paths cannot be told apart: each counts once.
+        let packets = if acked().nth(1).is_some() {
+            1
+        } else {
+            ack.packet_count.unwrap_or(1)
+        };
+        for path_ack in acked() {
+            let in_recovery = path_facts(paths, path_ack.path).is_some_and(|path| path.in_recovery);
+            // "If an endpoint is in Fast Recovery and a SACK chunks arrives that advances the Cumulative TSN Ack
+            // Point, the miss indications are incremented for all TSNs reported missing" (RFC 9260 §7.2.4).
+            let all_missing = in_recovery && ack.cumulative_advanced;
+            if let Some(strikes) = self.paths.of_mut(path_ack.path) {
+                strikes.on_ack(path_ack, packets.min(MOST_PACKETS), all_missing);
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, path: PathId) {
+        if let Some(strikes) = self.paths.of_mut(path) {
+            *strikes = Strikes::default();
+        }
+    }
+
+    fn line(&self, path: PathId) -> LossLine {
+        let Some(strikes) = self.paths.of(path) else {
+            return LossLine::NOTHING;
+        };
+        LossLine {
+            below: strikes.first_sent.third(),
+            resent_before: match self.parameters.fr_once {
+                FastRetransmitOnce::Always => None,
+                FastRetransmitOnce::PerPathOrder => strikes.sent_again.third(),
+            },
+            sent_before: None,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Which path is next, if only one is used at a time? The primary one.
+//!
+//! Source: RFC 9260 §6.4 and §6.4.1.
+//!
+//! Idea: other paths stand by. While the primary is down, the usable path with the lowest id takes its place.
+//!
+//! ```text
+//! path = primary if it may carry data, else the first that may
+//! path has room: On(path), else Wait
+//! ```
+
+use anabranch_types::Instant;
+
+use crate::parameters::NoParameters;
+use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy, may_carry_data};
+
+/// One path at a time.
+#[derive(Debug, Default)]
+pub struct Primary;
+
+impl Primary {
+    /// The scheduler.
+    #[must_use]
+    pub const fn new(_: NoParameters) -> Self {
+        Self
+    }
+}
+
+impl Policy for Primary {
+    fn name(&self) -> &'static str {
+        "primary"
+    }
+}
+
+impl PathScheduler for Primary {
+    fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
+        paths
+            .iter()
+            .filter(|path| may_carry_data(path, paths))
+            .min_by_key(|path| (!path.primary, path.id))
+            .filter(|path| path.room > 0)
+            .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
+    }
+}

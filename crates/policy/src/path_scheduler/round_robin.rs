@@ -1,0 +1,60 @@
+//! Which path is next, if all are to be filled alike? Each in turn.
+//!
+//! Source: what FreeBSD's CMT does (`sctp_output.c`), as described in the SAR thesis.
+//!
+//! Idea: an output call begins at the path after the one where the last call began, and fills each path up to
+//! its window before it goes on to the next. Neither delay nor bandwidth is considered.
+//!
+//! ```text
+//! round begins: start = next path after start that has room
+//! pick:         first path with room, counted from start
+//! ```
+
+use anabranch_types::{Instant, PathId};
+
+use super::open;
+use crate::parameters::NoParameters;
+use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
+
+/// Paths take turns in being the first to be filled.
+#[derive(Debug)]
+pub struct RoundRobin {
+    start: PathId,
+    /// A round has begun and its first path is not chosen yet.
+    turn: bool,
+}
+
+impl RoundRobin {
+    /// A scheduler that begins with path 0.
+    #[must_use]
+    pub const fn new(_: NoParameters) -> Self {
+        Self {
+            start: PathId(u8::MAX),
+            turn: true,
+        }
+    }
+}
+
+impl Policy for RoundRobin {
+    fn name(&self) -> &'static str {
+        "round-robin"
+    }
+}
+
+impl PathScheduler for RoundRobin {
+    fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
+        let from = self.start.0.wrapping_add(u8::from(self.turn));
+        let Some(path) = open(paths).min_by_key(|path| path.id.0.wrapping_sub(from)) else {
+            return Pick::Wait { until: None };
+        };
+        if self.turn {
+            self.start = path.id;
+            self.turn = false;
+        }
+        Pick::On(path.id)
+    }
+
+    fn on_round(&mut self) {
+        self.turn = true;
+    }
+}

@@ -1,0 +1,40 @@
+//! Where does a policy keep what it knows of each path?
+
+use alloc::vec::Vec;
+
+use anabranch_types::PathId;
+
+/// One value for each path, by slot. Grows slot by slot: most associations have one path and are idle.
+#[derive(Clone, Debug)]
+pub(crate) struct PathTable<T> {
+    slots: Vec<Option<T>>,
+}
+
+impl<T> Default for PathTable<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new() }
+    }
+}
+
+impl<T> PathTable<T> {
+    pub(crate) fn insert(&mut self, path: PathId, value: T) {
+        let missing = (path.index() + 1).saturating_sub(self.slots.len());
+        self.slots.reserve_exact(missing);
+        self.slots.extend((0..missing).map(|_| None));
+        self.slots[path.index()] = Some(value);
+    }
+
+    pub(crate) fn remove(&mut self, path: PathId) {
+        if let Some(slot) = self.slots.get_mut(path.index()) {
+            *slot = None;
+        }
+    }
+
+    pub(crate) fn of(&self, path: PathId) -> Option<&T> {
+        self.slots.get(path.index())?.as_ref()
+    }
+
+    pub(crate) fn of_mut(&mut self, path: PathId) -> Option<&mut T> {
+        self.slots.get_mut(path.index())?.as_mut()
+    }
+}

@@ -1,0 +1,45 @@
+//! What moves to another path, if nothing is rescued? Nothing.
+//!
+//! Source: RFC 9260, which has no such mechanism.
+//!
+//! Idea: a chunk changes its path when it is lost, not before.
+//!
+//! ```text
+//! never
+//! ```
+
+use anabranch_types::Instant;
+
+use crate::parameters::NoParameters;
+use crate::{BufferFacts, PathFacts, Policy, Rescue, RescuePolicy, StuckChunk};
+
+/// No chunk rescheduling.
+#[derive(Debug, Default)]
+pub struct Never;
+
+impl Never {
+    /// The policy.
+    #[must_use]
+    pub const fn new(_: NoParameters) -> Self {
+        Self
+    }
+}
+
+impl Policy for Never {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+}
+
+impl RescuePolicy for Never {
+    fn rescue(
+        &mut self,
+        _onto: &PathFacts,
+        _stuck: &StuckChunk,
+        _buffer: &BufferFacts,
+        _paths: &[PathFacts],
+        _now: Instant,
+    ) -> Option<Rescue> {
+        None
+    }
+}

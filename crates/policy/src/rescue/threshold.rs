@@ -1,0 +1,151 @@
+//! What moves to another path, if half a buffer is blocked? The oldest outstanding chunk.
+//!
+//! Source: T. Dreibholz et al., "On the use of concurrent multipath transfer over asymmetric paths", GLOBECOM
+//! 2010 (chunk rescheduling).
+//!
+//! Idea: when much of the buffer holds what a path delivered but the cumulative TSN cannot pass, the chunk that
+//! it waits for is sent again on that path. The path that owed it pays with its window, or with a pause if it is
+//! in fast recovery and has paid already.
+//!
+//! ```text
+//! onto: window not full, not in recovery
+//! blocked = (queued − in flight) of onto
+//! limit   = send buffer, or peer's window + queued by all; divided by the number of paths if `split`
+//! blocked ≥ threshold · limit, stuck chunk never moved before,
+//! and it is on another path or older than 2 · srtt of onto:
+//!     send it on onto; its old path: blocked for one srtt if in recovery, else window cut
+//! ```
+//!
+//! Deviation: a path that is paused already is known to the core only, which lets it go unpunished.
+
+use anabranch_types::Instant;
+
+use crate::parameters::{Parameter, Parameters, Refused, number, word};
+use crate::{
+    BufferFacts, PathFacts, Policy, Rescue, RescuePenalty, RescuePolicy, StuckChunk, may_carry_data,
+    path_facts,
+};
+
+/// Which buffers are watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Watched {
+    /// The send buffer.
+    Sender,
+    /// The peer's receive buffer.
+    Receiver,
+    /// Both: one of them being blocked suffices.
+    Both,
+}
+
+/// Parameters of [`Threshold`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThresholdParameters {
+    /// How much of the buffer must be blocked, in thousandths.
+    pub threshold_per_mille: u16,
+    /// Whether the buffers are split among the paths, so that each path's share is the limit.
+    pub split: bool,
+}
+
+impl Default for ThresholdParameters {
+    fn default() -> Self {
+        Self {
+            threshold_per_mille: 500,
+            split: true,
+        }
+    }
+}
+
+impl Parameters for ThresholdParameters {
+    const LIST: &'static [Parameter] = &[
+        Parameter {
+            name: "threshold",
+            default: "500",
+            meaning: "blocked part of the buffer from which chunks move, in thousandths, 1 to 1000",
+        },
+        Parameter {
+            name: "split",
+            default: "on",
+            meaning: "take one n-th of the buffer as the limit, n being the number of usable paths: on or off",
+        },
+    ];
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        match name {
+            "threshold" => number(&mut self.threshold_per_mille, value, 1..=1_000),
+            "split" => word(&mut self.split, value),
+            _ => Err(Refused::Name),
+        }
+    }
+}
+
+/// Chunk rescheduling above a threshold.
+#[derive(Debug)]
+pub struct Threshold {
+    watched: Watched,
+    parameters: ThresholdParameters,
+}
+
+impl Threshold {
+    /// The policy.
+    #[must_use]
+    pub const fn new(watched: Watched, parameters: ThresholdParameters) -> Self {
+        Self { watched, parameters }
+    }
+
+    fn is_blocked(&self, onto: &PathFacts, buffer: &BufferFacts) -> bool {
+        let paths = if self.parameters.split {
+            buffer.usable_paths.max(1)
+        } else {
+            1
+        };
+        let blocked = u128::from(onto.queued.saturating_sub(onto.in_flight));
+        let reached = |limit: u64| {
+            let limit = u128::from(limit / u64::from(paths)).max(1);
+            blocked * 1_000 >= limit * u128::from(self.parameters.threshold_per_mille)
+        };
+        let sender = || reached(buffer.send_capacity);
+        let receiver = || reached(buffer.peer_window.saturating_add(buffer.queued));
+        match self.watched {
+            Watched::Sender => sender(),
+            Watched::Receiver => receiver(),
+            Watched::Both => sender() || receiver(),
+        }
+    }
+}
+
+fn is_due(stuck: &StuckChunk, onto: &PathFacts, now: Instant) -> bool {
+    let old = onto.srtt.is_some_and(|srtt| now - stuck.sent_at > srtt * 2);
+    !stuck.moved && (stuck.path != onto.id || old)
+}
+
+impl Policy for Threshold {
+    fn name(&self) -> &'static str {
+        match self.watched {
+            Watched::Sender => "sender",
+            Watched::Receiver => "receiver",
+            Watched::Both => "both",
+        }
+    }
+}
+
+impl RescuePolicy for Threshold {
+    fn rescue(
+        &mut self,
+        onto: &PathFacts,
+        stuck: &StuckChunk,
+        buffer: &BufferFacts,
+        paths: &[PathFacts],
+        now: Instant,
+    ) -> Option<Rescue> {
+        let fit = may_carry_data(onto, paths) && onto.in_flight < onto.window && !onto.in_recovery;
+        if !fit || !is_due(stuck, onto, now) || !self.is_blocked(onto, buffer) {
+            return None;
+        }
+        let penalty = match path_facts(paths, stuck.path) {
+            None => RescuePenalty::Nothing,
+            Some(old) if old.in_recovery => RescuePenalty::Blocked(old.srtt.unwrap_or(old.rto)),
+            Some(_) => RescuePenalty::WindowCut,
+        };
+        Some(Rescue { penalty })
+    }
+}

@@ -1,0 +1,47 @@
+//! Where does a lost chunk go, as the standard says? After a timeout to another path.
+//!
+//! Source: RFC 9260 §6.4.1.
+//!
+//! Idea: a timeout says that the path may be dead, three miss indications say that it is alive.
+//!
+//! ```text
+//! lost by timeout: fastest other path with room, else the own one
+//! else:            own path if it may carry data, else another one
+//! ```
+//!
+//! Deviation: which pair of addresses is "most divergent" is not known here; room and round-trip time decide.
+
+use anabranch_types::PathId;
+
+use super::{other_path, own_path};
+use crate::parameters::NoParameters;
+use crate::{LossCause, LostChunk, PathFacts, Policy, RetransmissionPolicy};
+
+/// Another path after a timeout.
+#[derive(Debug, Default)]
+pub struct Alternate;
+
+impl Alternate {
+    /// The policy.
+    #[must_use]
+    pub const fn new(_: NoParameters) -> Self {
+        Self
+    }
+}
+
+impl Policy for Alternate {
+    fn name(&self) -> &'static str {
+        "alternate"
+    }
+}
+
+impl RetransmissionPolicy for Alternate {
+    fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
+        let own = own_path(chunk.lost_on, paths);
+        let other = other_path(chunk.lost_on, paths);
+        match chunk.cause {
+            LossCause::Timeout => other.or(own),
+            LossCause::FastRetransmit => own.or(other),
+        }
+    }
+}

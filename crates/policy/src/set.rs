@@ -1,0 +1,56 @@
+//! Which policies does an association have? One of each.
+
+use alloc::boxed::Box;
+
+use anabranch_types::{Instant, PathId};
+
+use crate::{
+    AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathFacts,
+    PathScheduler, RescuePolicy, RetransmissionPolicy, SackPath, StreamScheduler,
+};
+
+/// The policies of one association: one answer to each question.
+///
+/// Made by [`crate::PolicyRecipe::build`]; any field may be replaced by a policy from elsewhere before the first
+/// path is added.
+#[derive(Debug)]
+pub struct PolicySet {
+    /// Whose bytes are next?
+    pub stream_scheduler: Box<dyn StreamScheduler>,
+    /// Which path takes the next packet?
+    pub path_scheduler: Box<dyn PathScheduler>,
+    /// How much may be in flight on each path?
+    pub congestion: Box<dyn CongestionControl>,
+    /// How many packets may leave at once?
+    pub burst: Box<dyn BurstPolicy>,
+    /// How much of the shared buffers may a path hold?
+    pub buffer: Box<dyn BufferPolicy>,
+    /// The buffer is blocked: what moves to another path?
+    pub rescue: Box<dyn RescuePolicy>,
+    /// When is a SACK sent?
+    pub ack: Box<dyn AckPolicy>,
+    /// On which path is a SACK sent?
+    pub sack_path: Box<dyn SackPath>,
+    /// Which outstanding chunks are lost?
+    pub loss: Box<dyn LossDetection>,
+    /// Where does a lost chunk go?
+    pub retransmission: Box<dyn RetransmissionPolicy>,
+    /// When is a path suspected, dead, back, primary?
+    pub failover: Box<dyn FailoverPolicy>,
+}
+
+impl PolicySet {
+    /// Tells all policies that remember paths of a new one.
+    pub fn add_path(&mut self, path: &PathFacts, now: Instant) {
+        self.congestion.add_path(path, now);
+        self.loss.add_path(path.id);
+        self.burst.add_path(path.id);
+    }
+
+    /// Tells all policies that remember paths that one is gone.
+    pub fn remove_path(&mut self, path: PathId) {
+        self.congestion.remove_path(path);
+        self.loss.remove_path(path);
+        self.burst.remove_path(path);
+    }
+}

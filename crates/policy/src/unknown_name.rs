@@ -1,0 +1,80 @@
+//! What did the user mean? The error for a name that is not known, with the nearest one that is.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// A name or value that is not known.
+///
+/// ```
+/// let error = anabranch_policy::PolicyRecipe::default()
+///     .set("path-scheduler", "min-rt")
+///     .unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "unknown path-scheduler `min-rt`, did you mean `min-rtt`? Known: primary, round-robin, min-rtt"
+/// );
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownName {
+    /// What it should be the name of, such as `path-scheduler`.
+    pub what: String,
+    /// What the user typed.
+    pub given: String,
+    /// What would have been accepted; for values of parameters, what the parameter says about them.
+    pub known: Vec<&'static str>,
+}
+
+impl UnknownName {
+    pub(crate) fn new(what: &str, given: &str, known: impl IntoIterator<Item = &'static str>) -> Self {
+        Self {
+            what: what.to_string(),
+            given: given.to_string(),
+            known: known.into_iter().collect(),
+        }
+    }
+
+    /// The known name that differs least, if it differs little: by a third of its letters at most.
+    #[must_use]
+    pub fn nearest(&self) -> Option<&'static str> {
+        let distance = |name: &str| edit_distance(name, &self.given);
+        let nearest = self.known.iter().copied().min_by_key(|name| distance(name))?;
+        (distance(nearest) <= nearest.len().div_ceil(3)).then_some(nearest)
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown {} `{}`", self.what, self.given)?;
+        if let Some(nearest) = self.nearest() {
+            write!(f, ", did you mean `{nearest}`?")?;
+        }
+        let separator = if self.nearest().is_some() {
+            " Known: "
+        } else {
+            ", known: "
+        };
+        for (index, name) in self.known.iter().enumerate() {
+            write!(f, "{}{name}", if index == 0 { separator } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownName {}
+
+/// Letters to insert, remove or replace (Levenshtein).
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, letter) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
