@@ -37,8 +37,8 @@ pub struct PacketBuilder<'b> {
 }
 
 impl<'b> PacketBuilder<'b> {
-    /// Begins a packet of at most `limit` bytes behind what `buffer` already holds. The common header is always
-    /// written, so a `limit` below its 12 bytes acts like 12.
+    /// Begins a packet of at most `limit` bytes behind what `buffer` already holds. The common header is
+    /// always written, so a `limit` below its 12 bytes acts like 12.
     pub fn new(buffer: &'b mut Vec<u8>, header: CommonHeader, limit: usize) -> Self {
         let start = buffer.len();
         buffer.extend_from_slice(&header.unsealed());
@@ -52,8 +52,8 @@ impl<'b> PacketBuilder<'b> {
     /// The largest chunk that still fits: bytes of header and value, before padding.
     #[must_use]
     pub fn room(&self) -> usize {
-        // A chunk of n bytes takes n rounded up to 4, so what remains counts rounded down to 4. The length field
-        // has 16 bits.
+        // A chunk of n bytes takes n rounded up to 4, so what remains counts rounded down to 4. The length
+        // field has 16 bits.
         ((self.limit - self.len()) & !3).min(usize::from(u16::MAX))
     }
 

@@ -30,7 +30,7 @@ pub fn is_valid(packet: &[u8]) -> bool {
     let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
     digest.update(&cleared);
     digest.update(chunks);
-    // RFC 9260 Appendix A: the bytes of the result go in the order of the polynomial, least significant first.
+    // RFC 9260 Appendix A: the result is sent with its least significant byte first.
     header[FIELD] == (digest.finalize() as u32).to_le_bytes()
 }
 

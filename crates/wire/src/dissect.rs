@@ -12,8 +12,8 @@ use crate::{Packet, checksum};
 /// assert_eq!(dissect::line(&[1, 2, 3]), "!packet shorter than its header at byte 0");
 /// ```
 ///
-/// Like `5000>5001 tag=0a1b2c3d DATA tsn=17 sid=0 ssn=3 len=1400 BE | SACK cum=16 rwnd=65536 gaps=2-3,7-7`. What
-/// cannot be decoded stands behind a `!`; a wrong checksum is told at the end.
+/// Like `5000>5001 tag=0a1b2c3d DATA tsn=17 sid=0 ssn=3 len=1400 BE | SACK cum=16 rwnd=65536 gaps=2-3,7-7`.
+/// What cannot be decoded stands behind a `!`; a wrong checksum is told at the end.
 #[must_use]
 pub fn line(bytes: &[u8]) -> String {
     let mut line = String::new();

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Inbound, everything borrows from the received bytes: [`Packet::parse`] checks length and checksum,
-//! [`Packet::chunks`] walks the frames, [`RawChunk::decode`] gives a [`Chunk`]. Each step either yields a type
-//! that needs no further checking or a [`DecodeError`] with the byte where it went wrong. Outbound,
+//! [`Packet::chunks`] walks the frames, [`RawChunk::decode`] gives a [`Chunk`]. Each step either yields a
+//! type that needs no further checking or a [`DecodeError`] with the byte where it went wrong. Outbound,
 //! [`PacketBuilder`] writes any [`WriteChunk`] in place.
 //!
 //! What a field *means* in a state of the association (a zero initiate tag, a DATA chunk without data) is not
@@ -35,6 +35,8 @@ pub mod dissect;
 pub mod parameter;
 
 mod builder;
+#[cfg(test)]
+mod captures;
 mod error;
 mod packet;
 mod reader;

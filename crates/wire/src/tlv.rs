@@ -29,8 +29,8 @@ pub(crate) struct Tlv<'a> {
 
 /// The next frame of a list, `None` at its end. After an error the list is at its end.
 pub(crate) fn next<'a>(reader: &mut Reader<'a>) -> Option<Result<Tlv<'a>, DecodeError>> {
-    // RFC 9260 §3.2: "A robust implementation is expected to accept the chunk whether or not the final padding
-    // has been included in the Chunk Length." So up to three bytes behind the last frame are padding.
+    // RFC 9260 §3.2: "A robust implementation is expected to accept the chunk whether or not the final
+    // padding has been included in the Chunk Length." So up to three bytes behind the last frame are padding.
     if reader.rest().len() < HEADER_LEN {
         return None;
     }
@@ -60,8 +60,8 @@ fn frame<'a>(reader: &mut Reader<'a>) -> Result<Tlv<'a>, DecodeError> {
 
 /// Appends one frame to a list.
 ///
-/// The padding of a frame is written only when another follows: the last one's does not count in the length of
-/// the chunk (RFC 9260 §3.2).
+/// The padding of a frame is written only when another follows: the last one's does not count in the length
+/// of the chunk (RFC 9260 §3.2).
 pub(crate) fn push(list: &mut Vec<u8>, kind: u16, value: &[&[u8]]) {
     let length = HEADER_LEN + value.iter().map(|part| part.len()).sum::<usize>();
     debug_assert!(

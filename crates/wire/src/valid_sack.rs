@@ -1,4 +1,4 @@
-//! What does a SACK say once every hostile form is gone? Sorted, disjoint blocks of TSNs that were really sent.
+//! What does a SACK say once hostile forms are gone? Sorted, disjoint blocks of TSNs that were really sent.
 
 use alloc::vec::Vec;
 
@@ -16,7 +16,8 @@ pub struct ValidSack {
     pub a_rwnd: u32,
     /// How many packets it acknowledges; see [`Sack::packet_count`].
     pub packet_count: Option<u8>,
-    /// What arrived beyond: [`UnwrappedTsn`] numbers, all after `cumulative` and before the next TSN to be sent.
+    /// What arrived beyond: [`UnwrappedTsn`] numbers, all after `cumulative` and before the next TSN to be
+    /// sent.
     pub blocks: IntervalSet,
     /// How many duplicates the receiver reports.
     pub duplicates: u32,
@@ -25,8 +26,8 @@ pub struct ValidSack {
 /// Why a well-formed SACK is not to be believed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum SackError {
-    /// Its cumulative TSN lies before one already acknowledged: an old SACK that was overtaken. RFC 9260 §6.2.1 D i:
-    /// drop it.
+    /// Its cumulative TSN lies before one already acknowledged: an old SACK that was overtaken. RFC 9260
+    /// §6.2.1 D i: drop it.
     #[error("older than what is already acknowledged")]
     Stale,
     /// It acknowledges a TSN that was never sent, by its cumulative TSN or by a block.
@@ -35,11 +36,12 @@ pub enum SackError {
 }
 
 impl ValidSack {
-    /// Checks `sack` against what is acknowledged up to now and against `next_tsn`, the first TSN not yet sent.
+    /// Checks `sack` against what is acknowledged up to now and against `next_tsn`, the first TSN not yet
+    /// sent.
     ///
-    /// Blocks may come in any order, overlap or touch; blocks that are empty, reversed or begin at the cumulative
-    /// TSN itself say nothing and are left out. Costs one step per block if they come in ascending order, as
-    /// RFC 9260 §3.3.4 has them, and a sort otherwise. `reuse` gives its allocation to the result.
+    /// Blocks may come in any order, overlap or touch; blocks that are empty, reversed or begin at the
+    /// cumulative TSN itself say nothing and are left out. Costs one step per block if they come in ascending
+    /// order, as honest receivers send them, and a sort otherwise. `reuse` gives its allocation to the result.
     ///
     /// # Errors
     /// [`SackError::Stale`] or [`SackError::AcksUnsent`]; the SACK as a whole is then without effect.
@@ -50,8 +52,8 @@ impl ValidSack {
         reuse: IntervalSet,
     ) -> Result<Self, SackError> {
         let cumulative = cumulative_ack_point.nearest(sack.cumulative);
-        // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK
-        // chunk."
+        // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop
+        // the SACK chunk."
         if cumulative < cumulative_ack_point {
             return Err(SackError::Stale);
         }

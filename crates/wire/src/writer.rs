@@ -28,6 +28,7 @@ impl<'b> Writer<'b> {
 
     /// How many bytes may still be written.
     #[must_use]
+    #[inline]
     pub fn room(&self) -> usize {
         self.end - self.buffer.len()
     }
@@ -36,6 +37,7 @@ impl<'b> Writer<'b> {
     ///
     /// A chunk that writes more than it announced is a mistake of its author, yet the packet must not outgrow
     /// the path MTU because of it.
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         debug_assert!(bytes.len() <= self.room(), "a chunk wrote more than its wire_len");
         let fitting = bytes.len().min(self.room());

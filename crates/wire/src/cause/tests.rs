@@ -1,1 +1,88 @@
-//! To be written.
+//! Each cause, out and in again, and the forms that are refused.
+
+use alloc::string::ToString;
+
+use anabranch_types::{StreamId, Tsn};
+
+use super::{Cause, CauseWriter, Causes, RawCause, kind};
+use crate::{DecodeErrorKind, Parameters};
+
+#[test]
+fn causes_come_back_as_they_were_pushed() {
+    let address = [0, 5, 0, 8, 10, 0, 0, 1];
+    for (cause, text) in [
+        (Cause::InvalidStream(StreamId(7)), "invalid stream 7"),
+        (Cause::StaleCookie { staleness: 5_000 }, "stale cookie by 5000 us"),
+        (Cause::OutOfResource, "out of resource"),
+        (
+            Cause::UnresolvableAddress(&address),
+            "unresolvable address 000500080a000001",
+        ),
+        (
+            Cause::UnrecognizedChunk(&[0xfe, 0, 0, 4]),
+            "unrecognized chunk fe000004",
+        ),
+        (Cause::InvalidMandatoryParameter, "invalid mandatory parameter"),
+        (
+            Cause::UnrecognizedParameters(&[0xc0, 0, 0, 4]),
+            "unrecognized parameters c0000004",
+        ),
+        (Cause::NoUserData(Tsn(3)), "no user data tsn=3"),
+        (Cause::CookieWhileShuttingDown, "cookie while shutting down"),
+        (
+            Cause::RestartWithNewAddresses(Parameters::new(&address)),
+            "restart with new addresses [ipv4 10.0.0.1]",
+        ),
+        (Cause::UserInitiatedAbort(b"bye\n"), "user abort \"bye\\n\""),
+        (Cause::ProtocolViolation(b"why"), "protocol violation \"why\""),
+    ] {
+        let list = CauseWriter::one(cause);
+        assert_eq!(Causes::new(&list).to_string(), alloc::format!("[{text}]"));
+        let mut causes = Causes::new(&list).iter();
+        let decoded = causes
+            .next()
+            .expect("a cause")
+            .and_then(RawCause::decode)
+            .expect("well formed");
+        assert_eq!(CauseWriter::one(decoded), list);
+        assert!(causes.next().is_none());
+    }
+}
+
+#[test]
+fn missing_parameters_are_named_by_type() {
+    let mut writer = CauseWriter::new();
+    writer.push_missing_parameters(&[7, 5, 6]);
+    let list = writer.finish();
+    assert_eq!(list, [0, 2, 0, 14, 0, 0, 0, 3, 0, 7, 0, 5, 0, 6]);
+    assert_eq!(Causes::new(&list).to_string(), "[missing parameters 7 5 6]");
+}
+
+#[test]
+fn a_count_of_missing_parameters_beyond_the_cause_is_refused() {
+    for count in [2_u32, u32::MAX] {
+        let value = [&count.to_be_bytes()[..], &[0, 7]].concat();
+        let raw = RawCause {
+            kind: kind::MISSING_PARAMETERS,
+            value: &value,
+            bytes: &[],
+            at: 0,
+        };
+        assert_eq!(
+            raw.decode().map_err(|error| error.kind),
+            Err(DecodeErrorKind::Truncated)
+        );
+    }
+}
+
+#[test]
+fn an_unknown_cause_is_kept_whole() {
+    let list = [0x01, 0x05, 0, 6, 0, 1];
+    let raw = Causes::new(&list)
+        .iter()
+        .next()
+        .expect("a cause")
+        .expect("well formed");
+    assert_eq!((raw.kind, raw.bytes), (0x0105, &list[..]));
+    assert_eq!(raw.decode().expect("well formed").to_string(), "cause 261 len=2");
+}

@@ -34,7 +34,8 @@ impl CauseWriter {
         writer.finish()
     }
 
-    /// The list as [`crate::OutboundAbort`] and [`crate::OutboundError`] take it: the last cause is not padded.
+    /// The list as [`crate::OutboundAbort`] and [`crate::OutboundError`] take it: the last cause is not
+    /// padded.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.bytes

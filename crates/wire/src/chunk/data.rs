@@ -36,8 +36,8 @@ pub struct Data<'a> {
     pub ppid: Ppid,
     /// Which part of its message it is, and how to treat it.
     pub flags: DataFlags,
-    /// The user data. RFC 9260 §3.3.1 wants at least one byte; an empty payload gets as far as here because the
-    /// receiver must answer it with an ABORT that names the TSN (§6.2).
+    /// The user data. RFC 9260 §3.3.1 wants at least one byte; an empty payload gets as far as here because
+    /// the receiver must answer it with an ABORT that names the TSN (§6.2).
     pub payload: &'a [u8],
 }
 

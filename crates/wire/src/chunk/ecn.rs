@@ -1,4 +1,4 @@
-//! Who tells of congestion marks, and who answers? ECNE and CWR (RFC 4960 Appendix A; RFC 9260 reserves the types).
+//! Who tells of congestion marks, and who answers? ECNE and CWR (RFC 4960 Appendix A).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+

@@ -28,8 +28,8 @@ use crate::{DecodeError, Parameters, WriteChunk, Writer};
 /// Bytes of the fields before the parameters, without the chunk header.
 const FIXED_LEN: usize = 16;
 
-/// What an INIT chunk says. All values are as received: which of them are acceptable (a tag of zero, no
-/// streams) decides the receiver, because it must answer with an ABORT (RFC 9260 §3.3.2).
+/// What an INIT chunk says. All values are as received: which of them are acceptable decides the receiver,
+/// because each has its own answer. RFC 9260 §3.3.2: silence to a tag of zero, an ABORT to zero streams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Init<'a> {
     /// The tag that packets to the sender of this chunk must carry.

@@ -1,5 +1,5 @@
 //! What has arrived, and which of it stays? The SACK of a receiver that promises not to renege
-//! (draft-natarajan-tsvwg-sctp-nrsack §4).
+//! (draft-natarajan-tsvwg-sctp-nrsack).
 //!
 //! ```text
 //! +---------------+---+-----------+-------------------------------+
@@ -21,8 +21,8 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! The receiver may still drop what only the first list names; what the second list names it keeps, so the sender
-//! can free it. Both ends announce the chunk in Supported Extensions.
+//! The receiver may still drop what only the first list names; what the second list names it keeps, so the
+//! sender can free it. Both ends announce the chunk in Supported Extensions.
 
 use core::fmt;
 
@@ -72,7 +72,8 @@ impl<'a> NrSack<'a> {
         })
     }
 
-    /// How many packets this chunk acknowledges; 2 stands for two or more, `None` if the receiver does not say.
+    /// How many packets this chunk acknowledges; 2 stands for two or more, `None` if the receiver does not
+    /// say.
     #[must_use]
     pub const fn packet_count(&self) -> Option<u8> {
         packet_count(self.flags)
@@ -134,7 +135,8 @@ pub struct OutboundNrSack<'a> {
     pub cumulative: Tsn,
     /// Room in our buffer, in bytes.
     pub a_rwnd: u32,
-    /// How many packets have arrived since the last acknowledgement; see [`super::OutboundSack::packet_count`].
+    /// How many packets have arrived since the last acknowledgement; see
+    /// [`super::OutboundSack::packet_count`].
     pub packet_count: Option<u8>,
     /// What arrived beyond and may still be dropped, ascending and disjoint.
     pub blocks: &'a [GapBlock],

@@ -17,8 +17,8 @@
 //! ```
 //!
 //! The two DAC bits are those of delayed acknowledgement in Concurrent Multipath Transfer (Iyengar, Amer and
-//! Stewart 2006, §5.3): how many packets the receiver has got since its last SACK, so that the sender does not mistake
-//! a delayed acknowledgement for a gap. RFC 9260 leaves the flags at zero, which says nothing.
+//! Stewart 2006): how many packets the receiver has got since its last SACK, so that the sender does not
+//! mistake a delayed acknowledgement for a gap. RFC 9260 leaves the flags at zero, which says nothing.
 
 use core::fmt;
 
@@ -93,7 +93,8 @@ impl<'a> Sack<'a> {
         })
     }
 
-    /// How many packets this SACK acknowledges; 2 stands for two or more, `None` if the receiver does not say.
+    /// How many packets this SACK acknowledges; 2 stands for two or more, `None` if the receiver does not
+    /// say.
     #[must_use]
     pub const fn packet_count(&self) -> Option<u8> {
         packet_count(self.flags)
@@ -189,8 +190,8 @@ pub struct OutboundSack<'a> {
     pub cumulative: Tsn,
     /// Room in our buffer, in bytes.
     pub a_rwnd: u32,
-    /// How many packets have arrived since the last SACK; goes out as "two" from two on. `None` (and zero) says
-    /// nothing, as plain RFC 9260 does.
+    /// How many packets have arrived since the last SACK; goes out as "two" from two on. `None` (and zero)
+    /// says nothing, as plain RFC 9260 does.
     pub packet_count: Option<u8>,
     /// What arrived beyond, ascending and disjoint.
     pub blocks: &'a [GapBlock],

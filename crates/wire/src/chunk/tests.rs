@@ -1,1 +1,338 @@
-//! To be written.
+//! Each chunk: as another implementation sent it, as we send it, and in malformed forms.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+
+use super::*;
+use crate::captures::{self, bytes};
+use crate::{
+    Cause, CauseWriter, CommonHeader, DecodeErrorKind, Packet, PacketBuilder, ParameterWriter, dissect,
+};
+
+/// The chunks of a captured packet in words, without the common header.
+fn words(hex: &str) -> String {
+    let line = dissect::line(&bytes(hex));
+    line.splitn(3, ' ')
+        .nth(2)
+        .expect("chunks behind ports and tag")
+        .into()
+}
+
+/// A packet that carries `chunk` alone.
+fn packet_of(chunk: &impl WriteChunk) -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: 1,
+        destination_port: 2,
+        tag: VerificationTag(3),
+    };
+    let mut buffer = Vec::new();
+    let mut packet = PacketBuilder::new(&mut buffer, header, 65_535);
+    packet.push(chunk).expect("it fits");
+    packet.finish();
+    buffer
+}
+
+/// The only chunk of `packet`.
+fn only(packet: &[u8]) -> Chunk<'_> {
+    let mut chunks = Packet::parse(packet).expect("a sealed packet").chunks();
+    let chunk = chunks
+        .next()
+        .expect("a chunk")
+        .and_then(RawChunk::decode)
+        .expect("well formed");
+    assert!(chunks.next().is_none());
+    chunk
+}
+
+/// What decoding a chunk of `kind` with `value` complains about.
+fn complaint(kind: u8, value: &[u8]) -> Option<DecodeErrorKind> {
+    let raw = RawChunk {
+        kind,
+        flags: 0,
+        value,
+        bytes: &[],
+        at: 0,
+    };
+    raw.decode().err().map(|error| error.kind)
+}
+
+#[test]
+fn captured_packets_come_out_as_they_went_in() {
+    for (name, hex) in captures::ALL {
+        let original = bytes(hex);
+        let packet = Packet::parse(&original).expect("a valid packet");
+        let mut copy = Vec::new();
+        let mut builder = PacketBuilder::new(&mut copy, packet.header(), original.len());
+        for chunk in packet.chunks() {
+            let chunk = chunk
+                .and_then(RawChunk::decode)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            builder
+                .push(&chunk)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        builder.finish();
+        assert_eq!(copy, original, "{name}");
+    }
+}
+
+#[test]
+fn captured_chunks_say_what_was_recorded() {
+    for (hex, expected) in [
+        (captures::COOKIE_ECHO, "COOKIE-ECHO len=308"),
+        (captures::COOKIE_ACK, "COOKIE-ACK"),
+        (captures::DATA, "DATA tsn=2075617749 sid=0 ssn=0 ppid=51 len=5 BE"),
+        (
+            captures::UNORDERED_DATA,
+            "DATA tsn=1681673323 sid=1 ssn=0 ppid=51 len=9 UBE",
+        ),
+        (
+            captures::SACK_WITH_TWO_GAP_BLOCKS,
+            "SACK cum=2075617750 rwnd=129752 gaps=2-3,6-6",
+        ),
+        (
+            captures::NR_SACK,
+            "NR-SACK cum=1681673323 rwnd=129220 gaps=4-4 nr=3-3 packets=2",
+        ),
+        (captures::SHUTDOWN, "SHUTDOWN cum=2747451258"),
+        (captures::SHUTDOWN_ACK, "SHUTDOWN-ACK"),
+        (captures::SHUTDOWN_COMPLETE, "SHUTDOWN-COMPLETE"),
+        (
+            captures::HEARTBEAT,
+            "HEARTBEAT info=0cb8006b00000000734f0d0000000000…",
+        ),
+        (captures::ABORT, "ABORT [user abort \"\"]"),
+    ] {
+        assert_eq!(words(hex), expected);
+    }
+}
+
+#[test]
+fn the_captured_init_offers_what_its_sender_can_do() {
+    assert_eq!(
+        words(captures::INIT),
+        "INIT itag=bb652475 rwnd=131072 os=10 is=2048 tsn=2075617749 [type 0xc000 len=0, \
+         extensions c00fc18082, type 0x8002 len=32, type 0x8004 len=2, type 0x8003 len=2]"
+    );
+}
+
+#[test]
+fn data_is_written_as_the_diagram_says() {
+    let flags = DataFlags {
+        beginning: true,
+        immediate: true,
+        ..DataFlags::default()
+    };
+    let data = Data {
+        tsn: Tsn(0x0102_0304),
+        stream: StreamId(0x0506),
+        ssn: Ssn(0x0708),
+        ppid: Ppid(9),
+        flags,
+        payload: b"xy",
+    };
+    let packet = packet_of(&data);
+    let expected = [
+        0, 0x0a, 0, 18, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 9, b'x', b'y', 0, 0,
+    ];
+    assert_eq!(packet[CommonHeader::LEN..], expected);
+    assert_eq!(only(&packet), Chunk::Data(data));
+    assert_eq!(
+        data.to_string(),
+        "DATA tsn=16909060 sid=1286 ssn=1800 ppid=9 len=2 IB"
+    );
+}
+
+#[test]
+fn data_flags_survive_the_byte_and_reserved_bits_do_not() {
+    for bits in 0..=u8::MAX {
+        assert_eq!(DataFlags::from_bits(bits).bits(), bits & 0x0f);
+    }
+    assert_eq!(DataFlags::default().to_string(), "-");
+}
+
+#[test]
+fn data_without_payload_is_decoded_so_that_it_can_be_answered() {
+    assert_eq!(complaint(kind::DATA, &[0; 12]), None);
+    assert_eq!(complaint(kind::DATA, &[0; 11]), Some(DecodeErrorKind::Truncated));
+}
+
+#[test]
+fn init_and_init_ack_tell_themselves_apart_by_type_alone() {
+    let mut parameters = ParameterWriter::new();
+    parameters
+        .push_address([10, 0, 0, 1].into())
+        .push_address([10, 1, 0, 1].into());
+    let mut outbound = OutboundInit {
+        acknowledges: false,
+        initiate_tag: VerificationTag(0x0a1b_2c3d),
+        a_rwnd: 65_536,
+        outbound_streams: 10,
+        inbound_streams: 20,
+        initial_tsn: Tsn(1),
+        parameters: parameters.finish(),
+    };
+    let text = "itag=0a1b2c3d rwnd=65536 os=10 is=20 tsn=1 [ipv4 10.0.0.1, ipv4 10.1.0.1]";
+    let init = packet_of(&outbound);
+    assert!(matches!(only(&init), Chunk::Init(init) if init.to_string() == text));
+    outbound.acknowledges = true;
+    let init_ack = packet_of(&outbound);
+    assert!(matches!(only(&init_ack), Chunk::InitAck(init_ack) if init_ack.to_string() == text));
+    assert_eq!(complaint(kind::INIT, &[0; 15]), Some(DecodeErrorKind::Truncated));
+}
+
+#[test]
+fn a_sack_keeps_blocks_duplicates_and_packet_count() {
+    let blocks = [GapBlock { start: 2, end: 3 }, GapBlock { start: 7, end: 7 }];
+    let duplicates = [Tsn(9)];
+    for (sent, received, bits) in [
+        (None, None, 0),
+        (Some(0), None, 0),
+        (Some(1), Some(1), 0x40),
+        (Some(9), Some(2), 0x80),
+    ] {
+        let outbound = OutboundSack {
+            cumulative: Tsn(16),
+            a_rwnd: 65_536,
+            packet_count: sent,
+            blocks: &blocks,
+            duplicates: &duplicates,
+        };
+        let packet = packet_of(&outbound);
+        let Chunk::Sack(sack) = only(&packet) else {
+            panic!("not a SACK")
+        };
+        assert_eq!((sack.flags, sack.packet_count()), (bits, received));
+        assert!(sack.gap_blocks().eq(blocks) && sack.duplicates().eq(duplicates));
+        assert!(
+            sack.to_string()
+                .starts_with("SACK cum=16 rwnd=65536 gaps=2-3,7-7 dup=1")
+        );
+    }
+}
+
+#[test]
+fn a_sack_whose_counts_contradict_its_length_is_refused() {
+    let value = |blocks: u8, duplicates: u8| [0, 0, 0, 1, 0, 0, 0, 1, 0, blocks, 0, duplicates, 0, 2, 0, 2];
+    assert_eq!(complaint(kind::SACK, &value(1, 0)), None);
+    assert_eq!(complaint(kind::SACK, &value(0, 1)), None);
+    assert_eq!(
+        complaint(kind::SACK, &value(1, 1)),
+        Some(DecodeErrorKind::Truncated)
+    );
+    assert_eq!(
+        complaint(kind::SACK, &value(0, 0)),
+        Some(DecodeErrorKind::BadLength)
+    );
+}
+
+#[test]
+fn an_nr_sack_keeps_its_three_lists_apart() {
+    let outbound = OutboundNrSack {
+        cumulative: Tsn(16),
+        a_rwnd: 1,
+        packet_count: Some(2),
+        blocks: &[GapBlock { start: 2, end: 3 }],
+        non_renegable: &[GapBlock { start: 5, end: 6 }, GapBlock { start: 8, end: 8 }],
+        duplicates: &[Tsn(4), Tsn(5)],
+    };
+    let packet = packet_of(&outbound);
+    let Chunk::NrSack(sack) = only(&packet) else {
+        panic!("not an NR-SACK")
+    };
+    assert_eq!(
+        sack.to_string(),
+        "NR-SACK cum=16 rwnd=1 gaps=2-3 nr=5-6,8-8 dup=2 packets=2"
+    );
+    assert!(sack.duplicates().eq([Tsn(4), Tsn(5)]));
+}
+
+#[test]
+fn a_heartbeat_is_answered_with_its_own_bytes() {
+    let captured = bytes(captures::HEARTBEAT);
+    let Chunk::Heartbeat(heartbeat) = only(&captured) else {
+        panic!("not a HEARTBEAT")
+    };
+    let answer = packet_of(&heartbeat.acknowledge());
+    assert_eq!(
+        answer[CommonHeader::LEN..],
+        bytes(captures::HEARTBEAT_ACK)[CommonHeader::LEN..]
+    );
+}
+
+#[test]
+fn a_heartbeat_without_info_cannot_be_answered() {
+    for value in [&[][..], &[0, 2, 0, 4]] {
+        assert_eq!(
+            complaint(kind::HEARTBEAT, value),
+            Some(DecodeErrorKind::UnexpectedParameter)
+        );
+    }
+    assert_eq!(
+        complaint(kind::HEARTBEAT_ACK, &[0, 1, 0, 9]),
+        Some(DecodeErrorKind::Truncated)
+    );
+}
+
+#[test]
+fn abort_and_error_carry_their_causes() {
+    let causes = CauseWriter::one(Cause::NoUserData(Tsn(3)));
+    let abort = packet_of(&OutboundAbort {
+        tag_reflected: true,
+        causes: causes.clone(),
+    });
+    assert_eq!(only(&abort).to_string(), "ABORT T [no user data tsn=3]");
+    let error = packet_of(&OutboundError { causes });
+    assert_eq!(only(&error).to_string(), "ERROR [no user data tsn=3]");
+    assert_eq!(
+        only(&packet_of(&OutboundAbort::default())).to_string(),
+        "ABORT []"
+    );
+}
+
+#[test]
+fn chunks_of_fixed_form_come_back_equal() {
+    for chunk in [
+        Chunk::Shutdown(Shutdown { cumulative: Tsn(41) }),
+        Chunk::ShutdownAck,
+        Chunk::ShutdownComplete(ShutdownComplete { tag_reflected: true }),
+        Chunk::CookieEcho(CookieEcho { cookie: b"cookie" }),
+        Chunk::CookieAck,
+        Chunk::Ecne(Ecne { lowest: Tsn(17) }),
+        Chunk::Cwr(Cwr { lowest: Tsn(17) }),
+        Chunk::Pad(Pad { length: 3 }),
+    ] {
+        assert_eq!(only(&packet_of(&chunk)), chunk);
+    }
+}
+
+#[test]
+fn chunks_of_fixed_form_refuse_any_other_length() {
+    for kind in [kind::SHUTDOWN, kind::ECNE, kind::CWR] {
+        assert_eq!(complaint(kind, &[0; 3]), Some(DecodeErrorKind::Truncated));
+        assert_eq!(complaint(kind, &[0; 5]), Some(DecodeErrorKind::BadLength));
+    }
+    for kind in [kind::SHUTDOWN_ACK, kind::COOKIE_ACK, kind::SHUTDOWN_COMPLETE] {
+        assert_eq!(complaint(kind, &[0]), Some(DecodeErrorKind::BadLength));
+    }
+}
+
+#[test]
+fn an_unknown_chunk_is_kept_whole_to_be_reported() {
+    let value = [1, 2, 3];
+    let raw = RawChunk {
+        kind: 0xfe,
+        flags: 5,
+        value: &value,
+        bytes: &[],
+        at: 0,
+    };
+    let packet = packet_of(&raw);
+    let Chunk::Unknown(unknown) = only(&packet) else {
+        panic!("it is known?")
+    };
+    assert_eq!(unknown.bytes, [0xfe, 5, 0, 7, 1, 2, 3]);
+    assert_eq!(unknown.to_string(), "type 0xfe flags=5 len=3 010203");
+}

@@ -1,1 +1,143 @@
-//! To be written.
+//! Each parameter, out and in again, and the forms that are refused.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+use core::time::Duration;
+
+use super::{Parameter, ParameterWriter, Parameters, RawParameter, kind};
+use crate::captures::{self, bytes};
+use crate::{Chunk, DecodeErrorKind, Packet, RawChunk};
+
+fn complaint(kind: u16, value: &[u8]) -> Option<DecodeErrorKind> {
+    let raw = RawParameter {
+        kind,
+        value,
+        bytes: &[],
+        at: 0,
+    };
+    raw.decode().err().map(|error| error.kind)
+}
+
+#[test]
+fn parameters_come_back_as_they_were_pushed() {
+    let v6: IpAddr = "2001:db8::1".parse().expect("an address");
+    let mut writer = ParameterWriter::new();
+    writer
+        .push_address([10, 0, 0, 1].into())
+        .push_address(v6)
+        .push_state_cookie(b"cookie")
+        .push_unrecognized(&[0xc0, 0, 0, 4])
+        .push_cookie_preservative(Duration::from_millis(1_500))
+        .push_supported_address_types(true, false)
+        .push_ecn_capable()
+        .push_supported_extensions(&[0x10, 0x84])
+        .push_raw(0xc123, &[1]);
+    let list = writer.finish();
+    let decoded: Vec<Parameter<'_>> = Parameters::new(&list)
+        .iter()
+        .map(|raw| raw.and_then(RawParameter::decode).expect("well formed"))
+        .collect();
+    assert_eq!(
+        decoded[..8],
+        [
+            Parameter::Ipv4([10, 0, 0, 1].into()),
+            Parameter::Ipv6("2001:db8::1".parse().expect("an address")),
+            Parameter::StateCookie(b"cookie"),
+            Parameter::Unrecognized(&[0xc0, 0, 0, 4]),
+            Parameter::CookiePreservative(Duration::from_millis(1_500)),
+            Parameter::SupportedAddressTypes {
+                ipv4: true,
+                ipv6: false
+            },
+            Parameter::EcnCapable,
+            Parameter::SupportedExtensions(&[0x10, 0x84]),
+        ]
+    );
+    assert!(matches!(decoded[8], Parameter::Unknown(raw) if raw.kind == 0xc123 && raw.bytes.len() == 5));
+}
+
+#[test]
+fn the_captured_init_ack_lists_extensions_and_a_cookie() {
+    let packet = bytes(captures::INIT_ACK);
+    let mut chunks = Packet::parse(&packet).expect("a valid packet").chunks();
+    let chunk = chunks
+        .next()
+        .expect("a chunk")
+        .and_then(RawChunk::decode)
+        .expect("well formed");
+    let Chunk::InitAck(init_ack) = chunk else {
+        panic!("not an INIT ACK")
+    };
+    assert_eq!(
+        init_ack.parameters.to_string(),
+        "[type 0xc000 len=0, extensions c00fc18082, type 0x8002 len=32, \
+         type 0x8004 len=2, type 0x8003 len=2, cookie len=308]"
+    );
+}
+
+#[test]
+fn a_mapped_address_goes_out_as_ipv4_and_is_refused_coming_in() {
+    let mapped: IpAddr = "::ffff:10.0.0.1".parse().expect("an address");
+    let mut writer = ParameterWriter::new();
+    writer.push_address(mapped);
+    assert_eq!(Parameters::new(&writer.finish()).to_string(), "[ipv4 10.0.0.1]");
+    let IpAddr::V6(mapped) = mapped else {
+        panic!("not IPv6")
+    };
+    assert_eq!(
+        complaint(kind::IPV6, &mapped.octets()),
+        Some(DecodeErrorKind::BadAddress)
+    );
+}
+
+#[test]
+fn addresses_of_another_length_are_refused() {
+    assert_eq!(
+        complaint(kind::IPV4, &[10, 0, 0]),
+        Some(DecodeErrorKind::Truncated)
+    );
+    assert_eq!(
+        complaint(kind::IPV4, &[10, 0, 0, 1, 0]),
+        Some(DecodeErrorKind::BadLength)
+    );
+    assert_eq!(complaint(kind::IPV6, &[0; 17]), Some(DecodeErrorKind::BadLength));
+}
+
+#[test]
+fn address_types_other_than_ip_are_ignored() {
+    let value = [0, 11, 0, 6, 0xff];
+    let raw = RawParameter {
+        kind: kind::SUPPORTED_ADDRESS_TYPES,
+        value: &value,
+        bytes: &[],
+        at: 0,
+    };
+    assert_eq!(
+        raw.decode(),
+        Ok(Parameter::SupportedAddressTypes {
+            ipv4: false,
+            ipv6: true
+        })
+    );
+}
+
+#[test]
+fn a_host_name_is_seen_but_can_not_be_sent() {
+    let raw = RawParameter {
+        kind: kind::HOST_NAME,
+        value: b"example\0",
+        bytes: &[],
+        at: 0,
+    };
+    assert_eq!(raw.decode(), Ok(Parameter::HostName));
+}
+
+#[test]
+fn a_list_prints_its_malformed_end() {
+    let list = [0x80, 0, 0, 4, 0, 5, 0, 99];
+    assert_eq!(
+        Parameters::new(&list).to_string(),
+        "[ecn, !truncated field at byte 8]"
+    );
+}

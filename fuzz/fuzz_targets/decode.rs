@@ -1,0 +1,10 @@
+//! Does any packet make the decoder panic, or say something else after it was written again?
+//!
+//! `cargo +nightly fuzz run decode -- -max_total_time=60`. Seeds with names of words are kept in
+//! `corpus/decode`; what the fuzzer adds there is not.
+#![no_main]
+
+#[path = "../../crates/wire/tests/any_bytes/exercise.rs"]
+mod exercise;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| exercise::exercise(bytes));
