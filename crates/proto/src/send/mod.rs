@@ -414,3 +414,6 @@ impl Sender {
         self.scoreboard.last_transmission(path)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,6 +111,11 @@ impl Slab {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity_in_bytes(&self) -> usize {
+        self.places.capacity() * size_of::<Place>()
+    }
+
     fn store(&mut self, waiting: Waiting) -> Slot {
         if let Some(slot) = self.free {
             let place = mem::replace(&mut self.places[slot.index()], Place::Taken(waiting));

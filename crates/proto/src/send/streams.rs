@@ -175,6 +175,11 @@ impl Streams {
         self.slab.shrink(keep);
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity_in_bytes(&self) -> usize {
+        self.streams.capacity() * size_of::<Stream>() + self.slab.capacity_in_bytes()
+    }
+
     fn head(&self, stream: StreamId) -> Option<&Waiting> {
         let stream = self.streams.get(stream.index())?;
         self.slab.first(stream.waiting)

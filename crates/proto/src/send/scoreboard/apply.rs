@@ -88,19 +88,12 @@ impl Scoreboard {
             }
             State::Acknowledged => unreachable!("the difference names what was not acknowledged before"),
         };
-        // RFC 9260 §7.2.4: "A newly acknowledged DATA chunk is one not previously acknowledged in a SACK chunk."
-        let sent = &self.ring[tsn];
-        if !sent.reneged {
-            digest::add(
-                digest,
-                sent,
-                Acknowledgement {
-                    tsn,
-                    cumulatively,
-                    headed_its_list,
-                },
-            );
-        }
+        let how = Acknowledgement {
+            tsn,
+            cumulatively,
+            headed_its_list,
+        };
+        digest::add(digest, &self.ring[tsn], how);
     }
 
     /// The peer had it and has it no more: outstanding again, on the path that it was last sent on.

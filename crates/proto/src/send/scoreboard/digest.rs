@@ -57,15 +57,19 @@ impl Digests {
     }
 }
 
-/// Adds a chunk that was acknowledged for the first time.
+/// Adds a chunk that was acknowledged.
 pub(super) fn add(digest: &mut PathAck, sent: &Sent, how: Acknowledgement) {
-    digest.newly_acked += sent.chunk.bytes();
-    digest.newly_acked_chunks += 1;
-    digest.cumulative_advanced |= how.cumulatively;
     match sent.order() {
         Order::First => digest.pseudo_cumulative_advanced |= how.headed_its_list,
         Order::Again => digest.retransmitted_pseudo_cumulative_advanced |= how.headed_its_list,
     }
+    // RFC 9260 §7.2.4: "A newly acknowledged DATA chunk is one not previously acknowledged in a SACK chunk."
+    if sent.reneged {
+        return;
+    }
+    digest.newly_acked += sent.chunk.bytes();
+    digest.newly_acked_chunks += 1;
+    digest.cumulative_advanced |= how.cumulatively;
     if !sent.timed_out {
         digest.highest_newly_acked = digest.highest_newly_acked.max(Some(how.tsn));
         digest.lowest_newly_acked = Some(digest.lowest_newly_acked.map_or(how.tsn, |low| low.min(how.tsn)));

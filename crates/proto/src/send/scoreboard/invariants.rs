@@ -3,7 +3,7 @@
 use super::Scoreboard;
 
 impl Scoreboard {
-    /// The sums that cost a look at each path; called after every change in debug builds.
+    /// The sums that cost a look at each path; compared after every change in debug builds.
     pub(crate) fn debug_check(&self) {
         if !cfg!(debug_assertions) {
             return;
@@ -21,12 +21,100 @@ impl Scoreboard {
             "in flight but not queued"
         );
         assert!(self.lost.len() <= self.ring.len(), "lost but not sent");
+        assert!(self.spare.is_empty(), "only memory");
         if self.ring.is_empty() {
             assert_eq!(
                 (self.total_queued(), self.payload_held),
                 (0, 0),
                 "bytes of nothing"
             );
+            assert!(
+                self.reported.is_empty() && self.lost.is_empty(),
+                "reports of nothing"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod exhaustive {
+    use alloc::collections::BTreeSet;
+    use alloc::vec::Vec;
+
+    use anabranch_types::{PathId, UnwrappedTsn};
+
+    use super::super::record::{Order, Sent, State};
+    use super::Scoreboard;
+
+    impl Scoreboard {
+        /// All sums and all orders, by a look at every record.
+        pub(crate) fn check_every_record(&self) {
+            self.debug_check();
+            let records = || self.ring.iter();
+            let payload: u64 = records().map(|(_, sent)| sent.chunk.payload_bytes()).sum();
+            assert_eq!(self.payload_held, payload);
+            let flying = records().filter(|(_, sent)| sent.is_in_flight());
+            assert_eq!(
+                self.payload_in_flight,
+                flying.map(|(_, sent)| sent.chunk.payload_bytes()).sum::<u64>()
+            );
+
+            let is_lost = |sent: &Sent| matches!(sent.state, State::Lost(_));
+            let lost: BTreeSet<_> = records()
+                .filter(|(_, sent)| is_lost(sent))
+                .map(|(tsn, _)| tsn)
+                .collect();
+            assert_eq!(self.lost, lost);
+
+            let reported: Vec<_> = self
+                .reported
+                .iter()
+                .cloned()
+                .flatten()
+                .map(UnwrappedTsn)
+                .collect();
+            let is_acknowledged = |sent: &Sent| sent.state == State::Acknowledged;
+            let acknowledged: Vec<_> = records()
+                .filter(|(_, sent)| is_acknowledged(sent))
+                .map(|(tsn, _)| tsn)
+                .collect();
+            assert_eq!(reported, acknowledged);
+            (0..self.flights.len()).for_each(|path| self.check_path(PathId(path as u8)));
+        }
+
+        fn check_path(&self, path: PathId) {
+            let on_path = || self.ring.iter().filter(|(_, sent)| sent.path == path);
+            assert_eq!(
+                self.queued(path),
+                on_path().map(|(_, sent)| sent.chunk.bytes()).sum::<u64>()
+            );
+            let flying = || on_path().filter(|(_, sent)| sent.is_in_flight());
+            assert_eq!(
+                self.in_flight(path),
+                flying().map(|(_, sent)| sent.chunk.bytes()).sum::<u64>()
+            );
+
+            let mut listed = BTreeSet::new();
+            for order in [Order::First, Order::Again] {
+                let chunks: Vec<_> = self.flights.backwards(path, order, &self.ring).collect();
+                assert!(chunks.iter().all(|&tsn| self.ring[tsn].order() == order));
+                let transmissions = chunks.iter().rev().map(|&tsn| self.ring[tsn].transmission);
+                assert!(transmissions.is_sorted(), "the order of leaving");
+                assert!(chunks.iter().rev().map(|&tsn| self.ring[tsn].sent_at).is_sorted());
+                assert!(
+                    order == Order::Again || chunks.iter().rev().is_sorted(),
+                    "the order of TSNs"
+                );
+                assert_eq!(self.flights.head(path, order), chunks.last().copied());
+                listed.extend(chunks);
+            }
+            assert_eq!(listed, flying().map(|(tsn, _)| tsn).collect());
+        }
+
+        /// What the buffers take, used or not.
+        pub(crate) fn capacity_in_bytes(&self) -> usize {
+            let blocks = self.reported.capacity() + self.spare.capacity();
+            self.ring.capacity() * size_of::<Sent>() + blocks * 16 + self.flights.len() * 64
         }
     }
 }

@@ -253,3 +253,6 @@ impl Scoreboard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

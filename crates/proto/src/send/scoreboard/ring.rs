@@ -78,6 +78,11 @@ impl Ring {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.records.capacity()
+    }
+
     fn index_of(&self, tsn: UnwrappedTsn) -> Option<usize> {
         tsn.0.checked_sub(self.base.0).map(|index| index as usize)
     }

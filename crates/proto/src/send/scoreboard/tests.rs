@@ -1,0 +1,405 @@
+//! Random worlds: several paths, loss, reordering, reneging, timeouts, moved chunks, wrapping TSNs. After every
+//! event the scoreboard must say what looking at every chunk says.
+
+mod naive;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::vec::Vec;
+
+use anabranch_policy::{LossLine, PathAck};
+use anabranch_types::{
+    Instant, IntervalSet, MessageId, PathId, Ppid, Rng, Seed, Ssn, StreamId, Transmission, Tsn, UnwrappedTsn,
+};
+use anabranch_wire::DataFlags;
+use bytes::Bytes;
+
+use self::naive::{Fate, Naive};
+use super::Scoreboard;
+use crate::send::chunk::Chunk;
+
+const PATHS: u64 = 3;
+
+fn chunk(payload: usize) -> Chunk {
+    static PAYLOAD: [u8; 64] = [7; 64];
+    Chunk {
+        message: MessageId(0),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        flags: DataFlags {
+            beginning: true,
+            ending: true,
+            unordered: true,
+            immediate: false,
+        },
+        payload: Bytes::from_static(&PAYLOAD[..payload]),
+    }
+}
+
+/// The third-highest of all strikes, kept as a path's loss policy would.
+#[derive(Default)]
+struct Watermarks {
+    tsns: [Option<UnwrappedTsn>; 3],
+    transmissions: [Option<Transmission>; 3],
+}
+
+fn strike<N: Copy + Ord>(marks: &mut [Option<N>; 3], at: Option<N>) {
+    let Some(place) = marks.iter().position(|mark| at > *mark) else {
+        return;
+    };
+    marks[place..].rotate_right(1);
+    marks[place] = at;
+}
+
+/// A sender with its naive twin, and what a receiver has.
+struct World {
+    rng: Rng,
+    now: Instant,
+    scoreboard: Scoreboard,
+    naive: Naive,
+    received: BTreeSet<UnwrappedTsn>,
+    cumulative: UnwrappedTsn,
+    watermarks: BTreeMap<PathId, Watermarks>,
+    reneges: bool,
+    acknowledged: u64,
+    lost: u64,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut rng = Seed(seed).rng();
+        let initial = Tsn(u32::MAX - rng.below(200) as u32);
+        let first = UnwrappedTsn::first(initial);
+        Self {
+            reneges: rng.chance(1, 2),
+            rng,
+            now: Instant::ZERO,
+            scoreboard: Scoreboard::new(initial),
+            naive: Naive::new(first),
+            received: BTreeSet::new(),
+            cumulative: first.previous(),
+            watermarks: BTreeMap::new(),
+            acknowledged: 0,
+            lost: 0,
+        }
+    }
+
+    fn any_path(&mut self) -> PathId {
+        PathId(self.rng.below(PATHS) as u8)
+    }
+
+    fn step(&mut self) {
+        self.now = Instant::from_nanos(self.now.as_nanos() + self.rng.below(3));
+        match self.rng.below(20) {
+            0..5 => self.sends(),
+            5..9 => self.receives(),
+            9..14 => self.sacks(),
+            14..17 => self.retransmits(),
+            17 => self.moves_the_oldest(),
+            18 if self.rng.chance(1, 4) => self.times_out(),
+            _ if self.rng.chance(1, 8) => self.is_shut_down_by_the_peer(),
+            _ => {}
+        }
+        self.agrees();
+    }
+
+    fn sends(&mut self) {
+        let path = self.any_path();
+        for _ in 0..self.rng.below(6) {
+            let chunk = chunk(1 + self.rng.below(40) as usize);
+            self.naive.send(chunk.bytes(), path, self.now);
+            let tsn = self.scoreboard.send(chunk, path, self.now).tsn;
+            assert_eq!(tsn, self.naive.next.previous().wrap());
+        }
+    }
+
+    /// Anything that was ever sent may arrive now.
+    fn receives(&mut self) {
+        let sent = self.naive.next - self.cumulative;
+        for _ in 0..self.rng.below(8) {
+            let tsn = self.cumulative + self.rng.below(sent);
+            if tsn > self.cumulative {
+                self.received.insert(tsn);
+            }
+        }
+        while self.received.remove(&self.cumulative.next()) {
+            self.cumulative = self.cumulative.next();
+        }
+        if self.reneges && self.rng.chance(1, 6) {
+            let rng = &mut self.rng;
+            self.received.retain(|_| !rng.chance(1, 3));
+        }
+    }
+
+    fn sacks(&mut self) {
+        let packets = 1 + self.rng.below(2) as u8;
+        let blocks: IntervalSet = self.received.iter().map(|tsn| tsn.0..tsn.0 + 1).collect();
+        let (expected, reneged) = self.naive.sack(self.cumulative, Some(&self.received), self.now);
+        let said = self.scoreboard.apply(self.cumulative, blocks.iter(), self.now);
+        assert_eq!(said, reneged);
+        self.forgets();
+        self.digests_are(&expected);
+        self.naive.count_misses(&expected, packets);
+        self.loses(&expected, packets);
+    }
+
+    fn is_shut_down_by_the_peer(&mut self) {
+        let (expected, _) = self.naive.sack(self.cumulative, None, self.now);
+        self.scoreboard.apply_cumulative(self.cumulative);
+        self.forgets();
+        self.digests_are(&expected);
+    }
+
+    fn forgets(&mut self) {
+        while self.scoreboard.forget(self.cumulative).is_some() {}
+    }
+
+    fn digests_are(&mut self, expected: &[PathAck]) {
+        assert_eq!(
+            format!("{:?}", self.scoreboard.digests()),
+            format!("{expected:?}")
+        );
+        self.acknowledged += expected
+            .iter()
+            .map(|ack| u64::from(ack.newly_acked_chunks))
+            .sum::<u64>();
+    }
+
+    /// Three strikes as watermarks; the naive twin counts them for every chunk.
+    fn loses(&mut self, digests: &[PathAck], packets: u8) {
+        let weight = if digests.len() == 1 { packets } else { 1 };
+        for ack in digests {
+            let marks = self.watermarks.entry(ack.path).or_default();
+            strike(&mut marks.tsns, ack.highest_newly_acked);
+            (1..weight).for_each(|_| strike(&mut marks.tsns, ack.lowest_newly_acked));
+            strike(&mut marks.transmissions, ack.latest_transmission);
+        }
+        for (&path, marks) in &self.watermarks {
+            let line = LossLine {
+                below: marks.tsns[2],
+                resent_before: marks.transmissions[2],
+                sent_before: None,
+            };
+            let before = self.scoreboard.in_flight(path);
+            let lost = self.scoreboard.lose(path, line);
+            assert_eq!(before - lost.bytes, self.scoreboard.in_flight(path));
+            self.lost += u64::from(lost.chunks);
+        }
+    }
+
+    fn retransmits(&mut self) {
+        let mut candidate = self.scoreboard.next_lost();
+        while let Some(lost) = candidate {
+            if self.rng.chance(3, 4) {
+                let path = self.any_path();
+                self.naive.send_again(lost.tsn, path, self.now, false);
+                self.scoreboard.send_again(lost.tsn, path, self.now);
+            }
+            candidate = self
+                .scoreboard
+                .lost_after(lost.tsn)
+                .filter(|_| self.rng.chance(4, 5));
+        }
+    }
+
+    fn moves_the_oldest(&mut self) {
+        let Some(stuck) = self.scoreboard.oldest_in_flight() else {
+            return;
+        };
+        let path = self.any_path();
+        self.naive.send_again(stuck.tsn, path, self.now, true);
+        self.scoreboard.move_to(stuck.tsn, path, self.now);
+    }
+
+    fn times_out(&mut self) {
+        let path = self.any_path();
+        let expected: Vec<_> = self.naive.flying(path).map(|entry| entry.tsn).collect();
+        self.naive.lose_all(path);
+        let lost = self.scoreboard.lose_all(path);
+        assert_eq!(lost.chunks as usize, expected.len());
+        assert_eq!(lost.highest, expected.last().copied());
+    }
+
+    fn agrees(&self) {
+        let (ours, naive) = (&self.scoreboard, &self.naive);
+        ours.check_every_record();
+        assert_eq!(
+            (ours.cumulative(), ours.next_tsn()),
+            (naive.cumulative(), naive.next)
+        );
+        for path in (0..PATHS).map(|path| PathId(path as u8)) {
+            assert_eq!(ours.in_flight(path), naive.in_flight(path));
+            assert_eq!(ours.queued(path), naive.queued(path));
+            assert_eq!(ours.earliest_in_flight(path), naive.earliest(path));
+            assert_eq!(
+                ours.highest_in_flight(path),
+                naive.flying(path).map(|entry| entry.tsn).max()
+            );
+        }
+        let lost: BTreeSet<_> = ours.lost.iter().copied().collect();
+        assert_eq!(lost, naive.lost());
+        let oldest = ours
+            .oldest_in_flight()
+            .map(|stuck| (stuck.tsn, stuck.path, stuck.sent_at, stuck.moved));
+        assert_eq!(oldest, naive.oldest());
+        for entry in naive.entries.iter().filter(|entry| entry.fate != Fate::Acked) {
+            if let Fate::Lost(cause) = entry.fate {
+                let said = ours.lost_chunk(entry.tsn);
+                assert_eq!((said.cause, said.lost_on), (cause, entry.path));
+                assert_eq!(said.transmissions, entry.transmissions);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_worlds_agree_with_looking_at_every_chunk() {
+    let (mut acknowledged, mut lost) = (0, 0);
+    for seed in 0..600 {
+        let mut world = World::new(seed);
+        (0..300).for_each(|_| world.step());
+        acknowledged += world.acknowledged;
+        lost += world.lost;
+    }
+    assert!(
+        acknowledged > 50_000,
+        "the worlds are alive: {acknowledged} acknowledged"
+    );
+    assert!(lost > 5_000, "the worlds are dangerous: {lost} lost");
+}
+
+const A: PathId = PathId(0);
+const B: PathId = PathId(1);
+
+fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+/// The first TSN of a scoreboard that starts at 1, plus `count`.
+fn tsn(count: u64) -> UnwrappedTsn {
+    UnwrappedTsn::first(Tsn(1)) + count
+}
+
+fn sent(paths: &[PathId]) -> Scoreboard {
+    let mut scoreboard = Scoreboard::new(Tsn(1));
+    for (moment, &path) in (0..).zip(paths) {
+        scoreboard.send(chunk(10), path, at(moment));
+    }
+    scoreboard
+}
+
+fn reports(scoreboard: &mut Scoreboard, tsns: &[u64]) -> u32 {
+    let blocks: IntervalSet = tsns.iter().map(|&count| tsn(count).0..tsn(count).0 + 1).collect();
+    scoreboard.apply(scoreboard.cumulative(), blocks.iter(), at(100))
+}
+
+#[test]
+fn each_path_is_judged_by_its_own_chunks() {
+    let mut scoreboard = sent(&[A, B, A, B]);
+    reports(&mut scoreboard, &[1, 2]);
+    let [on_a, on_b] = scoreboard.digests() else {
+        panic!("both paths have news")
+    };
+    assert!(!on_a.pseudo_cumulative_advanced, "its first chunk is missing");
+    assert!(on_b.pseudo_cumulative_advanced);
+    assert_eq!(
+        (on_a.highest_newly_acked, on_b.highest_newly_acked),
+        (Some(tsn(2)), Some(tsn(1)))
+    );
+    assert_eq!(
+        on_a.in_flight_before,
+        2 * 28,
+        "16 bytes of header, 10 of payload, 2 of padding"
+    );
+    assert_eq!(scoreboard.in_flight(A), 28);
+    assert_eq!(scoreboard.queued(A), 56, "the reported chunk may be reneged on");
+}
+
+#[test]
+fn what_a_later_sack_leaves_out_is_outstanding_again() {
+    let mut scoreboard = sent(&[A, A, A]);
+    reports(&mut scoreboard, &[1, 2]);
+    assert_eq!(reports(&mut scoreboard, &[2]), 1);
+    assert_eq!(scoreboard.in_flight(A), 56);
+    assert!(scoreboard.digests().is_empty());
+
+    reports(&mut scoreboard, &[1, 2]);
+    assert!(
+        scoreboard.digests().is_empty(),
+        "it was acknowledged once and is not news again"
+    );
+    assert_eq!(scoreboard.in_flight(A), 28);
+}
+
+#[test]
+fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
+    let mut scoreboard = sent(&[A, A, A]);
+    reports(&mut scoreboard, &[1]);
+    reports(&mut scoreboard, &[]);
+    let late = LossLine {
+        sent_before: Some(at(100)),
+        ..LossLine::NOTHING
+    };
+    assert_eq!(
+        scoreboard.lose(A, late).chunks,
+        2,
+        "reneged at this moment, so not late yet"
+    );
+    assert_eq!(scoreboard.lose_all(A).highest, Some(tsn(1)));
+}
+
+#[test]
+fn only_a_chunk_sent_once_measures_the_round_trip() {
+    let mut scoreboard = sent(&[A, A]);
+    scoreboard.lose_all(A);
+    scoreboard.send_again(tsn(0), A, at(50));
+    scoreboard.apply(tsn(0), core::iter::empty(), at(60));
+    let [ack] = scoreboard.digests() else {
+        panic!("one path has news")
+    };
+    assert_eq!((ack.latest_sent_at, ack.rtt_sample_sent_at), (Some(at(50)), None));
+    assert_eq!(
+        ack.highest_newly_acked, None,
+        "timed out: its TSN does not tell the order of sending"
+    );
+    assert!(ack.retransmitted_pseudo_cumulative_advanced);
+
+    reports(&mut scoreboard, &[1]);
+    let [ack] = scoreboard.digests() else {
+        panic!("one path has news")
+    };
+    assert_eq!(
+        ack.rtt_sample_sent_at,
+        Some(at(1)),
+        "thought lost, but never sent again"
+    );
+    assert!(scoreboard.next_lost().is_none());
+}
+
+#[test]
+fn a_chunk_sent_again_elsewhere_belongs_to_the_other_path() {
+    let mut scoreboard = sent(&[A, A]);
+    scoreboard.move_to(tsn(0), B, at(9));
+    assert_eq!((scoreboard.in_flight(A), scoreboard.in_flight(B)), (28, 28));
+    assert_eq!((scoreboard.queued(A), scoreboard.queued(B)), (28, 28));
+    assert!(
+        scoreboard
+            .oldest_in_flight()
+            .is_some_and(|stuck| stuck.moved && stuck.path == B)
+    );
+    assert_eq!(scoreboard.earliest_in_flight(B), Some((tsn(0), at(9))));
+    assert_eq!(
+        (scoreboard.last_transmission(A), scoreboard.last_transmission(B)),
+        (Transmission(2), Transmission(1))
+    );
+}
+
+#[test]
+fn memory_of_a_burst_is_given_back() {
+    let mut scoreboard = sent(&[A; 10_000]);
+    scoreboard.apply(tsn(9_999), core::iter::empty(), at(0));
+    while scoreboard.forget(tsn(9_999)).is_some() {}
+    scoreboard.shrink(4);
+    assert!(scoreboard.capacity_in_bytes() < 1_024);
+}

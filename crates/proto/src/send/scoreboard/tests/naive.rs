@@ -1,0 +1,251 @@
+//! What should the scoreboard say? The same questions, answered by looking at every chunk every time.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use anabranch_policy::{LossCause, PathAck};
+use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fate {
+    Flying,
+    Lost(LossCause),
+    Acked,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) tsn: UnwrappedTsn,
+    bytes: u64,
+    pub(super) path: PathId,
+    pub(super) fate: Fate,
+    pub(super) transmissions: u16,
+    transmission: Transmission,
+    sent_at: Instant,
+    /// When it joined the retransmissions of its path; `None` while it is a first transmission.
+    again: Option<u64>,
+    timed_out: bool,
+    reneged: bool,
+    moved: bool,
+    misses: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Naive {
+    pub(super) entries: Vec<Entry>,
+    pub(super) next: UnwrappedTsn,
+    transmissions: BTreeMap<PathId, u64>,
+    clock: u64,
+}
+
+impl Naive {
+    pub(super) fn new(first: UnwrappedTsn) -> Self {
+        Self {
+            entries: Vec::new(),
+            next: first,
+            transmissions: BTreeMap::new(),
+            clock: 0,
+        }
+    }
+
+    pub(super) fn cumulative(&self) -> UnwrappedTsn {
+        self.entries
+            .first()
+            .map_or(self.next, |entry| entry.tsn)
+            .previous()
+    }
+
+    fn stamp(&mut self, path: PathId) -> Transmission {
+        let count = self.transmissions.entry(path).or_default();
+        *count += 1;
+        Transmission(*count)
+    }
+
+    pub(super) fn send(&mut self, bytes: u64, path: PathId, now: Instant) {
+        let transmission = self.stamp(path);
+        self.entries.push(Entry {
+            tsn: self.next,
+            bytes,
+            path,
+            fate: Fate::Flying,
+            transmissions: 1,
+            transmission,
+            sent_at: now,
+            again: None,
+            timed_out: false,
+            reneged: false,
+            moved: false,
+            misses: 0,
+        });
+        self.next = self.next.next();
+    }
+
+    pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant, moves: bool) {
+        self.clock += 1;
+        let (clock, transmission) = (self.clock, self.stamp(path));
+        let entry = self.entries.iter_mut().find(|entry| entry.tsn == tsn).unwrap();
+        entry.moved |= moves && entry.path != path;
+        entry.path = path;
+        entry.fate = Fate::Flying;
+        entry.transmissions += 1;
+        entry.transmission = transmission;
+        entry.sent_at = now;
+        entry.again = Some(clock);
+        entry.misses = 0;
+    }
+
+    pub(super) fn lose_all(&mut self, path: PathId) {
+        for entry in self
+            .entries
+            .iter_mut()
+            .filter(|entry| entry.path == path && entry.fate == Fate::Flying)
+        {
+            entry.fate = Fate::Lost(LossCause::Timeout);
+            entry.timed_out = true;
+        }
+    }
+
+    pub(super) fn flying(&self, path: PathId) -> impl Iterator<Item = &Entry> {
+        self.entries
+            .iter()
+            .filter(move |entry| entry.path == path && entry.fate == Fate::Flying)
+    }
+
+    pub(super) fn in_flight(&self, path: PathId) -> u64 {
+        self.flying(path).map(|entry| entry.bytes).sum()
+    }
+
+    pub(super) fn queued(&self, path: PathId) -> u64 {
+        self.entries
+            .iter()
+            .filter(|entry| entry.path == path)
+            .map(|entry| entry.bytes)
+            .sum()
+    }
+
+    pub(super) fn lost(&self) -> BTreeSet<UnwrappedTsn> {
+        self.entries
+            .iter()
+            .filter(|entry| matches!(entry.fate, Fate::Lost(_)))
+            .map(|entry| entry.tsn)
+            .collect()
+    }
+
+    fn head_of_first(&self, path: PathId) -> Option<&Entry> {
+        self.flying(path).find(|entry| entry.again.is_none())
+    }
+
+    fn head_of_again(&self, path: PathId) -> Option<&Entry> {
+        self.flying(path)
+            .filter(|entry| entry.again.is_some())
+            .min_by_key(|entry| entry.again)
+    }
+
+    pub(super) fn earliest(&self, path: PathId) -> Option<(UnwrappedTsn, Instant)> {
+        let heads = [self.head_of_first(path), self.head_of_again(path)]
+            .into_iter()
+            .flatten();
+        heads.map(|entry| (entry.tsn, entry.sent_at)).min()
+    }
+
+    pub(super) fn oldest(&self) -> Option<(UnwrappedTsn, PathId, Instant, bool)> {
+        let first = self.entries.first().filter(|entry| entry.fate == Fate::Flying)?;
+        Some((first.tsn, first.path, first.sent_at, first.moved))
+    }
+
+    /// What a SACK changes, path by path; `arrived` tells what it acknowledges. `None` for `blocks_known` leaves
+    /// what gap blocks reported before as it is.
+    pub(super) fn sack(
+        &mut self,
+        cumulative: UnwrappedTsn,
+        blocks: Option<&BTreeSet<UnwrappedTsn>>,
+        now: Instant,
+    ) -> (Vec<PathAck>, u32) {
+        let mut digests: BTreeMap<PathId, PathAck> = BTreeMap::new();
+        let mut heads = BTreeSet::new();
+        let paths: BTreeSet<PathId> = self.entries.iter().map(|entry| entry.path).collect();
+        for &path in &paths {
+            digests.insert(path, PathAck::new(path, self.in_flight(path)));
+            heads.extend(self.head_of_first(path).map(|entry| entry.tsn));
+            heads.extend(self.head_of_again(path).map(|entry| entry.tsn));
+        }
+        let mut reneged = 0;
+        for entry in &mut self.entries {
+            let by_cumulative = entry.tsn <= cumulative;
+            let had = entry.fate == Fate::Acked;
+            let has = by_cumulative || blocks.map_or(had, |blocks| blocks.contains(&entry.tsn));
+            if has && !had {
+                let headed = entry.fate == Fate::Flying && heads.contains(&entry.tsn);
+                entry.fate = Fate::Acked;
+                count(
+                    digests.get_mut(&entry.path).unwrap(),
+                    entry,
+                    by_cumulative,
+                    headed,
+                );
+            }
+            if had && !has {
+                reneged += 1;
+                self.clock += 1;
+                entry.fate = Fate::Flying;
+                entry.reneged = true;
+                entry.sent_at = now;
+                entry.transmission = Transmission(self.transmissions[&entry.path]);
+                entry.again = Some(self.clock);
+                entry.misses = 0;
+            }
+        }
+        self.entries.retain(|entry| entry.tsn > cumulative);
+        let digests = digests
+            .into_values()
+            .filter(|ack| ack.newly_acked_chunks > 0)
+            .collect();
+        (digests, reneged)
+    }
+
+    /// Counts misses chunk by chunk (RFC 9260 §7.2.4 with HTNA, SFR and DAC): three are a loss.
+    pub(super) fn count_misses(&mut self, digests: &[PathAck], packets: u8) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.fate == Fate::Flying) {
+            let Some(ack) = digests.iter().find(|ack| ack.path == entry.path) else {
+                continue;
+            };
+            if entry.again.is_some() {
+                entry.misses += u32::from(ack.latest_transmission > Some(entry.transmission));
+            } else if ack.highest_newly_acked > Some(entry.tsn) {
+                let all_later = ack.lowest_newly_acked > Some(entry.tsn);
+                let weight = if digests.len() == 1 && all_later {
+                    packets.max(1)
+                } else {
+                    1
+                };
+                entry.misses += u32::from(weight);
+            }
+            if entry.misses >= 3 {
+                entry.fate = Fate::Lost(LossCause::FastRetransmit);
+            }
+        }
+    }
+}
+
+fn count(ack: &mut PathAck, entry: &Entry, by_cumulative: bool, headed: bool) {
+    if entry.again.is_some() {
+        ack.retransmitted_pseudo_cumulative_advanced |= headed;
+    } else {
+        ack.pseudo_cumulative_advanced |= headed;
+    }
+    if entry.reneged {
+        return;
+    }
+    ack.newly_acked += entry.bytes;
+    ack.newly_acked_chunks += 1;
+    ack.cumulative_advanced |= by_cumulative;
+    if !entry.timed_out {
+        ack.highest_newly_acked = ack.highest_newly_acked.max(Some(entry.tsn));
+        ack.lowest_newly_acked = ack.lowest_newly_acked.or(Some(entry.tsn));
+    }
+    ack.latest_transmission = ack.latest_transmission.max(Some(entry.transmission));
+    ack.latest_sent_at = ack.latest_sent_at.max(Some(entry.sent_at));
+    if entry.transmissions == 1 {
+        ack.rtt_sample_sent_at = ack.rtt_sample_sent_at.max(Some(entry.sent_at));
+    }
+}

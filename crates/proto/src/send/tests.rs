@@ -1,0 +1,500 @@
+//! From a message to its acknowledgement, one promise at a time.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::iter;
+
+use anabranch_policy::{LossCause, Policy, StreamFacts, StreamScheduler};
+use anabranch_types::{
+    Instant, IntervalSet, MessageId, PathId, Ppid, Seed, Ssn, StreamId, Tsn, UnwrappedTsn,
+};
+use anabranch_wire::{DataFlags, ValidSack};
+
+use super::{SackOutcome, SendError, Sender, SenderConfig, Unacknowledged};
+use crate::Message;
+
+const A: PathId = PathId(0);
+const B: PathId = PathId(1);
+const NOW: Instant = Instant::ZERO;
+
+/// First come, first served.
+#[derive(Default, Debug)]
+struct Oldest(BTreeMap<StreamId, MessageId>);
+
+impl Policy for Oldest {
+    fn name(&self) -> &'static str {
+        "oldest"
+    }
+}
+
+impl StreamScheduler for Oldest {
+    fn on_ready(&mut self, stream: &StreamFacts) {
+        self.0.insert(stream.id, stream.head);
+    }
+
+    fn on_idle(&mut self, stream: StreamId) {
+        self.0.remove(&stream);
+    }
+
+    fn on_taken(&mut self, _: StreamId, _: u32, _: bool) {}
+
+    fn next(&self, _: PathId) -> Option<StreamId> {
+        self.0
+            .iter()
+            .min_by_key(|(_, head)| **head)
+            .map(|(stream, _)| *stream)
+    }
+}
+
+/// What went into one chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Written {
+    tsn: Tsn,
+    stream: StreamId,
+    ssn: Ssn,
+    flags: DataFlags,
+    length: usize,
+}
+
+struct Application {
+    sender: Sender,
+    scheduler: Oldest,
+}
+
+impl Application {
+    fn with(config: SenderConfig) -> Self {
+        Self {
+            sender: Sender::new(config),
+            scheduler: Oldest::default(),
+        }
+    }
+
+    fn new() -> Self {
+        Self::with(config())
+    }
+
+    fn says(&mut self, stream: u16, length: usize) -> Result<MessageId, SendError> {
+        self.hands_over(Message::new(StreamId(stream), vec![7; length]))
+    }
+
+    fn hands_over(&mut self, message: Message) -> Result<MessageId, SendError> {
+        self.sender.enqueue(message, &mut self.scheduler)
+    }
+
+    fn sends(&mut self, path: PathId, max_chunk: usize, fragment_at: usize) -> Option<Written> {
+        let data = self
+            .sender
+            .send_new(path, max_chunk, fragment_at, &mut self.scheduler, NOW)?;
+        let length = data.payload.len();
+        Some(Written {
+            tsn: data.tsn,
+            stream: data.stream,
+            ssn: data.ssn,
+            flags: data.flags,
+            length,
+        })
+    }
+
+    fn sends_all(&mut self) -> Vec<Written> {
+        iter::from_fn(|| self.sends(A, 1_000, 1_000)).collect()
+    }
+
+    fn hears(&mut self, cumulative: u64, a_rwnd: u32) -> SackOutcome {
+        self.hears_of(cumulative, &[], a_rwnd)
+    }
+
+    /// A SACK for the first `cumulative` chunks and for `more`, counted from 1.
+    fn hears_of(&mut self, cumulative: u64, more: &[u64], a_rwnd: u32) -> SackOutcome {
+        let blocks: IntervalSet = more.iter().map(|&count| nth(count).0..nth(count).0 + 1).collect();
+        let sack = ValidSack {
+            cumulative: nth(cumulative),
+            a_rwnd,
+            packet_count: None,
+            blocks,
+            duplicates: 0,
+        };
+        let outcome = self.sender.on_sack(&sack, NOW);
+        self.sender.scoreboard.check_every_record();
+        outcome
+    }
+}
+
+const fn config() -> SenderConfig {
+    SenderConfig {
+        initial_tsn: Tsn(1),
+        buffer: 100_000,
+        max_message: 50_000,
+        outbound_streams: 10,
+        peer_window: 60_000,
+    }
+}
+
+/// The `count`-th TSN; 0 is the one before the first.
+fn nth(count: u64) -> UnwrappedTsn {
+    UnwrappedTsn::first(Tsn(1)).previous() + count
+}
+
+#[test]
+fn a_message_travels_and_leaves_the_buffer_when_acknowledged() {
+    let mut app = Application::new();
+    assert_eq!(app.says(3, 50), Ok(MessageId(0)));
+    assert_eq!((app.sender.send_used(), app.sender.unsent_bytes()), (50, 50));
+
+    let written = app.sends(A, 1_000, 1_000).unwrap();
+    assert_eq!(
+        (written.tsn, written.stream, written.ssn, written.length),
+        (Tsn(1), StreamId(3), Ssn(0), 50)
+    );
+    assert_eq!(written.flags, DataFlags::WHOLE);
+    assert_eq!(
+        app.sender.in_flight(A),
+        68,
+        "16 bytes of header, 50 of payload, 2 of padding"
+    );
+    assert_eq!(
+        app.sender.peer_window(),
+        60_000 - 50,
+        "the peer buffers payload only"
+    );
+    assert!(app.sender.has_outstanding() && !app.sender.has_unsent());
+
+    let outcome = app.hears(1, 60_000);
+    assert!(outcome.cumulative_advanced);
+    assert_eq!((outcome.acked_bytes, outcome.freed_bytes), (68, 50));
+    assert!(app.sender.is_drained());
+    assert_eq!(
+        (
+            app.sender.send_used(),
+            app.sender.in_flight(A),
+            app.sender.queued(A)
+        ),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn a_long_message_leaves_in_fragments_with_consecutive_tsns_whatever_the_path() {
+    let mut app = Application::new();
+    app.says(0, 2_500).unwrap();
+    app.says(1, 10).unwrap();
+    assert_eq!(app.sends(A, 999, 1_000), None, "a full piece needs a full packet");
+    let pieces = [
+        app.sends(A, 1_000, 1_000),
+        app.sends(B, 516, 516),
+        app.sends(A, 1_000, 1_000),
+        app.sends(A, 64, 1_000),
+    ];
+    let pieces: Vec<_> = pieces.into_iter().flatten().collect();
+    assert_eq!(
+        pieces.iter().map(|piece| piece.length).collect::<Vec<_>>(),
+        [984, 500, 984, 32]
+    );
+    let ends: Vec<_> = pieces
+        .iter()
+        .map(|piece| (piece.flags.beginning, piece.flags.ending))
+        .collect();
+    assert_eq!(
+        ends,
+        [(true, false), (false, false), (false, false), (false, true)]
+    );
+    assert!(
+        pieces
+            .iter()
+            .all(|piece| (piece.stream, piece.ssn) == (StreamId(0), Ssn(0)))
+    );
+    assert_eq!(
+        app.sends(A, 1_000, 1_000).unwrap().stream,
+        StreamId(1),
+        "others wait for the end"
+    );
+    assert_eq!(app.sender.next_tsn(), nth(6));
+}
+
+#[test]
+fn ordered_messages_are_numbered_per_stream_and_unordered_ones_are_not() {
+    let mut app = Application::new();
+    app.says(0, 1).unwrap();
+    app.hands_over(Message::new(StreamId(0), "now").unordered())
+        .unwrap();
+    app.says(0, 1).unwrap();
+    app.says(1, 1).unwrap();
+    let numbers: Vec<_> = app
+        .sends_all()
+        .iter()
+        .map(|sent| (sent.flags.unordered, sent.ssn.0))
+        .collect();
+    assert_eq!(numbers, [(false, 0), (true, 0), (false, 1), (false, 0)]);
+}
+
+#[test]
+fn only_the_last_chunk_asks_for_a_sack_at_once() {
+    let mut app = Application::new();
+    let message = Message::new(StreamId(0), vec![0; 1_500]).with_ppid(Ppid(9));
+    app.hands_over(Message {
+        acknowledge_at_once: true,
+        ..message
+    })
+    .unwrap();
+    let asked: Vec<_> = app.sends_all().iter().map(|sent| sent.flags.immediate).collect();
+    assert_eq!(asked, [false, true]);
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_with_the_reason() {
+    let mut app = Application::with(SenderConfig {
+        buffer: 1_000,
+        max_message: 800,
+        ..config()
+    });
+    assert_eq!(app.says(0, 0), Err(SendError::Empty));
+    assert_eq!(app.says(10, 1), Err(SendError::InvalidStream { streams: 10 }));
+    assert_eq!(app.says(0, 801), Err(SendError::TooLarge { max: 800 }));
+    app.says(0, 800).unwrap();
+    assert_eq!(app.says(0, 201), Err(SendError::BufferFull));
+    app.says(0, 200).unwrap();
+    assert_eq!(app.sender.free_space(), 0);
+
+    let mut tiny = Application::with(SenderConfig {
+        buffer: 100,
+        ..config()
+    });
+    assert_eq!(
+        tiny.says(0, 101),
+        Err(SendError::TooLarge { max: 100 }),
+        "waiting would not help"
+    );
+}
+
+#[test]
+fn a_closed_window_lets_one_probe_go_and_nothing_else() {
+    let mut app = Application::with(SenderConfig {
+        peer_window: 100,
+        ..config()
+    });
+    for _ in 0..4 {
+        app.says(0, 90).unwrap();
+    }
+    assert_eq!(
+        app.sends_all().len(),
+        1,
+        "ten bytes are left, the next needs ninety"
+    );
+    assert!(!app.sender.may_send_new());
+
+    assert!(!app.hears(1, 0).window_reopened);
+    assert!(
+        app.sender.may_send_new(),
+        "nothing is outstanding: a probe may go"
+    );
+    assert_eq!(app.sends_all().len(), 1);
+    assert!(!app.sender.may_send_new());
+
+    let outcome = app.hears(2, 5_000);
+    assert!(outcome.window_reopened);
+    assert_eq!(app.sends_all().len(), 2);
+}
+
+#[test]
+fn a_sliver_of_a_window_waits_while_something_is_in_flight() {
+    let mut app = Application::new();
+    app.says(0, 40_000).unwrap();
+    assert_eq!(app.sends_all().len(), 41);
+    for _ in 0..30 {
+        app.says(0, 100).unwrap();
+    }
+    app.hears(20, 20_664 + 150);
+    assert_eq!(
+        app.sender.peer_window(),
+        150 + 344,
+        "rwnd is a_rwnd minus what is in flight"
+    );
+    assert!(
+        !app.sender.may_send_new(),
+        "several messages would fit, but not a full packet"
+    );
+    app.hears(41, 494);
+    assert!(app.sender.may_send_new(), "no further SACK is to be expected");
+}
+
+#[test]
+fn lost_chunks_leave_the_flight_and_open_the_window_again() {
+    let mut app = Application::new();
+    for _ in 0..5 {
+        app.says(0, 100).unwrap();
+    }
+    app.sends_all();
+    app.hears_of(1, &[3, 5], 10_000);
+    let lost = app.sender.lose_all(A);
+    assert_eq!((lost.bytes, lost.chunks, lost.highest), (232, 2, Some(nth(4))));
+    assert_eq!(
+        (app.sender.total_in_flight(), app.sender.total_queued()),
+        (0, 4 * 116)
+    );
+    assert_eq!(app.sender.peer_window(), 10_000, "RFC 9260 §6.2.1 C");
+
+    let first = app.sender.next_lost().unwrap();
+    assert_eq!(
+        (first.tsn, first.bytes, first.cause, first.transmissions),
+        (nth(2), 116, LossCause::Timeout, 1)
+    );
+    assert_eq!(
+        app.sender.lost_after(first.tsn).map(|lost| lost.tsn),
+        Some(nth(4))
+    );
+    assert_eq!(app.sender.lost_size(nth(4)), Some(116));
+    assert_eq!(app.sender.send_again(nth(4), B, NOW).tsn, Tsn(4));
+    assert_eq!(app.sender.lost_size(nth(4)), None);
+    assert_eq!((app.sender.in_flight(B), app.sender.queued(B)), (116, 116));
+    assert_eq!(app.sender.lost_after(first.tsn), None);
+    assert!(!app.sender.is_drained());
+}
+
+#[test]
+fn a_moved_chunk_asks_for_a_sack_at_once() {
+    let mut app = Application::new();
+    app.says(0, 100).unwrap();
+    app.sends_all();
+    assert!(app.sender.moved(nth(1), B, NOW).flags.immediate);
+    assert_eq!((app.sender.in_flight(A), app.sender.in_flight(B)), (0, 116));
+}
+
+#[test]
+fn an_overtaken_sack_is_dropped() {
+    let mut app = Application::new();
+    for _ in 0..3 {
+        app.says(0, 100).unwrap();
+    }
+    app.sends_all();
+    app.hears(2, 10_000);
+    assert_eq!(app.hears_of(1, &[3], 0), SackOutcome::default());
+    assert_eq!(app.sender.peer_window(), 9_900);
+    assert!(app.sender.digests().is_empty());
+}
+
+#[test]
+fn a_shutdown_acknowledges_without_a_word_about_gaps_and_window() {
+    let mut app = Application::new();
+    for _ in 0..4 {
+        app.says(0, 100).unwrap();
+    }
+    app.sends_all();
+    app.hears_of(0, &[2, 4], 1_000);
+    let window = app.sender.peer_window();
+    let outcome = app.sender.on_cumulative(nth(2));
+    assert_eq!(
+        (outcome.freed_bytes, outcome.acked_bytes, outcome.reneged),
+        (200, 116, 0)
+    );
+    assert_eq!(app.sender.peer_window(), window);
+    assert_eq!(
+        app.sender.in_flight(A),
+        116,
+        "the fourth is still reported, the third missing"
+    );
+    assert_eq!(
+        app.sender.on_cumulative(nth(9)),
+        SackOutcome::default(),
+        "never sent"
+    );
+    app.sender.scoreboard.check_every_record();
+}
+
+#[test]
+fn messages_on_streams_that_the_peer_refuses_come_back() {
+    let mut app = Application::new();
+    for stream in [0, 7, 2, 7] {
+        app.says(stream, 10).unwrap();
+    }
+    let refused = app.sender.negotiated(2, 5_000, &mut app.scheduler);
+    let streams: Vec<_> = refused
+        .iter()
+        .map(|(id, message)| (id.0, message.stream.0))
+        .collect();
+    assert_eq!(streams, [(2, 2), (1, 7), (3, 7)]);
+    assert_eq!((app.sender.unsent_bytes(), app.sender.peer_window()), (10, 5_000));
+    assert_eq!(app.says(2, 1), Err(SendError::InvalidStream { streams: 2 }));
+    assert_eq!(app.sends_all().len(), 1);
+}
+
+#[test]
+fn an_end_before_its_time_tells_what_was_not_acknowledged() {
+    let mut app = Application::new();
+    for length in [100, 2_000, 100, 300] {
+        app.says(0, length).unwrap();
+    }
+    app.sends_all();
+    app.says(1, 5_000).unwrap();
+    app.sends(A, 1_000, 1_000).unwrap();
+    app.says(2, 77).unwrap();
+    app.hears_of(2, &[5], 10_000);
+    let left: Vec<_> = app.sender.unacknowledged().collect();
+    let message = |id, stream, bytes, sent| Unacknowledged {
+        message: MessageId(id),
+        stream: StreamId(stream),
+        bytes,
+        sent,
+    };
+    // Six chunks were sent before the one of stream 1: 100, 984, 984, 32, 100 and 300 bytes.
+    let expected = [
+        message(1, 0, 1_016, true),
+        message(3, 0, 300, true),
+        message(4, 1, 5_000, true),
+        message(5, 2, 77, false),
+    ];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn a_stream_has_at_most_65535_ordered_messages_in_the_window() {
+    let config = SenderConfig {
+        buffer: 1_000_000,
+        peer_window: 1_000_000,
+        ..config()
+    };
+    let mut app = Application::with(config);
+    for _ in 0..65_536 {
+        app.says(0, 1).unwrap();
+    }
+    assert_eq!(app.sends_all().len(), 65_535);
+    app.hears(1, 1_000_000);
+    assert_eq!(app.sends_all().len(), 1);
+}
+
+#[test]
+fn a_path_that_is_gone_leaves_its_chunks_to_the_others() {
+    let mut app = Application::new();
+    app.says(0, 100).unwrap();
+    app.sends_all();
+    assert_eq!(app.sender.path_gone(A).chunks, 1);
+    assert_eq!((app.sender.in_flight(A), app.sender.queued(A)), (0, 116));
+    app.sender.send_again(nth(1), B, NOW);
+    assert_eq!(app.sender.queued(A), 0, "now its id may be used again");
+}
+
+#[test]
+fn a_million_messages_leave_no_memory_behind() {
+    let mut app = Application::with(SenderConfig {
+        peer_window: 1_000_000,
+        ..config()
+    });
+    let mut rng = Seed(3).rng();
+    let mut sent = 0;
+    while sent < 1_000_000 {
+        for _ in 0..=rng.below(200) {
+            let _ = app.says(rng.below(10) as u16, 64);
+        }
+        sent += app.sends_all().len() as u64;
+        let sack = ValidSack {
+            cumulative: nth(sent),
+            a_rwnd: 1_000_000,
+            packet_count: None,
+            blocks: IntervalSet::new(),
+            duplicates: 0,
+        };
+        app.sender.on_sack(&sack, NOW);
+    }
+    assert!(app.sender.is_drained());
+    assert!(app.sender.scoreboard.capacity_in_bytes() + app.sender.streams.capacity_in_bytes() < 1_024);
+    assert!(size_of::<Sender>() < 512);
+}
