@@ -35,6 +35,11 @@ mod question;
 mod set;
 mod unknown_name;
 
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod testing;
+
 pub mod ack;
 pub mod buffer;
 pub mod burst;

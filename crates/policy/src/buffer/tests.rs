@@ -1,1 +1,71 @@
-//! Stories.
+//! What distinguishes the buffer policies.
+
+use super::{Counting, Shared, Split, SplitBoth, SplitParameters, SplitReceiver, SplitSender};
+use crate::parameters::NoParameters;
+use crate::testing::{CHUNK, healthy};
+use crate::{BufferFacts, BufferPolicy, PathFacts};
+
+const BUFFER: BufferFacts = BufferFacts {
+    send_capacity: 100_000,
+    send_used: 60_000,
+    peer_window: 30_000,
+    in_flight: 20_000,
+    queued: 50_000,
+    usable_paths: 2,
+};
+
+/// 10,000 bytes in flight, 45,000 held.
+fn backlogged() -> PathFacts {
+    let mut path = healthy(0);
+    path.in_flight = 10_000;
+    path.queued = 45_000;
+    path
+}
+
+fn allowance(policy: &dyn BufferPolicy) -> u64 {
+    policy.allowance(&backlogged(), &[], &BUFFER)
+}
+
+#[test]
+fn without_a_split_there_is_no_limit() {
+    assert_eq!(allowance(&Shared::new(NoParameters)), u64::MAX);
+}
+
+#[test]
+fn a_path_gets_half_of_two_and_what_it_holds_counts() {
+    let parameters = SplitParameters {
+        counting: Counting::Queued,
+    };
+    assert_eq!(
+        allowance(&Split::<SplitSender>::new(parameters)),
+        5_000,
+        "50,000 − 45,000"
+    );
+    assert_eq!(
+        allowance(&Split::<SplitReceiver>::new(parameters)),
+        0,
+        "more than 40,000"
+    );
+    assert_eq!(allowance(&Split::<SplitBoth>::new(parameters)), 0);
+}
+
+#[test]
+fn counted_by_flight_what_was_gap_acknowledged_is_free() {
+    let parameters = SplitParameters {
+        counting: Counting::Outstanding,
+    };
+    assert_eq!(allowance(&Split::<SplitSender>::new(parameters)), 40_000);
+    assert_eq!(
+        allowance(&Split::<SplitReceiver>::new(parameters)),
+        15_000,
+        "half of 30,000 + 20,000, less 10,000"
+    );
+}
+
+#[test]
+fn the_receiver_s_share_may_be_overbooked_by_one_chunk() {
+    let mut path = backlogged();
+    path.queued = 39_999;
+    let policy = Split::<SplitReceiver>::new(SplitParameters::default());
+    assert_eq!(policy.allowance(&path, &[], &BUFFER), CHUNK);
+}

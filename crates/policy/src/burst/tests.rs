@@ -1,1 +1,92 @@
-//! Stories.
+//! How bursts are limited.
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+use super::{MaxBurst, MaxBurstParameters, Paced};
+use crate::parameters::NoParameters;
+use crate::testing::{CHUNK, at, healthy, ms};
+use crate::{BurstPolicy, PathFacts, SendAllowance};
+
+#[test]
+fn four_packets_leave_at_one_moment_and_four_more_at_the_next() {
+    let mut policy = MaxBurst::new(MaxBurstParameters::DEFAULT);
+    let mut path = healthy(0);
+    path.in_flight = 3 * CHUNK;
+    policy.add_path(path.id);
+    assert_eq!(policy.allowance(&path, at(0)).bytes, 4 * CHUNK);
+    path.in_flight += 4 * CHUNK;
+    assert_eq!(policy.allowance(&path, at(0)).bytes, 0);
+    assert_eq!(policy.allowance(&path, at(1)).bytes, 4 * CHUNK);
+}
+
+/// A path with a window of `packets` and 100 ms of round-trip time.
+fn long_path(packets: u64) -> PathFacts {
+    let mut path = healthy(0);
+    path.srtt = Some(ms(100));
+    path.window = packets * 1_500;
+    path
+}
+
+/// Sends whenever allowed from now on for `time`; how many packets leave, and how many at most at one moment.
+fn send_for(policy: &mut Paced, path: &PathFacts, from: Instant, time: Duration) -> (u64, u64) {
+    let (mut now, mut sent, mut burst, mut longest) = (from, 0, 0, 0);
+    while now < from + time {
+        match policy.allowance(path, now) {
+            SendAllowance { bytes: 0, again_at } => {
+                now = again_at.expect("pacing waits for time, not for SACKs");
+                burst = 0;
+            }
+            _ => {
+                policy.on_sent(path.id, 1_500, now);
+                sent += 1;
+                burst += 1;
+                longest = longest.max(burst);
+            }
+        }
+    }
+    (sent, longest)
+}
+
+#[test]
+fn a_window_is_spread_over_four_fifths_of_a_round_trip_in_congestion_avoidance() {
+    let mut policy = Paced::new(NoParameters);
+    let mut path = long_path(200);
+    path.slow_start_threshold = 100 * 1_500;
+    policy.add_path(path.id);
+    let (_, first_burst) = send_for(&mut policy, &path, at(0), ms(100));
+    assert_eq!(first_burst, 10);
+    let (sent, burst) = send_for(&mut policy, &path, at(100), ms(100));
+    assert!((245..=255).contains(&sent), "{sent}");
+    assert!(burst <= 4, "{burst}");
+}
+
+#[test]
+fn in_slow_start_it_is_twice_as_fast_as_the_window() {
+    let mut policy = Paced::new(NoParameters);
+    let path = long_path(200);
+    policy.add_path(path.id);
+    send_for(&mut policy, &path, at(0), ms(100));
+    let (sent, _) = send_for(&mut policy, &path, at(100), ms(100));
+    assert!((390..=410).contains(&sent), "{sent}");
+}
+
+#[test]
+fn a_fast_path_gets_two_milliseconds_worth_at_once() {
+    let mut policy = Paced::new(NoParameters);
+    let mut path = long_path(10_000);
+    path.slow_start_threshold = 0;
+    policy.add_path(path.id);
+    let packets = policy.allowance(&path, at(0)).bytes / 1_500;
+    assert_eq!(packets, 250, "1.25 · 10,000 · 2 / 100");
+}
+
+#[test]
+fn before_the_first_round_trip_time_only_the_window_limits() {
+    let mut policy = Paced::new(NoParameters);
+    let mut path = healthy(0);
+    path.srtt = None;
+    policy.add_path(path.id);
+    assert_eq!(policy.allowance(&path, at(0)), SendAllowance::UNLIMITED);
+}

@@ -123,7 +123,7 @@ impl Epoch {
         // the same holds after a timeout (§4.8).
         let plateau = peak.unwrap_or(window).max(window);
         // K = ∛((plateau − window) / (0.4 · PMDCS)) seconds; ticks³ are 2⁶⁰ times seconds³.
-        let cubed = (u128::from(plateau - window) * 5 << (3 * TICK_BITS)) / (2 * u128::from(quantum));
+        let cubed = ((u128::from(plateau - window) * 5) << (3 * TICK_BITS)) / (2 * u128::from(quantum));
         Self {
             plateau,
             to_plateau: cube_root(cubed),

@@ -117,9 +117,12 @@ struct Utilisation {
 
 impl Utilisation {
     fn observe(&mut self, full: bool, in_flight: u64, newly_acked: u64) -> bool {
-        if full {
-            self.credit = in_flight.max(1);
-        }
+        // No more than what is in flight can be left of that flight.
+        self.credit = if full {
+            in_flight.max(1)
+        } else {
+            self.credit.min(in_flight)
+        };
         let was_full = self.credit > 0;
         self.credit = self.credit.saturating_sub(newly_acked);
         was_full

@@ -1,1 +1,62 @@
-//! Stories.
+//! How paths fail and come back.
+
+use core::time::Duration;
+
+use super::{PotentiallyFailed, PotentiallyFailedParameters, Rfc9260, Rfc9260Parameters};
+use crate::testing::healthy;
+use crate::{FailoverPolicy, PathFacts, Reachability};
+
+/// After how many errors in a row the path becomes what.
+fn fails(policy: &mut dyn FailoverPolicy, errors: u16) -> Reachability {
+    let mut path = healthy(0);
+    for count in 1..=errors {
+        path.errors = count;
+        path.reachability = policy.on_error(&path);
+    }
+    path.reachability
+}
+
+#[test]
+fn by_the_standard_a_path_survives_five_errors() {
+    let mut policy = Rfc9260::new(Rfc9260Parameters::DEFAULT);
+    assert_eq!(fails(&mut policy, 5), Reachability::Active);
+    assert_eq!(fails(&mut policy, 6), Reachability::Inactive);
+}
+
+#[test]
+fn potentially_failed_suspects_after_the_first_and_gives_up_after_the_sixth() {
+    let mut policy = PotentiallyFailed::new(PotentiallyFailedParameters::DEFAULT);
+    assert_eq!(fails(&mut policy, 1), Reachability::PotentiallyFailed);
+    assert_eq!(fails(&mut policy, 5), Reachability::PotentiallyFailed);
+    assert_eq!(fails(&mut policy, 6), Reachability::Inactive);
+}
+
+#[test]
+fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_minute() {
+    let policy = PotentiallyFailed::new(PotentiallyFailedParameters::DEFAULT);
+    let interval = |reachability, errors| {
+        let path = PathFacts {
+            reachability,
+            errors,
+            ..healthy(0)
+        };
+        policy.heartbeat_every(&path)
+    };
+    let (at_once, slowly) = (Some(Duration::ZERO), Some(Duration::from_secs(30)));
+    assert_eq!(interval(Reachability::Active, 0), slowly);
+    assert_eq!(interval(Reachability::PotentiallyFailed, 1), at_once);
+    assert_eq!(interval(Reachability::Inactive, 6), slowly);
+    assert_eq!(interval(Reachability::Unconfirmed, 0), at_once);
+    assert_eq!(interval(Reachability::Unconfirmed, 6), slowly);
+}
+
+#[test]
+fn the_primary_path_stays_until_it_fails_and_another_takes_over() {
+    let mut policy = Rfc9260::new(Rfc9260Parameters::DEFAULT);
+    let mut paths = [healthy(0), healthy(1), healthy(2)];
+    paths[0].primary = false;
+    paths[2].primary = true;
+    assert_eq!(policy.primary(&paths), Some(paths[2].id));
+    paths[2].reachability = Reachability::Inactive;
+    assert_eq!(policy.primary(&paths), Some(paths[0].id));
+}

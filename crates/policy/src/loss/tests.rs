@@ -1,1 +1,161 @@
-//! Stories.
+//! When a chunk counts as lost, SACK by SACK.
+
+use alloc::vec::Vec;
+
+use anabranch_types::{Instant, PathId, Transmission};
+
+use super::{FastRetransmitOnce, MissCount, MissCountAssociation, MissCountParameters};
+use crate::parameters::NoParameters;
+use crate::testing::{healthy, tsn};
+use crate::{AckDigest, LossDetection, LossLine, PathAck, PathFacts};
+
+struct Story<L> {
+    loss: L,
+    paths: Vec<PathFacts>,
+}
+
+impl<L: LossDetection> Story<L> {
+    fn begins(mut loss: L) -> Self {
+        let paths: Vec<PathFacts> = (0..2).map(healthy).collect();
+        paths.iter().for_each(|path| loss.add_path(path.id));
+        Self { loss, paths }
+    }
+
+    /// A SACK that newly acknowledges from `lowest` to `highest` on each of the paths given.
+    fn sack(&mut self, packet_count: Option<u8>, cumulative_advanced: bool, acked: &[(u8, u64, u64)]) {
+        let acks: Vec<PathAck> = acked
+            .iter()
+            .map(|(path, lowest, highest)| {
+                let mut ack = PathAck::new(PathId(*path), 10_000);
+                ack.newly_acked = 1_000;
+                ack.newly_acked_chunks = 1;
+                ack.lowest_newly_acked = Some(tsn(*lowest));
+                ack.highest_newly_acked = Some(tsn(*highest));
+                ack.latest_transmission = Some(Transmission(*highest));
+                ack
+            })
+            .collect();
+        let digest = AckDigest {
+            cumulative: tsn(0),
+            cumulative_advanced,
+            arrived_on: PathId(0),
+            packet_count,
+            paths: &acks,
+        };
+        self.loss.on_ack(&digest, &self.paths, Instant::ZERO);
+    }
+
+    fn is_lost(&self, path: u8, number: u64) -> bool {
+        self.loss.line(PathId(path)).below > Some(tsn(number))
+    }
+}
+
+fn by_path() -> Story<MissCount> {
+    Story::begins(MissCount::new(MissCountParameters::default()))
+}
+
+#[test]
+fn a_chunk_is_lost_at_its_third_miss_indication() {
+    let mut story = by_path();
+    story.sack(None, false, &[(0, 11, 11)]);
+    story.sack(None, false, &[(0, 12, 12)]);
+    assert!(!story.is_lost(0, 10));
+    story.sack(None, false, &[(0, 13, 13)]);
+    assert!(story.is_lost(0, 10));
+    assert!(!story.is_lost(0, 12), "no three SACKs reported anything later");
+}
+
+#[test]
+fn chunks_of_another_path_are_no_miss_indication() {
+    let mut story = by_path();
+    for number in 11..50 {
+        story.sack(None, false, &[(1, number, number)]);
+    }
+    assert!(!story.is_lost(0, 10));
+}
+
+#[test]
+fn without_split_fast_retransmit_they_are() {
+    let mut story = Story::begins(MissCountAssociation::new(NoParameters));
+    for number in 11..14 {
+        story.sack(None, false, &[(1, number, number)]);
+    }
+    assert!(story.is_lost(0, 10));
+}
+
+#[test]
+fn a_late_sack_counts_for_what_lies_below_what_it_newly_acknowledges() {
+    let mut story = by_path();
+    story.sack(None, false, &[(0, 30, 30)]);
+    story.sack(None, false, &[(0, 31, 31)]);
+    story.sack(None, false, &[(0, 15, 15)]);
+    assert!(story.is_lost(0, 14));
+    assert!(
+        !story.is_lost(0, 16),
+        "two of the three were above (highest newly acknowledged TSN)"
+    );
+}
+
+#[test]
+fn a_sack_that_stands_for_two_packets_counts_twice_below_both_of_them() {
+    let mut story = by_path();
+    story.sack(Some(2), false, &[(0, 11, 12)]);
+    story.sack(Some(2), false, &[(0, 14, 15)]);
+    assert!(story.is_lost(0, 10), "two and two");
+    assert!(!story.is_lost(0, 13), "two only");
+    story.sack(Some(2), false, &[(0, 16, 18)]);
+    assert!(story.is_lost(0, 13));
+    assert!(
+        !story.is_lost(0, 17),
+        "between the two packets of one SACK it counts once"
+    );
+}
+
+#[test]
+fn a_sack_that_stands_for_packets_of_two_paths_counts_once_on_each() {
+    let mut story = by_path();
+    story.sack(Some(2), false, &[(0, 11, 12), (1, 21, 22)]);
+    story.sack(Some(2), false, &[(0, 13, 14), (1, 23, 24)]);
+    assert!(!story.is_lost(0, 10));
+    assert!(!story.is_lost(1, 20));
+}
+
+#[test]
+fn in_recovery_an_advance_counts_for_everything_missing_on_the_path() {
+    let mut story = by_path();
+    story.sack(None, false, &[(0, 29, 29)]);
+    story.sack(None, false, &[(0, 30, 30)]);
+    story.paths[0].in_recovery = true;
+    story.sack(None, true, &[(0, 10, 10)]);
+    assert!(
+        story.is_lost(0, 28),
+        "the retransmission of 10 arrived, what else is missing counts again"
+    );
+}
+
+#[test]
+fn a_retransmission_is_lost_when_three_sacks_reported_later_transmissions() {
+    let mut story = by_path();
+    (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
+    let line = story.loss.line(PathId(0));
+    assert_eq!(line.resent_before, Some(Transmission(101)));
+}
+
+#[test]
+fn by_the_letter_of_the_rfc_a_retransmission_is_never_lost_before_its_timeout() {
+    let parameters = MissCountParameters {
+        fr_once: FastRetransmitOnce::Always,
+    };
+    let mut story = Story::begins(MissCount::new(parameters));
+    (101..150).for_each(|number| story.sack(None, false, &[(0, number, number)]));
+    assert_eq!(story.loss.line(PathId(0)).resent_before, None);
+}
+
+#[test]
+fn a_timeout_starts_anew_on_its_path_alone() {
+    let mut story = by_path();
+    (11..15).for_each(|number| story.sack(None, false, &[(0, number, number), (1, number, number)]));
+    story.loss.on_timeout(PathId(0));
+    assert_eq!(story.loss.line(PathId(0)), LossLine::NOTHING);
+    assert!(story.is_lost(1, 10));
+}

@@ -1,1 +1,81 @@
-//! Stories.
+//! How recipes are written by name.
+
+use alloc::string::ToString;
+use core::mem::size_of;
+use core::time::Duration;
+
+use super::{PRESETS, PolicyRecipe};
+use crate::catalog::{AckChoice, CongestionChoice};
+use crate::congestion::{CmtParameters, CubicState, Growth};
+use crate::testing::healthy;
+
+#[test]
+fn every_preset_has_a_name_and_can_be_built_any_number_of_times() {
+    for name in PRESETS {
+        let recipe = PolicyRecipe::preset(name).unwrap();
+        for _ in 0..3 {
+            let mut policies = recipe.build();
+            policies.add_path(&healthy(0), anabranch_types::Instant::ZERO);
+            assert!(policies.congestion.window(healthy(0).id) > 0);
+        }
+    }
+    assert!(PolicyRecipe::preset("fast").is_err());
+}
+
+#[test]
+fn a_parameter_is_set_by_the_name_of_its_extension_point() {
+    let mut recipe = PolicyRecipe::cmt();
+    recipe.set("cc.growth", "cuc-v1").unwrap();
+    recipe.set("cc.initial-packets", "10").unwrap();
+    recipe.set("ack-policy.delay", "40ms").unwrap();
+    let expected = CmtParameters {
+        growth: Growth::CucV1,
+        slow_start_limit: 1,
+        initial_packets: 10,
+    };
+    assert_eq!(recipe.congestion, CongestionChoice::Cmt(expected));
+    assert!(matches!(recipe.ack, AckChoice::Dac(delay) if delay.delay == Duration::from_millis(40)));
+}
+
+#[test]
+fn a_wrong_name_is_answered_with_the_right_ones() {
+    let mut recipe = PolicyRecipe::default();
+    let refused = |key, value| PolicyRecipe::default().set(key, value).unwrap_err().to_string();
+    assert_eq!(
+        refused("cc", "cubik"),
+        "unknown cc `cubik`, did you mean `cubic`? Known: cmt, cubic, lia, fixed"
+    );
+    assert_eq!(
+        refused("cc.grow", "cuc-v1"),
+        "unknown cubic parameter of cc `grow`, did you mean `growth`? Known: growth, hystart, slow-start-limit, \
+         initial-packets"
+    );
+    assert_eq!(
+        refused("ack-policy.delay", "2s"),
+        "unknown value of ack-policy.delay `2s`, known: acknowledge after this time at the latest, 0ms to 500ms"
+    );
+    assert!(refused("path-schedule", "primary").contains("did you mean `path-scheduler`?"));
+    assert!(recipe.set("cc.growth", "nonsense").is_err());
+    assert_eq!(
+        recipe,
+        PolicyRecipe::default(),
+        "a refused setting changes nothing"
+    );
+}
+
+#[test]
+fn split_fast_retransmit_is_known_by_the_name_of_the_papers_too() {
+    let mut recipe = PolicyRecipe::default();
+    recipe.set("loss", "sfr").unwrap();
+    assert!(recipe.names().contains(&("loss", "miss-count")));
+}
+
+#[test]
+fn policies_stay_small_beside_the_six_kilobytes_of_an_idle_association() {
+    assert!(size_of::<PolicyRecipe>() <= 160, "{}", size_of::<PolicyRecipe>());
+    assert!(
+        size_of::<Option<CubicState>>() <= 256,
+        "{}",
+        size_of::<Option<CubicState>>()
+    );
+}

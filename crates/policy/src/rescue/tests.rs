@@ -1,1 +1,78 @@
-//! Stories.
+//! When a stuck chunk is moved.
+
+use anabranch_types::{Instant, PathId};
+
+use super::{Threshold, ThresholdParameters, Watched};
+use crate::testing::{at, healthy, ms, tsn};
+use crate::{BufferFacts, PathFacts, Rescue, RescuePenalty, RescuePolicy, StuckChunk};
+
+const STUCK: StuckChunk = StuckChunk {
+    tsn: tsn(7),
+    bytes: 1_452,
+    path: PathId(1),
+    sent_at: Instant::ZERO,
+    moved: false,
+};
+
+/// Path 0 delivered 30,000 bytes that wait for the stuck chunk of path 1.
+fn waiting() -> [PathFacts; 2] {
+    let mut paths = [healthy(0), healthy(1)];
+    paths[0].in_flight = 5_000;
+    paths[0].queued = 35_000;
+    paths
+}
+
+fn buffer(send_capacity: u64) -> BufferFacts {
+    BufferFacts {
+        send_capacity,
+        send_used: send_capacity,
+        peer_window: 1_000_000,
+        in_flight: 10_000,
+        queued: 45_000,
+        usable_paths: 2,
+    }
+}
+
+fn rescue(watched: Watched, send_capacity: u64, stuck: &StuckChunk, paths: &[PathFacts]) -> Option<Rescue> {
+    let mut policy = Threshold::new(watched, ThresholdParameters::default());
+    policy.rescue(&paths[0], stuck, &buffer(send_capacity), paths, at(10))
+}
+
+#[test]
+fn it_moves_when_half_a_share_of_the_buffer_is_blocked_and_not_before() {
+    let cut = Some(Rescue {
+        penalty: RescuePenalty::WindowCut,
+    });
+    assert_eq!(rescue(Watched::Sender, 120_000, &STUCK, &waiting()), cut);
+    assert_eq!(rescue(Watched::Sender, 120_004, &STUCK, &waiting()), None);
+    assert_eq!(
+        rescue(Watched::Receiver, 120_000, &STUCK, &waiting()),
+        None,
+        "the receiver has room"
+    );
+    assert_eq!(rescue(Watched::Both, 120_000, &STUCK, &waiting()), cut);
+}
+
+#[test]
+fn a_path_in_recovery_has_paid_and_pauses_instead() {
+    let mut paths = waiting();
+    paths[1].in_recovery = true;
+    let pause = Rescue {
+        penalty: RescuePenalty::Blocked(ms(20)),
+    };
+    assert_eq!(rescue(Watched::Sender, 100_000, &STUCK, &paths), Some(pause));
+}
+
+#[test]
+fn a_chunk_of_the_same_path_must_be_old_and_a_moved_one_stays() {
+    let own = StuckChunk {
+        path: PathId(0),
+        ..STUCK
+    };
+    assert_eq!(rescue(Watched::Sender, 100_000, &own, &waiting()), None);
+    let mut paths = waiting();
+    paths[0].srtt = Some(ms(4));
+    assert!(rescue(Watched::Sender, 100_000, &own, &paths).is_some());
+    let moved = StuckChunk { moved: true, ..STUCK };
+    assert_eq!(rescue(Watched::Sender, 100_000, &moved, &waiting()), None);
+}

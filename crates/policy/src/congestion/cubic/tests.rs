@@ -1,1 +1,186 @@
-//! Stories.
+//! The curve of RFC 9438, and the careful end of slow start.
+
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId};
+
+use super::{Cubic, CubicParameters, Epoch};
+use crate::testing::{CHUNK, healthy, in_order, ms, sack};
+use crate::{CongestionControl, LossCause, LossDigest, PathFacts};
+
+const PATH: PathId = PathId(0);
+
+struct Story {
+    cc: Cubic,
+    path: PathFacts,
+    now: Instant,
+}
+
+impl Story {
+    fn begins(round_trip: Duration, parameters: CubicParameters) -> Self {
+        let mut path = healthy(0);
+        path.srtt = Some(round_trip);
+        let mut cc = Cubic::new(parameters);
+        cc.add_path(&path, Instant::ZERO);
+        Self {
+            cc,
+            path,
+            now: Instant::ZERO,
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.cc.window(PATH)
+    }
+
+    /// A round trip of `taking` in which a full window is acknowledged, two chunks by each SACK.
+    fn round(&mut self, taking: Duration) {
+        let window = self.window();
+        let sacks = u32::try_from(window.div_ceil(2 * CHUNK)).unwrap();
+        for _ in 0..sacks {
+            self.now += taking / sacks;
+            let mut ack = in_order(0, window, 2 * CHUNK);
+            ack.latest_sent_at = Some(self.now - taking);
+            self.cc
+                .on_ack(&sack(&[ack]), core::slice::from_ref(&self.path), self.now);
+        }
+    }
+
+    fn lost(&mut self, cause: LossCause) {
+        let loss = LossDigest {
+            path: PATH,
+            cause,
+            bytes: CHUNK,
+        };
+        self.cc
+            .on_loss(&loss, core::slice::from_ref(&self.path), self.now);
+    }
+
+    fn reaches(&mut self, chunks: u64, round_trip: Duration) {
+        while self.window() < chunks * CHUNK {
+            self.round(round_trip);
+        }
+    }
+}
+
+#[test]
+fn after_a_loss_the_window_is_back_at_its_peak_after_k_seconds_and_flat_around_it() {
+    let round_trip = ms(200);
+    let mut story = Story::begins(round_trip, CubicParameters::DEFAULT);
+    story.reaches(200, round_trip);
+    let peak = story.window();
+    story.lost(LossCause::FastRetransmit);
+    assert_eq!(story.window(), peak * 7 / 10);
+    let chunks = peak as f64 / CHUNK as f64;
+    let seconds_to_peak = (chunks * 0.3 / 0.4).cbrt();
+    let rounds = (seconds_to_peak / 0.2) as u32;
+    (0..rounds).for_each(|_| story.round(round_trip));
+    let reached = story.window() as f64 / peak as f64;
+    assert!(
+        (0.98..1.02).contains(&reached),
+        "{reached} of the peak after {seconds_to_peak} s"
+    );
+    let plateau = story.window();
+    (0..4).for_each(|_| story.round(round_trip));
+    assert!(story.window() - plateau < 3 * CHUNK);
+    (0..30).for_each(|_| story.round(round_trip));
+    assert!(
+        story.window() > peak * 13 / 10,
+        "beyond the peak it probes faster and faster"
+    );
+}
+
+#[test]
+fn the_curve_agrees_with_floating_point() {
+    let epoch = Epoch::begin(700_000, Some(1_000_000), CHUNK);
+    let k = (300_000.0 / (0.4 * CHUNK as f64)).cbrt();
+    for millis in (0..60_000).step_by(37) {
+        let t = millis as f64 / 1e3;
+        let exact = 0.4 * CHUNK as f64 * (t - k).powi(3) + 1e6;
+        let ours = epoch.curve(ms(millis), CHUNK) as f64;
+        assert!(
+            (ours - exact).abs() <= 2.0 + exact.abs() * 2e-3,
+            "{ours} is not {exact} at {t}"
+        );
+    }
+}
+
+#[test]
+fn on_short_round_trips_it_is_as_fast_as_reno() {
+    let round_trip = ms(5);
+    let mut story = Story::begins(round_trip, CubicParameters::DEFAULT);
+    story.reaches(100, round_trip);
+    story.lost(LossCause::FastRetransmit);
+    let after_loss = story.window();
+    (0..57).for_each(|_| story.round(round_trip));
+    let grown = (story.window() - after_loss) / CHUNK;
+    assert!(
+        (28..=33).contains(&grown),
+        "9/17 of a chunk per round trip, not {grown} in 57"
+    );
+}
+
+#[test]
+fn a_second_loss_below_the_peak_makes_room_for_others() {
+    let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
+    story.reaches(100, ms(100));
+    story.lost(LossCause::FastRetransmit);
+    let window = story.window();
+    story.lost(LossCause::FastRetransmit);
+    (0..200).for_each(|_| story.round(ms(100)));
+    assert!(story.window() > window, "it recovers");
+}
+
+#[test]
+fn slow_start_ends_when_the_round_trip_time_rises() {
+    let mut story = Story::begins(ms(40), CubicParameters::DEFAULT);
+    story.reaches(60, ms(40));
+    (0..8).for_each(|_| story.round(ms(60)));
+    let threshold = story.cc.slow_start_threshold(PATH);
+    assert!(threshold < u64::MAX, "left without any loss");
+    let window = story.window();
+    story.round(ms(60));
+    assert!(story.window() < window + window / 10, "no doubling any more");
+}
+
+#[test]
+fn a_single_slow_round_does_not_end_slow_start() {
+    let mut story = Story::begins(ms(40), CubicParameters::DEFAULT);
+    story.reaches(30, ms(40));
+    story.round(ms(60));
+    (0..3).for_each(|_| story.round(ms(40)));
+    assert_eq!(story.cc.slow_start_threshold(PATH), u64::MAX);
+}
+
+#[test]
+fn without_hystart_only_a_loss_ends_slow_start() {
+    let parameters = CubicParameters {
+        hystart: false,
+        ..CubicParameters::DEFAULT
+    };
+    let mut story = Story::begins(ms(40), parameters);
+    story.reaches(60, ms(40));
+    (0..4).for_each(|_| story.round(ms(80)));
+    assert_eq!(story.cc.slow_start_threshold(PATH), u64::MAX);
+}
+
+#[test]
+fn time_in_which_the_window_was_not_used_does_not_count() {
+    let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
+    story.reaches(100, ms(100));
+    story.lost(LossCause::FastRetransmit);
+    (0..3).for_each(|_| story.round(ms(100)));
+    let window = story.window();
+    for _ in 0..600 {
+        story.now += ms(100);
+        let ack = in_order(0, CHUNK, CHUNK);
+        story
+            .cc
+            .on_ack(&sack(&[ack]), core::slice::from_ref(&story.path), story.now);
+    }
+    story.round(ms(100));
+    assert!(
+        story.window() < window + 10 * CHUNK,
+        "a minute at one chunk per round trip proves nothing"
+    );
+}

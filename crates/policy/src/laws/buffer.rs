@@ -1,0 +1,35 @@
+//! A path that holds nothing may always send, and holding more never allows more.
+
+use super::{STEPS, for_all};
+use crate::BufferFacts;
+use crate::catalog::BufferChoice;
+use crate::testing::any_path;
+
+#[test]
+fn an_empty_path_may_send_a_chunk_and_a_fuller_one_never_more_than_an_emptier_one() {
+    for_all::<BufferChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let mut path = any_path(rng, 0);
+            let buffer = BufferFacts {
+                send_capacity: rng.below(2_000_000),
+                send_used: rng.below(2_000_000),
+                peer_window: rng.below(2_000_000),
+                in_flight: path.in_flight + rng.below(100_000),
+                queued: path.queued + rng.below(1_000_000),
+                usable_paths: rng.below(5) as u32,
+            };
+            let allowance = policy.allowance(&path, &[], &buffer);
+            assert_eq!(
+                allowance,
+                twin.allowance(&path, &[], &buffer),
+                "same inputs, other answer"
+            );
+            path.in_flight += 1;
+            path.queued += 1;
+            assert!(policy.allowance(&path, &[], &buffer) <= allowance);
+            path.in_flight = 0;
+            path.queued = 0;
+            assert!(policy.allowance(&path, &[], &buffer) >= u64::from(path.max_data_chunk));
+        }
+    });
+}

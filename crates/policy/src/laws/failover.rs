@@ -1,0 +1,68 @@
+//! Errors never improve a path, a sign of life always revives it, and the primary path is the best there is.
+
+use super::{STEPS, for_all};
+use crate::catalog::FailoverChoice;
+use crate::testing::{any_path, any_paths};
+use crate::{Reachability, may_carry_data, path_facts};
+
+const fn badness(reachability: Reachability) -> u8 {
+    match reachability {
+        Reachability::Active => 0,
+        Reachability::PotentiallyFailed => 1,
+        Reachability::Inactive | Reachability::Unconfirmed => 2,
+    }
+}
+
+#[test]
+fn errors_make_worse_and_signs_of_life_make_well() {
+    for_all::<FailoverChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let mut path = any_path(rng, 0);
+            path.errors += 1;
+            let after = policy.on_error(&path);
+            assert_eq!(after, twin.on_error(&path), "same inputs, other answer");
+            assert!(
+                badness(after) >= badness(path.reachability),
+                "{path:?} → {after:?}"
+            );
+            let unconfirmed = |reachability| reachability == Reachability::Unconfirmed;
+            assert_eq!(
+                unconfirmed(after),
+                unconfirmed(path.reachability),
+                "an error confirms nothing"
+            );
+            assert_eq!(policy.on_sign_of_life(&path), Reachability::Active);
+        }
+    });
+}
+
+#[test]
+fn a_path_that_only_fails_is_given_up() {
+    for_all::<FailoverChoice>(|policy, _, rng| {
+        let mut path = any_path(rng, 0);
+        path.reachability = Reachability::Active;
+        for errors in 1..100 {
+            path.errors = errors;
+            path.reachability = policy.on_error(&path);
+        }
+        assert_eq!(path.reachability, Reachability::Inactive);
+        assert!(
+            policy.heartbeat_every(&path).is_some(),
+            "it could never come back"
+        );
+    });
+}
+
+#[test]
+fn the_primary_path_may_carry_data_if_any_may() {
+    for_all::<FailoverChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let paths = any_paths(rng);
+            let primary = policy.primary(&paths);
+            assert_eq!(primary, twin.primary(&paths), "same inputs, other answer");
+            let any = paths.iter().any(|path| may_carry_data(path, &paths));
+            let fit = |id| path_facts(&paths, id).is_some_and(|path| may_carry_data(path, &paths));
+            assert_eq!(primary.is_some_and(fit), any);
+        }
+    });
+}

@@ -1,0 +1,75 @@
+//! A chunk is lost for a reason: later ones of enough SACKs arrived. Timeouts and removals start anew.
+
+use alloc::vec::Vec;
+
+use anabranch_types::{Instant, PathId};
+
+use super::{STEPS, for_all};
+use crate::catalog::LossChoice;
+use crate::testing::{any_ack, healthy, ms, sack};
+use crate::{LossLine, PathFacts};
+
+#[test]
+fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls_back() {
+    for_all::<LossChoice>(|policy, twin, rng| {
+        let mut paths: Vec<PathFacts> = (0..3).map(healthy).collect();
+        for path in &paths {
+            policy.add_path(path.id);
+            twin.add_path(path.id);
+        }
+        let mut highest = None;
+        for step in 0..STEPS {
+            let now = Instant::ZERO + ms(step);
+            paths
+                .iter_mut()
+                .for_each(|path| path.in_recovery = rng.chance(1, 3));
+            let acked: Vec<_> = paths.iter().filter(|_| rng.chance(1, 2)).collect();
+            let acks: Vec<_> = acked
+                .iter()
+                .map(|path| any_ack(rng, path, 1_000 + step, now))
+                .collect();
+            let mut digest = sack(&acks);
+            digest.packet_count = [None, Some(1), Some(2), Some(255)][rng.below(4) as usize];
+            highest = highest.max(acks.iter().filter_map(|ack| ack.highest_newly_acked).max());
+            let before: Vec<LossLine> = paths.iter().map(|path| policy.line(path.id)).collect();
+            policy.on_ack(&digest, &paths, now);
+            twin.on_ack(&digest, &paths, now);
+            for (path, before) in paths.iter().zip(before) {
+                let line = policy.line(path.id);
+                assert_eq!(line, policy.line(path.id), "asked twice");
+                assert_eq!(line, twin.line(path.id), "same inputs, other answer");
+                assert!(line.below >= before.below && line.resent_before >= before.resent_before);
+                assert!(line.below <= highest);
+            }
+        }
+    });
+}
+
+#[test]
+fn two_sacks_in_order_never_make_a_loss() {
+    for_all::<LossChoice>(|policy, _, rng| {
+        let path = healthy(0);
+        policy.add_path(path.id);
+        for _ in 0..2 {
+            let ack = any_ack(rng, &path, 1_000, Instant::ZERO);
+            policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), Instant::ZERO);
+        }
+        assert_eq!(policy.line(path.id), LossLine::NOTHING);
+    });
+}
+
+#[test]
+fn unknown_and_removed_paths_lose_nothing() {
+    for_all::<LossChoice>(|policy, _, rng| {
+        let path = healthy(2);
+        policy.add_path(path.id);
+        for step in 0..10 {
+            let ack = any_ack(rng, &path, 1_000 + step, Instant::ZERO);
+            policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), Instant::ZERO);
+        }
+        policy.remove_path(path.id);
+        assert_eq!(policy.line(path.id), LossLine::NOTHING);
+        assert_eq!(policy.line(PathId(200)), LossLine::NOTHING);
+        policy.on_timeout(path.id);
+    });
+}

@@ -1,0 +1,53 @@
+//! A chunk is moved onto a path that is up and not full, and once only.
+
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId};
+
+use super::{STEPS, for_all};
+use crate::catalog::RescueChoice;
+use crate::testing::{any_paths, ms, tsn};
+use crate::{BufferFacts, StuckChunk, may_carry_data};
+
+#[test]
+fn a_rescue_uses_a_healthy_path_with_window_and_moves_a_chunk_once() {
+    for_all::<RescueChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let paths = any_paths(rng);
+            let Some(onto) = paths.get(rng.below(paths.len() as u64) as usize) else {
+                continue;
+            };
+            let now = Instant::ZERO + Duration::from_secs(60);
+            let stuck = StuckChunk {
+                tsn: tsn(5),
+                bytes: 1_000,
+                path: PathId(rng.below(5) as u8),
+                sent_at: now - ms(rng.below(10_000)),
+                moved: rng.chance(1, 3),
+            };
+            let buffer = BufferFacts {
+                send_capacity: rng.below(2_000_000),
+                send_used: rng.below(2_000_000),
+                peer_window: rng.below(2_000_000),
+                in_flight: onto.in_flight,
+                queued: onto.queued + rng.below(1_000_000),
+                usable_paths: rng.below(5) as u32,
+            };
+            let rescue = policy.rescue(onto, &stuck, &buffer, &paths, now);
+            assert_eq!(
+                rescue,
+                policy.rescue(onto, &stuck, &buffer, &paths, now),
+                "asked twice"
+            );
+            assert_eq!(
+                rescue,
+                twin.rescue(onto, &stuck, &buffer, &paths, now),
+                "same inputs, other answer"
+            );
+            if rescue.is_some() {
+                assert!(may_carry_data(onto, &paths) && onto.in_flight < onto.window && !onto.in_recovery);
+                assert!(!stuck.moved);
+            }
+        }
+    });
+}

@@ -1,0 +1,42 @@
+//! A lost chunk goes to a path that may carry it, whenever there is one.
+
+use anabranch_types::PathId;
+
+use super::{STEPS, for_all};
+use crate::catalog::RetransmissionChoice;
+use crate::testing::{any_paths, tsn};
+use crate::{LossCause, LostChunk, may_carry_data, path_facts};
+
+#[test]
+fn a_retransmission_goes_where_data_may_go_and_to_another_full_path_only_if_all_are_full() {
+    for_all::<RetransmissionChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let paths = any_paths(rng);
+            let chunk = LostChunk {
+                tsn: tsn(rng.next_u64() >> 1),
+                bytes: rng.below(1_500),
+                lost_on: PathId(rng.below(6) as u8),
+                cause: if rng.chance(1, 2) {
+                    LossCause::Timeout
+                } else {
+                    LossCause::FastRetransmit
+                },
+                transmissions: 1,
+            };
+            let path = policy.path_for(&chunk, &paths);
+            assert_eq!(path, policy.path_for(&chunk, &paths), "asked twice");
+            assert_eq!(path, twin.path_for(&chunk, &paths), "same inputs, other answer");
+            let carriers = || paths.iter().filter(|path| may_carry_data(path, &paths));
+            assert_eq!(path.is_some(), carriers().next().is_some());
+            let Some(facts) = path.and_then(|id| path_facts(&paths, id)) else {
+                continue;
+            };
+            assert!(may_carry_data(facts, &paths), "{facts:?}");
+            let others_full = || carriers().all(|path| path.room == 0 || path.id == chunk.lost_on);
+            assert!(
+                facts.room > 0 || facts.id == chunk.lost_on || others_full(),
+                "{facts:?}"
+            );
+        }
+    });
+}

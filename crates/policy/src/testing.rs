@@ -1,0 +1,116 @@
+//! How do tests make facts? Healthy ones by hand, arbitrary ones from a seed.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId, Rng, Transmission, UnwrappedTsn};
+
+use crate::{AckDigest, PathAck, PathFacts, Reachability};
+
+/// A full chunk on the paths below.
+pub(crate) const CHUNK: u64 = 1_452;
+
+pub(crate) const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+pub(crate) fn at(millis: u64) -> Instant {
+    Instant::ZERO + ms(millis)
+}
+
+pub(crate) const fn tsn(number: u64) -> UnwrappedTsn {
+    UnwrappedTsn(number)
+}
+
+/// An active path with room and 20 ms of round-trip time.
+pub(crate) fn healthy(id: u8) -> PathFacts {
+    let mut path = PathFacts::new(PathId(id), 1_500, 1_452, Duration::from_secs(1));
+    path.reachability = Reachability::Active;
+    path.primary = id == 0;
+    path.srtt = Some(ms(20));
+    path.min_rtt = Some(ms(20));
+    path.window = 10 * CHUNK;
+    path.room = 10 * CHUNK;
+    path
+}
+
+/// `bytes` of a full flight of `in_flight` acknowledged in order on `path`.
+pub(crate) fn in_order(path: u8, in_flight: u64, bytes: u64) -> PathAck {
+    let mut ack = PathAck::new(PathId(path), in_flight);
+    ack.newly_acked = bytes;
+    ack.newly_acked_chunks = u32::try_from(bytes.div_ceil(CHUNK)).unwrap();
+    ack.cumulative_advanced = true;
+    ack.pseudo_cumulative_advanced = true;
+    ack
+}
+
+/// A SACK that acknowledged `paths`.
+pub(crate) fn sack(paths: &[PathAck]) -> AckDigest<'_> {
+    AckDigest {
+        cumulative: tsn(1 << 32),
+        cumulative_advanced: paths.iter().any(|ack| ack.cumulative_advanced),
+        arrived_on: PathId(0),
+        packet_count: None,
+        paths,
+    }
+}
+
+fn any_reachability(rng: &mut Rng) -> Reachability {
+    match rng.below(6) {
+        0 => Reachability::Unconfirmed,
+        1 => Reachability::PotentiallyFailed,
+        2 => Reachability::Inactive,
+        _ => Reachability::Active,
+    }
+}
+
+/// Facts of a path in any condition.
+pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
+    let max_packet = 576 + rng.below(9_000) as u16;
+    let mut path = PathFacts::new(PathId(id), max_packet, max_packet - 40, ms(1 + rng.below(60_000)));
+    path.reachability = any_reachability(rng);
+    path.in_recovery = rng.chance(1, 4);
+    path.errors = rng.below(8) as u16;
+    path.srtt = rng
+        .chance(3, 4)
+        .then(|| Duration::from_nanos(1 + rng.below(5_000_000_000)));
+    path.min_rtt = path.srtt.map(|srtt| srtt / 2);
+    path.window = u64::from(path.max_data_chunk) + rng.below(10_000_000);
+    path.in_flight = rng.below(path.window + 2_000);
+    path.queued = path.in_flight + rng.below(1_000_000);
+    path.room = if rng.chance(1, 3) { 0 } else { rng.below(100_000) };
+    path
+}
+
+/// One to five paths in any condition; the ids have gaps.
+pub(crate) fn any_paths(rng: &mut Rng) -> Vec<PathFacts> {
+    let mut paths: Vec<PathFacts> = Vec::new();
+    for id in 0..5 {
+        if rng.chance(2, 3) {
+            paths.push(any_path(rng, id));
+        }
+    }
+    let last = paths.len().saturating_sub(1) as u64;
+    if let Some(primary) = paths.get_mut(rng.below(last + 1) as usize) {
+        primary.primary = true;
+    }
+    paths
+}
+
+/// What a SACK might have acknowledged on `path`, TSNs around `base`.
+pub(crate) fn any_ack(rng: &mut Rng, path: &PathFacts, base: u64, now: Instant) -> PathAck {
+    let mut ack = PathAck::new(path.id, path.in_flight);
+    ack.newly_acked = rng.below(path.in_flight + 1);
+    ack.newly_acked_chunks = u32::from(ack.newly_acked > 0);
+    ack.cumulative_advanced = rng.chance(1, 2);
+    ack.pseudo_cumulative_advanced = rng.chance(1, 2);
+    ack.retransmitted_pseudo_cumulative_advanced = rng.chance(1, 4);
+    if rng.chance(3, 4) {
+        let lowest = base + rng.below(20);
+        ack.lowest_newly_acked = Some(tsn(lowest));
+        ack.highest_newly_acked = Some(tsn(lowest + rng.below(20)));
+        ack.latest_transmission = Some(Transmission(lowest));
+        ack.latest_sent_at = Some(now - ms(rng.below(500)));
+    }
+    ack
+}
