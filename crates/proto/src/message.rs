@@ -29,13 +29,22 @@ impl Message {
     /// An ordered message with a zero payload protocol identifier.
     #[must_use]
     pub fn new(stream: StreamId, payload: impl Into<Bytes>) -> Self {
-        Self { stream, ppid: Ppid(0), unordered: false, acknowledge_at_once: false, payload: payload.into() }
+        Self {
+            stream,
+            ppid: Ppid(0),
+            unordered: false,
+            acknowledge_at_once: false,
+            payload: payload.into(),
+        }
     }
 
     /// The same message, delivered without regard to order.
     #[must_use]
     pub fn unordered(self) -> Self {
-        Self { unordered: true, ..self }
+        Self {
+            unordered: true,
+            ..self
+        }
     }
 
     /// The same message with this payload protocol identifier.

@@ -1,0 +1,81 @@
+//! How does an association die? Here, and nowhere else.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use anabranch_wire::{Cause, CauseWriter};
+
+use super::{CloseReason, Event, State};
+use crate::Association;
+use crate::violation::Violation;
+
+/// It is over for `reason`; nothing is sent any more but what the control slots hold.
+pub(crate) fn finish(association: &mut Association, reason: CloseReason) {
+    if association.state.is_closed() {
+        return;
+    }
+    association.state = State::Closed;
+    for id in association.paths.ids() {
+        let path = association.paths.path_mut(id);
+        path.t3.stop();
+        path.heartbeat = crate::path::Heartbeat::default();
+        path.release_at = None;
+        path.blocked_until = None;
+    }
+    association.control.clear();
+    association.scheduler_wakes = None;
+    association.events.push(Event::Closed(reason));
+}
+
+/// The peer broke the protocol: it is told how, and the association ends.
+pub(crate) fn because_of(association: &mut Association, violation: Violation) {
+    let cause = match violation {
+        Violation::NoUserData(tsn) => Cause::NoUserData(tsn),
+        Violation::InvalidMandatoryParameter => Cause::InvalidMandatoryParameter,
+        Violation::Protocol(what) => Cause::ProtocolViolation(what.as_bytes()),
+    };
+    let text = violation.to_string();
+    end_with_abort(
+        association,
+        CauseWriter::one(cause),
+        CloseReason::PeerViolation(text),
+    );
+}
+
+pub(crate) fn abort_by_user(association: &mut Association, reason: &[u8]) {
+    let cause = CauseWriter::one(Cause::UserInitiatedAbort(reason));
+    end_with_abort(association, cause, CloseReason::Aborted);
+}
+
+/// The peer stopped answering. It is told in case it hears us all the same.
+pub(crate) fn given_up(association: &mut Association, reason: CloseReason) {
+    end_with_abort(association, Vec::new(), reason);
+}
+
+/// An ABORT came from the peer.
+pub(crate) fn aborted_by_peer(association: &mut Association, causes: &anabranch_wire::Causes<'_>) {
+    let mut text = alloc::string::String::new();
+    for cause in causes.iter().flatten().take(4) {
+        let separator = if text.is_empty() { "" } else { ", " };
+        text += &format!(
+            "{separator}{}",
+            cause
+                .decode()
+                .map_or_else(|error| error.to_string(), |c| c.to_string())
+        );
+    }
+    if text.is_empty() {
+        text += "no reason given";
+    }
+    finish(association, CloseReason::AbortedByPeer(text));
+}
+
+fn end_with_abort(association: &mut Association, causes: Vec<u8>, reason: CloseReason) {
+    // Before the INIT ACK the peer has no tag that could be aborted.
+    let peer_knows_us = !matches!(association.state, State::CookieWait(_));
+    finish(association, reason);
+    if peer_knows_us {
+        association.control.abort(causes);
+    }
+}

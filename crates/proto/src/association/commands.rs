@@ -1,0 +1,122 @@
+//! What may an application ask of an association?
+
+use alloc::vec::Vec;
+
+use anabranch_policy::PathFacts;
+use anabranch_types::{AssociationId, MessageId, PathAddr, PathId};
+
+use super::{CloseReason, State, close};
+use crate::Association;
+use crate::message::{Message, ReceivedMessage};
+use crate::send::SendError;
+
+impl Association {
+    /// Its number within the endpoint.
+    #[must_use]
+    pub const fn id(&self) -> AssociationId {
+        self.id
+    }
+
+    /// Hands over a message. It leaves as the windows allow; what the peer did not acknowledge is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::BufferFull`] while the send buffer has no room (then [`crate::Event::Writable`] follows);
+    /// the others say what is wrong with the message or the association.
+    pub fn send(&mut self, message: Message) -> Result<MessageId, SendError> {
+        match self.state {
+            State::Closed => return Err(SendError::NotConnected),
+            _ if !self.state.accepts_messages() || self.owed.shutdown => return Err(SendError::Closing),
+            _ => {}
+        }
+        let sent = self.sender.enqueue(message, &mut *self.policies.stream_scheduler);
+        match &sent {
+            Ok(_) => self.counters.messages_sent += 1,
+            Err(SendError::BufferFull) => self.owed.writable = true,
+            Err(_) => {}
+        }
+        sent
+    }
+
+    /// The next whole message, in the order of becoming deliverable; `None` if there is none yet. What arrived
+    /// before the association ended can still be read afterwards.
+    pub fn receive(&mut self) -> Option<ReceivedMessage> {
+        let message = self.receiver.receive();
+        match &message {
+            Some(_) => self.counters.messages_received += 1,
+            None => self.owed.readable_told = false,
+        }
+        message
+    }
+
+    /// Finishes gracefully: what was handed over is still delivered, nothing more is accepted (RFC 9260 §9.2).
+    pub fn shutdown(&mut self) {
+        match self.state {
+            State::Established => self.state = State::ShutdownPending,
+            State::CookieWait(_) if !self.sender.has_unsent() => close::finish(self, CloseReason::Aborted),
+            State::CookieWait(_) | State::CookieEchoed(..) => self.owed.shutdown = true,
+            State::ShutdownPending
+            | State::ShutdownSent(..)
+            | State::ShutdownReceived
+            | State::ShutdownAckSent(..)
+            | State::Closed => {}
+        }
+    }
+
+    /// Ends the association at once; what is not acknowledged is lost (RFC 9260 §9.1). The peer is told
+    /// `reason`, of which the first 256 bytes count.
+    pub fn abort(&mut self, reason: &[u8]) {
+        if !self.state.is_closed() {
+            close::abort_by_user(self, &reason[..reason.len().min(256)]);
+        }
+    }
+
+    /// Whether the handshake is complete and the end not reached.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.state.is_connected()
+    }
+
+    /// Whether it is over. Messages may still wait to be received.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.state.is_closed()
+    }
+
+    /// Whether everything handed over was acknowledged.
+    #[must_use]
+    pub fn is_flushed(&self) -> bool {
+        self.sender.is_drained()
+    }
+
+    /// Bytes that [`Association::send`] would take now.
+    #[must_use]
+    pub fn send_room(&self) -> u64 {
+        self.sender.free_space()
+    }
+
+    /// Whether [`Association::receive`] has something.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.receiver.readable()
+    }
+
+    /// What is known of each path, for schedulers and for people.
+    #[must_use]
+    pub fn path_facts(&self) -> &[PathFacts] {
+        self.paths.facts()
+    }
+
+    /// The two ends of each path, by path id.
+    #[must_use]
+    pub fn path_addresses(&self) -> Vec<PathAddr> {
+        self.paths.iter().map(|(_, path)| path.addr).collect()
+    }
+
+    /// Makes `path` the primary one (RFC 9260 §10.1). Unknown paths are ignored.
+    pub fn set_primary(&mut self, path: PathId) {
+        if self.paths.contains(path) {
+            self.paths.set_primary(path);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What does an association tell the application?
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+
+use anabranch_policy::Reachability;
+use anabranch_types::{PathAddr, PathId};
+use thiserror::Error;
+
+/// Something happened that the application may want to know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// The handshake is complete.
+    Connected {
+        /// The peer began it.
+        incoming: bool,
+    },
+    /// The peer lost its state and began anew (RFC 9260 §5.2.4 A): what was not acknowledged is lost.
+    Restarted {
+        /// Messages of ours that the peer may not have received.
+        undelivered: u64,
+    },
+    /// A message can be received, after none could.
+    Readable,
+    /// The send buffer has room again, after a message was refused.
+    Writable,
+    /// A path changed.
+    Path(PathEvent),
+    /// The peer will send nothing more, and asks us to finish.
+    PeerShutdown,
+    /// The peer reported an error (RFC 9260 §3.3.10).
+    PeerError(String),
+    /// The association is over.
+    Closed(CloseReason),
+}
+
+/// A change of one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathEvent {
+    /// Which path.
+    pub id: PathId,
+    /// Its two ends.
+    pub addr: PathAddr,
+    /// What changed.
+    pub change: PathChange,
+}
+
+/// What changed on a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum PathChange {
+    /// It can be used or not, from now on.
+    Reachability(Reachability),
+    /// It became the primary path.
+    Primary,
+    /// The peer's encapsulation port is another one now: a NAT has a new binding (RFC 6951 §5.4).
+    Rebound,
+}
+
+/// Why an association ended.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// Both sides finished; everything sent was acknowledged.
+    #[error("finished")]
+    Finished,
+    /// We aborted it.
+    #[error("aborted by this side")]
+    Aborted,
+    /// The peer aborted it.
+    #[error("aborted by the peer: {0}")]
+    AbortedByPeer(String),
+    /// Nobody answered the handshake.
+    #[error("no answer from the peer")]
+    NoAnswer,
+    /// The peer stopped answering on all paths (RFC 9260 §8.1).
+    #[error("the peer stopped answering")]
+    PeerUnreachable,
+    /// The peer did not finish in time after a shutdown (T5-shutdown-guard, RFC 9260 §9.2).
+    #[error("the peer did not finish in time")]
+    ShutdownTimeout,
+    /// The peer broke the protocol.
+    #[error("the peer broke the protocol: {0}")]
+    PeerViolation(String),
+}
+
+/// Events in the order of happening. Edges like [`Event::Readable`] are told once until the application acts.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    queue: VecDeque<Event>,
+}
+
+impl Events {
+    /// Events beyond this number are dropped unless they end the association: an application that never looks
+    /// must not cost memory.
+    const LIMIT: usize = 1_024;
+
+    pub(crate) fn push(&mut self, event: Event) {
+        if self.queue.len() < Self::LIMIT || matches!(event, Event::Closed(_)) {
+            self.queue.push_back(event);
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        self.queue.pop_front()
+    }
+}

@@ -1,0 +1,98 @@
+//! Does the peer still answer, and on which paths? Errors, signs of life and what follows from them.
+
+use core::time::Duration;
+
+use anabranch_policy::Reachability;
+use anabranch_types::{Instant, PathId};
+
+use super::{CloseReason, Event, PathChange, PathEvent, close};
+use crate::Association;
+
+/// Something sent on `path` was not answered in time (RFC 9260 §8.1, §8.2).
+pub(crate) fn error_on(association: &mut Association, path: PathId) {
+    let facts = association.paths.fact_mut(path);
+    facts.errors = facts.errors.saturating_add(1);
+    let counts = facts.reachability != Reachability::Unconfirmed;
+    let reachability = association
+        .policies
+        .failover
+        .on_error(association.paths.fact(path));
+    set_reachability(association, path, reachability);
+    // An address that was never confirmed says nothing about the peer.
+    if counts {
+        association.errors = association.errors.saturating_add(1);
+        if association.errors > association.config.max_retransmits {
+            close::given_up(association, CloseReason::PeerUnreachable);
+        }
+    }
+}
+
+/// The peer answered something that was sent on `path`: both counters are cleared (RFC 9260 §8.1, §8.2).
+pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId) {
+    association.errors = 0;
+    let facts = association.paths.fact_mut(path);
+    if facts.errors == 0 && facts.reachability == Reachability::Active {
+        return;
+    }
+    facts.errors = 0;
+    let reachability = association
+        .policies
+        .failover
+        .on_sign_of_life(association.paths.fact(path));
+    set_reachability(association, path, reachability);
+}
+
+/// The handshake proved that the peer is at the far end of `path`.
+pub(crate) fn confirm(association: &mut Association, path: PathId) {
+    set_reachability(association, path, Reachability::Active);
+}
+
+fn set_reachability(association: &mut Association, path: PathId, reachability: Reachability) {
+    let facts = association.paths.fact_mut(path);
+    if facts.reachability == reachability {
+        return;
+    }
+    facts.reachability = reachability;
+    tell(association, path, PathChange::Reachability(reachability));
+    if let Some(primary) = association.policies.failover.primary(association.paths.facts())
+        && association.paths.contains(primary)
+        && primary != association.paths.primary()
+    {
+        association.paths.set_primary(primary);
+        tell(association, primary, PathChange::Primary);
+    }
+}
+
+pub(crate) fn tell(association: &mut Association, path: PathId, change: PathChange) {
+    let addr = association.paths.path(path).addr;
+    association.events.push(Event::Path(PathEvent {
+        id: path,
+        addr,
+        change,
+    }));
+}
+
+/// The handshake is complete: unconfirmed paths are probed at once (RFC 9260 §5.4), the others in due time.
+pub(crate) fn start_heartbeats(association: &mut Association, now: Instant) {
+    for id in association.paths.ids() {
+        schedule_heartbeat(association, id, now);
+    }
+}
+
+/// Sets the next heartbeat of `path`: after HB.interval and a retransmission timeout, give or take half of the
+/// latter (RFC 9260 §8.3); at once while the path is unconfirmed and was not given up.
+pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
+    let facts = association.paths.fact(path);
+    let every = association.policies.failover.heartbeat_every(facts);
+    let next = match facts.reachability {
+        Reachability::Unconfirmed => Some(now),
+        _ => every.map(|every| now + every + jittered(facts.rto, association.secrets.number())),
+    };
+    association.paths.path_mut(path).heartbeat.schedule(next);
+}
+
+/// Between half of `rto` and one and a half.
+fn jittered(rto: Duration, random: u64) -> Duration {
+    let per_mille = 500 + (random % 1_001) as u32;
+    rto * per_mille / 1_000
+}

@@ -1,0 +1,207 @@
+//! What is one conversation? The state, the paths, a sender, a receiver and the policies between them.
+//!
+//! Nothing happens here but delegation: what arrives goes to [`crate::input`], what leaves comes from
+//! [`crate::output`], becoming associated is in [`crate::handshake`].
+
+mod commands;
+mod events;
+mod state;
+mod statistics;
+
+pub(crate) mod close;
+pub(crate) mod liveness;
+pub(crate) mod timers;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use anabranch_policy::PolicySet;
+use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, Tsn, VerificationTag};
+use anabranch_wire::Packet;
+
+use crate::config::AssociationConfig;
+use crate::output::{Control, Transmit};
+use crate::path::{Arrived, PathSet};
+use crate::recv::{Receiver, ReceiverConfig};
+use crate::secrets::Secrets;
+use crate::send::{Sender, SenderConfig};
+
+pub(crate) use events::Events;
+pub use events::{CloseReason, Event, PathChange, PathEvent};
+pub(crate) use state::{Guard, Retry, State};
+pub use statistics::AssociationStatistics;
+pub(crate) use statistics::Counters;
+
+/// One SCTP association.
+///
+/// The application's side is here: [`Association::send`], [`Association::receive`], [`Association::shutdown`].
+/// The network's and the clock's side is [`crate::Endpoint`], which owns it.
+#[derive(Debug)]
+pub struct Association {
+    pub(crate) id: AssociationId,
+    pub(crate) config: Arc<AssociationConfig>,
+    pub(crate) state: State,
+    /// Our addresses, as the endpoint knows them.
+    pub(crate) here: Arc<[SocketAddr]>,
+    pub(crate) local: Side,
+    pub(crate) peer: Side,
+    pub(crate) paths: PathSet,
+    pub(crate) policies: PolicySet,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) control: Control,
+    pub(crate) events: Events,
+    pub(crate) secrets: Secrets,
+    /// Consecutive errors on all paths together (RFC 9260 §8.1).
+    pub(crate) errors: u16,
+    /// When the path scheduler wants to be asked again.
+    pub(crate) scheduler_wakes: Option<Instant>,
+    pub(crate) owed: Owed,
+    /// An emptied set whose allocation the next SACK uses.
+    pub(crate) sack_scratch: IntervalSet,
+    pub(crate) counters: Counters,
+}
+
+/// What one end of an association is known by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Side {
+    pub(crate) port: u16,
+    /// The tag of packets *to* this side (RFC 9260 §8.5).
+    pub(crate) tag: VerificationTag,
+    pub(crate) initial_tsn: Tsn,
+}
+
+/// What the application waits for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Owed {
+    /// A message was refused because the buffer was full.
+    pub(crate) writable: bool,
+    /// [`Event::Readable`] was told and the application has not read everything since.
+    pub(crate) readable_told: bool,
+    /// The peer is at another address now; the endpoint has to know.
+    pub(crate) reindex: bool,
+    /// The application wants to finish, before the handshake was complete.
+    pub(crate) shutdown: bool,
+}
+
+/// With what an association starts; the handshake knows the rest.
+pub(crate) struct Setup {
+    pub(crate) id: AssociationId,
+    pub(crate) config: Arc<AssociationConfig>,
+    pub(crate) here: Arc<[SocketAddr]>,
+    pub(crate) local: Side,
+    pub(crate) peer: Side,
+    pub(crate) pairs: Vec<PathAddr>,
+    pub(crate) secrets: Secrets,
+}
+
+impl Association {
+    pub(crate) fn new(setup: Setup, state: State, now: Instant) -> Self {
+        let Setup {
+            id,
+            config,
+            here,
+            local,
+            peer,
+            pairs,
+            secrets,
+        } = setup;
+        let mut association = Self {
+            id,
+            state,
+            here,
+            local,
+            peer,
+            paths: PathSet::default(),
+            policies: config.policies.build(),
+            sender: Sender::new(SenderConfig {
+                initial_tsn: local.initial_tsn,
+                buffer: config.send_buffer,
+                max_message: config.max_message,
+                outbound_streams: config.outbound_streams,
+                peer_window: 0,
+            }),
+            receiver: Receiver::new(ReceiverConfig {
+                initial_tsn: peer.initial_tsn,
+                buffer: config.receive_buffer,
+                max_message: config.max_message,
+                inbound_streams: config.max_inbound_streams,
+            }),
+            control: Control::default(),
+            events: Events::default(),
+            secrets,
+            errors: 0,
+            scheduler_wakes: None,
+            owed: Owed::default(),
+            sack_scratch: IntervalSet::new(),
+            counters: Counters::default(),
+            config,
+        };
+        association.replace_paths(&pairs, now);
+        association
+    }
+
+    /// Puts other paths in the place of the present ones, before anything was sent on them.
+    pub(crate) fn replace_paths(&mut self, pairs: &[PathAddr], now: Instant) {
+        for id in self.paths.ids() {
+            self.policies.congestion.remove_path(id);
+            self.policies.loss.remove_path(id);
+            self.policies.burst.remove_path(id);
+        }
+        self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto);
+        for id in self.paths.ids() {
+            self.policies.congestion.add_path(self.paths.fact(id), now);
+            self.policies.loss.add_path(id);
+            self.policies.burst.add_path(id);
+        }
+        self.publish_windows();
+    }
+
+    /// Copies the controller's opinions into the facts, where the other policies see them.
+    pub(crate) fn publish_windows(&mut self) {
+        for id in self.paths.ids() {
+            let window = self.policies.congestion.window(id);
+            let threshold = self.policies.congestion.slow_start_threshold(id);
+            let facts = self.paths.fact_mut(id);
+            facts.window = window;
+            facts.slow_start_threshold = threshold;
+        }
+    }
+
+    /// Whether a packet that was found by tag or by addresses is from this association's peer.
+    pub(crate) fn expects(&self, arrival: PathAddr, packet: &Packet<'_>) -> bool {
+        let header = packet.header();
+        let ports = header.source_port == self.peer.port && header.destination_port == self.local.port;
+        ports && !self.state.is_closed() && self.paths.arrived(arrival) != Arrived::Unknown
+    }
+
+    /// A packet that is for this association arrived.
+    pub(crate) fn handle_packet(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) {
+        crate::input::handle_packet(self, now, arrival, packet);
+    }
+
+    /// The moment of [`Association::poll_timeout`] has come.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        timers::fire(self, now);
+    }
+
+    /// Writes the next packets, all for one path, behind what is in `buffer`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        max_segments: usize,
+    ) -> Option<Transmit> {
+        crate::output::poll_transmit(self, now, buffer, max_segments)
+    }
+
+    /// When [`Association::handle_timeout`] is due; `None` for never.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        timers::next(self)
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+}

@@ -1,0 +1,67 @@
+//! What did an association do so far?
+
+use alloc::vec::Vec;
+
+use crate::Association;
+use crate::path::PathStatistics;
+
+/// Counts of one association. Bytes are of user data unless said otherwise.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AssociationStatistics {
+    /// The state, by its name in RFC 9260 §4.
+    pub state: &'static str,
+    /// Each path.
+    pub paths: Vec<PathStatistics>,
+    /// Messages the application handed over.
+    pub messages_sent: u64,
+    /// Messages the application took.
+    pub messages_received: u64,
+    /// Bytes in the send buffer: unsent, and sent but not acknowledged.
+    pub send_buffer_used: u64,
+    /// Bytes that the application has not taken yet, incomplete messages included.
+    pub receive_buffer_used: u64,
+    /// Room in the peer's receive buffer.
+    pub peer_window: u64,
+    /// SACKs received that changed something.
+    pub sacks_received: u64,
+    /// SACKs sent.
+    pub sacks_sent: u64,
+    /// Packets that carried something unexpected and were dropped: wrong tag, malformed chunk, stale SACK.
+    pub packets_dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) messages_sent: u64,
+    pub(crate) messages_received: u64,
+    pub(crate) sacks_received: u64,
+    pub(crate) sacks_sent: u64,
+    pub(crate) packets_dropped: u64,
+}
+
+impl Association {
+    /// A snapshot of all counts.
+    #[must_use]
+    pub fn statistics(&self) -> AssociationStatistics {
+        let Counters {
+            messages_sent,
+            messages_received,
+            sacks_received,
+            sacks_sent,
+            packets_dropped,
+        } = self.counters;
+        AssociationStatistics {
+            state: self.state.name(),
+            paths: self.paths.statistics(),
+            messages_sent,
+            messages_received,
+            send_buffer_used: self.sender.send_used(),
+            receive_buffer_used: self.receiver.held_bytes(),
+            peer_window: self.sender.peer_window(),
+            sacks_received,
+            sacks_sent,
+            packets_dropped,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What is due next, and what happens when it is?
+
+use anabranch_policy::LossCause;
+use anabranch_policy::LossDigest;
+use anabranch_types::{Instant, PathId};
+
+use super::{CloseReason, State, close, liveness};
+use crate::Association;
+
+/// The next moment at which anything is due.
+pub(crate) fn next(association: &Association) -> Option<Instant> {
+    if association.state.is_closed() {
+        return None;
+    }
+    let deadlines = [
+        association.state.deadline(),
+        association.receiver.sack_deadline(),
+        association.scheduler_wakes,
+        association.paths.next_deadline(),
+    ];
+    deadlines.into_iter().flatten().min()
+}
+
+/// Everything that is due happens, in a fixed order.
+pub(crate) fn fire(association: &mut Association, now: Instant) {
+    if association.state.is_closed() {
+        return;
+    }
+    state_timer(association, now);
+    association.scheduler_wakes.take_if(|wakes| *wakes <= now);
+    for path in association.paths.ids() {
+        if association.state.is_closed() {
+            return;
+        }
+        let machinery = association.paths.path_mut(path);
+        machinery.release_at.take_if(|release| *release <= now);
+        machinery.blocked_until.take_if(|blocked| *blocked <= now);
+        heartbeat_timer(association, path, now);
+        t3_timer(association, path, now);
+    }
+}
+
+fn state_timer(association: &mut Association, now: Instant) {
+    if association.state.deadline().is_none_or(|deadline| deadline > now) {
+        return;
+    }
+    let max_rto = association.config.rto.max;
+    match &mut association.state {
+        State::CookieWait(retry) => {
+            retry.repeat(max_rto, now);
+            let repeated = retry.repeated;
+            repeat_handshake(association, repeated);
+        }
+        State::CookieEchoed(retry, _) => {
+            retry.repeat(max_rto, now);
+            let repeated = retry.repeated;
+            repeat_handshake(association, repeated);
+        }
+        State::ShutdownSent(_, guard) | State::ShutdownAckSent(_, guard) if guard.0 <= now => {
+            close::given_up(association, CloseReason::ShutdownTimeout);
+        }
+        State::ShutdownSent(retry, _) => {
+            retry.repeat(max_rto, now);
+            association.control.send_shutdown();
+            liveness::error_on(association, association.paths.primary());
+        }
+        State::ShutdownAckSent(retry, _) => {
+            retry.repeat(max_rto, now);
+            association.control.send_shutdown_ack();
+            liveness::error_on(association, association.paths.primary());
+        }
+        State::Established | State::ShutdownPending | State::ShutdownReceived | State::Closed => {}
+    }
+}
+
+/// T1 expired: INIT or COOKIE ECHO goes again, on the next path if there is one (RFC 9260 §5.1 suggests it),
+/// or nobody is there.
+fn repeat_handshake(association: &mut Association, repeated: u16) {
+    if repeated > association.config.max_init_retransmits {
+        close::given_up(association, CloseReason::NoAnswer);
+        return;
+    }
+    let count = association.paths.facts().len().max(1);
+    let next = association.paths.ids().nth(usize::from(repeated) % count);
+    association.control.send_handshake(next.unwrap_or_default());
+}
+
+fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
+    if association.paths.path_mut(path).heartbeat.take_overdue(now) {
+        association.paths.path_mut(path).rtt.back_off();
+        association.paths.publish_rtt(path);
+        liveness::error_on(association, path);
+        if !association.state.is_closed() {
+            liveness::schedule_heartbeat(association, path, now);
+        }
+    }
+}
+
+/// T3-rtx expired on `path` (RFC 9260 §6.3.3): everything outstanding on it is lost, its window falls to one
+/// packet, its timeout doubles.
+fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
+    if association
+        .paths
+        .path(path)
+        .t3
+        .expires()
+        .is_none_or(|expires| expires > now)
+    {
+        return;
+    }
+    let lost = association.sender.lose_all(path);
+    let machinery = association.paths.path_mut(path);
+    machinery.rtt.back_off();
+    machinery.recovery_exit = None;
+    machinery.retransmission_credit = false;
+    machinery.counters.timeouts += 1;
+    association.paths.fact_mut(path).in_recovery = false;
+    association.paths.fact_mut(path).lost_chunks += u64::from(lost.chunks);
+    association.paths.publish_rtt(path);
+    association.policies.loss.on_timeout(path);
+    let digest = LossDigest {
+        path,
+        cause: LossCause::Timeout,
+        bytes: lost.bytes,
+    };
+    association
+        .policies
+        .congestion
+        .on_loss(&digest, association.paths.facts(), now);
+    crate::input::publish(association, now);
+    // A probe of a closed window counts too (RFC 9260 §6.1 A lets it); the SACK that says "still closed" clears
+    // the count.
+    liveness::error_on(association, path);
+}

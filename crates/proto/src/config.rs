@@ -1,0 +1,115 @@
+//! What may be chosen, and what happens if nothing is? Limits and timers with the defaults of RFC 9260 §16
+//! unless said otherwise.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use anabranch_policy::PolicyRecipe;
+
+/// SCTP's port in the UDP encapsulation (RFC 6951 §5.1), also a sensible SCTP port to listen on.
+pub const DEFAULT_PORT: u16 = 9899;
+
+/// What one endpoint is.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// Address and encapsulation port of each socket, in order of preference. An unspecified address means
+    /// "whatever the system chooses" and is never listed to a peer; port 0 means SCTP directly over IP.
+    pub local: Vec<SocketAddr>,
+    /// The SCTP port on which associations are accepted.
+    pub sctp_port: u16,
+    /// How accepted associations are set up; `None` refuses them all.
+    pub accept: Option<AssociationConfig>,
+    /// Valid.Cookie.Life (RFC 9260 §16): how long an INIT ACK may be answered. 60 s.
+    pub cookie_life: Duration,
+    /// Associations beyond this number are refused. 65,536.
+    pub max_associations: usize,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            local: Vec::new(),
+            sctp_port: DEFAULT_PORT,
+            accept: None,
+            cookie_life: Duration::from_secs(60),
+            max_associations: 65_536,
+        }
+    }
+}
+
+/// What one association is.
+#[derive(Clone, Debug)]
+pub struct AssociationConfig {
+    /// SCTP port of the peer when connecting. 9899.
+    pub peer_sctp_port: u16,
+    /// Our SCTP port when connecting; `None` takes a free one.
+    pub local_sctp_port: Option<u16>,
+    /// Bytes of messages held for sending, sent ones until they are acknowledged included. 4 MiB.
+    pub send_buffer: u64,
+    /// Bytes of messages held until the application takes them. 4 MiB.
+    pub receive_buffer: u64,
+    /// The longest message in either direction, in bytes; at most either buffer. 1 MiB.
+    pub max_message: usize,
+    /// Streams we ask for. 1,024.
+    pub outbound_streams: u16,
+    /// Streams we let the peer have. 65,535.
+    pub max_inbound_streams: u16,
+    /// Largest IP packet for every path, in bytes. 1,500.
+    pub mtu: u16,
+    /// Retransmission timeout limits.
+    pub rto: RtoConfig,
+    /// Max.Init.Retransmits: how often INIT and COOKIE ECHO are repeated. 8.
+    pub max_init_retransmits: u16,
+    /// Association.Max.Retrans: consecutive errors on all paths together before the association ends. 10.
+    pub max_retransmits: u16,
+    /// The mechanisms, by name.
+    pub policies: PolicyRecipe,
+}
+
+/// Bounds of the retransmission timeout (RFC 9260 §6.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RtoConfig {
+    /// Before the first sample.
+    pub initial: Duration,
+    /// Never below.
+    pub min: Duration,
+    /// Never above, back-off included.
+    pub max: Duration,
+}
+
+impl RtoConfig {
+    /// RTO.Initial 1 s, RTO.Min 1 s, RTO.Max 60 s (RFC 9260 §16).
+    pub const RFC9260: Self = Self {
+        initial: Duration::from_secs(1),
+        min: Duration::from_secs(1),
+        max: Duration::from_secs(60),
+    };
+
+    /// RTO.Min 400 ms: above the delayed acknowledgement of 200 ms with room for jitter, and a dead path stalls
+    /// the association for less than half as long as with the RFC's second.
+    pub const RESPONSIVE: Self = Self {
+        initial: Duration::from_secs(1),
+        min: Duration::from_millis(400),
+        max: Duration::from_secs(60),
+    };
+}
+
+impl Default for AssociationConfig {
+    fn default() -> Self {
+        Self {
+            peer_sctp_port: DEFAULT_PORT,
+            local_sctp_port: None,
+            send_buffer: 4 << 20,
+            receive_buffer: 4 << 20,
+            max_message: 1 << 20,
+            outbound_streams: 1_024,
+            max_inbound_streams: u16::MAX,
+            mtu: 1_500,
+            rto: RtoConfig::RESPONSIVE,
+            max_init_retransmits: 8,
+            max_retransmits: 10,
+            policies: PolicyRecipe::default(),
+        }
+    }
+}

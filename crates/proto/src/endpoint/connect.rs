@@ -1,0 +1,135 @@
+//! How does an association begin from our side?
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use anabranch_types::{AddressScope, AssociationId, Instant, PathId, Tsn, VerificationTag};
+use thiserror::Error;
+
+use super::{Correspondent, Endpoint};
+use crate::association::{Association, Retry, Setup, Side, State};
+use crate::config::AssociationConfig;
+use crate::path::braid;
+
+/// First of the ports for our side that nobody chose (RFC 6335 §6: dynamic ports).
+const FIRST_DYNAMIC_PORT: u16 = 49_152;
+
+/// Why an association could not be begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// No address of the peer was given.
+    #[error("no address of the peer was given")]
+    NoAddress,
+    /// An address of the peer is unspecified, multicast or broadcast.
+    #[error("{0} is not the address of one host")]
+    InvalidAddress(SocketAddr),
+    /// Two of the given addresses differ only in the port, and SCTP tells destinations apart by address.
+    #[error("{0} and another address of the peer differ in nothing but the port")]
+    SameAddress(SocketAddr),
+    /// None of our addresses can reach any of the peer's: other IP version, or loopback to elsewhere.
+    #[error("none of the local addresses can reach the peer")]
+    Unreachable,
+    /// There is an association with that peer and these ports already.
+    #[error("there is an association with that peer and these ports already")]
+    InUse,
+    /// The endpoint has as many associations as it may.
+    #[error("the endpoint has as many associations as it may")]
+    TooMany,
+}
+
+impl Endpoint {
+    /// Begins an association with the peer at `remotes` (address and encapsulation port of each of its
+    /// addresses that is known; the peer tells the others). The INIT goes to the first.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`]; nothing was begun then.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<AssociationId, ConnectError> {
+        check(remotes)?;
+        if self.slots.len() >= self.config.max_associations {
+            return Err(ConnectError::TooMany);
+        }
+        let pairs = braid(&self.here, remotes);
+        if pairs.is_empty() {
+            return Err(ConnectError::Unreachable);
+        }
+        let peer_port = config.peer_sctp_port;
+        let port = self.local_port(remotes, peer_port, config.local_sctp_port)?;
+        let tag = self.fresh_tag();
+        let setup = Setup {
+            id: self.fresh_id(),
+            config: Arc::new(config.clone()),
+            here: self.here.clone(),
+            local: Side {
+                port,
+                tag,
+                initial_tsn: super::tsn_of(tag),
+            },
+            // Not known before the INIT ACK.
+            peer: Side {
+                port: peer_port,
+                tag: VerificationTag::ZERO,
+                initial_tsn: Tsn(0),
+            },
+            pairs,
+            secrets: self.secrets.split(),
+        };
+        let retry = Retry::start(config.rto.initial, now);
+        let mut association = Association::new(setup, State::CookieWait(retry), now);
+        association.control.send_handshake(PathId::default());
+        let id = association.id;
+        self.insert(association);
+        Ok(id)
+    }
+
+    fn local_port(
+        &mut self,
+        remotes: &[SocketAddr],
+        peer_port: u16,
+        wanted: Option<u16>,
+    ) -> Result<u16, ConnectError> {
+        let is_free = |local_port: u16| {
+            let taken = |&remote| {
+                self.directory
+                    .with(Correspondent {
+                        remote,
+                        peer_port,
+                        local_port,
+                    })
+                    .is_some()
+            };
+            !remotes.iter().any(taken)
+        };
+        if let Some(port) = wanted {
+            return is_free(port).then_some(port).ok_or(ConnectError::InUse);
+        }
+        let dynamic = u16::MAX - FIRST_DYNAMIC_PORT;
+        let start = (self.secrets.clone().number() % u64::from(dynamic)) as u16;
+        let mut ports = (0..dynamic).map(|step| FIRST_DYNAMIC_PORT + (start.wrapping_add(step)) % dynamic);
+        ports.find(|port| is_free(*port)).ok_or(ConnectError::InUse)
+    }
+}
+
+fn check(remotes: &[SocketAddr]) -> Result<(), ConnectError> {
+    if remotes.is_empty() {
+        return Err(ConnectError::NoAddress);
+    }
+    let mut seen = Vec::new();
+    for remote in remotes {
+        if AddressScope::of(remote.ip()) == AddressScope::Unusable {
+            return Err(ConnectError::InvalidAddress(*remote));
+        }
+        if seen.contains(&remote.ip()) {
+            return Err(ConnectError::SameAddress(*remote));
+        }
+        seen.push(remote.ip());
+    }
+    Ok(())
+}

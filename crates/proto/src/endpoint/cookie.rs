@@ -1,0 +1,238 @@
+//! How does the answering side remember a handshake without memory? In the State Cookie (RFC 9260 §5.1.3).
+//!
+//! The cookie holds what an association needs, sealed with HMAC-SHA-256 under a key that changes. Two keys are
+//! accepted, the present one and the one before, so a cookie lives at least as long as Valid.Cookie.Life. It is
+//! kept small: an INIT ACK with an IPv4 cookie is no longer than three times the smallest INIT.
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::time::Duration;
+
+use anabranch_types::{Instant, Tsn, VerificationTag};
+use hmac::{KeyInit as _, Mac as _};
+
+use crate::secrets::{HmacSha256, Secrets};
+
+/// Bytes of the seal: half of the HMAC, as RFC 2104 §5 allows.
+const SEAL_LEN: usize = 16;
+/// Addresses that a cookie takes beside the source of the INIT.
+const MAX_ADDRESSES: usize = 15;
+
+const HAS_TIE_TAGS: u8 = 0x01;
+
+/// What a cookie remembers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Cookie {
+    /// Our tag; our initial TSN has the same value.
+    pub(crate) local_tag: VerificationTag,
+    pub(crate) peer_tag: VerificationTag,
+    pub(crate) peer_tsn: Tsn,
+    pub(crate) peer_window: u32,
+    pub(crate) outbound_streams: u16,
+    pub(crate) inbound_streams: u16,
+    /// Tags of the association that existed when the INIT came: ours and the peer's (RFC 9260 §5.2.2).
+    pub(crate) tie_tags: Option<(VerificationTag, VerificationTag)>,
+    /// Where the INIT came from.
+    pub(crate) source: SocketAddr,
+    /// The addresses that the INIT listed, in its order.
+    pub(crate) listed: Vec<IpAddr>,
+}
+
+/// What is sealed with a cookie but not in it: every packet says it anyway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ports {
+    pub(crate) ours: u16,
+    pub(crate) peers: u16,
+}
+
+/// Why a cookie is not accepted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum BadCookie {
+    /// Not one of ours.
+    Forged,
+    /// One of ours, too old by this much.
+    Stale(Cookie, Duration),
+}
+
+/// The keys that seal cookies.
+#[derive(Debug)]
+pub(crate) struct CookieKeys {
+    secrets: Secrets,
+    current: [u8; 32],
+    previous: [u8; 32],
+    changed_at: Instant,
+    life: Duration,
+}
+
+impl CookieKeys {
+    pub(crate) fn new(mut secrets: Secrets, life: Duration) -> Self {
+        let (current, previous) = (secrets.bytes(), secrets.bytes());
+        Self {
+            secrets,
+            current,
+            previous,
+            changed_at: Instant::ZERO,
+            life,
+        }
+    }
+
+    /// A key seals for one life and opens for two more at most, so that a cookie of its last moment can still
+    /// be told stale from forged.
+    fn rotate(&mut self, now: Instant) {
+        let age = now - self.changed_at;
+        if age < self.life {
+            return;
+        }
+        self.previous = if age < self.life * 2 {
+            self.current
+        } else {
+            self.secrets.bytes()
+        };
+        self.current = self.secrets.bytes();
+        self.changed_at = now;
+    }
+
+    pub(crate) fn seal(&mut self, cookie: &Cookie, ports: Ports, now: Instant) -> Vec<u8> {
+        self.rotate(now);
+        let mut bytes = alloc::vec![0; SEAL_LEN];
+        bytes.extend_from_slice(&millis(now).to_be_bytes());
+        cookie.encode(&mut bytes);
+        let seal = seal(&self.current, &bytes[SEAL_LEN..], ports)
+            .finalize()
+            .into_bytes();
+        bytes[..SEAL_LEN].copy_from_slice(&seal[..SEAL_LEN]);
+        bytes
+    }
+
+    pub(crate) fn open(&mut self, bytes: &[u8], ports: Ports, now: Instant) -> Result<Cookie, BadCookie> {
+        self.rotate(now);
+        let (sealed_with, content) = bytes.split_at_checked(SEAL_LEN).ok_or(BadCookie::Forged)?;
+        let genuine = [&self.current, &self.previous].iter().any(|key| {
+            seal(key, content, ports)
+                .verify_truncated_left(sealed_with)
+                .is_ok()
+        });
+        if !genuine {
+            return Err(BadCookie::Forged);
+        }
+        let mut reader = Reader(content);
+        let created = reader.u32().ok_or(BadCookie::Forged)?;
+        let cookie = Cookie::decode(&mut reader).ok_or(BadCookie::Forged)?;
+        let age = Duration::from_millis(millis(now).wrapping_sub(created).into());
+        if age > self.life {
+            return Err(BadCookie::Stale(cookie, age - self.life));
+        }
+        Ok(cookie)
+    }
+}
+
+fn millis(now: Instant) -> u32 {
+    (now.as_nanos() / 1_000_000) as u32
+}
+
+fn seal(key: &[u8; 32], content: &[u8], ports: Ports) -> HmacSha256 {
+    let mut mac = HmacSha256::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(&ports.ours.to_be_bytes());
+    mac.update(&ports.peers.to_be_bytes());
+    mac.update(content);
+    mac
+}
+
+impl Cookie {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.push(if self.tie_tags.is_some() { HAS_TIE_TAGS } else { 0 });
+        bytes.extend_from_slice(&self.local_tag.0.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_tag.0.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_tsn.0.to_be_bytes());
+        bytes.extend_from_slice(&self.peer_window.to_be_bytes());
+        bytes.extend_from_slice(&self.outbound_streams.to_be_bytes());
+        bytes.extend_from_slice(&self.inbound_streams.to_be_bytes());
+        if let Some((ours, peers)) = self.tie_tags {
+            bytes.extend_from_slice(&ours.0.to_be_bytes());
+            bytes.extend_from_slice(&peers.0.to_be_bytes());
+        }
+        bytes.extend_from_slice(&self.source.port().to_be_bytes());
+        encode_ip(self.source.ip(), bytes);
+        for address in self.listed.iter().take(MAX_ADDRESSES) {
+            encode_ip(*address, bytes);
+        }
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+        let flags = reader.u8()?;
+        let local_tag = VerificationTag(reader.u32()?);
+        let peer_tag = VerificationTag(reader.u32()?);
+        let peer_tsn = Tsn(reader.u32()?);
+        let peer_window = reader.u32()?;
+        let outbound_streams = reader.u16()?;
+        let inbound_streams = reader.u16()?;
+        let tie_tags = if flags & HAS_TIE_TAGS != 0 {
+            Some((VerificationTag(reader.u32()?), VerificationTag(reader.u32()?)))
+        } else {
+            None
+        };
+        let port = reader.u16()?;
+        let source = SocketAddr::new(reader.ip()?, port);
+        let mut listed = Vec::new();
+        while !reader.0.is_empty() {
+            listed.push(reader.ip()?);
+        }
+        Some(Self {
+            local_tag,
+            peer_tag,
+            peer_tsn,
+            peer_window,
+            outbound_streams,
+            inbound_streams,
+            tie_tags,
+            source,
+            listed,
+        })
+    }
+}
+
+fn encode_ip(ip: IpAddr, bytes: &mut Vec<u8>) {
+    match ip {
+        IpAddr::V4(v4) => {
+            bytes.push(4);
+            bytes.extend_from_slice(&v4.octets());
+        }
+        IpAddr::V6(v6) => {
+            bytes.push(6);
+            bytes.extend_from_slice(&v6.octets());
+        }
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.take::<1>().map(|bytes| bytes[0])
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn ip(&mut self) -> Option<IpAddr> {
+        match self.u8()? {
+            4 => self.take::<4>().map(|octets| Ipv4Addr::from(octets).into()),
+            6 => self.take::<16>().map(|octets| Ipv6Addr::from(octets).into()),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Which cookies open?
+
+use core::time::Duration;
+
+use anabranch_types::{Instant, Seed, Tsn, VerificationTag};
+
+use super::{BadCookie, Cookie, CookieKeys, Ports};
+use crate::secrets::{Entropy, Secrets};
+
+const LIFE: Duration = Duration::from_secs(60);
+const PORTS: Ports = Ports {
+    ours: 9899,
+    peers: 5000,
+};
+
+fn keys() -> CookieKeys {
+    CookieKeys::new(Secrets::new(Entropy::from(Seed(1))), LIFE)
+}
+
+fn cookie() -> Cookie {
+    Cookie {
+        local_tag: VerificationTag(1),
+        peer_tag: VerificationTag(2),
+        peer_tsn: Tsn(3),
+        peer_window: 65_536,
+        outbound_streams: 10,
+        inbound_streams: 20,
+        tie_tags: Some((VerificationTag(4), VerificationTag(5))),
+        source: "192.0.2.1:9899".parse().unwrap(),
+        listed: ["192.0.2.1", "2001:db8::1"]
+            .map(|text| text.parse().unwrap())
+            .into(),
+    }
+}
+
+fn at(seconds: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(seconds)
+}
+
+#[test]
+fn what_was_sealed_opens_again() {
+    let mut keys = keys();
+    let sealed = keys.seal(&cookie(), PORTS, at(1_000));
+    assert_eq!(keys.open(&sealed, PORTS, at(1_000)), Ok(cookie()));
+}
+
+#[test]
+fn one_flipped_bit_anywhere_is_noticed() {
+    let mut keys = keys();
+    let sealed = keys.seal(&cookie(), PORTS, at(0));
+    for bit in 0..sealed.len() * 8 {
+        let mut forged = sealed.clone();
+        forged[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(
+            keys.open(&forged, PORTS, at(0)),
+            Err(BadCookie::Forged),
+            "bit {bit}"
+        );
+    }
+    assert_eq!(keys.open(&sealed[..10], PORTS, at(0)), Err(BadCookie::Forged));
+}
+
+#[test]
+fn a_cookie_for_other_ports_is_forged() {
+    let mut keys = keys();
+    let sealed = keys.seal(&cookie(), PORTS, at(0));
+    let others = Ports { peers: 5001, ..PORTS };
+    assert_eq!(keys.open(&sealed, others, at(0)), Err(BadCookie::Forged));
+}
+
+#[test]
+fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
+    let mut keys = keys();
+    let sealed = keys.seal(&cookie(), PORTS, at(59));
+    assert_eq!(keys.open(&sealed, PORTS, at(61)), Ok(cookie()));
+    assert_eq!(keys.open(&sealed, PORTS, at(119)), Ok(cookie()));
+    let late = keys.open(&sealed, PORTS, at(120));
+    assert_eq!(late, Err(BadCookie::Stale(cookie(), Duration::from_secs(1))));
+    assert_eq!(keys.open(&sealed, PORTS, at(500)), Err(BadCookie::Forged));
+}
+
+#[test]
+fn the_smallest_handshake_is_not_amplified_more_than_threefold() {
+    let mut keys = keys();
+    let plain = Cookie {
+        tie_tags: None,
+        listed: [].into(),
+        ..cookie()
+    };
+    let sealed = keys.seal(&plain, PORTS, at(0));
+    let init_ack = 12 + 20 + 4 + sealed.len().next_multiple_of(4);
+    assert!(init_ack <= 3 * 32, "{init_ack}");
+}

@@ -1,0 +1,73 @@
+//! Which association is a packet for? By our tag, or by who is talking to whom.
+
+use alloc::collections::BTreeMap;
+use core::net::SocketAddr;
+
+use anabranch_types::{AssociationId, VerificationTag};
+
+use crate::Association;
+
+/// Where a packet comes from and which ports it names.
+///
+/// The encapsulation port is part of it: two peers behind one NAT differ in nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Correspondent {
+    pub(crate) remote: SocketAddr,
+    pub(crate) peer_port: u16,
+    pub(crate) local_port: u16,
+}
+
+/// The two indices of an endpoint's associations.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    by_tag: BTreeMap<VerificationTag, AssociationId>,
+    by_correspondent: BTreeMap<Correspondent, AssociationId>,
+}
+
+impl Directory {
+    pub(crate) fn with_tag(&self, tag: VerificationTag) -> Option<AssociationId> {
+        self.by_tag.get(&tag).copied()
+    }
+
+    pub(crate) fn with(&self, correspondent: Correspondent) -> Option<AssociationId> {
+        self.by_correspondent.get(&correspondent).copied()
+    }
+
+    pub(crate) fn insert(&mut self, association: &Association) {
+        self.by_tag.insert(association.local.tag, association.id);
+        for correspondent in correspondents(association) {
+            self.by_correspondent
+                .entry(correspondent)
+                .or_insert(association.id);
+        }
+    }
+
+    /// Forgets everything that leads to `association`.
+    pub(crate) fn remove(&mut self, association: &Association) {
+        let id = association.id;
+        if self.by_tag.get(&association.local.tag) == Some(&id) {
+            self.by_tag.remove(&association.local.tag);
+        }
+        for correspondent in correspondents(association) {
+            if self.by_correspondent.get(&correspondent) == Some(&id) {
+                self.by_correspondent.remove(&correspondent);
+            }
+        }
+    }
+
+    /// The addresses of `association` changed: its old entries are swept out, which visits all of
+    /// them; it is rare.
+    pub(crate) fn reindex(&mut self, association: &Association) {
+        self.by_correspondent.retain(|_, id| *id != association.id);
+        self.insert(association);
+    }
+}
+
+fn correspondents(association: &Association) -> impl Iterator<Item = Correspondent> + '_ {
+    let (peer_port, local_port) = (association.peer.port, association.local.port);
+    association.paths.remotes().map(move |remote| Correspondent {
+        remote,
+        peer_port,
+        local_port,
+    })
+}

@@ -1,0 +1,279 @@
+//! How is an INIT answered? With everything in the cookie and nothing kept (RFC 9260 §5.1, §5.2.1, §5.2.2).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use anabranch_types::{AssociationId, Instant, PathAddr, VerificationTag};
+use anabranch_wire::{
+    Cause, CauseWriter, CommonHeader, Init, OutboundInit, Packet, Parameter, ParameterWriter, Parameters,
+    UnknownAction,
+};
+
+use super::cookie::{Cookie, Ports};
+use super::replies::MAX_AMPLIFICATION;
+use super::{Correspondent, Endpoint};
+use crate::association::State;
+use crate::config::AssociationConfig;
+use crate::handshake;
+
+/// Common header, chunk header and fixed fields of an INIT ACK.
+const INIT_ACK_FIXED: usize = CommonHeader::LEN + 20;
+
+/// The variable part of an INIT.
+struct Wishes {
+    addresses: Vec<IpAddr>,
+    /// Parameters to be reported back, each as it came.
+    unrecognized: Vec<Vec<u8>>,
+    has_host_name: bool,
+}
+
+/// Who answers: nobody known yet, or an association that is told again.
+struct Answer {
+    local_tag: VerificationTag,
+    tie_tags: Option<(VerificationTag, VerificationTag)>,
+    config: Arc<AssociationConfig>,
+}
+
+pub(crate) fn on_init(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+    init: &Init<'_>,
+) {
+    // RFC 9260 §8.5.1 A and §3.3.2: an INIT has a zero tag, stands alone, and names a tag; else it is dropped.
+    if packet.header().tag != VerificationTag::ZERO
+        || packet.chunks().count() != 1
+        || init.initiate_tag.0 == 0
+    {
+        endpoint.counters.dropped += 1;
+        return;
+    }
+    let header = packet.header();
+    if init.outbound_streams == 0 || init.inbound_streams == 0 || init.a_rwnd < 1_500 {
+        refuse(endpoint, arrival, packet, init, Cause::InvalidMandatoryParameter);
+        return;
+    }
+    let wishes = Wishes::read(&init.parameters);
+    if wishes.has_host_name {
+        // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
+        refuse(endpoint, arrival, packet, init, Cause::UnresolvableAddress(&[]));
+        return;
+    }
+    let correspondent = Correspondent {
+        remote: arrival.remote,
+        peer_port: header.source_port,
+        local_port: header.destination_port,
+    };
+    let answer = match endpoint.directory.with(correspondent) {
+        Some(id) => known_peer(endpoint, id, arrival, packet, init, &wishes),
+        None => stranger(endpoint, arrival, packet, init),
+    };
+    if let Some(answer) = answer {
+        reply(endpoint, now, arrival, packet, init, &wishes, &answer);
+    }
+}
+
+/// An INIT from nowhere: welcome if this endpoint listens on the port and has room.
+fn stranger(
+    endpoint: &mut Endpoint,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+    init: &Init<'_>,
+) -> Option<Answer> {
+    let listens = packet.header().destination_port == endpoint.config.sctp_port;
+    let full = endpoint.slots.len() >= endpoint.config.max_associations;
+    match endpoint.accept.clone().filter(|_| listens) {
+        Some(_) if full => {
+            refuse(endpoint, arrival, packet, init, Cause::OutOfResource);
+            None
+        }
+        Some(config) => {
+            let local_tag = endpoint.fresh_tag();
+            Some(Answer {
+                local_tag,
+                tie_tags: None,
+                config,
+            })
+        }
+        None => {
+            endpoint
+                .replies
+                .abort(arrival, packet, init.initiate_tag, Vec::new());
+            None
+        }
+    }
+}
+
+/// An INIT from a peer that we know: both ends began at once, or the peer began anew.
+fn known_peer(
+    endpoint: &mut Endpoint,
+    id: AssociationId,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+    init: &Init<'_>,
+    wishes: &Wishes,
+) -> Option<Answer> {
+    let slot = endpoint.slots.get_mut(&id)?;
+    let association = &mut slot.association;
+    let config = association.config.clone();
+    let tags = (association.local.tag, association.peer.tag);
+    let covered = association.paths.covers(wishes.addresses.iter().copied());
+    match association.state {
+        // §5.2.1: "MUST respond with an INIT ACK using the same parameters it sent in its original INIT".
+        State::CookieWait(_) => Some(Answer {
+            local_tag: tags.0,
+            tie_tags: None,
+            config,
+        }),
+        // §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association.
+        _ if !covered => {
+            let mut addresses = ParameterWriter::new();
+            for address in &wishes.addresses {
+                addresses.push_address(*address);
+            }
+            let addresses = addresses.finish();
+            let cause = Cause::RestartWithNewAddresses(Parameters::new(&addresses));
+            refuse(endpoint, arrival, packet, init, cause);
+            None
+        }
+        State::CookieEchoed(..) => Some(Answer {
+            local_tag: tags.0,
+            tie_tags: Some(tags),
+            config,
+        }),
+        // §9.2: "If an endpoint in SHUTDOWN-ACK-SENT receives an INIT, it SHOULD discard the INIT and retransmit
+        // the SHUTDOWN ACK".
+        State::ShutdownAckSent(..) => {
+            association.control.send_shutdown_ack();
+            endpoint.touch(id);
+            None
+        }
+        // A closed association that is not forgotten yet does not stand in the way of a new one.
+        State::Closed => stranger(endpoint, arrival, packet, init),
+        // §5.2.2.
+        State::Established | State::ShutdownPending | State::ShutdownSent(..) | State::ShutdownReceived => {
+            let local_tag = endpoint.fresh_tag();
+            Some(Answer {
+                local_tag,
+                tie_tags: Some(tags),
+                config,
+            })
+        }
+    }
+}
+
+fn refuse(
+    endpoint: &mut Endpoint,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+    init: &Init<'_>,
+    cause: Cause<'_>,
+) {
+    endpoint
+        .replies
+        .abort(arrival, packet, init.initiate_tag, CauseWriter::one(cause));
+}
+
+fn reply(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+    init: &Init<'_>,
+    wishes: &Wishes,
+    answer: &Answer,
+) {
+    let config = &answer.config;
+    let cookie = Cookie {
+        local_tag: answer.local_tag,
+        peer_tag: init.initiate_tag,
+        peer_tsn: init.initial_tsn,
+        peer_window: init.a_rwnd,
+        outbound_streams: config.outbound_streams.min(init.inbound_streams),
+        inbound_streams: config.max_inbound_streams.min(init.outbound_streams),
+        tie_tags: answer.tie_tags,
+        source: arrival.remote,
+        listed: wishes.addresses.clone(),
+    };
+    let header = packet.header();
+    let ports = Ports {
+        ours: header.destination_port,
+        peers: header.source_port,
+    };
+    let sealed = endpoint.cookies.seal(&cookie, ports, now);
+    let limit = (packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
+    let chunk = OutboundInit {
+        acknowledges: true,
+        initiate_tag: answer.local_tag,
+        a_rwnd: u32::try_from(config.receive_buffer.max(config.max_message as u64)).unwrap_or(u32::MAX),
+        outbound_streams: cookie.outbound_streams,
+        inbound_streams: config.max_inbound_streams,
+        initial_tsn: super::tsn_of(answer.local_tag),
+        parameters: parameters(endpoint, arrival, wishes, &sealed, limit),
+    };
+    endpoint.replies.push(arrival, packet, init.initiate_tag, &chunk);
+}
+
+/// The cookie, then as many of our addresses and reports as the amplification limit lets through.
+fn parameters(
+    endpoint: &Endpoint,
+    arrival: PathAddr,
+    wishes: &Wishes,
+    cookie: &[u8],
+    limit: usize,
+) -> Vec<u8> {
+    let mut all = ParameterWriter::new();
+    all.push_state_cookie(cookie);
+    let mut all = all.finish();
+    let mut optional: Vec<Vec<u8>> = Vec::new();
+    for address in handshake::listed(&endpoint.here, Some(arrival.remote)) {
+        let mut one = ParameterWriter::new();
+        one.push_address(address);
+        optional.push(one.finish());
+    }
+    for unrecognized in &wishes.unrecognized {
+        let mut one = ParameterWriter::new();
+        one.push_unrecognized(unrecognized);
+        optional.push(one.finish());
+    }
+    for parameter in optional {
+        let aligned = all.len().next_multiple_of(4);
+        if aligned + parameter.len() <= limit {
+            all.resize(aligned, 0);
+            all.extend(parameter);
+        }
+    }
+    all
+}
+
+impl Wishes {
+    fn read(parameters: &Parameters<'_>) -> Self {
+        let mut wishes = Self {
+            addresses: Vec::new(),
+            unrecognized: Vec::new(),
+            has_host_name: false,
+        };
+        for raw in parameters.iter() {
+            let parameter = raw.and_then(|raw| raw.decode().map(|parameter| (raw, parameter)));
+            let Ok((raw, parameter)) = parameter else { break };
+            match parameter {
+                Parameter::Ipv4(address) => wishes.addresses.push(address.into()),
+                Parameter::Ipv6(address) => wishes.addresses.push(address.into()),
+                Parameter::HostName => wishes.has_host_name = true,
+                Parameter::Unknown(_) => {
+                    let action = UnknownAction::of_parameter(raw.kind);
+                    if action.reports() {
+                        wishes.unrecognized.push(raw.bytes.to_vec());
+                    }
+                    if !action.goes_on() {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        wishes
+    }
+}

@@ -1,0 +1,324 @@
+//! Who is this packet for? One object with all associations of a set of sockets.
+
+mod agenda;
+mod connect;
+mod cookie;
+mod directory;
+mod listener;
+mod out_of_the_blue;
+mod replies;
+mod responder;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::ops::{Deref, DerefMut};
+
+use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
+use anabranch_wire::{Chunk, Packet};
+
+use crate::association::{Association, Event};
+use crate::config::{AssociationConfig, EndpointConfig};
+use crate::output::Transmit;
+use crate::secrets::{Entropy, Secrets};
+use agenda::{Agenda, Entry};
+pub use connect::ConnectError;
+use cookie::CookieKeys;
+pub(crate) use directory::Correspondent;
+use directory::Directory;
+use replies::Replies;
+
+/// An SCTP endpoint: all associations that share a set of sockets, without the sockets.
+///
+/// A driver calls four families of methods. *Commands* ([`Endpoint::connect`], [`Endpoint::association_mut`])
+/// come from the application; *handlers* ([`Endpoint::handle_datagram`], [`Endpoint::handle_timeout`]) from the
+/// network and the clock. After any of these it *polls*: [`Endpoint::poll_transmit`] and
+/// [`Endpoint::poll_event`] until they return `None`, then [`Endpoint::poll_timeout`] once to learn when to call
+/// [`Endpoint::handle_timeout`]. Time must not run backwards between calls. Associations that nothing happened
+/// to cost nothing.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    here: Arc<[SocketAddr]>,
+    accept: Option<Arc<AssociationConfig>>,
+    secrets: Secrets,
+    cookies: CookieKeys,
+    slots: BTreeMap<AssociationId, Slot>,
+    directory: Directory,
+    agenda: Agenda,
+    eventful: VecDeque<AssociationId>,
+    replies: Replies,
+    next_id: u32,
+    counters: EndpointCounters,
+}
+
+#[derive(Debug)]
+struct Slot {
+    association: Association,
+    entry: Entry,
+}
+
+/// What an endpoint did with packets that belong to none of its associations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct EndpointCounters {
+    /// Datagrams that are no SCTP packet: too short, or with a wrong checksum.
+    pub malformed: u64,
+    /// Packets that belong to no association (RFC 9260 §8.4).
+    pub out_of_the_blue: u64,
+    /// Packets dropped because the handshake rules demand it: forged cookies, INITs that do not stand alone.
+    pub dropped: u64,
+}
+
+impl Endpoint {
+    /// An endpoint with no association yet.
+    #[must_use]
+    pub fn new(config: EndpointConfig, entropy: impl Into<Entropy>) -> Self {
+        let mut secrets = Secrets::new(entropy.into());
+        Self {
+            here: config.local.clone().into(),
+            accept: config.accept.clone().map(Arc::new),
+            cookies: CookieKeys::new(secrets.split(), config.cookie_life),
+            secrets,
+            slots: BTreeMap::new(),
+            directory: Directory::default(),
+            agenda: Agenda::default(),
+            eventful: VecDeque::new(),
+            replies: Replies::default(),
+            next_id: 0,
+            counters: EndpointCounters::default(),
+            config,
+        }
+    }
+
+    /// What happened to packets of strangers.
+    #[must_use]
+    pub const fn counters(&self) -> EndpointCounters {
+        self.counters
+    }
+
+    /// An association, to look at.
+    #[must_use]
+    pub fn association(&self, id: AssociationId) -> Option<&Association> {
+        self.slots.get(&id).map(|slot| &slot.association)
+    }
+
+    /// An association, to act on. Poll the endpoint afterwards.
+    pub fn association_mut(&mut self, id: AssociationId) -> Option<AssociationMut<'_>> {
+        self.slots
+            .contains_key(&id)
+            .then(|| AssociationMut { endpoint: self, id })
+    }
+
+    /// All associations that were not forgotten yet, closed ones included.
+    pub fn associations(&self) -> impl ExactSizeIterator<Item = &Association> {
+        self.slots.values().map(|slot| &slot.association)
+    }
+
+    /// Drops an association and everything it holds. One that is not closed just vanishes: the peer finds out
+    /// when it sends something.
+    pub fn forget(&mut self, id: AssociationId) {
+        if let Some(slot) = self.slots.remove(&id) {
+            self.directory.remove(&slot.association);
+            self.agenda.forget(id, &slot.entry);
+        }
+    }
+
+    /// A datagram arrived over `path`, whose `local` end is ours.
+    pub fn handle_datagram(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
+        // Congestion marks are not negotiated yet, so none can arrive from a peer that keeps to the rules.
+        let _ = ecn;
+        let Ok(packet) = Packet::parse(datagram) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let first = packet
+            .chunks()
+            .next()
+            .and_then(Result::ok)
+            .and_then(|chunk| chunk.decode().ok());
+        match first {
+            Some(Chunk::Init(init)) => listener::on_init(self, now, path, &packet, &init),
+            Some(Chunk::CookieEcho(echo)) => {
+                responder::on_cookie_echo(self, now, path, &packet, echo.cookie);
+                self.deliver(now, path, &packet);
+            }
+            Some(_) if self.deliver(now, path, &packet) => {}
+            Some(_) | None => {
+                self.counters.out_of_the_blue += 1;
+                out_of_the_blue::handle(&mut self.replies, path, &packet);
+            }
+        }
+    }
+
+    /// Hands the packet to the association that it is for, if there is one.
+    fn deliver(&mut self, now: Instant, path: PathAddr, packet: &Packet<'_>) -> bool {
+        let header = packet.header();
+        let correspondent = Correspondent {
+            remote: path.remote,
+            peer_port: header.source_port,
+            local_port: header.destination_port,
+        };
+        // A packet with a reflected tag (§8.5.1 B, C) is found by its addresses.
+        let found = self
+            .directory
+            .with_tag(header.tag)
+            .or_else(|| self.directory.with(correspondent));
+        let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
+            return false;
+        };
+        if !slot.association.expects(path, packet) {
+            return false;
+        }
+        slot.association.handle_packet(now, path, packet);
+        if core::mem::take(&mut slot.association.owed.reindex) {
+            self.directory.reindex(&slot.association);
+        }
+        self.touch(id);
+        true
+    }
+
+    /// The moment of [`Endpoint::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(id) = self.agenda.take_due(now) {
+            if let Some(slot) = self.slots.get_mut(&id) {
+                slot.entry.fired();
+                slot.association.handle_timeout(now);
+                self.touch(id);
+            }
+        }
+    }
+
+    /// Appends the next packets to `buffer`, all for one path: at most `max_segments`, equally long but the last.
+    /// `None` when nothing waits to be sent.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        max_segments: usize,
+    ) -> Option<Transmit> {
+        if let Some((path, bytes)) = self.replies.pop() {
+            buffer.extend_from_slice(&bytes);
+            return Some(Transmit {
+                path,
+                ecn: Ecn::NotCapable,
+                size: bytes.len(),
+                segment_size: None,
+            });
+        }
+        while let Some(id) = self.agenda.front() {
+            let Some(slot) = self.slots.get_mut(&id) else {
+                self.agenda.pop_front(None);
+                continue;
+            };
+            if let Some(transmit) = slot.association.poll_transmit(now, buffer, max_segments) {
+                self.agenda.rotate();
+                return Some(transmit);
+            }
+            self.agenda.pop_front(Some(&mut slot.entry));
+            let deadline = slot.association.poll_timeout();
+            self.agenda.list(id, &mut slot.entry, deadline);
+        }
+        None
+    }
+
+    /// When [`Endpoint::handle_timeout`] is due; `None` for never. Valid after [`Endpoint::poll_transmit`]
+    /// returned `None`. May be earlier than needed, never later.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.agenda.next_deadline()
+    }
+
+    /// The next thing that happened, and to which association.
+    pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        while let Some(id) = self.eventful.front().copied() {
+            let slot = self.slots.get_mut(&id);
+            if let Some(event) = slot.and_then(|slot| {
+                let event = slot.association.poll_event();
+                slot.entry.has_events = event.is_some();
+                event
+            }) {
+                return Some((id, event));
+            }
+            self.eventful.pop_front();
+        }
+        None
+    }
+
+    fn insert(&mut self, association: Association) {
+        let id = association.id;
+        self.directory.insert(&association);
+        self.slots.insert(
+            id,
+            Slot {
+                association,
+                entry: Entry::default(),
+            },
+        );
+        self.touch(id);
+    }
+
+    /// Something happened to the association: it is polled next time.
+    fn touch(&mut self, id: AssociationId) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            self.agenda.touch(id, &mut slot.entry);
+            if !slot.entry.has_events {
+                slot.entry.has_events = true;
+                self.eventful.push_back(id);
+            }
+        }
+    }
+
+    const fn fresh_id(&mut self) -> AssociationId {
+        let id = AssociationId(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    /// A tag that no association of this endpoint has.
+    fn fresh_tag(&mut self) -> VerificationTag {
+        loop {
+            let tag = VerificationTag(self.secrets.tag());
+            if self.directory.with_tag(tag).is_none() {
+                return tag;
+            }
+        }
+    }
+}
+
+/// "The initial TSN MAY be set to the initiate tag" (RFC 9260 §5.3.1 leaves it random, which the tag is); it
+/// saves four bytes in the cookie.
+const fn tsn_of(tag: VerificationTag) -> Tsn {
+    Tsn(tag.0)
+}
+
+/// An association to act on; the endpoint polls it afterwards.
+#[derive(Debug)]
+pub struct AssociationMut<'a> {
+    endpoint: &'a mut Endpoint,
+    id: AssociationId,
+}
+
+impl Deref for AssociationMut<'_> {
+    type Target = Association;
+
+    fn deref(&self) -> &Association {
+        &self.endpoint.slots[&self.id].association
+    }
+}
+
+impl DerefMut for AssociationMut<'_> {
+    fn deref_mut(&mut self) -> &mut Association {
+        let slot = self.endpoint.slots.get_mut(&self.id);
+        &mut slot
+            .expect("the guard is made for an existing association")
+            .association
+    }
+}
+
+impl Drop for AssociationMut<'_> {
+    fn drop(&mut self) {
+        self.endpoint.touch(self.id);
+    }
+}

@@ -1,0 +1,70 @@
+//! What is said to strangers? Answers without state, few and small.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use anabranch_types::{PathAddr, VerificationTag};
+use anabranch_wire::{CommonHeader, OutboundAbort, Packet, PacketBuilder, WriteChunk};
+
+/// Before its address is verified, a stranger gets at most this many times the bytes that it sent: less than
+/// what makes reflection worth an attacker's while (RFC 9000 §8.1 sets the same factor).
+pub(crate) const MAX_AMPLIFICATION: usize = 3;
+
+/// Packets that wait to be sent to strangers.
+#[derive(Debug, Default)]
+pub(crate) struct Replies {
+    queue: VecDeque<(PathAddr, Vec<u8>)>,
+}
+
+impl Replies {
+    /// More wait for the socket than this: further strangers are not answered.
+    const LIMIT: usize = 256;
+
+    /// Answers `packet`, which came over `arrival`, with one chunk.
+    pub(crate) fn push(
+        &mut self,
+        arrival: PathAddr,
+        packet: &Packet<'_>,
+        tag: VerificationTag,
+        chunk: &impl WriteChunk,
+    ) {
+        if self.queue.len() >= Self::LIMIT {
+            return;
+        }
+        let header = packet.header();
+        let header = CommonHeader {
+            source_port: header.destination_port,
+            destination_port: header.source_port,
+            tag,
+        };
+        let mut bytes = Vec::new();
+        let mut reply = PacketBuilder::new(&mut bytes, header, packet.len() * MAX_AMPLIFICATION);
+        if reply.push(chunk).is_ok() {
+            reply.finish();
+            self.queue.push_back((arrival, bytes));
+        }
+    }
+
+    /// Answers with an ABORT that the stranger recognises by its own tag.
+    pub(crate) fn abort(
+        &mut self,
+        arrival: PathAddr,
+        packet: &Packet<'_>,
+        tag: VerificationTag,
+        causes: Vec<u8>,
+    ) {
+        self.push(
+            arrival,
+            packet,
+            tag,
+            &OutboundAbort {
+                tag_reflected: false,
+                causes,
+            },
+        );
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(PathAddr, Vec<u8>)> {
+        self.queue.pop_front()
+    }
+}

@@ -1,0 +1,274 @@
+//! What does a COOKIE ECHO bring into being? A new association, or a decision about an old one (RFC 9260 §5.1,
+//! §5.2.4).
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use anabranch_types::{AssociationId, Instant, PathAddr};
+use anabranch_wire::{Cause, CauseWriter, OutboundError, Packet, ShutdownAck};
+
+use super::cookie::{BadCookie, Cookie, Ports};
+use super::{Correspondent, Endpoint};
+use crate::Association;
+use crate::association::{Event, Setup, Side, State};
+use crate::handshake;
+use crate::path::{Arrived, braid};
+use crate::recv::{Receiver, ReceiverConfig};
+
+/// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    /// The peer restarted.
+    A,
+    /// Both began at once.
+    B,
+    /// A cookie of an attempt that is over.
+    C,
+    /// The same cookie again, or ours for the first time.
+    D,
+    /// None of them: dropped.
+    None,
+}
+
+pub(crate) fn on_cookie_echo(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+    bytes: &[u8],
+) {
+    let header = packet.header();
+    let ports = Ports {
+        ours: header.destination_port,
+        peers: header.source_port,
+    };
+    let opened = endpoint.cookies.open(bytes, ports, now);
+    let (cookie, staleness) = match opened {
+        Ok(cookie) => (cookie, None),
+        Err(BadCookie::Stale(cookie, by)) => (cookie, Some(by)),
+        Err(BadCookie::Forged) => {
+            endpoint.counters.dropped += 1;
+            return;
+        }
+    };
+    // §5.1.5 step 3: the tag of the packet must be the one that the cookie holds.
+    if header.tag != cookie.local_tag {
+        endpoint.counters.dropped += 1;
+        return;
+    }
+    let existing = existing(endpoint, arrival, &cookie, ports);
+    let verdict = existing.map(|id| (id, compare(&endpoint.slots[&id].association, &cookie)));
+    // §5.2.4 step 3: a stale cookie is still good for repeating the answer to it.
+    if let Some(by) = staleness.filter(|_| !matches!(verdict, Some((_, Verdict::D)))) {
+        let staleness = u32::try_from(by.as_micros()).unwrap_or(u32::MAX);
+        let causes = CauseWriter::one(Cause::StaleCookie { staleness });
+        endpoint
+            .replies
+            .push(arrival, packet, cookie.peer_tag, &OutboundError { causes });
+        return;
+    }
+    match verdict {
+        None => accept(endpoint, now, arrival, &cookie, ports),
+        Some((id, verdict)) => apply(endpoint, now, arrival, packet, id, verdict, &cookie),
+    }
+}
+
+fn existing(endpoint: &Endpoint, arrival: PathAddr, cookie: &Cookie, ports: Ports) -> Option<AssociationId> {
+    let correspondent = Correspondent {
+        remote: arrival.remote,
+        peer_port: ports.peers,
+        local_port: ports.ours,
+    };
+    let found = endpoint
+        .directory
+        .with_tag(cookie.local_tag)
+        .or_else(|| endpoint.directory.with(correspondent));
+    found.filter(|id| {
+        endpoint
+            .slots
+            .get(id)
+            .is_some_and(|slot| !slot.association.is_closed())
+    })
+}
+
+fn compare(association: &Association, cookie: &Cookie) -> Verdict {
+    let local = cookie.local_tag == association.local.tag;
+    let peer = cookie.peer_tag == association.peer.tag;
+    let tied = cookie.tie_tags == Some((association.local.tag, association.peer.tag));
+    match (local, peer) {
+        (false, false) if tied => Verdict::A,
+        (true, false) => Verdict::B,
+        (false, true) if cookie.tie_tags.is_none() => Verdict::C,
+        (true, true) => Verdict::D,
+        _ => Verdict::None,
+    }
+}
+
+fn apply(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+    id: AssociationId,
+    verdict: Verdict,
+    cookie: &Cookie,
+) {
+    let Some(slot) = endpoint.slots.get_mut(&id) else {
+        return;
+    };
+    let association = &mut slot.association;
+    match verdict {
+        Verdict::A if matches!(association.state, State::ShutdownAckSent(..)) => {
+            // §5.2.4 A: "the endpoint MUST NOT set up a new association but resend the SHUTDOWN ACK and an ERROR".
+            let causes = CauseWriter::one(Cause::CookieWhileShuttingDown);
+            endpoint
+                .replies
+                .push(arrival, packet, cookie.peer_tag, &OutboundError { causes });
+            endpoint
+                .replies
+                .push(arrival, packet, cookie.peer_tag, &ShutdownAck);
+        }
+        Verdict::A => restart(endpoint, now, arrival, id, cookie),
+        Verdict::B => collide(association, now, arrival, cookie),
+        Verdict::D => repeat(association, now, arrival),
+        Verdict::C | Verdict::None => endpoint.counters.dropped += 1,
+    }
+    endpoint.touch(id);
+}
+
+/// B: the peer's INIT crossed ours. Its tag is the one that counts, and its cookie completes the handshake.
+fn collide(association: &mut Association, now: Instant, arrival: PathAddr, cookie: &Cookie) {
+    association.peer.tag = cookie.peer_tag;
+    if association.state.is_connected() {
+        association.control.send_cookie_ack(path_of(association, arrival));
+        return;
+    }
+    association.peer.initial_tsn = cookie.peer_tsn;
+    open_streams(association, cookie);
+    let pairs = braid(&association.here, &remotes(cookie));
+    if association.paths.path(path_of(association, arrival)).addr.remote != cookie.source || pairs.len() > 1 {
+        association.replace_paths(&pairs, now);
+        association.owed.reindex = true;
+    }
+    complete(association, now, arrival, false);
+}
+
+/// D: our own handshake met the peer's in the middle, or the COOKIE ACK was lost.
+fn repeat(association: &mut Association, now: Instant, arrival: PathAddr) {
+    if matches!(association.state, State::CookieEchoed(..)) {
+        complete(association, now, arrival, false);
+    } else {
+        association.control.send_cookie_ack(path_of(association, arrival));
+    }
+}
+
+/// A: the peer lost its state. Everything begins anew under the same number (RFC 9260 §5.2.4.1).
+fn restart(endpoint: &mut Endpoint, now: Instant, arrival: PathAddr, id: AssociationId, cookie: &Cookie) {
+    let Some(slot) = endpoint.slots.get_mut(&id) else {
+        return;
+    };
+    let old = &slot.association;
+    let undelivered = old.sender.unacknowledged().count() as u64;
+    let setup = Setup {
+        id,
+        config: old.config.clone(),
+        here: old.here.clone(),
+        local: Side {
+            tag: cookie.local_tag,
+            initial_tsn: super::tsn_of(cookie.local_tag),
+            ..old.local
+        },
+        peer: Side {
+            tag: cookie.peer_tag,
+            initial_tsn: cookie.peer_tsn,
+            ..old.peer
+        },
+        pairs: braid(&old.here, &remotes(cookie)),
+        secrets: slot.association.secrets.split(),
+    };
+    endpoint.directory.remove(&slot.association);
+    let mut anew = Association::new(setup, State::Established, now);
+    anew.events = core::mem::take(&mut slot.association.events);
+    anew.counters = slot.association.counters;
+    anew.events.push(Event::Restarted { undelivered });
+    open_streams(&mut anew, cookie);
+    complete(&mut anew, now, arrival, true);
+    endpoint.directory.insert(&anew);
+    slot.association = anew;
+}
+
+/// A new peer.
+fn accept(endpoint: &mut Endpoint, now: Instant, arrival: PathAddr, cookie: &Cookie, ports: Ports) {
+    let Some(config) = endpoint.accept.clone() else {
+        return;
+    };
+    if ports.ours != endpoint.config.sctp_port || endpoint.slots.len() >= endpoint.config.max_associations {
+        return;
+    }
+    let setup = Setup {
+        id: endpoint.fresh_id(),
+        config,
+        here: endpoint.here.clone(),
+        local: Side {
+            port: ports.ours,
+            tag: cookie.local_tag,
+            initial_tsn: super::tsn_of(cookie.local_tag),
+        },
+        peer: Side {
+            port: ports.peers,
+            tag: cookie.peer_tag,
+            initial_tsn: cookie.peer_tsn,
+        },
+        pairs: braid(&endpoint.here, &remotes(cookie)),
+        secrets: endpoint.secrets.split(),
+    };
+    let mut association = Association::new(setup, State::Established, now);
+    if association.paths.facts().is_empty() {
+        return;
+    }
+    open_streams(&mut association, cookie);
+    complete(&mut association, now, arrival, true);
+    endpoint.insert(association);
+}
+
+fn open_streams(association: &mut Association, cookie: &Cookie) {
+    let scheduler = &mut *association.policies.stream_scheduler;
+    association
+        .sender
+        .negotiated(cookie.outbound_streams, cookie.peer_window, scheduler);
+    association.receiver = Receiver::new(ReceiverConfig {
+        initial_tsn: cookie.peer_tsn,
+        buffer: association.config.receive_buffer,
+        max_message: association.config.max_message,
+        inbound_streams: cookie.inbound_streams,
+    });
+}
+
+fn complete(association: &mut Association, now: Instant, arrival: PathAddr, incoming: bool) {
+    let path = path_of(association, arrival);
+    handshake::establish(association, now, path, incoming);
+    association.control.send_cookie_ack(path);
+}
+
+fn path_of(association: &Association, arrival: PathAddr) -> anabranch_types::PathId {
+    match association.paths.arrived(arrival) {
+        Arrived::On(path) | Arrived::Rebound(path) => path,
+        Arrived::Unknown => association.paths.primary(),
+    }
+}
+
+/// The peer's addresses in the order in which it pairs them: as listed, with the source of its INIT among them.
+fn remotes(cookie: &Cookie) -> Vec<SocketAddr> {
+    let listed = cookie
+        .listed
+        .iter()
+        .map(|ip| SocketAddr::new(*ip, cookie.source.port()));
+    let mut remotes: Vec<SocketAddr> = Vec::new();
+    let source = Some(cookie.source).filter(|source| !cookie.listed.contains(&source.ip()));
+    for remote in source.into_iter().chain(listed) {
+        if !remotes.contains(&remote) {
+            remotes.push(remote);
+        }
+    }
+    remotes
+}

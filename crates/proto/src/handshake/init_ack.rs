@@ -1,0 +1,169 @@
+//! What does the answer to our INIT say? Streams, window, the cookie, and the peer's addresses.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use anabranch_types::{Instant, PathAddr, PathId};
+use anabranch_wire::{Cause, CauseWriter, InitAck, Parameter, Parameters, UnknownAction};
+
+use crate::Association;
+use crate::association::{Retry, Side, State, liveness};
+use crate::path::braid;
+use crate::recv::{Receiver, ReceiverConfig};
+use crate::violation::Violation;
+
+/// Addresses of the peer beyond this number are not looked at.
+const MAX_ADDRESSES: usize = 32;
+
+pub(crate) fn on_init_ack(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    chunk: &InitAck<'_>,
+) -> Result<(), Violation> {
+    // RFC 9260 §5.2.3: "an INIT ACK in any other state than COOKIE-WAIT: discard it".
+    let State::CookieWait(retry) = association.state else {
+        return Ok(());
+    };
+    if !is_valid(chunk) {
+        return Err(Violation::InvalidMandatoryParameter);
+    }
+    let offer = Offer::read(&chunk.parameters)?;
+    let answered_from = association.paths.path(path).addr;
+    take_peer(association, chunk);
+    if retry.repeated == 0 {
+        // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
+        let sent_at = retry.expires - retry.timeout;
+        association.paths.path_mut(path).rtt.on_sample(sent_at, now);
+    }
+    let path = take_addresses(association, &offer.addresses, answered_from, path, now);
+    if !offer.unrecognized.is_empty() {
+        association
+            .control
+            .report(CauseWriter::one(Cause::UnrecognizedParameters(
+                &offer.unrecognized,
+            )));
+    }
+    let rto = association.paths.fact(path).rto;
+    association.state = State::CookieEchoed(Retry::start(rto, now), offer.cookie);
+    association.control.send_handshake(path);
+    liveness::confirm(association, path);
+    Ok(())
+}
+
+/// RFC 9260 §3.3.3: zero tags, zero streams and windows below 1,500 bytes end the attempt.
+fn is_valid(chunk: &InitAck<'_>) -> bool {
+    chunk.initiate_tag.0 != 0
+        && chunk.outbound_streams > 0
+        && chunk.inbound_streams > 0
+        && chunk.a_rwnd >= 1_500
+}
+
+/// The variable part of an INIT ACK.
+struct Offer {
+    cookie: Box<[u8]>,
+    addresses: Vec<IpAddr>,
+    /// Parameters to be reported back, as they came.
+    unrecognized: Vec<u8>,
+}
+
+impl Offer {
+    fn read(parameters: &Parameters<'_>) -> Result<Self, Violation> {
+        let mut cookie = None;
+        let mut addresses = Vec::new();
+        let mut unrecognized = Vec::new();
+        for raw in parameters.iter() {
+            let parameter = raw.and_then(|raw| raw.decode().map(|parameter| (raw, parameter)));
+            let Ok((raw, parameter)) = parameter else { break };
+            match parameter {
+                Parameter::StateCookie(value) => cookie = Some(value.into()),
+                Parameter::Ipv4(address) => addresses.push(address.into()),
+                Parameter::Ipv6(address) => addresses.push(address.into()),
+                // RFC 9260 §3.3.3 Note 4: "MUST send an ABORT chunk".
+                Parameter::HostName => return Err(Violation::InvalidMandatoryParameter),
+                Parameter::Unknown(_) => {
+                    let action = UnknownAction::of_parameter(raw.kind);
+                    if action.reports() {
+                        unrecognized.extend_from_slice(raw.bytes);
+                        unrecognized.resize(unrecognized.len().next_multiple_of(4), 0);
+                    }
+                    if !action.goes_on() {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        addresses.truncate(MAX_ADDRESSES);
+        let cookie = cookie.ok_or(Violation::Protocol("INIT ACK without State Cookie"))?;
+        Ok(Self {
+            cookie,
+            addresses,
+            unrecognized,
+        })
+    }
+}
+
+/// Who the peer is, and how many streams there are: the smaller of what one side asks and the other allows
+/// (RFC 9260 §5.1.1).
+fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
+    association.peer = Side {
+        tag: chunk.initiate_tag,
+        initial_tsn: chunk.initial_tsn,
+        ..association.peer
+    };
+    let config = &association.config;
+    let outbound = config.outbound_streams.min(chunk.inbound_streams);
+    let scheduler = &mut *association.policies.stream_scheduler;
+    association.sender.negotiated(outbound, chunk.a_rwnd, scheduler);
+    association.receiver = Receiver::new(ReceiverConfig {
+        initial_tsn: chunk.initial_tsn,
+        buffer: config.receive_buffer,
+        max_message: config.max_message,
+        inbound_streams: config.max_inbound_streams.min(chunk.outbound_streams),
+    });
+}
+
+/// Pairs our addresses with those that the peer listed, in its order, and those that the application named.
+/// Returns the path that the handshake goes on with.
+fn take_addresses(
+    association: &mut Association,
+    listed: &[IpAddr],
+    answered_from: PathAddr,
+    path: PathId,
+    now: Instant,
+) -> PathId {
+    let known: Vec<SocketAddr> = association.paths.remotes().collect();
+    let port_of = |ip: &IpAddr| {
+        let named = known.iter().find(|addr| addr.ip() == *ip);
+        named.map_or(answered_from.remote.port(), SocketAddr::port)
+    };
+    let mut remotes: Vec<SocketAddr> = Vec::new();
+    let from_peer = listed.iter().map(|ip| SocketAddr::new(*ip, port_of(ip)));
+    for remote in from_peer.chain(known.iter().copied()) {
+        if !remotes.contains(&remote) {
+            remotes.push(remote);
+        }
+    }
+    let pairs = braid(&association.here, &remotes);
+    let same = pairs.len() == known.len()
+        && pairs
+            .iter()
+            .zip(association.paths.iter())
+            .all(|(a, (_, b))| *a == b.addr);
+    let measured = association.paths.path(path).rtt.clone();
+    if !same {
+        association.replace_paths(&pairs, now);
+        association.owed.reindex = true;
+    }
+    let found = association
+        .paths
+        .iter()
+        .find(|(_, path)| path.addr == answered_from)
+        .map(|(facts, _)| facts.id);
+    let path = found.unwrap_or_default();
+    association.paths.path_mut(path).rtt = measured;
+    association.paths.publish_rtt(path);
+    path
+}

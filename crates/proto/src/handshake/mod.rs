@@ -1,0 +1,120 @@
+//! How do two ends become associated? The side that asks (RFC 9260 §5.1); the side that answers keeps no state
+//! and is in [`crate::endpoint`].
+
+mod init_ack;
+
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use anabranch_types::{AddressScope, Instant, PathId};
+use anabranch_wire::{OutboundInit, PacketBuilder, ParameterWriter};
+
+use crate::Association;
+use crate::association::{Event, Retry, State, liveness};
+
+pub(crate) use init_ack::on_init_ack;
+
+/// PAD parameter (RFC 4820 §4): skipped by those who do not know it.
+const PAD: u16 = 0x8005;
+/// Our INIT is at least this long, so that the answer, which may not exceed three times its length before our
+/// address is verified, has room for all addresses of the peer.
+const INIT_LEN: usize = 160;
+/// Chunk header and fixed fields of an INIT.
+const INIT_FIXED: usize = 20;
+const PARAMETER_HEADER: usize = 4;
+
+/// Writes the INIT of an association that asks.
+pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'_>) {
+    let remote = association.paths.remotes().next();
+    let mut parameters = ParameterWriter::new();
+    for address in listed(&association.here, remote) {
+        parameters.push_address(address);
+    }
+    let versions = |v4: bool| association.here.iter().any(|addr| addr.is_ipv4() == v4);
+    parameters.push_supported_address_types(versions(true), versions(false));
+    let mut parameters = parameters.finish();
+    pad(&mut parameters);
+    let pushed = packet.push(&OutboundInit {
+        parameters,
+        ..fixed_fields(association)
+    });
+    debug_assert!(pushed.is_ok(), "an INIT with few addresses fits every path");
+}
+
+fn pad(parameters: &mut Vec<u8>) {
+    let missing = INIT_LEN.saturating_sub(INIT_FIXED + parameters.len());
+    if missing > PARAMETER_HEADER {
+        let mut padding = ParameterWriter::new();
+        padding.push_raw(PAD, &[0; INIT_LEN][..missing - PARAMETER_HEADER]);
+        parameters.extend(padding.finish());
+    }
+}
+
+/// What INIT and INIT ACK of an association say of ourselves.
+pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
+    let config = &association.config;
+    OutboundInit {
+        acknowledges: false,
+        initiate_tag: association.local.tag,
+        a_rwnd: association.receiver.a_rwnd(),
+        outbound_streams: config.outbound_streams,
+        inbound_streams: config.max_inbound_streams,
+        initial_tsn: association.local.initial_tsn,
+        parameters: Vec::new(),
+    }
+}
+
+/// The addresses that a peer at `remote` is told: those of ours that it can reach, if there are several. With
+/// one only, the source address of the packet says it already, and a NAT keeps it right.
+pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>) -> Vec<IpAddr> {
+    let toward = remote.map(|remote| AddressScope::of(remote.ip()));
+    let near = toward == Some(AddressScope::Loopback);
+    let useful = |address: &IpAddr| {
+        let scope = AddressScope::of(*address);
+        scope != AddressScope::Unusable && (scope == AddressScope::Loopback) == near
+    };
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for address in here.iter().map(SocketAddr::ip).filter(useful) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.len() > 1 {
+        addresses
+    } else {
+        Vec::new()
+    }
+}
+
+/// The peer took our cookie.
+pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant, path: PathId) {
+    if matches!(association.state, State::CookieEchoed(..)) {
+        establish(association, now, path, false);
+    }
+}
+
+/// The handshake is complete; `path` carried it.
+pub(crate) fn establish(association: &mut Association, now: Instant, path: PathId, incoming: bool) {
+    association.state = if association.owed.shutdown {
+        State::ShutdownPending
+    } else {
+        State::Established
+    };
+    association.errors = 0;
+    association.events.push(Event::Connected { incoming });
+    liveness::confirm(association, path);
+    liveness::start_heartbeats(association, now);
+}
+
+/// The cookie came too late: the handshake begins again, counted as a repetition (RFC 9260 §5.2.6).
+pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
+    if let State::CookieEchoed(retry, _) = association.state {
+        let mut again = Retry {
+            timeout: association.config.rto.initial,
+            ..retry
+        };
+        again.repeat(association.config.rto.max, now);
+        association.state = State::CookieWait(again);
+        association.control.send_handshake(PathId::default());
+    }
+}

@@ -1,0 +1,30 @@
+//! What becomes of a heartbeat, and of its answer?
+
+use anabranch_types::{Instant, PathId};
+
+use crate::Association;
+use crate::association::{State, liveness};
+use crate::path::HeartbeatInfo;
+
+/// A HEARTBEAT goes back over the path that it came by, its info untouched (RFC 9260 §8.3).
+pub(crate) fn on_heartbeat(association: &mut Association, path: PathId, info: &[u8]) {
+    if !matches!(association.state, State::CookieWait(_)) {
+        association.control.answer_heartbeat(path, info);
+    }
+}
+
+/// An answer proves that the peer is at the far end of the path that the heartbeat was sent on, whichever path
+/// the answer took (RFC 9260 §5.4, §8.3).
+pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info: &[u8]) {
+    let Some(info) = HeartbeatInfo::decode(info).filter(|info| association.paths.contains(info.path)) else {
+        return;
+    };
+    let machinery = association.paths.path_mut(info.path);
+    let Some(round_trip) = machinery.heartbeat.answered(&info, now) else {
+        return;
+    };
+    machinery.rtt.on_sample(now - round_trip, now);
+    association.paths.publish_rtt(info.path);
+    liveness::sign_of_life_on(association, info.path);
+    liveness::schedule_heartbeat(association, info.path, now);
+}

@@ -1,0 +1,87 @@
+//! What happens when a packet arrives? Verify, dispatch each chunk, then think about acknowledging.
+
+mod data;
+mod dispatch;
+mod error;
+mod heartbeat;
+mod sack;
+mod shutdown;
+mod verify;
+
+use anabranch_types::{Instant, PathAddr, PathId};
+use anabranch_wire::Packet;
+
+use crate::Association;
+use crate::association::{PathChange, close, liveness};
+use crate::path::Arrived;
+
+pub(crate) fn handle_packet(
+    association: &mut Association,
+    now: Instant,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+) {
+    let Some(path) = verify::tag(association, packet)
+        .then(|| locate(association, arrival))
+        .flatten()
+    else {
+        association.counters.packets_dropped += 1;
+        return;
+    };
+    let counters = &mut association.paths.path_mut(path).counters;
+    counters.packets_received += 1;
+    counters.bytes_received += packet.len() as u64;
+    match dispatch::chunks(association, now, path, packet) {
+        Ok(carried_data) if carried_data && !association.state.is_closed() => {
+            association
+                .receiver
+                .packet_done(path, &mut *association.policies.ack, now);
+        }
+        Ok(_) => {}
+        Err(violation) => close::because_of(association, violation),
+    }
+}
+
+/// The path of a packet whose tag is right.
+fn locate(association: &mut Association, arrival: PathAddr) -> Option<PathId> {
+    match association.paths.arrived(arrival) {
+        Arrived::On(path) => Some(path),
+        Arrived::Rebound(path) => {
+            rebind(association, path, arrival);
+            Some(path)
+        }
+        Arrived::Unknown => None,
+    }
+}
+
+/// "The receiver updates the remote encapsulation port if the source port of a packet with a correct
+/// verification tag is another one" (RFC 6951 §5.4).
+fn rebind(association: &mut Association, path: PathId, arrival: PathAddr) {
+    let machinery = association.paths.path_mut(path);
+    machinery.addr.remote = arrival.remote;
+    machinery.counters.rebindings += 1;
+    association.owed.reindex = true;
+    liveness::tell(association, path, PathChange::Rebound);
+}
+
+/// Brings facts and timers of all paths up to date with the sender.
+pub(crate) fn publish(association: &mut Association, now: Instant) {
+    association.publish_windows();
+    for path in association.paths.ids() {
+        follow_path(association, path, now);
+    }
+}
+
+/// Brings facts and T3 timer of `path` up to date with the sender.
+pub(crate) fn follow_path(association: &mut Association, path: PathId, now: Instant) {
+    let (in_flight, queued) = (
+        association.sender.in_flight(path),
+        association.sender.queued(path),
+    );
+    let facts = association.paths.fact_mut(path);
+    facts.in_flight = in_flight;
+    facts.queued = queued;
+    let rto = facts.rto;
+    let oldest = association.sender.earliest_outstanding(path);
+    association.paths.path_mut(path).t3.follow(oldest, rto, now);
+}

@@ -1,0 +1,171 @@
+//! What does a SACK change? Round trips, windows, losses, and room for the application.
+//!
+//! The sender's scoreboard turns the SACK into one digest for each path; everything after looks at digests
+//! only, so the cost follows what the SACK changed.
+
+use core::mem;
+
+use anabranch_policy::{AckDigest, LossCause, LossDigest, PathAck};
+use anabranch_types::{Instant, PathId, Tsn};
+use anabranch_wire::{Sack, SackError, ValidSack};
+
+use super::publish;
+use crate::Association;
+use crate::association::{Event, State, liveness};
+use crate::violation::Violation;
+
+pub(crate) fn on_sack(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    sack: &Sack<'_>,
+) -> Result<(), Violation> {
+    if !association.state.is_connected() {
+        return Ok(());
+    }
+    let scratch = mem::take(&mut association.sack_scratch);
+    let (known, next) = (association.sender.cumulative(), association.sender.next_tsn());
+    let sack = match ValidSack::parse(sack, known, next, scratch) {
+        Ok(sack) => sack,
+        // RFC 9260 §6.2.1 D i: "an out-of-order SACK: drop it".
+        Err(SackError::Stale) => return Ok(()),
+        Err(SackError::AcksUnsent) => {
+            return Err(Violation::Protocol("SACK acknowledges what was never sent"));
+        }
+    };
+    association.counters.sacks_received += 1;
+    let outcome = association.sender.on_sack(&sack, now);
+    if u64::from(sack.a_rwnd) < u64::from(association.paths.fact(path).max_data_chunk) {
+        // The peer answers, it is only full: probing it is no error (RFC 9260 §6.1 A).
+        liveness::sign_of_life_on(association, path);
+    }
+    digest(
+        association,
+        now,
+        path,
+        outcome.cumulative_advanced,
+        sack.packet_count,
+    );
+    association.sack_scratch = sack.blocks;
+    Ok(())
+}
+
+/// The cumulative TSN of a SHUTDOWN acknowledges like a SACK that says nothing of gaps (RFC 9260 §9.2).
+pub(crate) fn on_cumulative(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    cumulative: Tsn,
+) -> Result<(), Violation> {
+    let cumulative = association.sender.cumulative().nearest(cumulative);
+    if cumulative >= association.sender.next_tsn() {
+        return Err(Violation::Protocol("SHUTDOWN acknowledges what was never sent"));
+    }
+    if cumulative >= association.sender.cumulative() {
+        let outcome = association.sender.on_cumulative(cumulative);
+        digest(association, now, path, outcome.cumulative_advanced, None);
+    }
+    Ok(())
+}
+
+/// Everything that follows from what the sender's scoreboard found.
+fn digest(
+    association: &mut Association,
+    now: Instant,
+    arrived_on: PathId,
+    cumulative_advanced: bool,
+    packet_count: Option<u8>,
+) {
+    for index in 0..association.sender.digests().len() {
+        let ack = association.sender.digests()[index].clone();
+        measure(association, &ack, arrived_on, now);
+    }
+    let digest = AckDigest {
+        cumulative: association.sender.cumulative(),
+        cumulative_advanced,
+        arrived_on,
+        packet_count,
+        paths: association.sender.digests(),
+    };
+    let facts = association.paths.facts();
+    association.policies.congestion.on_ack(&digest, facts, now);
+    association.policies.loss.on_ack(&digest, facts, now);
+    for path in association.paths.ids() {
+        find_losses(association, path, now);
+        leave_recovery(association, path);
+    }
+    publish(association, now);
+    tell_writable(association);
+}
+
+/// A round trip, and the sign that the path works.
+fn measure(association: &mut Association, ack: &PathAck, arrived_on: PathId, now: Instant) {
+    let path = association.paths.path_mut(ack.path);
+    // A SACK that came over another path measured half of each; it counts only while there is nothing better.
+    let own = arrived_on == ack.path || path.rtt.smoothed().is_none();
+    if let Some(sent_at) = ack.rtt_sample_sent_at.filter(|_| own) {
+        path.rtt.on_sample(sent_at, now);
+        association.paths.publish_rtt(ack.path);
+    }
+    if ack.newly_acked > 0 {
+        liveness::sign_of_life_on(association, ack.path);
+    }
+}
+
+/// Chunks below the loss policy's line go to the retransmission queue. The first of them in a window of data
+/// begins a fast recovery and cuts the window; the others of the same window do not (RFC 9260 §7.2.4).
+fn find_losses(association: &mut Association, path: PathId, now: Instant) {
+    let exit = association.sender.highest_outstanding(path);
+    let lost = association
+        .sender
+        .lose(path, association.policies.loss.line(path));
+    if lost.chunks == 0 {
+        return;
+    }
+    association.paths.fact_mut(path).lost_chunks += u64::from(lost.chunks);
+    let machinery = association.paths.path_mut(path);
+    machinery.counters.fast_retransmits += u64::from(lost.chunks);
+    if machinery.recovery_exit.is_some() {
+        return;
+    }
+    machinery.recovery_exit = exit;
+    machinery.retransmission_credit = true;
+    association.paths.fact_mut(path).in_recovery = true;
+    let digest = LossDigest {
+        path,
+        cause: LossCause::FastRetransmit,
+        bytes: lost.bytes,
+    };
+    association
+        .policies
+        .congestion
+        .on_loss(&digest, association.paths.facts(), now);
+}
+
+/// Fast recovery of a path ends when everything that was outstanding at its start is acknowledged: by the
+/// cumulative TSN, or, since other paths may hold that back, because nothing up to the exit point is outstanding
+/// on this path or waiting to be sent again (per-path recovery of CMT).
+fn leave_recovery(association: &mut Association, path: PathId) {
+    let Some(exit) = association.paths.path(path).recovery_exit else {
+        return;
+    };
+    let sender = &association.sender;
+    let passed = sender.cumulative() >= exit
+        || (sender
+            .earliest_outstanding(path)
+            .is_none_or(|(tsn, _)| tsn > exit)
+            && sender.next_lost().is_none_or(|lost| lost.tsn > exit));
+    if passed {
+        association.paths.path_mut(path).recovery_exit = None;
+        association.paths.path_mut(path).retransmission_credit = false;
+        association.paths.fact_mut(path).in_recovery = false;
+    }
+}
+
+fn tell_writable(association: &mut Association) {
+    let accepting = matches!(association.state, State::Established);
+    if association.owed.writable && accepting && association.sender.free_space() > 0 {
+        association.owed.writable = false;
+        association.events.push(Event::Writable);
+    }
+}

@@ -1,0 +1,22 @@
+//! Is the packet meant for this incarnation of the association? Verification tags (RFC 9260 §8.5).
+
+use anabranch_wire::{Chunk, Packet};
+
+use crate::Association;
+
+/// Whether the tag is the one that the first chunk demands.
+pub(crate) fn tag(association: &Association, packet: &Packet<'_>) -> bool {
+    let tag = packet.header().tag;
+    let first = packet
+        .chunks()
+        .next()
+        .and_then(Result::ok)
+        .and_then(|chunk| chunk.decode().ok());
+    match first {
+        // §8.5.1 B and C: with the T bit the tag is the one that we put into our packets.
+        Some(Chunk::Abort(abort)) if abort.tag_reflected => tag == association.peer.tag,
+        Some(Chunk::ShutdownComplete(complete)) if complete.tag_reflected => tag == association.peer.tag,
+        Some(_) => tag == association.local.tag,
+        None => false,
+    }
+}

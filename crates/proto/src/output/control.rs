@@ -1,0 +1,135 @@
+//! Which control chunks wait to be sent? Slots, not bytes: a chunk is written from the state of the moment.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use anabranch_types::PathId;
+
+/// What waits besides SACKs and data. Each slot holds one thing at most, or few: a peer cannot make it grow.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    /// Whether any slot but `last_words` and `handshake` is filled.
+    any: bool,
+    /// INIT or COOKIE ECHO, by the state, on this path.
+    handshake: Option<PathId>,
+    cookie_ack: Option<PathId>,
+    heartbeat_acks: VecDeque<(PathId, Box<[u8]>)>,
+    errors: VecDeque<Vec<u8>>,
+    shutdown: bool,
+    shutdown_ack: bool,
+    last_words: Option<LastWords>,
+}
+
+/// What is said after the end.
+#[derive(Debug)]
+pub(crate) enum LastWords {
+    /// ABORT with these causes.
+    Abort(Vec<u8>),
+    /// SHUTDOWN COMPLETE.
+    ShutdownComplete,
+}
+
+impl Control {
+    /// Heartbeats and errors are answered up to this number between two packets of ours; more are dropped, as
+    /// the network might have done.
+    const LIMIT: usize = 4;
+
+    pub(crate) fn send_handshake(&mut self, path: PathId) {
+        self.handshake = Some(path);
+    }
+
+    pub(crate) const fn take_handshake(&mut self) -> Option<PathId> {
+        self.handshake.take()
+    }
+
+    pub(crate) fn send_cookie_ack(&mut self, path: PathId) {
+        self.cookie_ack = Some(path);
+        self.any = true;
+    }
+
+    pub(crate) fn answer_heartbeat(&mut self, path: PathId, info: &[u8]) {
+        if self.heartbeat_acks.len() < Self::LIMIT {
+            self.heartbeat_acks.push_back((path, info.into()));
+            self.any = true;
+        }
+    }
+
+    /// An ERROR chunk with these causes.
+    pub(crate) fn report(&mut self, causes: Vec<u8>) {
+        if self.errors.len() < Self::LIMIT {
+            self.errors.push_back(causes);
+            self.any = true;
+        }
+    }
+
+    pub(crate) const fn send_shutdown(&mut self) {
+        self.shutdown = true;
+        self.any = true;
+    }
+
+    pub(crate) const fn send_shutdown_ack(&mut self) {
+        self.shutdown_ack = true;
+        self.any = true;
+    }
+
+    pub(crate) fn abort(&mut self, causes: Vec<u8>) {
+        self.last_words = Some(LastWords::Abort(causes));
+    }
+
+    pub(crate) fn send_shutdown_complete(&mut self) {
+        self.last_words = Some(LastWords::ShutdownComplete);
+    }
+
+    pub(crate) const fn take_last_words(&mut self) -> Option<LastWords> {
+        self.last_words.take()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The path that the next filled slot is bound to; `primary` for those that any path may carry.
+    pub(crate) fn next_path(&self, primary: PathId) -> Option<PathId> {
+        if !self.any {
+            return None;
+        }
+        let free = !self.errors.is_empty() || self.shutdown || self.shutdown_ack;
+        self.cookie_ack
+            .or_else(|| self.heartbeat_acks.front().map(|(path, _)| *path))
+            .or_else(|| free.then_some(primary))
+    }
+
+    pub(crate) fn take_cookie_ack(&mut self, path: PathId) -> bool {
+        self.cookie_ack.take_if(|wanted| *wanted == path).is_some()
+    }
+
+    pub(crate) fn take_heartbeat_ack(&mut self, path: PathId) -> Option<Box<[u8]>> {
+        let front = self.heartbeat_acks.front()?;
+        if front.0 != path {
+            return None;
+        }
+        self.heartbeat_acks.pop_front().map(|(_, info)| info)
+    }
+
+    pub(crate) fn take_error(&mut self) -> Option<Vec<u8>> {
+        self.errors.pop_front()
+    }
+
+    pub(crate) const fn take_shutdown(&mut self) -> bool {
+        core::mem::replace(&mut self.shutdown, false)
+    }
+
+    pub(crate) const fn take_shutdown_ack(&mut self) -> bool {
+        core::mem::replace(&mut self.shutdown_ack, false)
+    }
+
+    /// To be called after slots were taken.
+    pub(crate) fn settle(&mut self) {
+        self.any = self.cookie_ack.is_some()
+            || self.shutdown
+            || self.shutdown_ack
+            || !self.heartbeat_acks.is_empty()
+            || !self.errors.is_empty();
+    }
+}

@@ -1,0 +1,122 @@
+//! How does a packet leave? Plan, write, seal; then more of the same for the same path.
+//!
+//! [`plan`] looks and decides, [`packet`] writes what was decided and commits it chunk by chunk, [`room`] says
+//! how much each path may take.
+
+mod control;
+mod packet;
+mod plan;
+mod room;
+
+use alloc::vec::Vec;
+
+use anabranch_types::{Ecn, Instant, PathAddr};
+
+use crate::Association;
+use crate::association::Guard;
+use crate::association::{Retry, State};
+
+pub(crate) use control::{Control, LastWords};
+use plan::Plan;
+
+/// Bytes that a batch may not exceed: what one UDP datagram could carry.
+const MAX_BATCH: usize = 65_000;
+
+/// Packets to send: `size` bytes in the buffer, for one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmit {
+    /// From where to where.
+    pub path: PathAddr,
+    /// The ECN bits of the IP header.
+    pub ecn: Ecn,
+    /// Bytes written, all packets together.
+    pub size: usize,
+    /// If there are several packets: the size of each but the last, which may be shorter (generic segmentation
+    /// offload).
+    pub segment_size: Option<usize>,
+}
+
+pub(crate) fn poll_transmit(
+    association: &mut Association,
+    now: Instant,
+    buffer: &mut Vec<u8>,
+    max_segments: usize,
+) -> Option<Transmit> {
+    advance_shutdown(association, now);
+    if let Some(words) = association.control.take_last_words() {
+        return Some(packet::last_words(association, words, buffer));
+    }
+    let (plan, first) = loop {
+        let Some(plan) = plan::next(association, now) else {
+            association.policies.path_scheduler.on_round();
+            return None;
+        };
+        let limit = usize::from(association.paths.fact(plan.path).max_packet);
+        let written = packet::write(association, &plan, limit, buffer, now);
+        if written > 0 {
+            break (plan, written);
+        }
+        if !plan.has_control {
+            return None;
+        }
+    };
+    let size = first + more_for_the_same_path(association, &plan, first, max_segments, buffer, now);
+    Some(Transmit {
+        path: association.paths.path(plan.path).addr,
+        ecn: Ecn::NotCapable,
+        size,
+        segment_size: (size > first).then_some(first),
+    })
+}
+
+/// Writes further data packets behind the first while they are for the same path and equally long.
+fn more_for_the_same_path(
+    association: &mut Association,
+    first_plan: &Plan,
+    segment: usize,
+    max_segments: usize,
+    buffer: &mut Vec<u8>,
+    now: Instant,
+) -> usize {
+    let most = max_segments.min(MAX_BATCH / segment);
+    let mut size = 0;
+    for _ in 1..most {
+        if first_plan.lead.is_some() {
+            break;
+        }
+        let Some(plan) = plan::next(association, now) else {
+            break;
+        };
+        if plan.path != first_plan.path || plan.has_control || plan.lead.is_some() {
+            break;
+        }
+        let written = packet::write(association, &plan, segment, buffer, now);
+        size += written;
+        if written < segment {
+            break;
+        }
+    }
+    size
+}
+
+/// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged (RFC 9260 §9.2).
+fn advance_shutdown(association: &mut Association, now: Instant) {
+    let finishing = matches!(
+        association.state,
+        State::ShutdownPending | State::ShutdownReceived
+    );
+    if !finishing || !association.sender.is_drained() {
+        return;
+    }
+    let rto = association.paths.fact(association.paths.primary()).rto;
+    let retry = Retry::start(rto, now);
+    // "The recommended value of T5-shutdown-guard is 5 times RTO.Max" (RFC 9260 §9.2).
+    let guard = Guard(now + association.config.rto.max * 5);
+    if matches!(association.state, State::ShutdownPending) {
+        association.state = State::ShutdownSent(retry, guard);
+        association.control.send_shutdown();
+    } else {
+        association.state = State::ShutdownAckSent(retry, guard);
+        association.control.send_shutdown_ack();
+    }
+}

@@ -1,0 +1,304 @@
+//! How is a planned packet written? Chunk by chunk, in the order of RFC 9260 §6.10: control, SACK, data.
+//!
+//! Each chunk is committed as it is written, so what is in the buffer and what the association believes to have
+//! sent are the same thing.
+
+use alloc::vec::Vec;
+
+use anabranch_policy::{LossCause, LossDigest, RescuePenalty};
+use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
+use anabranch_wire::{
+    CommonHeader, CookieAck, CookieEcho, Data, Heartbeat, HeartbeatAck, OutboundAbort, OutboundError,
+    PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete,
+};
+
+use super::plan::{DataPlan, Lead, Plan};
+use super::{LastWords, Transmit, room};
+use crate::Association;
+use crate::association::State;
+use crate::path::HeartbeatInfo;
+
+/// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
+pub(crate) fn write(
+    association: &mut Association,
+    plan: &Plan,
+    limit: usize,
+    buffer: &mut Vec<u8>,
+    now: Instant,
+) -> usize {
+    let start = buffer.len();
+    let tag = if plan.lead == Some(Lead::Init) {
+        VerificationTag::ZERO
+    } else {
+        association.peer.tag
+    };
+    let mut packet = PacketBuilder::new(buffer, header(association, tag), limit);
+    match plan.lead {
+        Some(Lead::Init) => crate::handshake::write_init(association, &mut packet),
+        Some(Lead::CookieEcho) => write_cookie_echo(association, &mut packet),
+        None => {
+            write_control(association, plan, &mut packet, now);
+            if let Some(data) = plan.data {
+                write_data(association, plan.path, data, &mut packet, now);
+            }
+        }
+    }
+    if packet.is_empty() {
+        drop(packet);
+        buffer.truncate(start);
+        return 0;
+    }
+    let length = packet.finish();
+    commit_packet(association, plan.path, length, now);
+    length
+}
+
+/// The packet after the end.
+pub(crate) fn last_words(association: &mut Association, words: LastWords, buffer: &mut Vec<u8>) -> Transmit {
+    let path = association.paths.working(association.paths.primary());
+    let limit = usize::from(association.paths.fact(path).max_packet);
+    let mut packet = PacketBuilder::new(buffer, header(association, association.peer.tag), limit);
+    let pushed = match words {
+        LastWords::Abort(causes) => packet.push(&OutboundAbort {
+            tag_reflected: false,
+            causes,
+        }),
+        LastWords::ShutdownComplete => packet.push(&ShutdownComplete { tag_reflected: false }),
+    };
+    debug_assert!(pushed.is_ok(), "causes are short");
+    let size = packet.finish();
+    let addr = association.paths.path(path).addr;
+    Transmit {
+        path: addr,
+        ecn: Ecn::NotCapable,
+        size,
+        segment_size: None,
+    }
+}
+
+fn header(association: &Association, tag: VerificationTag) -> CommonHeader {
+    CommonHeader {
+        source_port: association.local.port,
+        destination_port: association.peer.port,
+        tag,
+    }
+}
+
+fn write_cookie_echo(association: &Association, packet: &mut PacketBuilder<'_>) {
+    if let State::CookieEchoed(_, cookie) = &association.state {
+        // A cookie that does not fit one packet cannot be echoed; the handshake then times out.
+        let _ = packet.push(&CookieEcho { cookie });
+    }
+}
+
+fn write_control(association: &mut Association, plan: &Plan, packet: &mut PacketBuilder<'_>, now: Instant) {
+    if plan.has_control {
+        write_slots(association, plan.path, packet);
+        write_heartbeat(association, plan.path, packet, now);
+    }
+    if plan.sack {
+        let counted = association.policies.ack.reports_packet_count();
+        if association.receiver.write_sack(packet, counted) {
+            association.counters.sacks_sent += 1;
+        }
+    }
+}
+
+/// Slots that do not fit are dropped, as the network might have done: each of them is repeated by someone.
+fn write_slots(association: &mut Association, path: PathId, packet: &mut PacketBuilder<'_>) {
+    let control = &mut association.control;
+    if control.take_cookie_ack(path) {
+        let _ = packet.push(&CookieAck);
+    }
+    while let Some(info) = control.take_heartbeat_ack(path) {
+        let _ = packet.push(&HeartbeatAck { info: &info });
+    }
+    while let Some(causes) = control.take_error() {
+        let _ = packet.push(&OutboundError { causes });
+    }
+    if control.take_shutdown() && matches!(association.state, State::ShutdownSent(..)) {
+        let _ = packet.push(&Shutdown {
+            cumulative: association.receiver.cumulative(),
+        });
+    }
+    if control.take_shutdown_ack() && matches!(association.state, State::ShutdownAckSent(..)) {
+        let _ = packet.push(&ShutdownAck);
+    }
+    control.settle();
+}
+
+fn write_heartbeat(
+    association: &mut Association,
+    path: PathId,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) {
+    if !association.paths.path(path).heartbeat.is_due(now) {
+        return;
+    }
+    let nonce = association.secrets.number();
+    let info = HeartbeatInfo { path, nonce }.encode();
+    if packet.push(&Heartbeat { info: &info }).is_ok() {
+        let rto = association.paths.fact(path).rto;
+        association.paths.path_mut(path).heartbeat.sent(nonce, rto, now);
+    }
+}
+
+fn write_data(
+    association: &mut Association,
+    path: PathId,
+    data: DataPlan,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) {
+    decay_window_if_idle(association, path, now);
+    let mut room = association.paths.fact(path).room.max(1);
+    let mut next = match data {
+        DataPlan::Again(tsn) => Some(tsn),
+        DataPlan::New => None,
+    };
+    while let Some(tsn) = next.filter(|_| room > 0) {
+        let Some(sent) = write_again(association, tsn, path, packet, now) else {
+            break;
+        };
+        room = room.saturating_sub(sent);
+        next = next_lost_for(association, tsn, path);
+    }
+    if next.is_none() && data == DataPlan::New {
+        room = room.saturating_sub(write_rescued(association, path, packet, now));
+    }
+    if next.is_none() {
+        write_new(association, path, room, packet, now);
+    }
+    commit_data(association, path, now);
+}
+
+/// The chunk behind `tsn` in the queue of lost ones, if the policy wants it on the same path.
+fn next_lost_for(association: &mut Association, tsn: UnwrappedTsn, path: PathId) -> Option<UnwrappedTsn> {
+    let chunk = association.sender.lost_after(tsn)?;
+    let wanted = association
+        .policies
+        .retransmission
+        .path_for(&chunk, association.paths.facts());
+    (wanted == Some(path)).then_some(chunk.tsn)
+}
+
+fn write_again(
+    association: &mut Association,
+    tsn: UnwrappedTsn,
+    path: PathId,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) -> Option<u64> {
+    if association.sender.lost_size(tsn)? > packet.room() {
+        return None;
+    }
+    let chunk = association.sender.send_again(tsn, path, now);
+    let payload = chunk.payload.len() as u64;
+    push_data(packet, &chunk);
+    let machinery = association.paths.path_mut(path);
+    machinery.retransmission_credit = false;
+    machinery.counters.payload_retransmitted += payload;
+    Some(payload + Data::HEADER_LEN as u64)
+}
+
+fn write_new(
+    association: &mut Association,
+    path: PathId,
+    mut room: u64,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) {
+    let fragment_at = association.paths.smallest_data_chunk();
+    let scheduler = &mut *association.policies.stream_scheduler;
+    let mut payload = 0;
+    while room > 0 {
+        let Some(chunk) = association
+            .sender
+            .send_new(path, packet.room(), fragment_at, scheduler, now)
+        else {
+            break;
+        };
+        payload += chunk.payload.len() as u64;
+        room = room.saturating_sub((chunk.payload.len() + Data::HEADER_LEN) as u64);
+        push_data(packet, &chunk);
+    }
+    association.paths.path_mut(path).counters.payload_sent += payload;
+}
+
+/// Sends the oldest outstanding chunk on `path` too, if the rescue policy holds that it blocks the buffers.
+fn write_rescued(
+    association: &mut Association,
+    path: PathId,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) -> u64 {
+    let Some(stuck) = association.sender.oldest_outstanding() else {
+        return 0;
+    };
+    let buffer = room::buffer_facts(association);
+    let facts = association.paths.facts();
+    let rescue = association
+        .policies
+        .rescue
+        .rescue(&facts[path.index()], &stuck, &buffer, facts, now);
+    let Some(rescue) = rescue.filter(|_| stuck.bytes <= packet.room() as u64) else {
+        return 0;
+    };
+    let chunk = association.sender.moved(stuck.tsn, path, now);
+    push_data(packet, &chunk);
+    association.paths.path_mut(path).counters.rescued += 1;
+    match rescue.penalty {
+        RescuePenalty::Nothing => {}
+        RescuePenalty::Blocked(time) => {
+            association.paths.path_mut(stuck.path).blocked_until = Some(now + time);
+        }
+        RescuePenalty::WindowCut => {
+            let loss = LossDigest {
+                path: stuck.path,
+                cause: LossCause::FastRetransmit,
+                bytes: stuck.bytes,
+            };
+            association
+                .policies
+                .congestion
+                .on_loss(&loss, association.paths.facts(), now);
+            association.publish_windows();
+        }
+    }
+    crate::input::follow_path(association, stuck.path, now);
+    stuck.bytes
+}
+
+fn push_data(packet: &mut PacketBuilder<'_>, chunk: &Data<'_>) {
+    let pushed = packet.push(chunk);
+    debug_assert!(pushed.is_ok(), "the sender was told the room");
+}
+
+/// RFC 9260 §7.2.1: a window that was not used says little about the path.
+fn decay_window_if_idle(association: &mut Association, path: PathId, now: Instant) {
+    let facts = association.paths.fact(path);
+    let Some(last) = association.paths.path(path).data_sent_at else {
+        return;
+    };
+    let idle = now - last;
+    if facts.in_flight == 0 && idle > facts.rto {
+        association.policies.congestion.on_idle(facts, idle);
+        association.publish_windows();
+    }
+}
+
+fn commit_data(association: &mut Association, path: PathId, now: Instant) {
+    association.paths.path_mut(path).data_sent_at = Some(now);
+    crate::input::follow_path(association, path, now);
+}
+
+fn commit_packet(association: &mut Association, path: PathId, length: usize, now: Instant) {
+    let bytes = length as u64;
+    association.paths.fact_mut(path).last_sent = Some(now);
+    let counters = &mut association.paths.path_mut(path).counters;
+    counters.packets_sent += 1;
+    counters.bytes_sent += bytes;
+    association.policies.burst.on_sent(path, bytes, now);
+    association.policies.path_scheduler.on_sent(path, bytes, now);
+}

@@ -1,0 +1,204 @@
+//! What goes into the next packet, and on which path? Decides; changes nothing but policies and deadlines.
+
+use anabranch_policy::{Backlog, PathFacts, Pick};
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
+
+use super::room;
+use crate::Association;
+use crate::association::State;
+use crate::recv::SackWanted;
+
+/// How many lost chunks are offered to the retransmission policy before it is believed that no path is fit.
+const LOST_CANDIDATES: usize = 4;
+
+/// The next packet, decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Plan {
+    pub(crate) path: PathId,
+    /// A handshake chunk, which leads its packet and stays alone.
+    pub(crate) lead: Option<Lead>,
+    /// A control chunk, a heartbeat or a SACK that must go now is among its chunks.
+    pub(crate) has_control: bool,
+    pub(crate) sack: bool,
+    pub(crate) data: Option<DataPlan>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lead {
+    Init,
+    CookieEcho,
+}
+
+/// With which data the packet begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum DataPlan {
+    /// This lost chunk, then what else fits.
+    Again(UnwrappedTsn),
+    /// New chunks.
+    New,
+}
+
+pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> {
+    match association.state {
+        State::Closed => return None,
+        State::CookieWait(_) => return handshake(association, Lead::Init),
+        State::CookieEchoed(..) => return handshake(association, Lead::CookieEcho),
+        _ => {}
+    }
+    let wanted = association.receiver.sack_wanted(now);
+    let sack_path = sack_path(association, wanted);
+    let control = control_path(association, now);
+    let urgent = control.or_else(|| sack_path.filter(|_| wanted == SackWanted::Must));
+    let data = data(association, now);
+    let path = urgent.or_else(|| data.map(|(path, _)| path))?;
+    Some(Plan {
+        path,
+        lead: None,
+        has_control: urgent.is_some(),
+        sack: sack_path == Some(path),
+        data: data.filter(|(wanted, _)| *wanted == path).map(|(_, data)| data),
+    })
+}
+
+fn handshake(association: &mut Association, lead: Lead) -> Option<Plan> {
+    let path = association.control.take_handshake()?;
+    Some(Plan {
+        path,
+        lead: Some(lead),
+        has_control: true,
+        sack: false,
+        data: None,
+    })
+}
+
+fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId> {
+    if wanted == SackWanted::No {
+        return None;
+    }
+    let arrived_on = association.receiver.last_data_path();
+    let path = association
+        .policies
+        .sack_path
+        .path(arrived_on, association.paths.facts());
+    Some(if association.paths.contains(path) {
+        path
+    } else {
+        arrived_on
+    })
+}
+
+/// The path of the next control chunk or heartbeat.
+fn control_path(association: &Association, now: Instant) -> Option<PathId> {
+    let any = association.paths.working(association.paths.primary());
+    association.control.next_path(any).or_else(|| {
+        association
+            .paths
+            .ids()
+            .find(|id| association.paths.path(*id).heartbeat.is_due(now))
+    })
+}
+
+fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)> {
+    if !association.state.sends_data() {
+        return None;
+    }
+    let lost = association.sender.next_lost().is_some();
+    if !lost && !association.sender.may_send_new() {
+        return None;
+    }
+    room::refresh(association, now);
+    let usable = association.paths.usable_count() > 0;
+    match (usable, lost) {
+        (false, _) => dormant(association),
+        (true, true) => again(association).or_else(|| new(association, now)),
+        (true, false) => new(association, now),
+    }
+}
+
+/// No path is known to work: the best of them is tried with what its window allows (RFC 9260 §8.2, RFC 7829
+/// §5.1: when all are suspected, the one with the fewest errors).
+fn dormant(association: &mut Association) -> Option<(PathId, DataPlan)> {
+    let path = association.paths.working(association.paths.primary());
+    let facts = association.paths.fact_mut(path);
+    if facts.in_flight >= facts.window {
+        return None;
+    }
+    facts.room = u64::from(facts.max_data_chunk);
+    match association.sender.next_lost() {
+        Some(chunk) => Some((path, DataPlan::Again(chunk.tsn))),
+        None => Some((path, DataPlan::New)),
+    }
+}
+
+/// The first lost chunk for which the policy has a path.
+fn again(association: &mut Association) -> Option<(PathId, DataPlan)> {
+    let mut candidate = association.sender.next_lost();
+    for _ in 0..LOST_CANDIDATES {
+        let chunk = candidate?;
+        let granted = grant_credit(association);
+        let facts = association.paths.facts();
+        let path = association.policies.retransmission.path_for(&chunk, facts);
+        let checked = path.filter(|path| facts.get(path.index()).is_some_and(PathFacts::can_take_data));
+        withdraw_credit(association, granted);
+        if let Some(path) = checked {
+            return Some((path, DataPlan::Again(chunk.tsn)));
+        }
+        candidate = association.sender.lost_after(chunk.tsn);
+    }
+    None
+}
+
+/// "The first packet of fast retransmissions may be sent even if the window is full" (RFC 9260 §7.2.4 step 3).
+/// The credit is for retransmissions only, so it is withdrawn after the question; the answer is a bit for each
+/// path that got one.
+fn grant_credit(association: &mut Association) -> u32 {
+    let mut granted = 0;
+    for id in association.paths.ids() {
+        let credit = association.paths.path(id).retransmission_credit;
+        let facts = association.paths.fact_mut(id);
+        if credit && facts.room == 0 {
+            facts.room = u64::from(facts.max_data_chunk);
+            granted |= 1 << id.index();
+        }
+    }
+    granted
+}
+
+fn withdraw_credit(association: &mut Association, granted: u32) {
+    for id in association
+        .paths
+        .ids()
+        .filter(|id| granted & (1 << id.index()) != 0)
+    {
+        association.paths.fact_mut(id).room = 0;
+    }
+}
+
+fn new(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)> {
+    if !association.sender.may_send_new() {
+        return None;
+    }
+    let backlog = Backlog {
+        unsent_bytes: association.sender.unsent_bytes(),
+        peer_window: association.sender.peer_window(),
+    };
+    match association
+        .policies
+        .path_scheduler
+        .pick(association.paths.facts(), &backlog, now)
+    {
+        Pick::On(path) => {
+            // A scheduler that names a dead or full path is wrong; nothing is sent for it.
+            let fit = association
+                .paths
+                .facts()
+                .get(path.index())
+                .is_some_and(PathFacts::can_take_data);
+            fit.then_some((path, DataPlan::New))
+        }
+        Pick::Wait { until } => {
+            association.scheduler_wakes = until.filter(|until| *until > now);
+            None
+        }
+    }
+}

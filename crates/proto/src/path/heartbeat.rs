@@ -1,0 +1,136 @@
+//! Is the peer still at this address? Heartbeats with nonces (RFC 9260 §5.4, §8.3).
+
+use core::time::Duration;
+
+use anabranch_types::{Instant, PathId};
+
+/// The heartbeat state of one path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heartbeat {
+    /// When the next one leaves; `None` if heartbeats are off.
+    next: Option<Instant>,
+    /// The one that is not answered yet.
+    unanswered: Option<Unanswered>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Unanswered {
+    nonce: u64,
+    sent_at: Instant,
+    overdue: Instant,
+}
+
+impl Heartbeat {
+    /// When something has to be done: send one, or count the last one as lost.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let overdue = self.unanswered.map(|unanswered| unanswered.overdue);
+        match (overdue, self.next) {
+            (Some(overdue), Some(next)) => Some(overdue.min(next)),
+            (overdue, next) => overdue.or(next),
+        }
+    }
+
+    pub(crate) fn schedule(&mut self, next: Option<Instant>) {
+        self.next = next;
+    }
+
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        self.unanswered.is_none() && self.next.is_some_and(|next| next <= now)
+    }
+
+    /// A heartbeat leaves now; the next one is scheduled when this one is answered or overdue.
+    pub(crate) fn sent(&mut self, nonce: u64, rto: Duration, now: Instant) {
+        self.unanswered = Some(Unanswered {
+            nonce,
+            sent_at: now,
+            overdue: now + rto,
+        });
+        self.next = None;
+    }
+
+    /// If the last heartbeat is overdue, forgets it and says so: it counts as an error (RFC 9260 §8.3).
+    pub(crate) fn take_overdue(&mut self, now: Instant) -> bool {
+        self.unanswered
+            .take_if(|unanswered| unanswered.overdue <= now)
+            .is_some()
+    }
+
+    /// The answer to the last heartbeat; gives its round trip. Anything else (an old answer, a guess) is not
+    /// a proof of reachability.
+    pub(crate) fn answered(&mut self, info: &HeartbeatInfo, now: Instant) -> Option<Duration> {
+        let unanswered = self
+            .unanswered
+            .take_if(|unanswered| unanswered.nonce == info.nonce)?;
+        Some(now - unanswered.sent_at)
+    }
+}
+
+/// What we put into a HEARTBEAT and expect back unchanged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct HeartbeatInfo {
+    pub(crate) path: PathId,
+    pub(crate) nonce: u64,
+}
+
+impl HeartbeatInfo {
+    pub(crate) const LEN: usize = 9;
+
+    pub(crate) fn encode(self) -> [u8; Self::LEN] {
+        let mut bytes = [self.path.0; Self::LEN];
+        bytes[1..].copy_from_slice(&self.nonce.to_be_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&path, nonce) = bytes.split_first()?;
+        let nonce = nonce.try_into().ok()?;
+        Some(Self {
+            path: PathId(path),
+            nonce: u64::from_be_bytes(nonce),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTO: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn only_the_right_nonce_proves_reachability_and_only_once() {
+        let mut heartbeat = Heartbeat::default();
+        heartbeat.sent(42, RTO, Instant::ZERO);
+        let later = Instant::ZERO + Duration::from_millis(30);
+        let guess = HeartbeatInfo {
+            path: PathId(0),
+            nonce: 41,
+        };
+        let answer = HeartbeatInfo { nonce: 42, ..guess };
+        assert_eq!(heartbeat.answered(&guess, later), None);
+        assert_eq!(
+            heartbeat.answered(&answer, later),
+            Some(Duration::from_millis(30))
+        );
+        assert_eq!(heartbeat.answered(&answer, later), None);
+    }
+
+    #[test]
+    fn an_overdue_heartbeat_is_reported_once() {
+        let mut heartbeat = Heartbeat::default();
+        heartbeat.sent(1, RTO, Instant::ZERO);
+        assert!(!heartbeat.take_overdue(Instant::ZERO));
+        assert!(heartbeat.take_overdue(Instant::ZERO + RTO));
+        assert!(!heartbeat.take_overdue(Instant::ZERO + RTO));
+    }
+
+    #[test]
+    fn the_info_survives_the_wire() {
+        let info = HeartbeatInfo {
+            path: PathId(3),
+            nonce: u64::MAX - 5,
+        };
+        assert_eq!(HeartbeatInfo::decode(&info.encode()), Some(info));
+        assert_eq!(HeartbeatInfo::decode(b"short"), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! What does the association keep for one path? Its addresses, timers, estimator and recovery.
+//!
+//! What others may read is in [`anabranch_policy::PathFacts`]; the machinery is here. [`PathSet`] owns both.
+
+mod heartbeat;
+mod pairing;
+mod rtt;
+mod set;
+mod t3;
+
+use core::time::Duration;
+
+use anabranch_policy::Reachability;
+use anabranch_types::{Instant, PathAddr, UnwrappedTsn};
+
+pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
+pub(crate) use pairing::braid;
+pub(crate) use rtt::RttEstimator;
+pub(crate) use set::{Arrived, PathSet};
+pub(crate) use t3::T3;
+
+/// The machinery of one path.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) addr: PathAddr,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) t3: T3,
+    pub(crate) heartbeat: Heartbeat,
+    /// Fast recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4).
+    pub(crate) recovery_exit: Option<UnwrappedTsn>,
+    /// One packet may exceed the window, to carry the first fast retransmission (RFC 9260 §7.2.4 step 3).
+    pub(crate) retransmission_credit: bool,
+    /// When DATA last left on it.
+    pub(crate) data_sent_at: Option<Instant>,
+    /// When the burst policy lets the next packet go.
+    pub(crate) release_at: Option<Instant>,
+    /// No new data before this moment, as the rescue policy decided.
+    pub(crate) blocked_until: Option<Instant>,
+    pub(crate) counters: PathCounters,
+}
+
+impl Path {
+    pub(crate) fn new(addr: PathAddr, rtt: RttEstimator) -> Self {
+        Self {
+            addr,
+            rtt,
+            t3: T3::default(),
+            heartbeat: Heartbeat::default(),
+            recovery_exit: None,
+            retransmission_credit: false,
+            data_sent_at: None,
+            release_at: None,
+            blocked_until: None,
+            counters: PathCounters::default(),
+        }
+    }
+}
+
+/// What a path did so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct PathCounters {
+    /// SCTP packets sent.
+    pub packets_sent: u64,
+    /// Bytes of them, common headers included.
+    pub bytes_sent: u64,
+    /// Bytes of user data in DATA chunks sent for the first time.
+    pub payload_sent: u64,
+    /// Bytes of user data in DATA chunks sent again.
+    pub payload_retransmitted: u64,
+    /// SCTP packets received.
+    pub packets_received: u64,
+    /// Bytes of them, common headers included.
+    pub bytes_received: u64,
+    /// Bytes of user data in DATA chunks received, duplicates included.
+    pub payload_received: u64,
+    /// DATA chunks found lost because later ones were acknowledged.
+    pub fast_retransmits: u64,
+    /// Expiries of the T3-rtx timer.
+    pub timeouts: u64,
+    /// DATA chunks that a rescue policy moved to this path.
+    pub rescued: u64,
+    /// Times that the peer's encapsulation port changed (NAT rebinding, RFC 6951 §5.4).
+    pub rebindings: u64,
+}
+
+/// How a path is doing, for the application.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PathStatistics {
+    /// Which path.
+    pub id: anabranch_types::PathId,
+    /// Its two ends.
+    pub addr: PathAddr,
+    /// Whether it can be used.
+    pub reachability: Reachability,
+    /// Whether it is the primary path.
+    pub primary: bool,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout, back-off included.
+    pub rto: Duration,
+    /// Congestion window in bytes.
+    pub window: u64,
+    /// Slow-start threshold in bytes; [`u64::MAX`] while unset.
+    pub slow_start_threshold: u64,
+    /// Bytes of chunks in flight.
+    pub in_flight: u64,
+    /// What it did so far.
+    pub counters: PathCounters,
+}

@@ -1,0 +1,118 @@
+//! How long is a round trip, and when is an answer overdue? The estimator of RFC 9260 §6.3.1.
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+use crate::config::RtoConfig;
+
+/// RTT estimator and retransmission timeout of one path.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    limits: RtoConfig,
+    smoothed: Option<Duration>,
+    variation: Duration,
+    smallest: Option<Duration>,
+    rto: Duration,
+    next_sample: Instant,
+}
+
+impl RttEstimator {
+    pub(crate) const fn new(limits: RtoConfig) -> Self {
+        Self {
+            limits,
+            smoothed: None,
+            variation: Duration::ZERO,
+            smallest: None,
+            rto: limits.initial,
+            next_sample: Instant::ZERO,
+        }
+    }
+
+    pub(crate) const fn smoothed(&self) -> Option<Duration> {
+        self.smoothed
+    }
+
+    pub(crate) const fn variation(&self) -> Duration {
+        self.variation
+    }
+
+    pub(crate) const fn smallest(&self) -> Option<Duration> {
+        self.smallest
+    }
+
+    pub(crate) const fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    /// Takes a sample, unless one was taken less than a round trip ago: "the sender SHOULD measure once per
+    /// round trip" (RFC 9260 §6.3.1 C4), or the variation would shrink with the number of SACKs.
+    pub(crate) fn on_sample(&mut self, sent_at: Instant, now: Instant) {
+        let sample = now - sent_at;
+        self.smallest = Some(self.smallest.map_or(sample, |smallest| smallest.min(sample)));
+        if now < self.next_sample {
+            return;
+        }
+        let smoothed = match self.smoothed {
+            // C2: the first measurement.
+            None => {
+                self.variation = sample / 2;
+                sample
+            }
+            // C3, with RTO.Beta = 1/4 and RTO.Alpha = 1/8.
+            Some(smoothed) => {
+                self.variation = (self.variation * 3 + smoothed.abs_diff(sample)) / 4;
+                (smoothed * 7 + sample) / 8
+            }
+        };
+        self.smoothed = Some(smoothed);
+        self.next_sample = now + smoothed;
+        // C6, C7.
+        self.rto = (smoothed + self.variation * 4).clamp(self.limits.min, self.limits.max);
+    }
+
+    /// E2: the timer expired.
+    pub(crate) fn back_off(&mut self) {
+        self.rto = (self.rto * 2).min(self.limits.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_first_sample_sets_and_later_ones_smooth() {
+        let mut rtt = RttEstimator::new(RtoConfig::RFC9260);
+        rtt.on_sample(at(0), at(800));
+        assert_eq!(rtt.smoothed(), Some(Duration::from_millis(800)));
+        assert_eq!(rtt.rto(), Duration::from_millis(800 + 4 * 400));
+        rtt.on_sample(at(2_000), at(2_000 + 1_600));
+        assert_eq!(rtt.smoothed(), Some(Duration::from_millis(900)));
+        assert_eq!(rtt.variation(), Duration::from_millis(500));
+    }
+
+    #[test]
+    fn samples_within_one_round_trip_only_lower_the_minimum() {
+        let mut rtt = RttEstimator::new(RtoConfig::RFC9260);
+        rtt.on_sample(at(0), at(100));
+        rtt.on_sample(at(90), at(150));
+        assert_eq!(rtt.smoothed(), Some(Duration::from_millis(100)));
+        assert_eq!(rtt.smallest(), Some(Duration::from_millis(60)));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
+        let mut rtt = RttEstimator::new(RtoConfig::RFC9260);
+        for _ in 0..10 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.on_sample(at(0), at(10));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+}

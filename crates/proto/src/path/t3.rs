@@ -1,0 +1,81 @@
+//! When is the oldest chunk of a path overdue? The T3-rtx timer of RFC 9260 §6.3.2, one for each path.
+
+use core::time::Duration;
+
+use anabranch_types::{Instant, UnwrappedTsn};
+
+/// The T3-rtx timer of one path.
+///
+/// The *smart* form (CMT): it belongs to the oldest outstanding chunk of the path and restarts when another
+/// chunk becomes the oldest, or when the oldest is sent again. That covers R1 to R4 of RFC 9260 §6.3.2.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct T3 {
+    running: Option<Running>,
+}
+
+#[derive(Clone, Debug)]
+struct Running {
+    oldest: UnwrappedTsn,
+    oldest_sent_at: Instant,
+    expires: Instant,
+}
+
+impl T3 {
+    pub(crate) fn expires(&self) -> Option<Instant> {
+        self.running.as_ref().map(|running| running.expires)
+    }
+
+    /// Adapts the timer to the oldest outstanding chunk of the path, after anything was sent or acknowledged.
+    pub(crate) fn follow(&mut self, oldest: Option<(UnwrappedTsn, Instant)>, rto: Duration, now: Instant) {
+        let Some((oldest, oldest_sent_at)) = oldest else {
+            self.running = None;
+            return;
+        };
+        let unchanged = self
+            .running
+            .as_ref()
+            .is_some_and(|running| running.oldest == oldest && running.oldest_sent_at == oldest_sent_at);
+        if !unchanged {
+            self.running = Some(Running {
+                oldest,
+                oldest_sent_at,
+                expires: now + rto,
+            });
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.running = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTO: Duration = Duration::from_secs(1);
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn it_restarts_only_when_the_oldest_chunk_changes() {
+        let mut timer = T3::default();
+        timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
+        timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(500));
+        assert_eq!(timer.expires(), Some(at(1_000)));
+        timer.follow(Some((UnwrappedTsn(9), at(100))), RTO, at(600));
+        assert_eq!(timer.expires(), Some(at(1_600)));
+        timer.follow(None, RTO, at(700));
+        assert_eq!(timer.expires(), None);
+    }
+
+    #[test]
+    fn sending_the_oldest_chunk_again_restarts_it() {
+        let mut timer = T3::default();
+        timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
+        timer.follow(Some((UnwrappedTsn(7), at(400))), RTO, at(400));
+        assert_eq!(timer.expires(), Some(at(1_400)));
+    }
+}

@@ -1,0 +1,76 @@
+//! Which numbers must nobody guess? Tags, initial TSNs, cookie keys, heartbeat nonces.
+
+use anabranch_types::Seed;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+pub(crate) type HmacSha256 = Hmac<Sha256>;
+
+/// Where the secrets of an endpoint start.
+///
+/// A real driver draws the 32 bytes from the operating system; a simulation uses a [`Seed`].
+#[derive(Clone)]
+pub struct Entropy([u8; 32]);
+
+impl From<[u8; 32]> for Entropy {
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl From<Seed> for Entropy {
+    fn from(seed: Seed) -> Self {
+        let mut bytes = [0; 32];
+        seed.rng().fill(&mut bytes);
+        Self(bytes)
+    }
+}
+
+impl core::fmt::Debug for Entropy {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Entropy(secret)")
+    }
+}
+
+/// A stream of secrets: HMAC-SHA-256 of a counter under the entropy. Seeing some of them tells nothing of the
+/// others, which a statistical generator does not promise.
+#[derive(Clone, Debug)]
+pub(crate) struct Secrets {
+    key: Entropy,
+    drawn: u64,
+}
+
+impl Secrets {
+    pub(crate) const fn new(key: Entropy) -> Self {
+        Self { key, drawn: 0 }
+    }
+
+    pub(crate) fn bytes(&mut self) -> [u8; 32] {
+        self.drawn += 1;
+        let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
+        mac.update(&self.drawn.to_be_bytes());
+        mac.finalize().into_bytes().into()
+    }
+
+    pub(crate) fn number(&mut self) -> u64 {
+        let bytes = self.bytes();
+        bytes[..8]
+            .iter()
+            .fold(0, |number, &byte| (number << 8) | u64::from(byte))
+    }
+
+    /// A number that is not zero, as a verification tag must be (RFC 9260 §3.3.2).
+    pub(crate) fn tag(&mut self) -> u32 {
+        loop {
+            let tag = self.number() as u32;
+            if tag != 0 {
+                return tag;
+            }
+        }
+    }
+
+    /// An independent stream for a part of the endpoint.
+    pub(crate) fn split(&mut self) -> Self {
+        Self::new(Entropy(self.bytes()))
+    }
+}
