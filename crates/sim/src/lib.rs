@@ -1,1 +1,21 @@
-//! To be written.
+//! What does the core do on a given network? The very same core, on simulated paths, in virtual time.
+//!
+//! A [`Scenario`] says who talks to whom, over which paths and about what; [`Scenario::build`] makes a
+//! [`Simulation`] of it, whose [`Outcome`] says what became of it. The same scenario with the same seed gives the
+//! same packets, bit by bit. The [`adversary`] makes up scenarios of its own, as unpleasant as it can.
+
+pub mod app;
+
+mod host;
+mod log;
+mod outcome;
+mod probe;
+mod scenario;
+mod simulation;
+
+pub use host::SctpHost;
+pub use log::{Direction, LoggedPacket, PacketLog};
+pub use outcome::{Delivery, Outcome, Tally};
+pub use probe::{Probe, Sample};
+pub use scenario::{Scenario, Step};
+pub use simulation::{Side, Simulation};

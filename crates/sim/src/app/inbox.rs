@@ -1,0 +1,201 @@
+//! Did everything arrive as it was sent? A reader that checks each message at once and the whole at the end.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use anabranch_proto::ReceivedMessage;
+use anabranch_types::{Instant, StreamId};
+use thiserror::Error;
+
+use super::{Outbox, pattern};
+
+/// How finely the course of reception is kept.
+const BUCKET: Duration = Duration::from_millis(100);
+
+/// What is wrong with what arrived. Numbers are those of messages.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum Complaint {
+    /// The text is not the one of this number and length.
+    #[error("message {0} is corrupt")]
+    Corrupt(u32),
+    /// It came before.
+    #[error("message {0} arrived twice")]
+    Twice(u32),
+    /// A later message of its stream came before it.
+    #[error("message {number} arrived after {before} of the same stream")]
+    OutOfOrder {
+        /// The message.
+        number: u32,
+        /// What came before.
+        before: u32,
+    },
+    /// Nobody sent it.
+    #[error("message {0} was never sent")]
+    NeverSent(u32),
+    /// It differs from what was sent in stream, length or order.
+    #[error("message {0} is not what was sent")]
+    NotAsSent(u32),
+    /// It is missing although later ones of its stream came.
+    #[error("message {0} was skipped on its stream")]
+    Skipped(u32),
+    /// It did not arrive.
+    #[error("message {0} did not arrive")]
+    Missing(u32),
+}
+
+/// What arrived.
+#[derive(Clone, Debug, Default)]
+pub struct Inbox {
+    /// What came, by number; `None` for what has not.
+    arrived: Vec<Option<Arrived>>,
+    last_of_stream: BTreeMap<StreamId, u32>,
+    messages: u64,
+    bytes: u64,
+    course: Vec<u64>,
+    first_complaint: Option<Complaint>,
+    last_at: Option<Instant>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Arrived {
+    stream: StreamId,
+    unordered: bool,
+    bytes: u32,
+}
+
+impl Inbox {
+    /// Takes a message in and checks what can be checked without knowing what was sent.
+    pub(super) fn take(&mut self, now: Instant, message: &ReceivedMessage) -> u32 {
+        let number = message.ppid.0;
+        self.messages += 1;
+        self.bytes += message.payload.len() as u64;
+        self.last_at = Some(now);
+        self.note_course(now, message.payload.len() as u64);
+        let complaint = self.check(number, message).err();
+        self.first_complaint = self.first_complaint.take().or(complaint);
+        number
+    }
+
+    fn check(&mut self, number: u32, message: &ReceivedMessage) -> Result<(), Complaint> {
+        if message.payload != pattern(number, message.payload.len()) {
+            return Err(Complaint::Corrupt(number));
+        }
+        let index = number as usize;
+        if self.arrived.len() <= index {
+            self.arrived.resize(index + 1, None);
+        }
+        let arrived = Arrived {
+            stream: message.stream,
+            unordered: message.unordered,
+            bytes: message.payload.len() as u32,
+        };
+        if self.arrived[index].replace(arrived).is_some() {
+            return Err(Complaint::Twice(number));
+        }
+        if message.unordered {
+            return Ok(());
+        }
+        match self.last_of_stream.insert(message.stream, number) {
+            Some(before) if before > number => Err(Complaint::OutOfOrder { number, before }),
+            _ => Ok(()),
+        }
+    }
+
+    fn note_course(&mut self, now: Instant, bytes: u64) {
+        let bucket = bucket(now);
+        if self.course.len() <= bucket {
+            self.course.resize(bucket + 1, 0);
+        }
+        self.course[bucket] += bytes;
+    }
+
+    /// Holds what arrived against what was sent: nothing else may have arrived, nothing twice, each stream in order
+    /// and without a hole. The end may still be missing.
+    ///
+    /// # Errors
+    ///
+    /// The first complaint.
+    pub fn agrees_with(&self, outbox: &Outbox) -> Result<(), Complaint> {
+        if let Some(complaint) = &self.first_complaint {
+            return Err(complaint.clone());
+        }
+        if let Some(number) =
+            (outbox.sent().len()..self.arrived.len()).find(|index| self.arrived[*index].is_some())
+        {
+            return Err(Complaint::NeverSent(number as u32));
+        }
+        let mut ended: BTreeMap<StreamId, u32> = BTreeMap::new();
+        for (number, sent) in (0..).zip(outbox.sent()) {
+            let Some(arrived) = self.arrived.get(number as usize).copied().flatten() else {
+                if !sent.unordered {
+                    ended.entry(sent.stream).or_insert(number);
+                }
+                continue;
+            };
+            let as_sent = (arrived.stream, arrived.unordered, arrived.bytes as usize)
+                == (sent.stream, sent.unordered, sent.bytes);
+            if !as_sent {
+                return Err(Complaint::NotAsSent(number));
+            }
+            if let Some(missing) = ended.get(&sent.stream).filter(|_| !sent.unordered) {
+                return Err(Complaint::Skipped(*missing));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, and nothing may be missing.
+    ///
+    /// # Errors
+    ///
+    /// The first complaint.
+    pub fn equals(&self, outbox: &Outbox) -> Result<(), Complaint> {
+        self.agrees_with(outbox)?;
+        let missing =
+            (0..outbox.sent().len()).find(|index| self.arrived.get(*index).copied().flatten().is_none());
+        missing.map_or(Ok(()), |number| Err(Complaint::Missing(number as u32)))
+    }
+
+    /// What was wrong at first sight, if anything.
+    #[must_use]
+    pub const fn complaint(&self) -> Option<&Complaint> {
+        self.first_complaint.as_ref()
+    }
+
+    /// Whether message `number` arrived.
+    #[must_use]
+    pub fn has(&self, number: u32) -> bool {
+        self.arrived.get(number as usize).is_some_and(Option::is_some)
+    }
+
+    /// Messages that arrived.
+    #[must_use]
+    pub const fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Bytes of all of them.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When the last one was read.
+    #[must_use]
+    pub const fn last_at(&self) -> Option<Instant> {
+        self.last_at
+    }
+
+    /// Bytes read from `from` up to `until`, both rounded down to tenths of a second.
+    #[must_use]
+    pub fn bytes_between(&self, from: Instant, until: Instant) -> u64 {
+        let end = bucket(until).min(self.course.len());
+        self.course
+            .get(bucket(from)..end)
+            .map_or(0, |course| course.iter().sum())
+    }
+}
+
+fn bucket(at: Instant) -> usize {
+    (at.as_nanos() / BUCKET.as_nanos() as u64) as usize
+}

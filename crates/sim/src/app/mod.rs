@@ -1,0 +1,186 @@
+//! What do applications do with an association? They send by a workload, read at their pace, and check everything.
+
+mod inbox;
+mod outbox;
+mod pattern;
+mod workload;
+
+use anabranch_proto::{Association, Event};
+use anabranch_types::{Instant, Rate};
+
+pub use inbox::{Complaint, Inbox};
+pub use outbox::{Draft, Outbox};
+pub use pattern::{LONGEST_MESSAGE, pattern};
+use workload::Line;
+pub use workload::{Bulk, Client, Paced, Server, Streams, Workload};
+
+/// How the application reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reading {
+    /// At once.
+    #[default]
+    Eager,
+    /// Not at all.
+    Paused,
+    /// Never more than this, message by message.
+    AtRate(Rate),
+}
+
+/// One side's application on one association: what it sends, how it reads, and what it saw.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    workloads: Vec<Workload>,
+    reading: Reading,
+    /// When a slow reader takes the next message.
+    reads_next: Option<Instant>,
+    outbox: Outbox,
+    inbox: Inbox,
+    events: Vec<(Instant, Event)>,
+}
+
+impl Conversation {
+    /// An application that reads at once and sends what the workloads say.
+    #[must_use]
+    pub fn new(workloads: impl IntoIterator<Item = Workload>) -> Self {
+        Self {
+            workloads: workloads.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, reading otherwise.
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
+    }
+
+    /// The association exists.
+    pub(crate) fn begin(&mut self, now: Instant, association: &mut Association) {
+        self.act(now, association);
+    }
+
+    pub(crate) fn on_event(&mut self, now: Instant, event: Event, association: &mut Association) {
+        match event {
+            Event::Readable => self.read(now, association),
+            Event::Writable | Event::Connected { .. } => self.act(now, association),
+            Event::Restarted { .. } => self.inbox = Inbox::default(),
+            Event::Closed(_) => {
+                self.read(now, association);
+                self.workloads.clear();
+            }
+            _ => {}
+        }
+        self.note(now, event);
+    }
+
+    /// An event of an association that is gone.
+    pub(crate) fn note(&mut self, now: Instant, event: Event) {
+        if !matches!(event, Event::Readable | Event::Writable) {
+            self.events.push((now, event));
+        }
+    }
+
+    pub(crate) fn on_deadline(&mut self, now: Instant, association: &mut Association) {
+        if self.reads_next.take_if(|next| *next <= now).is_some() {
+            self.read(now, association);
+        }
+        self.act(now, association);
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let workloads = self.workloads.iter().filter_map(Workload::deadline);
+        workloads.chain(self.reads_next).min()
+    }
+
+    /// Reads otherwise from now on.
+    pub fn read_otherwise(&mut self, now: Instant, reading: Reading, association: &mut Association) {
+        self.reading = reading;
+        self.reads_next = None;
+        self.read(now, association);
+    }
+
+    /// Sends also by this workload from now on.
+    pub fn also(&mut self, now: Instant, workload: Workload, association: &mut Association) {
+        self.workloads.push(workload);
+        self.act(now, association);
+    }
+
+    /// Stops all workloads, and the reading.
+    pub fn fall_silent(&mut self) {
+        self.workloads.clear();
+        self.reads_next = None;
+    }
+
+    /// Sends one message now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Association::send`].
+    pub fn send(
+        &mut self,
+        draft: Draft,
+        association: &mut Association,
+    ) -> Result<u32, anabranch_proto::SendError> {
+        self.outbox.send(association, draft)
+    }
+
+    /// What was sent.
+    #[must_use]
+    pub const fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// What arrived, since the peer's last restart.
+    #[must_use]
+    pub const fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// What happened, except that something could be read or written.
+    #[must_use]
+    pub fn events(&self) -> &[(Instant, Event)] {
+        &self.events
+    }
+
+    /// What sends.
+    #[must_use]
+    pub fn workloads(&self) -> &[Workload] {
+        &self.workloads
+    }
+
+    fn act(&mut self, now: Instant, association: &mut Association) {
+        let Self {
+            workloads, outbox, ..
+        } = self;
+        let mut line = Line { association, outbox };
+        for workload in workloads {
+            workload.act(now, &mut line);
+        }
+    }
+
+    fn read(&mut self, now: Instant, association: &mut Association) {
+        let before = self.inbox.messages();
+        while self.may_read(now)
+            && let Some(message) = association.receive()
+        {
+            self.inbox.take(now, &message);
+            for workload in &mut self.workloads {
+                workload.on_message(now, &message);
+            }
+            if let Reading::AtRate(rate) = self.reading {
+                self.reads_next = Some(now + rate.time_for(message.payload.len() as u64));
+            }
+        }
+        if self.inbox.messages() > before {
+            self.act(now, association);
+        }
+    }
+
+    fn may_read(&self, now: Instant) -> bool {
+        match self.reading {
+            Reading::Eager => true,
+            Reading::Paused => false,
+            Reading::AtRate(_) => self.reads_next.is_none_or(|next| next <= now),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What was sent? Each message by number, so that it can be held against what arrived.
+
+use anabranch_proto::{Association, Message, SendError};
+use anabranch_types::{Ppid, StreamId};
+
+use super::pattern;
+
+/// A message to be made: everything about it but its number and text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Draft {
+    /// The stream it goes on.
+    pub stream: StreamId,
+    /// Its length, from 1 to [`super::LONGEST_MESSAGE`].
+    pub bytes: usize,
+    /// Whether it may overtake others of its stream.
+    pub unordered: bool,
+}
+
+impl Draft {
+    /// An ordered message.
+    #[must_use]
+    pub const fn new(stream: u16, bytes: usize) -> Self {
+        Self {
+            stream: StreamId(stream),
+            bytes,
+            unordered: false,
+        }
+    }
+
+    /// The same, delivered without regard to order.
+    #[must_use]
+    pub const fn unordered(self) -> Self {
+        Self {
+            unordered: true,
+            ..self
+        }
+    }
+}
+
+/// The messages that an association accepted, by number. The number travels as payload protocol identifier, so
+/// that even a message of one byte has one.
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    sent: Vec<Draft>,
+    bytes: u64,
+}
+
+impl Outbox {
+    /// Hands a message over and notes it, unless it is refused.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Association::send`].
+    pub fn send(&mut self, association: &mut Association, draft: Draft) -> Result<u32, SendError> {
+        let number = self.next_number();
+        let message = Message::new(draft.stream, pattern(number, draft.bytes)).with_ppid(Ppid(number));
+        association.send(if draft.unordered {
+            message.unordered()
+        } else {
+            message
+        })?;
+        self.sent.push(draft);
+        self.bytes += draft.bytes as u64;
+        Ok(number)
+    }
+
+    /// What was accepted so far, by number.
+    #[must_use]
+    pub fn sent(&self) -> &[Draft] {
+        &self.sent
+    }
+
+    /// Bytes of all of them.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn next_number(&self) -> u32 {
+        u32::try_from(self.sent.len()).expect("invariant: fewer messages than a simulation has time for")
+    }
+}

@@ -1,0 +1,42 @@
+//! What do test messages say? Bytes that tell where they belong, so that the reader notices any mix-up.
+
+use std::sync::LazyLock;
+
+use anabranch_types::Seed;
+use bytes::Bytes;
+
+/// The longest message that can be made.
+pub const LONGEST_MESSAGE: usize = 1 << 20;
+
+/// Numbers that give different messages of the same length.
+const STARTS: u64 = 1 << 16;
+/// Spreads consecutive numbers over the starts; odd, so that none is met twice in [`STARTS`] messages.
+const STRIDE: u64 = 40_503;
+
+/// Random bytes, made once: messages are slices of it, so that making one copies nothing and comparing one runs
+/// at the speed of memory.
+static NOISE: LazyLock<Bytes> = LazyLock::new(|| {
+    let mut noise = vec![0; LONGEST_MESSAGE + STARTS as usize];
+    Seed(0).split("pattern").rng().fill(&mut noise);
+    Bytes::from(noise)
+});
+
+/// The text of message number `number` with a length of `bytes`, at most [`LONGEST_MESSAGE`].
+#[must_use]
+pub fn pattern(number: u32, bytes: usize) -> Bytes {
+    let start = (u64::from(number) * STRIDE % STARTS) as usize;
+    NOISE.slice(start..start + bytes.min(LONGEST_MESSAGE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_MESSAGE, pattern};
+
+    #[test]
+    fn messages_are_as_long_as_asked_and_differ_by_number() {
+        assert_eq!(pattern(7, 1_000).len(), 1_000);
+        assert_eq!(pattern(u32::MAX, LONGEST_MESSAGE).len(), LONGEST_MESSAGE);
+        assert_ne!(pattern(7, 16), pattern(8, 16));
+        assert_eq!(pattern(7, 16), pattern(7, 100).slice(..16));
+    }
+}

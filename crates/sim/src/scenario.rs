@@ -1,0 +1,294 @@
+//! Who talks to whom, over which paths, how, and what happens meanwhile? A builder for one simulation.
+
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::time::Duration;
+use std::io;
+
+use anabranch_netsim::topology::{self, Path};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, World};
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
+use anabranch_types::{Instant, Seed};
+
+use crate::app::Conversation;
+use crate::{Probe, SctpHost, Side, Simulation};
+
+/// A simulation to be built: two hosts, the paths between them, applications and a script.
+///
+/// ```
+/// use anabranch_netsim::LinkConfig;
+/// use anabranch_sim::{Scenario, app::{Bulk, Conversation, Streams, Workload}};
+/// use anabranch_types::{Rate, Seed};
+/// use std::time::Duration;
+/// let dsl = LinkConfig::new(Rate::mbit(10), Duration::from_millis(20));
+/// let bulk = Workload::Bulk(Bulk::new(1_400, Streams::one(0)).messages(100));
+/// let mut simulation = Scenario::new(Seed(7))
+///     .path(dsl.clone())
+///     .path(dsl)
+///     .near_talks(Conversation::new([bulk]))
+///     .build();
+/// simulation.connect();
+/// simulation.run_for(Duration::from_secs(2));
+/// assert_eq!(simulation.outcome().forward.messages, 100);
+/// ```
+pub struct Scenario {
+    seed: Seed,
+    lanes: Vec<Lane>,
+    bottleneck: Option<LinkConfig>,
+    port: u16,
+    configs: [AssociationConfig; 2],
+    conversations: [Conversation; 2],
+    accepts: [bool; 2],
+    script: Vec<(Duration, Step)>,
+    probes: Vec<Probe>,
+    captures: Vec<(Side, Box<dyn io::Write + Send>)>,
+}
+
+/// One path to be built.
+struct Lane {
+    there: LinkConfig,
+    back: LinkConfig,
+    near: IpAddr,
+    far: IpAddr,
+}
+
+/// What happens to the network in the course of a scenario. Paths are counted from 0.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Step {
+    /// A path loses everything, in both directions.
+    Cut(usize),
+    /// It works again.
+    Heal(usize),
+    /// Both directions of a path change.
+    Change(usize, LinkChange),
+    /// The translator before the near end of a path gives it another port.
+    Rebind(usize, u16),
+}
+
+impl Scenario {
+    /// Two hosts with nothing between them yet.
+    #[must_use]
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            seed,
+            lanes: Vec::new(),
+            bottleneck: None,
+            port: DEFAULT_PORT,
+            configs: Default::default(),
+            conversations: Default::default(),
+            accepts: [false, true],
+            script: Vec::new(),
+            probes: Vec::new(),
+            captures: Vec::new(),
+        }
+    }
+
+    /// Adds a path between two addresses of its own: [`topology::near`] and [`topology::far`].
+    #[must_use]
+    pub fn path(self, link: LinkConfig) -> Self {
+        self.asymmetric_path(link.clone(), link)
+    }
+
+    /// Adds a path that is different there and back.
+    #[must_use]
+    pub fn asymmetric_path(self, there: LinkConfig, back: LinkConfig) -> Self {
+        let number = self.next_number();
+        self.path_between(there, back, (topology::near(number), topology::far(number)))
+    }
+
+    /// Adds a path between two addresses of IP version 6.
+    #[must_use]
+    pub fn path_v6(self, link: LinkConfig) -> Self {
+        let number = u16::from(self.next_number());
+        let address = |host| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, number, 0, 0, 0, 0, host));
+        self.path_between(link.clone(), link, (address(1), address(2)))
+    }
+
+    /// Adds a path to the far address of path 0: the far host has one link less than the near one.
+    #[must_use]
+    pub fn path_to_the_same_address(self, link: LinkConfig) -> Self {
+        let near = topology::near(self.next_number());
+        let far = self.lanes.first().map_or(topology::far(0), |first| first.far);
+        self.path_between(link.clone(), link, (near, far))
+    }
+
+    /// Adds a path between any two addresses. Each pair may have one.
+    #[must_use]
+    pub fn path_between(mut self, there: LinkConfig, back: LinkConfig, ends: (IpAddr, IpAddr)) -> Self {
+        let (near, far) = ends;
+        self.lanes.push(Lane {
+            there,
+            back,
+            near,
+            far,
+        });
+        self
+    }
+
+    /// Leads all paths through one further link in each direction.
+    #[must_use]
+    pub fn bottleneck(self, link: LinkConfig) -> Self {
+        Self {
+            bottleneck: Some(link),
+            ..self
+        }
+    }
+
+    /// Port of the UDP encapsulation at both ends; 0 for SCTP directly over IP. 9899 unless set.
+    #[must_use]
+    pub fn encapsulation_port(self, port: u16) -> Self {
+        Self { port, ..self }
+    }
+
+    /// How both sides set up associations.
+    #[must_use]
+    pub fn config(self, config: AssociationConfig) -> Self {
+        Self {
+            configs: [config.clone(), config],
+            ..self
+        }
+    }
+
+    /// How one side sets up associations.
+    #[must_use]
+    pub fn config_of(mut self, side: Side, config: AssociationConfig) -> Self {
+        self.configs[side.index()] = config;
+        self
+    }
+
+    /// The mechanisms of both sides.
+    #[must_use]
+    pub fn policies(mut self, policies: PolicyRecipe) -> Self {
+        for config in &mut self.configs {
+            config.policies = policies;
+        }
+        self
+    }
+
+    /// What the near application does.
+    #[must_use]
+    pub fn near_talks(mut self, conversation: Conversation) -> Self {
+        self.conversations[0] = conversation;
+        self
+    }
+
+    /// What the far application does.
+    #[must_use]
+    pub fn far_talks(mut self, conversation: Conversation) -> Self {
+        self.conversations[1] = conversation;
+        self
+    }
+
+    /// Whether a side lets others connect: the far one does and the near one does not, unless set.
+    #[must_use]
+    pub fn accepts(mut self, side: Side, accepts: bool) -> Self {
+        self.accepts[side.index()] = accepts;
+        self
+    }
+
+    /// Something happens to the network at `at`.
+    #[must_use]
+    pub fn at(mut self, at: Duration, step: Step) -> Self {
+        self.script.push((at, step));
+        self
+    }
+
+    /// Samples the paths of one side.
+    #[must_use]
+    pub fn probe(mut self, side: Side, every: Duration) -> Self {
+        self.probes.push(Probe::new(side, every));
+        self
+    }
+
+    /// Records what one side sends and receives, in pcapng format.
+    #[must_use]
+    pub fn capture(mut self, side: Side, sink: impl io::Write + Send + 'static) -> Self {
+        self.captures.push((side, Box::new(sink)));
+        self
+    }
+
+    /// Builds it; nothing has happened yet.
+    #[must_use]
+    pub fn build(self) -> Simulation {
+        let mut world = World::new(self.seed);
+        let hosts = [Side::Near, Side::Far].map(|side| world.add_host(self.host(side)));
+        let paths = self.add_paths(&mut world, (hosts[0], hosts[1]));
+        for (side, sink) in self.captures {
+            world.capture_host(hosts[side.index()], side.name(), sink);
+        }
+        let [near_config, _] = self.configs;
+        let [near_conversation, _] = self.conversations;
+        let mut simulation = Simulation::new(world, hosts, paths, self.port);
+        simulation.set_near(near_config, near_conversation);
+        simulation.set_probes(self.probes);
+        for (at, step) in self.script {
+            simulation.schedule(Instant::ZERO + at, step);
+        }
+        simulation
+    }
+
+    fn host(&self, side: Side) -> SctpHost {
+        let config = EndpointConfig {
+            local: self.addresses(side),
+            accept: self.accepts[side.index()].then(|| self.configs[side.index()].clone()),
+            ..EndpointConfig::default()
+        };
+        let answering = self.conversations[side.index()].clone();
+        SctpHost::new(config, self.seed.split(side.name()), answering)
+    }
+
+    fn addresses(&self, side: Side) -> Vec<SocketAddr> {
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for lane in &self.lanes {
+            let ip = match side {
+                Side::Near => lane.near,
+                Side::Far => lane.far,
+            };
+            let address = SocketAddr::new(ip, self.port);
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        addresses
+    }
+
+    fn add_paths(&self, world: &mut World<SctpHost>, hosts: (HostId, HostId)) -> Vec<Path> {
+        let shared = self
+            .bottleneck
+            .as_ref()
+            .map(|link| topology::duplex(world, &named(link, || "bottleneck".into())));
+        let mut paths = Vec::new();
+        for (number, lane) in self.lanes.iter().enumerate() {
+            let out = world.add_link(named(&lane.there, || format!("path {number}→")));
+            let home = world.add_link(named(&lane.back, || format!("path {number}←")));
+            let path = Path {
+                near: lane.near,
+                far: lane.far,
+                there: [Some(out), shared.map(|(there, _)| there)]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+                back: [shared.map(|(_, back)| back), Some(home)]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+            };
+            topology::connect(world, hosts, &path);
+            paths.push(path);
+        }
+        paths
+    }
+
+    fn next_number(&self) -> u8 {
+        u8::try_from(self.lanes.len()).expect("invariant: a scenario has at most 256 paths")
+    }
+}
+
+fn named(link: &LinkConfig, name: impl FnOnce() -> String) -> LinkConfig {
+    let link = link.clone();
+    if link.name.is_empty() {
+        link.named(name())
+    } else {
+        link
+    }
+}

@@ -1,0 +1,286 @@
+//! What is going on now, and what next? Two hosts on their network, and the hand of whoever plays fate.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io;
+
+use anabranch_netsim::topology::Path;
+use anabranch_netsim::{Change, HostId, LinkChange, World};
+use anabranch_proto::{Association, AssociationConfig};
+use anabranch_types::{AssociationId, Instant};
+
+use crate::app::Conversation;
+use crate::{Outcome, Probe, SctpHost, Step};
+
+/// One of the two hosts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Side {
+    /// The one that connects, unless told otherwise.
+    Near,
+    /// The one that is connected to.
+    Far,
+}
+
+impl Side {
+    /// Both, the near one first.
+    pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
+
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Near => "near",
+            Self::Far => "far",
+        }
+    }
+}
+
+/// A running scenario.
+///
+/// [`Simulation::association`] and [`Simulation::conversation`] are about the newest association of a side.
+pub struct Simulation {
+    world: World<SctpHost>,
+    hosts: [HostId; 2],
+    paths: Vec<Path>,
+    port: u16,
+    near: (AssociationConfig, Conversation),
+    probes: Vec<Probe>,
+}
+
+impl Simulation {
+    pub(crate) fn new(world: World<SctpHost>, hosts: [HostId; 2], paths: Vec<Path>, port: u16) -> Self {
+        Self {
+            world,
+            hosts,
+            paths,
+            port,
+            near: Default::default(),
+            probes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn set_near(&mut self, config: AssociationConfig, conversation: Conversation) {
+        self.near = (config, conversation);
+    }
+
+    pub(crate) fn set_probes(&mut self, probes: Vec<Probe>) {
+        self.probes = probes;
+    }
+
+    /// The near side connects to all addresses of the far side, and its application begins.
+    ///
+    /// # Panics
+    ///
+    /// If the endpoint refuses; it does so only for addresses that no scenario makes.
+    pub fn connect(&mut self) -> AssociationId {
+        let (config, conversation) = self.near.clone();
+        self.connect_from(Side::Near, &config, conversation)
+    }
+
+    /// One side connects to all addresses of the other.
+    ///
+    /// # Panics
+    ///
+    /// As [`Simulation::connect`].
+    pub fn connect_from(
+        &mut self,
+        side: Side,
+        config: &AssociationConfig,
+        conversation: Conversation,
+    ) -> AssociationId {
+        let remotes = self.addresses(side.other());
+        let connected = self.act(side, |host, now| {
+            host.connect(now, &remotes, config, conversation)
+        });
+        connected.expect("invariant: a scenario's addresses can be connected")
+    }
+
+    /// Addresses of one side with the encapsulation port, in the order of the paths.
+    #[must_use]
+    pub fn addresses(&self, side: Side) -> Vec<SocketAddr> {
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for path in &self.paths {
+            let ip = match side {
+                Side::Near => path.near,
+                Side::Far => path.far,
+            };
+            let address = SocketAddr::new(ip, self.port);
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        addresses
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.world.now()
+    }
+
+    /// The network.
+    #[must_use]
+    pub const fn world(&self) -> &World<SctpHost> {
+        &self.world
+    }
+
+    /// The network, to be changed in ways that have no method here.
+    pub const fn world_mut(&mut self) -> &mut World<SctpHost> {
+        &mut self.world
+    }
+
+    /// The paths, in the order of the scenario.
+    #[must_use]
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
+    }
+
+    /// The host of one side.
+    #[must_use]
+    pub fn host(&self, side: Side) -> &SctpHost {
+        self.world.host(self.hosts[side.index()])
+    }
+
+    /// Lets the user act on a host, and the host send what follows from it.
+    pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut SctpHost, Instant) -> R) -> R {
+        self.world.act(self.hosts[side.index()], action)
+    }
+
+    /// Lets the user act on the newest association of one side; `None` if there is none.
+    pub fn talk<R>(
+        &mut self,
+        side: Side,
+        act: impl FnOnce(&mut Conversation, &mut Association, Instant) -> R,
+    ) -> Option<R> {
+        let id = self.newest(side)?;
+        self.act(side, |host, now| {
+            host.talk(now, id, |conversation, association| {
+                act(conversation, association, now)
+            })
+        })
+    }
+
+    /// The newest association of one side.
+    #[must_use]
+    pub fn association(&self, side: Side) -> Option<&Association> {
+        self.host(side).association(self.newest(side)?)
+    }
+
+    /// The application on the newest association of one side.
+    #[must_use]
+    pub fn conversation(&self, side: Side) -> Option<&Conversation> {
+        self.host(side).conversation(self.newest(side)?)
+    }
+
+    fn newest(&self, side: Side) -> Option<AssociationId> {
+        self.host(side).associations().next_back()
+    }
+
+    /// Lets this much time pass.
+    pub fn run_for(&mut self, time: Duration) {
+        let end = self.now() + time;
+        while self.now() < end {
+            self.sample();
+            let probed = self.probes.iter().map(Probe::next).min();
+            self.world.run_until(probed.map_or(end, |next| next.min(end)));
+        }
+        self.sample();
+    }
+
+    /// Lets time pass until `done` says so, but not more than `limit`. Returns whether it said so. It is asked every
+    /// millisecond.
+    pub fn run_until(&mut self, limit: Duration, mut done: impl FnMut(&Self) -> bool) -> bool {
+        const TICK: Duration = Duration::from_millis(1);
+        let end = self.now() + limit;
+        while !done(self) {
+            if self.now() >= end {
+                return false;
+            }
+            self.run_for(TICK.min(end - self.now()));
+        }
+        true
+    }
+
+    fn sample(&mut self) {
+        let mut probes = core::mem::take(&mut self.probes);
+        for probe in probes.iter_mut().filter(|probe| probe.next() <= self.now()) {
+            probe.take(self);
+        }
+        self.probes = probes;
+    }
+
+    /// The probes of the scenario, in order.
+    #[must_use]
+    pub fn probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    /// Something happens to the network now.
+    pub fn happens(&mut self, step: Step) {
+        for change in self.changes(step) {
+            match change {
+                Change::Link(link, change) => self.world.change_link(link, change),
+                Change::Rebind { inside, outside } => self.world.rebind(inside, outside),
+                Change::Do(_) => {}
+            }
+        }
+    }
+
+    /// Something happens to the network at `at`.
+    pub fn schedule(&mut self, at: Instant, step: Step) {
+        for change in self.changes(step) {
+            self.world.schedule(at, change);
+        }
+    }
+
+    fn changes(&self, step: Step) -> Vec<Change<SctpHost>> {
+        let both_ways = |path: usize, change: &LinkChange| {
+            let links = [self.paths[path].there[0], self.own_link_back(path)];
+            links.map(|link| Change::Link(link, change.clone())).into()
+        };
+        match step {
+            Step::Cut(path) => both_ways(path, &LinkChange::Cut),
+            Step::Heal(path) => both_ways(path, &LinkChange::Heal),
+            Step::Change(path, change) => both_ways(path, &change),
+            Step::Rebind(path, port) => {
+                let inside = SocketAddr::new(self.paths[path].near, self.port);
+                vec![Change::Rebind {
+                    inside,
+                    outside: SocketAddr::new(inside.ip(), port),
+                }]
+            }
+        }
+    }
+
+    /// The link back that is this path's alone: the last one, behind a shared bottleneck.
+    fn own_link_back(&self, path: usize) -> anabranch_netsim::LinkId {
+        let links = &self.paths[path].back;
+        links[links.len() - 1]
+    }
+
+    /// Ends the captures.
+    ///
+    /// # Errors
+    ///
+    /// The first error of a sink.
+    pub fn finish_captures(&mut self) -> io::Result<()> {
+        self.world.finish_captures()
+    }
+
+    /// What came out so far.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        Outcome::of(self)
+    }
+}
