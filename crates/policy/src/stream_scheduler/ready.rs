@@ -1,53 +1,132 @@
 //! Which ready stream has the smallest key?
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use anabranch_types::StreamId;
 
-/// The streams with something to send, ordered by a key. Each operation costs O(log streams); as long as only
-/// one stream is ready, no tree is touched and nothing is allocated.
+/// The streams with something to send, ordered by a key. Each operation costs O(log streams), amortised.
+///
+/// A stream that leaves, or gets another key, stays in the heap until it comes to the top or until such entries
+/// outnumber the others: taking it out of the middle would cost more than it is worth.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    first: Option<(u64, StreamId)>,
-    rest: BTreeSet<(u64, StreamId)>,
-    keys: BTreeMap<StreamId, u64>,
+    /// Smallest key first; the top is never out of date.
+    order: BinaryHeap<Reverse<(u64, StreamId)>>,
+    /// Sorted by stream; `None` for streams that are not ready.
+    keys: Vec<(StreamId, Option<u64>)>,
+    /// How many streams are ready.
+    count: usize,
 }
+
+/// What may be kept for the next burst when no stream is ready; more would weigh on idle associations.
+const KEPT: usize = 32;
 
 impl Ready {
     pub(super) fn first(&self) -> Option<StreamId> {
-        self.first.map(|(_, stream)| stream)
+        self.order.peek().map(|Reverse((_, stream))| *stream)
     }
 
     pub(super) fn contains(&self, stream: StreamId) -> bool {
-        self.first() == Some(stream) || self.keys.contains_key(&stream)
+        key_of(&self.keys, stream).is_some()
     }
 
     /// Adds `stream`, or gives it a new key.
     pub(super) fn insert(&mut self, key: u64, stream: StreamId) {
-        self.remove(stream);
-        match self.first {
-            Some(first) if first < (key, stream) => self.insert_behind(key, stream),
-            Some((other_key, other)) => {
-                self.insert_behind(other_key, other);
-                self.first = Some((key, stream));
+        let before = match self.keys.binary_search_by_key(&stream, |(stream, _)| *stream) {
+            Ok(at) => self.keys[at].1.replace(key),
+            Err(at) => {
+                self.keys.insert(at, (stream, Some(key)));
+                None
             }
-            None => self.first = Some((key, stream)),
+        };
+        if before == Some(key) {
+            return;
         }
+        self.count += usize::from(before.is_none());
+        self.order.push(Reverse((key, stream)));
+        self.tidy();
     }
 
     pub(super) fn remove(&mut self, stream: StreamId) {
+        let Ok(at) = self.keys.binary_search_by_key(&stream, |(stream, _)| *stream) else {
+            return;
+        };
+        if self.keys[at].1.take().is_none() {
+            return;
+        }
+        self.count -= 1;
         if self.first() == Some(stream) {
-            self.first = self.rest.pop_first();
-            if let Some((_, next)) = self.first {
-                self.keys.remove(&next);
-            }
-        } else if let Some(key) = self.keys.remove(&stream) {
-            self.rest.remove(&(key, stream));
+            self.order.pop();
+        }
+        if self.count == 0 {
+            self.rest();
+        }
+        self.tidy();
+    }
+
+    fn tidy(&mut self) {
+        if self.outdated() == 0 {
+            return;
+        }
+        let keys = &self.keys;
+        let holds = |Reverse((key, stream)): &Reverse<(u64, StreamId)>| key_of(keys, *stream) == Some(*key);
+        while self.order.peek().is_some_and(|top| !holds(top)) {
+            self.order.pop();
+        }
+        if self.outdated() > self.count + KEPT {
+            self.order.retain(holds);
         }
     }
 
-    fn insert_behind(&mut self, key: u64, stream: StreamId) {
-        self.rest.insert((key, stream));
-        self.keys.insert(stream, key);
+    /// Entries of the heap that hold no more, or twice.
+    fn outdated(&self) -> usize {
+        self.order.len() - self.count
+    }
+
+    fn rest(&mut self) {
+        self.order.clear();
+        if self.keys.len() > KEPT || self.order.capacity() > 2 * KEPT {
+            *self = Self::default();
+        }
+    }
+}
+
+fn key_of(keys: &[(StreamId, Option<u64>)], stream: StreamId) -> Option<u64> {
+    let at = keys.binary_search_by_key(&stream, |(stream, _)| *stream).ok()?;
+    keys[at].1
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use anabranch_types::{Seed, StreamId};
+
+    use super::Ready;
+
+    #[test]
+    fn the_first_one_is_that_of_a_plain_map_whatever_happens() {
+        for seed in 0..100 {
+            let mut rng = Seed(seed).rng();
+            let mut ready = Ready::default();
+            let mut naive = BTreeMap::new();
+            for _ in 0..1_000 {
+                let stream = StreamId(rng.below(1 + seed) as u16);
+                if rng.chance(1, 2) {
+                    let key = rng.below(20);
+                    ready.insert(key, stream);
+                    naive.insert(stream, key);
+                } else {
+                    ready.remove(stream);
+                    naive.remove(&stream);
+                }
+                let first = naive.iter().map(|(stream, key)| (*key, *stream)).min();
+                assert_eq!(ready.first(), first.map(|(_, stream)| stream));
+                assert_eq!(ready.contains(stream), naive.contains_key(&stream));
+                assert!(ready.order.len() < 2_000, "out of date entries pile up");
+            }
+        }
     }
 }
