@@ -27,6 +27,10 @@ pub struct AssociationStatistics {
     pub sacks_received: u64,
     /// SACKs sent.
     pub sacks_sent: u64,
+    /// DATA chunks received again.
+    pub duplicates_received: u64,
+    /// DATA chunks dropped because the receive buffer had no room.
+    pub dropped_for_room: u64,
     /// Packets that carried something unexpected and were dropped: wrong tag, malformed chunk, stale SACK.
     pub packets_dropped: u64,
 }
@@ -51,6 +55,7 @@ impl Association {
             sacks_sent,
             packets_dropped,
         } = self.counters;
+        let received = self.receiver.statistics();
         AssociationStatistics {
             state: self.state.name(),
             paths: self.paths.statistics(),
@@ -61,6 +66,8 @@ impl Association {
             peer_window: self.sender.peer_window(),
             sacks_received,
             sacks_sent,
+            duplicates_received: received.duplicates,
+            dropped_for_room: received.dropped,
             packets_dropped,
         }
     }

@@ -4,15 +4,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::IpAddr;
 
-use anabranch_types::{AssociationId, Instant, PathAddr, VerificationTag};
+use anabranch_types::{AssociationId, VerificationTag};
 use anabranch_wire::{
-    Cause, CauseWriter, CommonHeader, Init, OutboundInit, Packet, Parameter, ParameterWriter, Parameters,
+    Cause, CauseWriter, CommonHeader, Init, OutboundInit, Parameter, ParameterWriter, Parameters,
     UnknownAction,
 };
 
-use super::cookie::{Cookie, Ports};
+use super::cookie::Cookie;
 use super::replies::MAX_AMPLIFICATION;
-use super::{Correspondent, Endpoint};
+use super::{Endpoint, Inbound};
 use crate::association::State;
 use crate::config::AssociationConfig;
 use crate::handshake;
@@ -35,58 +35,41 @@ struct Answer {
     config: Arc<AssociationConfig>,
 }
 
-pub(crate) fn on_init(
-    endpoint: &mut Endpoint,
-    now: Instant,
-    arrival: PathAddr,
-    packet: &Packet<'_>,
-    init: &Init<'_>,
-) {
+pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) {
     // RFC 9260 §8.5.1 A and §3.3.2: an INIT has a zero tag, stands alone, and names a tag; else it is dropped.
-    if packet.header().tag != VerificationTag::ZERO
-        || packet.chunks().count() != 1
+    if inbound.packet.header().tag != VerificationTag::ZERO
+        || inbound.packet.chunks().count() != 1
         || init.initiate_tag.0 == 0
     {
         endpoint.counters.dropped += 1;
         return;
     }
-    let header = packet.header();
     if init.outbound_streams == 0 || init.inbound_streams == 0 || init.a_rwnd < 1_500 {
-        refuse(endpoint, arrival, packet, init, Cause::InvalidMandatoryParameter);
+        refuse(endpoint, inbound, init, Cause::InvalidMandatoryParameter);
         return;
     }
     let wishes = Wishes::read(&init.parameters);
     if wishes.has_host_name {
         // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
-        refuse(endpoint, arrival, packet, init, Cause::UnresolvableAddress(&[]));
+        refuse(endpoint, inbound, init, Cause::UnresolvableAddress(&[]));
         return;
     }
-    let correspondent = Correspondent {
-        remote: arrival.remote,
-        peer_port: header.source_port,
-        local_port: header.destination_port,
-    };
-    let answer = match endpoint.directory.with(correspondent) {
-        Some(id) => known_peer(endpoint, id, arrival, packet, init, &wishes),
-        None => stranger(endpoint, arrival, packet, init),
+    let answer = match endpoint.directory.with(inbound.correspondent()) {
+        Some(id) => known_peer(endpoint, id, inbound, init, &wishes),
+        None => stranger(endpoint, inbound, init),
     };
     if let Some(answer) = answer {
-        reply(endpoint, now, arrival, packet, init, &wishes, &answer);
+        reply(endpoint, inbound, init, &wishes, &answer);
     }
 }
 
 /// An INIT from nowhere: welcome if this endpoint listens on the port and has room.
-fn stranger(
-    endpoint: &mut Endpoint,
-    arrival: PathAddr,
-    packet: &Packet<'_>,
-    init: &Init<'_>,
-) -> Option<Answer> {
-    let listens = packet.header().destination_port == endpoint.config.sctp_port;
+fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> Option<Answer> {
+    let listens = inbound.packet.header().destination_port == endpoint.config.sctp_port;
     let full = endpoint.slots.len() >= endpoint.config.max_associations;
     match endpoint.accept.clone().filter(|_| listens) {
         Some(_) if full => {
-            refuse(endpoint, arrival, packet, init, Cause::OutOfResource);
+            refuse(endpoint, inbound, init, Cause::OutOfResource);
             None
         }
         Some(config) => {
@@ -98,9 +81,7 @@ fn stranger(
             })
         }
         None => {
-            endpoint
-                .replies
-                .abort(arrival, packet, init.initiate_tag, Vec::new());
+            endpoint.replies.abort(inbound, init.initiate_tag, Vec::new());
             None
         }
     }
@@ -110,8 +91,7 @@ fn stranger(
 fn known_peer(
     endpoint: &mut Endpoint,
     id: AssociationId,
-    arrival: PathAddr,
-    packet: &Packet<'_>,
+    inbound: &Inbound<'_>,
     init: &Init<'_>,
     wishes: &Wishes,
 ) -> Option<Answer> {
@@ -135,7 +115,7 @@ fn known_peer(
             }
             let addresses = addresses.finish();
             let cause = Cause::RestartWithNewAddresses(Parameters::new(&addresses));
-            refuse(endpoint, arrival, packet, init, cause);
+            refuse(endpoint, inbound, init, cause);
             None
         }
         State::CookieEchoed(..) => Some(Answer {
@@ -151,7 +131,7 @@ fn known_peer(
             None
         }
         // A closed association that is not forgotten yet does not stand in the way of a new one.
-        State::Closed => stranger(endpoint, arrival, packet, init),
+        State::Closed => stranger(endpoint, inbound, init),
         // §5.2.2.
         State::Established | State::ShutdownPending | State::ShutdownSent(..) | State::ShutdownReceived => {
             let local_tag = endpoint.fresh_tag();
@@ -164,27 +144,13 @@ fn known_peer(
     }
 }
 
-fn refuse(
-    endpoint: &mut Endpoint,
-    arrival: PathAddr,
-    packet: &Packet<'_>,
-    init: &Init<'_>,
-    cause: Cause<'_>,
-) {
+fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, cause: Cause<'_>) {
     endpoint
         .replies
-        .abort(arrival, packet, init.initiate_tag, CauseWriter::one(cause));
+        .abort(inbound, init.initiate_tag, CauseWriter::one(cause));
 }
 
-fn reply(
-    endpoint: &mut Endpoint,
-    now: Instant,
-    arrival: PathAddr,
-    packet: &Packet<'_>,
-    init: &Init<'_>,
-    wishes: &Wishes,
-    answer: &Answer,
-) {
+fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes: &Wishes, answer: &Answer) {
     let config = &answer.config;
     let cookie = Cookie {
         local_tag: answer.local_tag,
@@ -194,16 +160,11 @@ fn reply(
         outbound_streams: config.outbound_streams.min(init.inbound_streams),
         inbound_streams: config.max_inbound_streams.min(init.outbound_streams),
         tie_tags: answer.tie_tags,
-        source: arrival.remote,
+        source: inbound.arrival.remote,
         listed: wishes.addresses.clone(),
     };
-    let header = packet.header();
-    let ports = Ports {
-        ours: header.destination_port,
-        peers: header.source_port,
-    };
-    let sealed = endpoint.cookies.seal(&cookie, ports, now);
-    let limit = (packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
+    let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
+    let limit = (inbound.packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
     let chunk = OutboundInit {
         acknowledges: true,
         initiate_tag: answer.local_tag,
@@ -211,15 +172,15 @@ fn reply(
         outbound_streams: cookie.outbound_streams,
         inbound_streams: config.max_inbound_streams,
         initial_tsn: super::tsn_of(answer.local_tag),
-        parameters: parameters(endpoint, arrival, wishes, &sealed, limit),
+        parameters: parameters(endpoint, inbound, wishes, &sealed, limit),
     };
-    endpoint.replies.push(arrival, packet, init.initiate_tag, &chunk);
+    endpoint.replies.push(inbound, init.initiate_tag, &chunk);
 }
 
 /// The cookie, then as many of our addresses and reports as the amplification limit lets through.
 fn parameters(
     endpoint: &Endpoint,
-    arrival: PathAddr,
+    inbound: &Inbound<'_>,
     wishes: &Wishes,
     cookie: &[u8],
     limit: usize,
@@ -228,7 +189,7 @@ fn parameters(
     all.push_state_cookie(cookie);
     let mut all = all.finish();
     let mut optional: Vec<Vec<u8>> = Vec::new();
-    for address in handshake::listed(&endpoint.here, Some(arrival.remote)) {
+    for address in handshake::listed(&endpoint.here, Some(inbound.arrival.remote)) {
         let mut one = ParameterWriter::new();
         one.push_address(address);
         optional.push(one.finish());

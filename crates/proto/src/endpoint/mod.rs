@@ -24,7 +24,7 @@ use crate::output::Transmit;
 use crate::secrets::{Entropy, Secrets};
 use agenda::{Agenda, Entry};
 pub use connect::ConnectError;
-use cookie::CookieKeys;
+use cookie::{CookieKeys, Ports};
 pub(crate) use directory::Correspondent;
 use directory::Directory;
 use replies::Replies;
@@ -51,6 +51,33 @@ pub struct Endpoint {
     replies: Replies,
     next_id: u32,
     counters: EndpointCounters,
+}
+
+/// A packet that is about to find its association.
+#[derive(Clone, Copy)]
+struct Inbound<'p> {
+    now: Instant,
+    arrival: PathAddr,
+    packet: &'p Packet<'p>,
+}
+
+impl Inbound<'_> {
+    fn correspondent(&self) -> Correspondent {
+        let header = self.packet.header();
+        Correspondent {
+            remote: self.arrival.remote,
+            peer_port: header.source_port,
+            local_port: header.destination_port,
+        }
+    }
+
+    fn ports(&self) -> Ports {
+        let header = self.packet.header();
+        Ports {
+            ours: header.destination_port,
+            peers: header.source_port,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -133,45 +160,43 @@ impl Endpoint {
             self.counters.malformed += 1;
             return;
         };
+        let inbound = Inbound {
+            now,
+            arrival: path,
+            packet: &packet,
+        };
         let first = packet
             .chunks()
             .next()
             .and_then(Result::ok)
             .and_then(|chunk| chunk.decode().ok());
         match first {
-            Some(Chunk::Init(init)) => listener::on_init(self, now, path, &packet, &init),
+            Some(Chunk::Init(init)) => listener::on_init(self, &inbound, &init),
             Some(Chunk::CookieEcho(echo)) => {
-                responder::on_cookie_echo(self, now, path, &packet, echo.cookie);
-                self.deliver(now, path, &packet);
+                responder::on_cookie_echo(self, &inbound, echo.cookie);
+                self.deliver(&inbound);
             }
-            Some(_) if self.deliver(now, path, &packet) => {}
+            Some(_) if self.deliver(&inbound) => {}
             Some(_) | None => {
                 self.counters.out_of_the_blue += 1;
-                out_of_the_blue::handle(&mut self.replies, path, &packet);
+                out_of_the_blue::handle(&mut self.replies, &inbound);
             }
         }
     }
 
     /// Hands the packet to the association that it is for, if there is one.
-    fn deliver(&mut self, now: Instant, path: PathAddr, packet: &Packet<'_>) -> bool {
-        let header = packet.header();
-        let correspondent = Correspondent {
-            remote: path.remote,
-            peer_port: header.source_port,
-            local_port: header.destination_port,
-        };
+    fn deliver(&mut self, inbound: &Inbound<'_>) -> bool {
+        let Inbound { now, arrival, packet } = *inbound;
         // A packet with a reflected tag (§8.5.1 B, C) is found by its addresses.
-        let found = self
-            .directory
-            .with_tag(header.tag)
-            .or_else(|| self.directory.with(correspondent));
+        let by_tag = self.directory.with_tag(packet.header().tag);
+        let found = by_tag.or_else(|| self.directory.with(inbound.correspondent()));
         let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
             return false;
         };
-        if !slot.association.expects(path, packet) {
+        if !slot.association.expects(arrival, packet) {
             return false;
         }
-        slot.association.handle_packet(now, path, packet);
+        slot.association.handle_packet(now, arrival, packet);
         if core::mem::take(&mut slot.association.owed.reindex) {
             self.directory.reindex(&slot.association);
         }

@@ -4,7 +4,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use anabranch_types::{PathAddr, VerificationTag};
-use anabranch_wire::{CommonHeader, OutboundAbort, Packet, PacketBuilder, WriteChunk};
+use anabranch_wire::{CommonHeader, OutboundAbort, PacketBuilder, WriteChunk};
+
+use super::Inbound;
 
 /// Before its address is verified, a stranger gets at most this many times the bytes that it sent: less than
 /// what makes reflection worth an attacker's while (RFC 9000 §8.1 sets the same factor).
@@ -20,42 +22,29 @@ impl Replies {
     /// More wait for the socket than this: further strangers are not answered.
     const LIMIT: usize = 256;
 
-    /// Answers `packet`, which came over `arrival`, with one chunk.
-    pub(crate) fn push(
-        &mut self,
-        arrival: PathAddr,
-        packet: &Packet<'_>,
-        tag: VerificationTag,
-        chunk: &impl WriteChunk,
-    ) {
+    /// Answers `inbound` with one chunk.
+    pub(crate) fn push(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, chunk: &impl WriteChunk) {
         if self.queue.len() >= Self::LIMIT {
             return;
         }
-        let header = packet.header();
+        let header = inbound.packet.header();
         let header = CommonHeader {
             source_port: header.destination_port,
             destination_port: header.source_port,
             tag,
         };
         let mut bytes = Vec::new();
-        let mut reply = PacketBuilder::new(&mut bytes, header, packet.len() * MAX_AMPLIFICATION);
+        let mut reply = PacketBuilder::new(&mut bytes, header, inbound.packet.len() * MAX_AMPLIFICATION);
         if reply.push(chunk).is_ok() {
             reply.finish();
-            self.queue.push_back((arrival, bytes));
+            self.queue.push_back((inbound.arrival, bytes));
         }
     }
 
     /// Answers with an ABORT that the stranger recognises by its own tag.
-    pub(crate) fn abort(
-        &mut self,
-        arrival: PathAddr,
-        packet: &Packet<'_>,
-        tag: VerificationTag,
-        causes: Vec<u8>,
-    ) {
+    pub(crate) fn abort(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, causes: Vec<u8>) {
         self.push(
-            arrival,
-            packet,
+            inbound,
             tag,
             &OutboundAbort {
                 tag_reflected: false,

@@ -4,11 +4,11 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use anabranch_types::{AssociationId, Instant, PathAddr};
-use anabranch_wire::{Cause, CauseWriter, OutboundError, Packet, ShutdownAck};
+use anabranch_types::{AssociationId, PathAddr, PathId};
+use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 
-use super::cookie::{BadCookie, Cookie, Ports};
-use super::{Correspondent, Endpoint};
+use super::cookie::{BadCookie, Cookie};
+use super::{Endpoint, Inbound};
 use crate::Association;
 use crate::association::{Event, Setup, Side, State};
 use crate::handshake;
@@ -30,19 +30,9 @@ enum Verdict {
     None,
 }
 
-pub(crate) fn on_cookie_echo(
-    endpoint: &mut Endpoint,
-    now: Instant,
-    arrival: PathAddr,
-    packet: &Packet<'_>,
-    bytes: &[u8],
-) {
-    let header = packet.header();
-    let ports = Ports {
-        ours: header.destination_port,
-        peers: header.source_port,
-    };
-    let opened = endpoint.cookies.open(bytes, ports, now);
+pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) {
+    let header = inbound.packet.header();
+    let opened = endpoint.cookies.open(bytes, inbound.ports(), inbound.now);
     let (cookie, staleness) = match opened {
         Ok(cookie) => (cookie, None),
         Err(BadCookie::Stale(cookie, by)) => (cookie, Some(by)),
@@ -56,7 +46,7 @@ pub(crate) fn on_cookie_echo(
         endpoint.counters.dropped += 1;
         return;
     }
-    let existing = existing(endpoint, arrival, &cookie, ports);
+    let existing = existing(endpoint, inbound, &cookie);
     let verdict = existing.map(|id| (id, compare(&endpoint.slots[&id].association, &cookie)));
     // §5.2.4 step 3: a stale cookie is still good for repeating the answer to it.
     if let Some(by) = staleness.filter(|_| !matches!(verdict, Some((_, Verdict::D)))) {
@@ -64,25 +54,20 @@ pub(crate) fn on_cookie_echo(
         let causes = CauseWriter::one(Cause::StaleCookie { staleness });
         endpoint
             .replies
-            .push(arrival, packet, cookie.peer_tag, &OutboundError { causes });
+            .push(inbound, cookie.peer_tag, &OutboundError { causes });
         return;
     }
     match verdict {
-        None => accept(endpoint, now, arrival, &cookie, ports),
-        Some((id, verdict)) => apply(endpoint, now, arrival, packet, id, verdict, &cookie),
+        None => accept(endpoint, inbound, &cookie),
+        Some((id, verdict)) => apply(endpoint, inbound, id, verdict, &cookie),
     }
 }
 
-fn existing(endpoint: &Endpoint, arrival: PathAddr, cookie: &Cookie, ports: Ports) -> Option<AssociationId> {
-    let correspondent = Correspondent {
-        remote: arrival.remote,
-        peer_port: ports.peers,
-        local_port: ports.ours,
-    };
+fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {
     let found = endpoint
         .directory
         .with_tag(cookie.local_tag)
-        .or_else(|| endpoint.directory.with(correspondent));
+        .or_else(|| endpoint.directory.with(inbound.correspondent()));
     found.filter(|id| {
         endpoint
             .slots
@@ -106,9 +91,7 @@ fn compare(association: &Association, cookie: &Cookie) -> Verdict {
 
 fn apply(
     endpoint: &mut Endpoint,
-    now: Instant,
-    arrival: PathAddr,
-    packet: &Packet<'_>,
+    inbound: &Inbound<'_>,
     id: AssociationId,
     verdict: Verdict,
     cookie: &Cookie,
@@ -123,47 +106,56 @@ fn apply(
             let causes = CauseWriter::one(Cause::CookieWhileShuttingDown);
             endpoint
                 .replies
-                .push(arrival, packet, cookie.peer_tag, &OutboundError { causes });
-            endpoint
-                .replies
-                .push(arrival, packet, cookie.peer_tag, &ShutdownAck);
+                .push(inbound, cookie.peer_tag, &OutboundError { causes });
+            endpoint.replies.push(inbound, cookie.peer_tag, &ShutdownAck);
         }
-        Verdict::A => restart(endpoint, now, arrival, id, cookie),
-        Verdict::B => collide(association, now, arrival, cookie),
-        Verdict::D => repeat(association, now, arrival),
+        Verdict::A => restart(endpoint, inbound, id, cookie),
+        Verdict::B => collide(association, inbound, cookie),
+        Verdict::D => repeat(association, inbound),
         Verdict::C | Verdict::None => endpoint.counters.dropped += 1,
     }
     endpoint.touch(id);
 }
 
 /// B: the peer's INIT crossed ours. Its tag is the one that counts, and its cookie completes the handshake.
-fn collide(association: &mut Association, now: Instant, arrival: PathAddr, cookie: &Cookie) {
+fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
     if association.state.is_connected() {
-        association.control.send_cookie_ack(path_of(association, arrival));
+        association
+            .control
+            .send_cookie_ack(path_of(association, inbound.arrival));
         return;
     }
     association.peer.initial_tsn = cookie.peer_tsn;
     open_streams(association, cookie);
     let pairs = braid(&association.here, &remotes(cookie));
-    if association.paths.path(path_of(association, arrival)).addr.remote != cookie.source || pairs.len() > 1 {
-        association.replace_paths(&pairs, now);
+    if association
+        .paths
+        .path(path_of(association, inbound.arrival))
+        .addr
+        .remote
+        != cookie.source
+        || pairs.len() > 1
+    {
+        association.replace_paths(&pairs, inbound.now);
         association.owed.reindex = true;
     }
-    complete(association, now, arrival, false);
+    complete(association, inbound, false);
 }
 
 /// D: our own handshake met the peer's in the middle, or the COOKIE ACK was lost.
-fn repeat(association: &mut Association, now: Instant, arrival: PathAddr) {
+fn repeat(association: &mut Association, inbound: &Inbound<'_>) {
     if matches!(association.state, State::CookieEchoed(..)) {
-        complete(association, now, arrival, false);
+        complete(association, inbound, false);
     } else {
-        association.control.send_cookie_ack(path_of(association, arrival));
+        association
+            .control
+            .send_cookie_ack(path_of(association, inbound.arrival));
     }
 }
 
 /// A: the peer lost its state. Everything begins anew under the same number (RFC 9260 §5.2.4.1).
-fn restart(endpoint: &mut Endpoint, now: Instant, arrival: PathAddr, id: AssociationId, cookie: &Cookie) {
+fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, cookie: &Cookie) {
     let Some(slot) = endpoint.slots.get_mut(&id) else {
         return;
     };
@@ -187,21 +179,25 @@ fn restart(endpoint: &mut Endpoint, now: Instant, arrival: PathAddr, id: Associa
         secrets: slot.association.secrets.split(),
     };
     endpoint.directory.remove(&slot.association);
-    let mut anew = Association::new(setup, State::Established, now);
+    let mut anew = Association::new(setup, State::Established, inbound.now);
     anew.events = core::mem::take(&mut slot.association.events);
     anew.counters = slot.association.counters;
     anew.events.push(Event::Restarted { undelivered });
+    if slot.association.owed.writable {
+        anew.events.push(Event::Writable);
+    }
     open_streams(&mut anew, cookie);
-    complete(&mut anew, now, arrival, true);
+    complete(&mut anew, inbound, true);
     endpoint.directory.insert(&anew);
     slot.association = anew;
 }
 
 /// A new peer.
-fn accept(endpoint: &mut Endpoint, now: Instant, arrival: PathAddr, cookie: &Cookie, ports: Ports) {
+fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
     let Some(config) = endpoint.accept.clone() else {
         return;
     };
+    let ports = inbound.ports();
     if ports.ours != endpoint.config.sctp_port || endpoint.slots.len() >= endpoint.config.max_associations {
         return;
     }
@@ -222,12 +218,12 @@ fn accept(endpoint: &mut Endpoint, now: Instant, arrival: PathAddr, cookie: &Coo
         pairs: braid(&endpoint.here, &remotes(cookie)),
         secrets: endpoint.secrets.split(),
     };
-    let mut association = Association::new(setup, State::Established, now);
+    let mut association = Association::new(setup, State::Established, inbound.now);
     if association.paths.facts().is_empty() {
         return;
     }
     open_streams(&mut association, cookie);
-    complete(&mut association, now, arrival, true);
+    complete(&mut association, inbound, true);
     endpoint.insert(association);
 }
 
@@ -244,13 +240,13 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
     });
 }
 
-fn complete(association: &mut Association, now: Instant, arrival: PathAddr, incoming: bool) {
-    let path = path_of(association, arrival);
-    handshake::establish(association, now, path, incoming);
+fn complete(association: &mut Association, inbound: &Inbound<'_>, incoming: bool) {
+    let path = path_of(association, inbound.arrival);
+    handshake::establish(association, inbound.now, path, incoming);
     association.control.send_cookie_ack(path);
 }
 
-fn path_of(association: &Association, arrival: PathAddr) -> anabranch_types::PathId {
+fn path_of(association: &Association, arrival: PathAddr) -> PathId {
     match association.paths.arrived(arrival) {
         Arrived::On(path) | Arrived::Rebound(path) => path,
         Arrived::Unknown => association.paths.primary(),

@@ -137,7 +137,7 @@ fn take_addresses(
     let known: Vec<SocketAddr> = association.paths.remotes().collect();
     let port_of = |ip: &IpAddr| {
         let named = known.iter().find(|addr| addr.ip() == *ip);
-        named.map_or(answered_from.remote.port(), SocketAddr::port)
+        named.unwrap_or(&answered_from.remote).port()
     };
     let mut remotes: Vec<SocketAddr> = Vec::new();
     let from_peer = listed.iter().map(|ip| SocketAddr::new(*ip, port_of(ip)));
