@@ -111,6 +111,7 @@ pub(crate) fn any_ack(rng: &mut Rng, path: &PathFacts, base: u64, now: Instant) 
         ack.highest_newly_acked = Some(tsn(lowest + rng.below(20)));
         ack.latest_transmission = Some(Transmission(lowest));
         ack.latest_sent_at = Some(now - ms(rng.below(500)));
+        ack.rtt_sample_sent_at = ack.latest_sent_at.filter(|_| rng.chance(2, 3));
     }
     ack
 }

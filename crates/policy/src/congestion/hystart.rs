@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Deviations: rounds are told apart by time of sending, not by TSN; a sample is the age of the youngest chunk
-//! that a SACK acknowledges. A delayed SACK only inflates it, and the minimum of eight removes that.
+//! sent only once that a SACK acknowledges. A delayed SACK only inflates it, and the minimum of eight removes that.
 
 use core::time::Duration;
 

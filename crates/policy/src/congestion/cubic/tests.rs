@@ -40,7 +40,7 @@ impl Story {
         for _ in 0..sacks {
             self.now += taking / sacks;
             let mut ack = in_order(0, window, 2 * CHUNK);
-            ack.latest_sent_at = Some(self.now - taking);
+            ack.rtt_sample_sent_at = Some(self.now - taking);
             self.cc
                 .on_ack(&sack(&[ack]), core::slice::from_ref(&self.path), self.now);
         }
