@@ -153,8 +153,8 @@ impl Naive {
         Some((first.tsn, first.path, first.sent_at, first.moved))
     }
 
-    /// What a SACK changes, path by path; `arrived` tells what it acknowledges. `None` for `blocks_known` leaves
-    /// what gap blocks reported before as it is.
+    /// What a SACK changes, path by path, and how many chunks it takes back. Without `blocks` it says nothing about
+    /// gaps, and what was reported before stays reported.
     pub(super) fn sack(
         &mut self,
         cumulative: UnwrappedTsn,
