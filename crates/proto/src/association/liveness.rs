@@ -9,7 +9,7 @@ use super::{CloseReason, Event, PathChange, PathEvent, close};
 use crate::Association;
 
 /// Something sent on `path` was not answered in time (RFC 9260 §8.1, §8.2).
-pub(crate) fn error_on(association: &mut Association, path: PathId) {
+pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant) {
     let facts = association.paths.fact_mut(path);
     facts.errors = facts.errors.saturating_add(1);
     let counts = facts.reachability != Reachability::Unconfirmed;
@@ -17,7 +17,10 @@ pub(crate) fn error_on(association: &mut Association, path: PathId) {
         .policies
         .failover
         .on_error(association.paths.fact(path));
-    set_reachability(association, path, reachability);
+    if set_reachability(association, path, reachability) {
+        // A suspected path is probed sooner than a working one, an inactive one later (RFC 7829 §3.2).
+        schedule_heartbeat(association, path, now);
+    }
     // An address that was never confirmed says nothing about the peer.
     if counts {
         association.errors = association.errors.saturating_add(1);
@@ -47,10 +50,11 @@ pub(crate) fn confirm(association: &mut Association, path: PathId) {
     set_reachability(association, path, Reachability::Active);
 }
 
-fn set_reachability(association: &mut Association, path: PathId, reachability: Reachability) {
+/// Tells whether it was another one before.
+fn set_reachability(association: &mut Association, path: PathId, reachability: Reachability) -> bool {
     let facts = association.paths.fact_mut(path);
     if facts.reachability == reachability {
-        return;
+        return false;
     }
     facts.reachability = reachability;
     tell(association, path, PathChange::Reachability(reachability));
@@ -61,6 +65,7 @@ fn set_reachability(association: &mut Association, path: PathId, reachability: R
         association.paths.set_primary(primary);
         tell(association, primary, PathChange::Primary);
     }
+    true
 }
 
 pub(crate) fn tell(association: &mut Association, path: PathId, change: PathChange) {

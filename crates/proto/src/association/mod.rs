@@ -22,7 +22,7 @@ use anabranch_wire::Packet;
 
 use crate::config::AssociationConfig;
 use crate::output::{Control, Transmit};
-use crate::path::{Arrived, PathSet};
+use crate::path::PathSet;
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{Sender, SenderConfig};
@@ -169,11 +169,14 @@ impl Association {
         }
     }
 
-    /// Whether a packet that was found by tag or by addresses is from this association's peer.
-    pub(crate) fn expects(&self, arrival: PathAddr, packet: &Packet<'_>) -> bool {
+    /// Whether a packet that was found by tag or by addresses names this association's ports.
+    ///
+    /// One with the right tag from an address that the peer is not known to have is still this association's: it
+    /// is dropped, not answered with an ABORT, which would end an association whose other paths work.
+    pub(crate) fn expects(&self, packet: &Packet<'_>) -> bool {
         let header = packet.header();
         let ports = header.source_port == self.peer.port && header.destination_port == self.local.port;
-        ports && !self.state.is_closed() && self.paths.arrived(arrival) != Arrived::Unknown
+        ports && !self.state.is_closed()
     }
 
     /// A packet that is for this association arrived.

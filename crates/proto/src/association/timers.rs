@@ -62,12 +62,12 @@ fn state_timer(association: &mut Association, now: Instant) {
         State::ShutdownSent(retry, _) => {
             retry.repeat(max_rto, now);
             association.control.send_shutdown();
-            liveness::error_on(association, association.paths.primary());
+            liveness::error_on(association, association.paths.primary(), now);
         }
         State::ShutdownAckSent(retry, _) => {
             retry.repeat(max_rto, now);
             association.control.send_shutdown_ack();
-            liveness::error_on(association, association.paths.primary());
+            liveness::error_on(association, association.paths.primary(), now);
         }
         State::Established | State::ShutdownPending | State::ShutdownReceived | State::Closed => {}
     }
@@ -89,7 +89,7 @@ fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
     if association.paths.path_mut(path).heartbeat.take_overdue(now) {
         association.paths.path_mut(path).rtt.back_off();
         association.paths.publish_rtt(path);
-        liveness::error_on(association, path);
+        liveness::error_on(association, path, now);
         if !association.state.is_closed() {
             liveness::schedule_heartbeat(association, path, now);
         }
@@ -130,5 +130,5 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
     crate::input::publish(association, now);
     // A probe of a closed window counts too (RFC 9260 §6.1 A lets it); the SACK that says "still closed" clears
     // the count.
-    liveness::error_on(association, path);
+    liveness::error_on(association, path, now);
 }

@@ -193,7 +193,7 @@ impl Endpoint {
         let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
             return false;
         };
-        if !slot.association.expects(arrival, packet) {
+        if !slot.association.expects(packet) {
             return false;
         }
         slot.association.handle_packet(now, arrival, packet);
