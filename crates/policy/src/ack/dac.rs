@@ -1,6 +1,6 @@
 //! When is a SACK sent, if gaps are normal? Every second packet, gaps or not.
 //!
-//! Source: delayed acknowledgements for CMT (DAC), J. Iyengar et al., ToN 2006, §3.3.
+//! Source: delayed acknowledgements for CMT (DAC), J. Iyengar et al., IEEE/ACM ToN 14(5), 2006.
 //!
 //! Idea: with several paths there is nearly always a gap, and RFC 9260's rule would acknowledge every packet. So
 //! gaps do not force a SACK; each SACK says how many packets it stands for, and the sender counts misses by it

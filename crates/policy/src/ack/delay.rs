@@ -85,8 +85,8 @@ impl Delay {
 
 /// Whether no acknowledgement policy may delay the answer to this packet.
 ///
-/// The first one, so that the sender gets a round-trip time early; a duplicate, for "the SACK chunk […] was lost,
-/// or its RTO is too small" (RFC 9260 §6.2); and where the sender asked for it (I bit, §3.3.1).
+/// The first one, so that the sender gets a round-trip time early; a duplicate, which shows that "the original
+/// SACK chunk was lost and the peer's RTO has expired" (RFC 9260 §6.2); and where the sender asked for it (I bit).
 pub(super) const fn is_urgent(arrival: &Arrival) -> bool {
     arrival.first || arrival.duplicate || arrival.immediate
 }

@@ -1,6 +1,6 @@
 //! How many packets may leave at once, if they are to be spread over the round-trip time? A few, at a rate.
 //!
-//! Source: the pacing that RFC 9002 §7.7 describes for QUIC; RFC 9406 §4.3 asks for it in slow start.
+//! Source: the pacing that RFC 9002 §7.7 describes for QUIC; RFC 9406 advises it for slow start.
 //!
 //! Idea: a token bucket for each path fills a little faster than one window per round trip, so that the window
 //! stays the limit and the bucket only shapes. Twice as fast in slow start, where the window doubles.

@@ -43,7 +43,7 @@ pub struct CubicParameters {
     pub growth: Growth,
     /// Whether slow start ends when the round-trip time rises (HyStart++).
     pub hystart: bool,
-    /// How many full chunks one SACK may add in slow start; RFC 9406 §4.3 recommends 8 without pacing.
+    /// How many full chunks one SACK may add in slow start; RFC 9406 recommends 8 without pacing.
     pub slow_start_limit: u16,
     /// Initial window in full chunks; 0 for the formula of RFC 9260 §7.2.1.
     pub initial_packets: u16,
@@ -76,7 +76,7 @@ impl Parameters for CubicParameters {
         Parameter {
             name: "slow-start-limit",
             default: "8",
-            meaning: "full chunks that one SACK may add in slow start (L of RFC 9406 §4.3), 1 to 1000",
+            meaning: "full chunks that one SACK may add in slow start (L of RFC 9406), 1 to 1000",
         },
         INITIAL_PACKETS,
     ];
@@ -119,8 +119,8 @@ struct Epoch {
 
 impl Epoch {
     fn begin(window: u64, peak: Option<u64>, quantum: u64) -> Self {
-        // "In case slow start ends without loss […] K is set to 0" and the plateau is the window (RFC 9438 §4.2);
-        // the same holds after a timeout (§4.8).
+        // Without a loss to come back from, K is 0 and the plateau is the window: after slow start that ended
+        // by itself (RFC 9438 §4.2) and after a timeout (§4.8).
         let plateau = peak.unwrap_or(window).max(window);
         // K = ∛((plateau − window) / (0.4 · PMDCS)) seconds; ticks³ are 2⁶⁰ times seconds³.
         let cubed = ((u128::from(plateau - window) * 5) << (3 * TICK_BITS)) / (2 * u128::from(quantum));
@@ -170,7 +170,7 @@ impl CubicState {
         let growth = acked.ack.newly_acked.min(limit);
         let growth = growth.min(self.window.threshold - self.window.bytes);
         let pace = match acked.ack.rtt_sample_sent_at {
-            // "HyStart++ […] for the initial slow start" only (RFC 9406 §4.3): the threshold is not known yet.
+            // For the initial slow start only (RFC 9406): later ones end at a known threshold.
             Some(sent_at) if parameters.hystart && self.window.threshold == u64::MAX => {
                 self.hystart.on_ack(sent_at, acked.now)
             }

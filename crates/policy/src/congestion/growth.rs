@@ -1,7 +1,7 @@
 //! When may a window grow? Congestion window update for CMT (CUC).
 //!
 //! Source: J. Iyengar, P. Amer, R. Stewart, "Concurrent multipath transfer using SCTP multihoming over
-//! independent end-to-end paths", IEEE/ACM ToN 14(5), 2006, §3.2; version 2 is that of FreeBSD and INET.
+//! independent end-to-end paths", IEEE/ACM ToN 14(5), 2006; version 2 is that of FreeBSD and INET.
 //!
 //! Idea: with several paths the cumulative TSN stands still while one of them is slow, although the others
 //! deliver in order. So each path has a cumulative TSN of its own (pseudo-cumack), the earliest outstanding

@@ -25,8 +25,8 @@ pub fn may_carry_data(path: &PathFacts, paths: &[PathFacts]) -> bool {
 
 /// The path to use although no path is active; `None` while one is, or while no address has been confirmed.
 ///
-/// A potentially failed path goes before an inactive one, then the one with the fewest errors (RFC 7829
-/// §5.1), then the primary, then the lowest id. Never an unconfirmed one: the peer might not be there
+/// A potentially failed path goes before an inactive one, then the one with the fewest errors (RFC
+/// 7829), then the primary, then the lowest id. Never an unconfirmed one: the peer might not be there
 /// (RFC 9260 §5.4).
 #[must_use]
 pub fn last_resort(paths: &[PathFacts]) -> Option<PathId> {

@@ -12,8 +12,8 @@
 //! primary:      the current one if active, else the active one with the lowest id, else the least failed
 //! ```
 //!
-//! Deviation: any sign of life ends the suspicion; RFC 7829 §5.2 leaves the window of such a path to the timeout
-//! that caused it, as here.
+//! Deviation: any sign of life ends the suspicion; the window is what the timeout that
+//! caused it has left.
 
 use core::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::{FailoverPolicy, PathFacts, Policy, Reachability};
 pub struct PotentiallyFailedParameters {
     /// Path.Max.Retrans: errors in a row that a path survives (RFC 9260 §16).
     pub max_retransmissions: u16,
-    /// PFMR: errors in a row that a path survives without suspicion (RFC 7829 §5.1).
+    /// PFMR: errors in a row that a path survives without suspicion (RFC 7829).
     pub unsuspicious_errors: u16,
     /// HB.interval (RFC 9260 §16); [`Duration::MAX`] for no heartbeats on healthy paths.
     pub heartbeat_interval: Duration,

@@ -1,7 +1,8 @@
 //! Which outstanding chunks are lost, if each path is judged by its own acknowledgements?
 //!
-//! Sources: RFC 9260 §7.2.4 (three miss indications, HTNA); J. Iyengar et al., ToN 2006, §3.1 (split fast
-//! retransmit) and §3.3 (delayed acknowledgements for CMT, DAC).
+//! Sources: RFC 9260 §7.2.4 (three miss indications, HTNA); J. Iyengar, P. Amer, R. Stewart, "Concurrent multipath
+//! transfer using SCTP multihoming over independent end-to-end paths", IEEE/ACM ToN 14(5), 2006 (split fast
+//! retransmit, delayed acknowledgements for CMT).
 //!
 //! Idea: a chunk is missing once more when a SACK newly acknowledges a later chunk *of the same path*; chunks of
 //! other paths overtake it all the time and say nothing. A path sends in TSN order, so "at least three times"
@@ -37,7 +38,8 @@ pub enum FastRetransmitOnce {
     ///
     /// Deviates from RFC 9260 §7.2.4. The RFC forbids a second fast retransmission because a TSN does not tell
     /// whether what was acknowledged left before or after the retransmission. The order of leaving does, and
-    /// the SAR thesis (§6.2.1) shows what the prohibition costs under CMT: timeouts of seconds on all paths.
+    /// D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §6.2.1), shows what the
+    /// prohibition costs under CMT: one chunk lost twice stalls all paths until its timeout.
     #[default]
     PerPathOrder,
 }

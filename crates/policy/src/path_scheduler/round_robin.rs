@@ -1,6 +1,7 @@
 //! Which path is next, if all are to be filled alike? Each in turn.
 //!
-//! Source: what FreeBSD's CMT does (`sctp_output.c`), as described in the SAR thesis.
+//! Source: what FreeBSD's CMT does (`sctp_output.c`), as described in D. Sarnow, "SACK Handling
+//! for CMT-SCTP in the FreeBSD Kernel", HAW Hamburg 2017.
 //!
 //! Idea: an output call begins at the path after the one where the last call began, and fills each path up to
 //! its window before it goes on to the next. Neither delay nor bandwidth is considered.

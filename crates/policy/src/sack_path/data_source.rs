@@ -1,7 +1,6 @@
-//! On which path is a SACK sent, as the standard says? Back to where the data came from.
+//! On which path is a SACK sent, as most stacks do? Back to where the data came from.
 //!
-//! Source: RFC 9260 §6.4: "an endpoint SHOULD transmit reply chunks […] to the same destination transport address
-//! from which it received the DATA or control chunk".
+//! Source: RFC 9260 §6.4, which leaves the choice open but asks not to vary it while data comes from one address.
 //!
 //! Idea: that path has just proved to work, and its round-trip times stay its own.
 //!
