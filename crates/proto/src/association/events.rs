@@ -25,6 +25,12 @@ pub enum Event {
     Readable,
     /// The send buffer has room again, after a message was refused.
     Writable,
+    /// Messages queued before the handshake was complete went to streams that the peer does not take, and were
+    /// dropped.
+    Undeliverable {
+        /// How many.
+        messages: u64,
+    },
     /// A path changed.
     Path(PathEvent),
     /// The peer will send nothing more, and asks us to finish.

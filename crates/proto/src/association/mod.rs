@@ -21,7 +21,7 @@ use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, Tsn, Verifi
 use anabranch_wire::Packet;
 
 use crate::config::AssociationConfig;
-use crate::output::{Control, Transmit};
+use crate::output::{Control, Transmit, WindowProbe};
 use crate::path::PathSet;
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
@@ -55,6 +55,7 @@ pub struct Association {
     pub(crate) secrets: Secrets,
     /// Consecutive errors on all paths together (RFC 9260 §8.1).
     pub(crate) errors: u16,
+    pub(crate) window_probe: WindowProbe,
     /// When the path scheduler wants to be asked again.
     pub(crate) scheduler_wakes: Option<Instant>,
     pub(crate) owed: Owed,
@@ -132,6 +133,7 @@ impl Association {
             events: Events::default(),
             secrets,
             errors: 0,
+            window_probe: WindowProbe::default(),
             scheduler_wakes: None,
             owed: Owed::default(),
             sack_scratch: IntervalSet::new(),

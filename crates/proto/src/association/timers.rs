@@ -1,11 +1,13 @@
 //! What is due next, and what happens when it is?
 
-use anabranch_policy::LossCause;
-use anabranch_policy::LossDigest;
+use core::mem;
+
+use anabranch_policy::{LossCause, LossDigest};
 use anabranch_types::{Instant, PathId};
 
 use super::{CloseReason, State, close, liveness};
 use crate::Association;
+use crate::output::WindowProbe;
 
 /// The next moment at which anything is due.
 pub(crate) fn next(association: &Association) -> Option<Instant> {
@@ -16,6 +18,7 @@ pub(crate) fn next(association: &Association) -> Option<Instant> {
         association.state.deadline(),
         association.receiver.sack_deadline(),
         association.scheduler_wakes,
+        association.window_probe.deadline(),
         association.paths.next_deadline(),
     ];
     deadlines.into_iter().flatten().min()
@@ -109,26 +112,35 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
         return;
     }
     let lost = association.sender.lose_all(path);
+    let facts = association.paths.fact_mut(path);
+    facts.in_recovery = false;
+    facts.lost_chunks += u64::from(lost.chunks);
     let machinery = association.paths.path_mut(path);
     machinery.rtt.back_off();
     machinery.recovery_exit = None;
     machinery.retransmission_credit = false;
     machinery.counters.timeouts += 1;
-    association.paths.fact_mut(path).in_recovery = false;
-    association.paths.fact_mut(path).lost_chunks += u64::from(lost.chunks);
     association.paths.publish_rtt(path);
     association.policies.loss.on_timeout(path);
-    let digest = LossDigest {
-        path,
-        cause: LossCause::Timeout,
-        bytes: lost.bytes,
+    let counts = match &mut association.window_probe {
+        // RFC 9260 §6.1 A: "Zero window probing does not affect the calculation of cwnd", and unanswered probes
+        // are no errors while SACKs keep coming.
+        WindowProbe::Out { answered } => !mem::take(answered),
+        WindowProbe::Idle | WindowProbe::Due(_) => {
+            let digest = LossDigest {
+                path,
+                cause: LossCause::Timeout,
+                bytes: lost.bytes,
+            };
+            association
+                .policies
+                .congestion
+                .on_loss(&digest, association.paths.facts(), now);
+            true
+        }
     };
-    association
-        .policies
-        .congestion
-        .on_loss(&digest, association.paths.facts(), now);
     crate::input::publish(association, now);
-    // A probe of a closed window counts too (RFC 9260 §6.1 A lets it); the SACK that says "still closed" clears
-    // the count.
-    liveness::error_on(association, path, now);
+    if counts {
+        liveness::error_on(association, path, now);
+    }
 }

@@ -35,10 +35,6 @@ pub(crate) fn on_sack(
     };
     association.counters.sacks_received += 1;
     let outcome = association.sender.on_sack(&sack, now);
-    if u64::from(sack.a_rwnd) < u64::from(association.paths.fact(path).max_data_chunk) {
-        // The peer answers, it is only full: probing it is no error (RFC 9260 §6.1 A).
-        liveness::sign_of_life_on(association, path);
-    }
     digest(
         association,
         now,
@@ -94,6 +90,7 @@ fn digest(
         find_losses(association, path, now);
         leave_recovery(association, path);
     }
+    crate::output::probe_answered(association);
     publish(association, now);
     tell_writable(association);
 }
@@ -115,7 +112,6 @@ fn measure(association: &mut Association, ack: &PathAck, arrived_on: PathId, now
 /// Chunks below the loss policy's line go to the retransmission queue. The first of them in a window of data
 /// begins a fast recovery and cuts the window; the others of the same window do not (RFC 9260 §7.2.4).
 fn find_losses(association: &mut Association, path: PathId, now: Instant) {
-    let exit = association.sender.highest_outstanding(path);
     let lost = association
         .sender
         .lose(path, association.policies.loss.line(path));
@@ -128,7 +124,7 @@ fn find_losses(association: &mut Association, path: PathId, now: Instant) {
     if machinery.recovery_exit.is_some() {
         return;
     }
-    machinery.recovery_exit = exit;
+    machinery.recovery_exit = association.sender.highest_outstanding(path).max(lost.highest);
     machinery.retransmission_credit = true;
     association.paths.fact_mut(path).in_recovery = true;
     let digest = LossDigest {

@@ -6,6 +6,7 @@
 mod control;
 mod packet;
 mod plan;
+mod probe;
 mod room;
 
 use alloc::vec::Vec;
@@ -18,6 +19,7 @@ use crate::association::{Retry, State};
 
 pub(crate) use control::{Control, LastWords};
 use plan::Plan;
+pub(crate) use probe::{WindowProbe, answered as probe_answered};
 
 /// Bytes that a batch may not exceed: what one UDP datagram could carry.
 const MAX_BATCH: usize = 65_000;

@@ -190,7 +190,8 @@ fn write_again(
     packet: &mut PacketBuilder<'_>,
     now: Instant,
 ) -> Option<u64> {
-    if association.sender.lost_size(tsn)? > packet.room() {
+    let size = association.sender.lost_size(tsn)?;
+    if size > packet.room() {
         return None;
     }
     let chunk = association.sender.send_again(tsn, path, now);
@@ -199,7 +200,7 @@ fn write_again(
     let machinery = association.paths.path_mut(path);
     machinery.retransmission_credit = false;
     machinery.counters.payload_retransmitted += payload;
-    Some(payload + Data::HEADER_LEN as u64)
+    Some(size as u64)
 }
 
 fn write_new(
@@ -220,7 +221,7 @@ fn write_new(
             break;
         };
         payload += chunk.payload.len() as u64;
-        room = room.saturating_sub((chunk.payload.len() + Data::HEADER_LEN) as u64);
+        room = room.saturating_sub(padded_len(&chunk));
         push_data(packet, &chunk);
     }
     association.paths.path_mut(path).counters.payload_sent += payload;
@@ -268,6 +269,11 @@ fn write_rescued(
     }
     crate::input::follow_path(association, stuck.path, now);
     stuck.bytes
+}
+
+/// What the chunk counts in flight (RFC 9260 §7.2: header and padding included).
+fn padded_len(chunk: &Data<'_>) -> u64 {
+    (Data::HEADER_LEN + chunk.payload.len()).next_multiple_of(4) as u64
 }
 
 fn push_data(packet: &mut PacketBuilder<'_>, chunk: &Data<'_>) {

@@ -1,9 +1,9 @@
 //! What goes into the next packet, and on which path? Decides; changes nothing but policies and deadlines.
 
-use anabranch_policy::{Backlog, PathFacts, Pick};
+use anabranch_policy::{Backlog, PathFacts, Pick, last_resort};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
-use super::room;
+use super::{probe, room};
 use crate::Association;
 use crate::association::State;
 use crate::recv::SackWanted;
@@ -109,7 +109,7 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
     room::refresh(association, now);
     let usable = association.paths.usable_count() > 0;
     match (usable, lost) {
-        (false, _) => dormant(association),
+        (false, _) => dormant(association, now),
         (true, true) => again(association).or_else(|| new(association, now)),
         (true, false) => new(association, now),
     }
@@ -117,8 +117,8 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
 
 /// No path is known to work: the best of them is tried with what its window allows (RFC 9260 §8.2, RFC 7829
 /// §5.1: when all are suspected, the one with the fewest errors).
-fn dormant(association: &mut Association) -> Option<(PathId, DataPlan)> {
-    let path = association.paths.working(association.paths.primary());
+fn dormant(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)> {
+    let path = last_resort(association.paths.facts())?;
     let facts = association.paths.fact_mut(path);
     if facts.in_flight >= facts.window {
         return None;
@@ -126,7 +126,7 @@ fn dormant(association: &mut Association) -> Option<(PathId, DataPlan)> {
     facts.room = u64::from(facts.max_data_chunk);
     match association.sender.next_lost() {
         Some(chunk) => Some((path, DataPlan::Again(chunk.tsn))),
-        None => Some((path, DataPlan::New)),
+        None => probe::permits(association, now).then_some((path, DataPlan::New)),
     }
 }
 
@@ -175,7 +175,7 @@ fn withdraw_credit(association: &mut Association, granted: u32) {
 }
 
 fn new(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)> {
-    if !association.sender.may_send_new() {
+    if !association.sender.may_send_new() || !probe::permits(association, now) {
         return None;
     }
     let backlog = Backlog {

@@ -202,6 +202,7 @@ impl Receiver {
     }
 
     /// Whether TSNs below the highest received one are missing.
+    #[cfg(test)]
     pub(crate) fn has_gaps(&self) -> bool {
         self.tracker.has_gaps()
     }

@@ -17,7 +17,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk};
-use anabranch_types::{Instant, MessageId, PathId, StreamId, Transmission, Tsn, UnwrappedTsn};
+use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::{Data, ValidSack};
 
 pub use self::error::SendError;
@@ -159,6 +159,15 @@ impl Sender {
                 .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece)
         };
         self.has_unsent() && (!self.has_outstanding() || is_worth_it())
+    }
+
+    /// Whether the peer's window, and nothing else, keeps new data back, with nothing in flight whose
+    /// acknowledgement could open it.
+    pub(crate) fn window_is_shut(&self) -> bool {
+        let is_worth_it =
+            self.window
+                .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece);
+        self.has_unsent() && !self.has_outstanding() && !is_worth_it
     }
 
     /// Sends the next piece of a message on `path`: it is in flight from now on and has to be written.
@@ -306,12 +315,6 @@ impl Sender {
         lost
     }
 
-    /// `path` is gone: everything in flight on it waits for retransmission on others. Its id is free for another
-    /// path once [`Sender::queued`] is 0.
-    pub(crate) fn path_gone(&mut self, path: PathId) -> Lost {
-        self.lose_all(path)
-    }
-
     /// The messages that the peer has not acknowledged in full, in the order of handing over.
     pub(crate) fn unacknowledged(&self) -> impl Iterator<Item = Unacknowledged> + use<> {
         let sent = self.scoreboard.unacknowledged();
@@ -407,11 +410,6 @@ impl Sender {
     /// User data that the peer takes on top of what is in flight (`rwnd`, RFC 9260 §6.2.1).
     pub(crate) fn peer_window(&self) -> u64 {
         self.window.open(self.scoreboard.payload_in_flight())
-    }
-
-    /// The number of the last transmission on `path`; 0 before the first.
-    pub(crate) fn last_transmission(&self, path: PathId) -> Transmission {
-        self.scoreboard.last_transmission(path)
     }
 }
 

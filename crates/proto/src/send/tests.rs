@@ -462,11 +462,11 @@ fn a_stream_has_at_most_65535_ordered_messages_in_the_window() {
 }
 
 #[test]
-fn a_path_that_is_gone_leaves_its_chunks_to_the_others() {
+fn a_path_given_up_leaves_its_chunks_to_the_others() {
     let mut app = Application::new();
     app.says(0, 100).unwrap();
     app.sends_all();
-    assert_eq!(app.sender.path_gone(A).chunks, 1);
+    assert_eq!(app.sender.lose_all(A).chunks, 1);
     assert_eq!((app.sender.in_flight(A), app.sender.queued(A)), (0, 116));
     app.sender.send_again(nth(1), B, NOW);
     assert_eq!(app.sender.queued(A), 0, "now its id may be used again");

@@ -203,6 +203,7 @@ impl Flights {
     }
 
     /// How many paths have ever carried data, counted up to the highest id among them.
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.paths.len()
     }

@@ -19,7 +19,7 @@ use core::mem;
 use core::ops::{Bound, Range};
 
 use anabranch_policy::{LostChunk, PathAck, StuckChunk};
-use anabranch_types::{Instant, PathId, Transmission, Tsn, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::Data;
 
 use self::digest::Digests;
@@ -239,7 +239,8 @@ impl Scoreboard {
         self.flights.total_queued()
     }
 
-    pub(super) fn last_transmission(&self, path: PathId) -> Transmission {
+    #[cfg(test)]
+    pub(super) fn last_transmission(&self, path: PathId) -> anabranch_types::Transmission {
         self.flights.last_transmission(path)
     }
 

@@ -1,0 +1,58 @@
+//! The peer's window is shut: when is it probed (RFC 9260 §6.1 A)?
+
+use anabranch_types::Instant;
+
+use crate::Association;
+
+/// The probing of a window that is shut, or too small to be worth a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum WindowProbe {
+    /// The window is open, as far as we know.
+    #[default]
+    Idle,
+    /// "The first zero window probe SHOULD be sent after 1 RTO."
+    Due(Instant),
+    /// A chunk is out as a probe. Its T3 timer repeats it with exponential back-off.
+    Out {
+        /// The peer sent a SACK since: it is there, only full.
+        answered: bool,
+    },
+}
+
+impl WindowProbe {
+    pub(crate) const fn deadline(self) -> Option<Instant> {
+        match self {
+            Self::Due(at) => Some(at),
+            Self::Idle | Self::Out { .. } => None,
+        }
+    }
+}
+
+/// Whether new data may leave now as far as the peer's window goes; schedules the probe if it may not.
+pub(crate) fn permits(association: &mut Association, now: Instant) -> bool {
+    if !association.sender.window_is_shut() {
+        return true;
+    }
+    let rto = association.paths.fact(association.paths.primary()).rto;
+    match association.window_probe {
+        WindowProbe::Due(at) if at <= now => {
+            association.window_probe = WindowProbe::Out { answered: false };
+            true
+        }
+        WindowProbe::Due(_) => false,
+        WindowProbe::Idle | WindowProbe::Out { .. } => {
+            association.window_probe = WindowProbe::Due(now + rto);
+            false
+        }
+    }
+}
+
+/// A SACK came.
+pub(crate) fn answered(association: &mut Association) {
+    let open = association.sender.may_send_new() && !association.sender.window_is_shut();
+    association.window_probe = match association.window_probe {
+        _ if open => WindowProbe::Idle,
+        WindowProbe::Out { .. } => WindowProbe::Out { answered: true },
+        unchanged => unchanged,
+    };
+}
