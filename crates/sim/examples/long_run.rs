@@ -11,7 +11,7 @@ const SIMULATED: Duration = Duration::from_secs(300);
 
 fn main() {
     let link = LinkConfig::new(Rate::mbit(20), Duration::from_millis(10));
-    let bulk = Workload::Bulk(Bulk::new(1_452, Streams::one(0)));
+    let bulk = Workload::Bulk(Bulk::new(1_444, Streams::one(0)));
     let mut simulation = Scenario::new(Seed(1))
         .path(link)
         .near_talks(Conversation::new([bulk]))

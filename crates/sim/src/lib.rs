@@ -4,7 +4,9 @@
 //! [`Simulation`] of it, whose [`Outcome`] says what became of it. The same scenario with the same seed gives the
 //! same packets, bit by bit. The [`adversary`] makes up scenarios of its own, as unpleasant as it can.
 
+pub mod adversary;
 pub mod app;
+pub mod replay;
 
 mod host;
 mod log;

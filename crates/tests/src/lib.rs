@@ -1,1 +1,8 @@
-//! To be written.
+//! Does it do what it promises? Stories, hostile peers and an adversary, on simulated networks in virtual time.
+//!
+//! `cargo test -p anabranch-tests` runs them all. The vocabulary that the stories are told in is in `story`.
+
+#[cfg(test)]
+mod story;
+#[cfg(test)]
+mod tests;

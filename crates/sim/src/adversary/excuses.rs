@@ -1,0 +1,104 @@
+//! Which ends does a plan explain? An association may die of what was done to it, and of nothing else.
+
+use core::time::Duration;
+
+use anabranch_proto::CloseReason;
+
+use super::op::Op;
+use super::shape::Shape;
+use crate::Side;
+
+/// All paths impaired for at least this long may end an association: eleven errors on four paths take no longer with
+/// the shortest timeouts.
+const LONG: Duration = Duration::from_millis(500);
+/// A link that loses more than so many of a thousand packets counts as impaired.
+const HEAVY_LOSS: u32 = 150;
+
+/// What the steps so far would explain.
+#[derive(Clone, Debug)]
+pub(super) struct Excuses {
+    aborted: [bool; 2],
+    shut_down: bool,
+    impaired: Vec<Impairment>,
+    all_impaired_for: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Impairment {
+    cut: bool,
+    lossy: [bool; 2],
+    /// Nobody says when the near side speaks again on a path that was rebound, so it stays impaired.
+    rebound: bool,
+    /// A burst of losses costs timeouts that go on after it.
+    burst: bool,
+}
+
+impl Impairment {
+    const fn is_any(&self) -> bool {
+        self.cut || self.lossy[0] || self.lossy[1] || self.rebound || self.burst
+    }
+}
+
+impl Excuses {
+    pub(super) fn new(shape: &Shape) -> Self {
+        Self {
+            aborted: [false; 2],
+            shut_down: false,
+            impaired: vec![Impairment::default(); shape.paths.len()],
+            all_impaired_for: Duration::ZERO,
+        }
+    }
+
+    /// A step is about to be done.
+    pub(super) fn note(&mut self, op: &Op) {
+        let paths = self.impaired.len();
+        match *op {
+            Op::Advance { millis } => {
+                if self.impaired.iter().all(Impairment::is_any) {
+                    self.all_impaired_for += Duration::from_millis(millis.into());
+                }
+            }
+            Op::Cut { path } => self.impaired[path % paths].cut = true,
+            Op::Heal { path } => self.impaired[path % paths].cut = false,
+            Op::Rebind { path, .. } => self.impaired[path % paths].rebound = true,
+            Op::Lose { path, packets, .. } => self.impaired[path % paths].burst |= packets > 3,
+            Op::Disturb {
+                path,
+                toward,
+                lose,
+                corrupt,
+                ..
+            } => self.impaired[path % paths].lossy[toward.index()] = lose + corrupt > HEAVY_LOSS,
+            Op::Shutdown { .. } => self.shut_down = true,
+            Op::Abort { side } => self.aborted[side.index()] = true,
+            Op::Send { .. }
+            | Op::Read { .. }
+            | Op::Rate { .. }
+            | Op::Delay { .. }
+            | Op::SetPrimary { .. } => {}
+        }
+    }
+
+    /// Whether the end of `side` for `reason` had a cause; `other` is how the other side ended.
+    pub(super) fn explain(&self, side: Side, reason: &CloseReason, other: Option<&CloseReason>) -> bool {
+        match reason {
+            CloseReason::Finished => self.shut_down,
+            CloseReason::Aborted => self.aborted[side.index()] || self.shut_down,
+            CloseReason::NoAnswer | CloseReason::PeerUnreachable => {
+                self.was_cut_off() || self.peer_is_gone(other)
+            }
+            CloseReason::ShutdownTimeout => self.shut_down && self.was_cut_off(),
+            // The other side's reason is judged on its own.
+            CloseReason::AbortedByPeer(_) => other.is_some() || self.was_cut_off(),
+            _ => false,
+        }
+    }
+
+    fn peer_is_gone(&self, other: Option<&CloseReason>) -> bool {
+        self.was_cut_off() && other.is_some()
+    }
+
+    fn was_cut_off(&self) -> bool {
+        self.all_impaired_for >= LONG
+    }
+}

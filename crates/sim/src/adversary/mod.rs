@@ -1,0 +1,137 @@
+//! What is the worst that can happen? Two hosts, random steps against them, and an oracle that knows what must hold.
+//!
+//! A [`Plan`] is a world and steps, both plain data drawn from a seed. [`Plan::run`] plays it and judges: every
+//! message arrives once, intact and in the order of its stream; after all paths heal, everything sent arrives; an
+//! association ends only for a reason; buffers keep their bounds; who has nothing to say is quiet. A plan that fails
+//! can be made smaller and written down as source ([`crate::replay`]).
+
+mod excuses;
+mod op;
+mod oracle;
+mod shape;
+
+use core::time::Duration;
+
+use anabranch_types::{Instant, Seed};
+use excuses::Excuses;
+use thiserror::Error;
+
+pub use op::Op;
+pub use shape::{PathShape, Shape, SideShape};
+
+use crate::log::LoggedPacket;
+use crate::{Side, Simulation, Step};
+
+/// A world and what happens in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The world.
+    pub shape: Shape,
+    /// What happens, in order.
+    pub ops: Vec<Op>,
+}
+
+/// What must hold did not.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("at {at}: {what}")]
+pub struct Failure {
+    /// When it was noticed.
+    pub at: Instant,
+    /// What.
+    pub what: String,
+    /// The last packets of the near side, if asked for.
+    pub log: Vec<LoggedPacket>,
+}
+
+/// What a plan that held came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// Messages read on both sides.
+    pub messages: u64,
+    /// Packets sent by both sides.
+    pub packets: u64,
+    /// Virtual time that passed.
+    pub elapsed: Duration,
+    /// Stands for every packet.
+    pub trace_hash: u64,
+}
+
+impl Plan {
+    /// The plan number `seed`.
+    #[must_use]
+    pub fn draw(seed: u64) -> Self {
+        let shape = Shape::draw(seed);
+        let mut rng = Seed(seed).split("ops").rng();
+        let count = 5 + rng.below(40);
+        let ops = (0..count).map(|_| Op::draw(&mut rng, &shape)).collect();
+        Self { shape, ops }
+    }
+
+    /// Plays it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] for the first thing that did not hold.
+    ///
+    /// # Panics
+    ///
+    /// If the core does.
+    pub fn run(&self) -> Result<Report, Failure> {
+        self.run_keeping(0)
+    }
+
+    /// The same, keeping the last `packets` packets of the near side for the failure.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::run`].
+    pub fn run_keeping(&self, packets: usize) -> Result<Report, Failure> {
+        let mut simulation = self.shape.build();
+        simulation.act(Side::Near, |host, _| host.log_mut().keep(packets));
+        let held = self.play(&mut simulation);
+        held.map_err(|what| Failure {
+            at: simulation.now(),
+            what,
+            log: simulation.host(Side::Near).log().packets().cloned().collect(),
+        })?;
+        Ok(report(&simulation))
+    }
+
+    fn play(&self, simulation: &mut Simulation) -> Result<(), String> {
+        let mut excuses = Excuses::new(&self.shape);
+        self.shape.connect(simulation);
+        for op in &self.ops {
+            excuses.note(op);
+            op.apply(simulation, &self.shape);
+            oracle::check_at_any_time(simulation, &self.shape)?;
+        }
+        self.restore(simulation);
+        oracle::conclude(simulation, &self.shape, &excuses)
+    }
+
+    /// All paths work again, and everybody reads.
+    fn restore(&self, simulation: &mut Simulation) {
+        for path in 0..self.shape.paths.len() {
+            simulation.happens(Step::Heal(path));
+            for side in Side::BOTH {
+                op::disturb(simulation, (path, side), [0; 4]);
+            }
+        }
+        for side in Side::BOTH {
+            op::read(simulation, side, u32::MAX);
+        }
+    }
+}
+
+fn report(simulation: &Simulation) -> Report {
+    let outcome = simulation.outcome();
+    Report {
+        messages: outcome.forward.messages + outcome.backward.messages,
+        packets: Side::BOTH
+            .iter()
+            .map(|side| simulation.host(*side).tally().packets_sent)
+            .sum(),
+        elapsed: outcome.elapsed,
+        trace_hash: outcome.trace_hash,
+    }
+}

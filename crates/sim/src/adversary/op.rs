@@ -1,0 +1,305 @@
+//! What can the adversary do? Everything that a network or an application may do, one small step at a time.
+
+use core::time::Duration;
+
+use anabranch_netsim::link::{Loss, Reorder};
+use anabranch_netsim::{LinkChange, Probability};
+use anabranch_types::{PathId, Rate, Rng};
+
+use super::shape::{Shape, pick};
+use crate::app::{Draft, Reading};
+use crate::{Side, Simulation, Step};
+
+/// One step. Everything is plain numbers, so that it can be printed as source. Streams and paths that do not exist
+/// are taken modulo those that do, so that a plan stays meaningful when its world is made smaller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// Time passes.
+    Advance {
+        /// So much.
+        millis: u32,
+    },
+    /// An application sends.
+    Send {
+        /// On which side.
+        side: Side,
+        /// On which stream.
+        stream: u16,
+        /// A message of how many bytes.
+        bytes: usize,
+        /// How many of them.
+        count: u32,
+        /// Without regard to order.
+        unordered: bool,
+    },
+    /// An application changes its way of reading.
+    Read {
+        /// On which side.
+        side: Side,
+        /// Bytes per second; 0 for none at all; `u32::MAX` for at once.
+        pace: u32,
+    },
+    /// A path loses everything.
+    Cut {
+        /// Which.
+        path: usize,
+    },
+    /// A path works again.
+    Heal {
+        /// Which.
+        path: usize,
+    },
+    /// A link loses its next packets.
+    Lose {
+        /// Of which path.
+        path: usize,
+        /// In which direction.
+        toward: Side,
+        /// How many.
+        packets: u32,
+    },
+    /// A link becomes unreliable. All chances are per thousand.
+    Disturb {
+        /// Of which path.
+        path: usize,
+        /// In which direction.
+        toward: Side,
+        /// Chance of loss.
+        lose: u32,
+        /// Chance of being held back for up to 50 ms.
+        reorder: u32,
+        /// Chance of arriving twice.
+        duplicate: u32,
+        /// Chance of arriving damaged.
+        corrupt: u32,
+    },
+    /// A path becomes faster or slower.
+    Rate {
+        /// Which.
+        path: usize,
+        /// In kbit/s.
+        kbit: u32,
+    },
+    /// A path becomes longer or shorter.
+    Delay {
+        /// Which.
+        path: usize,
+        /// In milliseconds, one way.
+        millis: u32,
+    },
+    /// The translator before the near side forgets a path and gives it another port.
+    Rebind {
+        /// Which.
+        path: usize,
+        /// The port.
+        port: u16,
+    },
+    /// An application chooses the primary path.
+    SetPrimary {
+        /// On which side.
+        side: Side,
+        /// Which.
+        path: usize,
+    },
+    /// An application finishes.
+    Shutdown {
+        /// On which side.
+        side: Side,
+    },
+    /// An application breaks off.
+    Abort {
+        /// On which side.
+        side: Side,
+    },
+}
+
+impl Op {
+    /// A step that fits the world of `shape`.
+    pub(super) fn draw(rng: &mut Rng, shape: &Shape) -> Self {
+        let side = *pick(rng, &Side::BOTH);
+        let path = rng.below(shape.paths.len() as u64) as usize;
+        match rng.below(1_000) {
+            0..350 => Self::Advance {
+                millis: *pick(rng, &[0, 1, 7, 30, 100, 300, 1_000, 3_000]),
+            },
+            350..650 => Self::draw_send(rng, shape, side),
+            650..700 => Self::Read {
+                side,
+                pace: *pick(rng, &[0, 10_000, 1_000_000, u32::MAX, u32::MAX]),
+            },
+            700..740 => Self::Cut { path },
+            740..790 => Self::Heal { path },
+            790..840 => Self::Lose {
+                path,
+                toward: side,
+                packets: *pick(rng, &[1, 1, 1, 2, 3, 5, 20]),
+            },
+            840..890 => Self::draw_disturb(rng, path, side),
+            890..910 => Self::Rate {
+                path,
+                kbit: *pick(rng, &[500, 2_000, 10_000, 100_000]),
+            },
+            910..930 => Self::Delay {
+                path,
+                millis: *pick(rng, &[0, 1, 20, 200]),
+            },
+            930..960 => Self::Rebind {
+                path,
+                port: 20_000 + rng.below(1_000) as u16,
+            },
+            960..975 => Self::SetPrimary { side, path },
+            975..992 => Self::Shutdown { side },
+            _ => Self::Abort { side },
+        }
+    }
+
+    fn draw_send(rng: &mut Rng, shape: &Shape, side: Side) -> Self {
+        // What was handed over before the handshake for a stream that the peer does not let us have is dropped.
+        let streams = shape.of(side).streams.min(shape.of(side.other()).inbound_streams);
+        let longest = shape.max_message as u64;
+        let bytes = match rng.below(4) {
+            0 => 1 + rng.below(20),
+            1 => 1 + rng.below(2_000),
+            2 => 1 + rng.below(longest),
+            _ => 1_000,
+        };
+        Self::Send {
+            side,
+            stream: rng.below(streams.into()) as u16,
+            bytes: bytes.min(longest) as usize,
+            count: *pick(rng, &[1, 1, 1, 3, 10, 40]),
+            unordered: rng.chance(1, 4),
+        }
+    }
+
+    fn draw_disturb(rng: &mut Rng, path: usize, toward: Side) -> Self {
+        let mut maybe = |chances: &[u32]| if rng.chance(1, 2) { *pick(rng, chances) } else { 0 };
+        Self::Disturb {
+            path,
+            toward,
+            lose: maybe(&[10, 50, 200, 500]),
+            reorder: maybe(&[50, 200, 500]),
+            duplicate: maybe(&[10, 100, 500]),
+            corrupt: maybe(&[10, 100, 300]),
+        }
+    }
+
+    /// Does it.
+    pub(super) fn apply(&self, simulation: &mut Simulation, shape: &Shape) {
+        let paths = shape.paths.len();
+        match *self {
+            Self::Advance { millis } => simulation.run_for(Duration::from_millis(millis.into())),
+            Self::Send {
+                side,
+                stream,
+                bytes,
+                count,
+                unordered,
+            } => {
+                let draft = Draft::new(stream, bytes);
+                let draft = if unordered { draft.unordered() } else { draft };
+                send(simulation, side, draft, count);
+            }
+            Self::Read { side, pace } => read(simulation, side, pace),
+            Self::Cut { path } => simulation.happens(Step::Cut(path % paths)),
+            Self::Heal { path } => simulation.happens(Step::Heal(path % paths)),
+            Self::Rate { path, kbit } => {
+                let rate = Rate::bits_per_second(u64::from(kbit) * 1_000);
+                simulation.happens(Step::Change(path % paths, LinkChange::Rate(Some(rate))));
+            }
+            Self::Delay { path, millis } => {
+                let delay = Duration::from_millis(millis.into());
+                simulation.happens(Step::Change(path % paths, LinkChange::Delay(delay)));
+            }
+            Self::Rebind { path, port } if shape.encapsulated => {
+                simulation.happens(Step::Rebind(path % paths, port))
+            }
+            Self::Rebind { .. } => {}
+            Self::Lose {
+                path,
+                toward,
+                packets,
+            } => {
+                let numbers = (0..u64::from(packets)).collect();
+                change(
+                    simulation,
+                    path % paths,
+                    toward,
+                    LinkChange::Loss(Loss::Script(numbers)),
+                );
+            }
+            Self::Disturb {
+                path,
+                toward,
+                lose,
+                reorder,
+                duplicate,
+                corrupt,
+            } => disturb(
+                simulation,
+                (path % paths, toward),
+                [lose, reorder, duplicate, corrupt],
+            ),
+            Self::SetPrimary { side, path } => {
+                simulation.talk(side, |_, association, _| {
+                    association.set_primary(PathId((path % paths) as u8))
+                });
+            }
+            Self::Shutdown { side } => {
+                simulation.talk(side, |_, association, _| association.shutdown());
+            }
+            Self::Abort { side } => {
+                simulation.talk(side, |_, association, _| association.abort(b"enough"));
+            }
+        }
+    }
+}
+
+fn send(simulation: &mut Simulation, side: Side, draft: Draft, count: u32) {
+    simulation.talk(side, |conversation, association, _| {
+        for _ in 0..count {
+            // A full buffer, a stream that the peer does not have, an end that was begun: all of them may be.
+            if conversation.send(draft, association).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+pub(super) fn read(simulation: &mut Simulation, side: Side, pace: u32) {
+    let reading = match pace {
+        0 => Reading::Paused,
+        u32::MAX => Reading::Eager,
+        bytes => Reading::AtRate(Rate::bits_per_second(u64::from(bytes) * 8)),
+    };
+    simulation.talk(side, |conversation, association, now| {
+        conversation.read_otherwise(now, reading, association);
+    });
+}
+
+pub(super) fn disturb(simulation: &mut Simulation, link: (usize, Side), per_mille: [u32; 4]) {
+    let (path, toward) = link;
+    let [lose, reorder, duplicate, corrupt] =
+        per_mille.map(|chance| Probability::of(f64::from(chance.min(1_000)) / 1_000.0));
+    let held_back = Reorder {
+        chance: reorder,
+        hold: Duration::from_millis(50),
+    };
+    for what in [
+        LinkChange::Loss(Loss::Bernoulli(lose)),
+        LinkChange::Reorder(held_back),
+        LinkChange::Duplicate(duplicate),
+        LinkChange::Corrupt(corrupt),
+    ] {
+        change(simulation, path, toward, what);
+    }
+}
+
+fn change(simulation: &mut Simulation, path: usize, toward: Side, what: LinkChange) {
+    let path = &simulation.paths()[path];
+    let link = match toward {
+        Side::Far => path.there[0],
+        Side::Near => path.back[0],
+    };
+    simulation.world_mut().change_link(link, what);
+}

@@ -1,0 +1,228 @@
+//! What must hold whatever the adversary does? Delivery, bounds, quiet, and an end that has a reason.
+
+use core::time::Duration;
+
+use anabranch_proto::{CloseReason, Event};
+
+use super::excuses::Excuses;
+use super::shape::Shape;
+use crate::app::{Conversation, Inbox, Outbox};
+use crate::{Side, Simulation};
+
+/// Time after which everything must be settled once all paths work again: longer than the largest timeout, the
+/// heartbeats and the shutdown guard together.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// Lets everything come to rest, and looks whether it is as it should be.
+pub(super) fn conclude(simulation: &mut Simulation, shape: &Shape, excuses: &Excuses) -> Result<(), String> {
+    let settled = simulation.run_until(PATIENCE, is_settled);
+    check_at_any_time(simulation, shape)?;
+    check_reasons(simulation, excuses)?;
+    if !settled {
+        return Err(format!(
+            "not settled after {} s: {}",
+            PATIENCE.as_secs(),
+            describe(simulation)
+        ));
+    }
+    check_delivery(simulation)?;
+    if Side::BOTH.iter().all(|side| is_open(simulation, *side)) {
+        check_emptiness(simulation)?;
+        check_quiet(simulation)?;
+    }
+    check_deadlines(simulation)
+}
+
+/// What must hold at any time: nothing wrong arrived, and no buffer holds more than it may.
+pub(super) fn check_at_any_time(simulation: &Simulation, shape: &Shape) -> Result<(), String> {
+    for side in Side::BOTH {
+        let complaint = simulation
+            .conversation(side)
+            .and_then(|one| one.inbox().complaint());
+        if let Some(complaint) = complaint {
+            return Err(format!("{side:?}: {complaint}"));
+        }
+        check_buffers(simulation, shape, side)?;
+    }
+    Ok(())
+}
+
+fn check_buffers(simulation: &Simulation, shape: &Shape, side: Side) -> Result<(), String> {
+    let Some(association) = simulation.association(side) else {
+        return Ok(());
+    };
+    let statistics = association.statistics();
+    let settings = shape.of(side);
+    let one_message = shape.max_message as u64;
+    let buffers = [
+        ("send", statistics.send_buffer_used, settings.send_buffer),
+        ("receive", statistics.receive_buffer_used, settings.receive_buffer),
+    ];
+    for (name, used, limit) in buffers {
+        if used > limit + one_message {
+            return Err(format!("{side:?}: {name} buffer of {limit} bytes holds {used}"));
+        }
+    }
+    Ok(())
+}
+
+/// Both sides closed, or both have delivered all they were given.
+fn is_settled(simulation: &Simulation) -> bool {
+    let open = Side::BOTH.map(|side| is_open(simulation, side));
+    match open {
+        [true, true] => Side::BOTH.iter().all(|side| all_delivered(simulation, *side)),
+        [near, far] => !near && !far,
+    }
+}
+
+fn is_open(simulation: &Simulation, side: Side) -> bool {
+    simulation
+        .association(side)
+        .is_some_and(|association| !association.is_closed())
+}
+
+fn all_delivered(simulation: &Simulation, from: Side) -> bool {
+    let flushed = simulation
+        .association(from)
+        .is_some_and(|association| association.is_flushed());
+    let Some(sender) = simulation.conversation(from) else {
+        return true;
+    };
+    let sent = sender.outbox().sent().len() as u64;
+    let read = simulation
+        .conversation(from.other())
+        .map_or(0, |reader| reader.inbox().messages());
+    flushed && sent == read
+}
+
+fn check_delivery(simulation: &Simulation) -> Result<(), String> {
+    let finished = Side::BOTH.iter().any(|side| {
+        let reason = simulation.conversation(*side).and_then(close_reason);
+        reason == Some(&CloseReason::Finished)
+    });
+    let open = Side::BOTH.iter().all(|side| is_open(simulation, *side));
+    for from in Side::BOTH {
+        let (nothing_sent, nothing_read) = (Outbox::default(), Inbox::default());
+        let outbox = simulation
+            .conversation(from)
+            .map_or(&nothing_sent, Conversation::outbox);
+        let inbox = simulation
+            .conversation(from.other())
+            .map_or(&nothing_read, Conversation::inbox);
+        let verdict = if finished || open {
+            inbox.equals(outbox)
+        } else {
+            inbox.agrees_with(outbox)
+        };
+        verdict.map_err(|complaint| format!("from {from:?}: {complaint}"))?;
+    }
+    Ok(())
+}
+
+fn check_reasons(simulation: &Simulation, excuses: &Excuses) -> Result<(), String> {
+    for side in Side::BOTH {
+        let Some(reason) = simulation.conversation(side).and_then(close_reason) else {
+            continue;
+        };
+        let other = simulation.conversation(side.other()).and_then(close_reason);
+        if !excuses.explain(side, reason, other) {
+            return Err(format!("{side:?} closed without a cause: {reason}"));
+        }
+    }
+    Ok(())
+}
+
+fn close_reason(conversation: &Conversation) -> Option<&CloseReason> {
+    conversation
+        .events()
+        .iter()
+        .rev()
+        .find_map(|(_, event)| match event {
+            Event::Closed(reason) => Some(reason),
+            _ => None,
+        })
+}
+
+/// When everything is acknowledged and read, nothing may be left anywhere.
+fn check_emptiness(simulation: &Simulation) -> Result<(), String> {
+    for side in Side::BOTH {
+        let Some(statistics) = simulation
+            .association(side)
+            .map(|association| association.statistics())
+        else {
+            continue;
+        };
+        let in_flight: u64 = statistics.paths.iter().map(|path| path.in_flight).sum();
+        let left = [
+            in_flight,
+            statistics.send_buffer_used,
+            statistics.receive_buffer_used,
+        ];
+        if left != [0; 3] {
+            return Err(format!(
+                "{side:?}: after all is delivered, in flight, send and receive buffer are {left:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// An association without anything to say only asks now and then whether the paths work.
+fn check_quiet(simulation: &mut Simulation) -> Result<(), String> {
+    simulation.run_for(Duration::from_secs(70));
+    let before = packets(simulation);
+    simulation.run_for(Duration::from_secs(60));
+    let said = packets(simulation) - before;
+    let paths = simulation.paths().len() as u64;
+    // Two heartbeats and two answers in each direction of each path, and as much again for late timers.
+    let most = 16 * paths;
+    if said > most {
+        return Err(format!(
+            "{said} packets in a minute without anything to say on {paths} paths"
+        ));
+    }
+    Ok(())
+}
+
+/// Deadlines that come without end are as bad as none.
+fn check_deadlines(simulation: &Simulation) -> Result<(), String> {
+    let seconds = simulation.now().as_nanos() / 1_000_000_000;
+    for side in Side::BOTH {
+        let tally = simulation.host(side).tally();
+        let most = 1_000 + 50 * seconds + 4 * (tally.packets_sent + tally.packets_received);
+        if tally.deadlines > most {
+            return Err(format!("{side:?}: {} deadlines in {seconds} s", tally.deadlines));
+        }
+    }
+    Ok(())
+}
+
+fn packets(simulation: &Simulation) -> u64 {
+    Side::BOTH
+        .iter()
+        .map(|side| simulation.host(*side).tally().packets_sent)
+        .sum()
+}
+
+fn describe(simulation: &Simulation) -> String {
+    let describe = |side: &Side| {
+        let association = simulation.association(*side);
+        let conversation = simulation.conversation(*side);
+        format!(
+            "{side:?} {}, sent {}, read {}",
+            association.map_or_else(
+                || "has no association".to_owned(),
+                |association| {
+                    let statistics = association.statistics();
+                    format!(
+                        "is {}, send buffer {}, peer window {}",
+                        statistics.state, statistics.send_buffer_used, statistics.peer_window
+                    )
+                }
+            ),
+            conversation.map_or(0, |conversation| conversation.outbox().sent().len()),
+            conversation.map_or(0, |conversation| conversation.inbox().messages()),
+        )
+    };
+    Side::BOTH.iter().map(describe).collect::<Vec<_>>().join("; ")
+}

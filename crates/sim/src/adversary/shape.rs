@@ -1,0 +1,209 @@
+//! In what kind of world does a plan take place? Paths, buffers and mechanisms, drawn from a seed.
+
+use core::time::Duration;
+
+use anabranch_netsim::link::QueueConfig;
+use anabranch_netsim::{LinkConfig, topology};
+use anabranch_policy::catalog::CATALOG;
+use anabranch_policy::{PRESETS, PolicyRecipe};
+use anabranch_proto::{AssociationConfig, DEFAULT_PORT, RtoConfig};
+use anabranch_types::{Rate, Rng, Seed};
+
+use crate::app::Conversation;
+use crate::{Scenario, Side, Simulation};
+
+/// A world to be built. Everything is plain numbers, so that it can be printed as source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Of the world's own dice.
+    pub seed: u64,
+    /// IP version 6 instead of 4.
+    pub ipv6: bool,
+    /// SCTP in UDP instead of directly over IP.
+    pub encapsulated: bool,
+    /// Both sides connect at once, instead of the near one alone.
+    pub collides: bool,
+    /// The longest message in either direction: nothing tells the other side how long it may be.
+    pub max_message: usize,
+    /// The paths.
+    pub paths: Vec<PathShape>,
+    /// The near side.
+    pub near: SideShape,
+    /// The far side.
+    pub far: SideShape,
+}
+
+/// One path, the same in both directions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathShape {
+    /// Its rate in kbit/s.
+    pub kbit: u32,
+    /// Its delay in milliseconds, one way.
+    pub millis: u32,
+    /// Packets that its queue holds.
+    pub queue: u32,
+}
+
+/// One side's settings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SideShape {
+    /// Largest IP packet.
+    pub mtu: u16,
+    /// Bytes of the send buffer.
+    pub send_buffer: u64,
+    /// Bytes of the receive buffer.
+    pub receive_buffer: u64,
+    /// Streams asked for.
+    pub streams: u16,
+    /// Streams let to the peer.
+    pub inbound_streams: u16,
+    /// Initial, least and largest retransmission timeout in milliseconds.
+    pub rto: [u32; 3],
+    /// The preset to begin with.
+    pub preset: &'static str,
+    /// What is different from it: extension point and algorithm.
+    pub policies: Vec<(&'static str, &'static str)>,
+}
+
+impl Shape {
+    /// The world number `seed`.
+    #[must_use]
+    pub fn draw(seed: u64) -> Self {
+        let mut rng = Seed(seed).split("shape").rng();
+        let rng = &mut rng;
+        let paths = 1 + rng.below(4);
+        let max_message = *pick(rng, &[1_500, 5_000, 20_000, 60_000]);
+        Self {
+            seed,
+            ipv6: rng.chance(1, 4),
+            encapsulated: rng.chance(3, 4),
+            collides: rng.chance(1, 8),
+            paths: (0..paths).map(|_| PathShape::draw(rng)).collect(),
+            near: SideShape::draw(rng, max_message),
+            far: SideShape::draw(rng, max_message),
+            max_message,
+        }
+    }
+
+    /// The two hosts and their paths.
+    pub(super) fn build(&self) -> Simulation {
+        let port = if self.encapsulated { DEFAULT_PORT } else { 0 };
+        let scenario = Scenario::new(Seed(self.seed).split("world"))
+            .encapsulation_port(port)
+            .config_of(Side::Near, self.config(Side::Near))
+            .config_of(Side::Far, self.config(Side::Far))
+            .accepts(Side::Near, self.collides);
+        let add = |scenario: Scenario, (number, path): (u8, &PathShape)| {
+            let link = path.link();
+            if self.ipv6 {
+                scenario.path_v6(link)
+            } else {
+                let ends = (topology::near(number), topology::far(number));
+                scenario.path_between(link.clone(), link, ends)
+            }
+        };
+        (0..=u8::MAX).zip(&self.paths).fold(scenario, add).build()
+    }
+
+    /// What one side's associations are set up with.
+    pub(super) fn config(&self, side: Side) -> AssociationConfig {
+        let config = self.of(side).config(self.max_message);
+        AssociationConfig {
+            local_sctp_port: self.collides.then_some(config.peer_sctp_port),
+            ..config
+        }
+    }
+
+    /// Everybody connects who should.
+    pub(super) fn connect(&self, simulation: &mut Simulation) {
+        simulation.connect_from(Side::Near, &self.config(Side::Near), Conversation::default());
+        if self.collides {
+            simulation.connect_from(Side::Far, &self.config(Side::Far), Conversation::default());
+        }
+    }
+
+    pub(super) const fn of(&self, side: Side) -> &SideShape {
+        match side {
+            Side::Near => &self.near,
+            Side::Far => &self.far,
+        }
+    }
+}
+
+impl PathShape {
+    fn draw(rng: &mut Rng) -> Self {
+        Self {
+            kbit: *pick(rng, &[500, 1_000, 3_000, 10_000, 40_000, 100_000]),
+            millis: *pick(rng, &[0, 1, 5, 10, 30, 100, 300]),
+            queue: *pick(rng, &[5, 20, 50, 100]),
+        }
+    }
+
+    fn link(&self) -> LinkConfig {
+        let rate = Rate::bits_per_second(u64::from(self.kbit) * 1_000);
+        LinkConfig::new(rate, Duration::from_millis(self.millis.into()))
+            .queue(QueueConfig::Packets(self.queue))
+    }
+}
+
+impl SideShape {
+    fn draw(rng: &mut Rng, max_message: usize) -> Self {
+        let buffer =
+            |rng: &mut Rng| (*pick(rng, &[5_000, 20_000, 100_000, 1_000_000])).max(max_message as u64);
+        Self {
+            mtu: *pick(rng, &[576, 577, 800, 1_280, 1_499, 1_500]),
+            send_buffer: buffer(rng),
+            receive_buffer: buffer(rng),
+            streams: *pick(rng, &[1, 2, 10, 1_000]),
+            inbound_streams: *pick(rng, &[1, 3, 100, u16::MAX]),
+            rto: *pick(
+                rng,
+                &[[1_000, 1_000, 60_000], [1_000, 400, 10_000], [300, 100, 2_000]],
+            ),
+            preset: PRESETS[rng.below(PRESETS.len() as u64) as usize],
+            policies: if rng.chance(1, 2) {
+                draw_policies(rng)
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    fn config(&self, max_message: usize) -> AssociationConfig {
+        let [initial, min, max] = self.rto.map(|millis| Duration::from_millis(millis.into()));
+        AssociationConfig {
+            mtu: self.mtu,
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
+            max_message,
+            outbound_streams: self.streams,
+            max_inbound_streams: self.inbound_streams,
+            rto: RtoConfig { initial, min, max },
+            policies: self.recipe(),
+            ..AssociationConfig::default()
+        }
+    }
+
+    fn recipe(&self) -> PolicyRecipe {
+        let mut recipe =
+            PolicyRecipe::preset(self.preset).expect("invariant: presets are drawn from their list");
+        for (point, algorithm) in &self.policies {
+            let known = recipe.set(point, algorithm);
+            known.expect("invariant: policies are drawn from the catalog");
+        }
+        recipe
+    }
+}
+
+/// One algorithm for each extension point.
+fn draw_policies(rng: &mut Rng) -> Vec<(&'static str, &'static str)> {
+    let draw = |point: &anabranch_policy::catalog::ExtensionPoint| {
+        let algorithm = &point.algorithms[rng.below(point.algorithms.len() as u64) as usize];
+        (point.name, algorithm.name)
+    };
+    CATALOG.iter().map(draw).collect()
+}
+
+pub(super) fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
+    &from[rng.below(from.len() as u64) as usize]
+}

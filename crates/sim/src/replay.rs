@@ -1,0 +1,144 @@
+//! How does a random find become a test that people can read? Made as small as it goes, and written as source.
+
+use core::fmt::Write as _;
+
+use crate::adversary::{Op, Plan};
+
+/// Plays of a plan that [`shrink`] allows itself.
+const BUDGET: u32 = 2_000;
+
+/// The smallest plan found that still `fails`: steps are left out, many at first, then one by one; then times and
+/// numbers are halved.
+pub fn shrink(plan: &Plan, mut fails: impl FnMut(&Plan) -> bool) -> Plan {
+    let mut smallest = plan.clone();
+    let mut budget = BUDGET;
+    let mut try_out = |candidate: &Plan| {
+        budget = budget.saturating_sub(1);
+        budget > 0 && fails(candidate)
+    };
+    loop {
+        let before = smallest.clone();
+        leave_out(&mut smallest, &mut try_out);
+        simplify(&mut smallest, &mut try_out);
+        if smallest == before {
+            return smallest;
+        }
+    }
+}
+
+fn leave_out(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
+    let mut length = plan.ops.len().div_ceil(2);
+    while length > 0 {
+        let mut start = 0;
+        while start < plan.ops.len() {
+            let mut candidate = plan.clone();
+            let end = (start + length).min(candidate.ops.len());
+            candidate.ops.drain(start..end);
+            if fails(&candidate) {
+                *plan = candidate;
+            } else {
+                start += length;
+            }
+        }
+        length /= 2;
+    }
+}
+
+fn simplify(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
+    for index in 0..plan.ops.len() {
+        while let Some(op) = simpler(&plan.ops[index]) {
+            let mut candidate = plan.clone();
+            candidate.ops[index] = op;
+            if !fails(&candidate) {
+                break;
+            }
+            *plan = candidate;
+        }
+    }
+    while plan.shape.paths.len() > 1 {
+        let mut candidate = plan.clone();
+        candidate.shape.paths.pop();
+        if !fails(&candidate) {
+            break;
+        }
+        *plan = candidate;
+    }
+    for far in [false, true] {
+        let mut candidate = plan.clone();
+        let side = if far {
+            &mut candidate.shape.far
+        } else {
+            &mut candidate.shape.near
+        };
+        side.policies.clear();
+        if fails(&candidate) {
+            *plan = candidate;
+        }
+    }
+}
+
+/// A smaller step of the same kind, if there is one.
+fn simpler(op: &Op) -> Option<Op> {
+    let mut op = op.clone();
+    match &mut op {
+        Op::Advance { millis } if *millis > 1 => *millis /= 2,
+        Op::Send { count, .. } if *count > 1 => *count /= 2,
+        Op::Send { bytes, .. } if *bytes > 1 => *bytes /= 2,
+        Op::Lose { packets, .. } if *packets > 1 => *packets /= 2,
+        _ => return None,
+    }
+    Some(op)
+}
+
+/// A test that plays `plan`, as Rust source.
+#[must_use]
+pub fn source(name: &str, plan: &Plan) -> String {
+    let Plan { shape, ops } = plan;
+    let mut text = String::new();
+    // Lists are printed as arrays; a plan holds vectors.
+    let shape = format!("{shape:?}")
+        .replace(": [PathShape", ": vec![PathShape")
+        .replace("policies: [", "policies: vec![");
+    let written = writeln!(text, "#[test]\nfn {name}() {{\n    let plan = Plan {{")
+        .and_then(|()| writeln!(text, "        shape: {shape},\n        ops: vec!["))
+        .and_then(|()| {
+            ops.iter()
+                .try_for_each(|op| writeln!(text, "            {},", step(op)))
+        })
+        .and_then(|()| writeln!(text, "        ],\n    }};\n    plan.run().unwrap();\n}}"));
+    written.expect("invariant: a string takes all that is written to it");
+    text
+}
+
+fn step(op: &Op) -> String {
+    let text = format!("Op::{op:?}");
+    text.replace("side: ", "side: Side::")
+        .replace("toward: ", "toward: Side::")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{shrink, source};
+    use crate::Side;
+    use crate::adversary::{Op, Plan};
+
+    #[test]
+    fn only_the_steps_that_matter_remain() {
+        let mut plan = Plan::draw(1);
+        plan.ops.insert(3, Op::Abort { side: Side::Far });
+        let fails = |plan: &Plan| plan.ops.contains(&Op::Abort { side: Side::Far });
+        assert_eq!(shrink(&plan, fails).ops, [Op::Abort { side: Side::Far }]);
+    }
+
+    #[test]
+    fn a_plan_is_written_as_a_test() {
+        let mut plan = Plan::draw(1);
+        plan.ops = vec![Op::Cut { path: 0 }, Op::Abort { side: Side::Far }];
+        let text = source("something_holds", &plan);
+        assert!(text.starts_with("#[test]\nfn something_holds() {"), "{text}");
+        assert!(
+            text.contains("Op::Cut { path: 0 },\n            Op::Abort { side: Side::Far },"),
+            "{text}"
+        );
+    }
+}
