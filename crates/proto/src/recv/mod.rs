@@ -125,6 +125,7 @@ impl Receiver {
                 self.statistics.bytes += data.payload.len() as u64;
                 self.reassembly
                     .take(data, tsn, &mut self.window, &mut self.delivery)?;
+                self.window.set_unread(!self.delivery.is_empty());
                 Ok(DataOutcome::Accepted)
             }
         }
@@ -182,6 +183,7 @@ impl Receiver {
     pub(crate) fn receive(&mut self) -> Option<ReceivedMessage> {
         let message = self.delivery.pop()?;
         self.window.release(message.payload.len());
+        self.window.set_unread(!self.delivery.is_empty());
         self.statistics.messages += 1;
         Some(message)
     }

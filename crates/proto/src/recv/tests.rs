@@ -488,6 +488,31 @@ fn the_window_opens_in_worthwhile_steps_only() {
 }
 
 #[test]
+fn the_rest_of_a_message_finds_the_window_open_however_small_it_is() {
+    let mut host = Host::with(ReceiverConfig {
+        initial_tsn: Tsn(10),
+        buffer: 5_000,
+        max_message: 5_000,
+        inbound_streams: 1,
+    });
+    let kilobyte = [b'x'; 1_000];
+    host.packet(&[message(10, 0, &kilobyte)]);
+    for (tsn, part) in [(11, "B"), (12, ""), (13, ""), (14, "")] {
+        host.packet(&[fragment(tsn, 1, part, &kilobyte)]);
+    }
+    assert_eq!(host.sack(), "SACK cum=14 rwnd=0");
+    assert_eq!(host.read().len(), 1);
+    assert_eq!(
+        host.wanted(),
+        SackWanted::Must,
+        "reading will not open it further"
+    );
+    assert_eq!(host.sack(), "SACK cum=14 rwnd=1000");
+    host.packet(&[fragment(15, 1, "E", b"the end")]);
+    assert_eq!(host.read().len(), 1);
+}
+
+#[test]
 fn a_message_larger_than_the_buffer_fits_if_the_limit_allows_it() {
     let mut host = Host::with(ReceiverConfig {
         initial_tsn: Tsn(10),

@@ -34,6 +34,8 @@ pub(super) struct Window {
     arrived: u64,
     /// Up to where `arrived` may grow, by all that was advertised.
     edge: u64,
+    /// The application has something to read.
+    unread: bool,
 }
 
 impl Window {
@@ -48,6 +50,7 @@ impl Window {
             chunks: 0,
             arrived: 0,
             edge: capacity,
+            unread: false,
         }
     }
 
@@ -92,6 +95,11 @@ impl Window {
         self.chunks -= 1;
     }
 
+    /// Whether the application has something to read now.
+    pub(super) fn set_unread(&mut self, unread: bool) {
+        self.unread = unread;
+    }
+
     /// User bytes held.
     pub(super) fn held(&self) -> u64 {
         self.payload
@@ -100,8 +108,9 @@ impl Window {
     /// What a SACK says now, in user bytes; see [`Window::on_advertised`].
     pub(super) fn offer(&self) -> u64 {
         let (room, believed) = (self.room(), self.believed());
-        // An empty buffer cannot open any further, so there is nothing to wait for.
-        let worth_telling = self.chunks == 0 || room.saturating_sub(believed) >= self.worthwhile();
+        // What is held and cannot be read waits for the peer. Reading will not open the window any further, so
+        // there is nothing to wait for, however small it is.
+        let worth_telling = !self.unread || room.saturating_sub(believed) >= self.worthwhile();
         if worth_telling { room } else { room.min(believed) }
     }
 
@@ -111,10 +120,14 @@ impl Window {
     }
 
     /// Whether the window opened so much since the last SACK that the peer must hear of it (RFC 9260 §6.2):
-    /// out of a state in which it could hardly send, or by a quarter of the buffer.
+    /// out of a state in which it could hardly send, or by a quarter of the buffer. A shut window that opens as
+    /// far as it ever will without the peer is told in any case.
     pub(super) fn update_is_due(&self) -> bool {
         let believed = self.believed();
         let growth = self.room().saturating_sub(believed);
+        if !self.unread && believed == 0 && growth > 0 {
+            return true;
+        }
         let hardly_open = believed < self.worthwhile();
         let step = if hardly_open { 0 } else { self.capacity.div_ceil(4) };
         growth >= step.max(self.worthwhile())
