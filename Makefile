@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
 NIGHTLY ?= cargo +nightly
-# Verbs and options for `make demo`.
+# Verbs and options for `make demo` and `make bench`.
 ARGS ?=
 # Seconds per fuzz target.
 S ?= 60
@@ -44,8 +44,10 @@ fuzz: ## every fuzz target (S=60 seconds each)
 	@scripts/fuzz $(S)
 
 .PHONY: bench
-bench: ## micro-benchmarks
-	$(CARGO) bench --workspace --bench '*'
+bench: ## what the core costs, beside other cores (ARGS="--json")
+	$(CARGO) build --release --package anabranch-bench --features peers
+	for program in core sack_cost idle_memory; do \
+	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
 
 ##@ Check
 

@@ -1,0 +1,85 @@
+//! How much does one thread move in a second of CPU time, both ends together? Ours beside other cores, in turns
+//! within one run.
+
+use anabranch_bench::{Arguments, CONTENDERS, Column, Contender, Stopwatch, Table, median};
+
+const SIZES: [usize; 3] = [1_400, 65_536, 64];
+const WINDOWS: [usize; 2] = [128 << 10, 1 << 20];
+
+/// What one measurement gives.
+#[derive(Clone, Copy, Default)]
+struct Rates {
+    messages: f64,
+    packets: f64,
+    answers: f64,
+}
+
+fn main() {
+    let arguments = Arguments {
+        json: false,
+        runs: 5,
+        seconds: 0.5,
+    };
+    let arguments =
+        arguments.or("core: goodput of the bare core, both ends in one thread, beside other cores");
+    for size in SIZES {
+        for window in WINDOWS {
+            compare(size, window, &arguments).print(arguments.json);
+        }
+    }
+}
+
+fn compare(size: usize, window: usize, arguments: &Arguments) -> Table {
+    let mut rates = vec![Vec::new(); CONTENDERS.len()];
+    for _ in 0..arguments.runs {
+        for (contender, rates) in CONTENDERS.iter().zip(&mut rates) {
+            rates.push(measure(contender, size, window, arguments.seconds));
+        }
+    }
+    let columns = [
+        ("gbit_per_s", 2),
+        ("mega_messages_per_s", 3),
+        ("kilo_packets_per_s", 0),
+        ("answers_per_packet", 2),
+        ("ours_over_this", 2),
+    ];
+    let columns = columns.map(|(name, decimals)| Column { name, decimals });
+    let title = format!("{size} bytes, receive buffer {} KiB", window >> 10);
+    let mut table = Table::new(title, &columns);
+    let middle = |rates: &[Rates], of: fn(&Rates) -> f64| median(&rates.iter().map(of).collect::<Vec<_>>());
+    let ours = middle(&rates[0], |rate| rate.messages);
+    for (contender, rates) in CONTENDERS.iter().zip(&rates) {
+        let messages = middle(rates, |rate| rate.messages);
+        let figures = [
+            messages * size as f64 * 8.0 / 1e9,
+            messages / 1e6,
+            middle(rates, |rate| rate.packets) / 1e3,
+            middle(rates, |rate| rate.answers / rate.packets),
+            ours / messages,
+        ];
+        table.row(contender.name, &figures);
+    }
+    table
+}
+
+fn measure(contender: &Contender, size: usize, window: usize, seconds: f64) -> Rates {
+    let mut load = (contender.start)(size, window);
+    let start = Stopwatch::start();
+    let mut total = Rates::default();
+    loop {
+        for _ in 0..64 {
+            let delivered = load.round();
+            total.messages += delivered.messages as f64;
+            total.packets += delivered.packets as f64;
+            total.answers += delivered.answers as f64;
+        }
+        let elapsed = start.elapsed().as_secs_f64();
+        if elapsed >= seconds {
+            return Rates {
+                messages: total.messages / elapsed,
+                packets: total.packets / elapsed,
+                answers: total.answers / elapsed,
+            };
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What does an association cost while nothing happens? Heap, timers, and whether anything grows.
+//!
+//! Heap is what was asked for and not given back, without the allocator's own overhead. The share of each side is
+//! what its endpoint gives back when it is dropped.
+
+use std::alloc::System;
+use std::time::Duration;
+
+use anabranch_bench::{Arguments, Column, Direction, Pair, Stopwatch, Table, median};
+use anabranch_proto::{AssociationConfig, Message};
+use anabranch_types::{AssociationId, StreamId};
+use bytes::Bytes;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+#[global_allocator]
+static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const ASSOCIATIONS: [usize; 2] = [1_000, 10_000];
+
+/// Messages that may leave nothing behind.
+const MESSAGES: usize = 1_000_000;
+
+/// Messages before the heap is looked at for the first time.
+const WARM_UP: usize = 20_000;
+
+fn main() {
+    let arguments = Arguments {
+        json: false,
+        runs: 3,
+        seconds: 60.0,
+    };
+    let arguments =
+        arguments.or("idle_memory: heap and timers of idle associations; --seconds of virtual idleness");
+    idle(&arguments).print(arguments.json);
+    growth().print(arguments.json);
+}
+
+/// Bytes in use.
+fn heap() -> f64 {
+    let stats = HEAP.stats();
+    stats.bytes_allocated as f64 - stats.bytes_deallocated as f64
+}
+
+/// What the value gives back when it is dropped.
+fn drop_and_weigh<T>(value: T) -> f64 {
+    let before = heap();
+    drop(value);
+    before - heap()
+}
+
+fn idle(arguments: &Arguments) -> Table {
+    let columns = [
+        ("set_ups_per_s", 0),
+        ("client_bytes", 0),
+        ("server_bytes", 0),
+        ("wake_ups_per_minute", 2),
+        ("packets_per_minute", 2),
+        ("core_percent", 3),
+    ];
+    let columns = columns.map(|(name, decimals)| Column { name, decimals });
+    let mut table = Table::new("idle associations, each", &columns);
+    for count in ASSOCIATIONS {
+        for (name, messages) in [("fresh", 0), ("after 100 messages each way", 100)] {
+            let runs = (0..arguments.runs).map(|_| idle_once(count, messages, arguments.seconds));
+            let runs = runs.collect::<Vec<_>>();
+            let middle = |column: usize| median(&runs.iter().map(|run| run[column]).collect::<Vec<_>>());
+            let figures: [f64; 6] = std::array::from_fn(middle);
+            table.row(format!("{count} {name}"), &figures);
+        }
+    }
+    table
+}
+
+/// The figures of one row.
+fn idle_once(count: usize, messages: usize, seconds: f64) -> [f64; 6] {
+    let each = count as f64;
+    let config = AssociationConfig::default();
+    let mut pair = Pair::new(1, &config);
+    let watch = Stopwatch::start();
+    let associations = (0..count).map(|_| pair.associate(&config)).collect::<Vec<_>>();
+    let set_ups = each / watch.elapsed().as_secs_f64();
+    for (alice, bob) in &associations {
+        converse(&mut pair, *alice, *bob, messages);
+    }
+    pair.pass(Duration::from_millis(200), false);
+    pair.settle();
+    pair.ignore_events();
+    let watch = Stopwatch::start();
+    let (wake_ups, packets) = wait(&mut pair, Duration::from_secs_f64(seconds));
+    let work = watch.elapsed().as_secs_f64();
+    let (client, server) = (drop_and_weigh(pair.alice), drop_and_weigh(pair.bob));
+    let per_minute = 60.0 / seconds / each;
+    [
+        set_ups,
+        client / each,
+        server / each,
+        wake_ups as f64 * per_minute,
+        packets as f64 * per_minute,
+        work / seconds * 100.0,
+    ]
+}
+
+/// `count` messages each way, one after the other, all received.
+fn converse(pair: &mut Pair, alice: AssociationId, bob: AssociationId, count: usize) {
+    for _ in 0..count {
+        let message = Message::new(StreamId(0), Bytes::from_static(&[7; 1_400]));
+        let mut association = pair.alice.association_mut(alice).expect("it lives");
+        association.send(message.clone()).expect("room");
+        drop(association);
+        let mut association = pair.bob.association_mut(bob).expect("it lives");
+        association.send(message).expect("room");
+        drop(association);
+        pair.pass(Duration::from_micros(100), false);
+        pair.settle();
+        assert!(
+            pair.alice
+                .association_mut(alice)
+                .is_some_and(|mut one| one.receive().is_some())
+        );
+        assert!(
+            pair.bob
+                .association_mut(bob)
+                .is_some_and(|mut one| one.receive().is_some())
+        );
+    }
+}
+
+/// Lets time pass from timer to timer; the numbers of timer wake-ups and packets.
+fn wait(pair: &mut Pair, time: Duration) -> (u64, u64) {
+    let end = pair.now + time;
+    let (mut wake_ups, mut packets) = (0, 0);
+    while pair.next_deadline().is_some_and(|deadline| deadline <= end) {
+        pair.pass(Duration::ZERO, true);
+        wake_ups += 1;
+        packets += pair.settle();
+        pair.ignore_events();
+    }
+    (wake_ups, packets)
+}
+
+fn growth() -> Table {
+    let columns = [("messages", 0), ("heap_bytes", 0), ("peak_bytes", 0)];
+    let columns = columns.map(|(name, decimals)| Column { name, decimals });
+    let mut table = Table::new("heap of one association and both endpoints", &columns);
+    let config = AssociationConfig::default();
+    let nothing = heap();
+    let mut pair = Pair::new(1, &config);
+    let (alice, bob) = pair.associate(&config);
+    let mut sent = 0;
+    for until in [0, WARM_UP, WARM_UP + MESSAGES] {
+        let peak = stream(&mut pair, alice, bob, until - sent);
+        sent = until;
+        table.row(
+            format!("after {until} messages"),
+            &[until as f64, heap() - nothing, peak - nothing],
+        );
+    }
+    table
+}
+
+/// `count` messages one way as fast as they go, until all are acknowledged; the most heap in use.
+fn stream(pair: &mut Pair, alice: AssociationId, bob: AssociationId, count: usize) -> f64 {
+    let payload = Bytes::from_static(&[7; 1_400]);
+    let (mut sent, mut received, mut peak) = (0, 0, heap());
+    loop {
+        let mut sender = pair.alice.association_mut(alice).expect("it lives");
+        while sent < count && sender.send(Message::new(StreamId(0), payload.clone())).is_ok() {
+            sent += 1;
+        }
+        let done = received == count && sender.is_flushed();
+        drop(sender);
+        let packets = pair.carry(Direction::There, |_, _| ());
+        peak = f64::max(peak, heap());
+        let mut receiver = pair.bob.association_mut(bob).expect("it lives");
+        received += std::iter::from_fn(|| receiver.receive()).count();
+        drop(receiver);
+        let answers = pair.carry(Direction::Back, |_, _| ());
+        if done {
+            return peak;
+        }
+        pair.pass(Duration::from_micros(100), packets + answers == 0);
+        pair.ignore_events();
+    }
+}

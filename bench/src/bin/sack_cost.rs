@@ -1,0 +1,229 @@
+//! Does a SACK cost more when more is outstanding?
+//!
+//! One endpoint with 100, 1,000, 10,000 and 100,000 TSNs outstanding is fed with forged SACKs. *Advancing*: the
+//! cumulative TSN moves by two, no gaps, as on one path without loss. *Growing*: the cumulative TSN is stuck at a
+//! chunk of a slow second path, eight more such chunks leave eight gaps, and the last block grows by two: what a
+//! sender with Concurrent Multipath Transfer over dissimilar paths sees most of the time. The number of blocks is
+//! the same for all windows, for each block of a SACK has to be read.
+
+use std::time::{Duration, Instant};
+
+use anabranch_bench::{Arguments, Column, Direction, Forger, Pair, Table, median};
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::{AssociationConfig, Message};
+use anabranch_types::{AssociationId, Ecn, PathId, StreamId, Tsn};
+use anabranch_wire::{Chunk, CommonHeader, GapBlock, Packet};
+use bytes::Bytes;
+
+const OUTSTANDING: [usize; 4] = [100, 1_000, 10_000, 100_000];
+
+/// Chunks on the slow path beside the one that holds the cumulative TSN back.
+const HOLES: usize = 8;
+
+/// Gap block offsets have 16 bits (RFC 9260 §3.3.4).
+const FURTHEST: usize = 65_000;
+
+/// SACKs that are timed together: a clock costs as much as a tenth of a SACK.
+const BATCH: usize = 10;
+
+/// SACKs to measure, at least, for each window and kind.
+const SACKS: usize = 10_000;
+
+/// Bytes that both buffers take.
+const WINDOW: u32 = 1 << 30;
+
+const FAST: PathId = PathId(0);
+const SLOW: PathId = PathId(1);
+
+fn main() {
+    let arguments = Arguments {
+        json: false,
+        runs: 5,
+        seconds: 0.0,
+    };
+    let arguments = arguments.or("sack_cost: nanoseconds for each SACK, by the number of TSNs outstanding");
+    let kinds: [(&str, Kind); 2] = [("advancing", advancing), ("growing", growing)];
+    let columns = [("ns_per_sack", 0), ("over_first", 2)].map(|(name, decimals)| Column { name, decimals });
+    for (name, kind) in kinds {
+        let mut table = Table::new(format!("{name} SACKs"), &columns);
+        let mut costs = vec![Vec::new(); OUTSTANDING.len()];
+        for _ in 0..arguments.runs {
+            for (outstanding, costs) in OUTSTANDING.iter().zip(&mut costs) {
+                costs.push(measure(kind, *outstanding));
+            }
+        }
+        for (outstanding, cost) in OUTSTANDING.iter().zip(&costs) {
+            let cost = median(cost);
+            table.row(
+                format!("{outstanding} outstanding"),
+                &[cost, cost / median(&costs[0])],
+            );
+        }
+        table.print(arguments.json);
+    }
+}
+
+/// Makes SACKs of one kind and adds the nanoseconds that each cost, batch by batch.
+type Kind = fn(&mut Scene, outstanding: usize, costs: &mut Vec<f64>);
+
+fn measure(kind: Kind, outstanding: usize) -> f64 {
+    let mut scene = Scene::new();
+    let mut costs = Vec::new();
+    while costs.len() < SACKS / BATCH {
+        kind(&mut scene, outstanding, &mut costs);
+    }
+    median(&costs)
+}
+
+fn advancing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
+    let missing = outstanding - scene.outstanding();
+    scene.send(missing);
+    let sacks = (1..=BATCH as u32).map(|number| scene.sack(scene.acknowledged + 2 * number, &[]));
+    let sacks = sacks.collect::<Vec<_>>();
+    costs.push(scene.handle(&sacks));
+    scene.acknowledged += 2 * BATCH as u32;
+}
+
+fn growing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
+    let reach = outstanding.min(FURTHEST);
+    let apart = reach / 2 / HOLES;
+    // Offsets from the cumulative TSN: 1 is on the slow path, then every `apart`-th.
+    scene.send_on(SLOW, 1);
+    for _ in 0..HOLES {
+        scene.send_on(FAST, apart - 1);
+        scene.send_on(SLOW, 1);
+    }
+    scene.send_on(FAST, outstanding - scene.outstanding());
+    let hole = |number: usize| (1 + number * apart) as u16;
+    let mut blocks: Vec<_> = (0..HOLES)
+        .map(|number| GapBlock {
+            start: hole(number) + 1,
+            end: hole(number + 1) - 1,
+        })
+        .collect();
+    let mut end = hole(HOLES) + 1;
+    blocks.push(GapBlock { start: end, end });
+    scene.handle(&[scene.sack(scene.acknowledged, &blocks)]);
+    while usize::from(end) + 2 * BATCH <= reach {
+        let sacks = (0..BATCH).map(|_| {
+            end += 2;
+            blocks[HOLES].end = end;
+            scene.sack(scene.acknowledged, &blocks)
+        });
+        let sacks = sacks.collect::<Vec<_>>();
+        costs.push(scene.handle(&sacks));
+    }
+    scene.acknowledge_all();
+}
+
+/// A sender whose packets are lost and whose SACKs are forged.
+struct Scene {
+    pair: Pair,
+    association: AssociationId,
+    forger: Forger,
+    /// The cumulative TSN ack point.
+    acknowledged: u32,
+    /// The last TSN sent.
+    sent: u32,
+    payload: Bytes,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let mut policies = PolicyRecipe::cmt();
+        for (point, value) in [
+            ("cc", "fixed"),
+            ("cc.window", "1000000000000"),
+            ("burst", "unlimited"),
+            ("path-scheduler", "primary"),
+        ] {
+            policies.set(point, value).expect("a name of the catalogue");
+        }
+        let payload = Bytes::from(vec![7; 1_400]);
+        let config = AssociationConfig {
+            send_buffer: u64::from(WINDOW),
+            receive_buffer: u64::from(WINDOW),
+            policies,
+            ..AssociationConfig::default()
+        };
+        let mut pair = Pair::new(2, &config);
+        let (association, _) = pair.associate(&config);
+        // The answer to two packets tells the tag and the TSN.
+        send(&mut pair, association, &payload, 2);
+        pair.carry(Direction::There, |_, _| ());
+        let mut first_sack = None;
+        pair.steal(Direction::Back, |packet| {
+            first_sack = first_sack.or_else(|| read_sack(packet));
+        });
+        let (header, cumulative) = first_sack.expect("two packets are acknowledged at once");
+        let mut scene = Self {
+            pair,
+            association,
+            forger: Forger::new(header, WINDOW),
+            acknowledged: cumulative.0.wrapping_sub(2),
+            sent: cumulative.0,
+            payload,
+        };
+        scene.acknowledge_all();
+        scene
+    }
+
+    fn acknowledge_all(&mut self) {
+        self.handle(&[self.sack(self.sent, &[])]);
+        self.acknowledged = self.sent;
+        // Time for timers and heartbeats.
+        self.pair.pass(Duration::from_millis(1), false);
+        self.pair.settle();
+        self.pair.ignore_events();
+    }
+
+    const fn outstanding(&self) -> usize {
+        self.sent.wrapping_sub(self.acknowledged) as usize
+    }
+
+    fn sack(&self, cumulative: u32, blocks: &[GapBlock]) -> Vec<u8> {
+        self.forger.sack(Tsn(cumulative), blocks)
+    }
+
+    fn send(&mut self, count: usize) {
+        self.send_on(FAST, count);
+    }
+
+    /// Sends messages of one chunk each on one path; nobody receives them.
+    fn send_on(&mut self, path: PathId, count: usize) {
+        let association = self.pair.alice.association_mut(self.association);
+        association.expect("it lives").set_primary(path);
+        send(&mut self.pair, self.association, &self.payload, count);
+        self.pair.steal(Direction::There, |_| ());
+        self.sent = self.sent.wrapping_add(count as u32);
+    }
+
+    /// Nanoseconds for each of `sacks`.
+    fn handle(&mut self, sacks: &[Vec<u8>]) -> f64 {
+        let arrival = Pair::path(0);
+        let start = Instant::now();
+        for sack in sacks {
+            self.pair
+                .alice
+                .handle_datagram(self.pair.now, arrival, Ecn::NotCapable, sack);
+        }
+        start.elapsed().as_nanos() as f64 / sacks.len() as f64
+    }
+}
+
+fn send(pair: &mut Pair, association: AssociationId, payload: &Bytes, count: usize) {
+    let mut association = pair.alice.association_mut(association).expect("it lives");
+    for _ in 0..count {
+        let message = Message::new(StreamId(0), payload.clone());
+        association.send(message).expect("a gigabyte of room");
+    }
+}
+
+fn read_sack(packet: &[u8]) -> Option<(CommonHeader, Tsn)> {
+    let packet = Packet::parse(packet).ok()?;
+    let mut chunks = packet.chunks();
+    chunks.find_map(|chunk| match chunk.ok()?.decode().ok()? {
+        Chunk::Sack(sack) => Some((packet.header(), sack.cumulative)),
+        _ => None,
+    })
+}

@@ -1,0 +1,25 @@
+//! What does the core cost? Programs that measure it, and what they share.
+//!
+//! | program | question |
+//! |---|---|
+//! | `core` | how much does one thread move, and how much do other cores move in the same run? |
+//! | `sack_cost` | what does a SACK cost, with 100 and with 100,000 TSNs outstanding? |
+//! | `idle_memory` | what does an association cost while nothing happens, and does anything grow? |
+//!
+//! `cargo run --release -p anabranch-bench --bin sack_cost -- --json`; every program takes `--help`. `core` compares
+//! with other cores if built with `--features peers`. Nothing here touches a socket: both ends are in one thread
+//! and time is virtual, so what is measured is the protocol and nothing else; rates are per second of CPU time.
+
+mod arguments;
+mod clock;
+mod forger;
+mod load;
+mod pair;
+mod report;
+
+pub use arguments::Arguments;
+pub use clock::Stopwatch;
+pub use forger::Forger;
+pub use load::{CONTENDERS, Contender, Delivered, Load};
+pub use pair::{Direction, Pair};
+pub use report::{Column, Table, median};
