@@ -3,7 +3,8 @@
 use anabranch_policy::{Backlog, PathFacts, Pick, last_resort};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
-use super::{probe, room};
+use super::probe;
+use super::room::{self, Purpose};
 use crate::Association;
 use crate::association::State;
 use crate::recv::SackWanted;
@@ -106,13 +107,18 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
     if !lost && !association.sender.may_send_new() {
         return None;
     }
-    room::refresh(association, now);
-    let usable = association.paths.usable_count() > 0;
-    match (usable, lost) {
-        (false, _) => dormant(association, now),
-        (true, true) => again(association).or_else(|| new(association, now)),
-        (true, false) => new(association, now),
+    if association.paths.usable_count() == 0 {
+        return dormant(association, now);
     }
+    if lost {
+        room::refresh(association, Purpose::Again, now);
+        let again = again(association);
+        if again.is_some() {
+            return again;
+        }
+    }
+    room::refresh(association, Purpose::New, now);
+    new(association, now)
 }
 
 /// No path is known to work: the best of them is tried with what its window allows (RFC 9260 §8.2, RFC 7829

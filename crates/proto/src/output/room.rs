@@ -5,11 +5,24 @@ use anabranch_types::{Instant, PathId};
 
 use crate::Association;
 
+/// For what there is room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// Data sent for the first time.
+    New,
+    /// Data sent again: it has its place in the buffers already, so shares of them do not count.
+    Again,
+}
+
 /// Computes [`anabranch_policy::PathFacts::room`] of all paths.
-pub(crate) fn refresh(association: &mut Association, now: Instant) {
+pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Instant) {
     let buffer = buffer_facts(association);
     for id in association.paths.ids() {
-        let room = room_of(association, id, &buffer, now);
+        let share = match purpose {
+            Purpose::New => share_of(association, id, &buffer),
+            Purpose::Again => u64::MAX,
+        };
+        let room = room_of(association, id, share, now);
         association.paths.fact_mut(id).room = room;
     }
 }
@@ -26,7 +39,18 @@ pub(crate) fn buffer_facts(association: &Association) -> BufferFacts {
     }
 }
 
-fn room_of(association: &mut Association, id: PathId, buffer: &BufferFacts, now: Instant) -> u64 {
+fn share_of(association: &Association, id: PathId, buffer: &BufferFacts) -> u64 {
+    let facts = association.paths.fact(id);
+    association
+        .policies
+        .buffer
+        .allowance(facts, association.paths.facts(), buffer)
+}
+
+fn room_of(association: &mut Association, id: PathId, share: u64, now: Instant) -> u64 {
+    if share == 0 {
+        return 0;
+    }
     let facts = association.paths.fact(id);
     if !facts.is_usable() || association.paths.path(id).blocked_until.is_some() {
         return 0;
@@ -37,13 +61,6 @@ fn room_of(association: &mut Association, id: PathId, buffer: &BufferFacts, now:
         return 0;
     }
     let window = (facts.window - facts.in_flight).max(u64::from(facts.max_data_chunk));
-    let share = association
-        .policies
-        .buffer
-        .allowance(facts, association.paths.facts(), buffer);
-    if share == 0 {
-        return 0;
-    }
     let burst = association.policies.burst.allowance(facts, now);
     association.paths.path_mut(id).release_at = burst.again_at.filter(|_| burst.bytes == 0);
     window.min(share).min(burst.bytes)
