@@ -42,6 +42,8 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
 }
 
 fn pad(parameters: &mut Vec<u8>) {
+    // The last parameter of a writer is not padded, but another one follows it here.
+    parameters.resize(parameters.len().next_multiple_of(4), 0);
     let missing = INIT_LEN.saturating_sub(INIT_FIXED + parameters.len());
     if missing > PARAMETER_HEADER {
         let mut padding = ParameterWriter::new();
