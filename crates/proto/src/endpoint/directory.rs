@@ -1,6 +1,6 @@
 //! Which association is a packet for? By our tag, or by who is talking to whom.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, VerificationTag};
@@ -22,7 +22,12 @@ pub(crate) struct Correspondent {
 pub(crate) struct Directory {
     by_tag: BTreeMap<VerificationTag, AssociationId>,
     by_correspondent: BTreeMap<Correspondent, AssociationId>,
+    /// Tags of the associations that ended last, oldest first.
+    spent: VecDeque<VerificationTag>,
 }
+
+/// Ended associations whose cookies are remembered as spent.
+const SPENT_TAGS: usize = 1_024;
 
 impl Directory {
     pub(crate) fn with_tag(&self, tag: VerificationTag) -> Option<AssociationId> {
@@ -53,6 +58,25 @@ impl Directory {
                 self.by_correspondent.remove(&correspondent);
             }
         }
+    }
+
+    /// `association` ended: nothing leads to it any more, its addresses are free for the next one, and a late copy
+    /// of its cookie does not bring it back to life.
+    pub(crate) fn retire(&mut self, association: &Association) {
+        let tag = association.local.tag;
+        if self.by_tag.get(&tag) != Some(&association.id) {
+            return;
+        }
+        self.remove(association);
+        if self.spent.len() >= SPENT_TAGS {
+            self.spent.pop_front();
+        }
+        self.spent.push_back(tag);
+    }
+
+    /// Whether an association had this tag and ended.
+    pub(crate) fn is_spent(&self, tag: VerificationTag) -> bool {
+        self.spent.contains(&tag)
     }
 
     /// The addresses of `association` changed: its old entries are swept out, which visits all of

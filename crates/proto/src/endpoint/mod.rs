@@ -287,6 +287,9 @@ impl Endpoint {
     /// Something happened to the association: it is polled next time.
     fn touch(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.get_mut(&id) {
+            if slot.association.is_closed() {
+                self.directory.retire(&slot.association);
+            }
             self.agenda.touch(id, &mut slot.entry);
             if !slot.entry.has_events {
                 slot.entry.has_events = true;

@@ -13,7 +13,7 @@ use crate::Association;
 use crate::association::{Event, Setup, Side, State};
 use crate::handshake;
 use crate::path::{Arrived, braid};
-use crate::recv::{Receiver, ReceiverConfig};
+use crate::recv::ReceiverConfig;
 
 /// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +41,12 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
             return;
         }
     };
+    if endpoint.directory.is_spent(cookie.local_tag) {
+        // A late copy: what it stands for began and ended already, and the peer may not know.
+        endpoint.counters.dropped += 1;
+        endpoint.replies.abort(inbound, cookie.peer_tag, Vec::new());
+        return;
+    }
     // §5.1.5 step 3: the tag of the packet must be the one that the cookie holds.
     if header.tag != cookie.local_tag {
         endpoint.counters.dropped += 1;
@@ -186,7 +192,9 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     if slot.association.owed.writable {
         anew.events.push(Event::Writable);
     }
+    core::mem::swap(&mut anew.receiver, &mut slot.association.receiver);
     open_streams(&mut anew, cookie);
+    anew.owed.readable_told = slot.association.owed.readable_told;
     complete(&mut anew, inbound, true);
     endpoint.directory.insert(&anew);
     slot.association = anew;
@@ -227,12 +235,13 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
     endpoint.insert(association);
 }
 
+/// What the handshake agreed on. Messages that wait to be read outlive it.
 fn open_streams(association: &mut Association, cookie: &Cookie) {
     let scheduler = &mut *association.policies.stream_scheduler;
     association
         .sender
         .negotiated(cookie.outbound_streams, cookie.peer_window, scheduler);
-    association.receiver = Receiver::new(ReceiverConfig {
+    association.receiver = association.receiver.restart(ReceiverConfig {
         initial_tsn: cookie.peer_tsn,
         buffer: association.config.receive_buffer,
         max_message: association.config.max_message,

@@ -26,6 +26,11 @@ impl Delivery {
         Some(message)
     }
 
+    /// How long each of them is, in bytes.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
+        self.messages.iter().map(|message| message.payload.len())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

@@ -12,6 +12,8 @@ mod sack;
 mod tracker;
 mod window;
 
+use core::mem;
+
 use anabranch_policy::AckPolicy;
 use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::{Data, PacketBuilder};
@@ -92,6 +94,18 @@ impl Receiver {
             sack: SackWriter::default(),
             statistics: ReceiveStatistics::default(),
         }
+    }
+
+    /// The receiver of the association that takes this one's place after the peer restarted. Whole messages that
+    /// the application has not taken yet were acknowledged to the old peer, so they are kept.
+    pub(crate) fn restart(&mut self, config: ReceiverConfig) -> Self {
+        let mut anew = Self::new(config);
+        anew.delivery = mem::take(&mut self.delivery);
+        for length in anew.delivery.lengths() {
+            anew.window.hold(length);
+        }
+        anew.window.set_unread(!anew.delivery.is_empty());
+        anew
     }
 
     /// One DATA chunk arrived. After the last one of a packet comes [`Receiver::packet_done`].

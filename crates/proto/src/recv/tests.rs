@@ -551,6 +551,23 @@ fn a_sack_that_is_too_large_keeps_its_lowest_blocks() {
 }
 
 #[test]
+fn what_was_not_read_when_the_peer_restarted_can_still_be_read() {
+    let mut host = Host::new();
+    host.packet(&[message(10, 0, b"from before")]);
+    let config = ReceiverConfig {
+        initial_tsn: Tsn(500),
+        buffer: 10_000,
+        max_message: 5_000,
+        inbound_streams: 1,
+    };
+    host.receiver = host.receiver.restart(config);
+    assert_eq!(host.receiver.held_bytes(), 11);
+    host.packet(&[message(500, 0, b"from after")]);
+    assert_eq!(host.read(), [&b"from before"[..], b"from after"]);
+    assert_eq!(host.receiver.held_bytes(), 0);
+}
+
+#[test]
 fn an_idle_receiver_is_small() {
     assert!(size_of::<Receiver>() <= 512, "{} bytes", size_of::<Receiver>());
     let host = Host::new();
