@@ -19,7 +19,10 @@ impl PathAddr {
     /// The same pair seen from the other end.
     #[must_use]
     pub const fn reversed(self) -> Self {
-        Self { local: self.remote, remote: self.local }
+        Self {
+            local: self.remote,
+            remote: self.local,
+        }
     }
 
     /// Whether both ends are of one IP version.

@@ -88,7 +88,10 @@ mod tests {
     fn the_same_seed_gives_the_same_numbers_and_labels_give_others() {
         let seed = Seed(7);
         assert_eq!(seed.rng().next_u64(), seed.rng().next_u64());
-        assert_ne!(seed.split("loss").rng().next_u64(), seed.split("delay").rng().next_u64());
+        assert_ne!(
+            seed.split("loss").rng().next_u64(),
+            seed.split("delay").rng().next_u64()
+        );
         assert_ne!(seed.nth(0), seed.nth(1));
     }
 
