@@ -23,11 +23,8 @@ struct Unanswered {
 impl Heartbeat {
     /// When something has to be done: send one, or count the last one as lost.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let overdue = self.unanswered.map(|unanswered| unanswered.overdue);
-        match (overdue, self.next) {
-            (Some(overdue), Some(next)) => Some(overdue.min(next)),
-            (overdue, next) => overdue.or(next),
-        }
+        self.unanswered
+            .map_or(self.next, |unanswered| Some(unanswered.overdue))
     }
 
     pub(crate) fn schedule(&mut self, next: Option<Instant>) {
@@ -122,6 +119,18 @@ mod tests {
         assert!(!heartbeat.take_overdue(Instant::ZERO));
         assert!(heartbeat.take_overdue(Instant::ZERO + RTO));
         assert!(!heartbeat.take_overdue(Instant::ZERO + RTO));
+    }
+
+    #[test]
+    fn the_next_one_waits_until_the_last_one_is_answered_or_overdue() {
+        let mut heartbeat = Heartbeat::default();
+        heartbeat.sent(1, RTO, Instant::ZERO);
+        let sooner = Instant::ZERO + RTO / 2;
+        heartbeat.schedule(Some(sooner));
+        assert_eq!(heartbeat.deadline(), Some(Instant::ZERO + RTO));
+        assert!(heartbeat.take_overdue(Instant::ZERO + RTO));
+        assert_eq!(heartbeat.deadline(), Some(sooner));
+        assert!(heartbeat.is_due(Instant::ZERO + RTO));
     }
 
     #[test]
