@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::finding::Failure;
 
 /// Folders below the root that hold our code.
-const HOMES: [&str; 5] = ["bench", "crates", "examples", "fuzz", "xtask"];
+const HOMES: [&str; 5] = ["bench", "crates", "fuzz", "interop", "xtask"];
 
 /// A Rust file of ours.
 #[derive(Debug)]

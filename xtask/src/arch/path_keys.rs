@@ -27,7 +27,8 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
 
 fn is_guarded(path: &str) -> bool {
     path.strip_prefix(CORE).is_some_and(|inner| {
-        !inner.ends_with("tests.rs") && !HOMES.iter().any(|home| inner.starts_with(home))
+        let is_test = inner.ends_with("tests.rs") || inner.contains("/tests/");
+        !is_test && !HOMES.iter().any(|home| inner.starts_with(home))
     })
 }
 
