@@ -2,7 +2,8 @@
 
 use core::fmt::Write as _;
 
-use crate::adversary::{Op, Plan};
+use crate::Side;
+use crate::adversary::{Op, Plan, Shape};
 
 /// Plays of a plan that [`shrink`] allows itself.
 const BUDGET: u32 = 2_000;
@@ -55,25 +56,29 @@ fn simplify(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
             *plan = candidate;
         }
     }
-    while plan.shape.paths.len() > 1 {
-        let mut candidate = plan.clone();
-        candidate.shape.paths.pop();
-        if !fails(&candidate) {
-            break;
-        }
-        *plan = candidate;
+    for path in (1..plan.shape.paths.len()).rev() {
+        adopt(plan, fails, |shape| {
+            shape.paths.remove(path);
+        });
     }
-    for far in [false, true] {
-        let mut candidate = plan.clone();
-        let side = if far {
-            &mut candidate.shape.far
-        } else {
-            &mut candidate.shape.near
-        };
-        side.policies.clear();
-        if fails(&candidate) {
-            *plan = candidate;
+    for side in Side::BOTH {
+        for policy in (0..plan.shape.of_mut(side).policies.len()).rev() {
+            adopt(plan, fails, |shape| {
+                shape.of_mut(side).policies.remove(policy);
+            });
         }
+        adopt(plan, fails, |shape| shape.of_mut(side).preset = "recommended");
+    }
+    adopt(plan, fails, |shape| shape.ipv6 = false);
+    adopt(plan, fails, |shape| shape.collides = false);
+}
+
+/// Changes the world if the plan still fails in the changed one.
+fn adopt(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool, change: impl FnOnce(&mut Shape)) {
+    let mut candidate = plan.clone();
+    change(&mut candidate.shape);
+    if candidate != *plan && fails(&candidate) {
+        *plan = candidate;
     }
 }
 

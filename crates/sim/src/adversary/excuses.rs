@@ -19,6 +19,8 @@ const HEAVY_LOSS: u32 = 150;
 pub(super) struct Excuses {
     aborted: [bool; 2],
     shut_down: bool,
+    /// Somebody read slowly or not at all, or data was stuck on a path: either may keep an end from coming in time.
+    held_up: bool,
     impaired: Vec<Impairment>,
     all_impaired_for: Duration,
 }
@@ -44,6 +46,7 @@ impl Excuses {
         Self {
             aborted: [false; 2],
             shut_down: false,
+            held_up: false,
             impaired: vec![Impairment::default(); shape.paths.len()],
             all_impaired_for: Duration::ZERO,
         }
@@ -71,12 +74,10 @@ impl Excuses {
             } => self.impaired[path % paths].lossy[toward.index()] = lose + corrupt > HEAVY_LOSS,
             Op::Shutdown { .. } => self.shut_down = true,
             Op::Abort { side } => self.aborted[side.index()] = true,
-            Op::Send { .. }
-            | Op::Read { .. }
-            | Op::Rate { .. }
-            | Op::Delay { .. }
-            | Op::SetPrimary { .. } => {}
+            Op::Read { pace, .. } => self.held_up |= pace != u32::MAX,
+            Op::Send { .. } | Op::Rate { .. } | Op::Delay { .. } | Op::SetPrimary { .. } => {}
         }
+        self.held_up |= self.impaired.iter().any(Impairment::is_any);
     }
 
     /// Whether the end of `side` for `reason` had a cause; `other` is how the other side ended.
@@ -87,7 +88,7 @@ impl Excuses {
             CloseReason::NoAnswer | CloseReason::PeerUnreachable => {
                 self.was_cut_off() || self.peer_is_gone(other)
             }
-            CloseReason::ShutdownTimeout => self.shut_down && self.was_cut_off(),
+            CloseReason::ShutdownTimeout => self.shut_down && self.held_up,
             // The other side's reason is judged on its own.
             CloseReason::AbortedByPeer(_) => other.is_some() || self.was_cut_off(),
             _ => false,
@@ -95,7 +96,7 @@ impl Excuses {
     }
 
     fn peer_is_gone(&self, other: Option<&CloseReason>) -> bool {
-        self.was_cut_off() && other.is_some()
+        self.held_up && other.is_some()
     }
 
     fn was_cut_off(&self) -> bool {

@@ -122,6 +122,14 @@ impl Shape {
         }
     }
 
+    /// One side's settings, to be changed.
+    pub const fn of_mut(&mut self, side: Side) -> &mut SideShape {
+        match side {
+            Side::Near => &mut self.near,
+            Side::Far => &mut self.far,
+        }
+    }
+
     pub(super) const fn of(&self, side: Side) -> &SideShape {
         match side {
             Side::Near => &self.near,
@@ -195,11 +203,17 @@ impl SideShape {
     }
 }
 
-/// One algorithm for each extension point.
+/// One algorithm for each extension point, but not the constant window: it does not give way to losses, so what it
+/// delivers over a short queue, and when, is nobody's promise.
 fn draw_policies(rng: &mut Rng) -> Vec<(&'static str, &'static str)> {
     let draw = |point: &anabranch_policy::catalog::ExtensionPoint| {
-        let algorithm = &point.algorithms[rng.below(point.algorithms.len() as u64) as usize];
-        (point.name, algorithm.name)
+        let names: Vec<_> = point
+            .algorithms
+            .iter()
+            .map(|algorithm| algorithm.name)
+            .filter(|name| *name != "fixed")
+            .collect();
+        (point.name, *pick(rng, &names))
     };
     CATALOG.iter().map(draw).collect()
 }

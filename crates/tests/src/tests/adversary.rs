@@ -99,11 +99,11 @@ fn play_in_the_open(seed: u64) {
     let smallest = replay::shrink(&plan, |plan| {
         verdict(plan).is_err_and(|other| kind(&other) == kind(&what))
     });
+    println!("{}", replay::source("what_went_wrong", &smallest));
     if let Err(failure) = smallest.run_keeping(SHOWN_PACKETS) {
         failure.log.iter().for_each(print_packet);
         println!("{failure}");
     }
-    println!("{}", replay::source("what_went_wrong", &smallest));
     panic!("seed {seed}: {what}");
 }
 
