@@ -21,6 +21,7 @@ pub(super) struct Excuses {
     shut_down: bool,
     /// Somebody read slowly or not at all, or data was stuck on a path: either may keep an end from coming in time.
     held_up: bool,
+    has_translators: bool,
     impaired: Vec<Impairment>,
     all_impaired_for: Duration,
 }
@@ -47,6 +48,7 @@ impl Excuses {
             aborted: [false; 2],
             shut_down: false,
             held_up: false,
+            has_translators: shape.has_translators(),
             impaired: vec![Impairment::default(); shape.paths.len()],
             all_impaired_for: Duration::ZERO,
         }
@@ -63,7 +65,7 @@ impl Excuses {
             }
             Op::Cut { path } => self.impaired[path % paths].cut = true,
             Op::Heal { path } => self.impaired[path % paths].cut = false,
-            Op::Rebind { path, .. } => self.impaired[path % paths].rebound = true,
+            Op::Rebind { path, .. } => self.impaired[path % paths].rebound = self.has_translators,
             Op::Lose { path, packets, .. } => self.impaired[path % paths].burst |= packets > 3,
             Op::Disturb {
                 path,

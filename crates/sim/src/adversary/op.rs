@@ -211,7 +211,7 @@ impl Op {
                 let delay = Duration::from_millis(millis.into());
                 simulation.happens(Step::Change(path % paths, LinkChange::Delay(delay)));
             }
-            Self::Rebind { path, port } if shape.encapsulated => {
+            Self::Rebind { path, port } if shape.has_translators() => {
                 simulation.happens(Step::Rebind(path % paths, port))
             }
             Self::Rebind { .. } => {}

@@ -85,6 +85,12 @@ impl Shape {
         }
     }
 
+    /// Whether there are translators before the near side. They translate ports, so there are none without UDP; and
+    /// who is to be connected to from outside cannot be behind one.
+    pub(super) const fn has_translators(&self) -> bool {
+        self.encapsulated && !self.collides
+    }
+
     /// The two hosts and their paths.
     pub(super) fn build(&self) -> Simulation {
         let port = if self.encapsulated { DEFAULT_PORT } else { 0 };
