@@ -1,2 +1,68 @@
-//! The program.
-fn main() {}
+//! How is a file sent over several paths at once? `anabranch send`, `recv`, and `demo` to see what it brings.
+//!
+//! | folder | question |
+//! |---|---|
+//! | `arguments` | what can be asked? |
+//! | `parse` | how are places, amounts and links written? |
+//! | `verb` | what does each verb do? |
+//! | `transfer` | how does a file get from one end to the other? |
+//! | `output` | what does the program say, and to whom? |
+
+mod arguments;
+mod failure;
+mod interrupt;
+mod network;
+mod output;
+mod parse;
+mod settings;
+mod transfer;
+mod verb;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser as _;
+
+use arguments::{Arguments, Verb};
+use failure::Failure;
+use interrupt::Interrupt;
+use output::{Event, Reporter};
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(answer) => return arguments::answer(&answer),
+    };
+    let Some(output) = arguments.verb.output() else {
+        verb::completions::print(&arguments.verb);
+        return ExitCode::SUCCESS;
+    };
+    let reporter = output.reporter();
+    match run(arguments.verb, &reporter) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let (message, exit_code) = (failure.to_string(), failure.exit_code());
+            reporter.report(&Event::Error {
+                transfer: None,
+                message: &message,
+                exit_code: Some(exit_code),
+            });
+            ExitCode::from(exit_code)
+        }
+    }
+}
+
+/// The runtime ends before this returns, and waits for files that are being put away.
+fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().build().map_err(Failure::work)?;
+    runtime.block_on(async {
+        let mut interrupt = Interrupt::listen().map_err(Failure::work)?;
+        match verb {
+            Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut interrupt).await,
+            Verb::Send(arguments) => interrupt.or(verb::send::run(arguments, reporter)).await,
+            Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
+            Verb::Completions { .. } => Ok(()),
+        }
+    })
+}

@@ -40,6 +40,7 @@ mod emulator;
 mod parcel;
 mod socket;
 
+pub use anabranch_netsim as netsim;
 pub use control::LinkHandle;
 pub use emulator::{Emulator, Punctuality};
 pub use socket::ShapedSocket;

@@ -1,0 +1,257 @@
+//! What can be asked of the program? Four verbs with their options.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::output::Output;
+use crate::parse::{
+    Locals, Places, ShapedPath, parse_duration, parse_from, parse_listen, parse_path, parse_size, parse_to,
+};
+use crate::settings::Settings;
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  anabranch send big.iso --to 192.0.2.1
+          to one address; the peer may tell more of them
+  anabranch send big.iso --to 192.0.2.1,198.51.100.1
+          to both addresses of a server, over both at once
+  anabranch send big.iso --to server.example:9900 --from 192.168.1.5,10.0.0.7
+          from both uplinks of this host
+  tar c folder | anabranch send - --name folder.tar --to 192.0.2.1
+          what a pipe gives
+
+The receiver confirms the SHA-256 of what it has stored: exit code 0 means that the file is there.
+Exit codes: 0 stored, 1 not stored or not known to be, 2 wrong arguments, 130 interrupted.
+SCTP does not encrypt: what others must not read needs a secure layer below, such as a VPN.";
+
+const RECV_EXAMPLES: &str = "\
+Examples:
+  anabranch recv downloads
+          take files at all addresses of this host, port 9899, until Ctrl-C
+  anabranch recv --once --listen 192.0.2.1,198.51.100.1 .
+          take one file, over these two addresses
+  anabranch recv --json --max-size 1GB downloads
+          for programs
+
+A file appears under its name only when it is complete, its SHA-256 is that of the sender, and it is on the
+disk. A file that exists is not overwritten without --force: the sender is told so before it sends.
+Anybody who reaches the port can send files: use --listen and a firewall to choose who that is.
+Exit codes: 0 stored (--once), 1 failed, 2 wrong arguments, 130 interrupted.";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  anabranch demo
+          10 Mbit/s with 10 ms and 40 Mbit/s with 30 ms; takes a minute
+  anabranch demo --path 5Mbit,20ms --path 20Mbit,60ms,0.1% --duration 5s
+          other paths, shorter runs
+  anabranch demo --cut
+          also cuts the fastest path when half of the file has arrived
+  anabranch demo --set path-scheduler=round-robin
+          another scheduler
+
+No privilege is needed: the links are emulated in this process, around sockets on 127.0.0.1, 127.0.0.2, ...
+Exit codes: 0 if all paths together are not slower than the best of them alone and every SHA-256 is equal, else 1.";
+
+/// Send files over several network paths at once: SCTP with Concurrent Multipath Transfer, in user space.
+#[derive(Parser, Debug)]
+#[command(name = "anabranch", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Receive files
+    #[command(after_help = RECV_EXAMPLES)]
+    Recv(RecvArguments),
+    /// Send a file
+    #[command(after_help = SEND_EXAMPLES)]
+    Send(SendArguments),
+    /// Compare several paths together with each of them alone, on this machine
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(DemoArguments),
+    /// Print a script that completes commands in a shell
+    #[command(
+        after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch"
+    )]
+    Completions {
+        /// For which shell
+        shell: Shell,
+    },
+}
+
+impl Verb {
+    pub(crate) const fn output(&self) -> Option<Output> {
+        match self {
+            Self::Recv(arguments) => Some(arguments.output),
+            Self::Send(arguments) => Some(arguments.output),
+            Self::Demo(arguments) => Some(arguments.output),
+            Self::Completions { .. } => None,
+        }
+    }
+}
+
+/// Of `recv`.
+#[derive(Args, Debug)]
+pub(crate) struct RecvArguments {
+    /// Folder to store files in
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+
+    /// Addresses to listen on; port 9899 unless given [default: all addresses of this host]
+    #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_listen)]
+    pub(crate) listen: Option<Locals>,
+
+    /// End after the first transfer
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Overwrite files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Refuse larger files
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) max_size: Option<u64>,
+
+    /// Give up a transfer when nothing is heard from the sender for so long
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
+    pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Of `send`.
+#[derive(Args, Debug)]
+pub(crate) struct SendArguments {
+    /// File to send, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Addresses of the receiver; port 9899 unless given
+    #[arg(long, value_name = "HOST[:PORT],...", value_parser = parse_to)]
+    pub(crate) to: Places,
+
+    /// Addresses of this host to send from [default: the system chooses for each address of the receiver]
+    #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_from)]
+    pub(crate) from: Option<Locals>,
+
+    /// Name for the receiver, if not that of the file
+    #[arg(long, required_if_eq("file", "-"))]
+    pub(crate) name: Option<String>,
+
+    /// Give up when nothing is heard from the receiver for so long
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
+    pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Of `demo`.
+#[derive(Args, Debug)]
+pub(crate) struct DemoArguments {
+    /// A path: rate, delay in one direction, and loss if any; at least two [default: 10Mbit,10ms 40Mbit,30ms]
+    #[arg(long = "path", value_name = "RATE,DELAY[,LOSS]", value_parser = parse_path)]
+    pub(crate) paths: Vec<ShapedPath>,
+
+    /// Send this file in each run, instead of random bytes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "duration"])]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Send so many bytes in each run
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "duration")]
+    pub(crate) size: Option<u64>,
+
+    /// Size each run so that it would take so long at the ceiling
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
+    pub(crate) duration: Duration,
+
+    /// One more run, in which path N is cut half-way and stays cut; without N, the fastest
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0")]
+    pub(crate) cut: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Says what clap has to say: help at length, errors in one line.
+pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
+    if answer.use_stderr()
+        && answer.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    {
+        eprintln!("{}", one_line(&answer.to_string()));
+    } else {
+        // Only a closed terminal does not take it.
+        let _ = answer.print();
+    }
+    ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2))
+}
+
+/// The error and the tips; the usage is in the help.
+fn one_line(text: &str) -> String {
+    let said = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:"));
+    let said: Vec<&str> = said
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
+        .collect();
+    format!("{}; see --help", said.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn refusal(line: &str) -> String {
+        let refused = Arguments::try_parse_from(line.split_whitespace()).unwrap_err();
+        assert_eq!(refused.exit_code(), 2);
+        one_line(&refused.to_string())
+    }
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_that_names_the_culprit() {
+        for (line, culprit) in [
+            ("anabranch send f", "--to"),
+            ("anabranch send - --to ::1", "--name"),
+            ("anabranch send f --to a:b", "a:b"),
+            ("anabranch recv . --listen host", "host"),
+            ("anabranch recv . --preset tcp", "unknown preset `tcp`"),
+            ("anabranch recv . --set cc", "KEY=VALUE"),
+            ("anabranch demo --path 1Mbit", "RATE,DELAY"),
+            ("anabranch demo --size 1MB --file f", "--file"),
+            ("anabranch sned", "sned"),
+            ("anabranch recv . --json --quiet", "--quiet"),
+        ] {
+            let text = refusal(line);
+            assert!(
+                text.contains(culprit) && !text.contains('\n') && text.starts_with("error: "),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! When shall the program stop? At Ctrl-C, or when the system asks it to.
+
+use std::future::Future;
+use std::io;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::failure::Failure;
+
+/// The wish of the user or the system that the program ends. Listens from its creation on.
+#[derive(Debug)]
+pub(crate) struct Interrupt {
+    from_user: Signal,
+    from_system: Signal,
+}
+
+impl Interrupt {
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            from_user: signal(SignalKind::interrupt())?,
+            from_system: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits for the wish.
+    pub(crate) async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.from_user.recv() => {}
+            _ = self.from_system.recv() => {}
+        }
+    }
+
+    /// Works until done or interrupted; then the work is dropped.
+    pub(crate) async fn or<T>(
+        &mut self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            result = work => result,
+            () = self.wait() => Err(Failure::Interrupted),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! How do sockets and associations come and go? With errors that name the address, and without loose ends.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anabranch::io::Socket;
+use anabranch::{Association, AssociationConfig, ConnectError, Endpoint, EndpointBuilder, udp_socket};
+use tokio::time::timeout;
+
+use crate::failure::Failure;
+
+/// How long the last packets of an endpoint may take to leave.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Opens a UDP socket.
+pub(crate) fn open(local: SocketAddr) -> Result<Arc<dyn Socket>, Failure> {
+    udp_socket(local).map_err(|error| Failure::Work(bind_error(local, &error)))
+}
+
+/// All addresses of this host, of one IP version or both; a version that the host does not have is left out.
+pub(crate) fn open_everywhere(v4: bool, v6: bool, port: u16) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+    let wanted = [
+        (v4, IpAddr::from(Ipv4Addr::UNSPECIFIED)),
+        (v6, Ipv6Addr::UNSPECIFIED.into()),
+    ];
+    let mut sockets = Vec::new();
+    for (_, address) in wanted.into_iter().filter(|(wanted, _)| *wanted) {
+        let local = SocketAddr::new(address, port);
+        match udp_socket(local) {
+            Ok(socket) => sockets.push(socket),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                return Err(Failure::Work(bind_error(local, &error)));
+            }
+            Err(_) if v4 && v6 => {}
+            Err(error) => return Err(Failure::Work(bind_error(local, &error))),
+        }
+    }
+    if sockets.is_empty() {
+        Err(Failure::work("this host has no IP address"))
+    } else {
+        Ok(sockets)
+    }
+}
+
+fn bind_error(local: SocketAddr, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("{local} is in use by another program; stop that one, or choose another port")
+        }
+        io::ErrorKind::AddrNotAvailable => format!("{} is not an address of this host", local.ip()),
+        io::ErrorKind::PermissionDenied => format!("{local} needs privileges; choose a port above 1023"),
+        _ => format!("cannot open {local}: {error}"),
+    }
+}
+
+/// An endpoint on `sockets`, to be refined.
+pub(crate) fn endpoint_on(sockets: Vec<Arc<dyn Socket>>, config: AssociationConfig) -> EndpointBuilder {
+    sockets.into_iter().fold(
+        Endpoint::builder().association_config(config),
+        EndpointBuilder::socket,
+    )
+}
+
+/// Sets up an association with the peer at `remotes`, or gives up after `patience`.
+pub(crate) async fn connect(
+    endpoint: &Endpoint,
+    remotes: &[SocketAddr],
+    patience: Duration,
+) -> Result<Guarded, Failure> {
+    let peer = remotes
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
+    match timeout(patience, endpoint.connect(remotes)).await {
+        Ok(Ok(association)) => Ok(Guarded(association)),
+        Ok(Err(ConnectError::NoAnswer)) | Err(_) => Err(Failure::Work(format!(
+            "no answer from {peer} within {} s; is `anabranch recv` running there, and does every firewall let \
+             UDP through?",
+            patience.as_secs_f64()
+        ))),
+        Ok(Err(ConnectError::Impossible(error))) => Err(Failure::Usage(format!("{peer}: {error}"))),
+        Ok(Err(error)) => Err(Failure::Work(format!("{peer}: {error}"))),
+    }
+}
+
+/// Lets the last packets leave.
+pub(crate) async fn close(endpoint: &Endpoint) {
+    // What has not left by then, the peer will find out by itself.
+    let _ = timeout(LAST_WORDS, endpoint.close()).await;
+}
+
+/// An association that ends at once if whoever works with it is dropped half-way.
+#[derive(Debug)]
+pub(crate) struct Guarded(pub(crate) Association);
+
+impl Deref for Guarded {
+    type Target = Association;
+
+    fn deref(&self) -> &Association {
+        &self.0
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if !self.0.is_closed() {
+            self.0.abort("interrupted");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What can happen that is worth telling? The events; their form in JSON is described in docs/cli-json.md.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::paths::PathReport;
+use crate::transfer::Digest;
+
+/// Something that users and programs want to know.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub(crate) enum Event<'a> {
+    /// The receiver is ready.
+    Listening {
+        addresses: &'a [SocketAddr],
+        folder: &'a Path,
+    },
+    /// The handshake is complete.
+    Connected { transfer: u64, paths: &'a [PathReport] },
+    /// The receiver took an offer.
+    Offered {
+        transfer: u64,
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        size: Option<u64>,
+    },
+    /// Regularly while bytes flow.
+    Progress(&'a Progress),
+    /// A path changed.
+    Path {
+        transfer: u64,
+        path: u64,
+        local: SocketAddr,
+        remote: SocketAddr,
+        change: &'static str,
+    },
+    /// The receiver has the file, verified, under its name.
+    Stored {
+        transfer: u64,
+        name: &'a str,
+        file: &'a Path,
+        size: u64,
+        sha256: Digest,
+    },
+    /// A transfer is complete.
+    Summary(&'a Summary),
+    /// The demo begins one of its runs.
+    Run {
+        run: &'a str,
+        size: u64,
+        ceiling_bit_s: f64,
+    },
+    /// The demo cut a path.
+    Cut { path: u64 },
+    /// A run of the demo is complete.
+    Row { transfer: u64, row: &'a DemoRow },
+    /// The demo's outcome, after its last run.
+    Demo {
+        rows: &'a [DemoRow],
+        sum_of_single_bit_s: f64,
+        verdict: &'a str,
+        note: &'a str,
+        passed: bool,
+    },
+    /// A transfer failed, and the program goes on or ends.
+    Error {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        transfer: Option<u64>,
+        message: &'a str,
+        /// Absent if the program goes on.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit_code: Option<u8>,
+    },
+}
+
+/// How far a transfer is.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Progress {
+    pub(crate) transfer: u64,
+    /// Of the file: acknowledged if we send, received if we receive.
+    pub(crate) bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) size: Option<u64>,
+    /// Since the handshake.
+    pub(crate) seconds: f64,
+    pub(crate) paths: Vec<PathReport>,
+}
+
+/// What a transfer was like.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) transfer: u64,
+    /// `send` or `recv`
+    pub(crate) role: &'static str,
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    pub(crate) sha256: Digest,
+    /// From the first packet of the handshake, if we send, to the verdict.
+    pub(crate) seconds: f64,
+    pub(crate) goodput_bit_s: f64,
+    pub(crate) paths: Vec<PathReport>,
+}
+
+/// One run of the demo.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DemoRow {
+    pub(crate) run: String,
+    pub(crate) size: u64,
+    pub(crate) seconds: f64,
+    pub(crate) goodput_bit_s: f64,
+    /// The links' rates less the headers of full packets.
+    pub(crate) ceiling_bit_s: f64,
+    /// The receiver's SHA-256 is the sender's.
+    pub(crate) verified: bool,
+    /// A path was cut half-way.
+    pub(crate) cut: bool,
+    /// User data carried by each path, retransmissions included.
+    pub(crate) carried: Vec<u64>,
+}

@@ -1,0 +1,177 @@
+//! How do people read along? Results as lines on standard output, progress as bars on a terminal.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use super::bars::Bars;
+use super::table::table;
+use super::units::{bytes_text, printable, rate_text};
+use super::{Event, PathReport, Reporter, Summary};
+
+/// Writes for people.
+#[derive(Debug)]
+pub(super) struct Human {
+    quiet: bool,
+    /// Present if standard error is a terminal and progress is wanted.
+    bars: Option<Bars>,
+}
+
+impl Human {
+    pub(super) fn new(quiet: bool) -> Self {
+        let wanted = !quiet && std::io::stderr().is_terminal();
+        Self {
+            quiet,
+            bars: wanted.then(Bars::default),
+        }
+    }
+
+    /// Bars and lines must not write into each other.
+    fn suspend(&self, write: impl FnOnce()) {
+        match &self.bars {
+            Some(bars) => bars.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if !self.quiet {
+            self.suspend(|| {
+                let mut out = std::io::stdout().lock();
+                // A reader that went away is no reason to give up the transfer.
+                let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+            });
+        }
+    }
+}
+
+impl Reporter for Human {
+    fn report(&self, event: &Event<'_>) {
+        match event {
+            Event::Progress(progress) => {
+                if let Some(bars) = &self.bars {
+                    bars.show(progress);
+                }
+            }
+            Event::Error {
+                transfer,
+                message,
+                exit_code,
+            } => {
+                self.finish(*transfer);
+                let goes_on = exit_code.is_none();
+                let prefix = if goes_on { "warning" } else { "error" };
+                self.suspend(|| eprintln!("{prefix}: {}", printable(message)));
+            }
+            Event::Summary(summary) => {
+                self.finish(Some(summary.transfer));
+                self.line(&summary_text(summary));
+            }
+            Event::Row { transfer, row } => {
+                self.finish(Some(*transfer));
+                self.line(&format!(
+                    "  {:.1} s, {}",
+                    row.seconds,
+                    rate_text(row.goodput_bit_s)
+                ));
+            }
+            other => {
+                if let Some(text) = short_text(other) {
+                    self.line(&text);
+                }
+            }
+        }
+    }
+
+    fn interval(&self) -> Duration {
+        if self.bars.is_some() {
+            Duration::from_millis(200)
+        } else {
+            Duration::from_secs(1)
+        }
+    }
+}
+
+impl Human {
+    fn finish(&self, transfer: Option<u64>) {
+        if let Some((bars, transfer)) = self.bars.as_ref().zip(transfer) {
+            bars.finish(transfer);
+        }
+    }
+}
+
+/// Events that are one line or a few.
+fn short_text(event: &Event<'_>) -> Option<String> {
+    Some(match event {
+        Event::Listening { addresses, folder } => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            format!(
+                "listening on {}, storing in {}",
+                addresses.join(" and "),
+                folder.display()
+            )
+        }
+        Event::Offered { name, size, .. } => {
+            let size = size.map_or_else(|| "of unknown size".into(), bytes_text);
+            format!("receiving {}, {size}", printable(name))
+        }
+        Event::Path {
+            local,
+            remote,
+            change,
+            ..
+        } => format!("  {local} -> {remote} is now {change}"),
+        Event::Stored { file, .. } => format!("stored {}", file.display()),
+        Event::Run { run, size, .. } => format!("{run}: {} ...", bytes_text(*size)),
+        Event::Cut { path } => format!("  path {path} is cut"),
+        Event::Demo {
+            rows,
+            sum_of_single_bit_s,
+            verdict,
+            note,
+            ..
+        } => {
+            format!("\n{}\n{note}\n\n{verdict}", table(rows, *sum_of_single_bit_s))
+        }
+        Event::Connected { .. }
+        | Event::Progress(_)
+        | Event::Summary(_)
+        | Event::Row { .. }
+        | Event::Error { .. } => {
+            return None;
+        }
+    })
+}
+
+fn summary_text(summary: &Summary) -> String {
+    let Summary {
+        role,
+        name,
+        size,
+        seconds,
+        goodput_bit_s,
+        ..
+    } = summary;
+    let verb = if *role == "send" { "sent" } else { "received" };
+    let mut text = format!(
+        "{verb} {}: {} in {seconds:.2} s, {}, SHA-256 {}",
+        printable(name),
+        bytes_text(*size),
+        rate_text(*goodput_bit_s),
+        summary.sha256
+    );
+    let all: u64 = summary.paths.iter().map(PathReport::carried).sum();
+    for path in &summary.paths {
+        let carried = path.carried();
+        let share = 100.0 * carried as f64 / all.max(1) as f64;
+        text += &format!(
+            "\n  {} -> {}: {}, {share:.0} %",
+            path.local,
+            path.remote,
+            bytes_text(carried)
+        );
+        if path.payload_retransmitted > 0 {
+            text += &format!(", {} of it sent again", bytes_text(path.payload_retransmitted));
+        }
+    }
+    text
+}

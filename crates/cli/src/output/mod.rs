@@ -1,0 +1,55 @@
+//! What does the program say, and to whom? Events, told by one of two reporters: to people or to programs.
+
+mod bars;
+mod event;
+mod human;
+mod json;
+mod observe;
+mod paths;
+mod table;
+mod units;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+pub(crate) use event::{DemoRow, Event, Progress, Summary};
+pub(crate) use observe::{Counter, Role, observe};
+pub(crate) use paths::{PathReport, PathWatch};
+pub(crate) use units::rate_text;
+
+use human::Human;
+use json::Json;
+
+/// Tells what happens.
+pub(crate) trait Reporter: fmt::Debug + Send + Sync {
+    /// Tells one event.
+    fn report(&self, event: &Event<'_>);
+
+    /// How often progress is worth telling.
+    fn interval(&self) -> Duration;
+}
+
+/// How to tell; common to all verbs.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// Print one JSON object per line on standard output (docs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+}
+
+impl Output {
+    pub(crate) fn reporter(self) -> Arc<dyn Reporter> {
+        if self.json {
+            Arc::new(Json::default())
+        } else {
+            Arc::new(Human::new(self.quiet))
+        }
+    }
+}

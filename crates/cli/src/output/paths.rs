@@ -1,0 +1,105 @@
+//! How is each path doing? Its addresses, state and counters, and its rate since the last look.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use anabranch::{Association, PathStatistics, Reachability};
+use serde::Serialize;
+
+/// One path at one moment.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub(crate) struct PathReport {
+    pub(crate) path: u64,
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    pub(crate) state: &'static str,
+    pub(crate) primary: bool,
+    /// Smoothed; absent before the first measurement.
+    pub(crate) rtt_ms: Option<f64>,
+    pub(crate) window_bytes: u64,
+    pub(crate) payload_sent: u64,
+    pub(crate) payload_retransmitted: u64,
+    pub(crate) payload_received: u64,
+    /// User data in both directions, retransmissions included, since the last report of the same kind.
+    pub(crate) rate_bit_s: f64,
+}
+
+impl PathReport {
+    fn new(statistics: &PathStatistics) -> Self {
+        let counters = statistics.counters;
+        Self {
+            path: statistics.id.0.into(),
+            local: statistics.addr.local,
+            remote: statistics.addr.remote,
+            state: state_name(statistics.reachability),
+            primary: statistics.primary,
+            rtt_ms: statistics.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
+            window_bytes: statistics.window,
+            payload_sent: counters.payload_sent,
+            payload_retransmitted: counters.payload_retransmitted,
+            payload_received: counters.payload_received,
+            rate_bit_s: 0.0,
+        }
+    }
+
+    /// User data carried in either direction.
+    pub(crate) const fn carried(&self) -> u64 {
+        self.payload_sent + self.payload_retransmitted + self.payload_received
+    }
+}
+
+pub(crate) const fn state_name(reachability: Reachability) -> &'static str {
+    match reachability {
+        Reachability::Unconfirmed => "unconfirmed",
+        Reachability::Active => "active",
+        Reachability::PotentiallyFailed => "potentially-failed",
+        Reachability::Inactive => "inactive",
+    }
+}
+
+/// Looks at the paths of an association again and again.
+#[derive(Debug)]
+pub(crate) struct PathWatch {
+    last: Vec<PathReport>,
+    looked: Instant,
+}
+
+impl PathWatch {
+    pub(crate) fn start() -> Self {
+        Self::since(Instant::now())
+    }
+
+    /// The first look tells the rates since `began`.
+    pub(crate) const fn since(began: Instant) -> Self {
+        Self {
+            last: Vec::new(),
+            looked: began,
+        }
+    }
+
+    /// All paths now, with their rates since the last look.
+    pub(crate) fn look(&mut self, association: &Association) -> Vec<PathReport> {
+        let paths = association
+            .statistics()
+            .paths
+            .iter()
+            .map(PathReport::new)
+            .collect();
+        let since = self.looked.elapsed();
+        self.looked = Instant::now();
+        self.last = with_rates(paths, &self.last, since);
+        self.last.clone()
+    }
+}
+
+fn with_rates(mut paths: Vec<PathReport>, last: &[PathReport], since: Duration) -> Vec<PathReport> {
+    for path in &mut paths {
+        let before = last
+            .iter()
+            .find(|known| known.path == path.path)
+            .map_or(0, PathReport::carried);
+        let bits = path.carried().saturating_sub(before) as f64 * 8.0;
+        path.rate_bit_s = (bits / since.as_secs_f64().max(1e-9)).round();
+    }
+    paths
+}

@@ -1,0 +1,110 @@
+//! Which addresses are `198.51.100.1,[2001:db8::1]:9900,server.example`? Hosts with ports, several at once.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// The UDP port for SCTP (RFC 6951 §5.1), used where no other is given.
+const DEFAULT_PORT: u16 = 9899;
+
+/// An address or the name of a host, with a port.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.parse::<Ipv6Addr>() {
+            Ok(address) => write!(f, "[{address}]:{}", self.port),
+            Err(_) => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// Where the peer is: at least one place, none twice.
+#[derive(Clone, Debug)]
+pub(crate) struct Places(pub(crate) Vec<Place>);
+
+/// Addresses of this host: at least one, none twice.
+#[derive(Clone, Debug)]
+pub(crate) struct Locals(pub(crate) Vec<SocketAddr>);
+
+/// Places of the peer, with commas between.
+pub(crate) fn parse_to(text: &str) -> Result<Places, String> {
+    let mut places: Vec<Place> = Vec::new();
+    for part in text.split(',') {
+        let (host, port) = split(part.trim(), DEFAULT_PORT)?;
+        if places.iter().any(|known| known.host == host) {
+            return Err(format!(
+                "{host} is given twice: name each address of the peer once"
+            ));
+        }
+        places.push(Place { host, port });
+    }
+    Ok(Places(places))
+}
+
+/// Addresses to send from; without a port, any free one.
+pub(crate) fn parse_from(text: &str) -> Result<Locals, String> {
+    locals(text, 0)
+}
+
+/// Addresses to listen on; without a port, 9899.
+pub(crate) fn parse_listen(text: &str) -> Result<Locals, String> {
+    locals(text, DEFAULT_PORT)
+}
+
+fn locals(text: &str, default_port: u16) -> Result<Locals, String> {
+    let mut locals: Vec<SocketAddr> = Vec::new();
+    for part in text.split(',') {
+        let (host, port) = split(part.trim(), default_port)?;
+        let address: IpAddr = host
+            .parse()
+            .map_err(|_| format!("{host} is not an IP address of this host, such as 192.0.2.1"))?;
+        if locals.iter().any(|known| known.ip() == address) {
+            return Err(format!("{address} is given twice"));
+        }
+        locals.push(SocketAddr::new(address, port));
+    }
+    Ok(Locals(locals))
+}
+
+/// `host`, `host:port`, `v6`, `[v6]` and `[v6]:port`.
+fn split(part: &str, default_port: u16) -> Result<(String, u16), String> {
+    if part.is_empty() {
+        return Err("expected an address such as 192.0.2.1 or [2001:db8::1]:9899".into());
+    }
+    if let Some(rest) = part.strip_prefix('[') {
+        let (host, port) = rest
+            .split_once(']')
+            .ok_or_else(|| format!("{part} lacks its closing bracket"))?;
+        host.parse::<Ipv6Addr>()
+            .map_err(|_| format!("{host} is not an IPv6 address"))?;
+        let port = match port {
+            "" => default_port,
+            _ => parse_port(
+                port.strip_prefix(':')
+                    .ok_or_else(|| format!("expected a port after ] in {part}"))?,
+            )?,
+        };
+        return Ok((host.to_owned(), port));
+    }
+    if part.parse::<Ipv6Addr>().is_ok() {
+        return Ok((part.to_owned(), default_port));
+    }
+    let (host, port) = match part.split_once(':') {
+        Some((host, port)) => (host, parse_port(port)?),
+        None => (part, default_port),
+    };
+    let is_name = |letter: char| letter.is_alphanumeric() || "-._".contains(letter);
+    if host.is_empty() || !host.chars().all(is_name) {
+        return Err(format!("{part} is neither an address nor the name of a host"));
+    }
+    Ok((host.to_owned(), port))
+}
+
+fn parse_port(text: &str) -> Result<u16, String> {
+    text.parse()
+        .map_err(|_| format!("{text} is not a port: expected a number up to 65535"))
+}

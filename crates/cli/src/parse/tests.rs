@@ -1,0 +1,118 @@
+//! Is everything read as it was meant, and refused with a hint if it means nothing?
+
+use std::time::Duration;
+
+use anabranch::Rate;
+
+use super::*;
+
+fn places(text: &str) -> Vec<String> {
+    parse_to(text)
+        .unwrap()
+        .0
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+#[test]
+fn a_place_without_a_port_has_the_port_of_rfc_6951() {
+    assert_eq!(
+        places("192.0.2.1,server.example:7"),
+        ["192.0.2.1:9899", "server.example:7"]
+    );
+    assert_eq!(
+        places("2001:db8::1,[::1],[::2]:7"),
+        ["[2001:db8::1]:9899", "[::1]:9899", "[::2]:7"]
+    );
+}
+
+#[test]
+fn a_place_that_is_none_is_refused() {
+    for text in [
+        "",
+        "a,,b",
+        "host:70000",
+        "host:",
+        "[::1",
+        "[::1]9",
+        "[host]:9",
+        ":9",
+        "a b",
+        "a/b",
+        "1:2:3",
+    ] {
+        assert!(parse_to(text).is_err(), "{text}");
+    }
+    assert!(parse_to("192.0.2.1:1,192.0.2.1:2").unwrap_err().contains("twice"));
+}
+
+#[test]
+fn a_local_address_is_a_number_because_names_belong_to_peers() {
+    assert_eq!(
+        parse_from("192.0.2.1").unwrap().0,
+        ["192.0.2.1:0".parse().unwrap()]
+    );
+    assert_eq!(parse_listen("[::]").unwrap().0, ["[::]:9899".parse().unwrap()]);
+    assert!(parse_listen("server.example").is_err());
+    assert!(parse_listen("::1,[::1]:7").unwrap_err().contains("twice"));
+}
+
+#[test]
+fn sizes_have_decimal_and_binary_units() {
+    assert_eq!(parse_size("20MB"), Ok(20_000_000));
+    assert_eq!(parse_size("64 KiB"), Ok(65_536));
+    assert_eq!(parse_size("1.5kb"), Ok(1_500));
+    assert_eq!(parse_size("7"), Ok(7));
+    for text in [
+        "",
+        "MB",
+        "-1",
+        "0",
+        "0.1",
+        "1e3",
+        "20MBit",
+        "99999999TB",
+        "1.2.3",
+        "NaN",
+        "inf",
+    ] {
+        assert!(parse_size(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn times_have_units_and_an_end() {
+    assert_eq!(parse_duration("300ms"), Ok(Duration::from_millis(300)));
+    assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1_500)));
+    assert_eq!(parse_duration("2min"), Ok(Duration::from_secs(120)));
+    for text in ["", "3", "0s", "-1s", "9999999999999h", "1 fortnight"] {
+        assert!(parse_duration(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_path_is_a_rate_a_delay_and_perhaps_a_loss() {
+    let path = parse_path("10Mbit,10ms,0.5%").unwrap();
+    assert_eq!(
+        path,
+        ShapedPath {
+            rate: Rate::mbit(10),
+            delay: Duration::from_millis(10),
+            loss: 0.005
+        }
+    );
+    assert_eq!(path.to_string(), "10 Mbit/s, 10 ms, 0.5% loss");
+    assert_eq!(parse_path("1.5Gbit/s,0ms").unwrap().delay, Duration::ZERO);
+    for text in [
+        "",
+        "10Mbit",
+        "10ms,10Mbit",
+        "10Mbit,10ms,100%",
+        "10Mbit,10ms,1%,",
+        "0Mbit,1ms",
+        "10MB,1ms",
+    ] {
+        assert!(parse_path(text).is_err(), "{text}");
+    }
+}

@@ -1,0 +1,185 @@
+//! What can go wrong with a transfer? Told as one line for people, with what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anabranch::{CloseReason, RecvError, SendError};
+use thiserror::Error;
+
+use super::file_name::BadName;
+
+/// How a peer broke the transfer protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub(crate) enum Violation {
+    #[error("a control message is too long")]
+    LongControl,
+    #[error("a control message is not understood")]
+    UnknownControl,
+    #[error("a control message came out of turn")]
+    OutOfTurn,
+    #[error("a piece has no bytes or too many")]
+    PieceLength,
+    #[error("a piece lies beyond the end of the file")]
+    PieceBeyondEnd,
+    #[error("a part of the file came twice")]
+    Duplicate,
+    #[error("the file comes in too many separate parts")]
+    Scattered,
+    #[error("the size differs from the one offered")]
+    OtherSize,
+}
+
+/// Why a file was not sent, or is not known to be stored.
+#[derive(Debug, Error)]
+pub(crate) enum SendFailure {
+    #[error("the receiver rejected the file: {0}")]
+    Rejected(String),
+    #[error("{0}")]
+    Source(#[from] SourceError),
+    #[error("the receiver does not follow the transfer protocol: {0}; is it anabranch of the same version?")]
+    Violation(#[from] Violation),
+    #[error("the receiver has stored something else: its SHA-256 differs")]
+    OtherDigest,
+    #[error("{0}")]
+    Lost(#[from] Lost),
+}
+
+/// Why a file was not received.
+#[derive(Debug, Error)]
+pub(crate) enum ReceiveFailure {
+    #[error(
+        "the sender speaks version {0} of the transfer protocol, we speak version 1; update the older side"
+    )]
+    Version(u32),
+    #[error("{0}; the sender can choose another with --name")]
+    Name(#[from] BadName),
+    #[error("the file has {size} bytes, and --max-size allows {limit}")]
+    TooLarge { size: u64, limit: u64 },
+    #[error("{0}")]
+    Store(StoreError),
+    #[error("the sender does not follow the transfer protocol: {0}")]
+    Violation(#[from] Violation),
+    #[error("{0}; nothing was stored")]
+    Lost(#[from] Lost),
+}
+
+/// Why a file could not be read.
+#[derive(Debug, Error)]
+pub(crate) enum SourceError {
+    #[error("cannot read {}: {error}", path.display())]
+    Read { path: PathBuf, error: io::Error },
+    #[error("{} became shorter while it was read; send it again", .0.display())]
+    Shrunk(PathBuf),
+    #[error("the thread that reads the file ended early")]
+    Vanished,
+}
+
+/// Why a file could not be stored.
+#[derive(Debug, Error)]
+pub(crate) enum StoreError {
+    #[error("the disk of {} is full; free some space or choose another folder", .0.display())]
+    Full(PathBuf),
+    #[error("{0} exists already; send it under another --name, or let the receiver run with --force")]
+    Exists(String),
+    #[error("cannot write to {}: {error}", folder.display())]
+    Write { folder: PathBuf, error: io::Error },
+    #[error("what arrived has another SHA-256 than what was sent; send it again")]
+    Corrupt,
+    #[error("the thread that writes the file ended early")]
+    Abandoned,
+    #[error("{0}")]
+    Violation(#[from] Violation),
+}
+
+impl SendFailure {
+    /// What the peer is told: nothing about our files.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Source(_) => "the sender cannot read the file".into(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl ReceiveFailure {
+    /// What the peer is told: nothing about our folders.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Store(StoreError::Full(_)) => "the disk of the receiver is full".into(),
+            Self::Store(StoreError::Write { error, .. }) => {
+                format!("the receiver cannot write the file: {}", error.kind())
+            }
+            Self::Store(StoreError::Abandoned) => "the receiver cannot write the file".into(),
+            Self::TooLarge { limit, .. } => format!("the receiver takes files of at most {limit} bytes"),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl From<StoreError> for ReceiveFailure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Violation(violation) => Self::Violation(violation),
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl StoreError {
+    pub(crate) fn write(folder: &Path, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full(folder.to_owned()),
+            _ => Self::Write {
+                folder: folder.to_owned(),
+                error,
+            },
+        }
+    }
+}
+
+/// How a peer was lost.
+#[derive(Debug, Error)]
+pub(crate) enum Lost {
+    #[error("nothing was heard from the peer for {} s; is its program still running, are the paths up?", .0.as_secs_f64())]
+    Silent(Duration),
+    #[error("the peer gave up: {}", or_no_reason(.0))]
+    Aborted(String),
+    #[error("the peer ended the association before the transfer was complete")]
+    Ended,
+    #[error("the association broke: {0}")]
+    Broken(CloseReason),
+}
+
+fn or_no_reason(reason: &str) -> &str {
+    if reason.is_empty() {
+        "it gave no reason"
+    } else {
+        reason
+    }
+}
+
+impl From<CloseReason> for Lost {
+    fn from(reason: CloseReason) -> Self {
+        match reason {
+            CloseReason::AbortedByPeer(reason) => Self::Aborted(reason),
+            CloseReason::Finished => Self::Ended,
+            other => Self::Broken(other),
+        }
+    }
+}
+
+impl From<RecvError> for Lost {
+    fn from(error: RecvError) -> Self {
+        error.0.into()
+    }
+}
+
+impl From<SendError> for Lost {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Closed(reason) => reason.into(),
+            _ => Self::Ended,
+        }
+    }
+}

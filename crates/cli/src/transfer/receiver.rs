@@ -1,0 +1,168 @@
+//! How is a file received? Judge the offer, write pieces where they belong, and tell the sender the verdict.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anabranch::Association;
+use tokio::time::timeout;
+
+use super::control::{Control, Heard, VERSION};
+use super::digest::Digest;
+use super::error::{Lost, ReceiveFailure, Violation};
+use super::file_name::FileName;
+use super::liveness::silence;
+use super::piece::Piece;
+use super::store::{Folder, PartFile, StoredFile};
+use super::writer::Writer;
+
+/// How long a sender may take to end the association after the verdict.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// What a receiver allows.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiving {
+    pub(crate) folder: Folder,
+    /// In bytes.
+    pub(crate) max_size: u64,
+    /// How long the peer may be silent.
+    pub(crate) patience: Duration,
+}
+
+/// What a sender announced, and was allowed.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) name: FileName,
+    /// Absent if the sender does not know it yet.
+    pub(crate) size: Option<u64>,
+}
+
+/// Receives the one file of an association. To be followed by [`conclude_receiving`], whatever the result.
+///
+/// `received` counts bytes of the file; `on_offer` learns what is coming.
+///
+/// # Errors
+///
+/// See [`ReceiveFailure`]; nothing is left of the file then.
+pub(crate) async fn receive_file(
+    association: &Association,
+    receiving: &Receiving,
+    received: &AtomicU64,
+    on_offer: impl FnOnce(&Offer),
+) -> Result<StoredFile, ReceiveFailure> {
+    tokio::select! {
+        result = transfer(association, receiving, received, on_offer) => result,
+        lost = silence(association, receiving.patience) => Err(lost.into()),
+    }
+}
+
+/// Tells the sender the verdict, and waits for it to end the association, which shows that it heard it. Whoever
+/// broke the protocol is not talked to any more.
+pub(crate) async fn conclude_receiving(
+    association: &Association,
+    result: &Result<StoredFile, ReceiveFailure>,
+) {
+    let verdict = match result {
+        Ok(stored) => Control::Stored {
+            name: stored.name.to_string(),
+            sha256: stored.digest,
+        },
+        Err(failure @ (ReceiveFailure::Violation(_) | ReceiveFailure::Lost(_))) => {
+            association.abort(&failure.told());
+            return;
+        }
+        Err(failure) => Control::rejected(failure.told()),
+    };
+    let farewell = async {
+        if verdict.send(association).await.is_ok() {
+            // What still comes is thrown away.
+            while let Ok(Some(_)) = association.recv().await {}
+            association.closed().await;
+        }
+    };
+    if timeout(FAREWELL, farewell).await.is_err() {
+        association.abort("the transfer is over");
+    }
+}
+
+async fn transfer(
+    association: &Association,
+    receiving: &Receiving,
+    received: &AtomicU64,
+    on_offer: impl FnOnce(&Offer),
+) -> Result<StoredFile, ReceiveFailure> {
+    let offer = judge(next(association).await?, receiving)?;
+    let part = PartFile::create(receiving.folder.clone(), offer.name.clone())?;
+    on_offer(&offer);
+    Control::Accept { version: VERSION }
+        .send(association)
+        .await
+        .map_err(Lost::from)?;
+    let mut writer = Writer::start(part);
+    let mut end: Option<(u64, Digest)> = None;
+    let mut arrived = 0;
+    loop {
+        if let Some((size, digest)) = end.filter(|(size, _)| *size == arrived) {
+            return Ok(writer.finish(size, digest).await?);
+        }
+        match next(association).await? {
+            Heard::Data(payload) => {
+                let piece = Piece::parse(payload)?;
+                let limit = end
+                    .map(|(size, _)| size)
+                    .or(offer.size)
+                    .unwrap_or(receiving.max_size);
+                check_end(&piece, limit, receiving.max_size)?;
+                arrived += piece.len();
+                received.store(arrived, Ordering::Relaxed);
+                writer = writer.write(piece).await?;
+            }
+            Heard::Control(Control::End { size, sha256 }) if end.is_none() => {
+                if offer.size.is_some_and(|offered| offered != size) || size < arrived {
+                    return Err(Violation::OtherSize.into());
+                }
+                end = Some((size, sha256));
+            }
+            Heard::Control(Control::Alive) => {}
+            Heard::Control(_) => return Err(Violation::OutOfTurn.into()),
+        }
+    }
+}
+
+/// Parses the first message to something that is safe to carry out.
+fn judge(first: Heard, receiving: &Receiving) -> Result<Offer, ReceiveFailure> {
+    let Heard::Control(Control::Offer { version, name, size }) = first else {
+        return Err(Violation::OutOfTurn.into());
+    };
+    if version != VERSION {
+        return Err(ReceiveFailure::Version(version));
+    }
+    let name = FileName::parse(&name)?;
+    if let Some(size) = size.filter(|size| *size > receiving.max_size) {
+        return Err(ReceiveFailure::TooLarge {
+            size,
+            limit: receiving.max_size,
+        });
+    }
+    receiving.folder.check(&name)?;
+    Ok(Offer { name, size })
+}
+
+/// Beyond the announced end, the sender is wrong; beyond what we allow, it is told so.
+fn check_end(piece: &Piece, announced: u64, max_size: u64) -> Result<(), ReceiveFailure> {
+    match piece.range().end {
+        end if end <= announced => Ok(()),
+        end if announced == max_size => Err(ReceiveFailure::TooLarge {
+            size: end,
+            limit: max_size,
+        }),
+        _ => Err(Violation::PieceBeyondEnd.into()),
+    }
+}
+
+async fn next(association: &Association) -> Result<Heard, ReceiveFailure> {
+    let message = association.recv().await.map_err(Lost::from)?.ok_or(Lost::Ended)?;
+    Ok(Heard::parse(message)?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! How does a shell know the verbs and options? From a script that is made of their definitions.
+
+use clap::CommandFactory as _;
+
+use crate::arguments::{Arguments, Verb};
+
+/// Prints the script for the shell of `verb`.
+pub(crate) fn print(verb: &Verb) {
+    if let Verb::Completions { shell } = verb {
+        clap_complete::generate(
+            *shell,
+            &mut Arguments::command(),
+            "anabranch",
+            &mut std::io::stdout(),
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! How does one run go? Two endpoints in this process, the real sender and the real receiver, links in between.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use anabranch::{Association, AssociationConfig, Endpoint};
+use tokio::time::interval;
+
+use super::links::Links;
+use super::plan::Run;
+use crate::failure::Failure;
+use crate::network::{self, Guarded};
+use crate::output::{Counter, DemoRow, Event, PathReport, Reporter, Role, Summary, observe};
+use crate::parse::ShapedPath;
+use crate::transfer::{
+    Digest, FileName, Folder, Receiving, Sending, Source, conclude_receiving, conclude_sending, receive_file,
+    send_file,
+};
+
+/// Silence that ends a run: longer than any recovery from a cut.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the moment of the cut is looked for.
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// What all runs have in common.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) file: PathBuf,
+    pub(super) scratch: PathBuf,
+    pub(super) paths: Vec<ShapedPath>,
+    pub(super) config: AssociationConfig,
+    pub(super) reporter: Arc<dyn Reporter>,
+}
+
+impl Stage {
+    /// Sends the file once.
+    pub(super) async fn perform(&self, number: u64, run: &Run) -> Result<DemoRow, Failure> {
+        let links = Links::open(&self.paths, &run.over)?;
+        let bind = |sockets: &Vec<_>| network::endpoint_on(sockets.clone(), self.config.clone());
+        let receiver = bind(&links.receiver)
+            .listen()
+            .bind()
+            .await
+            .map_err(Failure::work)?;
+        let sender = bind(&links.sender).bind().await.map_err(Failure::work)?;
+        let folder = tempfile::tempdir_in(&self.scratch).map_err(Failure::work)?;
+        let receiving = Receiving {
+            // The links are measured, not the disk.
+            folder: Folder {
+                path: folder.path().to_owned(),
+                overwrite: false,
+                durable: false,
+            },
+            max_size: run.size,
+            patience: PATIENCE,
+        };
+        let (sent, digest) = tokio::try_join!(
+            self.send(number, run, &sender, &receiver, &links),
+            receive(&receiver, &receiving)
+        )?;
+        network::close(&sender).await;
+        network::close(&receiver).await;
+        Ok(DemoRow {
+            run: run.name.clone(),
+            size: sent.size,
+            seconds: sent.seconds,
+            goodput_bit_s: sent.goodput_bit_s,
+            ceiling_bit_s: run.ceiling,
+            verified: sent.sha256 == digest,
+            cut: run.cut.is_some(),
+            carried: sent.paths.iter().map(PathReport::carried).collect(),
+        })
+    }
+
+    async fn send(
+        &self,
+        number: u64,
+        run: &Run,
+        sender: &Endpoint,
+        receiver: &Endpoint,
+        links: &Links,
+    ) -> Result<Summary, Failure> {
+        let source = Source::file(&self.file).map_err(Failure::work)?.first(run.size);
+        let counter = Counter::new(number, Role::Send, source.size(), Instant::now());
+        let association = network::connect(sender, &receiver.local_addrs(), PATIENCE).await?;
+        let name = FileName::parse("demo.bin").map_err(Failure::work)?;
+        let sending = Sending {
+            name,
+            source,
+            patience: PATIENCE,
+        };
+        let result = tokio::select! {
+            result = send_file(&association, sending, &counter.bytes) => result,
+            never = observe(&association, &counter, &*self.reporter) => match never {},
+            never = self.cut_half_way(run, &association, &counter, links) => match never {},
+        };
+        let summary = result.as_ref().ok().map(|receipt| {
+            crate::verb::summary(
+                &association,
+                &counter,
+                run.name.clone(),
+                receipt.size,
+                receipt.digest,
+            )
+        });
+        conclude_sending(&association, &result).await;
+        result.map_err(Failure::work)?;
+        summary.ok_or(Failure::Interrupted)
+    }
+
+    async fn cut_half_way(
+        &self,
+        run: &Run,
+        association: &Association,
+        counter: &Counter,
+        links: &Links,
+    ) -> std::convert::Infallible {
+        let mut glance = interval(GLANCE);
+        if let Some(cut) = run.cut {
+            while counter.arrived(association) < run.size / 2 {
+                glance.tick().await;
+            }
+            links.cut(cut);
+            self.reporter.report(&Event::Cut { path: cut as u64 + 1 });
+        }
+        std::future::pending().await
+    }
+}
+
+/// The digest of what was received.
+async fn receive(receiver: &Endpoint, receiving: &Receiving) -> Result<Digest, Failure> {
+    let association = receiver
+        .accept()
+        .await
+        .ok_or_else(|| Failure::work("the sockets broke"))?;
+    let association = Guarded(association);
+    let result = receive_file(&association, receiving, &AtomicU64::new(0), |_| ()).await;
+    conclude_receiving(&association, &result).await;
+    result.map(|stored| stored.digest).map_err(Failure::work)
+}

@@ -1,0 +1,29 @@
+//! What does each verb do?
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod recv;
+pub(crate) mod send;
+
+use anabranch::Association;
+
+use crate::output::{Counter, PathWatch, Role, Summary};
+use crate::transfer::Digest;
+
+/// What a transfer that is complete was like.
+fn summary(association: &Association, counter: &Counter, name: String, size: u64, sha256: Digest) -> Summary {
+    let seconds = counter.seconds();
+    Summary {
+        transfer: counter.transfer,
+        role: match counter.role {
+            Role::Send => "send",
+            Role::Receive => "recv",
+        },
+        name,
+        size,
+        sha256,
+        seconds,
+        goodput_bit_s: (size as f64 * 8.0 / seconds.max(1e-9)).round(),
+        paths: PathWatch::since(counter.began()).look(association),
+    }
+}

@@ -1,0 +1,167 @@
+//! What does `anabranch recv` do? It takes files from whoever sends some, until told to stop.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anabranch::Endpoint;
+use anabranch::io::Socket;
+use tokio::task::JoinSet;
+
+use crate::arguments::RecvArguments;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::network::{self, Guarded};
+use crate::output::{Counter, Event, Reporter, Role, observe};
+use crate::parse::Locals;
+use crate::transfer::{Folder, Receiving, conclude_receiving, receive_file};
+
+/// The port of the default (RFC 6951 §5.1).
+const PORT: u16 = 9899;
+
+/// Transfers at the same time; further senders wait.
+const MOST_TRANSFERS: usize = 64;
+
+/// Receives files.
+pub(crate) async fn run(
+    arguments: RecvArguments,
+    reporter: &Arc<dyn Reporter>,
+    interrupt: &mut Interrupt,
+) -> Result<(), Failure> {
+    check_folder(&arguments.folder)?;
+    let config = arguments.settings.association_config()?;
+    let sockets = sockets(arguments.listen.as_ref())?;
+    let endpoint = network::endpoint_on(sockets, config)
+        .listen()
+        .bind()
+        .await
+        .map_err(Failure::work)?;
+    reporter.report(&Event::Listening {
+        addresses: &endpoint.local_addrs(),
+        folder: &arguments.folder,
+    });
+    let receiving = Receiving {
+        folder: Folder {
+            path: arguments.folder,
+            overwrite: arguments.force,
+            durable: true,
+        },
+        max_size: arguments.max_size.unwrap_or(i64::MAX as u64),
+        patience: arguments.timeout,
+    };
+    let (reporter, once) = (Arc::clone(reporter), arguments.once);
+    let mut server = Server {
+        receiving,
+        reporter,
+        once,
+        transfers: JoinSet::new(),
+        count: 0,
+    };
+    let result = interrupt.or(server.serve(&endpoint)).await;
+    // Dropped transfers abort their associations and remove their files.
+    server.transfers.shutdown().await;
+    network::close(&endpoint).await;
+    result
+}
+
+/// Runs transfers side by side.
+#[derive(Debug)]
+struct Server {
+    receiving: Receiving,
+    reporter: Arc<dyn Reporter>,
+    once: bool,
+    transfers: JoinSet<Result<(), Failure>>,
+    count: u64,
+}
+
+impl Server {
+    async fn serve(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
+        let most = if self.once { 1 } else { MOST_TRANSFERS };
+        loop {
+            tokio::select! {
+                association = endpoint.accept(), if self.transfers.len() < most => {
+                    let association = association.ok_or_else(|| Failure::work("the sockets broke"))?;
+                    self.begin(Guarded(association));
+                }
+                Some(ended) = self.transfers.join_next() => {
+                    let result = ended.unwrap_or_else(|panic| Err(Failure::work(panic)));
+                    if self.once {
+                        return result;
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, association: Guarded) {
+        self.count += 1;
+        let counter = Counter::new(self.count, Role::Receive, None, Instant::now());
+        let (receiving, reporter, once) = (self.receiving.clone(), Arc::clone(&self.reporter), self.once);
+        self.transfers.spawn(async move {
+            let result = receive(&association, &receiving, &counter, &*reporter).await;
+            // With --once, the end of the program tells.
+            if let Some(failure) = result.as_ref().err().filter(|_| !once) {
+                let message = failure.to_string();
+                reporter.report(&Event::Error {
+                    transfer: Some(counter.transfer),
+                    message: &message,
+                    exit_code: None,
+                });
+            }
+            result
+        });
+    }
+}
+
+async fn receive(
+    association: &Guarded,
+    receiving: &Receiving,
+    counter: &Counter,
+    reporter: &dyn Reporter,
+) -> Result<(), Failure> {
+    let transfer = counter.transfer;
+    let received = receive_file(association, receiving, &counter.bytes, |offer| {
+        counter.set_size(offer.size);
+        reporter.report(&Event::Offered {
+            transfer,
+            name: offer.name.as_str(),
+            size: offer.size,
+        });
+    });
+    let result = tokio::select! {
+        result = received => result,
+        never = observe(association, counter, reporter) => match never {},
+    };
+    if let Ok(stored) = &result {
+        let (name, size, sha256) = (stored.name.as_str(), stored.size, stored.digest);
+        reporter.report(&Event::Stored {
+            transfer,
+            name,
+            file: &stored.path,
+            size,
+            sha256,
+        });
+        let summary = super::summary(association, counter, name.to_owned(), size, sha256);
+        reporter.report(&Event::Summary(&summary));
+    }
+    conclude_receiving(association, &result).await;
+    result.map(|_| ()).map_err(Failure::work)
+}
+
+fn check_folder(folder: &Path) -> Result<(), Failure> {
+    match folder.metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::Usage(format!("{} is not a folder", folder.display()))),
+        Err(error) => Err(Failure::Usage(format!(
+            "{}: {error}; give a folder that exists",
+            folder.display()
+        ))),
+    }
+}
+
+fn sockets(listen: Option<&Locals>) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+    match listen {
+        Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
+        None => network::open_everywhere(true, true, PORT),
+    }
+}

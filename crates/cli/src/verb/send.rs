@@ -1,0 +1,113 @@
+//! What does `anabranch send` do? It connects over all addresses given, sends one file, and believes only the
+//! receiver's word that it is stored.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anabranch::Endpoint;
+use anabranch::io::Socket;
+
+use crate::arguments::SendArguments;
+use crate::failure::Failure;
+use crate::network;
+use crate::output::{Counter, Event, Reporter, Role, observe};
+use crate::parse::{Locals, Places};
+use crate::transfer::{FileName, Sending, Source, conclude_sending, send_file};
+
+/// There is only one.
+const TRANSFER: u64 = 1;
+
+/// Sends the file.
+pub(crate) async fn run(arguments: SendArguments, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
+    let name = name_of(&arguments)?;
+    let config = arguments.settings.association_config()?;
+    let source = open(&arguments)?;
+    let remotes = resolve(&arguments.to).await?;
+    let sockets = sockets(arguments.from.as_ref(), &remotes)?;
+    let endpoint = network::endpoint_on(sockets, config)
+        .bind()
+        .await
+        .map_err(Failure::work)?;
+    let counter = Counter::new(TRANSFER, Role::Send, source.size(), Instant::now());
+    let sending = Sending {
+        name,
+        source,
+        patience: arguments.timeout,
+    };
+    let result = connect_and_send(&endpoint, &remotes, sending, &counter, &**reporter).await;
+    network::close(&endpoint).await;
+    result
+}
+
+async fn connect_and_send(
+    endpoint: &Endpoint,
+    remotes: &[SocketAddr],
+    sending: Sending,
+    counter: &Counter,
+    reporter: &dyn Reporter,
+) -> Result<(), Failure> {
+    let association = network::connect(endpoint, remotes, sending.patience).await?;
+    let name = sending.name.to_string();
+    let result = tokio::select! {
+        result = send_file(&association, sending, &counter.bytes) => result,
+        never = observe(&association, counter, reporter) => match never {},
+    };
+    if let Ok(receipt) = &result {
+        let summary = super::summary(&association, counter, name, receipt.size, receipt.digest);
+        reporter.report(&Event::Summary(&summary));
+    }
+    conclude_sending(&association, &result).await;
+    result.map(|_| ()).map_err(Failure::work)
+}
+
+fn name_of(arguments: &SendArguments) -> Result<FileName, Failure> {
+    let own = || {
+        arguments
+            .file
+            .file_name()
+            .and_then(|name| name.to_str())
+            .map(str::to_owned)
+    };
+    let name = arguments.name.clone().or_else(own);
+    let name =
+        name.ok_or_else(|| Failure::usage("the file has no name that can be sent; give one with --name"))?;
+    FileName::parse(&name)
+        .map_err(|error| Failure::Usage(format!("{name:?}: {error}; give another with --name")))
+}
+
+fn open(arguments: &SendArguments) -> Result<Source, Failure> {
+    match arguments.file.to_str() {
+        Some("-") => Ok(Source::stdin()),
+        _ => Source::file(&arguments.file).map_err(Failure::work),
+    }
+}
+
+/// All addresses of all places, each host once.
+async fn resolve(places: &Places) -> Result<Vec<SocketAddr>, Failure> {
+    let mut remotes: Vec<SocketAddr> = Vec::new();
+    for place in &places.0 {
+        let found = tokio::net::lookup_host((place.host.as_str(), place.port)).await;
+        let found =
+            found.map_err(|error| Failure::Work(format!("{}: {error}; check the name", place.host)))?;
+        for remote in found {
+            if !remotes.iter().any(|known| known.ip() == remote.ip()) {
+                remotes.push(remote);
+            }
+        }
+    }
+    Ok(remotes)
+}
+
+fn sockets(from: Option<&Locals>, remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+    match from {
+        Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
+        None => {
+            let (v4, v6) = (
+                remotes.iter().any(SocketAddr::is_ipv4),
+                remotes.iter().any(SocketAddr::is_ipv6),
+            );
+            network::open_everywhere(v4, v6, 0)
+        }
+    }
+}
