@@ -1,0 +1,6 @@
+//! Does any sequence of packets, timers and calls make an association panic, spin or hoard?
+//!
+//! `cargo +nightly fuzz run association -- -max_total_time=60`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| anabranch_fuzz::association::exercise(bytes));

@@ -1,0 +1,6 @@
+//! Do two endpoints agree over a network that loses, repeats, reorders, delays and damages packets?
+//!
+//! `cargo +nightly fuzz run two_associations -- -max_total_time=60`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| anabranch_fuzz::two_associations::exercise(bytes));

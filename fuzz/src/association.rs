@@ -1,0 +1,238 @@
+//! Does any sequence of packets, timers and calls make an association panic, spin or hoard?
+//!
+//! Alice is led into one of the states of RFC 9260 §4 with an honest Bob. Then the bytes decide: forged packets in
+//! Bob's name, honest packets, time, calls of the application.
+
+use std::time::Duration;
+
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, Message};
+use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
+use bytes::Bytes;
+
+use crate::forge::Overheard;
+use crate::{Choices, Flying, Host};
+
+const ALICE: u8 = 1;
+const BOB: u8 = 2;
+
+/// Steps of one run; longer inputs find nothing that shorter ones do not.
+const MOST_STEPS: usize = 300;
+
+/// Reads `bytes` as a story and tells it.
+///
+/// # Panics
+///
+/// If something does not hold that must.
+pub fn exercise(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let mut scene = Scene::new(choices.byte());
+    scene.lead_to(choices.byte());
+    for _ in 0..MOST_STEPS {
+        if choices.is_empty() {
+            break;
+        }
+        scene.step(&mut choices);
+    }
+}
+
+/// The configuration of both ends: small buffers, presets and a few remarkable choices by number.
+pub(crate) fn config(number: u8) -> AssociationConfig {
+    let mut policies = match number & 3 {
+        0 => PolicyRecipe::recommended(),
+        1 => PolicyRecipe::rfc9260(),
+        _ => PolicyRecipe::cmt(),
+    };
+    let points: &[(&str, &str)] = match number >> 2 & 3 {
+        0 => &[],
+        1 => &[("chunk-rescheduling", "both"), ("buffer-split", "both")],
+        2 => &[
+            ("cc", "lia"),
+            ("loss", "miss-count-association"),
+            ("rtx-policy", "same"),
+        ],
+        _ => &[
+            ("ack-policy", "immediate"),
+            ("sack-path", "primary"),
+            ("path-scheduler", "round-robin"),
+        ],
+    };
+    for (point, value) in points {
+        policies.set(point, value).expect("a name of the catalogue");
+    }
+    AssociationConfig {
+        // The same port on both sides, so that two INITs can meet half-way and a second one is a restart.
+        local_sctp_port: Some(DEFAULT_PORT),
+        send_buffer: 20_000,
+        receive_buffer: 10_000,
+        max_message: 8_000,
+        outbound_streams: 8,
+        max_inbound_streams: 8,
+        max_retransmits: 4,
+        policies,
+        ..AssociationConfig::default()
+    }
+}
+
+/// A message of `length` bytes.
+pub(crate) fn message(length: usize, flags: u8) -> Message {
+    let message = Message::new(StreamId(u16::from(flags & 7)), Bytes::from(vec![flags; length]));
+    let message = message.with_ppid(Ppid(flags.into()));
+    if flags & 64 == 0 {
+        message
+    } else {
+        message.unordered()
+    }
+}
+
+struct Scene {
+    alice: Host,
+    bob: Host,
+    now: Instant,
+    overheard: Overheard,
+    to_alice: Vec<Flying>,
+    to_bob: Vec<Flying>,
+}
+
+impl Scene {
+    fn new(number: u8) -> Self {
+        let config = config(number);
+        let mut scene = Self {
+            alice: Host::new(ALICE, &config),
+            bob: Host::new(BOB, &config),
+            now: Instant::ZERO,
+            overheard: Overheard::default(),
+            to_alice: Vec::new(),
+            to_bob: Vec::new(),
+        };
+        if number & 128 == 0 {
+            scene.alice.connect(scene.now, BOB);
+        } else {
+            scene.bob.connect(scene.now, ALICE);
+        }
+        scene.rest();
+        scene
+    }
+
+    /// Everything that both want to send is put in flight.
+    fn rest(&mut self) {
+        for flying in self.alice.rest(self.now, |_, _| ()) {
+            self.overheard.of_victim(&flying.bytes);
+            self.to_bob.push(flying);
+        }
+        for flying in self.bob.rest(self.now, |_, _| ()) {
+            self.overheard.of_peer(&flying.bytes);
+            self.to_alice.push(flying);
+        }
+    }
+
+    /// What is in flight arrives, once.
+    fn exchange(&mut self) {
+        let (to_alice, to_bob) = (
+            std::mem::take(&mut self.to_alice),
+            std::mem::take(&mut self.to_bob),
+        );
+        to_alice
+            .iter()
+            .for_each(|flying| self.alice.receive(self.now, flying));
+        to_bob
+            .iter()
+            .for_each(|flying| self.bob.receive(self.now, flying));
+        self.rest();
+    }
+
+    /// Brings Alice into the middle of a handshake, of a conversation or of a shutdown.
+    fn lead_to(&mut self, stage: u8) {
+        let handshake = match stage & 15 {
+            early @ 0..4 => early,
+            _ => 6,
+        };
+        (0..handshake).for_each(|_| self.exchange());
+        match stage & 15 {
+            4..8 => {
+                self.act(true, |association| {
+                    let _ = association.send(message(5_000, stage >> 4));
+                });
+                self.act(false, |association| {
+                    let _ = association.send(message(5_000, stage >> 4));
+                });
+            }
+            8..12 => self.act(true, Association::shutdown),
+            12..16 => self.act(false, Association::shutdown),
+            _ => {}
+        }
+        (0..stage & 3).for_each(|_| self.exchange());
+    }
+
+    fn act(&mut self, alice: bool, action: impl FnOnce(&mut Association)) {
+        let host = if alice { &mut self.alice } else { &mut self.bob };
+        if let Some(mut association) = host.association.and_then(|id| host.endpoint.association_mut(id)) {
+            action(&mut association);
+        }
+        self.rest();
+    }
+
+    fn step(&mut self, choices: &mut Choices<'_>) {
+        match choices.byte() {
+            0..120 => {
+                let bytes = self.overheard.forge(choices);
+                self.deliver(choices, bytes);
+            }
+            120..130 => {
+                let length = choices.byte();
+                let mut bytes = choices.slice(length.into()).to_vec();
+                if bytes.len() >= 12 {
+                    anabranch_wire::checksum::seal(&mut bytes);
+                }
+                self.deliver(choices, bytes);
+            }
+            130..170 => self.exchange(),
+            170..190 => {
+                self.now += Duration::from_millis(u64::from(choices.byte()).pow(2) / 4);
+            }
+            190..210 => {
+                // To the next timer.
+                let deadline = self.alice.endpoint.poll_timeout();
+                self.now = deadline.map_or(self.now, |deadline| self.now.max(deadline));
+            }
+            210..255 => self.call(choices),
+            255 => {
+                self.to_alice.clear();
+                self.to_bob.clear();
+            }
+        }
+        self.rest();
+    }
+
+    fn deliver(&mut self, choices: &mut Choices<'_>, bytes: Vec<u8>) {
+        let from = choices.byte();
+        let mut remote = Host::address(BOB, from & 1);
+        if from >> 6 == 3 {
+            remote.set_port(u16::from(from));
+        }
+        let path = PathAddr {
+            local: remote,
+            remote: Host::address(ALICE, from >> 1 & 1),
+        };
+        self.alice.receive(self.now, &Flying { path, bytes });
+    }
+
+    fn call(&mut self, choices: &mut Choices<'_>) {
+        let (what, how_much) = (choices.byte(), choices.byte());
+        let alice = what & 64 == 0;
+        match what % 12 {
+            0..5 => self.act(alice, |association| {
+                let _ = association.send(message(usize::from(how_much) * 40, what));
+            }),
+            5..8 => self.act(alice, |association| {
+                (0..how_much % 8).for_each(|_| drop(association.receive()));
+            }),
+            8 => self.act(alice, |association| association.set_primary(PathId(how_much & 7))),
+            9 if how_much < 64 => self.act(alice, Association::shutdown),
+            9 if how_much < 80 => self.act(alice, |association| association.abort(b"enough")),
+            10 if how_much < 64 => self.alice.endpoint.forget(AssociationId(u32::from(how_much & 7))),
+            11 if how_much < 64 => self.alice.connect(self.now, BOB),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How do bytes become decisions? One after the other; when they run out, every decision is the first one.
+
+/// The fuzzer's bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Choices<'a> {
+    /// All decisions of one run.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Whether none are left.
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The next byte.
+    pub fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.bytes.split_first() else {
+            return 0;
+        };
+        self.bytes = rest;
+        *first
+    }
+
+    /// Two bytes.
+    pub fn short(&mut self) -> u16 {
+        u16::from_be_bytes([self.byte(), self.byte()])
+    }
+
+    /// Four bytes.
+    pub fn long(&mut self) -> u32 {
+        u32::from(self.short()) << 16 | u32::from(self.short())
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: u8) -> u8 {
+        self.byte() % end
+    }
+
+    /// Most often near `base`, sometimes anywhere.
+    pub fn near(&mut self, base: u32) -> u32 {
+        match self.byte() {
+            0x80 => self.long(),
+            0x81 => base.wrapping_add(1 << 31),
+            0x82 => base.wrapping_add((1 << 31) - 1),
+            small => base.wrapping_add(small as i8 as u32),
+        }
+    }
+
+    /// The next `count` bytes, or what is left.
+    pub fn slice(&mut self, count: usize) -> &'a [u8] {
+        let (taken, rest) = self.bytes.split_at(count.min(self.bytes.len()));
+        self.bytes = rest;
+        taken
+    }
+}

@@ -1,0 +1,236 @@
+//! Do two endpoints agree over a network that loses, repeats, reorders, delays and damages packets?
+//!
+//! The bytes decide what becomes of each packet and what the applications do. Damage leaves the checksum wrong, so
+//! what arrives must be what was sent, in order within each stream, once; and when the network is kind again, all
+//! of it must arrive unless an association ended. In a second mode the damage has its checksum repaired, as by an
+//! attacker on the way: then nothing is promised but that both ends stay sane.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use anabranch_proto::{CloseReason, Event, ReceivedMessage};
+use anabranch_types::{AssociationId, Instant};
+use anabranch_wire::checksum;
+
+use crate::association::{config, message};
+use crate::{Choices, Flying, Host};
+
+/// Steps of one run.
+const MOST_STEPS: usize = 400;
+
+/// Rounds of a kind network, each as long as it takes to the next timer.
+const MOST_ROUNDS: usize = 20_000;
+
+/// Reads `bytes` as a story and tells it.
+///
+/// # Panics
+///
+/// If something does not hold that must.
+pub fn exercise(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let forging = choices.byte() & 1 == 1;
+    let mut scene = Scene::new(choices.byte(), forging);
+    for _ in 0..MOST_STEPS {
+        if choices.is_empty() {
+            break;
+        }
+        scene.step(&mut choices);
+    }
+    scene.come_to_an_end();
+}
+
+struct Scene {
+    ends: [End; 2],
+    now: Instant,
+    forging: bool,
+}
+
+/// One host, what flies towards it, and what its application expects.
+struct End {
+    host: Host,
+    inbound: VecDeque<Flying>,
+    /// Lengths of the ordered messages that will come, by stream and in order.
+    expected: BTreeMap<u16, VecDeque<usize>>,
+    /// Numbers of unordered messages that will come, by stream and length.
+    unordered: BTreeMap<(u16, usize), usize>,
+    is_over: bool,
+}
+
+impl End {
+    fn new(number: u8, settings: u8) -> Self {
+        Self {
+            host: Host::new(number, &config(settings)),
+            inbound: VecDeque::new(),
+            expected: BTreeMap::new(),
+            unordered: BTreeMap::new(),
+            is_over: false,
+        }
+    }
+
+    fn waits(&self) -> bool {
+        self.expected.values().any(|messages| !messages.is_empty())
+            || self.unordered.values().any(|count| *count > 0)
+    }
+
+    fn take(&mut self, received: &ReceivedMessage) {
+        let (stream, length) = (received.stream.0, received.payload.len());
+        let mark = received.ppid.0 as u8;
+        assert!(
+            received.payload.iter().all(|byte| *byte == mark),
+            "the payload is another one"
+        );
+        if received.unordered {
+            let count = self.unordered.get_mut(&(stream, length));
+            let count = count.filter(|count| **count > 0).expect("somebody sent it");
+            *count -= 1;
+        } else {
+            let expected = self.expected.get_mut(&stream).and_then(VecDeque::pop_front);
+            assert_eq!(expected, Some(length), "the next message of stream {stream}");
+        }
+    }
+}
+
+impl Scene {
+    fn new(settings: u8, forging: bool) -> Self {
+        let mut scene = Self {
+            ends: [End::new(1, settings), End::new(2, settings)],
+            now: Instant::ZERO,
+            forging,
+        };
+        scene.ends[0].host.connect(scene.now, 2);
+        if settings & 64 != 0 {
+            scene.ends[1].host.connect(scene.now, 1);
+        }
+        scene.rest();
+        scene
+    }
+
+    fn rest(&mut self) {
+        for index in [0, 1] {
+            let end = &mut self.ends[index];
+            let is_over = &mut end.is_over;
+            let flying = end.host.rest(self.now, |_, event| match event {
+                // A peer that began anew has forgotten what was not delivered.
+                Event::Closed(CloseReason::Finished) => {}
+                Event::Closed(_) | Event::Restarted { .. } => *is_over = true,
+                _ => {}
+            });
+            self.ends[1 - index].inbound.extend(flying);
+        }
+    }
+
+    fn step(&mut self, choices: &mut Choices<'_>) {
+        let what = choices.byte();
+        let index = usize::from(what & 1);
+        match what >> 1 {
+            0..50 => self.deliver(index),
+            50..58 => drop(self.ends[index].inbound.pop_front()),
+            58..64 => self.ends[index]
+                .inbound
+                .rotate_left(usize::from(self.ends[index].inbound.len() > 1)),
+            64..68 => {
+                let repeated = self.ends[index].inbound.front().cloned();
+                self.ends[index].inbound.extend(repeated);
+            }
+            68..76 => self.damage(index, choices),
+            76..86 => self.now += Duration::from_millis(u64::from(choices.byte()).pow(2) / 8),
+            86..92 => self.to_next_timer(),
+            92..118 => self.send(index, choices),
+            118..124 => self.take(index, usize::from(choices.below(8))),
+            124 if choices.byte() < 16 => self.shut_down(index),
+            _ => (0..4).for_each(|_| self.deliver(index)),
+        }
+        self.rest();
+    }
+
+    fn deliver(&mut self, index: usize) {
+        let end = &mut self.ends[index];
+        if let Some(flying) = end.inbound.pop_front() {
+            end.host.receive(self.now, &flying);
+        }
+        self.rest();
+    }
+
+    fn damage(&mut self, index: usize, choices: &mut Choices<'_>) {
+        let (at, change) = (usize::from(choices.byte()), choices.byte() | 1);
+        let Some(flying) = self.ends[index].inbound.front_mut() else {
+            return;
+        };
+        let at = at % flying.bytes.len();
+        flying.bytes[at] ^= change;
+        if self.forging {
+            checksum::seal(&mut flying.bytes);
+        }
+    }
+
+    fn id(&self, index: usize) -> Option<AssociationId> {
+        self.ends[index].host.association
+    }
+
+    fn send(&mut self, index: usize, choices: &mut Choices<'_>) {
+        let (flags, length) = (choices.byte(), usize::from(choices.byte()) * 30);
+        let Some(id) = self.id(index) else { return };
+        let message = message(length, flags);
+        let (stream, unordered) = (message.stream.0, message.unordered);
+        let association = self.ends[index].host.endpoint.association_mut(id);
+        let sent = association
+            .is_some_and(|mut association| association.is_connected() && association.send(message).is_ok());
+        let peer = &mut self.ends[1 - index];
+        if sent && unordered {
+            *peer.unordered.entry((stream, length)).or_default() += 1;
+        } else if sent {
+            peer.expected.entry(stream).or_default().push_back(length);
+        }
+    }
+
+    fn take(&mut self, index: usize, most: usize) {
+        let Some(id) = self.id(index) else { return };
+        let is_honest = !self.forging && !self.is_over();
+        for _ in 0..most {
+            let association = self.ends[index].host.endpoint.association_mut(id);
+            let Some(received) = association.and_then(|mut association| association.receive()) else {
+                return;
+            };
+            if is_honest {
+                self.ends[index].take(&received);
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.ends.iter().any(|end| end.is_over)
+    }
+
+    fn shut_down(&mut self, index: usize) {
+        let Some(id) = self.id(index) else { return };
+        if let Some(mut association) = self.ends[index].host.endpoint.association_mut(id) {
+            association.shutdown();
+        }
+    }
+
+    fn to_next_timer(&mut self) {
+        let timeouts = self
+            .ends
+            .iter()
+            .filter_map(|end| end.host.endpoint.poll_timeout());
+        self.now = timeouts.min().map_or(self.now, |deadline| self.now.max(deadline));
+    }
+
+    /// The network is kind from now on: everything arrives that both ends still owe each other.
+    fn come_to_an_end(&mut self) {
+        for _ in 0..MOST_ROUNDS {
+            while self.ends.iter().any(|end| !end.inbound.is_empty()) {
+                self.deliver(0);
+                self.deliver(1);
+            }
+            self.take(0, usize::MAX);
+            self.take(1, usize::MAX);
+            if self.forging || self.is_over() || !self.ends.iter().any(End::waits) {
+                return;
+            }
+            self.to_next_timer();
+            self.rest();
+        }
+        panic!("messages never arrived");
+    }
+}
