@@ -1,1 +1,68 @@
-//! To be written.
+//! Multipath transport for programs: all the paths between two hosts, used as one.
+//!
+//! An [`Endpoint`] has several local addresses. An [`Association`] between two endpoints carries whole messages
+//! on independent streams, reliably, over all pairs of addresses at the same time: SCTP (RFC 9260) with
+//! Concurrent Multipath Transfer, inside UDP (RFC 6951), without privileges. When a path fails, traffic moves;
+//! when it returns, it is used again.
+//!
+//! ```
+//! use anabranch::{Endpoint, Message, StreamId};
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // Two local addresses each: every association can have two paths.
+//!     let server = Endpoint::builder().local("127.0.0.1:0").local("127.0.0.2:0").listen().bind().await?;
+//!     let client = Endpoint::builder().local("127.0.0.3:0").local("127.0.0.4:0").bind().await?;
+//!     let addresses = server.local_addrs();
+//!
+//!     let echo = tokio::spawn(async move {
+//!         let association = server.accept().await?;
+//!         while let Ok(Some(message)) = association.recv().await {
+//!             association.stream(message.stream).send(message.payload).await.ok()?;
+//!         }
+//!         association.shutdown().await.ok()
+//!     });
+//!
+//!     let association = client.connect(&addresses[..]).await?;
+//!     association.send(Message::new(StreamId(0), "hello over two paths")).await?;
+//!     let answer = association.recv().await?.ok_or("the server said nothing")?;
+//!     assert_eq!(answer.payload, "hello over two paths");
+//!     association.shutdown().await?;
+//!     echo.await?.ok_or("the server failed")?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! **SCTP does not encrypt.** Do not send what others must not read without a secure layer above.
+//!
+//! # How it runs
+//!
+//! Each endpoint has one task on the tokio runtime that carries packets between the sockets and the protocol
+//! core; handles talk to the core directly. A handle that sends fills a buffer; the task empties it in batches.
+//! Dropping handles ends things in order, in the background; awaiting [`Association::shutdown`] or
+//! [`Endpoint::close`] makes sure.
+
+mod association;
+mod builder;
+mod driver;
+mod endpoint;
+mod error;
+mod events;
+mod runtime;
+mod stream;
+
+pub use anabranch_io as io;
+pub use anabranch_policy::{PolicyRecipe, Reachability};
+pub use anabranch_proto::{
+    AssociationConfig, AssociationStatistics, CloseReason, EndpointConfig, Message, PathChange, PathCounters,
+    PathEvent, PathStatistics, ReceivedMessage, RtoConfig,
+};
+pub use anabranch_types::{MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
+pub use association::Association;
+pub use builder::EndpointBuilder;
+pub use bytes::Bytes;
+pub use endpoint::Endpoint;
+pub use error::{BindError, ConnectError, Impossible, RecvError, SendError, TrySendError, UnfinishedError};
+pub use events::{AssociationEvent, Events};
+pub use runtime::udp_socket;
+pub use stream::SendStream;

@@ -1,11 +1,21 @@
 //! Which addresses does this host have? Those that a peer may be told when a socket is bound to all of them.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 
 use anabranch_types::AddressScope;
 
-/// Addresses of interfaces that are up, the farthest-reaching first; each once.
+/// Addresses for documentation, which are nobody's neighbours (RFC 5737, RFC 3849).
+const FAR_AWAY_V4: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(203, 0, 113, 1), 9));
+const FAR_AWAY_V6: SocketAddr = SocketAddr::V6(SocketAddrV6::new(
+    Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
+    9,
+    0,
+    0,
+));
+
+/// Addresses of interfaces that are up, each once: first those that the system itself would choose to reach the
+/// outside, then the farthest-reaching.
 ///
 /// Link-local addresses are left out: they mean nothing without an interface, which SCTP's address parameters
 /// cannot carry (RFC 9260 §3.3.2.1).
@@ -20,9 +30,28 @@ pub fn usable_addresses() -> io::Result<Vec<IpAddr>> {
         .map(|interface| (AddressScope::of(interface.ip()), interface.ip()))
         .filter(|(scope, _)| !matches!(scope, AddressScope::Unusable | AddressScope::Link))
         .collect();
-    found.sort_by_key(|(scope, address)| (std::cmp::Reverse(*scope), *address));
+    let preferred = [preferred(FAR_AWAY_V4), preferred(FAR_AWAY_V6)];
+    found.sort_by_key(|(scope, address)| {
+        (
+            !preferred.contains(&Some(*address)),
+            std::cmp::Reverse(*scope),
+            *address,
+        )
+    });
     found.dedup();
     Ok(found.into_iter().map(|(_, address)| address).collect())
+}
+
+/// The source that the routing table gives to packets for `destination`. Connecting a UDP socket sends nothing.
+fn preferred(destination: SocketAddr) -> Option<IpAddr> {
+    let any: IpAddr = if destination.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect(destination).ok()?;
+    socket.local_addr().ok().map(|local| local.ip())
 }
 
 /// What a socket bound to `local` can be reached at: `local` itself, or, if that is a wildcard, every usable

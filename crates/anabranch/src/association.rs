@@ -1,0 +1,215 @@
+//! What can a program do with an association? Send, receive, watch and end it.
+
+use std::sync::Arc;
+
+use anabranch_proto::{self as proto, AssociationStatistics, CloseReason, Message, ReceivedMessage};
+use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
+
+use crate::driver::{Looked, Shared, Signals, until};
+use crate::error::{ConnectError, RecvError, SendError, TrySendError, UnfinishedError};
+use crate::events::Events;
+use crate::stream::SendStream;
+
+/// A handle of one association. Clones are the same association.
+///
+/// Dropping the last handle ends it in the background: what was sent still arrives, what the peer still sends
+/// is thrown away. To be sure that everything arrived, await [`shutdown`](Self::shutdown).
+#[derive(Clone, Debug)]
+pub struct Association(Arc<Handle>);
+
+#[derive(Debug)]
+struct Handle {
+    shared: Arc<Shared>,
+    signals: Arc<Signals>,
+    id: AssociationId,
+}
+
+impl Association {
+    pub(crate) fn new(shared: Arc<Shared>, id: AssociationId, signals: Arc<Signals>) -> Self {
+        Self(Arc::new(Handle { shared, signals, id }))
+    }
+
+    /// Waits for the end of the handshake.
+    pub(crate) async fn connected(self) -> Result<Self, ConnectError> {
+        let signals = &self.0.signals;
+        let outcome = until(&signals.progress, || match signals.ended() {
+            _ if signals.is_connected() => Some(Ok(())),
+            Some(reason) => Some(Err(ConnectError::from(reason.clone()))),
+            None => None,
+        });
+        outcome.await?;
+        Ok(self)
+    }
+
+    /// Hands over a message, waiting while the send buffer is full. That it was handed over does not mean that
+    /// it arrived: see [`flushed`](Self::flushed).
+    ///
+    /// If the future is dropped before it is ready, the message was not sent.
+    ///
+    /// # Errors
+    ///
+    /// The association is over or shutting down, or the message fits neither stream nor buffer.
+    pub async fn send(&self, message: Message) -> Result<MessageId, SendError> {
+        until(&self.0.signals.writable, || {
+            match self.try_send(message.clone()) {
+                Ok(id) => Some(Ok(id)),
+                Err(TrySendError::Full) => None,
+                Err(TrySendError::Never(error)) => Some(Err(error)),
+            }
+        })
+        .await
+    }
+
+    /// Hands over a message if the send buffer has room for it now.
+    ///
+    /// # Errors
+    ///
+    /// No room, or as [`send`](Self::send).
+    pub fn try_send(&self, message: Message) -> Result<MessageId, TrySendError> {
+        if let Some(reason) = self.0.signals.ended() {
+            return Err(SendError::Closed(reason.clone()).into());
+        }
+        let sent = self.0.shared.command(|state| {
+            let mut association = state.core.association_mut(self.0.id)?;
+            Some(association.send(message))
+        });
+        let sent = sent.unwrap_or(Err(proto::SendError::NotConnected));
+        sent.map_err(|error| TrySendError::of(error, self.0.signals.ended()))
+    }
+
+    /// The next message, from any stream; `None` after the last one of a peer that finished in order.
+    ///
+    /// Several tasks may receive; each message goes to one of them. Nothing is lost if the future is dropped
+    /// before it is ready.
+    ///
+    /// # Errors
+    ///
+    /// The association broke; what had arrived before was received before.
+    pub async fn recv(&self) -> Result<Option<ReceivedMessage>, RecvError> {
+        until(&self.0.signals.readable, || self.0.try_recv()).await
+    }
+
+    /// A light handle that sends on one stream.
+    #[must_use]
+    pub fn stream(&self, stream: StreamId) -> SendStream {
+        SendStream::new(self.clone(), stream)
+    }
+
+    /// What happens to the association from now on.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        Events::new(self.0.signals.subscribe())
+    }
+
+    /// Counters and the state of each path, as of now.
+    #[must_use]
+    pub fn statistics(&self) -> AssociationStatistics {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association
+            .expect("the core forgets an association after its last handle only")
+            .statistics()
+    }
+
+    /// Waits until everything sent is acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// The association ended before.
+    pub async fn flushed(&self) -> Result<(), UnfinishedError> {
+        until(&self.0.signals.progress, || {
+            let mut state = self.0.shared.lock();
+            match self.0.signals.ended() {
+                Some(CloseReason::Finished) => return Some(Ok(())),
+                Some(reason) => return Some(Err(UnfinishedError(reason.clone()))),
+                None => {}
+            }
+            if state.is_flushed(self.0.id) {
+                return Some(Ok(()));
+            }
+            state.watch_flush(self.0.id);
+            None
+        })
+        .await
+    }
+
+    /// Ends the association in order: nothing more can be sent, and when everything sent is acknowledged, both
+    /// sides part. Waits for that.
+    ///
+    /// The peer may have more to say: its messages can be received meanwhile, and if nobody does, its unread
+    /// messages hold up the end.
+    ///
+    /// # Errors
+    ///
+    /// It broke instead; something sent may not have arrived.
+    pub async fn shutdown(&self) -> Result<(), UnfinishedError> {
+        self.0.shared.command(|state| {
+            if let Some(mut association) = state.core.association_mut(self.0.id) {
+                association.shutdown();
+            }
+        });
+        match self.closed().await {
+            CloseReason::Finished => Ok(()),
+            reason => Err(UnfinishedError(reason)),
+        }
+    }
+
+    /// Ends the association at once. What is under way is lost; the peer is told, with `reason` for people.
+    pub fn abort(&self, reason: &str) {
+        self.0.shared.command(|state| {
+            if let Some(mut association) = state.core.association_mut(self.0.id) {
+                association.abort(reason.as_bytes());
+            }
+        });
+    }
+
+    /// Waits for the end, whoever brings it about.
+    pub async fn closed(&self) -> CloseReason {
+        let signals = &self.0.signals;
+        until(&signals.progress, || signals.ended().cloned()).await
+    }
+
+    /// Whether it is over.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.0.signals.ended().is_some()
+    }
+
+    /// Makes `path` the primary one, which policies may prefer (RFC 9260 §6.4). A path that does not exist is
+    /// ignored.
+    pub fn set_primary(&self, path: PathId) {
+        self.0.shared.command(|state| {
+            if let Some(mut association) = state.core.association_mut(self.0.id) {
+                association.set_primary(path);
+            }
+        });
+    }
+}
+
+impl Handle {
+    /// `None` while there is nothing to receive yet.
+    fn try_recv(&self) -> Option<Result<Option<ReceivedMessage>, RecvError>> {
+        // Before the look: whatever arrived before the end was delivered before the end was told.
+        let ended = self.signals.ended();
+        let finished = self.signals.peer_has_finished() || ended == Some(&CloseReason::Finished);
+        loop {
+            match self.signals.inbox.look() {
+                Looked::Message(message) => return Some(Ok(Some(message))),
+                Looked::Ask => {
+                    if self.shared.command(|state| state.deliver(self.id)) {
+                        // Others may be waiting too.
+                        self.signals.readable.notify_waiters();
+                    }
+                }
+                Looked::Empty if finished => return Some(Ok(None)),
+                Looked::Empty => return ended.map(|reason| Err(RecvError(reason.clone()))),
+            }
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.command(|state| state.release(self.id));
+    }
+}

@@ -1,0 +1,168 @@
+//! How is an endpoint set up? With addresses or sockets, and as many settings as one likes to change.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use anabranch_io::{RawSocket, Socket, expand_wildcard};
+use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
+
+use crate::driver::{Driver, Shared};
+use crate::endpoint::Endpoint;
+use crate::error::BindError;
+use crate::runtime::{self, Clock, Watched};
+
+/// Associations that may wait to be accepted, unless told otherwise.
+const DEFAULT_BACKLOG: usize = 1_024;
+
+/// Settings of an endpoint before it exists.
+///
+/// ```
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use anabranch::{AssociationConfig, Endpoint};
+/// let server = Endpoint::builder()
+///     .local("127.0.0.1:9899")
+///     .local("[::1]:9899")
+///     .association_config(AssociationConfig { receive_buffer: 8 << 20, ..AssociationConfig::default() })
+///     .listen()
+///     .bind()
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct EndpointBuilder {
+    places: Vec<Place>,
+    endpoint_config: EndpointConfig,
+    association_config: AssociationConfig,
+    listens: bool,
+    backlog: usize,
+}
+
+/// Where packets come from.
+#[derive(Debug)]
+enum Place {
+    Udp(String),
+    Raw(IpAddr),
+    Given(Arc<dyn Socket>),
+}
+
+impl Default for EndpointBuilder {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            endpoint_config: EndpointConfig::default(),
+            association_config: AssociationConfig::default(),
+            listens: false,
+            backlog: DEFAULT_BACKLOG,
+        }
+    }
+}
+
+impl EndpointBuilder {
+    /// Adds a UDP socket at `address`, for instance `192.0.2.10:9899`. Port 0 takes a free one; an unspecified
+    /// address (`0.0.0.0`, `[::]`) stands for all addresses of this host that exist now, each of which can have
+    /// its path.
+    #[must_use]
+    pub fn local(mut self, address: impl Into<String>) -> Self {
+        self.places.push(Place::Udp(address.into()));
+        self
+    }
+
+    /// Adds a socket for SCTP directly over IP, without UDP. Needs the capability `CAP_NET_RAW`.
+    #[must_use]
+    pub fn local_raw(mut self, address: IpAddr) -> Self {
+        self.places.push(Place::Raw(address));
+        self
+    }
+
+    /// Adds a socket that exists already, for instance one that shapes what passes.
+    #[must_use]
+    pub fn socket(mut self, socket: Arc<dyn Socket>) -> Self {
+        self.places.push(Place::Given(socket));
+        self
+    }
+
+    /// Settings of the endpoint. Its list of addresses is replaced by those of the sockets.
+    #[must_use]
+    pub fn endpoint_config(mut self, config: EndpointConfig) -> Self {
+        self.endpoint_config = config;
+        self
+    }
+
+    /// Settings of all associations that do not get their own.
+    #[must_use]
+    pub fn association_config(mut self, config: AssociationConfig) -> Self {
+        self.association_config = config;
+        self
+    }
+
+    /// Lets peers set up associations; else only we do.
+    #[must_use]
+    pub const fn listen(mut self) -> Self {
+        self.listens = true;
+        self
+    }
+
+    /// How many associations of peers may wait to be accepted; further ones are aborted. 1,024 unless told.
+    #[must_use]
+    pub const fn backlog(mut self, associations: usize) -> Self {
+        self.backlog = associations;
+        self
+    }
+
+    /// Opens the sockets and starts the endpoint's task on the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// An address is not ours or in use, or the operating system denies sockets or randomness.
+    pub async fn bind(self) -> Result<Endpoint, BindError> {
+        let Self {
+            places,
+            mut endpoint_config,
+            association_config,
+            listens,
+            backlog,
+        } = self;
+        let mut sockets = Vec::new();
+        for place in places {
+            place.open(&mut sockets).await?;
+        }
+        if sockets.is_empty() {
+            return Err(BindError::NoAddress);
+        }
+        endpoint_config.local.clear();
+        for socket in &sockets {
+            endpoint_config
+                .local
+                .extend(expand_wildcard(socket.local_addr())?);
+        }
+        if listens {
+            endpoint_config
+                .accept
+                .get_or_insert_with(|| association_config.clone());
+        }
+        let mut entropy = [0; 32];
+        getrandom::fill(&mut entropy)?;
+        let core = proto::Endpoint::new(endpoint_config, entropy);
+        let clock = Clock::start();
+        let shared = Arc::new(Shared::new(core, clock, backlog));
+        runtime::spawn(Driver::new(Arc::clone(&shared), sockets.clone(), clock));
+        Ok(Endpoint::new(shared, sockets, association_config))
+    }
+}
+
+impl Place {
+    async fn open(self, sockets: &mut Vec<Arc<dyn Socket>>) -> Result<(), BindError> {
+        match self {
+            Self::Given(socket) => sockets.push(socket),
+            Self::Raw(address) => sockets.push(Arc::new(Watched::new(RawSocket::bind(address)?)?)),
+            Self::Udp(name) => {
+                let resolved = tokio::net::lookup_host(&name).await.map(Vec::from_iter);
+                for address in resolved.map_err(|source| BindError::Address { name, source })? {
+                    sockets.push(runtime::udp_socket(address)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! Who carries packets between the core and the sockets? One task for each endpoint.
+//!
+//! The driver works in rounds: receive a batch from every socket, feed the core, send whatever the core has to
+//! say, in batches too; then see whether handles or the timer brought new work, and sleep if not.
+
+mod inbox;
+mod shared;
+mod signals;
+mod sockets;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use anabranch_io::{Incoming, Socket};
+pub(crate) use inbox::Looked;
+pub(crate) use shared::{Shared, State};
+pub(crate) use signals::{Signals, until};
+
+use crate::runtime::{Clock, Timer};
+use signals::Wakings;
+use sockets::Lanes;
+
+/// Rounds before other tasks of the thread get their turn.
+const ROUNDS: usize = 8;
+
+/// Batches received per socket and round, up to 64 KiB each.
+const RECEIVE_BATCHES: usize = 8;
+
+/// Batches sent per round.
+const SEND_BATCHES: usize = 32;
+
+/// The task of one endpoint.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    lanes: Lanes,
+    timer: Timer,
+    incoming: Vec<Incoming>,
+    outgoing: Vec<u8>,
+    wakings: Wakings,
+}
+
+/// What to do after a round.
+enum Next {
+    Round,
+    Sleep,
+    End,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Arc<dyn Socket>>, clock: Clock) -> Self {
+        Self {
+            shared,
+            lanes: Lanes::new(sockets),
+            timer: Timer::new(clock),
+            incoming: vec![Incoming::new(); RECEIVE_BATCHES],
+            outgoing: Vec::new(),
+            wakings: Wakings::default(),
+        }
+    }
+
+    /// Feeds the core; `false` if nothing had arrived.
+    fn receive(&mut self, cx: &mut Context<'_>) -> bool {
+        let Self {
+            shared,
+            lanes,
+            incoming,
+            wakings,
+            ..
+        } = self;
+        lanes.receive(cx, incoming, |batches| {
+            let now = shared.now();
+            let mut state = shared.lock();
+            for batch in batches {
+                for datagram in batch.datagrams() {
+                    state
+                        .core
+                        .handle_datagram(now, batch.path(), batch.ecn(), datagram);
+                }
+            }
+            let happened = state.collect(wakings);
+            drop(state);
+            wakings.carry_out();
+            if happened.acceptable {
+                shared.acceptable.notify_waiters();
+            }
+        })
+    }
+
+    /// Sends until the core has no more to say (`true`), or the sockets or the others' patience is exhausted.
+    fn transmit(&mut self) -> bool {
+        let max_segments = self.lanes.max_segments();
+        for batch in 0..SEND_BATCHES {
+            if self.lanes.are_full() {
+                return false;
+            }
+            self.outgoing.clear();
+            let now = self.shared.now();
+            let mut state = self.shared.lock();
+            if batch == 0 {
+                state.work = false;
+            }
+            let transmit = state.core.poll_transmit(now, &mut self.outgoing, max_segments);
+            drop(state);
+            let Some(transmit) = transmit else { return true };
+            self.lanes.send(&transmit, &self.outgoing);
+        }
+        false
+    }
+
+    /// Looks for a reason not to sleep; without one, has the task woken by whatever brings one.
+    fn settle(&mut self, cx: &mut Context<'_>, received: bool, core_is_silent: bool) -> Next {
+        self.lanes.flush(cx);
+        let now = self.shared.now();
+        let mut state = self.shared.lock();
+        let due = state.core.poll_timeout().is_some_and(|deadline| deadline <= now);
+        if due {
+            state.core.handle_timeout(now);
+        }
+        let happened = state.collect(&mut self.wakings);
+        if core_is_silent && !due && !state.work {
+            state.tidy_up();
+        }
+        let unsent = !core_is_silent && !self.lanes.are_full();
+        let next = if self.lanes.are_broken() || is_over(&state) && core_is_silent && self.lanes.are_empty() {
+            Next::End
+        } else if received || due || unsent || state.work && !self.lanes.are_full() {
+            Next::Round
+        } else {
+            state.driver = Some(cx.waker().clone());
+            Next::Sleep
+        };
+        let deadline = state.core.poll_timeout();
+        drop(state);
+        self.wakings.carry_out();
+        if happened.acceptable {
+            self.shared.acceptable.notify_waiters();
+        }
+        match (next, deadline) {
+            (Next::Sleep, Some(deadline)) if self.timer.poll(cx, deadline).is_ready() => Next::Round,
+            (next, _) => next,
+        }
+    }
+}
+
+/// Whether neither handles nor peers can bring new work.
+fn is_over(state: &State) -> bool {
+    !state.accepting && !state.has_living()
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        for _ in 0..ROUNDS {
+            let received = self.receive(cx);
+            let core_is_silent = self.transmit();
+            match self.settle(cx, received, core_is_silent) {
+                Next::Round => {}
+                Next::Sleep => return Poll::Pending,
+                Next::End => return Poll::Ready(()),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// The end of the driver, orderly or because its runtime ends or all sockets broke, is the end of everything.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shared.lock().abort_all(&mut self.wakings);
+        self.wakings.carry_out();
+        self.shared.acceptable.notify_waiters();
+        self.shared.gone.notify_waiters();
+    }
+}

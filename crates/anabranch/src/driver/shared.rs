@@ -1,0 +1,341 @@
+//! What do the handles and the driver share? The core and its bookkeeping, behind one lock.
+//!
+//! Handles lock, act on the core and wake the driver; the driver feeds the core and carries its packets. No
+//! system call is made under the lock.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use anabranch_proto::{self as proto, Association, AssociationConfig, CloseReason, Event};
+use anabranch_types::{AssociationId, Instant};
+use tokio::sync::Notify;
+
+use super::signals::{Signals, Wake, Wakings};
+use crate::events::AssociationEvent;
+use crate::runtime::Clock;
+
+/// The text of the ABORT to associations that nobody accepts.
+const NOT_ACCEPTED: &[u8] = b"not accepted";
+
+/// One endpoint, seen by its handles and its driver.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    clock: Clock,
+    /// An association can be accepted, or none ever will.
+    pub(crate) acceptable: Notify,
+    /// The driver has gone.
+    pub(crate) gone: Notify,
+}
+
+impl Shared {
+    pub(crate) fn new(core: proto::Endpoint, clock: Clock, backlog: usize) -> Self {
+        Self {
+            state: Mutex::new(State::new(core, backlog)),
+            clock,
+            acceptable: Notify::new(),
+            gone: Notify::new(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// The state. If a thread panicked while it held the lock, the driver has ended or will: the others find
+    /// their associations aborted rather than panic in turn.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Acts on the state on behalf of a handle, then lets the driver see to the consequences.
+    pub(crate) fn command<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let result = act(&mut state);
+        state.work = true;
+        let driver = state.driver.take();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+        result
+    }
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) core: proto::Endpoint,
+    /// Set by handles, cleared by the driver: the core may have something to send.
+    pub(crate) work: bool,
+    /// The driver's waker while it sleeps.
+    pub(crate) driver: Option<Waker>,
+    /// Whether associations of peers are taken in.
+    pub(crate) accepting: bool,
+    pub(crate) driver_is_gone: bool,
+    associations: BTreeMap<AssociationId, Tracked>,
+    /// Established by peers, not accepted yet.
+    backlog: VecDeque<AssociationId>,
+    backlog_limit: usize,
+    /// Somebody waits until everything is acknowledged.
+    flushing: BTreeSet<AssociationId>,
+    /// Somebody waits for room to send, and there is some, but not much yet.
+    congested: BTreeSet<AssociationId>,
+    /// Ended and without a handle: forgotten once their last packet has left.
+    forgettable: Vec<AssociationId>,
+}
+
+/// What the driver knows of an association.
+#[derive(Debug)]
+struct Tracked {
+    signals: Arc<Signals>,
+    owner: Owner,
+    /// Room in the send buffer at which writers are woken: half of it, so that they have enough to do to be
+    /// worth the waking.
+    comfortable_room: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owner {
+    /// There are handles.
+    Application,
+    /// It waits to be accepted.
+    Backlog,
+    /// All handles are gone: it finishes by itself.
+    Nobody,
+}
+
+impl State {
+    fn new(core: proto::Endpoint, backlog_limit: usize) -> Self {
+        Self {
+            core,
+            work: false,
+            driver: None,
+            accepting: true,
+            driver_is_gone: false,
+            associations: BTreeMap::new(),
+            backlog: VecDeque::new(),
+            backlog_limit,
+            flushing: BTreeSet::new(),
+            congested: BTreeSet::new(),
+            forgettable: Vec::new(),
+        }
+    }
+
+    pub(crate) fn connect(
+        &mut self,
+        now: Instant,
+        remotes: &[SocketAddr],
+        config: &AssociationConfig,
+    ) -> Result<(AssociationId, Arc<Signals>), proto::ConnectError> {
+        let id = self.core.connect(now, remotes, config)?;
+        Ok((id, self.track(id, Owner::Application)))
+    }
+
+    /// The association that has waited longest.
+    pub(crate) fn accept(&mut self) -> Option<(AssociationId, Arc<Signals>)> {
+        let id = self.backlog.pop_front()?;
+        let tracked = self.associations.get_mut(&id)?;
+        tracked.owner = Owner::Application;
+        Some((id, Arc::clone(&tracked.signals)))
+    }
+
+    /// Takes no more associations in, and shuts down those that wait to be accepted.
+    pub(crate) fn stop_accepting(&mut self) {
+        self.accepting = false;
+        for id in mem::take(&mut self.backlog) {
+            self.release(id);
+        }
+    }
+
+    /// Begins the end of every association.
+    pub(crate) fn shut_down_all(&mut self) {
+        for id in self.associations.keys() {
+            if let Some(mut association) = self.core.association_mut(*id) {
+                association.shutdown();
+            }
+        }
+    }
+
+    /// Whether an association still has packets to exchange.
+    pub(crate) fn has_living(&self) -> bool {
+        self.associations
+            .values()
+            .any(|tracked| tracked.signals.ended().is_none())
+    }
+
+    /// The last handle is gone: what was sent still arrives, what arrives is thrown away.
+    pub(crate) fn release(&mut self, id: AssociationId) {
+        let Some(tracked) = self.associations.get_mut(&id) else {
+            return;
+        };
+        tracked.owner = Owner::Nobody;
+        if tracked.signals.ended().is_some() {
+            self.forgettable.push(id);
+        } else if let Some(mut association) = self.core.association_mut(id) {
+            if tracked.signals.is_connected() {
+                association.shutdown();
+                // What arrived already holds up the peer's end if it stays.
+                while association.receive().is_some() {}
+            } else {
+                association.abort(&[]);
+            }
+        }
+    }
+
+    /// Watches for the moment when everything sent is acknowledged.
+    pub(crate) fn watch_flush(&mut self, id: AssociationId) {
+        self.flushing.insert(id);
+    }
+
+    /// Everything sent is acknowledged.
+    pub(crate) fn is_flushed(&self, id: AssociationId) -> bool {
+        self.core.association(id).is_none_or(Association::is_flushed)
+    }
+
+    /// Translates what happened in the core into wakings.
+    pub(crate) fn collect(&mut self, wakings: &mut Wakings) -> Happened {
+        let mut happened = Happened::default();
+        while let Some((id, event)) = self.core.poll_event() {
+            happened.acceptable |= self.on_event(id, event, wakings);
+        }
+        let Self {
+            core,
+            associations,
+            flushing,
+            congested,
+            ..
+        } = self;
+        flushing.retain(|id| {
+            let flushed = core.association(*id).is_none_or(Association::is_flushed);
+            if flushed && let Some(tracked) = associations.get(id) {
+                wakings.add(&tracked.signals, Wake::Watchers);
+            }
+            !flushed
+        });
+        congested.retain(|id| {
+            let room = core.association(*id).map_or(u64::MAX, Association::send_room);
+            let Some(tracked) = associations.get(id) else {
+                return false;
+            };
+            let comfortable = room >= tracked.comfortable_room;
+            if comfortable {
+                wakings.add(&tracked.signals, Wake::Writers);
+            }
+            !comfortable
+        });
+        happened
+    }
+
+    /// Moves what can be received to the inbox of the association; `true` if anything moved. What nobody will
+    /// ever read is thrown away.
+    pub(crate) fn deliver(&mut self, id: AssociationId) -> bool {
+        let Some(mut association) = self.core.association_mut(id) else {
+            return false;
+        };
+        let Some(Tracked { signals, owner, .. }) = self.associations.get(&id) else {
+            return false;
+        };
+        if *owner == Owner::Nobody {
+            while association.receive().is_some() {}
+            return false;
+        }
+        signals.inbox.fill(|| association.receive())
+    }
+
+    /// Forgets what is over; to be called when nothing is left to send.
+    pub(crate) fn tidy_up(&mut self) {
+        for id in self.forgettable.drain(..) {
+            self.core.forget(id);
+            self.associations.remove(&id);
+        }
+    }
+
+    /// Ends everything at once.
+    pub(crate) fn abort_all(&mut self, wakings: &mut Wakings) {
+        self.accepting = false;
+        self.backlog.clear();
+        self.driver_is_gone = true;
+        for tracked in self.associations.values() {
+            tracked.signals.set_ended(CloseReason::Aborted);
+            wakings.add(&tracked.signals, Wake::Everybody);
+        }
+    }
+
+    fn track(&mut self, id: AssociationId, owner: Owner) -> Arc<Signals> {
+        let signals = Arc::new(Signals::default());
+        let room = self.core.association(id).map_or(0, Association::send_room);
+        let tracked = Tracked {
+            signals: Arc::clone(&signals),
+            owner,
+            comfortable_room: room / 2,
+        };
+        self.associations.insert(id, tracked);
+        signals
+    }
+
+    /// `true` if there is one more association to accept.
+    fn on_event(&mut self, id: AssociationId, event: Event, wakings: &mut Wakings) -> bool {
+        if let Event::Connected { incoming: true } = event {
+            return self.on_incoming(id);
+        }
+        let Some(Tracked { signals, owner, .. }) = self.associations.get(&id) else {
+            return false;
+        };
+        match event {
+            Event::Connected { .. } => {
+                signals.set_connected();
+                wakings.add(signals, Wake::Watchers);
+            }
+            Event::Readable => {
+                let signals = Arc::clone(signals);
+                if self.deliver(id) {
+                    wakings.add(&signals, Wake::Readers);
+                }
+            }
+            Event::Writable => drop(self.congested.insert(id)),
+            Event::PeerShutdown => {
+                signals.set_peer_finished();
+                signals.publish(AssociationEvent::PeerShutdown);
+                wakings.add(signals, Wake::Everybody);
+            }
+            Event::Closed(reason) => {
+                signals.set_ended(reason.clone());
+                signals.publish(AssociationEvent::Closed(reason));
+                wakings.add(signals, Wake::Everybody);
+                if *owner == Owner::Nobody {
+                    self.forgettable.push(id);
+                }
+            }
+            other => {
+                if let Some(event) = AssociationEvent::of(other) {
+                    signals.publish(event);
+                }
+            }
+        }
+        false
+    }
+
+    fn on_incoming(&mut self, id: AssociationId) -> bool {
+        if self.accepting && self.backlog.len() < self.backlog_limit {
+            self.track(id, Owner::Backlog).set_connected();
+            self.backlog.push_back(id);
+            return true;
+        }
+        self.track(id, Owner::Nobody);
+        if let Some(mut association) = self.core.association_mut(id) {
+            association.abort(NOT_ACCEPTED);
+        }
+        false
+    }
+}
+
+/// What concerns the endpoint as a whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Happened {
+    /// There is an association to accept.
+    pub(crate) acceptable: bool,
+}

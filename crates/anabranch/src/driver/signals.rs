@@ -1,0 +1,118 @@
+//! Who waits for what at an association? Tasks that send, receive or wait for its end, and how they are woken.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use anabranch_proto::CloseReason;
+use tokio::sync::{Notify, broadcast};
+
+use super::inbox::Inbox;
+use crate::events::AssociationEvent;
+
+/// Events that a slow subscriber may fall behind before it misses some.
+const EVENT_BACKLOG: usize = 256;
+
+/// What the driver tells the handles of one association.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    pub(crate) inbox: Inbox,
+    /// A message can be received, or none ever will.
+    pub(crate) readable: Notify,
+    /// A message can be sent, or none ever will.
+    pub(crate) writable: Notify,
+    /// The association connected, got everything acknowledged or ended.
+    pub(crate) progress: Notify,
+    /// Nobody subscribes to most associations: the channel is made when somebody does.
+    events: OnceLock<broadcast::Sender<AssociationEvent>>,
+    connected: AtomicBool,
+    peer_finished: AtomicBool,
+    ended: OnceLock<CloseReason>,
+}
+
+impl Signals {
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connected.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing more will arrive because the peer said so.
+    pub(crate) fn peer_has_finished(&self) -> bool {
+        self.peer_finished.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn ended(&self) -> Option<&CloseReason> {
+        self.ended.get()
+    }
+
+    pub(crate) fn set_connected(&self) {
+        self.connected.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn set_peer_finished(&self) {
+        self.peer_finished.store(true, Ordering::Release);
+    }
+
+    /// The first reason stays.
+    pub(crate) fn set_ended(&self, reason: CloseReason) {
+        let _ = self.ended.set(reason);
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<AssociationEvent> {
+        self.events
+            .get_or_init(|| broadcast::Sender::new(EVENT_BACKLOG))
+            .subscribe()
+    }
+
+    pub(crate) fn publish(&self, event: AssociationEvent) {
+        if let Some(events) = self.events.get() {
+            // An error says that nobody listens any more.
+            let _ = events.send(event);
+        }
+    }
+}
+
+/// Which tasks to wake.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wake {
+    Readers,
+    Writers,
+    Watchers,
+    Everybody,
+}
+
+/// Wakings, collected while the state is locked and carried out after: a task that wakes up should not run
+/// into the lock that its waker holds.
+#[derive(Debug, Default)]
+pub(crate) struct Wakings(Vec<(Arc<Signals>, Wake)>);
+
+impl Wakings {
+    pub(crate) fn add(&mut self, signals: &Arc<Signals>, wake: Wake) {
+        self.0.push((Arc::clone(signals), wake));
+    }
+
+    pub(crate) fn carry_out(&mut self) {
+        for (signals, wake) in self.0.drain(..) {
+            match wake {
+                Wake::Readers => signals.readable.notify_waiters(),
+                Wake::Writers => signals.writable.notify_waiters(),
+                Wake::Watchers => signals.progress.notify_waiters(),
+                Wake::Everybody => {
+                    signals.readable.notify_waiters();
+                    signals.writable.notify_waiters();
+                    signals.progress.notify_waiters();
+                }
+            }
+        }
+    }
+}
+
+/// Tries until `attempt` succeeds, once now and once after each waking.
+pub(crate) async fn until<T>(notify: &Notify, mut attempt: impl FnMut() -> Option<T>) -> T {
+    loop {
+        // Counts from its creation: a waking between the attempt and the await is not missed.
+        let notified = notify.notified();
+        if let Some(value) = attempt() {
+            return value;
+        }
+        notified.await;
+    }
+}

@@ -1,0 +1,147 @@
+//! Where do associations begin? At an endpoint: a set of local addresses that all of them share.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_io::Socket;
+use anabranch_proto::{AssociationConfig, EndpointConfig};
+use tokio::net::ToSocketAddrs;
+
+use crate::association::Association;
+use crate::builder::EndpointBuilder;
+use crate::driver::{Shared, until};
+use crate::error::{BindError, ConnectError};
+
+/// A handle of one endpoint. Clones are the same endpoint.
+///
+/// Dropping the last handle refuses further associations; those that exist go on. See also
+/// [`close`](Self::close).
+#[derive(Clone, Debug)]
+pub struct Endpoint(Arc<Handle>);
+
+#[derive(Debug)]
+struct Handle {
+    shared: Arc<Shared>,
+    sockets: Vec<Arc<dyn Socket>>,
+    association_config: AssociationConfig,
+}
+
+impl Endpoint {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        sockets: Vec<Arc<dyn Socket>>,
+        association_config: AssociationConfig,
+    ) -> Self {
+        Self(Arc::new(Handle {
+            shared,
+            sockets,
+            association_config,
+        }))
+    }
+
+    /// Sets an endpoint up step by step.
+    #[must_use]
+    pub fn builder() -> EndpointBuilder {
+        EndpointBuilder::default()
+    }
+
+    /// Opens a UDP socket at each of `local` and runs the endpoint `config` on them. Its own list of addresses
+    /// is replaced by those of the sockets.
+    ///
+    /// # Errors
+    ///
+    /// An address is not ours or in use, or the operating system denies sockets or randomness.
+    pub async fn bind(local: &[SocketAddr], config: EndpointConfig) -> Result<Self, BindError> {
+        let builder = Self::builder().endpoint_config(config);
+        local
+            .iter()
+            .fold(builder, |builder, address| builder.local(address.to_string()))
+            .bind()
+            .await
+    }
+
+    /// The address of each socket, in the order of binding.
+    #[must_use]
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        self.0.sockets.iter().map(|socket| socket.local_addr()).collect()
+    }
+
+    /// Sets up an association with a peer that has all the addresses that `peer` resolves to: a slice of
+    /// addresses, or a name with a port. The port is that of the UDP encapsulation. Further addresses of the
+    /// peer are learned from itself.
+    ///
+    /// ```no_run
+    /// # async fn example(endpoint: anabranch::Endpoint) -> Result<(), anabranch::ConnectError> {
+    /// use std::net::SocketAddr;
+    /// let one_by_one: [SocketAddr; 2] = [([192, 0, 2, 1], 9899).into(), ([198, 51, 100, 1], 9899).into()];
+    /// let server = endpoint.connect(&one_by_one[..]).await?;
+    /// let same_by_name = endpoint.connect("server.example:9899").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// If the future is dropped before it is ready, there is no association.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers, or the peer does not want us, or no socket of ours can reach it.
+    pub async fn connect(&self, peer: impl ToSocketAddrs) -> Result<Association, ConnectError> {
+        self.connect_with(peer, &self.0.association_config).await
+    }
+
+    /// As [`connect`](Self::connect), with settings of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with(
+        &self,
+        peer: impl ToSocketAddrs,
+        config: &AssociationConfig,
+    ) -> Result<Association, ConnectError> {
+        let remotes: Vec<SocketAddr> = tokio::net::lookup_host(peer).await?.collect();
+        let shared = &self.0.shared;
+        let (id, signals) = shared.command(|state| {
+            if !state.accepting {
+                return Err(ConnectError::EndpointClosed);
+            }
+            Ok(state.connect(shared.now(), &remotes, config)?)
+        })?;
+        Association::new(Arc::clone(shared), id, signals)
+            .connected()
+            .await
+    }
+
+    /// The next association that a peer set up; `None` when the endpoint is closed.
+    ///
+    /// Nothing is lost if the future is dropped before it is ready.
+    pub async fn accept(&self) -> Option<Association> {
+        let shared = &self.0.shared;
+        until(&shared.acceptable, || {
+            let mut state = shared.lock();
+            match state.accept() {
+                Some((id, signals)) => Some(Some(Association::new(Arc::clone(shared), id, signals))),
+                None if state.accepting => None,
+                None => Some(None),
+            }
+        })
+        .await
+    }
+
+    /// Ends all associations in order and waits until they have ended. No new ones are set up.
+    pub async fn close(&self) {
+        let shared = &self.0.shared;
+        shared.command(|state| {
+            state.stop_accepting();
+            state.shut_down_all();
+        });
+        shared.acceptable.notify_waiters();
+        until(&shared.gone, || shared.lock().driver_is_gone.then_some(())).await;
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.command(|state| state.stop_accepting());
+    }
+}

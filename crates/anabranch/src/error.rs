@@ -1,0 +1,130 @@
+//! What can go wrong? One enum for each operation.
+
+use std::io;
+
+pub use anabranch_proto::ConnectError as Impossible;
+use anabranch_proto::{self as proto, CloseReason};
+use thiserror::Error;
+
+/// Why an endpoint could not be set up.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// No socket and no local address was given.
+    #[error("an endpoint needs a local address")]
+    NoAddress,
+    /// A name given as local address could not be resolved.
+    #[error("local address {name}: {source}")]
+    Address {
+        /// As given.
+        name: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// A socket could not be opened.
+    #[error("socket: {0}")]
+    Socket(#[from] io::Error),
+    /// The operating system gave no random seed.
+    #[error("no randomness from the operating system: {0}")]
+    NoRandomness(#[from] getrandom::Error),
+}
+
+/// Why no association came into being.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The peer's name could not be resolved.
+    #[error("address of the peer: {0}")]
+    Address(#[from] io::Error),
+    /// The endpoint is closed.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
+    /// It cannot even be tried.
+    #[error(transparent)]
+    Impossible(#[from] Impossible),
+    /// Nobody answered at any of the addresses.
+    #[error("no answer from the peer")]
+    NoAnswer,
+    /// The handshake began, and failed.
+    #[error("the handshake failed: {0}")]
+    Failed(CloseReason),
+}
+
+impl From<CloseReason> for ConnectError {
+    fn from(reason: CloseReason) -> Self {
+        match reason {
+            CloseReason::NoAnswer => Self::NoAnswer,
+            other => Self::Failed(other),
+        }
+    }
+}
+
+/// Why a message was not taken.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The message would never fit: [`AssociationConfig::max_message`](crate::AssociationConfig::max_message).
+    #[error("the message is longer than {max} bytes")]
+    TooLarge {
+        /// The longest message, in bytes.
+        max: usize,
+    },
+    /// SCTP has no empty messages.
+    #[error("the message is empty")]
+    Empty,
+    /// The association has no such stream.
+    #[error("there are only {streams} outbound streams")]
+    InvalidStream {
+        /// How many there are, numbered from 0.
+        streams: u16,
+    },
+    /// The association is shutting down, by our wish or the peer's.
+    #[error("the association is closing")]
+    Closing,
+    /// The association is over.
+    #[error("the association is closed: {0}")]
+    Closed(CloseReason),
+}
+
+/// Why a message was not taken without waiting.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum TrySendError {
+    /// The send buffer is full now.
+    #[error("the send buffer is full")]
+    Full,
+    /// It would not be taken later either.
+    #[error(transparent)]
+    Never(#[from] SendError),
+}
+
+impl TrySendError {
+    /// `ended` is how the association ended, if it did.
+    pub(crate) fn of(error: proto::SendError, ended: Option<&CloseReason>) -> Self {
+        match error {
+            proto::SendError::BufferFull => Self::Full,
+            proto::SendError::TooLarge { max } => SendError::TooLarge { max }.into(),
+            proto::SendError::Empty => SendError::Empty.into(),
+            proto::SendError::InvalidStream { streams } => SendError::InvalidStream { streams }.into(),
+            _ => ended
+                .map_or(SendError::Closing, |reason| SendError::Closed(reason.clone()))
+                .into(),
+        }
+    }
+}
+
+/// Why no further message will be received: the association broke before the peer had finished.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("the association is closed: {0}")]
+pub struct RecvError(
+    /// How it ended.
+    pub CloseReason,
+);
+
+/// Why an association did not end in order, or not everything sent was acknowledged.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("the association ended early: {0}")]
+pub struct UnfinishedError(
+    /// How it ended.
+    pub CloseReason,
+);

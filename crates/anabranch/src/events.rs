@@ -1,0 +1,72 @@
+//! What can a program watch at an association? Paths that come and go, and the peer's doings.
+
+use anabranch_proto::{CloseReason, Event, PathEvent};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+/// Something happened to an association.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AssociationEvent {
+    /// A path changed.
+    Path(PathEvent),
+    /// The peer lost its state and began anew (RFC 9260 §5.2.4 A).
+    Restarted {
+        /// Messages of ours that the peer may not have received.
+        undelivered: u64,
+    },
+    /// The peer will send nothing more, and asks us to finish.
+    PeerShutdown,
+    /// The peer reported an error (RFC 9260 §3.3.10).
+    PeerError(String),
+    /// The association is over.
+    Closed(CloseReason),
+}
+
+impl AssociationEvent {
+    /// `None` for what the handles translate into readiness.
+    pub(crate) fn of(event: Event) -> Option<Self> {
+        match event {
+            Event::Path(event) => Some(Self::Path(event)),
+            Event::Restarted { undelivered } => Some(Self::Restarted { undelivered }),
+            Event::PeerShutdown => Some(Self::PeerShutdown),
+            Event::PeerError(text) => Some(Self::PeerError(text)),
+            Event::Closed(reason) => Some(Self::Closed(reason)),
+            _ => None,
+        }
+    }
+}
+
+/// The events of one association from the moment of subscription.
+///
+/// A subscriber that falls far behind misses the oldest events and can know [how many](Self::missed).
+#[derive(Debug)]
+pub struct Events {
+    receiver: broadcast::Receiver<AssociationEvent>,
+    missed: u64,
+}
+
+impl Events {
+    pub(crate) const fn new(receiver: broadcast::Receiver<AssociationEvent>) -> Self {
+        Self { receiver, missed: 0 }
+    }
+
+    /// The next event; `None` when there will be none, which is after [`AssociationEvent::Closed`].
+    ///
+    /// Nothing is lost if the future is dropped before it is ready.
+    pub async fn next(&mut self) -> Option<AssociationEvent> {
+        loop {
+            match self.receiver.recv().await {
+                Ok(event) => return Some(event),
+                Err(RecvError::Lagged(missed)) => self.missed += missed,
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// How many events were lost because they were not taken in time.
+    #[must_use]
+    pub const fn missed(&self) -> u64 {
+        self.missed
+    }
+}

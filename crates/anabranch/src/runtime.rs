@@ -1,0 +1,133 @@
+//! What do we need of the asynchronous runtime? Readiness, a timer, a clock and a place to run: tokio's, all in
+//! this file.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use anabranch_io::{Incoming, Outgoing, Socket, Transport, UdpSocket};
+use anabranch_types::Instant;
+use tokio::io::Interest;
+
+/// Runs `task` until it is done, in the background.
+pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
+    tokio::spawn(task);
+}
+
+/// Maps the runtime's clock onto the core's: nanoseconds since the endpoint was bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: tokio::time::Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self {
+            epoch: tokio::time::Instant::now(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        Instant::ZERO + self.epoch.elapsed()
+    }
+
+    fn runtime_instant(&self, at: Instant) -> tokio::time::Instant {
+        self.epoch + (at - Instant::ZERO)
+    }
+}
+
+/// One timer, armed again and again.
+#[derive(Debug)]
+pub(crate) struct Timer {
+    clock: Clock,
+    sleep: Pin<Box<tokio::time::Sleep>>,
+    armed: Option<Instant>,
+}
+
+impl Timer {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            armed: None,
+        }
+    }
+
+    /// Ready at `deadline` or a little earlier: a deadline that moved into the future, as retransmission timers
+    /// do with every acknowledgement, is not worth arming the timer anew.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
+        if self.armed.is_none_or(|armed| deadline < armed) {
+            self.sleep.as_mut().reset(self.clock.runtime_instant(deadline));
+            self.armed = Some(deadline);
+        }
+        ready!(self.sleep.as_mut().poll(cx));
+        self.armed = None;
+        Poll::Ready(())
+    }
+}
+
+/// Opens a UDP socket on the current tokio runtime, to be wrapped by something that shapes, loses or records
+/// what passes, and then given to [`EndpointBuilder::socket`](crate::EndpointBuilder::socket).
+///
+/// # Errors
+///
+/// As [`UdpSocket::bind`]; also if the runtime cannot watch one more descriptor.
+pub fn udp_socket(local: SocketAddr) -> io::Result<Arc<dyn Socket>> {
+    Ok(Arc::new(Watched::new(UdpSocket::bind(local)?)?))
+}
+
+/// A transport whose readiness the runtime watches.
+#[derive(Debug)]
+pub(crate) struct Watched<T> {
+    transport: T,
+    /// A second descriptor of the same socket. tokio watches it and never reads or writes: sockets with
+    /// batches and control messages are the transport's business.
+    watch: tokio::net::UdpSocket,
+}
+
+impl<T: Transport> Watched<T> {
+    /// # Errors
+    ///
+    /// The runtime cannot watch one more descriptor.
+    pub(crate) fn new(transport: T) -> io::Result<Self> {
+        let descriptor = transport.as_fd().try_clone_to_owned()?;
+        let watch = tokio::net::UdpSocket::from_std(descriptor.into())?;
+        Ok(Self { transport, watch })
+    }
+}
+
+impl<T: Transport> Socket for Watched<T> {
+    fn local_addr(&self) -> SocketAddr {
+        self.transport.local_addr()
+    }
+
+    fn max_segments(&self) -> usize {
+        self.transport.max_segments()
+    }
+
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        self.watch
+            .try_io(Interest::WRITABLE, || self.transport.try_send(outgoing))
+    }
+
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.watch.poll_send_ready(cx)
+    }
+
+    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.watch.poll_recv_ready(cx))?;
+            match self
+                .watch
+                .try_io(Interest::READABLE, || self.transport.try_receive(incoming))
+            {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                received => return Poll::Ready(received),
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! How to send on one stream without naming it each time? By a handle that remembers it.
+
+use anabranch_proto::Message;
+use anabranch_types::{MessageId, StreamId};
+use bytes::Bytes;
+
+use crate::association::Association;
+use crate::error::{SendError, TrySendError};
+
+/// Sends on one stream of an association. Messages of a stream arrive in the order of sending; streams do not
+/// wait for each other.
+///
+/// It is a handle like any other: while it lives, the association does.
+#[derive(Clone, Debug)]
+pub struct SendStream {
+    association: Association,
+    stream: StreamId,
+}
+
+impl SendStream {
+    pub(crate) const fn new(association: Association, stream: StreamId) -> Self {
+        Self { association, stream }
+    }
+
+    /// Which stream.
+    #[must_use]
+    pub const fn id(&self) -> StreamId {
+        self.stream
+    }
+
+    /// The association it belongs to.
+    #[must_use]
+    pub const fn association(&self) -> &Association {
+        &self.association
+    }
+
+    /// As [`Association::send`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Association::send`].
+    pub async fn send(&self, payload: impl Into<Bytes>) -> Result<MessageId, SendError> {
+        self.association.send(Message::new(self.stream, payload)).await
+    }
+
+    /// As [`Association::try_send`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Association::try_send`].
+    pub fn try_send(&self, payload: impl Into<Bytes>) -> Result<MessageId, TrySendError> {
+        self.association.try_send(Message::new(self.stream, payload))
+    }
+}

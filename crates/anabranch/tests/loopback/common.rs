@@ -1,0 +1,83 @@
+//! What do all stories begin with? Two endpoints that know each other.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch::{
+    Association, AssociationConfig, Bytes, Endpoint, EndpointBuilder, Message, PolicyRecipe, ReceivedMessage,
+    RtoConfig, StreamId,
+};
+
+/// How long a story may take before it counts as stuck. Only a broken test waits that long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Timers short enough for failures to be noticed while one looks on.
+pub(crate) fn hasty() -> AssociationConfig {
+    let (min, max) = (Duration::from_millis(20), Duration::from_millis(100));
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("failover", "potentially-failed").unwrap();
+    AssociationConfig {
+        rto: RtoConfig {
+            initial: min,
+            min,
+            max,
+        },
+        max_init_retransmits: 2,
+        policies,
+        ..AssociationConfig::default()
+    }
+}
+
+pub(crate) fn at(addresses: &[&str]) -> EndpointBuilder {
+    addresses
+        .iter()
+        .fold(Endpoint::builder(), |builder, address| builder.local(*address))
+}
+
+pub(crate) async fn server(addresses: &[&str]) -> Endpoint {
+    at(addresses).listen().bind().await.unwrap()
+}
+
+pub(crate) async fn client(addresses: &[&str]) -> Endpoint {
+    at(addresses).bind().await.unwrap()
+}
+
+/// An association between `client` and `server`, both ends of it.
+pub(crate) async fn join(client: &Endpoint, server: &Endpoint) -> (Association, Association) {
+    let addresses: Vec<SocketAddr> = server.local_addrs();
+    let (ours, theirs) = tokio::join!(client.connect(&addresses[..]), server.accept());
+    (ours.unwrap(), theirs.unwrap())
+}
+
+/// Both ends of an association over one path, and the endpoints, which close when dropped.
+pub(crate) async fn pair() -> (Association, Association, [Endpoint; 2]) {
+    let endpoints = [client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await];
+    let (ours, theirs) = join(&endpoints[0], &endpoints[1]).await;
+    (ours, theirs, endpoints)
+}
+
+pub(crate) fn text(text: &str) -> Message {
+    Message::new(StreamId(0), text.to_owned())
+}
+
+pub(crate) fn numbered(number: u32, size: usize) -> Message {
+    let mut payload = vec![0; size.max(4)];
+    payload[..4].copy_from_slice(&number.to_be_bytes());
+    Message::new(StreamId(0), payload)
+}
+
+pub(crate) fn number_of(payload: &Bytes) -> u32 {
+    u32::from_be_bytes([payload[0], payload[1], payload[2], payload[3]])
+}
+
+/// The next message, which must come.
+pub(crate) async fn next(association: &Association) -> ReceivedMessage {
+    association.recv().await.unwrap().expect("one more message")
+}
+
+/// Runs a story that must come to an end.
+pub(crate) async fn story(story: impl Future<Output = ()>) {
+    tokio::time::timeout(PATIENCE, story)
+        .await
+        .expect("the story comes to an end");
+}

@@ -1,0 +1,197 @@
+//! Does everything end as announced?
+
+use anabranch::{AssociationEvent, CloseReason, ConnectError, RecvError, SendError};
+
+use crate::common::{client, join, next, number_of, numbered, pair, server, story, text};
+
+#[tokio::test]
+async fn a_graceful_end_loses_nothing() {
+    story(async {
+        let (alice, bob, _endpoints) = pair().await;
+        for number in 0..1_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        let end = tokio::spawn(async move { alice.shutdown().await });
+        for number in 0..1_000 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+        }
+        assert_eq!(bob.recv().await, Ok(None));
+        assert_eq!(end.await.unwrap(), Ok(()));
+        assert_eq!(bob.closed().await, CloseReason::Finished);
+        assert_eq!(bob.recv().await, Ok(None), "the end stays the end");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_delivers_what_was_sent() {
+    story(async {
+        let (alice, bob, endpoints) = pair().await;
+        let stream = alice.stream(anabranch::StreamId(0));
+        drop(alice);
+        for number in 0..500 {
+            stream.send(numbered(number, 1_000).payload).await.unwrap();
+        }
+        drop((stream, endpoints));
+        for number in 0..500 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+        }
+        assert_eq!(bob.recv().await, Ok(None));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_peer_that_sends_to_a_dropped_association_can_still_finish() {
+    story(async {
+        let (alice, bob, _endpoints) = pair().await;
+        drop(bob);
+        // More than the receive buffer: nobody reads it, and it must not jam.
+        let sent = async {
+            for number in 0..10_000 {
+                alice.send(numbered(number, 1_000)).await?;
+            }
+            Ok::<(), SendError>(())
+        };
+        let outcome = sent.await;
+        assert!(
+            matches!(
+                outcome,
+                Err(SendError::Closing | SendError::Closed(CloseReason::Finished))
+            ),
+            "{outcome:?}"
+        );
+        assert_eq!(alice.closed().await, CloseReason::Finished);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_abort_is_seen_by_both_sides() {
+    story(async {
+        let (alice, bob, _endpoints) = pair().await;
+        let mut events = bob.events();
+        alice.abort("enough");
+        let RecvError(reason) = bob.recv().await.unwrap_err();
+        assert!(
+            matches!(&reason, CloseReason::AbortedByPeer(text) if text.contains("enough")),
+            "{reason}"
+        );
+        assert_eq!(
+            bob.send(text("too late")).await,
+            Err(SendError::Closed(reason.clone()))
+        );
+        assert_eq!(alice.closed().await, CloseReason::Aborted);
+        assert_eq!(alice.flushed().await.unwrap_err().0, CloseReason::Aborted);
+        let mut last = None;
+        while let Some(event) = events.next().await {
+            let is_the_end = matches!(event, AssociationEvent::Closed(_));
+            last = Some(event);
+            if is_the_end {
+                break;
+            }
+        }
+        assert_eq!(last, Some(AssociationEvent::Closed(reason)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_arrived_before_an_abort_can_still_be_read() {
+    story(async {
+        let (alice, bob, _endpoints) = pair().await;
+        for number in 0..200 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        alice.flushed().await.unwrap();
+        alice.abort("and goodbye");
+        bob.closed().await;
+        for number in 0..200 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+        }
+        assert!(bob.recv().await.is_err());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn closing_an_endpoint_waits_for_its_associations() {
+    story(async {
+        let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
+        let (alice, bob) = join(&client, &server).await;
+        for number in 0..500 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        let close = tokio::spawn(async move {
+            client.close().await;
+            client
+        });
+        for number in 0..500 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+        }
+        assert_eq!(bob.recv().await, Ok(None));
+        bob.shutdown().await.unwrap();
+        let client = close.await.unwrap();
+        assert_eq!(alice.closed().await, CloseReason::Finished);
+
+        let error = client.connect(&server.local_addrs()[..]).await.unwrap_err();
+        assert!(matches!(error, ConnectError::EndpointClosed));
+        server.close().await;
+        assert!(server.accept().await.is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_connect_that_is_given_up_leaves_nothing_behind() {
+    story(async {
+        let client = client(&["127.0.0.1:0"]).await;
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let target = silent.local_addr().unwrap();
+        tokio::select! {
+            biased;
+            _ = client.connect(target) => unreachable!("nobody answers"),
+            () = tokio::task::yield_now() => {}
+        }
+        // It would wait for the association to end, had it not gone.
+        client.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn associations_that_nobody_accepts_are_limited() {
+    story(async {
+        let server = crate::common::at(&["127.0.0.1:0"])
+            .listen()
+            .backlog(1)
+            .bind()
+            .await
+            .unwrap();
+        let client = client(&["127.0.0.1:0"]).await;
+        let addresses = server.local_addrs();
+        let first = client.connect(&addresses[..]).await.unwrap();
+        let second = client.connect(&addresses[..]).await;
+        assert!(
+            matches!(second, Err(ConnectError::Failed(CloseReason::AbortedByPeer(_)))),
+            "{second:?}"
+        );
+        let accepted = server.accept().await.unwrap();
+        first.send(text("still here")).await.unwrap();
+        assert_eq!(next(&accepted).await.payload, "still here");
+    })
+    .await;
+}
+
+#[test]
+fn the_end_of_the_runtime_is_the_end_of_its_associations() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (alice, _bob, endpoints) = runtime.block_on(pair());
+    drop(runtime);
+    assert!(alice.is_closed());
+    assert!(alice.try_send(text("into the void")).is_err());
+    drop(endpoints);
+}

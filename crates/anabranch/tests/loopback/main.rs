@@ -1,0 +1,10 @@
+//! Does the library keep its promises over real sockets? Stories between endpoints on this host's loopback
+//! addresses.
+#![cfg(test)]
+
+mod common;
+mod ending;
+mod many;
+mod paths;
+mod pressure;
+mod talking;

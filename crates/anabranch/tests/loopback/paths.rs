@@ -1,0 +1,253 @@
+//! Are all paths used, and does the loss of one go unnoticed by the data?
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use anabranch::io::{Incoming, Outgoing, Socket};
+use anabranch::{
+    Association, AssociationConfig, AssociationEvent, Endpoint, PathChange, PolicyRecipe, Reachability,
+};
+
+use crate::common::{at, hasty, join, number_of, numbered, story};
+
+const TWO: [&str; 2] = ["127.0.0.1:0", "127.0.0.2:0"];
+
+fn round_robin() -> AssociationConfig {
+    AssociationConfig {
+        policies: PolicyRecipe::cmt(),
+        ..AssociationConfig::default()
+    }
+}
+
+async fn reads_all(association: Association, messages: u32) {
+    for number in 0..messages {
+        let message = association.recv().await.unwrap().expect("all messages arrive");
+        assert_eq!(number_of(&message.payload), number);
+    }
+    assert_eq!(association.recv().await, Ok(None));
+}
+
+#[tokio::test]
+async fn ten_megabytes_travel_over_both_paths() {
+    story(async {
+        let server = at(&TWO)
+            .association_config(round_robin())
+            .listen()
+            .bind()
+            .await
+            .unwrap();
+        let client = at(&TWO).association_config(round_robin()).bind().await.unwrap();
+        let (alice, bob) = join(&client, &server).await;
+        let reader = tokio::spawn(reads_all(bob, 10_000));
+        for number in 0..10_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        alice.flushed().await.unwrap();
+        let carried: Vec<u64> = alice
+            .statistics()
+            .paths
+            .iter()
+            .map(|path| path.counters.payload_sent)
+            .collect();
+        assert_eq!(carried.len(), 2);
+        assert_eq!(carried.iter().sum::<u64>(), 10_000_000);
+        assert!(carried.iter().all(|bytes| *bytes > 1_000_000), "{carried:?}");
+        alice.shutdown().await.unwrap();
+        reader.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_path_of_each_ip_version_carries_bytes() {
+    story(async {
+        let mixed = ["127.0.0.1:0", "[::1]:0"];
+        let server = at(&mixed)
+            .association_config(round_robin())
+            .listen()
+            .bind()
+            .await
+            .unwrap();
+        let client = at(&mixed).association_config(round_robin()).bind().await.unwrap();
+        let (alice, bob) = join(&client, &server).await;
+        let reader = tokio::spawn(reads_all(bob, 5_000));
+        for number in 0..5_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        alice.flushed().await.unwrap();
+        assert!(
+            alice
+                .statistics()
+                .paths
+                .iter()
+                .all(|path| path.counters.payload_sent > 100_000)
+        );
+        alice.shutdown().await.unwrap();
+        reader.await.unwrap();
+    })
+    .await;
+}
+
+/// A socket whose cable can be pulled, or whose interface can go away.
+#[derive(Debug)]
+struct Cable {
+    socket: Arc<dyn Socket>,
+    pulled: AtomicBool,
+    /// Instead of losing packets in silence, the system says that the network is unreachable.
+    says_so: bool,
+}
+
+impl Cable {
+    fn new(says_so: bool) -> Arc<Self> {
+        let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
+        Arc::new(Self {
+            socket,
+            pulled: AtomicBool::new(false),
+            says_so,
+        })
+    }
+}
+
+impl Socket for Cable {
+    fn local_addr(&self) -> SocketAddr {
+        self.socket.local_addr()
+    }
+
+    fn max_segments(&self) -> usize {
+        self.socket.max_segments()
+    }
+
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        match self.pulled.load(Ordering::Relaxed) {
+            true if self.says_so => Err(io::ErrorKind::NetworkUnreachable.into()),
+            true => Ok(()),
+            false => self.socket.try_send(outgoing),
+        }
+    }
+
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_writable(cx)
+    }
+
+    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
+        self.socket.poll_receive(cx, incoming)
+    }
+}
+
+async fn sends_while_a_cable_is_pulled(says_so: bool) {
+    let cable = Cable::new(says_so);
+    let server = at(&TWO)
+        .association_config(hasty())
+        .listen()
+        .bind()
+        .await
+        .unwrap();
+    let builder = Endpoint::builder()
+        .association_config(hasty())
+        .local("127.0.0.1:0");
+    let client = builder
+        .socket(Arc::clone(&cable) as Arc<dyn Socket>)
+        .bind()
+        .await
+        .unwrap();
+    let (alice, bob) = join(&client, &server).await;
+    let mut events = alice.events();
+    let reader = tokio::spawn(reads_all(bob, 4_000));
+    for number in 0..1_000 {
+        alice.send(numbered(number, 1_000)).await.unwrap();
+    }
+    alice.flushed().await.unwrap();
+    cable.pulled.store(true, Ordering::Relaxed);
+    for number in 1_000..4_000 {
+        alice.send(numbered(number, 1_000)).await.unwrap();
+    }
+    alice.shutdown().await.unwrap();
+    reader.await.unwrap();
+    let mut suspected = false;
+    while let Some(event) = events.next().await {
+        match event {
+            AssociationEvent::Path(event) if event.addr.local == cable.local_addr() => {
+                let change = PathChange::Reachability(Reachability::Active);
+                suspected |= matches!(event.change, PathChange::Reachability(_)) && event.change != change;
+            }
+            AssociationEvent::Closed(_) => break,
+            _ => {}
+        }
+    }
+    assert!(suspected, "the path was noticed to be dead");
+}
+
+#[tokio::test]
+async fn a_pulled_cable_costs_no_message() {
+    story(sends_while_a_cable_is_pulled(false)).await;
+}
+
+#[tokio::test]
+async fn an_error_of_one_socket_is_no_error_of_the_association() {
+    story(sends_while_a_cable_is_pulled(true)).await;
+}
+
+/// A socket that is full every other time, with more packets per batch than it takes.
+#[derive(Debug)]
+struct Narrow {
+    socket: Arc<dyn Socket>,
+    full: AtomicBool,
+}
+
+impl Socket for Narrow {
+    fn local_addr(&self) -> SocketAddr {
+        self.socket.local_addr()
+    }
+
+    fn max_segments(&self) -> usize {
+        2
+    }
+
+    fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
+        assert!(outgoing.count() <= 2, "no more than it takes");
+        if self.full.fetch_xor(true, Ordering::Relaxed) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.socket.try_send(outgoing)
+    }
+
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_writable(cx)
+    }
+
+    fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
+        self.socket.poll_receive(cx, incoming)
+    }
+}
+
+#[tokio::test]
+async fn a_socket_that_is_full_now_and_then_loses_nothing() {
+    story(async {
+        let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
+        let narrow = Arc::new(Narrow {
+            socket,
+            full: AtomicBool::new(false),
+        });
+        let server = at(&TWO)
+            .association_config(round_robin())
+            .listen()
+            .bind()
+            .await
+            .unwrap();
+        let builder = Endpoint::builder()
+            .association_config(round_robin())
+            .local("127.0.0.1:0");
+        let client = builder.socket(narrow).bind().await.unwrap();
+        let (alice, bob) = join(&client, &server).await;
+        let reader = tokio::spawn(reads_all(bob, 5_000));
+        for number in 0..5_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        alice.shutdown().await.unwrap();
+        reader.await.unwrap();
+    })
+    .await;
+}

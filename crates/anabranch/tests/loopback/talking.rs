@@ -1,0 +1,168 @@
+//! Do messages arrive as they were sent?
+
+use std::net::IpAddr;
+
+use anabranch::{Bytes, ConnectError, Message, Ppid, SendError, StreamId};
+
+use crate::common::{at, client, hasty, join, next, number_of, numbered, pair, server, story, text};
+
+#[tokio::test]
+async fn messages_go_back_and_forth_over_either_ip_version() {
+    story(async {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let (client, server) = (client(&[address]).await, server(&[address]).await);
+            let (alice, bob) = join(&client, &server).await;
+            alice
+                .send(text("ping").with_ppid(Ppid(51)).unordered())
+                .await
+                .unwrap();
+            let ping = next(&bob).await;
+            assert_eq!(
+                (ping.payload, ping.ppid, ping.unordered),
+                (Bytes::from("ping"), Ppid(51), true)
+            );
+            bob.stream(StreamId(7)).send("pong").await.unwrap();
+            let pong = next(&alice).await;
+            assert_eq!((pong.payload, pong.stream), (Bytes::from("pong"), StreamId(7)));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_bound_to_all_addresses_is_reached_at_each_of_them() {
+    story(async {
+        let (client, server) = (client(&["0.0.0.0:0"]).await, server(&["0.0.0.0:0"]).await);
+        let port = server.local_addrs()[0].port();
+        let addresses = anabranch::io::usable_addresses().unwrap();
+        for address in addresses.into_iter().filter(IpAddr::is_ipv4) {
+            let connected = tokio::join!(client.connect((address, port)), server.accept());
+            let (alice, bob) = (connected.0.unwrap(), connected.1.unwrap());
+            alice.send(text("to one of many")).await.unwrap();
+            assert_eq!(next(&bob).await.payload, "to one of many");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn long_and_short_messages_keep_their_boundaries_and_their_order() {
+    story(async {
+        let (alice, bob, _endpoints) = pair().await;
+        let sizes = [4, 1_400, 100_000, 5, 1 << 20, 64];
+        let sender = tokio::spawn(async move {
+            for (number, size) in (0..).zip(sizes) {
+                alice.send(numbered(number, size)).await.unwrap();
+            }
+            alice.shutdown().await.unwrap();
+        });
+        for (number, size) in (0..).zip(sizes) {
+            let payload = next(&bob).await.payload;
+            assert_eq!((number_of(&payload), payload.len()), (number, size));
+        }
+        assert_eq!(bob.recv().await, Ok(None));
+        sender.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_there_is_an_error_after_a_few_tries() {
+    story(async {
+        let nobody = client(&["127.0.0.1:0"]).await.local_addrs();
+        let client = at(&["127.0.0.1:0"])
+            .association_config(hasty())
+            .bind()
+            .await
+            .unwrap();
+        let silent = std::net::UdpSocket::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let error = client.connect(silent).await.unwrap_err();
+        assert!(matches!(error, ConnectError::NoAnswer), "{error}");
+        drop(nobody);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_endpoint_that_does_not_listen_refuses() {
+    story(async {
+        let (client, deaf) = (client(&["127.0.0.1:0"]).await, client(&["127.0.0.1:0"]).await);
+        let error = client.connect(&deaf.local_addrs()[..]).await.unwrap_err();
+        assert!(matches!(error, ConnectError::Failed(_)), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_can_never_be_sent_is_refused_with_the_reason() {
+    story(async {
+        let (alice, _bob, _endpoints) = pair().await;
+        assert_eq!(alice.send(text("")).await, Err(SendError::Empty));
+        let max = 1 << 20;
+        assert_eq!(
+            alice.send(numbered(0, max + 1)).await,
+            Err(SendError::TooLarge { max })
+        );
+        let beyond = Message::new(StreamId(u16::MAX), "x");
+        assert!(matches!(
+            alice.send(beyond).await,
+            Err(SendError::InvalidStream { .. })
+        ));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_receive_that_is_given_up_loses_nothing() {
+    story(async {
+        let (alice, bob, _endpoints) = pair().await;
+        for number in 0..100 {
+            alice.send(numbered(number, 100)).await.unwrap();
+            let mut expected = number;
+            while expected == number {
+                tokio::select! {
+                    biased;
+                    () = tokio::task::yield_now() => {}
+                    message = bob.recv() => {
+                        assert_eq!(number_of(&message.unwrap().unwrap().payload), number);
+                        expected += 1;
+                    }
+                }
+                tokio::task::yield_now().await;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn several_tasks_share_the_messages() {
+    story(async {
+        let (alice, bob, _endpoints) = pair().await;
+        let workers: Vec<_> = (0..4)
+            .map(|_| {
+                let bob = bob.clone();
+                tokio::spawn(async move {
+                    let mut count = 0;
+                    while bob.recv().await.unwrap().is_some() {
+                        count += 1;
+                    }
+                    count
+                })
+            })
+            .collect();
+        for number in 0..1_000 {
+            alice.send(numbered(number, 500)).await.unwrap();
+        }
+        alice.shutdown().await.unwrap();
+        let mut total = 0;
+        for worker in workers {
+            total += worker.await.unwrap();
+        }
+        assert_eq!(total, 1_000);
+    })
+    .await;
+}
