@@ -5,8 +5,9 @@ use core::time::Duration;
 use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathId};
 
-use super::{CloseReason, Event, PathChange, PathEvent, close};
+use super::{CloseReason, Event, PathChange, PathEvent, State, close};
 use crate::Association;
+use crate::path::Heartbeat;
 
 /// Something sent on `path` was not answered in time (RFC 9260 §8.1, §8.2).
 pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant) {
@@ -84,9 +85,23 @@ pub(crate) fn start_heartbeats(association: &mut Association, now: Instant) {
     }
 }
 
+/// "The sending of HEARTBEAT chunks is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk"
+/// (RFC 9260 §8.3): whoever has finished already would answer them with an ABORT.
+pub(crate) fn stop_heartbeats(association: &mut Association) {
+    for id in association.paths.ids() {
+        association.paths.path_mut(id).heartbeat = Heartbeat::default();
+    }
+}
+
 /// Sets the next heartbeat of `path`: after HB.interval and a retransmission timeout, give or take half of the
 /// latter (RFC 9260 §8.3); at once while the path is unconfirmed and was not given up.
 pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
+    if matches!(
+        association.state,
+        State::ShutdownSent(..) | State::ShutdownAckSent(..)
+    ) {
+        return;
+    }
     let facts = association.paths.fact(path);
     let every = association.policies.failover.heartbeat_every(facts);
     let next = match facts.reachability {

@@ -14,8 +14,7 @@ use alloc::vec::Vec;
 use anabranch_types::{Ecn, Instant, PathAddr};
 
 use crate::Association;
-use crate::association::Guard;
-use crate::association::{Retry, State};
+use crate::association::{Guard, Retry, State, liveness};
 
 pub(crate) use control::{Control, LastWords};
 use plan::Plan;
@@ -114,6 +113,7 @@ fn advance_shutdown(association: &mut Association, now: Instant) {
     let retry = Retry::start(rto, now);
     // "The recommended value of T5-shutdown-guard is 5 times RTO.Max" (RFC 9260 §9.2).
     let guard = Guard(now + association.config.rto.max * 5);
+    liveness::stop_heartbeats(association);
     if matches!(association.state, State::ShutdownPending) {
         association.state = State::ShutdownSent(retry, guard);
         association.control.send_shutdown();

@@ -10,38 +10,63 @@ pub(crate) const MAX_PATHS: usize = 16;
 
 /// Joins local and remote addresses to paths.
 ///
-/// Of n local and m remote addresses of one IP version, path i joins local `i mod n` and remote `i mod m`, for
-/// i below max(n, m). Every address is used, with the fewest paths, and both ends derive the same pairs from
-/// the same lists: a host with two links that talks to a host with one address has two paths.
+/// Only addresses of one [`Realm`] can reach each other. Of n local and m remote addresses in a realm, path i joins
+/// local `i mod n` and remote `i mod m`, for i below max(n, m). Every address is used, with the fewest paths, and
+/// both ends derive the same pairs from the same lists: a host with two links that talks to a host with one address
+/// has two paths.
 pub(crate) fn braid(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
-    let of_version = |v4: bool| braid_one_version(local, remote, v4);
-    let first_is_v4 = remote.first().is_none_or(SocketAddr::is_ipv4);
-    let mut pairs = of_version(first_is_v4);
-    pairs.extend(of_version(!first_is_v4));
+    let mut realms: Vec<Realm> = Vec::new();
+    for realm in remote.iter().map(Realm::of) {
+        if !realms.contains(&realm) {
+            realms.push(realm);
+        }
+    }
+    let mut pairs: Vec<_> = realms
+        .iter()
+        .flat_map(|realm| realm.braid(local, remote))
+        .collect();
     pairs.truncate(MAX_PATHS);
     pairs
 }
 
-fn braid_one_version(local: &[SocketAddr], remote: &[SocketAddr], v4: bool) -> Vec<PathAddr> {
-    let local: Vec<_> = local.iter().filter(|addr| addr.is_ipv4() == v4).collect();
-    let remote: Vec<_> = remote.iter().filter(|addr| addr.is_ipv4() == v4).collect();
-    if local.is_empty() || remote.is_empty() {
-        return Vec::new();
-    }
-    (0..local.len().max(remote.len()))
-        .map(|index| PathAddr {
-            local: *local[index % local.len()],
-            remote: *remote[index % remote.len()],
-        })
-        .filter(can_reach)
-        .collect()
+/// Within what addresses can be joined: an IP version, and this host or the world.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Realm {
+    is_v4: bool,
+    is_loopback: bool,
 }
 
-/// A loopback address reaches only loopback addresses of the same host.
-fn can_reach(pair: &PathAddr) -> bool {
-    let local = AddressScope::of(pair.local.ip());
-    let remote = AddressScope::of(pair.remote.ip());
-    local == AddressScope::Unusable || (local == AddressScope::Loopback) == (remote == AddressScope::Loopback)
+impl Realm {
+    fn of(address: &SocketAddr) -> Self {
+        let is_loopback = AddressScope::of(address.ip()) == AddressScope::Loopback;
+        Self {
+            is_v4: address.is_ipv4(),
+            is_loopback,
+        }
+    }
+
+    /// An unspecified address is at home everywhere.
+    fn has_local(self, address: &SocketAddr) -> bool {
+        Self::of(address) == self || (address.ip().is_unspecified() && address.is_ipv4() == self.is_v4)
+    }
+
+    fn braid(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
+        let local: Vec<_> = local.iter().filter(|address| self.has_local(address)).collect();
+        let remote: Vec<_> = remote
+            .iter()
+            .filter(|address| Self::of(address) == self)
+            .collect();
+        let strands = if local.is_empty() {
+            0
+        } else {
+            local.len().max(remote.len())
+        };
+        let pair = |strand: usize| PathAddr {
+            local: *local[strand % local.len()],
+            remote: *remote[strand % remote.len()],
+        };
+        (0..strands).map(pair).collect()
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +121,15 @@ mod tests {
         assert_eq!(
             pairs,
             ["[2001:db8::1]:1 -> [2001:db8::2]:9", "10.0.0.1:1 -> 10.0.0.2:9"]
+        );
+    }
+
+    #[test]
+    fn addresses_of_other_realms_do_not_stand_in_the_way() {
+        let pairs = paths(&["10.0.0.1:1", "127.0.0.1:1"], &["127.0.0.1:9", "127.0.0.2:9"]);
+        assert_eq!(
+            pairs,
+            ["127.0.0.1:1 -> 127.0.0.1:9", "127.0.0.1:1 -> 127.0.0.2:9"]
         );
     }
 
