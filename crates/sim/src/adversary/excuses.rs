@@ -11,6 +11,9 @@ use crate::Side;
 /// All paths impaired for at least this long may end an association: eleven errors on four paths take no longer with
 /// the shortest timeouts.
 const LONG: Duration = Duration::from_millis(500);
+/// A guard of five times this, in milliseconds, is no promise that data in flight gets through before it ends
+/// (T5-shutdown-guard, RFC 9260 §9.2).
+const SHORT_RTO_MAX: u32 = 2_000;
 /// A link that loses more than so many of a thousand packets counts as impaired.
 const HEAVY_LOSS: u32 = 150;
 
@@ -47,7 +50,9 @@ impl Excuses {
         Self {
             aborted: [false; 2],
             shut_down: false,
-            held_up: false,
+            held_up: [&shape.near, &shape.far]
+                .iter()
+                .any(|side| side.rto[2] <= SHORT_RTO_MAX),
             has_translators: shape.has_translators(),
             impaired: vec![Impairment::default(); shape.paths.len()],
             all_impaired_for: Duration::ZERO,

@@ -1,4 +1,13 @@
 //! Which stories are told? One file for each thing that can go well or wrong.
 
 mod adversary;
+mod collision;
+mod failover;
+mod flow_control;
+mod handshake;
+mod multihoming;
+mod nat;
 mod regressions;
+mod restart;
+mod shutdown;
+mod streams;

@@ -1,0 +1,44 @@
+//! Which chunks does a packet carry, and which are to be lost?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anabranch_netsim::{Datagram, Fate};
+use anabranch_types::Instant;
+use anabranch_wire::Packet;
+
+/// Loses packets with a certain chunk, on as many links as share it.
+pub(crate) struct Chunks {
+    left: Arc<AtomicU32>,
+    kind: u8,
+}
+
+impl Chunks {
+    pub(crate) fn losing(count: u32, kind: u8) -> Self {
+        Self {
+            left: Arc::new(AtomicU32::new(count)),
+            kind,
+        }
+    }
+
+    pub(crate) fn filter(&mut self) -> Box<dyn FnMut(Instant, &mut Datagram) -> Fate + Send> {
+        let (left, kind) = (Arc::clone(&self.left), self.kind);
+        Box::new(move |_, datagram| {
+            let wanted = chunk_kinds(&datagram.payload).contains(&kind);
+            let taken = wanted
+                && left
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                    .is_ok();
+            if taken { Fate::Drop } else { Fate::Pass }
+        })
+    }
+}
+
+/// The types of the chunks of a packet, in order.
+pub(crate) fn chunk_kinds(packet: &[u8]) -> Vec<u8> {
+    let packet = Packet::parse_unverified(packet);
+    packet.map_or_else(
+        |_| Vec::new(),
+        |packet| packet.chunks().flatten().map(|chunk| chunk.kind).collect(),
+    )
+}

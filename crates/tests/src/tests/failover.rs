@@ -1,0 +1,172 @@
+//! What if a path dies, and what if it comes back (RFC 9260 §8, RFC 7829)?
+
+use anabranch_netsim::LinkChange;
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_proto::{CloseReason, PathChange};
+use anabranch_sim::app::{Draft, Streams};
+use anabranch_types::PathId;
+
+use crate::story::{World, mbit, ms, secs};
+
+#[test]
+fn all_paths_are_confirmed_soon_after_the_handshake() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.runs_for(ms(100));
+    for path in [0, 1] {
+        assert_eq!(world.alice().reachability(path), Reachability::Active);
+        assert_eq!(world.bob().reachability(path), Reachability::Active);
+    }
+}
+
+#[test]
+fn a_cut_path_costs_a_timeout_not_the_association() {
+    let mut world = World::two_paths(mbit(10), ms(20)).seed(7).connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(5));
+
+    world.path_is_cut(1);
+    world.runs_for(secs(5));
+    assert_ne!(world.alice().reachability(1), Reachability::Active);
+    assert!(world.bob().goodput_of_last(secs(3)) > mbit(9));
+
+    world.path_heals(1);
+    world.runs_until(
+        |world| world.alice().reachability(1) == Reachability::Active,
+        secs(60),
+    );
+    world.runs_for(secs(5));
+    assert!(world.bob().goodput_of_last(secs(3)) > mbit(18));
+    world.alice().falls_silent();
+    world.delivers_everything(secs(10));
+}
+
+#[test]
+fn a_dead_path_is_suspected_first_and_given_up_later() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(2));
+    world.path_is_cut(0);
+    world.runs_until(
+        |world| world.alice().reachability(0) == Reachability::PotentiallyFailed,
+        secs(2),
+    );
+    world.runs_until(
+        |world| world.alice().reachability(0) == Reachability::Inactive,
+        secs(120),
+    );
+    assert!(
+        world
+            .alice()
+            .saw_path(0, PathChange::Reachability(Reachability::PotentiallyFailed))
+    );
+    assert!(
+        world
+            .alice()
+            .saw_path(0, PathChange::Reachability(Reachability::Inactive))
+    );
+}
+
+#[test]
+fn the_primary_path_moves_when_it_dies() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(2));
+        world.path_is_cut(0);
+        world.runs_for(secs(120));
+        assert!(
+            world.bob().goodput_of_last(secs(5)) > mbit(9),
+            "data goes on over path 1"
+        );
+        world.path_heals(0);
+        world.runs_until(
+            |world| world.alice().reachability(0) == Reachability::Active,
+            secs(100),
+        );
+    }
+}
+
+#[test]
+fn an_application_may_choose_the_primary_path() {
+    let mut world = World::two_paths(mbit(10), ms(20))
+        .policies(PolicyRecipe::rfc9260())
+        .connected();
+    world.runs_for(secs(1));
+    world
+        .alice()
+        .talks(|_, association, _| association.set_primary(PathId(1)));
+    world.alice().sends_messages(100, 1_400, Streams::one(0));
+    world.delivers_everything(secs(5));
+    assert_eq!(world.alice().path(0).counters.payload_sent, 0);
+    assert_eq!(world.alice().path(1).counters.payload_sent, 140_000);
+}
+
+#[test]
+fn an_idle_association_notices_a_dead_path_by_its_heartbeats() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.runs_for(secs(1));
+    world.path_is_cut(1);
+    world.runs_until(
+        |world| world.alice().reachability(1) == Reachability::Inactive,
+        secs(400),
+    );
+    assert_eq!(world.alice().reachability(0), Reachability::Active);
+    world.path_heals(1);
+    world.runs_until(
+        |world| world.alice().reachability(1) == Reachability::Active,
+        secs(100),
+    );
+    assert!(world.is_connected());
+}
+
+#[test]
+fn an_association_dies_when_all_its_paths_do() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(1));
+    world.path_is_cut(0);
+    world.path_is_cut(1);
+    world.runs_until(|world| world.alice().is_closed(), secs(1_000));
+    assert_eq!(world.alice().closed_because(), Some(CloseReason::PeerUnreachable));
+    world.runs_until(|world| world.bob().is_closed(), secs(1_000));
+    assert_eq!(world.bob().closed_because(), Some(CloseReason::PeerUnreachable));
+}
+
+#[test]
+fn a_short_outage_of_all_paths_is_survived() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.alice().sends_messages(2_000, 1_400, Streams::one(0));
+    world.runs_for(ms(300));
+    world.path_is_cut(0);
+    world.path_is_cut(1);
+    world.runs_for(secs(3));
+    world.path_heals(0);
+    world.path_heals(1);
+    world.delivers_everything(secs(20));
+}
+
+#[test]
+fn a_path_that_carries_only_one_direction_holds_nothing_up_for_good() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.alice().sends_messages(3_000, 1_400, Streams::in_turn(4));
+    world.runs_for(ms(500));
+    let back = world.simulation.paths()[1].back[0];
+    world.simulation.world_mut().change_link(back, LinkChange::Cut);
+    world.delivers_everything(secs(60));
+}
+
+#[test]
+fn a_message_in_flight_on_a_dying_path_arrives_by_another() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.runs_for(secs(1));
+    for path in [0, 1] {
+        world.path_is_cut(path);
+        world.alice().sends(Draft::new(0, 20_000));
+        world.delivers_everything(secs(5));
+        world.path_heals(path);
+        world.runs_until(
+            |world| world.alice().reachability(path as u8) == Reachability::Active,
+            secs(100),
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! What if Bob reads more slowly than Alice sends (RFC 9260 §6.1 A, §6.2)?
+
+use anabranch_proto::AssociationConfig;
+use anabranch_sim::app::{Draft, Reading, Streams};
+use anabranch_types::Rate;
+use anabranch_wire::chunk::kind;
+
+use crate::story::{Setting, World, mbit, ms, secs};
+
+const BUFFER: u64 = 50_000;
+
+fn small_buffers() -> Setting {
+    World::two_paths(mbit(20), ms(10)).with(|config: &mut AssociationConfig| {
+        config.receive_buffer = BUFFER;
+        config.max_message = 20_000;
+    })
+}
+
+#[test]
+fn a_reader_who_does_not_read_closes_the_window() {
+    let mut world = small_buffers().connected();
+    world.bob().reads(Reading::Paused);
+    world.alice().sends_forever();
+    world.runs_for(secs(5));
+    let held = world.bob().statistics().receive_buffer_used;
+    assert!(
+        (BUFFER - 3_000..=BUFFER + 20_000).contains(&held),
+        "{held} bytes held"
+    );
+    assert!(world.alice().statistics().peer_window < 1_500);
+    assert!(world.is_connected());
+}
+
+#[test]
+fn a_closed_window_is_probed_now_and_then_for_as_long_as_it_takes() {
+    let mut world = small_buffers().connected();
+    world.bob().reads(Reading::Paused);
+    world.alice().sends_messages(100, 1_400, Streams::one(0));
+    world.runs_for(secs(5));
+    let before = world.alice().tally().packets_sent;
+    world.runs_for(secs(1_200));
+    let probes = world.alice().tally().packets_sent - before;
+    assert!((20..400).contains(&probes), "{probes} packets in twenty minutes");
+    assert!(world.is_connected(), "a full reader is not a dead one");
+    world.bob().reads(Reading::Eager);
+    world.delivers_everything(secs(2));
+}
+
+#[test]
+fn a_window_that_opens_lets_everything_through() {
+    let mut world = small_buffers().connected();
+    world.bob().reads(Reading::Paused);
+    world.alice().sends_messages(200, 1_400, Streams::in_turn(3));
+    world.runs_for(secs(3));
+    world.bob().reads(Reading::Eager);
+    world.delivers_everything(secs(2));
+}
+
+#[test]
+fn the_news_of_an_open_window_may_be_lost() {
+    let mut world = small_buffers().connected();
+    world.bob().reads(Reading::Paused);
+    world.alice().sends_messages(200, 1_400, Streams::one(0));
+    world.runs_for(secs(3));
+    world.loses_next(2, kind::SACK);
+    world.bob().reads(Reading::Eager);
+    world.delivers_everything(secs(20));
+}
+
+#[test]
+fn a_slow_reader_sets_the_pace() {
+    let mut world = small_buffers().connected();
+    world.bob().reads(Reading::AtRate(Rate::mbit(2)));
+    world.alice().sends_forever();
+    world.runs_for(secs(10));
+    let goodput = world.bob().goodput_of_last(secs(8));
+    assert!(
+        (mbit(2).as_bits_per_second() * 95 / 100..=mbit(2).as_bits_per_second() * 102 / 100)
+            .contains(&goodput.as_bits_per_second()),
+        "{goodput}"
+    );
+}
+
+#[test]
+fn a_message_as_large_as_the_receive_buffer_gets_through() {
+    let mut world = World::two_paths(mbit(20), ms(10))
+        .with(|config| {
+            config.receive_buffer = BUFFER;
+            config.max_message = BUFFER as usize;
+        })
+        .connected();
+    for _ in 0..5 {
+        world.alice().sends(Draft::new(0, BUFFER as usize));
+    }
+    world.delivers_everything(secs(10));
+}
+
+#[test]
+fn a_full_send_buffer_says_when_there_is_room() {
+    let mut world = World::one_path(mbit(10), ms(10))
+        .with(|config| config.send_buffer = 1 << 20)
+        .connected();
+    world.alice().sends_messages(5_000, 1_400, Streams::one(0));
+    assert!(world.alice().statistics().send_buffer_used <= 1 << 20);
+    assert!(world.alice().sent() < 5_000, "not all fits at once");
+    world.delivers_everything(secs(20));
+    assert_eq!(world.alice().sent(), 5_000);
+}

@@ -1,0 +1,145 @@
+//! How do Alice and Bob become associated, and what if something is lost on the way (RFC 9260 §5.1)?
+
+use anabranch_proto::{AssociationConfig, CloseReason, Event};
+use anabranch_sim::Side;
+use anabranch_sim::app::Draft;
+use anabranch_wire::chunk::kind;
+
+use crate::story::{World, mbit, ms, secs};
+
+#[test]
+fn four_packets_make_an_association() {
+    let mut world = World::one_path(mbit(10), ms(20)).begins();
+    world.alice().connects();
+    world.runs_for(ms(100));
+    assert!(world.is_connected());
+    assert!(
+        world
+            .alice()
+            .saw(|event| *event == Event::Connected { incoming: false })
+    );
+    assert!(
+        world
+            .bob()
+            .saw(|event| *event == Event::Connected { incoming: true })
+    );
+    assert_eq!(
+        (
+            world.alice().tally().packets_sent,
+            world.bob().tally().packets_sent
+        ),
+        (2, 2)
+    );
+}
+
+#[test]
+fn a_message_may_be_handed_over_before_the_handshake_is_complete() {
+    let mut world = World::one_path(mbit(10), ms(20)).begins();
+    world.alice().connects();
+    world.alice().sends(Draft::new(0, 500));
+    world.runs_for(ms(200));
+    assert_eq!(world.bob().inbox().messages(), 1);
+    world.everything_arrived();
+}
+
+#[test]
+fn a_lost_handshake_packet_costs_one_timeout() {
+    for lost in [kind::INIT, kind::INIT_ACK, kind::COOKIE_ECHO, kind::COOKIE_ACK] {
+        let mut world = World::one_path(mbit(10), ms(20)).begins();
+        world.loses_next(1, lost);
+        world.alice().connects();
+        world.alice().sends(Draft::new(0, 500));
+        // The answer to the INIT gives a first round trip, so the second timeout is shorter than the first.
+        world.runs_for(ms(350));
+        assert!(!world.is_connected(), "chunk type {lost} was lost and not missed");
+        world.runs_for(ms(900));
+        assert!(world.is_connected(), "chunk type {lost} was lost for good");
+        world.delivers_everything(secs(1));
+        assert_eq!(world.bob().associations(), 1);
+    }
+}
+
+#[test]
+fn many_lost_handshake_packets_cost_many_timeouts_and_no_more() {
+    for lost in [kind::INIT, kind::COOKIE_ECHO] {
+        let mut world = World::two_paths(mbit(10), ms(20)).begins();
+        world.loses_next(5, lost);
+        world.alice().connects();
+        world.runs_until(|world| world.is_connected(), secs(32));
+        assert_eq!(world.bob().associations(), 1);
+    }
+}
+
+#[test]
+fn an_init_tries_the_other_path_when_the_first_does_not_answer() {
+    let mut world = World::two_paths(mbit(10), ms(20)).begins();
+    world.path_is_cut(0);
+    world.alice().connects();
+    world.alice().sends(Draft::new(0, 500));
+    world.runs_until(|world| world.is_connected(), secs(2));
+    world.delivers_everything(secs(1));
+}
+
+#[test]
+fn a_cookie_that_is_too_old_is_replaced_by_a_new_one() {
+    let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
+    let mut world = World::one_path(mbit(10), ms(20)).with(patient).begins();
+    world.loses_next(8, kind::COOKIE_ECHO);
+    world.alice().connects();
+    // Repeated with a timeout that doubles from 0.4 s, so the ninth comes after 102 s: older than the 60 s it lives.
+    world.runs_for(secs(100));
+    assert!(!world.is_connected());
+    world.runs_until(|world| world.is_connected(), secs(10));
+    assert_eq!(world.bob().associations(), 1);
+    world.alice().sends(Draft::new(0, 500));
+    world.delivers_everything(secs(1));
+}
+
+#[test]
+fn nobody_answers_and_alice_gives_up() {
+    let mut world = World::two_paths(mbit(10), ms(20)).begins();
+    world.path_is_cut(0);
+    world.path_is_cut(1);
+    world.alice().connects();
+    world.runs_until(|world| world.alice().is_closed(), secs(600));
+    assert_eq!(world.alice().closed_because(), Some(CloseReason::NoAnswer));
+}
+
+#[test]
+fn bob_refuses_and_alice_knows_at_once() {
+    let refusing = |scenario: anabranch_sim::Scenario| scenario.accepts(Side::Far, false);
+    let mut world = World::one_path(mbit(10), ms(20)).shaped(refusing).begins();
+    world.alice().connects();
+    world.runs_for(ms(50));
+    assert!(matches!(
+        world.alice().closed_because(),
+        Some(CloseReason::AbortedByPeer(_))
+    ));
+    assert_eq!(world.bob().associations(), 0);
+}
+
+#[test]
+fn the_smaller_number_of_streams_counts() {
+    let mut world = World::one_path(mbit(10), ms(20))
+        .with(|config| {
+            config.outbound_streams = 10;
+            config.max_inbound_streams = 4;
+        })
+        .connected();
+    world.alice().sends(Draft::new(3, 100));
+    let refused = world
+        .alice()
+        .talks(|alice, association, _| alice.send(Draft::new(4, 100), association));
+    assert!(refused.is_err(), "Bob takes four streams, 0 to 3");
+    world.delivers_everything(secs(1));
+}
+
+#[test]
+fn sctp_runs_over_ip_without_udp_too() {
+    let bare = |scenario: anabranch_sim::Scenario| scenario.encapsulation_port(0);
+    let mut world = World::two_paths(mbit(10), ms(20)).shaped(bare).connected();
+    world
+        .alice()
+        .sends_messages(100, 1_000, anabranch_sim::app::Streams::one(0));
+    world.delivers_everything(secs(2));
+}
