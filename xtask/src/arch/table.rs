@@ -107,5 +107,10 @@ pub(crate) const CRATES: &[Rule] = &[
         level: 8,
         uses: Uses::EverythingBelow,
     },
+    Rule {
+        name: "anabranch-interop",
+        level: 8,
+        uses: Uses::EverythingBelow,
+    },
     rule(8, "xtask", &[]),
 ];

@@ -1,0 +1,95 @@
+//! Is the judge awake? A recording with faults in it must be found faulty.
+
+use std::io;
+
+use anabranch_interop::{Tools, Verdict};
+use anabranch_netsim::Datagram;
+use anabranch_netsim::capture::{Direction, PcapngWriter};
+use anabranch_types::{Ecn, Instant, PathAddr, Tsn, VerificationTag};
+use anabranch_wire::{CommonHeader, PacketBuilder, Shutdown, checksum};
+
+const OWN_PORT: u16 = 40_000;
+
+fn packet() -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: 1,
+        destination_port: 2,
+        tag: VerificationTag(3),
+    };
+    let mut bytes = Vec::new();
+    let mut packet = PacketBuilder::new(&mut bytes, header, 100);
+    packet.push(&Shutdown { cumulative: Tsn(4) }).expect("room");
+    packet.finish();
+    bytes
+}
+
+fn verdict_on(packets: &[Vec<u8>]) -> io::Result<Option<Verdict>> {
+    let Some(tools) = Tools::find() else {
+        return Ok(None);
+    };
+    let record = tempfile::NamedTempFile::new()?;
+    let mut recorder = PcapngWriter::new(record.reopen()?)?;
+    let interface = recorder.add_interface("loopback")?;
+    let path = PathAddr {
+        local: ([127, 0, 0, 1], OWN_PORT).into(),
+        remote: ([127, 0, 0, 1], OWN_PORT + 1).into(),
+    };
+    for payload in packets {
+        let (ecn, payload) = (Ecn::NotCapable, payload.clone());
+        let datagram = Datagram { path, ecn, payload };
+        recorder.write(Instant::ZERO, interface, Direction::Out, &datagram)?;
+    }
+    recorder.finish()?;
+    Verdict::of(&tools.tshark, record.path(), OWN_PORT).map(Some)
+}
+
+#[test]
+fn a_faultless_packet_passes() -> io::Result<()> {
+    let Some(verdict) = verdict_on(&[packet()])? else {
+        return Ok(());
+    };
+    assert!(verdict.is_clean(), "{verdict:?}");
+    assert_eq!(verdict.good_checksums, 1);
+    Ok(())
+}
+
+#[test]
+fn a_wrong_checksum_is_found() -> io::Result<()> {
+    let mut damaged = packet();
+    damaged[15] ^= 1;
+    let Some(verdict) = verdict_on(&[packet(), damaged])? else {
+        return Ok(());
+    };
+    assert_eq!(
+        (verdict.good_checksums, verdict.bad_checksums.len()),
+        (1, 1),
+        "{verdict:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_chunk_that_ends_too_early_is_found() -> io::Result<()> {
+    let mut short = packet();
+    short.truncate(16);
+    short[15] = 4;
+    checksum::seal(&mut short);
+    let Some(verdict) = verdict_on(&[packet(), short])? else {
+        return Ok(());
+    };
+    assert_eq!(verdict.good_checksums, 2);
+    assert_eq!(verdict.expert_errors.len(), 1, "{verdict:?}");
+    Ok(())
+}
+
+#[test]
+fn a_chunk_that_is_cut_off_is_found() -> io::Result<()> {
+    let mut short = packet();
+    short.truncate(18);
+    checksum::seal(&mut short);
+    let Some(verdict) = verdict_on(&[packet(), short])? else {
+        return Ok(());
+    };
+    assert!(!verdict.is_clean(), "{verdict:?}");
+    Ok(())
+}
