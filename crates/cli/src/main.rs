@@ -60,7 +60,7 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
         let mut interrupt = Interrupt::listen().map_err(Failure::work)?;
         match verb {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut interrupt).await,
-            Verb::Send(arguments) => interrupt.or(verb::send::run(arguments, reporter)).await,
+            Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut interrupt).await,
             Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
             Verb::Completions { .. } => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! How do sockets and associations come and go? With errors that name the address, and without loose ends.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,21 +20,14 @@ pub(crate) fn open(local: SocketAddr) -> Result<Arc<dyn Socket>, Failure> {
     udp_socket(local).map_err(|error| Failure::Work(bind_error(local, &error)))
 }
 
-/// All addresses of this host, of one IP version or both; a version that the host does not have is left out.
-pub(crate) fn open_everywhere(v4: bool, v6: bool, port: u16) -> Result<Vec<Arc<dyn Socket>>, Failure> {
-    let wanted = [
-        (v4, IpAddr::from(Ipv4Addr::UNSPECIFIED)),
-        (v6, Ipv6Addr::UNSPECIFIED.into()),
-    ];
+/// All addresses of this host; an IP version that it does not have is left out.
+pub(crate) fn open_everywhere(port: u16) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     let mut sockets = Vec::new();
-    for (_, address) in wanted.into_iter().filter(|(wanted, _)| *wanted) {
+    for address in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {
         let local = SocketAddr::new(address, port);
         match udp_socket(local) {
             Ok(socket) => sockets.push(socket),
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                return Err(Failure::Work(bind_error(local, &error)));
-            }
-            Err(_) if v4 && v6 => {}
+            Err(error) if is_missing(&error) => {}
             Err(error) => return Err(Failure::Work(bind_error(local, &error))),
         }
     }
@@ -43,6 +36,48 @@ pub(crate) fn open_everywhere(v4: bool, v6: bool, port: u16) -> Result<Vec<Arc<d
     } else {
         Ok(sockets)
     }
+}
+
+/// The IP version is switched off.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported
+    )
+}
+
+/// The addresses that the system would send from to each of `remotes`, each once.
+///
+/// Not simply all addresses of this host: a bridge to virtual machines, say, would be paired with an address of
+/// the peer that it cannot reach.
+pub(crate) fn open_towards(remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+    let mut sources: Vec<SocketAddr> = Vec::new();
+    let mut no_route = None;
+    for remote in remotes {
+        match source_towards(*remote) {
+            Ok(source) if sources.iter().any(|known| known.ip() == source.ip()) => {}
+            Ok(source) => sources.push(source),
+            Err(error) => no_route = Some(Failure::Work(format!("no way to {}: {error}", remote.ip()))),
+        }
+    }
+    match no_route {
+        Some(failure) if sources.is_empty() => Err(failure),
+        _ => sources.into_iter().map(open).collect(),
+    }
+}
+
+/// Asks the routing table: connecting a UDP socket sends nothing.
+fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
+    let unspecified: IpAddr = if remote.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
+    let probe = UdpSocket::bind((unspecified, 0))?;
+    probe.connect(remote)?;
+    let mut source = probe.local_addr()?;
+    source.set_port(0);
+    Ok(source)
 }
 
 fn bind_error(local: SocketAddr, error: &io::Error) -> String {

@@ -49,10 +49,16 @@ pub(crate) async fn receive_file(
     received: &AtomicU64,
     on_offer: impl FnOnce(&Offer),
 ) -> Result<StoredFile, ReceiveFailure> {
-    tokio::select! {
-        result = transfer(association, receiving, received, on_offer) => result,
+    let mut writer = None;
+    let result = tokio::select! {
+        result = transfer(association, receiving, received, on_offer, &mut writer) => result,
         lost = silence(association, receiving.patience) => Err(lost.into()),
+    };
+    if let (Err(_), Some(writer)) = (&result, writer) {
+        // Whoever is told of the failure finds nothing left.
+        writer.abandon().await;
     }
+    result
 }
 
 /// Tells the sender the verdict, and waits for it to end the association, which shows that it heard it. Whoever
@@ -89,6 +95,7 @@ async fn transfer(
     receiving: &Receiving,
     received: &AtomicU64,
     on_offer: impl FnOnce(&Offer),
+    writer: &mut Option<Writer>,
 ) -> Result<StoredFile, ReceiveFailure> {
     let offer = judge(next(association).await?, receiving)?;
     let part = PartFile::create(receiving.folder.clone(), offer.name.clone())?;
@@ -97,14 +104,18 @@ async fn transfer(
         .send(association)
         .await
         .map_err(Lost::from)?;
-    let mut writer = Writer::start(part);
+    let writer = writer.insert(Writer::start(part));
     let mut end: Option<(u64, Digest)> = None;
     let mut arrived = 0;
     loop {
         if let Some((size, digest)) = end.filter(|(size, _)| *size == arrived) {
             return Ok(writer.finish(size, digest).await?);
         }
-        match next(association).await? {
+        let heard = tokio::select! {
+            heard = next(association) => heard?,
+            error = writer.failure() => return Err(error.into()),
+        };
+        match heard {
             Heard::Data(payload) => {
                 let piece = Piece::parse(payload)?;
                 let limit = end
@@ -114,7 +125,7 @@ async fn transfer(
                 check_end(&piece, limit, receiving.max_size)?;
                 arrived += piece.len();
                 received.store(arrived, Ordering::Relaxed);
-                writer = writer.write(piece).await?;
+                writer.write(piece).await?;
             }
             Heard::Control(Control::End { size, sha256 }) if end.is_none() => {
                 if offer.size.is_some_and(|offered| offered != size) || size < arrived {
@@ -163,6 +174,3 @@ async fn next(association: &Association) -> Result<Heard, ReceiveFailure> {
     let message = association.recv().await.map_err(Lost::from)?.ok_or(Lost::Ended)?;
     Ok(Heard::parse(message)?)
 }
-
-#[cfg(test)]
-mod tests;

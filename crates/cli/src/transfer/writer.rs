@@ -32,16 +32,22 @@ impl Writer {
         Self { orders, thread }
     }
 
-    /// Queues a piece, and gives the writer back for the next one.
+    /// Queues a piece.
     ///
     /// # Errors
     ///
     /// The thread ended because an earlier piece could not be written.
-    pub(super) async fn write(self, piece: Piece) -> Result<Self, StoreError> {
+    pub(super) async fn write(&mut self, piece: Piece) -> Result<(), StoreError> {
         match self.orders.send(Order::Write(piece)).await {
-            Ok(()) => Ok(self),
-            Err(_) => Err(self.end().await.err().unwrap_or(StoreError::Abandoned)),
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.failure().await),
         }
+    }
+
+    /// Why the thread ended before the file was finished; waits for that. Nothing is lost if the future is dropped
+    /// before it is ready.
+    pub(super) async fn failure(&mut self) -> StoreError {
+        self.end().await.err().unwrap_or(StoreError::Abandoned)
     }
 
     /// Waits until everything is written and verified, and the file has its name.
@@ -49,15 +55,23 @@ impl Writer {
     /// # Errors
     ///
     /// As [`PartFile::write`] and [`PartFile::finish`].
-    pub(super) async fn finish(self, size: u64, digest: Digest) -> Result<StoredFile, StoreError> {
+    pub(super) async fn finish(&mut self, size: u64, digest: Digest) -> Result<StoredFile, StoreError> {
         // An error says that the thread ended early, and its result why.
         let _ = self.orders.send(Order::Finish { size, digest }).await;
         self.end().await
     }
 
-    async fn end(self) -> Result<StoredFile, StoreError> {
+    /// Waits until the thread has ended and the file is gone, unless it is finished.
+    pub(super) async fn abandon(self) {
         drop(self.orders);
-        self.thread.await.unwrap_or(Err(StoreError::Abandoned))
+        if !self.thread.is_finished() {
+            // Its error is that it was abandoned.
+            let _ = self.thread.await;
+        }
+    }
+
+    async fn end(&mut self) -> Result<StoredFile, StoreError> {
+        (&mut self.thread).await.unwrap_or(Err(StoreError::Abandoned))
     }
 }
 

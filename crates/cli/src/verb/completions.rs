@@ -1,5 +1,7 @@
 //! How does a shell know the verbs and options? From a script that is made of their definitions.
 
+use std::io::Write as _;
+
 use clap::CommandFactory as _;
 
 use crate::arguments::{Arguments, Verb};

@@ -162,6 +162,6 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
 fn sockets(listen: Option<&Locals>) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     match listen {
         Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
-        None => network::open_everywhere(true, true, PORT),
+        None => network::open_everywhere(PORT),
     }
 }

@@ -10,6 +10,7 @@ use anabranch::io::Socket;
 
 use crate::arguments::SendArguments;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::{Locals, Places};
@@ -19,11 +20,15 @@ use crate::transfer::{FileName, Sending, Source, conclude_sending, send_file};
 const TRANSFER: u64 = 1;
 
 /// Sends the file.
-pub(crate) async fn run(arguments: SendArguments, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
+pub(crate) async fn run(
+    arguments: SendArguments,
+    reporter: &Arc<dyn Reporter>,
+    interrupt: &mut Interrupt,
+) -> Result<(), Failure> {
     let name = name_of(&arguments)?;
     let config = arguments.settings.association_config()?;
     let source = open(&arguments)?;
-    let remotes = resolve(&arguments.to).await?;
+    let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let sockets = sockets(arguments.from.as_ref(), &remotes)?;
     let endpoint = network::endpoint_on(sockets, config)
         .bind()
@@ -35,7 +40,9 @@ pub(crate) async fn run(arguments: SendArguments, reporter: &Arc<dyn Reporter>) 
         source,
         patience: arguments.timeout,
     };
-    let result = connect_and_send(&endpoint, &remotes, sending, &counter, &**reporter).await;
+    let work = connect_and_send(&endpoint, &remotes, sending, &counter, &**reporter);
+    let result = interrupt.or(work).await;
+    // After an interruption too: the receiver is to know.
     network::close(&endpoint).await;
     result
 }
@@ -102,12 +109,6 @@ async fn resolve(places: &Places) -> Result<Vec<SocketAddr>, Failure> {
 fn sockets(from: Option<&Locals>, remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     match from {
         Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
-        None => {
-            let (v4, v6) = (
-                remotes.iter().any(SocketAddr::is_ipv4),
-                remotes.iter().any(SocketAddr::is_ipv6),
-            );
-            network::open_everywhere(v4, v6, 0)
-        }
+        None => network::open_towards(remotes),
     }
 }

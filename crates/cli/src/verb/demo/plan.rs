@@ -126,7 +126,7 @@ pub(super) fn ceiling(path: &ShapedPath) -> f64 {
 fn bytes(size: Size, ceiling: f64) -> u64 {
     match size {
         Size::Bytes(bytes) => bytes,
-        Size::Time(time) => (ceiling / 8.0 * time.as_secs_f64()) as u64,
+        Size::Time(time) => (ceiling / 8.0 * time.as_secs_f64()).round() as u64,
     }
 }
 

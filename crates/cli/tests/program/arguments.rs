@@ -1,0 +1,98 @@
+//! Are wrong arguments and impossible wishes refused in one line with the right exit code?
+
+use crate::harness::{Receiver, file, run};
+
+#[test]
+fn wrong_arguments_are_one_line_and_exit_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 10);
+    let (path, folder) = (path.to_str().unwrap(), folder.path().to_str().unwrap());
+    let cases: [&[&str]; 14] = [
+        &["sned"],
+        &["send"],
+        &["send", path],
+        &["send", path, "--to", "127.0.0.1:99999"],
+        &["send", path, "--to", "0.0.0.0"],
+        &["send", path, "--to", "127.0.0.1", "--name", "../a"],
+        &["send", path, "--to", "127.0.0.1", "--timeout", "soon"],
+        &["send", path, "--to", "127.0.0.1", "--set", "cc=fastest"],
+        &["send", "-", "--to", "127.0.0.1"],
+        &["recv", "/nonexistent"],
+        &["recv", path],
+        &["recv", folder, "--listen", "localhost"],
+        &["demo", "--path", "1Mbit,1ms"],
+        &["demo", "--cut", "9"],
+    ];
+    for arguments in cases {
+        let refused = run(arguments);
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(
+            error.starts_with("error: ") && error.lines().count() == 1,
+            "{arguments:?}: {error}"
+        );
+        assert!(refused.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let receiver = Receiver::start("127.0.0.1", &[]);
+    let refused = run(&[
+        "recv",
+        "--listen",
+        &receiver.to,
+        receiver.folder.path().to_str().unwrap(),
+    ]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(error.contains(&format!("{} is in use", receiver.to)), "{error}");
+    assert_eq!((refused.status.code(), error.lines().count()), (Some(1), 1));
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().join("missing"), folder.path().to_owned()] {
+        let name = path.to_str().unwrap();
+        let refused = run(&["send", name, "--to", "127.0.0.1", "--name", "a"]);
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(error.contains("cannot read") && error.contains(name), "{error}");
+        assert_eq!((refused.status.code(), error.lines().count()), (Some(1), 1));
+    }
+}
+
+#[test]
+fn errors_are_events_for_programs() {
+    let refused = run(&["recv", "--json", "/nonexistent"]);
+    let event: serde_json::Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!(
+        (&event["event"], &event["exit_code"]),
+        (&"error".into(), &2.into())
+    );
+    assert!(refused.stderr.is_empty());
+}
+
+#[test]
+fn every_verb_has_examples_and_shells_get_completions() {
+    for verb in ["send", "recv", "demo", "completions"] {
+        let help = run(&[verb, "--help"]);
+        assert!(
+            String::from_utf8(help.stdout).unwrap().contains("Examples:\n  "),
+            "{verb}"
+        );
+        assert_eq!(help.status.code(), Some(0));
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            String::from_utf8(run(&["completions", shell]).stdout)
+                .unwrap()
+                .contains("listen"),
+            "{shell}"
+        );
+    }
+    assert!(
+        String::from_utf8(run(&["--version"]).stdout)
+            .unwrap()
+            .starts_with("anabranch 0.")
+    );
+}

@@ -1,0 +1,166 @@
+//! How do tests run the program? As a child process whose lines of JSON are awaited: nothing sleeps.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program under test.
+pub(crate) fn anabranch() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    anabranch().args(arguments).output().unwrap()
+}
+
+/// A child that writes events; killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// The next event of this name; those before it are skipped.
+    pub(crate) fn event(&mut self, name: &str) -> Value {
+        let parsed = self
+            .lines
+            .by_ref()
+            .map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        let mut seen = Vec::new();
+        for event in parsed {
+            if event["event"] == name {
+                return event;
+            }
+            seen.push(event);
+        }
+        panic!("no event {name} among {seen:#?}");
+    }
+
+    /// Waits for the end: exit code and standard error.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let mut errors = String::new();
+        std::io::Read::read_to_string(&mut self.child.stderr.take().unwrap(), &mut errors).unwrap();
+        (self.child.wait().unwrap().code(), errors)
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// What Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        let number = self.child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &number])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+
+    pub(crate) fn standard_input(&mut self) -> std::process::ChildStdin {
+        self.child.stdin.take().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended long ago.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A receiver, its folder, and where it listens.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) running: Running,
+    pub(crate) folder: TempDir,
+    /// As `--to` takes it.
+    pub(crate) to: String,
+}
+
+impl Receiver {
+    /// Listens on free ports of `addresses`, separated by commas.
+    pub(crate) fn start(addresses: &str, options: &[&str]) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), addresses, options)
+    }
+
+    pub(crate) fn start_in(folder: TempDir, addresses: &str, options: &[&str]) -> Self {
+        let listen: Vec<String> = addresses
+            .split(',')
+            .map(|address| format!("{address}:0"))
+            .collect();
+        let mut command = anabranch();
+        command
+            .args(["recv", "--json", "--listen", &listen.join(",")])
+            .args(options)
+            .arg(folder.path());
+        let mut running = Running::start(&mut command);
+        let listening = running.event("listening");
+        let addresses = listening["addresses"].as_array().unwrap().iter();
+        let to = addresses
+            .map(|address| address.as_str().unwrap())
+            .collect::<Vec<_>>()
+            .join(",");
+        Self { running, folder, to }
+    }
+
+    /// A sender to this receiver.
+    pub(crate) fn sender(&self, file: &Path, options: &[&str]) -> Running {
+        Running::start(
+            anabranch()
+                .args(["send", "--json", "--to", &self.to])
+                .args(options)
+                .arg(file),
+        )
+    }
+
+    /// Names of all files in the folder.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.folder).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+}
+
+/// A file with bytes that differ everywhere.
+pub(crate) fn file(folder: &TempDir, name: &str, size: usize) -> PathBuf {
+    let path = folder.path().join(name);
+    let mut state = 0x9e37_79b9_u32;
+    let bytes: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    })
+    .take(size)
+    .collect();
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// An address at which nobody answers, for as long as the socket lives.
+pub(crate) fn silent_address() -> (UdpSocket, String) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap().to_string();
+    (socket, address)
+}

@@ -1,0 +1,204 @@
+//! What does a receiver do with a peer that does not follow the transfer protocol? Ends the association, keeps
+//! nothing, and serves the next sender.
+
+use std::net::SocketAddr;
+
+use anabranch::{Association, CloseReason, Endpoint, Message, StreamId};
+
+use crate::harness::Receiver;
+
+/// A peer that says what it likes.
+struct Peer {
+    association: Association,
+    _endpoint: Endpoint,
+}
+
+impl Peer {
+    async fn connect(receiver: &Receiver) -> Self {
+        let endpoint = Endpoint::builder().local("127.0.0.3:0").bind().await.unwrap();
+        let remote: SocketAddr = receiver.to.parse().unwrap();
+        let association = endpoint.connect(remote).await.unwrap();
+        Self {
+            association,
+            _endpoint: endpoint,
+        }
+    }
+
+    async fn control(&self, text: &str) {
+        // The receiver may have ended the association already.
+        let _ = self
+            .association
+            .send(Message::new(StreamId(0), text.to_owned()))
+            .await;
+    }
+
+    async fn data(&self, offset: u64, bytes: &[u8]) {
+        let payload = [&offset.to_be_bytes(), bytes].concat();
+        let _ = self
+            .association
+            .send(Message::new(StreamId(1), payload).unordered())
+            .await;
+    }
+
+    async fn offer(&self, size: u64) {
+        self.control(&format!(
+            r#"{{"type":"offer","version":1,"name":"victim","size":{size}}}"#
+        ))
+        .await;
+        assert_eq!(self.answer().await, r#"{"type":"accept","version":1}"#);
+    }
+
+    async fn answer(&self) -> String {
+        let message = self.association.recv().await.unwrap().unwrap();
+        String::from_utf8(message.payload.to_vec()).unwrap()
+    }
+
+    async fn reason_of_the_end(&self) -> String {
+        match self.association.closed().await {
+            CloseReason::AbortedByPeer(reason) => reason,
+            other => panic!("ended otherwise: {other}"),
+        }
+    }
+}
+
+/// The runtime has a thread of its own: stories wait for lines of the receiver on theirs.
+fn with_receiver(test: impl AsyncFnOnce(&mut Receiver)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let mut receiver = Receiver::start("127.0.0.1", &["--timeout", "10s"]);
+    runtime.block_on(test(&mut receiver));
+}
+
+#[test]
+fn no_name_gets_out_of_the_folder() {
+    with_receiver(async |receiver| {
+        for name in [
+            "../out",
+            "/tmp/out",
+            "a/../../out",
+            "..",
+            "",
+            "a\\\\b",
+            "a\\u0000b",
+            "\\u001b[2J",
+            ".bashrc",
+            "nul",
+        ] {
+            let peer = Peer::connect(receiver).await;
+            peer.control(&format!(
+                r#"{{"type":"offer","version":1,"name":"{name}","size":1}}"#
+            ))
+            .await;
+            let answer = peer.answer().await;
+            assert!(
+                answer.starts_with(r#"{"type":"rejected""#) && answer.contains("the file name"),
+                "{name}: {answer}"
+            );
+            peer.association.abort("");
+            receiver.running.event("error");
+        }
+        assert!(receiver.names().is_empty());
+        assert!(!receiver.folder.path().join("../out").exists());
+    });
+}
+
+#[test]
+fn another_version_is_told_which_one_we_speak() {
+    with_receiver(async |receiver| {
+        let peer = Peer::connect(receiver).await;
+        peer.control(r#"{"type":"offer","version":2,"name":"a","size":1,"new":true}"#)
+            .await;
+        let answer = peer.answer().await;
+        assert!(answer.contains("we speak version 1"), "{answer}");
+    });
+}
+
+#[test]
+fn whoever_talks_nonsense_is_cut_off() {
+    with_receiver(async |receiver| {
+        for nonsense in [
+            "hello",
+            r#"{"type":"accept","version":1}"#,
+            &"[".repeat(4_000),
+            &"x".repeat(100_000),
+        ] {
+            let peer = Peer::connect(receiver).await;
+            peer.control(nonsense).await;
+            let reason = peer.reason_of_the_end().await;
+            assert!(
+                reason.contains("does not follow the transfer protocol"),
+                "{reason}"
+            );
+        }
+        let peer = Peer::connect(receiver).await;
+        peer.data(0, b"data before the offer").await;
+        assert!(peer.reason_of_the_end().await.contains("out of turn"));
+        assert!(receiver.names().is_empty());
+    });
+}
+
+#[test]
+fn pieces_that_do_not_fit_the_offer_are_refused() {
+    let piece = [7; 10];
+    let cases: [(&[u64], &str); 4] = [
+        (&[95], "beyond the end"),
+        (&[u64::MAX - 3], "beyond the end"),
+        (&[0, 0], "came twice"),
+        (&[20, 15], "came twice"),
+    ];
+    with_receiver(async |receiver| {
+        for (offsets, expected) in cases {
+            let peer = Peer::connect(receiver).await;
+            peer.offer(100).await;
+            for offset in offsets {
+                peer.data(*offset, &piece).await;
+            }
+            let reason = peer.reason_of_the_end().await;
+            assert!(reason.contains(expected), "{offsets:?}: {reason}");
+        }
+        assert!(receiver.names().is_empty());
+    });
+}
+
+#[test]
+fn a_wrong_digest_or_size_at_the_end_leaves_nothing() {
+    with_receiver(async |receiver| {
+        let digest = "0".repeat(64);
+        let peer = Peer::connect(receiver).await;
+        peer.offer(10).await;
+        peer.data(0, &[7; 10]).await;
+        peer.control(&format!(r#"{{"type":"end","size":10,"sha256":"{digest}"}}"#))
+            .await;
+        let answer = peer.answer().await;
+        assert!(answer.contains("another SHA-256"), "{answer}");
+        peer.association.abort("");
+        receiver.running.event("error");
+
+        let peer = Peer::connect(receiver).await;
+        peer.offer(10).await;
+        peer.control(&format!(r#"{{"type":"end","size":11,"sha256":"{digest}"}}"#))
+            .await;
+        assert!(peer.reason_of_the_end().await.contains("size differs"));
+        receiver.running.event("error");
+        assert!(receiver.names().is_empty());
+    });
+}
+
+#[test]
+fn whoever_ends_early_leaves_nothing() {
+    with_receiver(async |receiver| {
+        let peer = Peer::connect(receiver).await;
+        peer.offer(10).await;
+        peer.data(0, &[7; 5]).await;
+        peer.association.shutdown().await.unwrap_or(());
+        let error = receiver.running.event("error");
+        assert!(
+            error["message"].as_str().unwrap().contains("nothing was stored"),
+            "{error}"
+        );
+        assert!(receiver.names().is_empty());
+    });
+}

@@ -1,0 +1,9 @@
+//! Does the program do what its help says? The binary itself, two processes, real sockets on loopback.
+#![cfg(test)]
+
+mod arguments;
+mod full_disk;
+mod harness;
+mod hostile;
+mod loss_of_peer;
+mod transfer;

@@ -1,0 +1,185 @@
+//! Does a file arrive, over every path, and do both sides say so?
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::harness::{Receiver, Running, anabranch, file};
+
+const TWO: &str = "127.0.0.1,127.0.0.2";
+
+fn carried(summary: &Value, counter: &str) -> Vec<u64> {
+    summary["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|path| path[counter].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn twenty_megabytes_arrive_over_two_paths_that_both_carry_some() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "big.bin", 20_000_000);
+    let mut receiver = Receiver::start(TWO, &["--once"]);
+    let mut sender = receiver.sender(&path, &["--from", TWO]);
+
+    let sent = sender.event("summary");
+    let stored = receiver.running.event("stored");
+    let received = receiver.running.event("summary");
+    assert_eq!(sender.end(), (Some(0), String::new()));
+    assert_eq!(sent["sha256"], stored["sha256"]);
+    assert!(std::fs::read(receiver.folder.path().join("big.bin")).unwrap() == std::fs::read(&path).unwrap());
+    assert_eq!(receiver.names(), ["big.bin"]);
+
+    let (sent, received) = (
+        carried(&sent, "payload_sent"),
+        carried(&received, "payload_received"),
+    );
+    assert!(sent.len() == 2 && sent.iter().all(|bytes| *bytes > 0), "{sent:?}");
+    assert!(
+        received.len() == 2 && received.iter().all(|bytes| *bytes > 0),
+        "{received:?}"
+    );
+    // The file, with eight bytes for each piece and a few control messages.
+    assert!(
+        (20_000_000..20_010_000).contains(&sent.iter().sum::<u64>()),
+        "{sent:?}"
+    );
+    assert_eq!(receiver.running.end(), (Some(0), String::new()));
+}
+
+#[test]
+fn one_address_of_the_other_ip_version_does_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "six.bin", 20_000_000);
+    let mut receiver = Receiver::start("[::1]", &["--once"]);
+    let mut sender = receiver.sender(&path, &[]);
+    assert_eq!(carried(&sender.event("summary"), "payload_sent").len(), 1);
+    assert_eq!(sender.end().0, Some(0));
+    receiver.running.event("stored");
+    assert!(std::fs::read(receiver.folder.path().join("six.bin")).unwrap() == std::fs::read(&path).unwrap());
+}
+
+#[test]
+fn a_pipe_can_be_sent_and_so_can_nothing_at_all() {
+    let mut receiver = Receiver::start(TWO, &[]);
+    for content in [&b"what a pipe gives"[..], b""] {
+        let name = format!("pipe-{}", content.len());
+        let mut command = anabranch();
+        command
+            .args(["send", "-", "--json", "--name", &name, "--to", &receiver.to])
+            .stdin(Stdio::piped());
+        let mut sender = Running::start(&mut command);
+        sender.standard_input().write_all(content).unwrap();
+        assert_eq!(sender.event("summary")["size"], content.len());
+        assert_eq!(sender.end().0, Some(0));
+        assert_eq!(receiver.running.event("stored")["name"], *name);
+        assert_eq!(std::fs::read(receiver.folder.path().join(name)).unwrap(), content);
+    }
+}
+
+#[test]
+fn several_senders_are_served_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut receiver = Receiver::start(TWO, &[]);
+    let mut senders: Vec<Running> = (0..5)
+        .map(|number| receiver.sender(&file(&folder, &format!("{number}.bin"), 1_000_000 + number), &[]))
+        .collect();
+    for sender in &mut senders {
+        sender.event("summary");
+    }
+    for _ in 0..5 {
+        receiver.running.event("stored");
+    }
+    let mut names = receiver.names();
+    names.sort();
+    assert_eq!(names, ["0.bin", "1.bin", "2.bin", "3.bin", "4.bin"]);
+}
+
+#[test]
+fn mechanisms_can_be_chosen_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 1_000_000);
+    let mut receiver = Receiver::start(TWO, &["--once", "--preset", "cmt"]);
+    let mut sender = receiver.sender(&path, &["--preset", "rfc9260", "--set", "cc=cubic"]);
+    // The standard uses one path at a time.
+    let sent = carried(&sender.event("summary"), "payload_sent");
+    assert!(sent[0] >= 1_000_000 && sent[1] == 0, "{sent:?}");
+    receiver.running.event("stored");
+}
+
+#[test]
+fn a_file_that_exists_is_overwritten_only_by_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 10);
+    let mut receiver = Receiver::start(TWO, &[]);
+    std::fs::write(receiver.folder.path().join("a"), "precious").unwrap();
+    let mut sender = receiver.sender(&path, &[]);
+    let refusal = sender.event("error");
+    assert!(
+        refusal["message"].as_str().unwrap().contains("exists already"),
+        "{refusal}"
+    );
+    assert_eq!(sender.end().0, Some(1));
+    assert!(
+        receiver.running.event("error").get("exit_code").is_none(),
+        "the receiver goes on"
+    );
+    assert_eq!(
+        std::fs::read(receiver.folder.path().join("a")).unwrap(),
+        b"precious"
+    );
+
+    let mut sender = receiver.sender(&path, &["--name", "b"]);
+    sender.event("summary");
+    receiver.running.event("stored");
+
+    let mut forced = Receiver::start_in(receiver.folder, TWO, &["--force", "--once"]);
+    forced.sender(&path, &[]).event("summary");
+    forced.running.event("stored");
+    assert_eq!(
+        std::fs::read(forced.folder.path().join("a")).unwrap(),
+        std::fs::read(&path).unwrap()
+    );
+}
+
+#[test]
+fn a_file_above_the_limit_is_refused_before_it_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 1_001);
+    let mut receiver = Receiver::start(TWO, &["--once", "--max-size", "1kB"]);
+    let mut sender = receiver.sender(&path, &[]);
+    let refusal = sender.event("error");
+    assert!(
+        refusal["message"]
+            .as_str()
+            .unwrap()
+            .contains("at most 1000 bytes"),
+        "{refusal}"
+    );
+    assert_eq!(receiver.running.event("error")["exit_code"], 1);
+    assert!(receiver.names().is_empty());
+}
+
+#[test]
+fn the_demo_finds_both_paths_faster_and_survives_a_cut() {
+    let mut command = anabranch();
+    command.args(["demo", "--json", "--duration", "500ms", "--cut", "1"]);
+    command.args(["--path", "20Mbit,5ms", "--path", "20Mbit,10ms"]);
+    let mut demo = Running::start(&mut command);
+    assert_eq!(demo.event("cut")["path"], 1);
+    let outcome = demo.event("demo");
+    let rows = outcome["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().all(|row| row["verified"] == true), "{outcome}");
+    assert!(
+        rows[2]["carried"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|bytes| bytes.as_u64() > Some(0)),
+        "{outcome}"
+    );
+}
