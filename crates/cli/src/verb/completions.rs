@@ -9,11 +9,9 @@ use crate::arguments::{Arguments, Verb};
 /// Prints the script for the shell of `verb`.
 pub(crate) fn print(verb: &Verb) {
     if let Verb::Completions { shell } = verb {
-        clap_complete::generate(
-            *shell,
-            &mut Arguments::command(),
-            "anabranch",
-            &mut std::io::stdout(),
-        );
+        let mut script = Vec::new();
+        clap_complete::generate(*shell, &mut Arguments::command(), "anabranch", &mut script);
+        // A reader that has seen enough is no error.
+        let _ = std::io::stdout().write_all(&script);
     }
 }
