@@ -48,8 +48,8 @@ fn is_missing(error: &io::Error) -> bool {
 
 /// The addresses that the system would send from to each of `remotes`, each once.
 ///
-/// Not simply all addresses of this host: a bridge to virtual machines, say, would be paired with an address of
-/// the peer that it cannot reach.
+/// Not simply all addresses of this host: a bridge to virtual machines, say, would be paired with an address
+/// of the peer that it cannot reach.
 pub(crate) fn open_towards(remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     let mut sources: Vec<SocketAddr> = Vec::new();
     let mut no_route = None;

@@ -15,7 +15,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "NAME", default_value = "recommended", value_parser = parse_preset)]
     preset: PolicyRecipe,
 
-    /// Choose a mechanism or set a parameter, as in path-scheduler=round-robin or cc.growth=cuc-v1; repeatable
+    /// Choose a mechanism or set a parameter: path-scheduler=round-robin, cc.growth=cuc-v1; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_assignment)]
     set: Vec<(String, String)>,
 }

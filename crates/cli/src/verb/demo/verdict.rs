@@ -32,7 +32,9 @@ impl Verdict {
         if !verified {
             text += " A SHA-256 DIFFERS: what arrived is not what was sent.";
         } else if several.len() > 1 {
-            text += " The transfer survived the cut; its SHA-256 is equal.";
+            text += " The transfer survived the cut. Every SHA-256 is equal.";
+        } else {
+            text += " Every SHA-256 is equal.";
         }
         Self {
             sum_of_single,
