@@ -2,9 +2,9 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::{AssociationId, VerificationTag};
+use anabranch_types::{AssociationId, PathAddr, VerificationTag};
 use anabranch_wire::{
     Cause, CauseWriter, CommonHeader, Init, OutboundInit, Parameter, ParameterWriter, Parameters,
     UnknownAction,
@@ -12,7 +12,7 @@ use anabranch_wire::{
 
 use super::cookie::Cookie;
 use super::replies::MAX_AMPLIFICATION;
-use super::{Endpoint, Inbound};
+use super::{Correspondent, Endpoint, Inbound};
 use crate::association::State;
 use crate::config::AssociationConfig;
 use crate::handshake;
@@ -54,13 +54,49 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
         refuse(endpoint, inbound, init, Cause::UnresolvableAddress(&[]));
         return;
     }
-    let answer = match endpoint.directory.with(inbound.correspondent()) {
-        Some(id) => known_peer(endpoint, id, inbound, init, &wishes),
-        None => stranger(endpoint, inbound, init),
+    let by_source = endpoint.directory.with(inbound.correspondent());
+    let known = by_source
+        .map(|id| (id, inbound.arrival))
+        .or_else(|| crossing(endpoint, inbound, &wishes.addresses));
+    let inbound = Inbound {
+        arrival: known.map_or(inbound.arrival, |(_, way_back)| way_back),
+        ..*inbound
+    };
+    let answer = match known {
+        Some((id, _)) => known_peer(endpoint, id, &inbound, init, &wishes),
+        None => stranger(endpoint, &inbound, init),
     };
     if let Some(answer) = answer {
-        reply(endpoint, inbound, init, &wishes, &answer);
+        reply(endpoint, &inbound, init, &wishes, &answer);
     }
+}
+
+/// The association of ours that is being set up with one of the `listed` addresses while their owner calls from
+/// another one, and the path that the answer takes: "only [...] to an address passed by the upper layer in the
+/// request to initialize the association" (RFC 9260 §5.2.1).
+///
+/// Without this look, two hosts with several addresses that call each other on different ones would end with two
+/// associations on one side. It is for the handshake only: later, a listed address proves nothing, since hosts
+/// behind different NATs may list the same private one.
+pub(super) fn crossing(
+    endpoint: &Endpoint,
+    inbound: &Inbound<'_>,
+    listed: &[IpAddr],
+) -> Option<(AssociationId, PathAddr)> {
+    listed.iter().find_map(|ip| {
+        let remote = SocketAddr::new(*ip, inbound.arrival.remote.port());
+        let id = endpoint.directory.with(Correspondent {
+            remote,
+            ..inbound.correspondent()
+        })?;
+        let association = &endpoint.slots.get(&id)?.association;
+        let way_back = association
+            .paths
+            .iter()
+            .find(|(_, path)| path.addr.remote == remote);
+        matches!(association.state, State::CookieWait(_) | State::CookieEchoed(..))
+            .then_some((id, way_back?.1.addr))
+    })
 }
 
 /// An INIT from nowhere: welcome if this endpoint listens on the port and has room.
@@ -238,3 +274,6 @@ impl Wishes {
         wishes
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use anabranch_types::{AssociationId, PathAddr, PathId};
 use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie};
-use super::{Endpoint, Inbound};
+use super::{Endpoint, Inbound, listener};
 use crate::Association;
 use crate::association::{Event, Setup, Side, State};
 use crate::handshake;
@@ -73,7 +73,8 @@ fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Opti
     let found = endpoint
         .directory
         .with_tag(cookie.local_tag)
-        .or_else(|| endpoint.directory.with(inbound.correspondent()));
+        .or_else(|| endpoint.directory.with(inbound.correspondent()))
+        .or_else(|| listener::crossing(endpoint, inbound, &cookie.listed).map(|(id, _)| id));
     found.filter(|id| {
         endpoint
             .slots

@@ -1,0 +1,130 @@
+//! Do two hosts that call each other end with one association?
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use anabranch_types::{Ecn, Instant, PathAddr, Seed, StreamId};
+
+use crate::{AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Message};
+
+fn address(host: u8, net: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, net, host], DEFAULT_PORT))
+}
+
+fn config() -> AssociationConfig {
+    AssociationConfig {
+        local_sctp_port: Some(DEFAULT_PORT),
+        ..AssociationConfig::default()
+    }
+}
+
+/// With two addresses, listening.
+fn host(number: u8) -> Endpoint {
+    let config = EndpointConfig {
+        local: vec![address(number, 0), address(number, 1)],
+        accept: Some(config()),
+        ..EndpointConfig::default()
+    };
+    Endpoint::new(config, Seed(number.into()))
+}
+
+fn sent_by(endpoint: &mut Endpoint, now: Instant) -> VecDeque<(PathAddr, Vec<u8>)> {
+    let mut sent = VecDeque::new();
+    let mut buffer = Vec::new();
+    while let Some(transmit) = endpoint.poll_transmit(now, &mut buffer, 1) {
+        sent.push_back((transmit.path, core::mem::take(&mut buffer)));
+    }
+    sent
+}
+
+/// Carries packets both ways until there are none.
+fn settle(alice: &mut Endpoint, bob: &mut Endpoint, now: Instant) {
+    loop {
+        let (there, back) = (sent_by(alice, now), sent_by(bob, now));
+        if there.is_empty() && back.is_empty() {
+            return;
+        }
+        for (path, bytes) in there {
+            bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+        }
+        for (path, bytes) in back {
+            alice.handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+        }
+    }
+}
+
+#[test]
+fn calls_that_cross_on_different_addresses_make_one_association() {
+    let (mut alice, mut bob) = (host(1), host(2));
+    let mut now = Instant::ZERO;
+    alice
+        .connect(now, &[address(2, 0)], &config())
+        .expect("a path to Bob");
+    bob.connect(now, &[address(1, 0)], &config())
+        .expect("a path to Alice");
+    // The first INITs are lost; Alice repeats hers from an address that Bob did not call.
+    sent_by(&mut alice, now);
+    sent_by(&mut bob, now);
+    now += Duration::from_secs(1);
+    alice.handle_timeout(now);
+    let (path, init) = sent_by(&mut alice, now).pop_front().expect("T1 repeats the INIT");
+    assert_eq!(path.local, address(1, 1));
+    bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &init);
+    let (way_back, _) = sent_by(&mut bob, now).pop_front().expect("the INIT is answered");
+    assert_eq!(way_back.remote, address(1, 0), "the address that Bob called");
+    now += Duration::from_secs(10);
+    alice.handle_timeout(now);
+    bob.handle_timeout(now);
+    settle(&mut alice, &mut bob, now);
+    for endpoint in [&alice, &bob] {
+        assert_eq!(endpoint.associations().len(), 1);
+        assert!(endpoint.associations().all(crate::Association::is_connected));
+    }
+}
+
+#[test]
+fn a_cookie_from_before_our_own_call_makes_no_second_association() {
+    let (mut alice, mut bob) = (host(1), host(2));
+    let mut now = Instant::ZERO;
+    alice
+        .connect(now, &[address(2, 0)], &config())
+        .expect("a path to Bob");
+    sent_by(&mut alice, now);
+    now += Duration::from_secs(1);
+    alice.handle_timeout(now);
+    // Bob answers as to a stranger, then calls Alice at her other address.
+    let (path, init) = sent_by(&mut alice, now).pop_front().expect("T1 repeats the INIT");
+    bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &init);
+    let (path, answer) = sent_by(&mut bob, now).pop_front().expect("an INIT ACK");
+    bob.connect(now, &[address(1, 0)], &config())
+        .expect("a path to Alice");
+    sent_by(&mut bob, now);
+    alice.handle_datagram(now, path.reversed(), Ecn::NotCapable, &answer);
+    settle(&mut alice, &mut bob, now);
+    now += Duration::from_secs(10);
+    alice.handle_timeout(now);
+    bob.handle_timeout(now);
+    settle(&mut alice, &mut bob, now);
+    assert_eq!(bob.associations().len(), 1);
+    let id = bob
+        .associations()
+        .map(crate::Association::id)
+        .next()
+        .expect("one");
+    let mut association = bob.association_mut(id).expect("it lives");
+    association
+        .send(Message::new(StreamId(0), "hello"))
+        .expect("it is connected");
+    drop(association);
+    settle(&mut alice, &mut bob, now);
+    let id = alice
+        .associations()
+        .map(crate::Association::id)
+        .next()
+        .expect("one");
+    let received = alice.association_mut(id).and_then(|mut alice| alice.receive());
+    assert!(received.is_some_and(|message| message.payload == "hello"));
+}
