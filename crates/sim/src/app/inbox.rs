@@ -7,10 +7,14 @@ use anabranch_proto::ReceivedMessage;
 use anabranch_types::{Instant, StreamId};
 use thiserror::Error;
 
+use super::outbox::FIRST_PPID;
 use super::{Outbox, pattern};
 
 /// How finely the course of reception is kept.
 const BUCKET: Duration = Duration::from_millis(100);
+
+/// Nobody is so many messages ahead of all others; a number beyond is damaged.
+const AHEAD: usize = 1 << 22;
 
 /// What is wrong with what arrived. Numbers are those of messages.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -66,7 +70,7 @@ struct Arrived {
 impl Inbox {
     /// Takes a message in and checks what can be checked without knowing what was sent.
     pub(super) fn take(&mut self, now: Instant, message: &ReceivedMessage) -> u32 {
-        let number = message.ppid.0;
+        let number = message.ppid.0.wrapping_sub(FIRST_PPID);
         self.messages += 1;
         self.bytes += message.payload.len() as u64;
         self.last_at = Some(now);
@@ -81,6 +85,9 @@ impl Inbox {
             return Err(Complaint::Corrupt(number));
         }
         let index = number as usize;
+        if index > self.arrived.len() + AHEAD {
+            return Err(Complaint::NeverSent(number));
+        }
         if self.arrived.len() <= index {
             self.arrived.resize(index + 1, None);
         }

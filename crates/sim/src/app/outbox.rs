@@ -37,6 +37,10 @@ impl Draft {
     }
 }
 
+/// The payload protocol identifier of message number 0; the others follow. Far from those that are assigned, so
+/// that dissectors do not take the payload for something else.
+pub(super) const FIRST_PPID: u32 = 1 << 24;
+
 /// The messages that an association accepted, by number. The number travels as payload protocol identifier, so
 /// that even a message of one byte has one.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +57,8 @@ impl Outbox {
     /// Those of [`Association::send`].
     pub fn send(&mut self, association: &mut Association, draft: Draft) -> Result<u32, SendError> {
         let number = self.next_number();
-        let message = Message::new(draft.stream, pattern(number, draft.bytes)).with_ppid(Ppid(number));
+        let message = Message::new(draft.stream, pattern(number, draft.bytes))
+            .with_ppid(Ppid(FIRST_PPID.wrapping_add(number)));
         association.send(if draft.unordered {
             message.unordered()
         } else {

@@ -4,6 +4,7 @@
 //! [`Setting::connected`] or [`Setting::begins`] it becomes a [`World`]. When a story fails, the last packets are
 //! shown.
 
+mod forger;
 mod person;
 mod wiretap;
 
@@ -17,8 +18,9 @@ use anabranch_sim::{LoggedPacket, Scenario, Side, Simulation, Step};
 use anabranch_types::{Rate, Seed};
 use anabranch_wire::dissect;
 
+pub(crate) use forger::{Forger, Reply, first_tsn};
 pub(crate) use person::Person;
-pub(crate) use wiretap::{Chunks, chunk_kinds};
+use wiretap::Losses;
 
 /// Packets of each side that a failing story shows.
 const SHOWN_PACKETS: usize = 120;
@@ -164,16 +166,9 @@ impl World {
 
     /// The next `count` packets with such a chunk are lost, whoever sends them and wherever.
     pub(crate) fn loses_next(&mut self, count: u32, chunk: u8) {
-        let mut wiretap = Chunks::losing(count, chunk);
+        let mut wiretap = Losses::of(count, chunk);
         for link in self.links() {
             self.simulation.world_mut().set_filter(link, wiretap.filter());
-        }
-    }
-
-    /// Nothing is lost on purpose any more.
-    pub(crate) fn loses_nothing(&mut self) {
-        for link in self.links() {
-            self.simulation.world_mut().remove_filter(link);
         }
     }
 

@@ -176,12 +176,6 @@ impl Person<'_> {
         })
     }
 
-    /// When the association ended.
-    pub(crate) fn closed_at(&self) -> Option<Instant> {
-        let mut events = self.conversation().events().iter();
-        events.find_map(|(at, event)| matches!(event, Event::Closed(_)).then_some(*at))
-    }
-
     /// What was read in the last `time`, as a rate.
     pub(crate) fn goodput_of_last(&self, time: Duration) -> Rate {
         let now = self.world.simulation.now();

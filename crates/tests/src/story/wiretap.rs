@@ -8,13 +8,13 @@ use anabranch_types::Instant;
 use anabranch_wire::Packet;
 
 /// Loses packets with a certain chunk, on as many links as share it.
-pub(crate) struct Chunks {
+pub(crate) struct Losses {
     left: Arc<AtomicU32>,
     kind: u8,
 }
 
-impl Chunks {
-    pub(crate) fn losing(count: u32, kind: u8) -> Self {
+impl Losses {
+    pub(crate) fn of(count: u32, kind: u8) -> Self {
         Self {
             left: Arc::new(AtomicU32::new(count)),
             kind,
@@ -35,7 +35,7 @@ impl Chunks {
 }
 
 /// The types of the chunks of a packet, in order.
-pub(crate) fn chunk_kinds(packet: &[u8]) -> Vec<u8> {
+fn chunk_kinds(packet: &[u8]) -> Vec<u8> {
     let packet = Packet::parse_unverified(packet);
     packet.map_or_else(
         |_| Vec::new(),

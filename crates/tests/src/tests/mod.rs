@@ -1,10 +1,14 @@
 //! Which stories are told? One file for each thing that can go well or wrong.
 
 mod adversary;
+mod capture;
+mod cmt;
 mod collision;
+mod determinism;
 mod failover;
 mod flow_control;
 mod handshake;
+mod hostile_peer;
 mod multihoming;
 mod nat;
 mod regressions;

@@ -1,0 +1,235 @@
+//! Who writes packets that no honest peer would send? Somebody with an address, in front of an endpoint without a
+//! network.
+
+use std::net::SocketAddr;
+
+use anabranch_proto::{
+    AssociationConfig, AssociationStatistics, CloseReason, DEFAULT_PORT, Endpoint, EndpointConfig, Event,
+    ReceivedMessage,
+};
+use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed, Tsn, VerificationTag};
+use anabranch_wire::{
+    Chunk, CommonHeader, CookieEcho, OutboundInit, Packet, PacketBuilder, Parameter, WriteChunk, Writer,
+    dissect,
+};
+
+/// The TSN that the forger starts with.
+const FIRST_TSN: Tsn = Tsn(1_000);
+
+/// Somebody who talks to a listening endpoint, by hand.
+pub(crate) struct Forger {
+    victim: Endpoint,
+    source_port: u16,
+    destination_port: u16,
+    tag: VerificationTag,
+    victims_tsn: Tsn,
+    events: Vec<Event>,
+}
+
+/// A packet that came back.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Reply {
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Forger {
+    /// Nobody knows the forger yet.
+    pub(crate) fn unknown() -> Self {
+        let config = EndpointConfig {
+            local: vec![SocketAddr::from(([192, 0, 2, 1], DEFAULT_PORT))],
+            accept: Some(AssociationConfig::default()),
+            ..EndpointConfig::default()
+        };
+        Self {
+            victim: Endpoint::new(config, Seed(1)),
+            source_port: 5_000,
+            destination_port: DEFAULT_PORT,
+            tag: VerificationTag::ZERO,
+            victims_tsn: Tsn(0),
+            events: Vec::new(),
+        }
+    }
+
+    /// The forger completed the handshake as an honest peer would.
+    pub(crate) fn associated() -> Self {
+        let mut forger = Self::unknown();
+        let (cookie, tag) = forger.receives_cookie();
+        forger.sends(tag, &[&CookieEcho { cookie: &cookie }]);
+        assert!(matches!(
+            forger.events(),
+            [Event::Connected { incoming: true }, ..]
+        ));
+        forger.events.clear();
+        forger
+    }
+
+    /// The INIT of an honest peer.
+    pub(crate) const fn init() -> OutboundInit {
+        OutboundInit {
+            acknowledges: false,
+            initiate_tag: VerificationTag(0xfeed_beef),
+            a_rwnd: 100_000,
+            outbound_streams: 10,
+            inbound_streams: 10,
+            initial_tsn: FIRST_TSN,
+            parameters: Vec::new(),
+        }
+    }
+
+    /// Sends the INIT of an honest peer; gives the cookie and the tag that came back.
+    pub(crate) fn receives_cookie(&mut self) -> (Vec<u8>, VerificationTag) {
+        let replies = self.sends(VerificationTag::ZERO, &[&Self::init()]);
+        let [Chunk::InitAck(ack)] = replies[0].chunks()[..] else {
+            panic!("{replies:?}")
+        };
+        self.tag = ack.initiate_tag;
+        self.victims_tsn = ack.initial_tsn;
+        let mut parameters = ack
+            .parameters
+            .iter()
+            .flatten()
+            .flat_map(anabranch_wire::RawParameter::decode);
+        let cookie = parameters.find_map(|parameter| match parameter {
+            Parameter::StateCookie(cookie) => Some(cookie.to_vec()),
+            _ => None,
+        });
+        (cookie.expect("an INIT ACK has a cookie"), ack.initiate_tag)
+    }
+
+    pub(crate) const fn from_port(&mut self, port: u16) {
+        self.source_port = port;
+    }
+
+    pub(crate) const fn to_port(&mut self, port: u16) {
+        self.destination_port = port;
+    }
+
+    /// The tag of packets to the victim.
+    pub(crate) const fn tag(&self) -> VerificationTag {
+        self.tag
+    }
+
+    /// The first TSN that the victim will use.
+    pub(crate) const fn victims_tsn(&self) -> Tsn {
+        self.victims_tsn
+    }
+
+    pub(crate) const fn victim(&self) -> &Endpoint {
+        &self.victim
+    }
+
+    /// A packet with these chunks, as large as they need it.
+    pub(crate) fn packet(&self, tag: VerificationTag, chunks: &[&dyn WriteChunk]) -> Vec<u8> {
+        let header = CommonHeader {
+            source_port: self.source_port,
+            destination_port: self.destination_port,
+            tag,
+        };
+        let mut bytes = Vec::new();
+        let mut packet = PacketBuilder::new(&mut bytes, header, 60_000);
+        for chunk in chunks {
+            packet.push(&Any(*chunk)).expect("a packet of any size");
+        }
+        packet.finish();
+        bytes
+    }
+
+    /// Sends a packet with these chunks; gives what comes back at once.
+    pub(crate) fn sends(&mut self, tag: VerificationTag, chunks: &[&dyn WriteChunk]) -> Vec<Reply> {
+        let packet = self.packet(tag, chunks);
+        self.sends_bytes(&packet)
+    }
+
+    /// Sends any bytes; gives what comes back at once.
+    pub(crate) fn sends_bytes(&mut self, bytes: &[u8]) -> Vec<Reply> {
+        let now = Instant::ZERO;
+        let path = PathAddr {
+            local: SocketAddr::from(([192, 0, 2, 1], DEFAULT_PORT)),
+            remote: SocketAddr::from(([192, 0, 2, 2], 4_000)),
+        };
+        self.victim.handle_datagram(now, path, Ecn::NotCapable, bytes);
+        while let Some((_, event)) = self.victim.poll_event() {
+            self.events.push(event);
+        }
+        let mut replies = Vec::new();
+        loop {
+            let mut bytes = Vec::new();
+            if self.victim.poll_transmit(now, &mut bytes, 1).is_none() {
+                return replies;
+            }
+            replies.push(Reply { bytes });
+        }
+    }
+
+    /// What the victim's application was told.
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    pub(crate) fn closed_because(&self) -> Option<&CloseReason> {
+        self.events.iter().find_map(|event| match event {
+            Event::Closed(reason) => Some(reason),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn statistics(&self) -> AssociationStatistics {
+        let association = self.victim.association(AssociationId(0));
+        association.expect("an association").statistics()
+    }
+
+    /// The next message that the victim's application reads.
+    pub(crate) fn reads(&mut self) -> Option<ReceivedMessage> {
+        self.victim.association_mut(AssociationId(0))?.receive()
+    }
+}
+
+/// The TSN of the forger's first DATA chunk.
+pub(crate) const fn first_tsn() -> Tsn {
+    FIRST_TSN
+}
+
+impl Reply {
+    fn packet(&self) -> Packet<'_> {
+        Packet::parse(&self.bytes).expect("what the core sends is in order")
+    }
+
+    pub(crate) fn tag(&self) -> VerificationTag {
+        self.packet().header().tag
+    }
+
+    pub(crate) fn chunks(&self) -> Vec<Chunk<'_>> {
+        let chunks = self.packet().chunks();
+        chunks
+            .map(|chunk| {
+                chunk
+                    .and_then(anabranch_wire::RawChunk::decode)
+                    .expect("a chunk in order")
+            })
+            .collect()
+    }
+
+    pub(crate) fn kinds(&self) -> Vec<u8> {
+        self.packet().chunks().flatten().map(|chunk| chunk.kind).collect()
+    }
+}
+
+/// As one line.
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&dissect::line(&self.bytes))
+    }
+}
+
+/// Any chunk.
+struct Any<'a>(&'a dyn WriteChunk);
+
+impl WriteChunk for Any<'_> {
+    fn wire_len(&self) -> usize {
+        self.0.wire_len()
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        self.0.write(writer);
+    }
+}

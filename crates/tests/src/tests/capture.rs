@@ -1,0 +1,146 @@
+//! What does somebody else's dissector say about our packets? Wireshark's, in its command line form.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anabranch_netsim::LinkConfig;
+use anabranch_netsim::capture::SharedBuffer;
+use anabranch_sim::app::{Draft, Streams};
+use anabranch_sim::{Scenario, Side};
+
+use crate::story::{World, mbit, ms, secs};
+
+/// An association with a bit of everything: both IP versions, losses, large messages, a probe of a shut window, a
+/// path that dies, an end.
+fn an_eventful_life(port: u16) -> Vec<u8> {
+    let buffer = SharedBuffer::default();
+    let sink = buffer.clone();
+    let shape = move |scenario: Scenario| {
+        let link = LinkConfig::new(mbit(10), ms(20));
+        scenario
+            .path(link.clone())
+            .path_v6(link)
+            .encapsulation_port(port)
+            .capture(Side::Near, sink)
+    };
+    let mut world = World::paths([]).shaped(shape).connected();
+    world.path_becomes_lossy(0, 0.03);
+    world.path_becomes_lossy(1, 0.03);
+    world.alice().sends_messages(300, 1_400, Streams::in_turn(4));
+    world.bob().sends(Draft::new(0, 100_000).unordered());
+    world.delivers_everything(secs(20));
+    world.path_is_cut(1);
+    world.alice().sends_messages(300, 501, Streams::in_turn(4));
+    world.delivers_everything(secs(20));
+    world.path_heals(1);
+    world.runs_for(secs(60));
+    world.bob().shuts_down();
+    world.runs_until(
+        |world| world.alice().is_closed() && world.bob().is_closed(),
+        secs(60),
+    );
+    world.simulation.finish_captures().unwrap();
+    buffer.take()
+}
+
+#[test]
+fn wireshark_finds_nothing_wrong_with_a_capture() {
+    if !tshark_is_here() {
+        assert!(
+            env::var("CI").is_err(),
+            "tshark is missing (Debian package tshark)"
+        );
+        println!("skipped: tshark is missing (Debian package tshark)");
+        return;
+    }
+    for port in [9_899, 0] {
+        let file = Temporary::with(
+            &format!("anabranch-{}-{port}.pcapng", std::process::id()),
+            &an_eventful_life(port),
+        );
+        let frames = count(&file.0, "sctp");
+        assert!(frames > 500, "{frames} frames of SCTP over port {port}");
+        for fault in [
+            "_ws.malformed",
+            "_ws.expert.severity == error",
+            "sctp.checksum.status == 0",
+            "udp.checksum.status == 0",
+            "ip.checksum.status == 0",
+        ] {
+            assert_eq!(
+                count(&file.0, fault),
+                0,
+                "{fault} over port {port}: {}",
+                shown(&file.0, fault)
+            );
+        }
+        assert_eq!(count(&file.0, "sctp.checksum.status == 1"), frames);
+        assert_eq!(count(&file.0, "ip.checksum.status == 1 || ipv6"), frames);
+        if port != 0 {
+            assert_eq!(count(&file.0, "udp.checksum.status == 1"), frames);
+        }
+    }
+}
+
+fn tshark_is_here() -> bool {
+    Command::new("tshark")
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+fn tshark(file: &Path, filter: &str) -> String {
+    let output = Command::new("tshark")
+        .args(["-n", "-d", "udp.port==9899,sctp"])
+        .args([
+            "-o",
+            "sctp.checksum:CRC 32c",
+            "-o",
+            "udp.check_checksum:TRUE",
+            "-o",
+            "ip.check_checksum:TRUE",
+        ])
+        .args(["-Y", filter, "-r"])
+        .arg(file)
+        .output()
+        .expect("tshark runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Frames that a display filter lets through.
+fn count(file: &Path, filter: &str) -> usize {
+    tshark(file, filter).lines().count()
+}
+
+/// The first of them.
+fn shown(file: &Path, filter: &str) -> String {
+    tshark(file, filter)
+        .lines()
+        .take(5)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// A file that goes when it is not needed any more.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn with(name: &str, content: &[u8]) -> Self {
+        let path = env::temp_dir().join(name);
+        fs::write(&path, content).expect("room in the temporary directory");
+        Self(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
