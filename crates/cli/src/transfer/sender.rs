@@ -12,7 +12,7 @@ use super::digest::Digest;
 use super::error::{Lost, SendFailure, SourceError, Violation};
 use super::file_name::FileName;
 use super::liveness::{PULSE, pulse, silence};
-use super::piece::{HEADER, PIECE, Piece};
+use super::piece::{HEADER, Piece};
 use super::source::{Chunk, Source};
 
 /// How long the association may take to end after the verdict.
@@ -36,7 +36,7 @@ pub(crate) struct Receipt {
 
 /// Sends a file over an association that has carried nothing else. To be followed by [`conclude_sending`].
 ///
-/// `handed_over` counts bytes of messages that were given to the association: those in its send buffer are not
+/// `handed_over` counts bytes of the file that were given to the association: those in its send buffer are not
 /// acknowledged yet.
 ///
 /// # Errors
@@ -106,7 +106,7 @@ async fn send_pieces(
         match timeout(PULSE, chunks.recv()).await {
             Ok(Some(Chunk::Piece(buffer))) => {
                 let message = Piece::message(buffer);
-                let bytes = message.payload.len() as u64;
+                let bytes = (message.payload.len() - HEADER) as u64;
                 association.send(message).await.map_err(Lost::from)?;
                 handed_over.fetch_add(bytes, Ordering::Relaxed);
             }
@@ -139,9 +139,21 @@ async fn answer(association: &Association) -> Result<Control, SendFailure> {
     }
 }
 
-/// How many bytes of the file the peer has acknowledged, of `handed_over` bytes of messages.
+/// How many bytes of the file the peer has acknowledged at least, of `handed_over`: what the send buffer holds
+/// besides the file, offsets and control messages, is a few bytes that count as not acknowledged.
 pub(crate) const fn acknowledged(handed_over: u64, in_send_buffer: u64) -> u64 {
-    let message = (HEADER + PIECE) as u64;
-    let arrived = handed_over.saturating_sub(in_send_buffer);
-    arrived - arrived.div_ceil(message) * HEADER as u64
+    handed_over.saturating_sub(in_send_buffer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_in_the_send_buffer_is_not_acknowledged() {
+        assert_eq!(acknowledged(100_000, 0), 100_000);
+        assert_eq!(acknowledged(100_000, 65_544), 34_456);
+        // Nothing but a control message waits, and nothing was handed over.
+        assert_eq!(acknowledged(11, 16), 0);
+    }
 }
