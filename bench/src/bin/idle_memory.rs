@@ -15,7 +15,32 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-const ASSOCIATIONS: [usize; 2] = [1_000, 10_000];
+/// What is measured: how many associations, with how many paths each, after how many messages each way.
+const SCENES: [Scene; 6] = [
+    Scene::of(1_000, 1, 0),
+    Scene::of(10_000, 1, 0),
+    Scene::of(10_000, 1, 100),
+    Scene::of(1_000, 2, 0),
+    Scene::of(10_000, 2, 0),
+    Scene::of(10_000, 2, 100),
+];
+
+#[derive(Clone, Copy)]
+struct Scene {
+    associations: usize,
+    paths: u8,
+    messages: usize,
+}
+
+impl Scene {
+    const fn of(associations: usize, paths: u8, messages: usize) -> Self {
+        Self {
+            associations,
+            paths,
+            messages,
+        }
+    }
+}
 
 /// Messages that may leave nothing behind.
 const MESSAGES: usize = 1_000_000;
@@ -59,28 +84,34 @@ fn idle(arguments: &Arguments) -> Table {
     ];
     let columns = columns.map(|(name, decimals)| Column { name, decimals });
     let mut table = Table::new("idle associations, each", &columns);
-    for count in ASSOCIATIONS {
-        for (name, messages) in [("fresh", 0), ("after 100 messages each way", 100)] {
-            let runs = (0..arguments.runs).map(|_| idle_once(count, messages, arguments.seconds));
-            let runs = runs.collect::<Vec<_>>();
-            let middle = |column: usize| median(&runs.iter().map(|run| run[column]).collect::<Vec<_>>());
-            let figures: [f64; 6] = std::array::from_fn(middle);
-            table.row(format!("{count} {name}"), &figures);
-        }
+    for scene in SCENES {
+        let runs = (0..arguments.runs).map(|_| idle_once(scene, arguments.seconds));
+        let runs = runs.collect::<Vec<_>>();
+        let middle = |column: usize| median(&runs.iter().map(|run| run[column]).collect::<Vec<_>>());
+        let figures: [f64; 6] = std::array::from_fn(middle);
+        let Scene {
+            associations,
+            paths,
+            messages,
+        } = scene;
+        let name = format!("{associations} with {paths} path(s) after {messages} messages");
+        table.row(name, &figures);
     }
     table
 }
 
 /// The figures of one row.
-fn idle_once(count: usize, messages: usize, seconds: f64) -> [f64; 6] {
-    let each = count as f64;
+fn idle_once(scene: Scene, seconds: f64) -> [f64; 6] {
+    let each = scene.associations as f64;
     let config = AssociationConfig::default();
-    let mut pair = Pair::new(1, &config);
+    let mut pair = Pair::new(scene.paths, &config);
     let watch = Stopwatch::start();
-    let associations = (0..count).map(|_| pair.associate(&config)).collect::<Vec<_>>();
+    let associations = (0..scene.associations)
+        .map(|_| pair.associate(&config))
+        .collect::<Vec<_>>();
     let set_ups = each / watch.elapsed().as_secs_f64();
     for (alice, bob) in &associations {
-        converse(&mut pair, *alice, *bob, messages);
+        converse(&mut pair, *alice, *bob, scene.messages);
     }
     pair.pass(Duration::from_millis(200), false);
     pair.settle();
