@@ -22,8 +22,10 @@ const HEAVY_LOSS: u32 = 150;
 pub(super) struct Excuses {
     aborted: [bool; 2],
     shut_down: bool,
-    /// Somebody read slowly or not at all, or data was stuck on a path: either may keep an end from coming in time.
-    held_up: bool,
+    /// Something may keep an end from coming in time: somebody reads slowly or not at all, or the time is short.
+    is_slow: bool,
+    /// Packets were lost on some path for a while.
+    was_impaired: bool,
     has_translators: bool,
     impaired: Vec<Impairment>,
     all_impaired_for: Duration,
@@ -50,7 +52,8 @@ impl Excuses {
         Self {
             aborted: [false; 2],
             shut_down: false,
-            held_up: [&shape.near, &shape.far]
+            was_impaired: false,
+            is_slow: [&shape.near, &shape.far]
                 .iter()
                 .any(|side| side.rto[2] <= SHORT_RTO_MAX),
             has_translators: shape.has_translators(),
@@ -81,10 +84,10 @@ impl Excuses {
             } => self.impaired[path % paths].lossy[toward.index()] = lose + corrupt > HEAVY_LOSS,
             Op::Shutdown { .. } => self.shut_down = true,
             Op::Abort { side } => self.aborted[side.index()] = true,
-            Op::Read { pace, .. } => self.held_up |= pace != u32::MAX,
+            Op::Read { pace, .. } => self.is_slow |= pace != u32::MAX,
             Op::Send { .. } | Op::Rate { .. } | Op::Delay { .. } | Op::SetPrimary { .. } => {}
         }
-        self.held_up |= self.impaired.iter().any(Impairment::is_any);
+        self.was_impaired |= self.impaired.iter().any(Impairment::is_any);
     }
 
     /// Whether the end of `side` for `reason` had a cause; `other` is how the other side ended.
@@ -95,7 +98,7 @@ impl Excuses {
             CloseReason::NoAnswer | CloseReason::PeerUnreachable => {
                 self.was_cut_off() || self.peer_is_gone(other)
             }
-            CloseReason::ShutdownTimeout => self.shut_down && self.held_up,
+            CloseReason::ShutdownTimeout => self.shut_down && (self.is_slow || self.was_impaired),
             // The other side's reason is judged on its own.
             CloseReason::AbortedByPeer(_) => other.is_some() || self.was_cut_off(),
             _ => false,
@@ -103,7 +106,7 @@ impl Excuses {
     }
 
     fn peer_is_gone(&self, other: Option<&CloseReason>) -> bool {
-        self.held_up && other.is_some()
+        self.was_impaired && other.is_some()
     }
 
     fn was_cut_off(&self) -> bool {
