@@ -12,7 +12,7 @@ use super::{Endpoint, Inbound, listener};
 use crate::Association;
 use crate::association::{Event, Setup, Side, State};
 use crate::handshake;
-use crate::path::{Arrived, braid};
+use crate::path::{Arrived, braid, covers};
 use crate::recv::ReceiverConfig;
 
 /// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
@@ -135,25 +135,17 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     }
     association.peer.initial_tsn = cookie.peer_tsn;
     open_streams(association, cookie);
-    let pairs = braid(&association.here, &remotes(cookie));
-    if association
-        .paths
-        .path(path_of(association, inbound.arrival))
-        .addr
-        .remote
-        != cookie.source
-        || pairs.len() > 1
-    {
-        association.replace_paths(&pairs, inbound.now);
-        association.owed.reindex = true;
-    }
-    complete(association, inbound, false);
+    association.replace_paths(&pairs(&association.here, inbound, cookie), inbound.now);
+    association.owed.reindex = true;
+    association.events.push(Event::Connected { incoming: false });
+    complete(association, inbound);
 }
 
 /// D: our own handshake met the peer's in the middle, or the COOKIE ACK was lost.
 fn repeat(association: &mut Association, inbound: &Inbound<'_>) {
     if matches!(association.state, State::CookieEchoed(..)) {
-        complete(association, inbound, false);
+        association.events.push(Event::Connected { incoming: false });
+        complete(association, inbound);
     } else {
         association
             .control
@@ -182,7 +174,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
             initial_tsn: cookie.peer_tsn,
             ..old.peer
         },
-        pairs: braid(&old.here, &remotes(cookie)),
+        pairs: pairs(&old.here, inbound, cookie),
         secrets: slot.association.secrets.split(),
     };
     endpoint.directory.remove(&slot.association);
@@ -196,7 +188,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     core::mem::swap(&mut anew.receiver, &mut slot.association.receiver);
     open_streams(&mut anew, cookie);
     anew.owed.readable_told = slot.association.owed.readable_told;
-    complete(&mut anew, inbound, true);
+    complete(&mut anew, inbound);
     endpoint.directory.insert(&anew);
     slot.association = anew;
 }
@@ -224,15 +216,13 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
             tag: cookie.peer_tag,
             initial_tsn: cookie.peer_tsn,
         },
-        pairs: braid(&endpoint.here, &remotes(cookie)),
+        pairs: pairs(&endpoint.here, inbound, cookie),
         secrets: endpoint.secrets.split(),
     };
     let mut association = Association::new(setup, State::Established, inbound.now);
-    if association.paths.facts().is_empty() {
-        return;
-    }
     open_streams(&mut association, cookie);
-    complete(&mut association, inbound, true);
+    association.events.push(Event::Connected { incoming: true });
+    complete(&mut association, inbound);
     endpoint.insert(association);
 }
 
@@ -250,9 +240,9 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
     });
 }
 
-fn complete(association: &mut Association, inbound: &Inbound<'_>, incoming: bool) {
+fn complete(association: &mut Association, inbound: &Inbound<'_>) {
     let path = path_of(association, inbound.arrival);
-    handshake::establish(association, inbound.now, path, incoming);
+    handshake::establish(association, inbound.now, path);
     association.control.send_cookie_ack(path);
 }
 
@@ -261,6 +251,18 @@ fn path_of(association: &Association, arrival: PathAddr) -> PathId {
         Arrived::On(path) | Arrived::Rebound(path) => path,
         Arrived::Unknown => association.paths.primary(),
     }
+}
+
+/// The paths to the peer. The pair that the handshake came over is one of them, even if our side of it is an address
+/// that the endpoint was not told of.
+fn pairs(here: &[SocketAddr], inbound: &Inbound<'_>, cookie: &Cookie) -> Vec<PathAddr> {
+    let mut pairs = braid(here, &remotes(cookie));
+    let proven = inbound.arrival;
+    let known = |pair: &PathAddr| pair.remote == proven.remote && covers(pair.local, proven.local);
+    if !pairs.iter().any(known) {
+        pairs.insert(0, proven);
+    }
+    pairs
 }
 
 /// The peer's addresses in the order in which it pairs them: as listed, with the source of its INIT among them.

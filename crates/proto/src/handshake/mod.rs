@@ -91,19 +91,19 @@ pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>) -> Vec<IpA
 /// The peer took our cookie.
 pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant, path: PathId) {
     if matches!(association.state, State::CookieEchoed(..)) {
-        establish(association, now, path, false);
+        association.events.push(Event::Connected { incoming: false });
+        establish(association, now, path);
     }
 }
 
 /// The handshake is complete; `path` carried it.
-pub(crate) fn establish(association: &mut Association, now: Instant, path: PathId, incoming: bool) {
+pub(crate) fn establish(association: &mut Association, now: Instant, path: PathId) {
     association.state = if association.owed.shutdown {
         State::ShutdownPending
     } else {
         State::Established
     };
     association.errors = 0;
-    association.events.push(Event::Connected { incoming });
     liveness::confirm(association, path);
     liveness::start_heartbeats(association, now);
 }

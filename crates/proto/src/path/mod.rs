@@ -16,7 +16,7 @@ use anabranch_types::{Instant, PathAddr, UnwrappedTsn};
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
 pub(crate) use pairing::braid;
 pub(crate) use rtt::RttEstimator;
-pub(crate) use set::{Arrived, PathSet};
+pub(crate) use set::{Arrived, PathSet, covers};
 pub(crate) use t3::T3;
 
 /// The machinery of one path.

@@ -102,7 +102,7 @@ impl PathSet {
                 .position(|path| matches(&path.addr))
                 .map(|index| PathId(index as u8))
         };
-        let here = |known: &PathAddr| is_at(known.local, addr.local);
+        let here = |known: &PathAddr| covers(known.local, addr.local);
         if let Some(id) = position(&|known| known.remote == addr.remote && here(known)) {
             return Arrived::On(id);
         }
@@ -198,7 +198,7 @@ impl PathSet {
 }
 
 /// Whether a packet that came to `arrived` came to `known`, which may be unspecified.
-fn is_at(known: SocketAddr, arrived: SocketAddr) -> bool {
+pub(crate) fn covers(known: SocketAddr, arrived: SocketAddr) -> bool {
     known == arrived
         || (known.ip().is_unspecified() && known.port() == arrived.port())
         || arrived.ip().is_unspecified()
