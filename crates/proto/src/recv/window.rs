@@ -24,7 +24,7 @@ const WORTHWHILE: u64 = 2 * 1_500;
 #[derive(Debug)]
 pub(super) struct Window {
     capacity: u64,
-    /// The largest message: chunks that fill gaps may exceed the capacity by this much.
+    /// The largest message: the memory of chunks that fill gaps may exceed the budget by this much.
     reserve: u64,
     /// User bytes held.
     payload: u64,
@@ -58,10 +58,12 @@ impl Window {
     pub(super) fn has_room(&self, len: usize, below_highest: bool) -> bool {
         if below_highest {
             // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN
-            // held. That one was acknowledged and is kept; there is a reserve of one message instead.
-            let limit = self.capacity.saturating_add(self.reserve);
-            return self.payload + len as u64 <= limit
-                && self.memory() <= limit.saturating_mul(MEMORY_FACTOR);
+            // held. That one was acknowledged and is kept; there is as much room again instead. A peer that
+            // takes lost data off what is outstanding (§6.2.1 C) may fill the window a second time before it
+            // fills the gaps, and without room for them nobody could ever go on.
+            let memory = self.capacity.saturating_add(self.reserve);
+            return self.payload + len as u64 <= self.capacity.saturating_mul(2)
+                && self.memory() <= memory.saturating_mul(MEMORY_FACTOR);
         }
         // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming
         // DATA chunk with a TSN larger than the largest TSN received so far."

@@ -270,9 +270,9 @@ impl Sender {
             self.scoreboard.clear_digests();
             return SackOutcome::default();
         }
-        let before = self.scoreboard.payload_in_flight();
+        let before = self.scoreboard.payload_outstanding();
         self.scoreboard.apply_cumulative(cumulative);
-        self.window.fill(before - self.scoreboard.payload_in_flight());
+        self.window.fill(before - self.scoreboard.payload_outstanding());
         self.settle(cumulative)
     }
 
@@ -409,7 +409,7 @@ impl Sender {
 
     /// User data that the peer takes on top of what is in flight (`rwnd`, RFC 9260 §6.2.1).
     pub(crate) fn peer_window(&self) -> u64 {
-        self.window.open(self.scoreboard.payload_in_flight())
+        self.window.open(self.scoreboard.payload_outstanding())
     }
 }
 

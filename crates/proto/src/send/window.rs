@@ -2,9 +2,13 @@
 
 /// The peer's receive buffer as it last described it.
 ///
-/// RFC 9260 §6.2.1 keeps an `rwnd` that every transmission lowers (B), every loss raises (C) and every SACK
-/// sets to `a_rwnd` minus what is outstanding (D ii). All three say the same: `rwnd` is the last `a_rwnd` minus
-/// the user data in flight. So only the last `a_rwnd` is kept, and the rest is a subtraction.
+/// RFC 9260 §6.2.1 keeps an `rwnd` that every transmission lowers (B) and every SACK sets to `a_rwnd` minus what
+/// is outstanding (D ii). Both say the same: `rwnd` is the last `a_rwnd` minus the user data outstanding. So only
+/// the last `a_rwnd` is kept, and the rest is a subtraction.
+///
+/// It also lets every loss raise `rwnd` (C). That is left out: what is lost comes again and needs its place at
+/// the peer. With one path it comes before anything else and takes the place back at once; with several, other
+/// paths would fill it with new data meanwhile, and a peer that does not renege would have no room for the gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerWindow {
     advertised: u64,
@@ -31,9 +35,9 @@ impl PeerWindow {
         self.advertised = self.advertised.saturating_sub(bytes);
     }
 
-    /// Bytes of user data that may be sent on top of those in flight.
-    pub(super) fn open(&self, in_flight: u64) -> u64 {
-        self.advertised.saturating_sub(in_flight)
+    /// Bytes of user data that may be sent on top of those outstanding.
+    pub(super) fn open(&self, outstanding: u64) -> u64 {
+        self.advertised.saturating_sub(outstanding)
     }
 
     /// Whether `open` bytes are worth a packet while others are in flight: a full one, all there is, or half
@@ -49,7 +53,7 @@ mod tests {
     use super::PeerWindow;
 
     #[test]
-    fn what_is_in_flight_is_taken_off_what_the_peer_said() {
+    fn what_is_outstanding_is_taken_off_what_the_peer_said() {
         let mut window = PeerWindow::new(1_000);
         assert_eq!(window.open(400), 600);
         window.advertise(300);

@@ -83,6 +83,7 @@ impl Scoreboard {
                 self.flights.land(&mut self.ring, tsn, links)
             }
             State::Lost(_) => {
+                self.payload_lost -= sent.chunk.payload_bytes();
                 self.lost.remove(&tsn);
                 false
             }

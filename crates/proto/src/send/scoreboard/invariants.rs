@@ -9,8 +9,8 @@ impl Scoreboard {
             return;
         }
         assert!(
-            self.payload_in_flight <= self.payload_held,
-            "in flight but not held"
+            self.payload_outstanding() <= self.payload_held,
+            "outstanding but not held"
         );
         assert!(
             self.payload_in_flight <= self.total_in_flight(),
@@ -65,6 +65,11 @@ mod exhaustive {
                 .map(|(tsn, _)| tsn)
                 .collect();
             assert_eq!(self.lost, lost);
+            let waiting = records().filter(|(_, sent)| is_lost(sent));
+            assert_eq!(
+                self.payload_lost,
+                waiting.map(|(_, sent)| sent.chunk.payload_bytes()).sum::<u64>()
+            );
 
             let reported: Vec<_> = self
                 .reported

@@ -65,6 +65,7 @@ impl Scoreboard {
             sent.state = State::Lost(cause);
             sent.timed_out |= cause == LossCause::Timeout;
             self.payload_in_flight -= sent.chunk.payload_bytes();
+            self.payload_lost += sent.chunk.payload_bytes();
             lost.bytes += sent.chunk.bytes();
             lost.chunks += 1;
             lost.highest = lost.highest.max(Some(tsn));

@@ -45,6 +45,8 @@ pub(super) struct Scoreboard {
     payload_held: u64,
     /// User data of the records in flight.
     payload_in_flight: u64,
+    /// User data of the lost ones.
+    payload_lost: u64,
 }
 
 impl Scoreboard {
@@ -59,6 +61,7 @@ impl Scoreboard {
             digests: Digests::new(),
             payload_held: 0,
             payload_in_flight: 0,
+            payload_lost: 0,
         }
     }
 
@@ -105,6 +108,7 @@ impl Scoreboard {
                 self.flights.land(&mut self.ring, tsn, links);
             }
             State::Lost(_) => {
+                self.payload_lost -= self.ring[tsn].chunk.payload_bytes();
                 self.lost.remove(&tsn);
             }
             State::Acknowledged => debug_assert!(false, "TSN {tsn:?} has arrived and is sent again"),
@@ -219,8 +223,10 @@ impl Scoreboard {
         self.payload_held
     }
 
-    pub(super) fn payload_in_flight(&self) -> u64 {
-        self.payload_in_flight
+    /// User data that was sent and that the peer has not told to be there: it is in flight, or waits to be sent
+    /// again.
+    pub(super) fn payload_outstanding(&self) -> u64 {
+        self.payload_in_flight + self.payload_lost
     }
 
     pub(super) fn in_flight(&self, path: PathId) -> u64 {
