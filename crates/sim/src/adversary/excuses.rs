@@ -17,6 +17,9 @@ const SHORT_RTO_MAX: u32 = 2_000;
 /// A link that loses more than so many of a thousand packets counts as impaired.
 const HEAVY_LOSS: u32 = 150;
 
+/// So many packets lost on purpose count as an impairment that lasts.
+const MANY_LOSSES: u32 = 3;
+
 /// What the steps so far would explain.
 #[derive(Clone, Debug)]
 pub(super) struct Excuses {
@@ -37,13 +40,13 @@ struct Impairment {
     lossy: [bool; 2],
     /// Nobody says when the near side speaks again on a path that was rebound, so it stays impaired.
     rebound: bool,
-    /// A burst of losses costs timeouts that go on after it.
-    burst: bool,
+    /// Packets lost in bursts, which cost timeouts that go on after them.
+    lost: u32,
 }
 
 impl Impairment {
     const fn is_any(&self) -> bool {
-        self.cut || self.lossy[0] || self.lossy[1] || self.rebound || self.burst
+        self.cut || self.lossy[0] || self.lossy[1] || self.rebound || self.lost >= MANY_LOSSES
     }
 }
 
@@ -74,7 +77,7 @@ impl Excuses {
             Op::Cut { path } => self.impaired[path % paths].cut = true,
             Op::Heal { path } => self.impaired[path % paths].cut = false,
             Op::Rebind { path, .. } => self.impaired[path % paths].rebound = self.has_translators,
-            Op::Lose { path, packets, .. } => self.impaired[path % paths].burst |= packets > 3,
+            Op::Lose { path, packets, .. } => self.impaired[path % paths].lost += packets,
             Op::Disturb {
                 path,
                 toward,

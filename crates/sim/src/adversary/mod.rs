@@ -39,8 +39,8 @@ pub struct Failure {
     pub at: Instant,
     /// What.
     pub what: String,
-    /// The last packets of the near side, if asked for.
-    pub log: Vec<LoggedPacket>,
+    /// The last packets of the near and of the far side, if asked for.
+    pub logs: [Vec<LoggedPacket>; 2],
 }
 
 /// What a plan that held came to.
@@ -80,19 +80,21 @@ impl Plan {
         self.run_keeping(0)
     }
 
-    /// The same, keeping the last `packets` packets of the near side for the failure.
+    /// The same, keeping the last `packets` packets of each side for the failure.
     ///
     /// # Errors
     ///
     /// As [`Plan::run`].
     pub fn run_keeping(&self, packets: usize) -> Result<Report, Failure> {
         let mut simulation = self.shape.build();
-        simulation.act(Side::Near, |host, _| host.log_mut().keep(packets));
+        for side in Side::BOTH {
+            simulation.act(side, |host, _| host.log_mut().keep(packets));
+        }
         let held = self.play(&mut simulation);
         held.map_err(|what| Failure {
             at: simulation.now(),
             what,
-            log: simulation.host(Side::Near).log().packets().cloned().collect(),
+            logs: Side::BOTH.map(|side| simulation.host(side).log().packets().cloned().collect()),
         })?;
         Ok(report(&simulation))
     }

@@ -9,9 +9,9 @@ use super::shape::Shape;
 use crate::app::{Conversation, Inbox, Outbox};
 use crate::{Side, Simulation};
 
-/// Time after which everything must be settled once all paths work again: longer than the largest timeout, the
-/// heartbeats and the shutdown guard together.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// Time after which everything must be settled once all paths work again: longer than a peer that is gone can go
+/// unnoticed by heartbeats with the largest timeouts.
+const PATIENCE: Duration = Duration::from_secs(2_400);
 
 /// Lets everything come to rest, and looks whether it is as it should be.
 pub(super) fn conclude(simulation: &mut Simulation, shape: &Shape, excuses: &Excuses) -> Result<(), String> {

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use anabranch_sim::Side;
 use anabranch_sim::adversary::Plan;
 use anabranch_sim::replay;
 
@@ -101,7 +102,10 @@ fn play_in_the_open(seed: u64) {
     });
     println!("{}", replay::source("what_went_wrong", &smallest));
     if let Err(failure) = smallest.run_keeping(SHOWN_PACKETS) {
-        failure.log.iter().for_each(print_packet);
+        for (side, log) in Side::BOTH.iter().zip(&failure.logs) {
+            println!("{side:?}:");
+            log.iter().for_each(print_packet);
+        }
         println!("{failure}");
     }
     panic!("seed {seed}: {what}");
