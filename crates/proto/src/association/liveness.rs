@@ -94,7 +94,7 @@ pub(crate) fn stop_heartbeats(association: &mut Association) {
 }
 
 /// Sets the next heartbeat of `path`: after HB.interval and a retransmission timeout, give or take half of the
-/// latter (RFC 9260 §8.3); at once while the path is unconfirmed and was not given up.
+/// latter (RFC 9260 §8.3); at once while the path is unconfirmed and was not given up (RFC 9260 §5.4).
 pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
     if matches!(
         association.state,
@@ -105,7 +105,7 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, no
     let facts = association.paths.fact(path);
     let every = association.policies.failover.heartbeat_every(facts);
     let next = match facts.reachability {
-        Reachability::Unconfirmed => Some(now),
+        Reachability::Unconfirmed if every == Some(Duration::ZERO) => Some(now),
         _ => every.map(|every| now + every + jittered(facts.rto, association.secrets.number())),
     };
     association.paths.path_mut(path).heartbeat.schedule(next);
