@@ -170,3 +170,21 @@ fn a_message_in_flight_on_a_dying_path_arrives_by_another() {
         );
     }
 }
+
+#[test]
+fn a_path_that_is_never_confirmed_is_soon_probed_no_more_often_than_others() {
+    let mut world = World::two_paths(mbit(10), ms(20)).begins();
+    world.path_is_cut(1);
+    world.alice().connects();
+    world.runs_for(secs(300));
+    assert_eq!(world.alice().reachability(1), Reachability::Unconfirmed);
+    let before = world.alice().path(1).counters.packets_sent;
+    world.runs_for(secs(300));
+    let probes = world.alice().path(1).counters.packets_sent - before;
+    assert!((2..=10).contains(&probes), "{probes} probes in five minutes");
+    world.path_heals(1);
+    world.runs_until(
+        |world| world.alice().reachability(1) == Reachability::Active,
+        secs(100),
+    );
+}
