@@ -1,11 +1,14 @@
 //! How fast is it between two processes? Run `bulk recv` and then, elsewhere, `bulk send`; each prints a line of
-//! JSON. Goodput is what the receiver counts from the first message to the last.
+//! JSON. Goodput is what the receiver counts from the first message to the last. `bulk pong` and `bulk ping` do
+//! the same for round trips.
 //!
 //! ```text
 //! bulk recv [--local ADDR,..] [--receive-buffer BYTES]
+//! bulk pong [--local ADDR,..]
+//! bulk ping [--local ADDR,..] [--peer ADDR,..] [--size BYTES] [--count N]
 //! bulk send [--local ADDR,..] [--peer ADDR,..] [--size BYTES] [--seconds S] [--preset NAME] [--send-buffer BYTES]
 //!           [--unordered yes]
-//! both:     [--threads N] [--mtu BYTES] [--policy KEY=VALUE,..]
+//! all:      [--threads N] [--mtu BYTES] [--policy KEY=VALUE,..]
 //! ```
 
 use std::collections::BTreeMap;
@@ -19,7 +22,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
-    let verb = arguments.next().ok_or("bulk recv | bulk send")?;
+    let verb = arguments.next().ok_or("bulk recv | send | pong | ping")?;
     let options = Options::parse(arguments)?;
     let mut runtime = match options.number("threads", 1)? {
         1 => tokio::runtime::Builder::new_current_thread(),
@@ -31,6 +34,8 @@ fn main() -> Result<(), Failure> {
             match verb.as_str() {
                 "recv" => receive(&options).await,
                 "send" => send(&options).await,
+                "pong" => pong(&options).await,
+                "ping" => ping(&options).await,
                 other => Err(format!("no verb {other}").into()),
             }
         })
@@ -92,6 +97,48 @@ async fn send(options: &Options) -> Result<(), Failure> {
         start.elapsed(),
         cpu_seconds() - cpu,
         &association,
+    );
+    association.shutdown().await?;
+    endpoint.close().await;
+    Ok(())
+}
+
+async fn pong(options: &Options) -> Result<(), Failure> {
+    let endpoint = options.endpoint("127.0.0.1:9899")?.listen().bind().await?;
+    let association = endpoint.accept().await.ok_or("the endpoint closed")?;
+    while let Some(message) = association.recv().await? {
+        association.stream(message.stream).send(message.payload).await?;
+    }
+    endpoint.close().await;
+    Ok(())
+}
+
+async fn ping(options: &Options) -> Result<(), Failure> {
+    let endpoint = options.endpoint("127.0.0.1:0")?.bind().await?;
+    let association = endpoint
+        .connect(&options.addresses("peer", "127.0.0.1:9899")?[..])
+        .await?;
+    let payload = Bytes::from(vec![7; options.number("size", 64)?]);
+    let mut round_trips = Vec::new();
+    for _ in 0..options.number("count", 20_000)? {
+        let start = Instant::now();
+        association
+            .send(Message::new(StreamId(0), payload.clone()))
+            .await?;
+        association.recv().await?.ok_or("the peer finished")?;
+        round_trips.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+    round_trips.sort_by(f64::total_cmp);
+    let percentile = |of_100: usize| {
+        round_trips
+            .get(round_trips.len() * of_100 / 100)
+            .copied()
+            .unwrap_or(f64::NAN)
+    };
+    println!(
+        r#"{{"program":"anabranch","side":"ping","p50_us":{:.1},"p99_us":{:.1}}}"#,
+        percentile(50),
+        percentile(99)
     );
     association.shutdown().await?;
     endpoint.close().await;

@@ -50,12 +50,11 @@ impl Association {
     ///
     /// The association is over or shutting down, or the message fits neither stream nor buffer.
     pub async fn send(&self, message: Message) -> Result<MessageId, SendError> {
-        until(&self.0.signals.writable, || {
-            match self.try_send(message.clone()) {
-                Ok(id) => Some(Ok(id)),
-                Err(TrySendError::Full) => None,
-                Err(TrySendError::Never(error)) => Some(Err(error)),
-            }
+        let mut message = Some(message);
+        until(&self.0.signals.writable, || match self.0.try_send(&mut message) {
+            Ok(id) => Some(Ok(id)),
+            Err(TrySendError::Full) => None,
+            Err(TrySendError::Never(error)) => Some(Err(error)),
         })
         .await
     }
@@ -66,15 +65,7 @@ impl Association {
     ///
     /// No room, or as [`send`](Self::send).
     pub fn try_send(&self, message: Message) -> Result<MessageId, TrySendError> {
-        if let Some(reason) = self.0.signals.ended() {
-            return Err(SendError::Closed(reason.clone()).into());
-        }
-        let sent = self.0.shared.command(|state| {
-            let mut association = state.core.association_mut(self.0.id)?;
-            Some(association.send(message))
-        });
-        let sent = sent.unwrap_or(Err(proto::SendError::NotConnected));
-        sent.map_err(|error| TrySendError::of(error, self.0.signals.ended()))
+        self.0.try_send(&mut Some(message))
     }
 
     /// The next message, from any stream; `None` after the last one of a peer that finished in order.
@@ -187,6 +178,24 @@ impl Association {
 }
 
 impl Handle {
+    /// Takes the message, unless the buffer is full.
+    fn try_send(&self, message: &mut Option<Message>) -> Result<MessageId, TrySendError> {
+        if let Some(reason) = self.signals.ended() {
+            return Err(SendError::Closed(reason.clone()).into());
+        }
+        let sent = self.shared.command(|state| {
+            let mut association = state.core.association_mut(self.id)?;
+            let offered = message.take()?;
+            if offered.payload.len() as u64 > association.send_room() {
+                // It will be refused, if only for now, and is offered again then.
+                *message = Some(offered.clone());
+            }
+            Some(association.send(offered))
+        });
+        let sent = sent.unwrap_or(Err(proto::SendError::NotConnected));
+        sent.map_err(|error| TrySendError::of(error, self.signals.ended()))
+    }
+
     /// `None` while there is nothing to receive yet.
     fn try_recv(&self) -> Option<Result<Option<ReceivedMessage>, RecvError>> {
         // Before the look: whatever arrived before the end was delivered before the end was told.

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -16,6 +16,12 @@ use tokio::io::Interest;
 /// Runs `task` until it is done, in the background.
 pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);
+}
+
+/// Has the task polled again after the others and the runtime itself had their turn. Waking it at once would let
+/// it run dozens of times before the future that a single-threaded runtime blocks on.
+pub(crate) fn yield_to_others(cx: &mut Context<'_>) {
+    let _ = pin!(tokio::task::yield_now()).poll(cx);
 }
 
 /// Maps the runtime's clock onto the core's: nanoseconds since the endpoint was bound.
