@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{Receiver, file};
+use crate::harness::{Receiver, file, needs_root};
 
 /// A mounted file system of one megabyte; unmounted when dropped.
 struct SmallDisk<'a>(&'a Path);
@@ -35,8 +35,7 @@ fn a_full_disk_is_told_to_both_sides_and_leaves_nothing() {
     let path = file(&folder, "big.bin", 3_000_000);
     let target = tempfile::tempdir().unwrap();
     let place = target.path().to_owned();
-    let Some(_disk) = SmallDisk::mount(&place) else {
-        eprintln!("skipped: mounting a small file system needs root");
+    let Some(_disk) = needs_root("small file systems", || SmallDisk::mount(&place)) else {
         return;
     };
     let mut receiver = Receiver::start_in(target, "127.0.0.1,127.0.0.2", &["--once"]);

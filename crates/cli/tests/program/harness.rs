@@ -18,6 +18,27 @@ pub(crate) fn anabranch() -> Command {
     command
 }
 
+/// The program under test, in a network namespace.
+pub(crate) fn anabranch_within(namespace: &str) -> Command {
+    let mut command = Command::new("ip");
+    command
+        .args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_anabranch")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What only root can make. Others do without the test and are told so; in CI, nothing is left out.
+pub(crate) fn needs_root<T>(what: &str, make: impl FnOnce() -> Option<T>) -> Option<T> {
+    let made = make();
+    if made.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "{what}: this test needs root");
+        eprintln!("skipped: {what} need root");
+    }
+    made
+}
+
 /// Runs it to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     anabranch().args(arguments).output().unwrap()

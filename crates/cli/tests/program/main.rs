@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod arguments;
+mod cut_link;
 mod full_disk;
 mod harness;
 mod hostile;
