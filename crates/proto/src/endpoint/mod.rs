@@ -9,6 +9,7 @@ mod out_of_the_blue;
 mod replies;
 mod responder;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -82,7 +83,8 @@ impl Inbound<'_> {
 
 #[derive(Debug)]
 struct Slot {
-    association: Association,
+    /// In a box: the nodes of the map are half empty.
+    association: Box<Association>,
     entry: Entry,
 }
 
@@ -128,7 +130,7 @@ impl Endpoint {
     /// An association, to look at.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
-        self.slots.get(&id).map(|slot| &slot.association)
+        self.slots.get(&id).map(|slot| &*slot.association)
     }
 
     /// An association, to act on. Poll the endpoint afterwards.
@@ -140,7 +142,7 @@ impl Endpoint {
 
     /// All associations that were not forgotten yet, closed ones included.
     pub fn associations(&self) -> impl ExactSizeIterator<Item = &Association> {
-        self.slots.values().map(|slot| &slot.association)
+        self.slots.values().map(|slot| &*slot.association)
     }
 
     /// Drops an association and everything it holds. One that is not closed just vanishes: the peer finds out
@@ -277,7 +279,7 @@ impl Endpoint {
         self.slots.insert(
             id,
             Slot {
-                association,
+                association: Box::new(association),
                 entry: Entry::default(),
             },
         );

@@ -190,7 +190,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     anew.owed.readable_told = slot.association.owed.readable_told;
     complete(&mut anew, inbound);
     endpoint.directory.insert(&anew);
-    slot.association = anew;
+    *slot.association = anew;
 }
 
 /// A new peer.
