@@ -74,14 +74,14 @@ pub(crate) struct Side {
 }
 
 /// What the application waits for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Owed {
     /// A message was refused because the buffer was full.
     pub(crate) writable: bool,
     /// [`Event::Readable`] was told and the application has not read everything since.
     pub(crate) readable_told: bool,
-    /// The peer is at another address now; the endpoint has to know.
-    pub(crate) reindex: bool,
+    /// Addresses that the peer was known by until now; if there are any, the endpoint has to learn the present ones.
+    pub(crate) left: Vec<SocketAddr>,
     /// The application wants to finish, before the handshake was complete.
     pub(crate) shutdown: bool,
 }
@@ -151,6 +151,7 @@ impl Association {
             self.policies.loss.remove_path(id);
             self.policies.burst.remove_path(id);
         }
+        self.owed.left.extend(self.paths.remotes());
         self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto);
         for id in self.paths.ids() {
             self.policies.congestion.add_path(self.paths.fact(id), now);

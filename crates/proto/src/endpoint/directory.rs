@@ -40,7 +40,7 @@ impl Directory {
 
     pub(crate) fn insert(&mut self, association: &Association) {
         self.by_tag.insert(association.local.tag, association.id);
-        for correspondent in correspondents(association) {
+        for correspondent in correspondents(association, association.paths.remotes()) {
             self.by_correspondent
                 .entry(correspondent)
                 .or_insert(association.id);
@@ -53,8 +53,13 @@ impl Directory {
         if self.by_tag.get(&association.local.tag) == Some(&id) {
             self.by_tag.remove(&association.local.tag);
         }
-        for correspondent in correspondents(association) {
-            if self.by_correspondent.get(&correspondent) == Some(&id) {
+        self.unlist(association, association.paths.remotes());
+    }
+
+    /// Nothing at `remotes` leads to `association` any more.
+    fn unlist(&mut self, association: &Association, remotes: impl Iterator<Item = SocketAddr>) {
+        for correspondent in correspondents(association, remotes) {
+            if self.by_correspondent.get(&correspondent) == Some(&association.id) {
                 self.by_correspondent.remove(&correspondent);
             }
         }
@@ -79,17 +84,19 @@ impl Directory {
         self.spent.contains(&tag)
     }
 
-    /// The addresses of `association` changed: its old entries are swept out, which visits all of
-    /// them; it is rare.
-    pub(crate) fn reindex(&mut self, association: &Association) {
-        self.by_correspondent.retain(|_, id| *id != association.id);
+    /// The peer of `association` `left` these addresses for those that it has now.
+    pub(crate) fn reindex(&mut self, association: &Association, left: &[SocketAddr]) {
+        self.unlist(association, left.iter().copied());
         self.insert(association);
     }
 }
 
-fn correspondents(association: &Association) -> impl Iterator<Item = Correspondent> + '_ {
+fn correspondents(
+    association: &Association,
+    remotes: impl Iterator<Item = SocketAddr>,
+) -> impl Iterator<Item = Correspondent> {
     let (peer_port, local_port) = (association.peer.port, association.local.port);
-    association.paths.remotes().map(move |remote| Correspondent {
+    remotes.map(move |remote| Correspondent {
         remote,
         peer_port,
         local_port,

@@ -199,8 +199,9 @@ impl Endpoint {
             return false;
         }
         slot.association.handle_packet(now, arrival, packet);
-        if core::mem::take(&mut slot.association.owed.reindex) {
-            self.directory.reindex(&slot.association);
+        let left = core::mem::take(&mut slot.association.owed.left);
+        if !left.is_empty() {
+            self.directory.reindex(&slot.association, &left);
         }
         self.touch(id);
         true

@@ -136,7 +136,6 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     association.peer.initial_tsn = cookie.peer_tsn;
     open_streams(association, cookie);
     association.replace_paths(&pairs(&association.here, inbound, cookie), inbound.now);
-    association.owed.reindex = true;
     association.events.push(Event::Connected { incoming: false });
     complete(association, inbound);
 }

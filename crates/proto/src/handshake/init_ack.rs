@@ -160,7 +160,6 @@ fn take_addresses(
     let measured = association.paths.path(path).rtt.clone();
     if !same {
         association.replace_paths(&pairs, now);
-        association.owed.reindex = true;
     }
     let found = association
         .paths

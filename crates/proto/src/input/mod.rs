@@ -8,6 +8,8 @@ mod sack;
 mod shutdown;
 mod verify;
 
+use core::mem;
+
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 
@@ -58,9 +60,9 @@ fn locate(association: &mut Association, arrival: PathAddr) -> Option<PathId> {
 /// verification tag is another one" (RFC 6951 §5.4).
 fn rebind(association: &mut Association, path: PathId, arrival: PathAddr) {
     let machinery = association.paths.path_mut(path);
-    machinery.addr.remote = arrival.remote;
+    let left = mem::replace(&mut machinery.addr.remote, arrival.remote);
     machinery.counters.rebindings += 1;
-    association.owed.reindex = true;
+    association.owed.left.push(left);
     liveness::tell(association, path, PathChange::Rebound);
 }
 
