@@ -29,6 +29,9 @@ const BATCH: usize = 10;
 /// SACKs to measure, at least, for each window and kind.
 const SACKS: usize = 10_000;
 
+/// Bytes of a DATA chunk before its payload.
+const DATA_HEADER: usize = 16;
+
 /// Bytes that both buffers take.
 const WINDOW: u32 = 1 << 30;
 
@@ -82,6 +85,11 @@ fn advancing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
     let sacks = sacks.collect::<Vec<_>>();
     costs.push(scene.handle(&sacks));
     scene.acknowledged += 2 * BATCH as u32;
+    assert_eq!(
+        scene.chunks_in_flight(),
+        scene.outstanding(),
+        "SACKs without effect"
+    );
 }
 
 fn growing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
@@ -113,6 +121,15 @@ fn growing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
         let sacks = sacks.collect::<Vec<_>>();
         costs.push(scene.handle(&sacks));
     }
+    let acknowledged: usize = blocks
+        .iter()
+        .map(|block| usize::from(block.end - block.start) + 1)
+        .sum();
+    assert_eq!(
+        scene.chunks_in_flight(),
+        outstanding - acknowledged,
+        "SACKs without effect"
+    );
     scene.acknowledge_all();
 }
 
@@ -181,6 +198,12 @@ impl Scene {
         self.sent.wrapping_sub(self.acknowledged) as usize
     }
 
+    fn chunks_in_flight(&self) -> usize {
+        let association = self.pair.alice.association(self.association).expect("it lives");
+        let bytes: u64 = association.path_facts().iter().map(|path| path.in_flight).sum();
+        bytes as usize / (self.payload.len() + DATA_HEADER)
+    }
+
     fn sack(&self, cumulative: u32, blocks: &[GapBlock]) -> Vec<u8> {
         self.forger.sack(Tsn(cumulative), blocks)
     }
@@ -213,9 +236,12 @@ impl Scene {
 
 fn send(pair: &mut Pair, association: AssociationId, payload: &Bytes, count: usize) {
     let mut association = pair.alice.association_mut(association).expect("it lives");
-    for _ in 0..count {
-        let message = Message::new(StreamId(0), payload.clone());
-        association.send(message).expect("a gigabyte of room");
+    for number in 0..count {
+        // No stream may have more than 65,535 ordered messages outstanding: its sequence numbers would repeat.
+        let stream = StreamId((number % 8) as u16);
+        association
+            .send(Message::new(stream, payload.clone()))
+            .expect("a gigabyte of room");
     }
 }
 
