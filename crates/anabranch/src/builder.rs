@@ -1,9 +1,10 @@
 //! How is an endpoint set up? With addresses or sockets, and as many settings as one likes to change.
 
-use std::net::IpAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use anabranch_io::{RawSocket, Socket, expand_wildcard};
+use anabranch_io::{RawSocket, Socket, expand_wildcard, smallest_mtu};
 use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
 
 use crate::driver::{Driver, Shared};
@@ -89,7 +90,7 @@ impl EndpointBuilder {
         self
     }
 
-    /// Settings of all associations that do not get their own.
+    /// Settings of all associations that do not get their own. The MTU is lowered to that of the interfaces.
     #[must_use]
     pub fn association_config(mut self, config: AssociationConfig) -> Self {
         self.association_config = config;
@@ -130,24 +131,53 @@ impl EndpointBuilder {
         if sockets.is_empty() {
             return Err(BindError::NoAddress);
         }
-        endpoint_config.local.clear();
-        for socket in &sockets {
-            endpoint_config
-                .local
-                .extend(expand_wildcard(socket.local_addr())?);
-        }
+        endpoint_config.local = reachable_at(&sockets)?;
         if listens {
             endpoint_config
                 .accept
                 .get_or_insert_with(|| association_config.clone());
         }
+        let limits = Limits::of(&endpoint_config.local);
+        endpoint_config.accept = endpoint_config.accept.map(|config| limits.apply(config));
         let mut entropy = [0; 32];
         getrandom::fill(&mut entropy)?;
         let core = proto::Endpoint::new(endpoint_config, entropy);
         let clock = Clock::start();
         let shared = Arc::new(Shared::new(core, clock, backlog));
         runtime::spawn(Driver::new(Arc::clone(&shared), sockets.clone(), clock));
-        Ok(Endpoint::new(shared, sockets, association_config))
+        Ok(Endpoint::new(shared, sockets, association_config, limits))
+    }
+}
+
+/// Wildcards stand for all addresses of this host.
+fn reachable_at(sockets: &[Arc<dyn Socket>]) -> io::Result<Vec<SocketAddr>> {
+    let mut addresses = Vec::new();
+    for socket in sockets {
+        addresses.extend(expand_wildcard(socket.local_addr())?);
+    }
+    Ok(addresses)
+}
+
+/// What this host's interfaces impose on associations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    mtu: u16,
+}
+
+impl Limits {
+    fn of(local: &[SocketAddr]) -> Self {
+        let mtu = smallest_mtu(local).and_then(|mtu| u16::try_from(mtu).ok());
+        Self {
+            mtu: mtu.unwrap_or(u16::MAX),
+        }
+    }
+
+    /// The same settings, as far as they are possible.
+    pub(crate) fn apply(self, config: AssociationConfig) -> AssociationConfig {
+        AssociationConfig {
+            mtu: config.mtu.min(self.mtu),
+            ..config
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use anabranch_proto::{AssociationConfig, EndpointConfig};
 use tokio::net::ToSocketAddrs;
 
 use crate::association::Association;
-use crate::builder::EndpointBuilder;
+use crate::builder::{EndpointBuilder, Limits};
 use crate::driver::{Shared, until};
 use crate::error::{BindError, ConnectError};
 
@@ -24,6 +24,7 @@ struct Handle {
     shared: Arc<Shared>,
     sockets: Vec<Arc<dyn Socket>>,
     association_config: AssociationConfig,
+    limits: Limits,
 }
 
 impl Endpoint {
@@ -31,11 +32,13 @@ impl Endpoint {
         shared: Arc<Shared>,
         sockets: Vec<Arc<dyn Socket>>,
         association_config: AssociationConfig,
+        limits: Limits,
     ) -> Self {
         Self(Arc::new(Handle {
             shared,
             sockets,
             association_config,
+            limits,
         }))
     }
 
@@ -100,12 +103,13 @@ impl Endpoint {
         config: &AssociationConfig,
     ) -> Result<Association, ConnectError> {
         let remotes: Vec<SocketAddr> = tokio::net::lookup_host(peer).await?.collect();
+        let config = self.0.limits.apply(config.clone());
         let shared = &self.0.shared;
         let (id, signals) = shared.command(|state| {
             if !state.accepting {
                 return Err(ConnectError::EndpointClosed);
             }
-            Ok(state.connect(shared.now(), &remotes, config)?)
+            Ok(state.connect(shared.now(), &remotes, &config)?)
         })?;
         Association::new(Arc::clone(shared), id, signals)
             .connected()

@@ -1,5 +1,6 @@
 //! Which addresses does this host have? Those that a peer may be told when a socket is bound to all of them.
 
+use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 
@@ -40,6 +41,29 @@ pub fn usable_addresses() -> io::Result<Vec<IpAddr>> {
     });
     found.dedup();
     Ok(found.into_iter().map(|(_, address)| address).collect())
+}
+
+/// The smallest MTU of the interfaces that have `addresses`, in bytes of IP; `None` if the system does not tell.
+///
+/// Sockets of this crate do not fragment: a larger packet would never leave.
+#[must_use]
+pub fn smallest_mtu(addresses: &[SocketAddr]) -> Option<u32> {
+    let interfaces = if_addrs::get_if_addrs().ok()?;
+    let ours = |ip: IpAddr| addresses.iter().any(|address| address.ip() == ip);
+    interfaces
+        .iter()
+        .filter(|interface| ours(interface.ip()))
+        .filter_map(|interface| mtu_of(&interface.name))
+        .min()
+}
+
+/// As Linux tells it to everybody.
+fn mtu_of(interface: &str) -> Option<u32> {
+    fs::read_to_string(format!("/sys/class/net/{interface}/mtu"))
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// The source that the routing table gives to packets for `destination`. Connecting a UDP socket sends nothing.
@@ -85,6 +109,14 @@ mod tests {
                 .enumerate()
                 .all(|(index, address)| !addresses[..index].contains(address))
         );
+    }
+
+    #[test]
+    fn the_mtu_of_unknown_addresses_is_unknown() {
+        let nobodys: SocketAddr = "203.0.113.1:9".parse().expect("an address");
+        assert_eq!(smallest_mtu(&[nobodys]), None);
+        let loopback: SocketAddr = "127.0.0.1:9".parse().expect("an address");
+        assert!(smallest_mtu(&[nobodys, loopback]).is_none_or(|mtu| mtu >= 576));
     }
 
     #[test]

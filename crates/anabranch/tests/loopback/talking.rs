@@ -1,8 +1,9 @@
 //! Do messages arrive as they were sent?
 
+use std::io::ErrorKind;
 use std::net::IpAddr;
 
-use anabranch::{Bytes, ConnectError, Message, Ppid, SendError, StreamId};
+use anabranch::{BindError, Bytes, ConnectError, Endpoint, Message, Ppid, SendError, StreamId};
 
 use crate::common::{at, client, hasty, join, next, number_of, numbered, pair, server, story, text};
 
@@ -40,6 +41,27 @@ async fn a_server_bound_to_all_addresses_is_reached_at_each_of_them() {
             let (alice, bob) = (connected.0.unwrap(), connected.1.unwrap());
             alice.send(text("to one of many")).await.unwrap();
             assert_eq!(next(&bob).await.payload, "to one of many");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sctp_directly_over_ip_works_where_it_is_allowed() {
+    story(async {
+        // Different addresses, because every raw socket sees all that is sent to its address.
+        let [ours, theirs] = ["127.0.9.1", "127.0.9.2"].map(|address| address.parse().unwrap());
+        let server = match Endpoint::builder().local_raw(theirs).listen().bind().await {
+            Err(BindError::Socket(error)) if error.kind() == ErrorKind::PermissionDenied => return,
+            server => server.unwrap(),
+        };
+        let client = Endpoint::builder().local_raw(ours).bind().await.unwrap();
+        let (alice, bob) = join(&client, &server).await;
+        for number in 0..100 {
+            alice.send(numbered(number, 2_000)).await.unwrap();
+        }
+        for number in 0..100 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
         }
     })
     .await;
