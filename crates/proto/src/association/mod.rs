@@ -19,6 +19,7 @@ use core::net::SocketAddr;
 use anabranch_policy::PolicySet;
 use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, Tsn, VerificationTag};
 use anabranch_wire::Packet;
+use anabranch_wire::chunk::kind;
 
 use crate::config::AssociationConfig;
 use crate::output::{Control, Transmit, WindowProbe};
@@ -179,7 +180,15 @@ impl Association {
     pub(crate) fn expects(&self, packet: &Packet<'_>) -> bool {
         let header = packet.header();
         let ports = header.source_port == self.peer.port && header.destination_port == self.local.port;
-        ports && !self.state.is_closed()
+        ports && !self.state.is_closed() && !self.is_strange(packet)
+    }
+
+    /// RFC 9260 §8.5.1 E: a SHUTDOWN ACK that meets an association in COOKIE-WAIT or COOKIE-ECHOED is for one that
+    /// was there before, and "is treated as an OOTB packet".
+    fn is_strange(&self, packet: &Packet<'_>) -> bool {
+        let first = || packet.chunks().next().and_then(Result::ok);
+        matches!(self.state, State::CookieWait(_) | State::CookieEchoed(..))
+            && first().is_some_and(|chunk| chunk.kind == kind::SHUTDOWN_ACK)
     }
 
     /// A packet that is for this association arrived.
