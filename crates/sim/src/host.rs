@@ -1,6 +1,6 @@
 //! How does the core meet the simulated network? As a host that hands datagrams, deadlines and buffers on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use anabranch_netsim::{Datagram, Host};
@@ -21,6 +21,10 @@ pub struct SctpHost {
     /// What answers a peer that connects.
     answering: Conversation,
     spare: Vec<Vec<u8>>,
+    /// How many packets the core may write at once, as segmentation offload lets it.
+    segments: usize,
+    /// The rest of what it wrote last.
+    batch: VecDeque<Datagram>,
     tally: Tally,
     log: PacketLog,
 }
@@ -34,9 +38,17 @@ impl SctpHost {
             conversations: BTreeMap::new(),
             answering,
             spare: Vec::new(),
+            segments: 1,
+            batch: VecDeque::new(),
             tally: Tally::default(),
             log: PacketLog::default(),
         }
+    }
+
+    /// The same, letting the core write up to `segments` packets at once.
+    #[must_use]
+    pub fn with_segments(self, segments: usize) -> Self {
+        Self { segments, ..self }
     }
 
     /// Begins an association with an application on it.
@@ -54,7 +66,7 @@ impl SctpHost {
         let id = self.endpoint.connect(now, remotes, config)?;
         self.conversations.insert(id, conversation);
         self.talk(now, id, |conversation, association| {
-            conversation.begin(now, association)
+            conversation.begin(now, association);
         });
         Ok(id)
     }
@@ -114,6 +126,37 @@ impl SctpHost {
         &mut self.log
     }
 
+    /// Lets the core write; gives the first packet and keeps the others.
+    fn next_batch(&mut self, now: Instant) -> Option<Datagram> {
+        let mut payload = self.buffer();
+        let Some(transmit) = self.endpoint.poll_transmit(now, &mut payload, self.segments) else {
+            self.spare.push(payload);
+            return None;
+        };
+        let segment = transmit.segment_size.unwrap_or(transmit.size);
+        for start in (segment..payload.len()).step_by(segment) {
+            let mut further = self.buffer();
+            further.extend_from_slice(&payload[start..payload.len().min(start + segment)]);
+            self.batch.push_back(Datagram {
+                path: transmit.path,
+                ecn: transmit.ecn,
+                payload: further,
+            });
+        }
+        payload.truncate(segment);
+        Some(Datagram {
+            path: transmit.path,
+            ecn: transmit.ecn,
+            payload,
+        })
+    }
+
+    fn buffer(&mut self) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer
+    }
+
     fn serve(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.tally.events += 1;
@@ -158,19 +201,11 @@ impl Host for SctpHost {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
-        let mut payload = self.spare.pop().unwrap_or_default();
-        payload.clear();
-        let Some(transmit) = self.endpoint.poll_transmit(now, &mut payload, 1) else {
-            self.spare.push(payload);
-            return None;
-        };
-        self.tally.sent(now, transmit.path, &payload);
-        self.log.note(now, Direction::Sent, transmit.path, &payload);
-        Some(Datagram {
-            path: transmit.path,
-            ecn: transmit.ecn,
-            payload,
-        })
+        let datagram = self.batch.pop_front().or_else(|| self.next_batch(now))?;
+        self.tally.sent(now, datagram.path, &datagram.payload);
+        self.log
+            .note(now, Direction::Sent, datagram.path, &datagram.payload);
+        Some(datagram)
     }
 
     fn deadline(&self) -> Option<Instant> {

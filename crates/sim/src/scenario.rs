@@ -36,6 +36,7 @@ pub struct Scenario {
     lanes: Vec<Lane>,
     bottleneck: Option<LinkConfig>,
     port: u16,
+    segments: usize,
     configs: [AssociationConfig; 2],
     conversations: [Conversation; 2],
     accepts: [bool; 2],
@@ -74,6 +75,7 @@ impl Scenario {
             lanes: Vec::new(),
             bottleneck: None,
             port: DEFAULT_PORT,
+            segments: 1,
             configs: Default::default(),
             conversations: Default::default(),
             accepts: [false, true],
@@ -138,6 +140,13 @@ impl Scenario {
     #[must_use]
     pub fn encapsulation_port(self, port: u16) -> Self {
         Self { port, ..self }
+    }
+
+    /// How many packets a core may write at once, as segmentation offload lets it: 1 unless set. The network carries
+    /// them one by one.
+    #[must_use]
+    pub fn segments(self, segments: usize) -> Self {
+        Self { segments, ..self }
     }
 
     /// How both sides set up associations.
@@ -234,7 +243,7 @@ impl Scenario {
             ..EndpointConfig::default()
         };
         let answering = self.conversations[side.index()].clone();
-        SctpHost::new(config, self.seed.split(side.name()), answering)
+        SctpHost::new(config, self.seed.split(side.name()), answering).with_segments(self.segments)
     }
 
     fn addresses(&self, side: Side) -> Vec<SocketAddr> {

@@ -30,6 +30,8 @@ pub(super) struct Excuses {
     /// Packets were lost on some path for a while.
     was_impaired: bool,
     has_translators: bool,
+    may_restart: bool,
+    restarted: bool,
     impaired: Vec<Impairment>,
     all_impaired_for: Duration,
 }
@@ -59,6 +61,8 @@ impl Excuses {
             is_slow: [&shape.near, &shape.far]
                 .iter()
                 .any(|side| side.rto[2] <= SHORT_RTO_MAX),
+            may_restart: shape.may_restart(),
+            restarted: false,
             has_translators: shape.has_translators(),
             impaired: vec![Impairment::default(); shape.paths.len()],
             all_impaired_for: Duration::ZERO,
@@ -88,6 +92,7 @@ impl Excuses {
             Op::Shutdown { .. } => self.shut_down = true,
             Op::Abort { side } => self.aborted[side.index()] = true,
             Op::Read { pace, .. } => self.is_slow |= pace != u32::MAX,
+            Op::Restart => self.restarted = self.may_restart,
             Op::Send { .. } | Op::Rate { .. } | Op::Delay { .. } | Op::SetPrimary { .. } => {}
         }
         self.was_impaired |= self.impaired.iter().any(Impairment::is_any);
@@ -103,9 +108,14 @@ impl Excuses {
             }
             CloseReason::ShutdownTimeout => self.shut_down && (self.is_slow || self.was_impaired),
             // The other side's reason is judged on its own.
-            CloseReason::AbortedByPeer(_) => other.is_some() || self.was_cut_off(),
+            CloseReason::AbortedByPeer(_) => other.is_some() || self.was_cut_off() || self.restarted,
             _ => false,
         }
+    }
+
+    /// Whether the near side began anew: then what was acknowledged may be forgotten.
+    pub(super) const fn restarted(&self) -> bool {
+        self.restarted
     }
 
     fn peer_is_gone(&self, other: Option<&CloseReason>) -> bool {

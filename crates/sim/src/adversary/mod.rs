@@ -5,6 +5,7 @@
 //! association ends only for a reason; buffers keep their bounds; who has nothing to say is quiet. A plan that fails
 //! can be made smaller and written down as source ([`crate::replay`]).
 
+mod apply;
 mod excuses;
 mod op;
 mod oracle;
@@ -116,11 +117,11 @@ impl Plan {
         for path in 0..self.shape.paths.len() {
             simulation.happens(Step::Heal(path));
             for side in Side::BOTH {
-                op::disturb(simulation, (path, side), [0; 4]);
+                apply::disturb(simulation, (path, side), [0; 4]);
             }
         }
         for side in Side::BOTH {
-            op::read(simulation, side, u32::MAX);
+            apply::read(simulation, side, u32::MAX);
         }
     }
 }

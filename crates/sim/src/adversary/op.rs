@@ -1,14 +1,9 @@
 //! What can the adversary do? Everything that a network or an application may do, one small step at a time.
 
-use core::time::Duration;
-
-use anabranch_netsim::link::{Loss, Reorder};
-use anabranch_netsim::{LinkChange, Probability};
-use anabranch_types::{PathId, Rate, Rng};
+use anabranch_types::Rng;
 
 use super::shape::{Shape, pick};
-use crate::app::{Draft, Reading};
-use crate::{Side, Simulation, Step};
+use crate::Side;
 
 /// One step. Everything is plain numbers, so that it can be printed as source. Streams and paths that do not exist
 /// are taken modulo those that do, so that a plan stays meaningful when its world is made smaller.
@@ -111,6 +106,8 @@ pub enum Op {
         /// On which side.
         side: Side,
     },
+    /// The near side forgets everything and connects anew from the same port, unless both sides connect.
+    Restart,
 }
 
 impl Op {
@@ -148,8 +145,9 @@ impl Op {
                 port: 20_000 + rng.below(1_000) as u16,
             },
             960..975 => Self::SetPrimary { side, path },
-            975..992 => Self::Shutdown { side },
-            _ => Self::Abort { side },
+            975..985 => Self::Shutdown { side },
+            985..991 => Self::Abort { side },
+            _ => Self::Restart,
         }
     }
 
@@ -183,123 +181,4 @@ impl Op {
             corrupt: maybe(&[10, 100, 300]),
         }
     }
-
-    /// Does it.
-    pub(super) fn apply(&self, simulation: &mut Simulation, shape: &Shape) {
-        let paths = shape.paths.len();
-        match *self {
-            Self::Advance { millis } => simulation.run_for(Duration::from_millis(millis.into())),
-            Self::Send {
-                side,
-                stream,
-                bytes,
-                count,
-                unordered,
-            } => {
-                let draft = Draft::new(stream, bytes);
-                let draft = if unordered { draft.unordered() } else { draft };
-                send(simulation, side, draft, count);
-            }
-            Self::Read { side, pace } => read(simulation, side, pace),
-            Self::Cut { path } => simulation.happens(Step::Cut(path % paths)),
-            Self::Heal { path } => simulation.happens(Step::Heal(path % paths)),
-            Self::Rate { path, kbit } => {
-                let rate = Rate::bits_per_second(u64::from(kbit) * 1_000);
-                simulation.happens(Step::Change(path % paths, LinkChange::Rate(Some(rate))));
-            }
-            Self::Delay { path, millis } => {
-                let delay = Duration::from_millis(millis.into());
-                simulation.happens(Step::Change(path % paths, LinkChange::Delay(delay)));
-            }
-            Self::Rebind { path, port } if shape.has_translators() => {
-                simulation.happens(Step::Rebind(path % paths, port))
-            }
-            Self::Rebind { .. } => {}
-            Self::Lose {
-                path,
-                toward,
-                packets,
-            } => {
-                let numbers = (0..u64::from(packets)).collect();
-                change(
-                    simulation,
-                    path % paths,
-                    toward,
-                    LinkChange::Loss(Loss::Script(numbers)),
-                );
-            }
-            Self::Disturb {
-                path,
-                toward,
-                lose,
-                reorder,
-                duplicate,
-                corrupt,
-            } => disturb(
-                simulation,
-                (path % paths, toward),
-                [lose, reorder, duplicate, corrupt],
-            ),
-            Self::SetPrimary { side, path } => {
-                simulation.talk(side, |_, association, _| {
-                    association.set_primary(PathId((path % paths) as u8))
-                });
-            }
-            Self::Shutdown { side } => {
-                simulation.talk(side, |_, association, _| association.shutdown());
-            }
-            Self::Abort { side } => {
-                simulation.talk(side, |_, association, _| association.abort(b"enough"));
-            }
-        }
-    }
-}
-
-fn send(simulation: &mut Simulation, side: Side, draft: Draft, count: u32) {
-    simulation.talk(side, |conversation, association, _| {
-        for _ in 0..count {
-            // A full buffer, a stream that the peer does not have, an end that was begun: all of them may be.
-            if conversation.send(draft, association).is_err() {
-                break;
-            }
-        }
-    });
-}
-
-pub(super) fn read(simulation: &mut Simulation, side: Side, pace: u32) {
-    let reading = match pace {
-        0 => Reading::Paused,
-        u32::MAX => Reading::Eager,
-        bytes => Reading::AtRate(Rate::bits_per_second(u64::from(bytes) * 8)),
-    };
-    simulation.talk(side, |conversation, association, now| {
-        conversation.read_otherwise(now, reading, association);
-    });
-}
-
-pub(super) fn disturb(simulation: &mut Simulation, link: (usize, Side), per_mille: [u32; 4]) {
-    let (path, toward) = link;
-    let [lose, reorder, duplicate, corrupt] =
-        per_mille.map(|chance| Probability::of(f64::from(chance.min(1_000)) / 1_000.0));
-    let held_back = Reorder {
-        chance: reorder,
-        hold: Duration::from_millis(50),
-    };
-    for what in [
-        LinkChange::Loss(Loss::Bernoulli(lose)),
-        LinkChange::Reorder(held_back),
-        LinkChange::Duplicate(duplicate),
-        LinkChange::Corrupt(corrupt),
-    ] {
-        change(simulation, path, toward, what);
-    }
-}
-
-fn change(simulation: &mut Simulation, path: usize, toward: Side, what: LinkChange) {
-    let path = &simulation.paths()[path];
-    let link = match toward {
-        Side::Far => path.there[0],
-        Side::Near => path.back[0],
-    };
-    simulation.world_mut().change_link(link, what);
 }

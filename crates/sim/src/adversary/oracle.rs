@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use anabranch_proto::{CloseReason, Event};
+use anabranch_proto::{Association, CloseReason, Event};
 
 use super::excuses::Excuses;
 use super::shape::Shape;
@@ -25,7 +25,7 @@ pub(super) fn conclude(simulation: &mut Simulation, shape: &Shape, excuses: &Exc
             describe(simulation)
         ));
     }
-    check_delivery(simulation)?;
+    check_delivery(simulation, excuses)?;
     if Side::BOTH.iter().all(|side| is_open(simulation, *side)) {
         check_emptiness(simulation)?;
         check_quiet(simulation)?;
@@ -68,17 +68,21 @@ fn check_buffers(simulation: &Simulation, shape: &Shape, side: Side) -> Result<(
 
 /// Both sides closed, or both have delivered all they were given.
 fn is_settled(simulation: &Simulation) -> bool {
-    let open = Side::BOTH.map(|side| is_open(simulation, side));
-    match open {
-        [true, true] => Side::BOTH.iter().all(|side| all_delivered(simulation, *side)),
-        [near, far] => !near && !far,
-    }
+    let all = |holds: fn(&Simulation, Side) -> bool| Side::BOTH.iter().all(|side| holds(simulation, *side));
+    let all_closed = Side::BOTH.iter().all(|side| !is_open(simulation, *side));
+    all_closed || (all(is_connected) && all(all_delivered))
 }
 
 fn is_open(simulation: &Simulation, side: Side) -> bool {
     simulation
         .association(side)
         .is_some_and(|association| !association.is_closed())
+}
+
+fn is_connected(simulation: &Simulation, side: Side) -> bool {
+    simulation
+        .association(side)
+        .is_some_and(Association::is_connected)
 }
 
 fn all_delivered(simulation: &Simulation, from: Side) -> bool {
@@ -95,7 +99,7 @@ fn all_delivered(simulation: &Simulation, from: Side) -> bool {
     flushed && sent == read
 }
 
-fn check_delivery(simulation: &Simulation) -> Result<(), String> {
+fn check_delivery(simulation: &Simulation, excuses: &Excuses) -> Result<(), String> {
     let finished = Side::BOTH.iter().any(|side| {
         let reason = simulation.conversation(*side).and_then(close_reason);
         reason == Some(&CloseReason::Finished)
@@ -109,7 +113,7 @@ fn check_delivery(simulation: &Simulation) -> Result<(), String> {
         let inbox = simulation
             .conversation(from.other())
             .map_or(&nothing_read, Conversation::inbox);
-        let verdict = if finished || open {
+        let verdict = if open || (finished && !excuses.restarted()) {
             inbox.equals(outbox)
         } else {
             inbox.agrees_with(outbox)

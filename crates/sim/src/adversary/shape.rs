@@ -12,6 +12,9 @@ use anabranch_types::{Rate, Rng, Seed};
 use crate::app::Conversation;
 use crate::{Scenario, Side, Simulation};
 
+/// SCTP port of the near side.
+const NEAR_PORT: u16 = 50_000;
+
 /// A world to be built. Everything is plain numbers, so that it can be printed as source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
@@ -23,6 +26,10 @@ pub struct Shape {
     pub encapsulated: bool,
     /// Both sides connect at once, instead of the near one alone.
     pub collides: bool,
+    /// The near side may forget everything and begin anew; only if it alone connects.
+    pub restarts: bool,
+    /// Packets that a core may write at once.
+    pub segments: usize,
     /// The longest message in either direction: nothing tells the other side how long it may be.
     pub max_message: usize,
     /// The paths.
@@ -78,6 +85,8 @@ impl Shape {
             ipv6: rng.chance(1, 4),
             encapsulated: rng.chance(3, 4),
             collides: rng.chance(1, 8),
+            restarts: rng.chance(1, 4),
+            segments: *pick(rng, &[1, 1, 3, 64]),
             paths: (0..paths).map(|_| PathShape::draw(rng)).collect(),
             near: SideShape::draw(rng, max_message),
             far: SideShape::draw(rng, max_message),
@@ -86,9 +95,13 @@ impl Shape {
     }
 
     /// Whether there are translators before the near side. They translate ports, so there are none without UDP; and
-    /// who is to be connected to from outside cannot be behind one.
+    /// who is to be connected to from outside cannot be behind one, nor can who begins anew be recognised behind one.
     pub(super) const fn has_translators(&self) -> bool {
-        self.encapsulated && !self.collides
+        self.encapsulated && !self.collides && !self.restarts
+    }
+
+    pub(super) const fn may_restart(&self) -> bool {
+        self.restarts && !self.collides
     }
 
     /// The two hosts and their paths.
@@ -96,6 +109,7 @@ impl Shape {
         let port = if self.encapsulated { DEFAULT_PORT } else { 0 };
         let scenario = Scenario::new(Seed(self.seed).split("world"))
             .encapsulation_port(port)
+            .segments(self.segments)
             .config_of(Side::Near, self.config(Side::Near))
             .config_of(Side::Far, self.config(Side::Far))
             .accepts(Side::Near, self.collides);
@@ -111,11 +125,17 @@ impl Shape {
         (0..=u8::MAX).zip(&self.paths).fold(scenario, add).build()
     }
 
-    /// What one side's associations are set up with.
+    /// What one side's associations are set up with. The near side always connects from the same port, so that it can
+    /// begin anew.
     pub(super) fn config(&self, side: Side) -> AssociationConfig {
         let config = self.of(side).config(self.max_message);
+        let port = if self.collides {
+            config.peer_sctp_port
+        } else {
+            NEAR_PORT
+        };
         AssociationConfig {
-            local_sctp_port: self.collides.then_some(config.peer_sctp_port),
+            local_sctp_port: Some(port),
             ..config
         }
     }

@@ -7,14 +7,11 @@ use anabranch_proto::ReceivedMessage;
 use anabranch_types::{Instant, StreamId};
 use thiserror::Error;
 
-use super::outbox::FIRST_PPID;
+use super::outbox::{FIRST_PPID, life_of};
 use super::{Outbox, pattern};
 
 /// How finely the course of reception is kept.
 const BUCKET: Duration = Duration::from_millis(100);
-
-/// Nobody is so many messages ahead of all others; a number beyond is damaged.
-const AHEAD: usize = 1 << 22;
 
 /// What is wrong with what arrived. Numbers are those of messages.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -50,7 +47,9 @@ pub enum Complaint {
 /// What arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Inbox {
-    /// What came, by number; `None` for what has not.
+    /// The sender's, as the first message has it.
+    life: Option<u32>,
+    /// What came, by place in this life; `None` for what has not.
     arrived: Vec<Option<Arrived>>,
     last_of_stream: BTreeMap<StreamId, u32>,
     messages: u64,
@@ -80,12 +79,20 @@ impl Inbox {
         number
     }
 
+    /// Forgets what came, but not what was wrong with it.
+    pub(super) fn begin_anew(&mut self) {
+        *self = Self {
+            first_complaint: self.first_complaint.take(),
+            ..Self::default()
+        };
+    }
+
     fn check(&mut self, number: u32, message: &ReceivedMessage) -> Result<(), Complaint> {
         if message.payload != pattern(number, message.payload.len()) {
             return Err(Complaint::Corrupt(number));
         }
-        let index = number as usize;
-        if index > self.arrived.len() + AHEAD {
+        let (life, index) = life_of(number);
+        if *self.life.get_or_insert(life) != life {
             return Err(Complaint::NeverSent(number));
         }
         if self.arrived.len() <= index {
@@ -117,7 +124,7 @@ impl Inbox {
     }
 
     /// Holds what arrived against what was sent: nothing else may have arrived, nothing twice, each stream in order
-    /// and without a hole. The end may still be missing.
+    /// and without a hole. The end may still be missing. What arrived from an earlier life does not count.
     ///
     /// # Errors
     ///
@@ -125,6 +132,9 @@ impl Inbox {
     pub fn agrees_with(&self, outbox: &Outbox) -> Result<(), Complaint> {
         if let Some(complaint) = &self.first_complaint {
             return Err(complaint.clone());
+        }
+        if !self.is_of(outbox) {
+            return Ok(());
         }
         if let Some(number) =
             (outbox.sent().len()..self.arrived.len()).find(|index| self.arrived[*index].is_some())
@@ -158,9 +168,14 @@ impl Inbox {
     /// The first complaint.
     pub fn equals(&self, outbox: &Outbox) -> Result<(), Complaint> {
         self.agrees_with(outbox)?;
-        let missing =
-            (0..outbox.sent().len()).find(|index| self.arrived.get(*index).copied().flatten().is_none());
+        let is_here =
+            |index: usize| self.is_of(outbox) && self.arrived.get(index).is_some_and(Option::is_some);
+        let missing = (0..outbox.sent().len()).find(|index| !is_here(*index));
         missing.map_or(Ok(()), |number| Err(Complaint::Missing(number as u32)))
+    }
+
+    fn is_of(&self, outbox: &Outbox) -> bool {
+        self.life == Some(outbox.life())
     }
 
     /// What was wrong at first sight, if anything.

@@ -48,6 +48,15 @@ impl Conversation {
         }
     }
 
+    /// The same, in another life of its host: see [`Outbox::of_life`].
+    #[must_use]
+    pub fn of_life(self, life: u32) -> Self {
+        Self {
+            outbox: Outbox::of_life(life),
+            ..self
+        }
+    }
+
     /// The same, reading otherwise.
     #[must_use]
     pub fn reading(self, reading: Reading) -> Self {
@@ -63,7 +72,7 @@ impl Conversation {
         match event {
             Event::Readable => self.read(now, association),
             Event::Writable | Event::Connected { .. } => self.act(now, association),
-            Event::Restarted { .. } => self.inbox = Inbox::default(),
+            Event::Restarted { .. } => self.begin_anew(now, association),
             Event::Closed(_) => {
                 self.read(now, association);
                 self.workloads.clear();
@@ -124,7 +133,7 @@ impl Conversation {
         self.outbox.send(association, draft)
     }
 
-    /// What was sent.
+    /// What was sent, since the peer's last restart.
     #[must_use]
     pub const fn outbox(&self) -> &Outbox {
         &self.outbox
@@ -146,6 +155,15 @@ impl Conversation {
     #[must_use]
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
+    }
+
+    /// The peer has forgotten everything: both sides count from 0 again.
+    fn begin_anew(&mut self, now: Instant, association: &mut Association) {
+        while let Some(message) = association.receive() {
+            self.inbox.take(now, &message);
+        }
+        self.inbox.begin_anew();
+        self.outbox = Outbox::of_life(self.outbox.life() + 1);
     }
 
     fn act(&mut self, now: Instant, association: &mut Association) {

@@ -45,11 +45,31 @@ pub(super) const FIRST_PPID: u32 = 1 << 24;
 /// that even a message of one byte has one.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
+    life: u32,
     sent: Vec<Draft>,
     bytes: u64,
 }
 
+/// Messages of one life.
+const NUMBERS_OF_A_LIFE: u32 = 1 << 22;
+
 impl Outbox {
+    /// Nothing sent yet in life number `life`: each restart of a host begins another one, whose messages have numbers of
+    /// their own.
+    #[must_use]
+    pub fn of_life(life: u32) -> Self {
+        Self {
+            life,
+            ..Self::default()
+        }
+    }
+
+    /// The number of this life.
+    #[must_use]
+    pub const fn life(&self) -> u32 {
+        self.life
+    }
+
     /// Hands a message over and notes it, unless it is refused.
     ///
     /// # Errors
@@ -82,6 +102,13 @@ impl Outbox {
     }
 
     fn next_number(&self) -> u32 {
-        u32::try_from(self.sent.len()).expect("invariant: fewer messages than a simulation has time for")
+        let number = u32::try_from(self.sent.len()).unwrap_or(u32::MAX);
+        assert!(number < NUMBERS_OF_A_LIFE, "too many messages for one life");
+        self.life * NUMBERS_OF_A_LIFE + number
     }
+}
+
+/// The life of message number `number`, and its place in it.
+pub(super) const fn life_of(number: u32) -> (u32, usize) {
+    (number / NUMBERS_OF_A_LIFE, (number % NUMBERS_OF_A_LIFE) as usize)
 }

@@ -23,6 +23,8 @@ fn world(paths: Vec<PathShape>) -> Shape {
         ipv6: false,
         encapsulated: true,
         collides: false,
+        restarts: false,
+        segments: 1,
         max_message: 20_000,
         paths,
         near: roomy(),

@@ -81,3 +81,15 @@ fn a_restart_while_data_flows_both_ways_does_not_mix_old_and_new() {
     assert_eq!(world.bob().inbox().messages(), 500);
     assert_eq!(world.bob().inbox().complaint(), None);
 }
+
+/// RFC 9260 §8.5.1 E, §9.2: Bob, who waits for the end of the last association, is told that it is over.
+#[test]
+fn alice_begins_anew_while_bob_still_waits_for_the_end_of_the_last_association() {
+    let mut world = connected_from_a_fixed_port();
+    world.alice().shuts_down();
+    world.alice().forgets_everything();
+    world.alice().connects_with(from_the_same_port);
+    world.alice().sends(Draft::new(0, 1_000));
+    world.runs_until(|world| world.alice().is_connected(), secs(5));
+    world.delivers_everything(secs(5));
+}

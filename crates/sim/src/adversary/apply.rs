@@ -1,0 +1,150 @@
+//! How is a step done? By the hand of fate on the network, or by an application.
+
+use core::time::Duration;
+
+use anabranch_netsim::link::{Loss, Reorder};
+use anabranch_netsim::{LinkChange, Probability};
+use anabranch_types::{PathId, Rate};
+
+use super::op::Op;
+use super::shape::Shape;
+use crate::app::{Conversation, Draft, Reading};
+use crate::{Side, Simulation, Step};
+
+impl Op {
+    /// Does it.
+    pub(super) fn apply(&self, simulation: &mut Simulation, shape: &Shape) {
+        let paths = shape.paths.len();
+        match *self {
+            Self::Advance { millis } => simulation.run_for(Duration::from_millis(millis.into())),
+            Self::Send {
+                side,
+                stream,
+                bytes,
+                count,
+                unordered,
+            } => {
+                let draft = Draft::new(stream, bytes);
+                let draft = if unordered { draft.unordered() } else { draft };
+                send(simulation, side, draft, count);
+            }
+            Self::Read { side, pace } => read(simulation, side, pace),
+            Self::SetPrimary { side, path } => {
+                let path = PathId((path % paths) as u8);
+                simulation.talk(side, |_, association, _| association.set_primary(path));
+            }
+            Self::Shutdown { side } => {
+                simulation.talk(side, |_, association, _| association.shutdown());
+            }
+            Self::Abort { side } => {
+                simulation.talk(side, |_, association, _| association.abort(b"enough"));
+            }
+            Self::Restart => restart(simulation, shape),
+            _ => self.apply_to_network(simulation, shape),
+        }
+    }
+
+    fn apply_to_network(&self, simulation: &mut Simulation, shape: &Shape) {
+        let paths = shape.paths.len();
+        match *self {
+            Self::Cut { path } => simulation.happens(Step::Cut(path % paths)),
+            Self::Heal { path } => simulation.happens(Step::Heal(path % paths)),
+            Self::Rate { path, kbit } => {
+                let rate = Rate::bits_per_second(u64::from(kbit) * 1_000);
+                simulation.happens(Step::Change(path % paths, LinkChange::Rate(Some(rate))));
+            }
+            Self::Delay { path, millis } => {
+                let delay = Duration::from_millis(millis.into());
+                simulation.happens(Step::Change(path % paths, LinkChange::Delay(delay)));
+            }
+            Self::Rebind { path, port } if shape.has_translators() => {
+                simulation.happens(Step::Rebind(path % paths, port));
+            }
+            Self::Lose {
+                path,
+                toward,
+                packets,
+            } => {
+                let numbers = (0..u64::from(packets)).collect();
+                let loss = LinkChange::Loss(Loss::Script(numbers));
+                change(simulation, path % paths, toward, loss);
+            }
+            Self::Disturb {
+                path,
+                toward,
+                lose,
+                reorder,
+                duplicate,
+                corrupt,
+            } => disturb(
+                simulation,
+                (path % paths, toward),
+                [lose, reorder, duplicate, corrupt],
+            ),
+            _ => {}
+        }
+    }
+}
+
+fn send(simulation: &mut Simulation, side: Side, draft: Draft, count: u32) {
+    simulation.talk(side, |conversation, association, _| {
+        for _ in 0..count {
+            // A full buffer, a stream that the peer does not have, an end that was begun: all of them may be.
+            if conversation.send(draft, association).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+pub(super) fn read(simulation: &mut Simulation, side: Side, pace: u32) {
+    let reading = match pace {
+        0 => Reading::Paused,
+        u32::MAX => Reading::Eager,
+        bytes => Reading::AtRate(Rate::bits_per_second(u64::from(bytes) * 8)),
+    };
+    simulation.talk(side, |conversation, association, now| {
+        conversation.read_otherwise(now, reading, association);
+    });
+}
+
+pub(super) fn disturb(simulation: &mut Simulation, link: (usize, Side), per_mille: [u32; 4]) {
+    let (path, toward) = link;
+    let [lose, reorder, duplicate, corrupt] =
+        per_mille.map(|chance| Probability::of(f64::from(chance.min(1_000)) / 1_000.0));
+    let held_back = Reorder {
+        chance: reorder,
+        hold: Duration::from_millis(50),
+    };
+    for what in [
+        LinkChange::Loss(Loss::Bernoulli(lose)),
+        LinkChange::Reorder(held_back),
+        LinkChange::Duplicate(duplicate),
+        LinkChange::Corrupt(corrupt),
+    ] {
+        change(simulation, path, toward, what);
+    }
+}
+
+fn change(simulation: &mut Simulation, path: usize, toward: Side, what: LinkChange) {
+    let path = &simulation.paths()[path];
+    let link = match toward {
+        Side::Far => path.there[0],
+        Side::Near => path.back[0],
+    };
+    simulation.world_mut().change_link(link, what);
+}
+
+fn restart(simulation: &mut Simulation, shape: &Shape) {
+    if !shape.may_restart() {
+        return;
+    }
+    let past = simulation.conversation(Side::Near);
+    let life = past.map_or(0, |conversation| conversation.outbox().life()) + 1;
+    simulation.act(Side::Near, |host, _| {
+        let all: Vec<_> = host.associations().collect();
+        all.into_iter().for_each(|id| host.forget(id));
+    });
+    let config = shape.config(Side::Near);
+    simulation.connect_from(Side::Near, &config, Conversation::default().of_life(life));
+}
