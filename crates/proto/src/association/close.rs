@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use anabranch_wire::{Cause, CauseWriter};
+use anabranch_wire::{Abort, Cause, CauseWriter};
 
 use super::{CloseReason, Event, State};
 use crate::Association;
@@ -54,9 +54,17 @@ pub(crate) fn given_up(association: &mut Association, reason: CloseReason) {
 }
 
 /// An ABORT came from the peer.
-pub(crate) fn aborted_by_peer(association: &mut Association, causes: &anabranch_wire::Causes<'_>) {
+///
+/// With the T bit the peer says that it knows no such association. After our SHUTDOWN ACK, when everything is
+/// acknowledged both ways, that is the good end: the peer forgot after its SHUTDOWN COMPLETE, and a late packet of
+/// ours, from another path, was out of the blue to it.
+pub(crate) fn aborted_by_peer(association: &mut Association, abort: &Abort<'_>) {
+    if abort.tag_reflected && matches!(association.state, State::ShutdownAckSent(..)) {
+        finish(association, CloseReason::Finished);
+        return;
+    }
     let mut text = alloc::string::String::new();
-    for cause in causes.iter().flatten().take(4) {
+    for cause in abort.causes.iter().flatten().take(4) {
         let separator = if text.is_empty() { "" } else { ", " };
         text += &format!(
             "{separator}{}",

@@ -49,7 +49,7 @@ fn one(
         Chunk::CookieAck => handshake::on_cookie_ack(association, now, path),
         Chunk::Heartbeat(chunk) => heartbeat::on_heartbeat(association, path, chunk.info),
         Chunk::HeartbeatAck(chunk) => heartbeat::on_heartbeat_ack(association, now, chunk.info),
-        Chunk::Abort(chunk) => close::aborted_by_peer(association, &chunk.causes),
+        Chunk::Abort(chunk) => close::aborted_by_peer(association, &chunk),
         Chunk::Error(chunk) => error::on_error(association, now, &chunk),
         Chunk::Shutdown(chunk) => shutdown::on_shutdown(association, now, path, chunk)?,
         Chunk::ShutdownAck => shutdown::on_shutdown_ack(association),
