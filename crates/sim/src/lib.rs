@@ -21,3 +21,6 @@ pub use outcome::{Delivery, Outcome, Tally};
 pub use probe::{Probe, Sample};
 pub use scenario::{Scenario, Step};
 pub use simulation::{Side, Simulation};
+
+#[cfg(test)]
+mod tests;

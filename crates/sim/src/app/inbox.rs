@@ -221,3 +221,6 @@ impl Inbox {
 fn bucket(at: Instant) -> usize {
     (at.as_nanos() / BUCKET.as_nanos() as u64) as usize
 }
+
+#[cfg(test)]
+mod tests;

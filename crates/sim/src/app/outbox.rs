@@ -64,6 +64,15 @@ impl Outbox {
         }
     }
 
+    /// As if these messages had been accepted.
+    #[cfg(test)]
+    pub(super) fn of_sent(sent: Vec<Draft>) -> Self {
+        Self {
+            sent,
+            ..Self::default()
+        }
+    }
+
     /// The number of this life.
     #[must_use]
     pub const fn life(&self) -> u32 {

@@ -96,11 +96,11 @@ impl Forger {
         (cookie.expect("an INIT ACK has a cookie"), ack.initiate_tag)
     }
 
-    pub(crate) const fn from_port(&mut self, port: u16) {
+    pub(crate) const fn speaks_from(&mut self, port: u16) {
         self.source_port = port;
     }
 
-    pub(crate) const fn to_port(&mut self, port: u16) {
+    pub(crate) const fn speaks_to(&mut self, port: u16) {
         self.destination_port = port;
     }
 

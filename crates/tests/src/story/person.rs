@@ -69,7 +69,7 @@ impl<'w> Person<'w> {
     #[track_caller]
     pub(crate) fn works_at(self, bulk: Bulk) {
         self.talks(|conversation, association, now| {
-            conversation.also(now, Workload::Bulk(bulk), association)
+            conversation.also(now, Workload::Bulk(bulk), association);
         });
     }
 

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anabranch_netsim::{Datagram, Fate};
-use anabranch_types::Instant;
+use anabranch_netsim::{Fate, Filter};
 use anabranch_wire::Packet;
 
 /// Loses packets with a certain chunk, on as many links as share it.
@@ -21,7 +20,7 @@ impl Losses {
         }
     }
 
-    pub(crate) fn filter(&mut self) -> Box<dyn FnMut(Instant, &mut Datagram) -> Fate + Send> {
+    pub(crate) fn filter(&mut self) -> Filter {
         let (left, kind) = (Arc::clone(&self.left), self.kind);
         Box::new(move |_, datagram| {
             let wanted = chunk_kinds(&datagram.payload).contains(&kind);

@@ -115,7 +115,7 @@ mod out_of_the_blue {
     #[test]
     fn an_init_for_a_port_where_nobody_listens_is_refused() {
         let mut forger = Forger::unknown();
-        forger.to_port(7);
+        forger.speaks_to(7);
         let replies = forger.sends(VerificationTag::ZERO, &[&Forger::init()]);
         let [reply] = &replies[..] else {
             panic!("{replies:?}")
@@ -150,7 +150,7 @@ mod handshake {
                 initiate_tag: VerificationTag(number + 1),
                 ..Forger::init()
             };
-            forger.from_port((number % 60_000) as u16 + 1);
+            forger.speaks_from((number % 60_000) as u16 + 1);
             assert_eq!(forger.sends(VerificationTag::ZERO, &[&init]).len(), 1);
         }
         assert_eq!(forger.victim().associations().len(), 0);
@@ -254,7 +254,7 @@ mod handshake {
         let mut changed = cookie.clone();
         changed[20] ^= 1;
         assert_eq!(forger.sends(tag, &[&CookieEcho { cookie: &changed }]), []);
-        forger.from_port(3_333);
+        forger.speaks_from(3_333);
         assert_eq!(forger.sends(tag, &[&echo]), []);
         assert_eq!(forger.victim().associations().len(), 0);
     }

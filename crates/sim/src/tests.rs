@@ -1,0 +1,109 @@
+//! Does the simulation do what its words say?
+
+use core::time::Duration;
+
+use anabranch_netsim::LinkConfig;
+use anabranch_types::{PathId, Rate, Seed};
+
+use crate::app::{Bulk, Client, Conversation, Paced, Reading, Server, Streams, Workload};
+use crate::{Scenario, Side, Step};
+
+fn link() -> LinkConfig {
+    LinkConfig::new(Rate::mbit(10), Duration::from_millis(20))
+}
+
+#[test]
+fn a_paced_sender_keeps_its_pace() {
+    let paced = Paced::new(1_000, Duration::from_millis(10), Streams::one(0));
+    let mut simulation = Scenario::new(Seed(1))
+        .path(link())
+        .near_talks(Conversation::new([Workload::Paced(paced)]))
+        .build();
+    simulation.connect();
+    simulation.run_for(Duration::from_secs(10));
+    let read = simulation.outcome().forward.messages;
+    assert!((980..=1_001).contains(&read), "{read}");
+}
+
+#[test]
+fn a_client_gets_an_answer_for_each_request_after_a_round_trip() {
+    let client = Client::new(200, 3, Duration::from_millis(100));
+    let mut simulation = Scenario::new(Seed(1))
+        .path(link())
+        .near_talks(Conversation::new([Workload::Client(client)]))
+        .far_talks(Conversation::new([Workload::Server(Server::new(2_000))]))
+        .build();
+    simulation.connect();
+    simulation.run_for(Duration::from_secs(10));
+    let [Workload::Client(client)] = simulation.conversation(Side::Near).unwrap().workloads() else {
+        panic!("the client is the only workload");
+    };
+    let times = client.answer_times();
+    assert!(times.len() > 60, "{}", times.len());
+    let settled = &times[1..];
+    assert!(
+        settled.iter().all(|time| (40..45).contains(&time.as_millis())),
+        "{times:?}"
+    );
+}
+
+#[test]
+fn a_slow_reader_reads_at_its_pace() {
+    let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
+    let slow = Conversation::default().reading(Reading::AtRate(Rate::mbit(1)));
+    let mut simulation = Scenario::new(Seed(1))
+        .path(link())
+        .near_talks(Conversation::new([bulk]))
+        .far_talks(slow)
+        .build();
+    simulation.connect();
+    simulation.run_for(Duration::from_secs(10));
+    let bytes = simulation.outcome().forward.bytes;
+    assert!((1_200_000..=1_260_000).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn a_script_happens_on_time_and_probes_see_it() {
+    let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
+    let mut simulation = Scenario::new(Seed(1))
+        .path(link())
+        .near_talks(Conversation::new([bulk]))
+        .at(Duration::from_secs(2), Step::Cut(0))
+        .at(Duration::from_secs(4), Step::Heal(0))
+        .probe(Side::Near, Duration::from_millis(100))
+        .build();
+    simulation.connect();
+    simulation.run_for(Duration::from_secs(8));
+    let samples: Vec<_> = simulation.probes()[0].of_path(PathId(0)).collect();
+    assert_eq!(samples.len(), 81);
+    let delivered = |tenths: usize| samples[tenths].delivered;
+    assert!(delivered(20) > delivered(10));
+    assert_eq!(
+        delivered(40),
+        delivered(21),
+        "nothing arrives while the path is cut"
+    );
+    assert!(delivered(80) > delivered(40));
+    assert!(samples[35].facts.errors > 0);
+}
+
+#[test]
+fn packets_written_in_batches_are_the_packets_written_one_by_one() {
+    let packets = |segments: usize| {
+        let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)).messages(500));
+        let mut simulation = Scenario::new(Seed(1))
+            .path(link())
+            .segments(segments)
+            .near_talks(Conversation::new([bulk]))
+            .build();
+        simulation.connect();
+        simulation.run_for(Duration::from_secs(5));
+        assert_eq!(simulation.outcome().forward.messages, 500);
+        simulation.host(Side::Near).tally().packets_sent
+    };
+    let (single, batched) = (packets(1), packets(64));
+    assert!(
+        batched.abs_diff(single) * 20 < single,
+        "{batched} in batches, {single} one by one"
+    );
+}
