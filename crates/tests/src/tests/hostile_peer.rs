@@ -357,6 +357,20 @@ mod association {
     }
 
     #[test]
+    fn a_peer_that_forgot_us_after_our_shutdown_ack_ended_in_order() {
+        let mut forger = Forger::associated();
+        let cumulative = Tsn(forger.victims_tsn().0.wrapping_sub(1));
+        let replies = forger.sends(forger.tag(), &[&Shutdown { cumulative }]);
+        assert!(replies.iter().any(|reply| reply.kinds() == [kind::SHUTDOWN_ACK]));
+        let abort = OutboundAbort {
+            tag_reflected: true,
+            causes: Vec::new(),
+        };
+        forger.sends(Forger::init().initiate_tag, &[&abort]);
+        assert_eq!(forger.closed_because(), Some(&CloseReason::Finished));
+    }
+
+    #[test]
     fn a_sack_for_what_was_never_sent_ends_it() {
         let mut forger = Forger::associated();
         let cumulative = Tsn(forger.victims_tsn().0.wrapping_add(5));
