@@ -1,7 +1,7 @@
 //! Multipath transport for programs: all the paths between two hosts, used as one.
 //!
 //! An [`Endpoint`] has several local addresses. An [`Association`] between two endpoints carries whole messages
-//! on independent streams, reliably, over all pairs of addresses at the same time: SCTP (RFC 9260) with
+//! on independent streams, reliably, over all paths between them at the same time: SCTP (RFC 9260) with
 //! Concurrent Multipath Transfer, inside UDP (RFC 6951), without privileges. When a path fails, traffic moves;
 //! when it returns, it is used again.
 //!

@@ -32,7 +32,7 @@ pub struct PathFacts {
     pub errors: u16,
     /// Largest SCTP packet that fits the path, common header included.
     pub max_packet: u16,
-    /// Largest DATA chunk that fits such a packet, header included (PMDCS, RFC 9260 §1.4).
+    /// Largest DATA chunk that fits such a packet, header included (PMDCS, RFC 9260 §1.3).
     pub max_data_chunk: u16,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,

@@ -3,7 +3,8 @@
 //! Source: RFC 9260 §8.2, §8.3, §5.4.
 //!
 //! Idea: an error is a timeout of data or of a heartbeat; any sign of life clears the count and brings the path
-//! back. With the default of five it takes six timeouts, about a minute, until data leaves a dead path.
+//! back. With the default of five it takes six timeouts until data leaves a dead path: about a minute if RTO.Min is
+//! one second.
 //!
 //! ```text
 //! error:        errors > Path.Max.Retrans ⇒ inactive (an unconfirmed path stays unconfirmed)
