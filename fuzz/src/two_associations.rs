@@ -134,7 +134,7 @@ impl Scene {
             }
             68..76 => self.damage(index, choices),
             76..86 => self.now += Duration::from_millis(u64::from(choices.byte()).pow(2) / 8),
-            86..92 => self.to_next_timer(),
+            86..92 => self.skip_to_next_timer(),
             92..118 => self.send(index, choices),
             118..124 => self.take(index, usize::from(choices.below(8))),
             124 if choices.byte() < 16 => self.shut_down(index),
@@ -208,7 +208,7 @@ impl Scene {
         }
     }
 
-    fn to_next_timer(&mut self) {
+    fn skip_to_next_timer(&mut self) {
         let timeouts = self
             .ends
             .iter()
@@ -228,7 +228,7 @@ impl Scene {
             if self.forging || self.is_over() || !self.ends.iter().any(End::waits) {
                 return;
             }
-            self.to_next_timer();
+            self.skip_to_next_timer();
             self.rest();
         }
         panic!("messages never arrived");
