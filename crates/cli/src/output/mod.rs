@@ -17,7 +17,7 @@ use clap::Args;
 
 pub(crate) use event::{DemoRow, Event, Progress, Summary};
 pub(crate) use observe::{Counter, Role, observe};
-pub(crate) use paths::{PathReport, PathWatch};
+pub(crate) use paths::{PathReport, PathWatch, paths_since};
 pub(crate) use units::rate_text;
 
 use human::Human;

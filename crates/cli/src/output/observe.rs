@@ -84,11 +84,11 @@ pub(crate) async fn observe(
     reporter: &dyn Reporter,
 ) -> Infallible {
     let mut events = association.events();
-    let mut watch = PathWatch::start();
+    let mut watch = PathWatch::start(association);
     let transfer = counter.transfer;
     reporter.report(&Event::Connected {
         transfer,
-        paths: &watch.look(association),
+        paths: watch.seen(),
     });
     let mut look = interval(reporter.interval());
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -96,7 +96,7 @@ pub(crate) async fn observe(
     loop {
         tokio::select! {
             _ = look.tick() => {
-                let paths = watch.look(association);
+                let paths = watch.look(association).to_vec();
                 reporter.report(&Event::Progress(&counter.progress(association, paths)));
             }
             change = next_change(&mut events) => report_change(transfer, change, reporter),

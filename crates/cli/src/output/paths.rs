@@ -14,13 +14,13 @@ pub(crate) struct PathReport {
     pub(crate) remote: SocketAddr,
     pub(crate) state: &'static str,
     pub(crate) primary: bool,
-    /// Smoothed; absent before the first measurement.
+    /// Smoothed, to the microsecond; absent before the first measurement.
     pub(crate) rtt_ms: Option<f64>,
     pub(crate) window_bytes: u64,
     pub(crate) payload_sent: u64,
     pub(crate) payload_retransmitted: u64,
     pub(crate) payload_received: u64,
-    /// User data in both directions, retransmissions included, since the last report of the same kind.
+    /// User data in both directions, retransmissions included, since the last look; zero in the first.
     pub(crate) rate_bit_s: f64,
 }
 
@@ -33,7 +33,7 @@ impl PathReport {
             remote: statistics.addr.remote,
             state: state_name(statistics.reachability),
             primary: statistics.primary,
-            rtt_ms: statistics.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
+            rtt_ms: statistics.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3),
             window_bytes: statistics.window,
             payload_sent: counters.payload_sent,
             payload_retransmitted: counters.payload_retransmitted,
@@ -65,31 +65,37 @@ pub(crate) struct PathWatch {
 }
 
 impl PathWatch {
-    pub(crate) fn start() -> Self {
-        Self::since(Instant::now())
-    }
-
-    /// The first look tells the rates since `began`.
-    pub(crate) const fn since(began: Instant) -> Self {
+    /// The first look, which has no rates.
+    pub(crate) fn start(association: &Association) -> Self {
         Self {
-            last: Vec::new(),
-            looked: began,
+            last: reports(association),
+            looked: Instant::now(),
         }
     }
 
+    /// What the last look saw.
+    pub(crate) fn seen(&self) -> &[PathReport] {
+        &self.last
+    }
+
     /// All paths now, with their rates since the last look.
-    pub(crate) fn look(&mut self, association: &Association) -> Vec<PathReport> {
-        let paths = association
-            .statistics()
-            .paths
-            .iter()
-            .map(PathReport::new)
-            .collect();
+    pub(crate) fn look(&mut self, association: &Association) -> &[PathReport] {
         let since = self.looked.elapsed();
         self.looked = Instant::now();
-        self.last = with_rates(paths, &self.last, since);
-        self.last.clone()
+        self.last = with_rates(reports(association), &self.last, since);
+        self.seen()
     }
+}
+
+/// All paths now, with their rates since `began`.
+pub(crate) fn paths_since(association: &Association, began: Instant) -> Vec<PathReport> {
+    with_rates(reports(association), &[], began.elapsed())
+}
+
+/// All paths now, without rates.
+fn reports(association: &Association) -> Vec<PathReport> {
+    let statistics = association.statistics();
+    statistics.paths.iter().map(PathReport::new).collect()
 }
 
 fn with_rates(mut paths: Vec<PathReport>, last: &[PathReport], since: Duration) -> Vec<PathReport> {

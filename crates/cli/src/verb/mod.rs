@@ -7,7 +7,7 @@ pub(crate) mod send;
 
 use anabranch::Association;
 
-use crate::output::{Counter, PathWatch, Role, Summary};
+use crate::output::{Counter, Role, Summary, paths_since};
 use crate::transfer::Digest;
 
 /// What a transfer that is complete was like.
@@ -24,6 +24,6 @@ fn summary(association: &Association, counter: &Counter, name: String, size: u64
         sha256,
         seconds,
         goodput_bit_s: (size as f64 * 8.0 / seconds.max(1e-9)).round(),
-        paths: PathWatch::since(counter.began()).look(association),
+        paths: paths_since(association, counter.began()),
     }
 }
