@@ -37,8 +37,7 @@ Examples:
   anabranch recv --json --max-size 1GB downloads
           for programs
 
-A file appears under its name only when it is complete, its SHA-256 is that of the sender, and it is on the
-disk. A file that exists is not overwritten without --force: the sender is told so before it sends.
+A file appears under its name only when it is complete and on the disk, with the sender's SHA-256. A file that exists is not overwritten without --force: the sender is told so before it sends.
 Anybody who reaches the port can send files: use --listen and a firewall to choose who that is.
 Exit codes: 0 stored (--once), 1 failed, 2 wrong arguments, 130 interrupted.";
 
