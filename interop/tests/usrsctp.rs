@@ -29,6 +29,11 @@ fn we_receive(count: usize, length: usize) -> io::Result<()> {
     let mut peer = Tsctp::send(&tools.tsctp, free_udp_port(), address, SCTP_PORT, (count, length))?;
     let mut lengths = Vec::new();
     host.talk(PATIENCE, |host| {
+        // INIT is repeated until the server is there; one that has its UDP socket, but does not listen yet, refuses.
+        if sent == 0 && host.closed.take_if(|why| is_refusal(why)).is_some() {
+            let now = host.now();
+            host.association = host.endpoint.connect(now, &[remote], &config).ok();
+        }
         if let Some(mut association) = host.association.and_then(|id| host.endpoint.association_mut(id)) {
             lengths.extend(std::iter::from_fn(|| association.receive()).map(|message| message.payload.len()));
         }
@@ -45,6 +50,10 @@ fn we_receive(count: usize, length: usize) -> io::Result<()> {
     judge(host, &tools)
 }
 
+fn is_refusal(why: &CloseReason) -> bool {
+    matches!(why, CloseReason::AbortedByPeer(_))
+}
+
 /// We send, usrsctp receives.
 fn we_send(count: usize, length: usize) -> io::Result<()> {
     let Some(tools) = Tools::find() else { return Ok(()) };
@@ -56,12 +65,16 @@ fn we_send(count: usize, length: usize) -> io::Result<()> {
     let peer_port = free_udp_port();
     let peer = Tsctp::serve(&tools.tsctp, peer_port, host.address()?.port(), SCTP_PORT)?;
     let remote = ([127, 0, 0, 1], peer_port).into();
-    // INIT is repeated until the server is there.
     let now = host.now();
     host.association = host.endpoint.connect(now, &[remote], &config).ok();
     let payload = Bytes::from(vec![7; length]);
     let mut sent = 0;
     host.talk(PATIENCE, |host| {
+        // INIT is repeated until the server is there; one that has its UDP socket, but does not listen yet, refuses.
+        if sent == 0 && host.closed.take_if(|why| is_refusal(why)).is_some() {
+            let now = host.now();
+            host.association = host.endpoint.connect(now, &[remote], &config).ok();
+        }
         if let Some(mut association) = host.association.and_then(|id| host.endpoint.association_mut(id)) {
             while association.is_connected() && sent < count {
                 let stream = StreamId((sent % 4) as u16);
