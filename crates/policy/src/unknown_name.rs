@@ -54,6 +54,9 @@ impl fmt::Display for UnknownName {
         } else {
             ", known: "
         };
+        if self.known.is_empty() {
+            return write!(f, "{separator}none");
+        }
         for (index, name) in self.known.iter().enumerate() {
             write!(f, "{}{name}", if index == 0 { separator } else { ", " })?;
         }

@@ -54,6 +54,10 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         refused("ack-policy.delay", "2s"),
         "unknown value of ack-policy.delay `2s`, known: acknowledge after this time at the latest, 0ms to 500ms"
     );
+    assert_eq!(
+        refused("burst.packets", "4"),
+        "unknown paced parameter of burst `packets`, known: none"
+    );
     assert!(refused("path-schedule", "primary").contains("did you mean `path-scheduler`?"));
     assert!(recipe.set("cc.growth", "nonsense").is_err());
     assert_eq!(
