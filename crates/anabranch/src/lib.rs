@@ -52,6 +52,7 @@ mod runtime;
 mod stream;
 
 pub use anabranch_io as io;
+pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     AssociationConfig, AssociationStatistics, CloseReason, EndpointConfig, Message, PathChange, PathCounters,

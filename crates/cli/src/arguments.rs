@@ -1,9 +1,10 @@
-//! What can be asked of the program? Four verbs with their options.
+//! What can be asked of the program? Its verbs with their options.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anabranch::PolicyRecipe;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -11,7 +12,7 @@ use crate::output::Output;
 use crate::parse::{
     Locals, Places, ShapedPath, parse_duration, parse_from, parse_listen, parse_path, parse_size, parse_to,
 };
-use crate::settings::Settings;
+use crate::settings::{Settings, parse_preset};
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -75,6 +76,16 @@ pub(crate) enum Verb {
     /// Compare several paths together with each of them alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
+    /// List the mechanisms that --preset and --set choose from
+    #[command(
+        after_help = "Examples:\n  anabranch mechanisms\n  anabranch mechanisms --preset cmt\n          \
+                      with a star for what this preset chooses"
+    )]
+    Mechanisms {
+        /// Mark what this preset chooses: recommended, rfc9260 or cmt
+        #[arg(long, value_name = "NAME", default_value = "recommended", value_parser = parse_preset)]
+        preset: PolicyRecipe,
+    },
     /// Print a script that completes commands in a shell
     #[command(
         after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch"
@@ -86,12 +97,12 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) const fn output(&self) -> Option<Output> {
+    pub(crate) fn output(&self) -> Output {
         match self {
-            Self::Recv(arguments) => Some(arguments.output),
-            Self::Send(arguments) => Some(arguments.output),
-            Self::Demo(arguments) => Some(arguments.output),
-            Self::Completions { .. } => None,
+            Self::Recv(arguments) => arguments.output,
+            Self::Send(arguments) => arguments.output,
+            Self::Demo(arguments) => arguments.output,
+            Self::Mechanisms { .. } | Self::Completions { .. } => Output::default(),
         }
     }
 }

@@ -33,11 +33,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(answer) => return arguments::answer(&answer),
     };
-    let Some(output) = arguments.verb.output() else {
-        verb::completions::print(&arguments.verb);
-        return ExitCode::SUCCESS;
-    };
-    let reporter = output.reporter();
+    let reporter = arguments.verb.output().reporter();
     match run(arguments.verb, &reporter) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -62,7 +58,14 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut interrupt).await,
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut interrupt).await,
             Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
-            Verb::Completions { .. } => Ok(()),
+            Verb::Mechanisms { preset } => {
+                verb::mechanisms::print(&preset);
+                Ok(())
+            }
+            Verb::Completions { shell } => {
+                verb::completions::print(shell);
+                Ok(())
+            }
         }
     })
 }

@@ -15,7 +15,8 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "NAME", default_value = "recommended", value_parser = parse_preset)]
     preset: PolicyRecipe,
 
-    /// Choose a mechanism or set a parameter: path-scheduler=round-robin, cc.growth=cuc-v1; repeatable
+    /// Choose a mechanism or set a parameter: path-scheduler=round-robin, cc.growth=cuc-v1; repeatable. The
+    /// verb `mechanisms` lists them all
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_assignment)]
     set: Vec<(String, String)>,
 }
@@ -38,7 +39,7 @@ impl Settings {
     }
 }
 
-fn parse_preset(name: &str) -> Result<PolicyRecipe, String> {
+pub(crate) fn parse_preset(name: &str) -> Result<PolicyRecipe, String> {
     PolicyRecipe::preset(name).map_err(|error| error.to_string())
 }
 

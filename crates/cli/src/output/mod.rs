@@ -33,7 +33,7 @@ pub(crate) trait Reporter: fmt::Debug + Send + Sync {
 }
 
 /// How to tell; common to all verbs.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Output {
     /// Print one JSON object per line on standard output (docs/cli-json.md)
     #[arg(long)]

@@ -4,14 +4,14 @@ use std::io::Write as _;
 
 use clap::CommandFactory as _;
 
-use crate::arguments::{Arguments, Verb};
+use clap_complete::Shell;
 
-/// Prints the script for the shell of `verb`.
-pub(crate) fn print(verb: &Verb) {
-    if let Verb::Completions { shell } = verb {
-        let mut script = Vec::new();
-        clap_complete::generate(*shell, &mut Arguments::command(), "anabranch", &mut script);
-        // A reader that has seen enough is no error.
-        let _ = std::io::stdout().write_all(&script);
-    }
+use crate::arguments::Arguments;
+
+/// Prints the script for `shell`.
+pub(crate) fn print(shell: Shell) {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "anabranch", &mut script);
+    // A reader that has seen enough is no error.
+    let _ = std::io::stdout().write_all(&script);
 }

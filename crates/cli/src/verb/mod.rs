@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod mechanisms;
 pub(crate) mod recv;
 pub(crate) mod send;
 
