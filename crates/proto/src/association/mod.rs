@@ -152,6 +152,7 @@ impl Association {
             self.policies.loss.remove_path(id);
             self.policies.burst.remove_path(id);
         }
+        self.control.forget_paths();
         self.owed.left.extend(self.paths.remotes());
         self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto);
         for id in self.paths.ids() {

@@ -353,3 +353,6 @@ impl Drop for AssociationMut<'_> {
         self.endpoint.touch(self.id);
     }
 }
+
+#[cfg(test)]
+mod tests;

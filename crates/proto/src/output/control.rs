@@ -89,6 +89,15 @@ impl Control {
         *self = Self::default();
     }
 
+    /// The paths are other ones from now on. What was bound to one of the old ones is dropped, as the network might
+    /// have done.
+    pub(crate) fn forget_paths(&mut self) {
+        self.handshake = None;
+        self.cookie_ack = None;
+        self.heartbeat_acks.clear();
+        self.settle();
+    }
+
     /// The path that the next filled slot is bound to; `primary` for those that any path may carry.
     pub(crate) fn next_path(&self, primary: PathId) -> Option<PathId> {
         if !self.any {

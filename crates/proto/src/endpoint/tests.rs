@@ -1,0 +1,183 @@
+//! What does an endpoint make of peers that begin, begin anew and end in unusual ways?
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+
+use anabranch_types::{
+    AssociationId, Ecn, Instant, PathAddr, Ppid, Seed, Ssn, StreamId, Tsn, VerificationTag,
+};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::parameter::kind::HOST_NAME;
+use anabranch_wire::{
+    Cause, CauseWriter, Chunk, CommonHeader, CookieEcho, Data, DataFlags, Heartbeat, OutboundAbort,
+    OutboundError, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter, RawParameter, Shutdown,
+    WriteChunk,
+};
+
+use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event, Message};
+
+const START: Instant = Instant::ZERO;
+
+fn here() -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1], DEFAULT_PORT))
+}
+
+fn peer(number: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, number], DEFAULT_PORT))
+}
+
+fn config() -> AssociationConfig {
+    AssociationConfig {
+        local_sctp_port: Some(DEFAULT_PORT),
+        ..AssociationConfig::default()
+    }
+}
+
+/// With one address, listening.
+fn endpoint() -> Endpoint {
+    endpoint_with(config())
+}
+
+fn endpoint_with(accept: AssociationConfig) -> Endpoint {
+    listening(here(), accept)
+}
+
+fn endpoint_at(here: SocketAddr) -> Endpoint {
+    listening(here, config())
+}
+
+fn listening(here: SocketAddr, accept: AssociationConfig) -> Endpoint {
+    let config = EndpointConfig {
+        local: vec![here],
+        accept: Some(accept),
+        ..EndpointConfig::default()
+    };
+    Endpoint::new(config, Seed(1))
+}
+
+/// A packet from `remote`, and what is answered at once.
+fn hears(
+    endpoint: &mut Endpoint,
+    now: Instant,
+    remote: SocketAddr,
+    tag: VerificationTag,
+    chunk: &impl WriteChunk,
+) -> Vec<Vec<u8>> {
+    let header = CommonHeader {
+        source_port: DEFAULT_PORT,
+        destination_port: DEFAULT_PORT,
+        tag,
+    };
+    let mut bytes = Vec::new();
+    let mut packet = PacketBuilder::new(&mut bytes, header, 1_400);
+    packet.push(chunk).expect("a small chunk");
+    packet.finish();
+    let path = PathAddr {
+        local: here(),
+        remote,
+    };
+    endpoint.handle_datagram(now, path, Ecn::NotCapable, &bytes);
+    said(endpoint, now)
+}
+
+fn said(endpoint: &mut Endpoint, now: Instant) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    let mut buffer = Vec::new();
+    while endpoint.poll_transmit(now, &mut buffer, 1).is_some() {
+        packets.push(core::mem::take(&mut buffer));
+    }
+    packets
+}
+
+fn kinds(packets: &[Vec<u8>]) -> Vec<u8> {
+    let chunks = |bytes: &Vec<u8>| -> Vec<u8> {
+        let packet = Packet::parse(bytes).expect("a packet in order");
+        packet.chunks().flatten().map(|chunk| chunk.kind).collect()
+    };
+    packets.iter().flat_map(chunks).collect()
+}
+
+fn listing(addresses: &[IpAddr]) -> Vec<u8> {
+    let mut parameters = ParameterWriter::new();
+    for address in addresses {
+        parameters.push_address(*address);
+    }
+    parameters.finish()
+}
+
+/// What the peer says of itself in INIT and INIT ACK.
+fn init(tag: u32, parameters: Vec<u8>) -> OutboundInit {
+    OutboundInit {
+        acknowledges: false,
+        initiate_tag: VerificationTag(tag),
+        a_rwnd: 100_000,
+        outbound_streams: 10,
+        inbound_streams: 10,
+        initial_tsn: Tsn(1),
+        parameters,
+    }
+}
+
+fn init_ack(tag: u32, addresses: &[IpAddr]) -> OutboundInit {
+    let mut parameters = ParameterWriter::new();
+    for address in addresses {
+        parameters.push_address(*address);
+    }
+    parameters.push_state_cookie(&[7; 40]);
+    OutboundInit {
+        acknowledges: true,
+        ..init(tag, parameters.finish())
+    }
+}
+
+/// The tag that an INIT or INIT ACK names, and the cookie if it has one.
+fn tag_and_cookie(packets: &[Vec<u8>]) -> (VerificationTag, Vec<u8>) {
+    let packet = Packet::parse(&packets[0]).expect("a packet in order");
+    let chunk = packet.chunks().flatten().next().expect("a chunk");
+    let (Ok(Chunk::Init(said)) | Ok(Chunk::InitAck(said))) = chunk.decode() else {
+        panic!("neither INIT nor INIT ACK");
+    };
+    let mut parameters = said.parameters.iter().flatten().flat_map(RawParameter::decode);
+    let cookie = parameters.find_map(|parameter| match parameter {
+        Parameter::StateCookie(cookie) => Some(cookie.to_vec()),
+        _ => None,
+    });
+    (said.initiate_tag, cookie.unwrap_or_default())
+}
+
+fn events(endpoint: &mut Endpoint) -> Vec<Event> {
+    core::iter::from_fn(|| endpoint.poll_event())
+        .map(|(_, event)| event)
+        .collect()
+}
+
+/// The peer at `peer(2)` completes a handshake; gives the tag of packets to the endpoint.
+fn is_joined(endpoint: &mut Endpoint, tag: u32, addresses: &[IpAddr]) -> VerificationTag {
+    let init = init(tag, listing(addresses));
+    let answer = hears(endpoint, START, peer(2), VerificationTag::ZERO, &init);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    let answer = hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
+    assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
+    tag
+}
+
+/// The endpoint calls `peer(2)`; gives the tag of packets to the endpoint.
+fn calls(endpoint: &mut Endpoint) -> (AssociationId, VerificationTag) {
+    let id = endpoint
+        .connect(START, &[peer(2)], &config())
+        .expect("a path to the peer");
+    let (tag, _) = tag_and_cookie(&said(endpoint, START));
+    (id, tag)
+}
+
+/// The call of the peer at `peer(2)` crosses that of the endpoint, whose tag is `tag`.
+fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
+    let init = init(peers_tag, Vec::new());
+    let answer = hears(endpoint, START, peer(2), VerificationTag::ZERO, &init);
+    let (_, cookie) = tag_and_cookie(&answer);
+    let answer = hears(endpoint, START, peer(2), tag, &CookieEcho { cookie: &cookie });
+    assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
+}
+
+mod handshake;
