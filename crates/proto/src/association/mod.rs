@@ -14,7 +14,7 @@ pub(crate) mod timers;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use anabranch_policy::PolicySet;
 use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, Tsn, VerificationTag};
@@ -23,7 +23,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::config::AssociationConfig;
 use crate::output::{Control, Transmit, WindowProbe};
-use crate::path::PathSet;
+use crate::path::{PathSet, braid};
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{Sender, SenderConfig};
@@ -161,6 +161,15 @@ impl Association {
             self.policies.burst.add_path(id);
         }
         self.publish_windows();
+    }
+
+    /// Whether the peer is known to have all of these addresses, as far as any of ours can reach them: those of
+    /// another IP version "MAY be ignored" (RFC 9260 §5.1.2), and never became paths.
+    pub(crate) fn covers(&self, addresses: &[IpAddr]) -> bool {
+        let is_out_of_reach = |ip| braid(&self.here, &[SocketAddr::new(ip, 0)]).is_empty();
+        addresses
+            .iter()
+            .all(|&ip| self.paths.leads_to(ip) || is_out_of_reach(ip))
     }
 
     /// Copies the controller's opinions into the facts, where the other policies see them.

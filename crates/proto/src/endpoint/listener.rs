@@ -135,7 +135,7 @@ fn known_peer(
     let association = &mut slot.association;
     let config = association.config.clone();
     let tags = (association.local.tag, association.peer.tag);
-    let covered = association.paths.covers(wishes.addresses.iter().copied());
+    let covered = association.covers(&wishes.addresses);
     match association.state {
         // §5.2.1: "MUST respond with an INIT ACK using the same parameters it sent in its original INIT".
         State::CookieWait(_) => Some(Answer {

@@ -115,11 +115,9 @@ impl PathSet {
         Arrived::Unknown
     }
 
-    /// Whether the peer is known to have all of these addresses.
-    pub(crate) fn covers(&self, addresses: impl IntoIterator<Item = IpAddr>) -> bool {
-        addresses
-            .into_iter()
-            .all(|ip| self.inner.iter().any(|path| path.addr.remote.ip() == ip))
+    /// Whether the peer is known to have this address.
+    pub(crate) fn leads_to(&self, ip: IpAddr) -> bool {
+        self.inner.iter().any(|path| path.addr.remote.ip() == ip)
     }
 
     pub(crate) fn remotes(&self) -> impl Iterator<Item = SocketAddr> + '_ {

@@ -16,3 +16,23 @@ fn an_answer_to_a_heartbeat_does_not_outlive_its_path() {
     assert!(association.is_connected());
     assert_eq!(association.path_facts().len(), 1);
 }
+
+/// RFC 9260 §5.1.2: addresses of a family that we do not support "MAY be ignored", and no error is indicated.
+#[test]
+fn a_peer_with_addresses_of_another_family_may_begin_anew() {
+    let mut endpoint = endpoint();
+    let listed = [peer(2).ip(), IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 2])];
+    is_joined(&mut endpoint, 5, &listed);
+    is_joined(&mut endpoint, 6, &listed);
+    let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
+    assert!(events(&mut endpoint).iter().any(is_restart));
+}
+
+#[test]
+fn a_peer_that_begins_anew_may_not_bring_new_addresses() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[peer(2).ip()]);
+    let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
+    assert_eq!(kinds(&answer), [kind::ABORT]);
+}
