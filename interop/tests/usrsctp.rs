@@ -29,11 +29,6 @@ fn we_receive(count: usize, length: usize) -> io::Result<()> {
     let mut peer = Tsctp::send(&tools.tsctp, free_udp_port(), address, SCTP_PORT, (count, length))?;
     let mut lengths = Vec::new();
     host.talk(PATIENCE, |host| {
-        // INIT is repeated until the server is there; one that has its UDP socket, but does not listen yet, refuses.
-        if sent == 0 && host.closed.take_if(|why| is_refusal(why)).is_some() {
-            let now = host.now();
-            host.association = host.endpoint.connect(now, &[remote], &config).ok();
-        }
         if let Some(mut association) = host.association.and_then(|id| host.endpoint.association_mut(id)) {
             lengths.extend(std::iter::from_fn(|| association.receive()).map(|message| message.payload.len()));
         }
