@@ -143,6 +143,15 @@ fn known_peer(
             tie_tags: None,
             config,
         }),
+        // §9.2: "If an endpoint in SHUTDOWN-ACK-SENT receives an INIT, it SHOULD discard the INIT and retransmit
+        // the SHUTDOWN ACK", whatever addresses it lists.
+        State::ShutdownAckSent(..) => {
+            association.control.send_shutdown_ack();
+            endpoint.touch(id);
+            None
+        }
+        // A closed association that is not forgotten yet does not stand in the way of a new one.
+        State::Closed => stranger(endpoint, inbound, init),
         // §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association.
         _ if !covered => {
             let mut addresses = ParameterWriter::new();
@@ -159,15 +168,6 @@ fn known_peer(
             tie_tags: Some(tags),
             config,
         }),
-        // §9.2: "If an endpoint in SHUTDOWN-ACK-SENT receives an INIT, it SHOULD discard the INIT and retransmit
-        // the SHUTDOWN ACK".
-        State::ShutdownAckSent(..) => {
-            association.control.send_shutdown_ack();
-            endpoint.touch(id);
-            None
-        }
-        // A closed association that is not forgotten yet does not stand in the way of a new one.
-        State::Closed => stranger(endpoint, inbound, init),
         // §5.2.2.
         State::Established | State::ShutdownPending | State::ShutdownSent(..) | State::ShutdownReceived => {
             let local_tag = endpoint.fresh_tag();

@@ -1,0 +1,25 @@
+//! Do associations end, and only when they should?
+
+use super::*;
+
+/// The endpoint has nothing to send and wishes to finish.
+fn shuts_down(endpoint: &mut Endpoint) {
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    endpoint.association_mut(id).expect("it lives").shutdown();
+    assert!(kinds(&said(endpoint, START)).contains(&kind::SHUTDOWN));
+}
+
+/// RFC 9260 §9.2: the peer did not hear our SHUTDOWN COMPLETE and calls again, from more addresses than before.
+#[test]
+fn an_init_after_our_shutdown_ack_is_answered_with_another_one() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let shutdown = Shutdown {
+        cumulative: Tsn(tag.0.wrapping_sub(1)),
+    };
+    let answer = hears(&mut endpoint, START, peer(2), tag, &shutdown);
+    assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
+    let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
+    assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
+}
