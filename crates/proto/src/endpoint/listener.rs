@@ -48,7 +48,7 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
         refuse(endpoint, inbound, init, Cause::InvalidMandatoryParameter);
         return;
     }
-    let wishes = Wishes::read(&init.parameters);
+    let wishes = Wishes::read(&init.parameters, inbound.arrival.remote.ip());
     if wishes.has_host_name {
         // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
         refuse(endpoint, inbound, init, Cause::UnresolvableAddress(&[]));
@@ -246,7 +246,7 @@ fn parameters(
 }
 
 impl Wishes {
-    fn read(parameters: &Parameters<'_>) -> Self {
+    fn read(parameters: &Parameters<'_>, source: IpAddr) -> Self {
         let mut wishes = Self {
             addresses: Vec::new(),
             unrecognized: Vec::new(),
@@ -271,6 +271,9 @@ impl Wishes {
                 _ => {}
             }
         }
+        wishes
+            .addresses
+            .retain(|listed| handshake::is_believable(*listed, source));
         wishes
     }
 }

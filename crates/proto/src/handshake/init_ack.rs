@@ -29,8 +29,8 @@ pub(crate) fn on_init_ack(
     if !is_valid(chunk) {
         return Err(Violation::InvalidMandatoryParameter);
     }
-    let offer = Offer::read(&chunk.parameters)?;
     let answered_from = association.paths.path(path).addr;
+    let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
     take_peer(association, chunk);
     if retry.repeated == 0 {
         // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
@@ -69,7 +69,7 @@ struct Offer {
 }
 
 impl Offer {
-    fn read(parameters: &Parameters<'_>) -> Result<Self, Violation> {
+    fn read(parameters: &Parameters<'_>, source: IpAddr) -> Result<Self, Violation> {
         let mut cookie = None;
         let mut addresses = Vec::new();
         let mut unrecognized = Vec::new();
@@ -95,6 +95,7 @@ impl Offer {
                 _ => {}
             }
         }
+        addresses.retain(|listed| super::is_believable(*listed, source));
         addresses.truncate(MAX_ADDRESSES);
         let cookie = cookie.ok_or(Violation::Protocol("INIT ACK without State Cookie"))?;
         Ok(Self {

@@ -88,6 +88,16 @@ pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>) -> Vec<IpA
     }
 }
 
+/// Whether a peer at `source` may have the address `listed`. Nobody has one that is no host's, and only a peer on
+/// this host has its loopback addresses: to send there would be to talk to ourselves.
+pub(crate) fn is_believable(listed: IpAddr, source: IpAddr) -> bool {
+    match AddressScope::of(listed) {
+        AddressScope::Unusable => false,
+        AddressScope::Loopback => AddressScope::of(source) == AddressScope::Loopback,
+        AddressScope::Link | AddressScope::Site | AddressScope::Global => true,
+    }
+}
+
 /// The peer took our cookie.
 pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant, path: PathId) {
     if matches!(association.state, State::CookieEchoed(..)) {

@@ -36,3 +36,22 @@ fn a_peer_that_begins_anew_may_not_bring_new_addresses() {
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
     assert_eq!(kinds(&answer), [kind::ABORT]);
 }
+
+#[test]
+fn what_no_peer_can_have_for_an_address_becomes_no_path() {
+    let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
+    let strange = [[127, 0, 0, 1], [0, 0, 0, 0], [224, 0, 0, 1], [255, 255, 255, 255]].map(IpAddr::from);
+    is_joined(&mut endpoint, 5, &strange);
+    let paths = |endpoint: &Endpoint| -> usize {
+        endpoint
+            .associations()
+            .map(|known| known.path_facts().len())
+            .sum()
+    };
+    assert_eq!(paths(&endpoint), 1);
+
+    let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
+    let (_, tag) = calls(&mut endpoint);
+    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &strange));
+    assert_eq!(paths(&endpoint), 1);
+}
