@@ -36,6 +36,8 @@ pub(crate) struct Retry {
     pub(crate) expires: Instant,
     pub(crate) timeout: Duration,
     pub(crate) repeated: u16,
+    /// How often the handshake began again because the peer found its cookie stale.
+    pub(crate) begun_again: u16,
 }
 
 impl Retry {
@@ -44,6 +46,7 @@ impl Retry {
             expires: now + timeout,
             timeout,
             repeated: 0,
+            begun_again: 0,
         }
     }
 

@@ -46,7 +46,11 @@ pub(crate) fn on_init_ack(
             )));
     }
     let rto = association.paths.fact(path).rto;
-    association.state = State::CookieEchoed(Retry::start(rto, now), offer.cookie);
+    let retry = Retry {
+        begun_again: retry.begun_again,
+        ..Retry::start(rto, now)
+    };
+    association.state = State::CookieEchoed(retry, offer.cookie);
     association.control.send_handshake(path);
     liveness::confirm(association, path);
     Ok(())

@@ -10,7 +10,7 @@ use anabranch_types::{AddressScope, Instant, PathId};
 use anabranch_wire::{OutboundInit, PacketBuilder, ParameterWriter};
 
 use crate::Association;
-use crate::association::{Event, Retry, State, liveness};
+use crate::association::{CloseReason, Event, Retry, State, close, liveness};
 
 pub(crate) use init_ack::on_init_ack;
 
@@ -118,11 +118,17 @@ pub(crate) fn establish(association: &mut Association, now: Instant, path: PathI
     liveness::start_heartbeats(association, now);
 }
 
-/// The cookie came too late: the handshake begins again, counted as a repetition (RFC 9260 §5.2.6).
+/// The cookie came too late: the handshake begins again (RFC 9260 §5.2.6), but not for ever with a peer that finds
+/// every cookie stale.
 pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
     if let State::CookieEchoed(retry, _) = association.state {
+        if retry.begun_again >= association.config.max_init_retransmits {
+            close::given_up(association, CloseReason::NoAnswer);
+            return;
+        }
         let mut again = Retry {
             timeout: association.config.rto.initial,
+            begun_again: retry.begun_again + 1,
             ..retry
         };
         again.repeat(association.config.rto.max, now);

@@ -55,3 +55,16 @@ fn what_no_peer_can_have_for_an_address_becomes_no_path() {
     hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &strange));
     assert_eq!(paths(&endpoint), 1);
 }
+
+#[test]
+fn a_peer_that_finds_every_cookie_stale_is_not_called_for_ever() {
+    let mut endpoint = endpoint();
+    let (id, tag) = calls(&mut endpoint);
+    let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+    let stale = OutboundError { causes };
+    for _ in 0..20 {
+        hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+        hears(&mut endpoint, START, peer(2), tag, &stale);
+    }
+    assert!(endpoint.association(id).is_some_and(Association::is_closed));
+}
