@@ -1,5 +1,6 @@
 //! Is the packet meant for this incarnation of the association? Verification tags (RFC 9260 §8.5).
 
+use anabranch_types::VerificationTag;
 use anabranch_wire::{Chunk, Packet};
 
 use crate::Association;
@@ -13,10 +14,15 @@ pub(crate) fn tag(association: &Association, packet: &Packet<'_>) -> bool {
         .and_then(Result::ok)
         .and_then(|chunk| chunk.decode().ok());
     match first {
-        // §8.5.1 B and C: with the T bit the tag is the one that we put into our packets.
-        Some(Chunk::Abort(abort)) if abort.tag_reflected => tag == association.peer.tag,
-        Some(Chunk::ShutdownComplete(complete)) if complete.tag_reflected => tag == association.peer.tag,
+        Some(Chunk::Abort(abort)) if abort.tag_reflected => is_reflected(association, tag),
+        Some(Chunk::ShutdownComplete(complete)) if complete.tag_reflected => is_reflected(association, tag),
         Some(_) => tag == association.local.tag,
         None => false,
     }
+}
+
+/// §8.5.1 B and C: with the T bit the tag is the one that we put into our packets. In COOKIE-WAIT that is nobody's
+/// yet but the zero of our INIT, which anyone could guess.
+fn is_reflected(association: &Association, tag: VerificationTag) -> bool {
+    tag != VerificationTag::ZERO && tag == association.peer.tag
 }

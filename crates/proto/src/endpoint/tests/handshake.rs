@@ -68,3 +68,16 @@ fn a_peer_that_finds_every_cookie_stale_is_not_called_for_ever() {
     }
     assert!(endpoint.association(id).is_some_and(Association::is_closed));
 }
+
+/// RFC 9260 §8.5.1 B: the reflected tag is the peer's, and nobody knows that yet.
+#[test]
+fn before_the_peer_has_a_tag_none_can_be_reflected() {
+    let mut endpoint = endpoint();
+    let (id, _) = calls(&mut endpoint);
+    let abort = OutboundAbort {
+        tag_reflected: true,
+        causes: Vec::new(),
+    };
+    hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &abort);
+    assert!(!endpoint.association(id).is_some_and(Association::is_closed));
+}
