@@ -12,6 +12,12 @@ pub(crate) enum Violation {
     /// A mandatory parameter has an impossible value (RFC 9260 §3.3.10.7).
     #[error("a mandatory parameter is invalid")]
     InvalidMandatoryParameter,
+    /// An INIT ACK names a host instead of listing addresses (RFC 9260 §5.1.2 B).
+    #[error("INIT ACK with a host name")]
+    HostName,
+    /// An INIT ACK without a State Cookie (RFC 9260 §3.3.10.2).
+    #[error("INIT ACK without State Cookie")]
+    NoStateCookie,
     /// Anything else (RFC 9260 §3.3.10.13); the text goes to the peer.
     #[error("{0}")]
     Protocol(&'static str),

@@ -4,6 +4,8 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use anabranch_types::VerificationTag;
+use anabranch_wire::parameter::kind::STATE_COOKIE;
 use anabranch_wire::{Abort, Cause, CauseWriter};
 
 use super::{CloseReason, Event, State};
@@ -30,17 +32,16 @@ pub(crate) fn finish(association: &mut Association, reason: CloseReason) {
 
 /// The peer broke the protocol: it is told how, and the association ends.
 pub(crate) fn because_of(association: &mut Association, violation: Violation) {
-    let cause = match violation {
-        Violation::NoUserData(tsn) => Cause::NoUserData(tsn),
-        Violation::InvalidMandatoryParameter => Cause::InvalidMandatoryParameter,
-        Violation::Protocol(what) => Cause::ProtocolViolation(what.as_bytes()),
+    let mut causes = CauseWriter::new();
+    match violation {
+        Violation::NoUserData(tsn) => causes.push(Cause::NoUserData(tsn)),
+        Violation::InvalidMandatoryParameter => causes.push(Cause::InvalidMandatoryParameter),
+        Violation::HostName => causes.push(Cause::UnresolvableAddress(&[])),
+        Violation::NoStateCookie => causes.push_missing_parameters(&[STATE_COOKIE]),
+        Violation::Protocol(what) => causes.push(Cause::ProtocolViolation(what.as_bytes())),
     };
     let text = violation.to_string();
-    end_with_abort(
-        association,
-        CauseWriter::one(cause),
-        CloseReason::PeerViolation(text),
-    );
+    end_with_abort(association, causes.finish(), CloseReason::PeerViolation(text));
 }
 
 pub(crate) fn abort_by_user(association: &mut Association, reason: &[u8]) {
@@ -80,10 +81,9 @@ pub(crate) fn aborted_by_peer(association: &mut Association, abort: &Abort<'_>) 
 }
 
 fn end_with_abort(association: &mut Association, causes: Vec<u8>, reason: CloseReason) {
-    // Before the INIT ACK the peer has no tag that could be aborted.
-    let peer_knows_us = !matches!(association.state, State::CookieWait(_));
     finish(association, reason);
-    if peer_knows_us {
+    // Before the INIT ACK no tag of the peer is known that it would recognise.
+    if association.peer.tag != VerificationTag::ZERO {
         association.control.abort(causes);
     }
 }

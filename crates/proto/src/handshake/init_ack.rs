@@ -26,6 +26,8 @@ pub(crate) fn on_init_ack(
     let State::CookieWait(retry) = association.state else {
         return Ok(());
     };
+    // Whatever becomes of the rest: an ABORT needs it.
+    association.peer.tag = chunk.initiate_tag;
     if !is_valid(chunk) {
         return Err(Violation::InvalidMandatoryParameter);
     }
@@ -85,7 +87,7 @@ impl Offer {
                 Parameter::Ipv4(address) => addresses.push(address.into()),
                 Parameter::Ipv6(address) => addresses.push(address.into()),
                 // RFC 9260 §3.3.3 Note 4: "MUST send an ABORT chunk".
-                Parameter::HostName => return Err(Violation::InvalidMandatoryParameter),
+                Parameter::HostName => return Err(Violation::HostName),
                 Parameter::Unknown(_) => {
                     let action = UnknownAction::of_parameter(raw.kind);
                     if action.reports() {
@@ -101,7 +103,7 @@ impl Offer {
         }
         addresses.retain(|listed| super::is_believable(*listed, source));
         addresses.truncate(MAX_ADDRESSES);
-        let cookie = cookie.ok_or(Violation::Protocol("INIT ACK without State Cookie"))?;
+        let cookie = cookie.ok_or(Violation::NoStateCookie)?;
         Ok(Self {
             cookie,
             addresses,

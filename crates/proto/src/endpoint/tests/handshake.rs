@@ -81,3 +81,24 @@ fn before_the_peer_has_a_tag_none_can_be_reflected() {
     hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &abort);
     assert!(!endpoint.association(id).is_some_and(Association::is_closed));
 }
+
+/// RFC 9260 §5.1.2 B, §3.3.10.2.
+#[test]
+fn an_init_ack_that_cannot_be_used_is_answered_with_an_abort() {
+    let mut with_name = ParameterWriter::new();
+    with_name.push_state_cookie(&[7; 40]);
+    with_name.push_raw(HOST_NAME, b"peer.example\0\0\0\0");
+    for parameters in [with_name.finish(), Vec::new()] {
+        let mut endpoint = endpoint();
+        let (id, tag) = calls(&mut endpoint);
+        let answer = OutboundInit {
+            acknowledges: true,
+            ..init(5, parameters)
+        };
+        let replies = hears(&mut endpoint, START, peer(2), tag, &answer);
+        assert_eq!(kinds(&replies), [kind::ABORT]);
+        let packet = Packet::parse(&replies[0]).expect("a packet in order");
+        assert_eq!(packet.header().tag, VerificationTag(5));
+        assert!(endpoint.association(id).is_some_and(Association::is_closed));
+    }
+}
