@@ -172,6 +172,18 @@ impl Association {
             .all(|&ip| self.paths.leads_to(ip) || is_out_of_reach(ip))
     }
 
+    /// The handshake told how many streams the peer takes and how large its window is. Messages that were queued
+    /// on streams beyond are dropped, and the application is told.
+    pub(crate) fn negotiated(&mut self, outbound_streams: u16, peer_window: u32) {
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let refused = self.sender.negotiated(outbound_streams, peer_window, scheduler);
+        if !refused.is_empty() {
+            self.events.push(Event::Undeliverable {
+                messages: refused.len() as u64,
+            });
+        }
+    }
+
     /// Copies the controller's opinions into the facts, where the other policies see them.
     pub(crate) fn publish_windows(&mut self) {
         for id in self.paths.ids() {

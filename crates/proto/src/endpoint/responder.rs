@@ -227,10 +227,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
 
 /// What the handshake agreed on. Messages that wait to be read outlive it.
 fn open_streams(association: &mut Association, cookie: &Cookie) {
-    let scheduler = &mut *association.policies.stream_scheduler;
-    association
-        .sender
-        .negotiated(cookie.outbound_streams, cookie.peer_window, scheduler);
+    association.negotiated(cookie.outbound_streams, cookie.peer_window);
     association.receiver = association.receiver.restart(ReceiverConfig {
         initial_tsn: cookie.peer_tsn,
         buffer: association.config.receive_buffer,

@@ -8,7 +8,7 @@ use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::{Cause, CauseWriter, InitAck, Parameter, Parameters, UnknownAction};
 
 use crate::Association;
-use crate::association::{Event, Retry, Side, State, liveness};
+use crate::association::{Retry, Side, State, liveness};
 use crate::path::braid;
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::violation::Violation;
@@ -120,15 +120,9 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
         initial_tsn: chunk.initial_tsn,
         ..association.peer
     };
+    let outbound = association.config.outbound_streams.min(chunk.inbound_streams);
+    association.negotiated(outbound, chunk.a_rwnd);
     let config = &association.config;
-    let outbound = config.outbound_streams.min(chunk.inbound_streams);
-    let scheduler = &mut *association.policies.stream_scheduler;
-    let refused = association.sender.negotiated(outbound, chunk.a_rwnd, scheduler);
-    if !refused.is_empty() {
-        association.events.push(Event::Undeliverable {
-            messages: refused.len() as u64,
-        });
-    }
     association.receiver = Receiver::new(ReceiverConfig {
         initial_tsn: chunk.initial_tsn,
         buffer: config.receive_buffer,

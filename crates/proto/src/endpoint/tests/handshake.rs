@@ -102,3 +102,16 @@ fn an_init_ack_that_cannot_be_used_is_answered_with_an_abort() {
         assert!(endpoint.association(id).is_some_and(Association::is_closed));
     }
 }
+
+#[test]
+fn messages_on_streams_that_a_crossing_call_refuses_are_reported() {
+    let mut endpoint = endpoint();
+    let (id, tag) = calls(&mut endpoint);
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association
+        .send(Message::new(StreamId(500), "nobody listens"))
+        .expect("it may be queued");
+    drop(association);
+    calls_back(&mut endpoint, tag, 6);
+    assert!(events(&mut endpoint).contains(&Event::Undeliverable { messages: 1 }));
+}
