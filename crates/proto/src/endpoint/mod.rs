@@ -301,10 +301,16 @@ impl Endpoint {
         }
     }
 
-    const fn fresh_id(&mut self) -> AssociationId {
-        let id = AssociationId(self.next_id);
-        self.next_id += 1;
-        id
+    /// A number that no association of this endpoint has. They begin again when they are used up, which takes days
+    /// of handshakes.
+    fn fresh_id(&mut self) -> AssociationId {
+        loop {
+            let id = AssociationId(self.next_id);
+            self.next_id = self.next_id.wrapping_add(1);
+            if !self.slots.contains_key(&id) {
+                return id;
+            }
+        }
     }
 
     /// A tag that no association of this endpoint has.

@@ -115,3 +115,21 @@ fn messages_on_streams_that_a_crossing_call_refuses_are_reported() {
     calls_back(&mut endpoint, tag, 6);
     assert!(events(&mut endpoint).contains(&Event::Undeliverable { messages: 1 }));
 }
+
+#[test]
+fn numbers_of_associations_that_live_are_not_given_twice() {
+    let mut endpoint = endpoint();
+    let (first, _) = calls(&mut endpoint);
+    endpoint.next_id = u32::MAX;
+    let mut ids = vec![first];
+    for number in 3..6 {
+        ids.push(
+            endpoint
+                .connect(START, &[peer(number)], &config())
+                .expect("a path to the peer"),
+        );
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 4);
+}
