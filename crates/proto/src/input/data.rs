@@ -1,16 +1,15 @@
 //! What becomes of a DATA chunk?
 
-use anabranch_types::{Instant, PathId};
+use anabranch_types::PathId;
 use anabranch_wire::{Cause, CauseWriter, Data};
 
 use crate::Association;
-use crate::association::{Event, Retry, State};
+use crate::association::{Event, State};
 use crate::recv::DataOutcome;
 use crate::violation::Violation;
 
 pub(crate) fn on_data(
     association: &mut Association,
-    now: Instant,
     path: PathId,
     chunk: &Data<'_>,
 ) -> Result<(), Violation> {
@@ -27,10 +26,9 @@ pub(crate) fn on_data(
         }
         DataOutcome::Duplicate | DataOutcome::NoRoom => {}
     }
-    if let State::ShutdownSent(retry, _) = &mut association.state {
+    if let State::ShutdownSent(..) = association.state {
         // RFC 9260 §9.2: "in SHUTDOWN-SENT, the receiver of DATA MUST immediately respond with a SACK and a
-        // SHUTDOWN and restart the T2-shutdown timer".
-        *retry = Retry::start(retry.timeout, now);
+        // SHUTDOWN".
         association.receiver.force_sack();
         association.control.send_shutdown();
     }

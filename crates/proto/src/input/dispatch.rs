@@ -43,7 +43,7 @@ fn one(
     chunk: Chunk<'_>,
 ) -> Result<bool, Violation> {
     match chunk {
-        Chunk::Data(chunk) => data::on_data(association, now, path, &chunk)?,
+        Chunk::Data(chunk) => data::on_data(association, path, &chunk)?,
         Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,
         Chunk::InitAck(chunk) => handshake::on_init_ack(association, now, path, &chunk)?,
         Chunk::CookieAck => handshake::on_cookie_ack(association, now, path),

@@ -5,8 +5,18 @@ use anabranch_wire::Shutdown;
 
 use super::sack;
 use crate::Association;
-use crate::association::{CloseReason, Event, State, close};
+use crate::association::{CloseReason, Event, Retry, State, close};
 use crate::violation::Violation;
+
+/// Any packet came. "The reception of any packet from its peer SHOULD clear the endpoint's retransmission count and
+/// restart the T2-shutdown timer, giving its peer ample opportunity to transmit all of its queued DATA chunks"
+/// (RFC 9260 §9.2); T5-shutdown-guard says how ample.
+pub(super) fn heard(association: &mut Association, now: Instant) {
+    if let State::ShutdownSent(retry, _) = &mut association.state {
+        *retry = Retry::start(retry.timeout, now);
+        association.errors = 0;
+    }
+}
 
 /// The peer has nothing more to send. Its cumulative TSN acknowledges; when all we sent is acknowledged,
 /// SHUTDOWN ACK follows from the output side.

@@ -9,6 +9,25 @@ fn shuts_down(endpoint: &mut Endpoint) {
     assert!(kinds(&said(endpoint, START)).contains(&kind::SHUTDOWN));
 }
 
+/// RFC 9260 §9.2: what the peer sends meanwhile gives it "ample opportunity".
+#[test]
+fn a_peer_that_is_heard_after_our_shutdown_is_not_given_up() {
+    let mut endpoint = endpoint_with(AssociationConfig {
+        max_retransmits: 2,
+        ..config()
+    });
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    shuts_down(&mut endpoint);
+    for _ in 0..5 {
+        let now = endpoint.poll_timeout().expect("T2 runs");
+        endpoint.handle_timeout(now);
+        assert_eq!(kinds(&said(&mut endpoint, now)), [kind::SHUTDOWN]);
+        let heartbeat = Heartbeat { info: b"busy" };
+        hears(&mut endpoint, now, peer(2), tag, &heartbeat);
+    }
+    assert!(endpoint.associations().all(Association::is_connected));
+}
+
 /// RFC 9260 §9.2: the peer did not hear our SHUTDOWN COMPLETE and calls again, from more addresses than before.
 #[test]
 fn an_init_after_our_shutdown_ack_is_answered_with_another_one() {
