@@ -187,6 +187,11 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     core::mem::swap(&mut anew.receiver, &mut slot.association.receiver);
     open_streams(&mut anew, cookie);
     anew.owed.readable_told = slot.association.owed.readable_told;
+    // The application does not ask twice.
+    anew.owed.shutdown = matches!(
+        slot.association.state,
+        State::ShutdownPending | State::ShutdownSent(..)
+    );
     complete(&mut anew, inbound);
     endpoint.directory.insert(&anew);
     *slot.association = anew;

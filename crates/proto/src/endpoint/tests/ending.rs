@@ -42,3 +42,21 @@ fn an_init_after_our_shutdown_ack_is_answered_with_another_one() {
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
 }
+
+#[test]
+fn the_wish_to_finish_survives_the_peers_restart() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[]);
+    shuts_down(&mut endpoint);
+    let init = init(6, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &init);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    let answer = hears(
+        &mut endpoint,
+        START,
+        peer(2),
+        tag,
+        &CookieEcho { cookie: &cookie },
+    );
+    assert_eq!(kinds(&answer), [kind::COOKIE_ACK, kind::SHUTDOWN]);
+}
