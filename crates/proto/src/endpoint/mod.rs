@@ -146,10 +146,10 @@ impl Endpoint {
     }
 
     /// Drops an association and everything it holds. One that is not closed just vanishes: the peer finds out
-    /// when it sends something.
+    /// when it sends something, be it the cookie again.
     pub fn forget(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.remove(&id) {
-            self.directory.remove(&slot.association);
+            self.directory.retire(&slot.association);
             self.agenda.forget(id, &slot.entry);
         }
     }

@@ -60,3 +60,20 @@ fn the_wish_to_finish_survives_the_peers_restart() {
     );
     assert_eq!(kinds(&answer), [kind::COOKIE_ACK, kind::SHUTDOWN]);
 }
+
+#[test]
+fn a_late_cookie_does_not_revive_what_was_forgotten() {
+    let mut endpoint = endpoint();
+    let init = init(5, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &init);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    let echo = CookieEcho { cookie: &cookie };
+    hears(&mut endpoint, START, peer(2), tag, &echo);
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    endpoint.forget(id);
+    assert_eq!(
+        kinds(&hears(&mut endpoint, START, peer(2), tag, &echo))[0],
+        kind::ABORT
+    );
+    assert_eq!(endpoint.associations().len(), 0);
+}
