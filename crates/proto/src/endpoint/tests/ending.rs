@@ -77,3 +77,26 @@ fn a_late_cookie_does_not_revive_what_was_forgotten() {
     );
     assert_eq!(endpoint.associations().len(), 0);
 }
+
+/// RFC 9260 §6.5: such data is acknowledged, reported and thrown away, in however many pieces it comes.
+#[test]
+fn a_long_message_on_a_stream_that_does_not_exist_ends_nothing() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    for (tsn, beginning, ending) in [(1, true, false), (2, false, false), (3, false, true)] {
+        let data = Data {
+            tsn: Tsn(tsn),
+            stream: StreamId(200),
+            ssn: Ssn(0),
+            ppid: Ppid(0),
+            flags: DataFlags {
+                beginning,
+                ending,
+                ..DataFlags::default()
+            },
+            payload: b"nowhere",
+        };
+        let answer = kinds(&hears(&mut endpoint, START, peer(2), tag, &data));
+        assert!(answer.contains(&kind::ERROR) && !answer.contains(&kind::ABORT));
+    }
+}

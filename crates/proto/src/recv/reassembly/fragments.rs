@@ -86,6 +86,12 @@ impl Fragments {
         self.runs.is_empty()
     }
 
+    /// Whether a fragment with this TSN would be next to one that waits.
+    pub(super) fn touch(&self, tsn: UnwrappedTsn) -> bool {
+        let (before, after) = self.neighbours(tsn);
+        before.is_some() || after.is_some()
+    }
+
     /// Whether `fragment` agrees with its two neighbours; `arrived` tells which TSNs were here before.
     ///
     /// Of two consecutive TSNs either the first ends a message and the second begins one, or both belong to

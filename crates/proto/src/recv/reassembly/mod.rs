@@ -54,6 +54,11 @@ impl Reassembly {
         tsn: UnwrappedTsn,
         tracker: &Tracker,
     ) -> Result<Verdict, Violation> {
+        let exists = data.stream.0 < self.inbound_streams;
+        // Of a message on a stream that does not exist nothing is kept: its next piece seems to continue nothing.
+        if !exists && !self.fragments.touch(tsn) {
+            return Ok(Verdict::InvalidStream);
+        }
         let whole = data.flags.beginning && data.flags.ending;
         if !whole || !self.fragments.is_empty() {
             self.fragments
@@ -61,7 +66,7 @@ impl Reassembly {
         } else if data.payload.len() > self.max_message {
             return Err(fragments::TOO_LARGE);
         }
-        if data.stream.0 >= self.inbound_streams {
+        if !exists {
             return Ok(Verdict::InvalidStream);
         }
         if data.flags.unordered || self.order.turn(data.stream, data.ssn) != Turn::Past {
