@@ -5,8 +5,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
-NIGHTLY ?= cargo +nightly
-# Verbs and options for `make demo` and `make bench`.
+# Options for `make demo` and `make bench`.
 ARGS ?=
 # Seconds per fuzz target.
 S ?= 60
@@ -57,10 +56,12 @@ check: fmt clippy arch lines no-std doc deny typos ## everything below
 .PHONY: fmt
 fmt: ## formatting, without changing it
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 
 .PHONY: clippy
 clippy: ## lints, all targets, warnings are errors
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --manifest-path fuzz/Cargo.toml --all-targets --quiet -- -D warnings
 
 .PHONY: arch
 arch: ## dependency arrows, one home for per-path state, no_std
