@@ -49,10 +49,32 @@ pub(crate) fn permits(association: &mut Association, now: Instant) -> bool {
 
 /// A SACK came.
 pub(crate) fn answered(association: &mut Association) {
-    let open = association.sender.may_send_new() && !association.sender.window_is_shut();
     association.window_probe = match association.window_probe {
-        _ if open => WindowProbe::Idle,
+        probe if is_open(association) => {
+            if probe == (WindowProbe::Out { answered: true }) {
+                repeat_refused(association);
+            }
+            WindowProbe::Idle
+        }
         WindowProbe::Out { .. } => WindowProbe::Out { answered: true },
         unchanged => unchanged,
     };
+}
+
+/// Whether the peer's window lets go what there is; if there is nothing, whether it would let go anything.
+fn is_open(association: &Association) -> bool {
+    let sender = &association.sender;
+    if sender.has_unsent() {
+        sender.may_send_new() && !sender.window_is_shut()
+    } else {
+        sender.peer_window() > 0
+    }
+}
+
+/// The peer had no room for the probe when it came, and has now: it leaves again at once. Its timer, which has
+/// backed off, would take up to RTO.Max.
+fn repeat_refused(association: &mut Association) {
+    if let Some(probe) = association.sender.oldest_outstanding() {
+        association.sender.lose_all(probe.path);
+    }
 }

@@ -56,6 +56,21 @@ fn a_window_that_opens_lets_everything_through() {
     world.delivers_everything(secs(2));
 }
 
+/// The probe that the peer had no room for is the last message there is: nothing behind it tells that it is missing,
+/// and its timer has backed off to a minute.
+#[test]
+fn a_last_message_that_was_a_probe_leaves_again_when_the_window_opens() {
+    let mut world = small_buffers().connected();
+    world.bob().reads(Reading::Paused);
+    world
+        .alice()
+        .sends_messages(BUFFER / 1_400 + 2, 1_400, Streams::one(0));
+    world.runs_for(secs(600));
+    assert!(!world.alice().has_flushed());
+    world.bob().reads(Reading::Eager);
+    world.delivers_everything(ms(500));
+}
+
 #[test]
 fn the_news_of_an_open_window_may_be_lost() {
     let mut world = small_buffers().connected();
