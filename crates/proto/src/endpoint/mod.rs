@@ -175,8 +175,9 @@ impl Endpoint {
         match first {
             Some(Chunk::Init(init)) => listener::on_init(self, &inbound, &init),
             Some(Chunk::CookieEcho(echo)) => {
-                responder::on_cookie_echo(self, &inbound, echo.cookie);
-                self.deliver(&inbound);
+                if responder::on_cookie_echo(self, &inbound, echo.cookie) {
+                    self.deliver(&inbound);
+                }
             }
             Some(_) if self.deliver(&inbound) => {}
             Some(_) | None => {

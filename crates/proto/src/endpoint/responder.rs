@@ -30,7 +30,10 @@ enum Verdict {
     None,
 }
 
-pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) {
+/// Tells whether what else is in the packet may be looked at: with a cookie that is forged, spent, stale or for another
+/// tag, "the SCTP packet, including the COOKIE ECHO chunk and any DATA chunks, MUST be silently discarded"
+/// (RFC 9260 §5.1.5).
+pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
     let header = inbound.packet.header();
     let opened = endpoint.cookies.open(bytes, inbound.ports(), inbound.now);
     let (cookie, staleness) = match opened {
@@ -38,19 +41,19 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         Err(BadCookie::Stale(cookie, by)) => (cookie, Some(by)),
         Err(BadCookie::Forged) => {
             endpoint.counters.dropped += 1;
-            return;
+            return false;
         }
     };
     if endpoint.directory.is_spent(cookie.local_tag) {
         // A late copy: what it stands for began and ended already, and the peer may not know.
         endpoint.counters.dropped += 1;
         endpoint.replies.abort(inbound, cookie.peer_tag, Vec::new());
-        return;
+        return false;
     }
     // §5.1.5 step 3: the tag of the packet must be the one that the cookie holds.
     if header.tag != cookie.local_tag {
         endpoint.counters.dropped += 1;
-        return;
+        return false;
     }
     let existing = existing(endpoint, inbound, &cookie);
     let verdict = existing.map(|id| (id, compare(&endpoint.slots[&id].association, &cookie)));
@@ -61,12 +64,13 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         endpoint
             .replies
             .push(inbound, cookie.peer_tag, &OutboundError { causes });
-        return;
+        return false;
     }
     match verdict {
         None => accept(endpoint, inbound, &cookie),
         Some((id, verdict)) => apply(endpoint, inbound, id, verdict, &cookie),
     }
+    true
 }
 
 fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {

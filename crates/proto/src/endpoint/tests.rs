@@ -64,6 +64,26 @@ fn hears(
     tag: VerificationTag,
     chunk: &impl WriteChunk,
 ) -> Vec<Vec<u8>> {
+    let bytes = packet(tag, |packet| packet.push(chunk).expect("a small chunk"));
+    hears_bytes(endpoint, now, remote, &bytes)
+}
+
+/// The same with two chunks.
+fn hears_both(
+    endpoint: &mut Endpoint,
+    remote: SocketAddr,
+    tag: VerificationTag,
+    first: &impl WriteChunk,
+    second: &impl WriteChunk,
+) -> Vec<Vec<u8>> {
+    let bytes = packet(tag, |packet| {
+        packet.push(first).expect("a small chunk");
+        packet.push(second).expect("another one");
+    });
+    hears_bytes(endpoint, START, remote, &bytes)
+}
+
+fn packet(tag: VerificationTag, fill: impl FnOnce(&mut PacketBuilder<'_>)) -> Vec<u8> {
     let header = CommonHeader {
         source_port: DEFAULT_PORT,
         destination_port: DEFAULT_PORT,
@@ -71,13 +91,17 @@ fn hears(
     };
     let mut bytes = Vec::new();
     let mut packet = PacketBuilder::new(&mut bytes, header, 1_400);
-    packet.push(chunk).expect("a small chunk");
+    fill(&mut packet);
     packet.finish();
+    bytes
+}
+
+fn hears_bytes(endpoint: &mut Endpoint, now: Instant, remote: SocketAddr, bytes: &[u8]) -> Vec<Vec<u8>> {
     let path = PathAddr {
         local: here(),
         remote,
     };
-    endpoint.handle_datagram(now, path, Ecn::NotCapable, &bytes);
+    endpoint.handle_datagram(now, path, Ecn::NotCapable, bytes);
     said(endpoint, now)
 }
 

@@ -133,3 +133,17 @@ fn numbers_of_associations_that_live_are_not_given_twice() {
     ids.dedup();
     assert_eq!(ids.len(), 4);
 }
+
+/// RFC 9260 §5.1.5: what is bundled with a cookie that is not ours goes with it.
+#[test]
+fn nothing_behind_a_forged_cookie_is_looked_at() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    let forged = CookieEcho { cookie: &[7; 40] };
+    hears_both(&mut endpoint, peer(2), tag, &forged, &abort);
+    assert!(endpoint.associations().all(Association::is_connected));
+}
