@@ -83,7 +83,7 @@ impl CookieKeys {
         if age < self.life {
             return;
         }
-        self.previous = if age < self.life * 2 {
+        self.previous = if age < self.life.saturating_mul(2) {
             self.current
         } else {
             self.secrets.bytes()

@@ -200,6 +200,7 @@ fn write_again(
     let machinery = association.paths.path_mut(path);
     machinery.retransmission_credit = false;
     machinery.counters.payload_retransmitted += payload;
+    association.paths.fact_mut(path).sent_chunks += 1;
     Some(size as u64)
 }
 
@@ -212,7 +213,7 @@ fn write_new(
 ) {
     let fragment_at = association.paths.smallest_data_chunk();
     let scheduler = &mut *association.policies.stream_scheduler;
-    let mut payload = 0;
+    let (mut payload, mut chunks) = (0, 0);
     while room > 0 {
         let Some(chunk) = association
             .sender
@@ -221,10 +222,12 @@ fn write_new(
             break;
         };
         payload += chunk.payload.len() as u64;
+        chunks += 1;
         room = room.saturating_sub(padded_len(&chunk));
         push_data(packet, &chunk);
     }
     association.paths.path_mut(path).counters.payload_sent += payload;
+    association.paths.fact_mut(path).sent_chunks += chunks;
 }
 
 /// Sends the oldest outstanding chunk on `path` too, if the rescue policy holds that it blocks the buffers.

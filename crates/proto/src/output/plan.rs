@@ -1,4 +1,5 @@
-//! What goes into the next packet, and on which path? Decides; changes nothing but policies and deadlines.
+//! What goes into the next packet, and on which path? Decides: changes nothing but policies,
+//! deadlines, and the room that the facts tell policies of.
 
 use anabranch_policy::{Backlog, PathFacts, Pick, last_resort};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};

@@ -68,7 +68,9 @@ impl RttEstimator {
         self.smoothed = Some(smoothed);
         self.next_sample = now + smoothed;
         // C6, C7.
-        self.rto = (smoothed + self.variation * 4).clamp(self.limits.min, self.limits.max);
+        self.rto = (smoothed + self.variation * 4)
+            .max(self.limits.min)
+            .min(self.limits.max);
     }
 
     /// E2: the timer expired.

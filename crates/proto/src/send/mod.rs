@@ -56,8 +56,6 @@ pub(crate) struct SackOutcome {
     pub(crate) acked_bytes: u64,
     /// Bytes of the send buffer that became free.
     pub(crate) freed_bytes: u64,
-    /// The peer's window was closed and is open now.
-    pub(crate) window_reopened: bool,
     /// Chunks that the peer had acknowledged and now says it has not.
     pub(crate) reneged: u32,
 }
@@ -253,15 +251,10 @@ impl Sender {
             self.scoreboard.clear_digests();
             return SackOutcome::default();
         }
-        let was_shut = self.peer_window() == 0;
         let reneged = self.scoreboard.apply(sack.cumulative, sack.blocks.iter(), now);
         self.window.advertise(sack.a_rwnd);
         let outcome = self.settle(sack.cumulative);
-        SackOutcome {
-            window_reopened: was_shut && self.peer_window() > 0,
-            reneged,
-            ..outcome
-        }
+        SackOutcome { reneged, ..outcome }
     }
 
     /// A SHUTDOWN came: its cumulative TSN acknowledges, and says nothing about gaps and window (RFC 9260 §3.3.8).

@@ -282,7 +282,7 @@ fn a_closed_window_lets_one_probe_go_and_nothing_else() {
     );
     assert!(!app.sender.may_send_new());
 
-    assert!(!app.hears(1, 0).window_reopened);
+    app.hears(1, 0);
     assert!(
         app.sender.may_send_new(),
         "nothing is outstanding: a probe may go"
@@ -290,8 +290,7 @@ fn a_closed_window_lets_one_probe_go_and_nothing_else() {
     assert_eq!(app.sends_all().len(), 1);
     assert!(!app.sender.may_send_new());
 
-    let outcome = app.hears(2, 5_000);
-    assert!(outcome.window_reopened);
+    app.hears(2, 5_000);
     assert_eq!(app.sends_all().len(), 2);
 }
 
