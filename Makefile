@@ -43,9 +43,9 @@ fuzz: ## every fuzz target (S=60 seconds each)
 	@scripts/fuzz $(S)
 
 .PHONY: bench
-bench: ## what the core costs, beside other cores (ARGS="--json")
+bench: ## what the core and the whole cost, beside others (ARGS="--json")
 	$(CARGO) build --release --package anabranch-bench --features peers
-	for program in core sack_cost idle_memory; do \
+	for program in core sack_cost idle_memory loopback; do \
 	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
 
 ##@ Check

@@ -5,10 +5,12 @@
 //! | `core` | how much does one thread move, and how much do other cores move in the same run? |
 //! | `sack_cost` | what does a SACK cost, with 100 and with 100,000 TSNs outstanding? |
 //! | `idle_memory` | what does an association cost while nothing happens, and does anything grow? |
+//! | `loopback` | how much do two processes move over UDP, and how much do QUIC and usrsctp move in the same run? |
 //!
 //! `cargo run --release -p anabranch-bench --bin sack_cost -- --json`; every program takes `--help`. `core` compares
-//! with other cores if built with `--features peers`. Nothing here touches a socket: both ends are in one thread
-//! and time is virtual, so what is measured is the protocol and nothing else; rates are per second of CPU time.
+//! with other cores, `loopback` with quinn, if built with `--features peers`. All but `loopback` touch no socket: both
+//! ends are in one thread and time is virtual, so what is measured is the protocol and nothing else; rates are per
+//! second of CPU time.
 
 mod arguments;
 mod clock;

@@ -1,0 +1,100 @@
+//! How much do two processes on one machine move over UDP? Ours beside QUIC and usrsctp, in turns within one run.
+//!
+//! Each end of ours and of QUIC has one thread. Rates are the receiver's, from its first message to its last by the
+//! clock on the wall; CPU time is that of both ends. On a machine that does other things too, only ratios tell much.
+
+mod ours;
+mod process;
+#[cfg(feature = "peers")]
+mod quinn;
+mod tsctp;
+
+use anabranch_bench::{Arguments, Column, Table, median};
+
+use process::{Failure, SERVE, Work};
+
+/// Bytes of a message: one that fills a packet of an Ethernet, and a small one.
+const BULK: usize = 1_400;
+const SMALL: usize = 64;
+
+/// Sends messages of so many bytes for so many seconds.
+type Measure = fn(usize, f64) -> Result<Work, Failure>;
+
+/// What takes turns: name, bytes of a message or of a write, measurement. Ratios are those of the first.
+const CONTENDERS: &[(&str, usize, Measure)] = &[
+    ("anabranch", BULK, ours::one_path),
+    #[cfg(feature = "peers")]
+    ("quinn, one stream", BULK, quinn::send),
+    #[cfg(feature = "peers")]
+    ("quinn, writes of 64 KiB", 64 << 10, quinn::send),
+    (tsctp::NAME, BULK, tsctp::send),
+    ("anabranch, two paths", BULK, ours::two_paths),
+    ("anabranch, 64 bytes", SMALL, ours::one_path),
+];
+
+fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [SERVE, ours::RECEIVE, paths] => return ours::receive(paths.parse()?),
+        [SERVE, ours::ECHO, paths] => return ours::echo(paths.parse()?),
+        #[cfg(feature = "peers")]
+        [SERVE, quinn::RECEIVE, _] => return quinn::receive(),
+        _ => {}
+    }
+    let arguments = Arguments {
+        json: false,
+        runs: 5,
+        seconds: 1.0,
+    };
+    let arguments = arguments.or("loopback: goodput of two processes over UDP, beside QUIC and usrsctp");
+    bulk(&arguments)?.print(arguments.json);
+    round_trips(&arguments)?.print(arguments.json);
+    Ok(())
+}
+
+fn bulk(arguments: &Arguments) -> Result<Table, Failure> {
+    let mut contenders = CONTENDERS.to_vec();
+    if !tsctp::is_installed() {
+        eprintln!("loopback: skipped usrsctp, {} is not installed", tsctp::PROGRAM);
+        contenders.retain(|(name, ..)| *name != tsctp::NAME);
+    }
+    let mut turns = vec![Vec::new(); contenders.len()];
+    for _ in 0..arguments.runs {
+        for ((_, size, measure), works) in contenders.iter().zip(&mut turns) {
+            works.push(measure(*size, arguments.seconds)?);
+        }
+    }
+    let columns = [
+        ("gbit_per_s", 2),
+        ("kilo_messages_per_s", 1),
+        ("cpu_s_per_gb", 2),
+        ("first_over_this", 2),
+    ];
+    let columns = columns.map(|(name, decimals)| Column { name, decimals });
+    let mut table = Table::new("bulk over loopback UDP, 1400 bytes unless said", &columns);
+    for ((name, size, _), works) in contenders.iter().zip(&turns) {
+        let middle = |of: fn(&Work) -> f64| median(&works.iter().map(of).collect::<Vec<_>>());
+        let pairs = turns[0].iter().zip(works);
+        // Of the same turn, when the machine was about as busy.
+        let ratios: Vec<_> = pairs.map(|(first, this)| first.rate() / this.rate()).collect();
+        let figures = [
+            middle(Work::rate) * 8.0 / 1e9,
+            middle(Work::rate) / *size as f64 / 1e3,
+            middle(|work| work.cpu / work.bytes) * 1e9,
+            if *size == SMALL { f64::NAN } else { median(&ratios) },
+        ];
+        table.row(*name, &figures);
+    }
+    Ok(table)
+}
+
+fn round_trips(arguments: &Arguments) -> Result<Table, Failure> {
+    let turns = (0..arguments.runs).map(|_| ours::round_trips(SMALL, arguments.seconds));
+    let turns = turns.collect::<Result<Vec<_>, _>>()?;
+    let columns = ["p50_us", "p99_us"].map(|name| Column { name, decimals: 1 });
+    let mut table = Table::new("round trips of 64 bytes", &columns);
+    let figures = [0, 1].map(|of| median(&turns.iter().map(|turn| turn[of]).collect::<Vec<_>>()));
+    table.row("anabranch", &figures);
+    Ok(table)
+}

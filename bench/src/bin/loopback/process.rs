@@ -1,0 +1,108 @@
+//! How is a second process started and measured? This program runs itself again; the second process says in lines
+//! on its standard output where it listens and, at the end, what it received.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use anabranch_bench::Stopwatch;
+
+pub(crate) type Failure = Box<dyn Error + Send + Sync>;
+
+/// The first word on the command line of a second process.
+pub(crate) const SERVE: &str = "serve";
+
+/// Messages between two looks at the clock.
+pub(crate) const BATCH: usize = 64;
+
+/// A process that is killed when this is dropped.
+pub(crate) struct Process(pub(crate) Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way nothing is left to do.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A second process.
+pub(crate) struct Server {
+    says: Lines<BufReader<ChildStdout>>,
+    _process: Process,
+}
+
+impl Server {
+    pub(crate) fn start(role: &str, paths: usize) -> Result<Self, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args([SERVE, role, &paths.to_string()]);
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let output = child.stdout.take().expect("invariant: its output is piped");
+        Ok(Self {
+            says: BufReader::new(output).lines(),
+            _process: Process(child),
+        })
+    }
+
+    pub(crate) fn line(&mut self) -> Result<String, Failure> {
+        Ok(self.says.next().ok_or("the second process ended early")??)
+    }
+
+    /// What both ends together did, if this one did `sent`.
+    pub(crate) fn joined_with(mut self, sent: Work) -> Result<Work, Failure> {
+        let line = self.line()?;
+        let numbers = line.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
+        let [bytes, wall, cpu] = numbers[..] else {
+            return Err(line.into());
+        };
+        assert_eq!(bytes, sent.bytes, "everything arrives");
+        let cpu = cpu + sent.cpu;
+        Ok(Work { bytes, wall, cpu })
+    }
+}
+
+/// Runs `work`, and all tasks that it starts, on this thread: its CPU time is theirs.
+pub(crate) fn on_this_thread<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build()?.block_on(work)
+}
+
+/// What was done: bytes of messages, and seconds.
+#[derive(Clone, Copy)]
+pub(crate) struct Work {
+    pub(crate) bytes: f64,
+    pub(crate) wall: f64,
+    pub(crate) cpu: f64,
+}
+
+impl Work {
+    /// Bytes per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.bytes / self.wall
+    }
+
+    /// To the first process.
+    pub(crate) fn tell(self) {
+        println!("{} {} {}", self.bytes, self.wall, self.cpu);
+    }
+}
+
+/// Measures this thread.
+pub(crate) struct Meter(Instant, Stopwatch);
+
+impl Meter {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now(), Stopwatch::start())
+    }
+
+    pub(crate) fn has_run(&self, seconds: f64) -> bool {
+        self.0.elapsed().as_secs_f64() >= seconds
+    }
+
+    pub(crate) fn stop(self, bytes: usize) -> Work {
+        let (wall, cpu) = (self.0.elapsed().as_secs_f64(), self.1.elapsed().as_secs_f64());
+        let bytes = bytes as f64;
+        Work { bytes, wall, cpu }
+    }
+}
