@@ -51,7 +51,7 @@ bench: ## what the core and the whole cost, beside others (ARGS="--json")
 ##@ Check
 
 .PHONY: check
-check: fmt clippy arch lines no-std doc deny typos ## everything below
+check: fmt clippy arch lines no-std doc ## what must hold for every commit
 
 .PHONY: fmt
 fmt: ## formatting, without changing it
@@ -80,14 +80,12 @@ doc: ## API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
 
 .PHONY: deny
-deny: ## licences, sources and banned crates, if cargo-deny is installed
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --log-level error check bans licenses sources; \
-	else echo "deny: skipped, cargo-deny is not installed (cargo install --locked cargo-deny)"; fi
+deny: ## licences, sources and banned crates (needs: cargo install --locked cargo-deny)
+	$(CARGO) deny --log-level error check bans licenses sources
 
 .PHONY: typos
-typos: ## spelling, if typos is installed
-	@if command -v typos >/dev/null; then typos; \
-	else echo "typos: skipped, typos is not installed (cargo install --locked typos-cli)"; fi
+typos: ## spelling (needs: cargo install --locked typos-cli)
+	typos
 
 .PHONY: ci
 ci: ## what CI runs
