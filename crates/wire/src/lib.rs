@@ -38,6 +38,7 @@ mod builder;
 #[cfg(test)]
 mod captures;
 mod error;
+mod list;
 mod packet;
 mod reader;
 mod tlv;
@@ -52,6 +53,7 @@ pub use chunk::{
     OutboundSack, Pad, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
 };
 pub use error::{DecodeError, DecodeErrorKind};
+pub use list::{Frame, Frames, List};
 pub use packet::{Chunks, CommonHeader, Packet};
 pub use parameter::{Parameter, ParameterIter, ParameterWriter, Parameters, RawParameter};
 pub use tlv::UnknownAction;

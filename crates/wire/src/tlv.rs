@@ -11,6 +11,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::list::Frame;
 use crate::reader::Reader;
 use crate::writer::{length_field, padded};
 use crate::{DecodeError, DecodeErrorKind};
@@ -18,17 +19,8 @@ use crate::{DecodeError, DecodeErrorKind};
 /// Bytes of type and length.
 pub(crate) const HEADER_LEN: usize = 4;
 
-/// One frame as it stands in the packet.
-#[derive(Clone, Copy)]
-pub(crate) struct Tlv<'a> {
-    pub(crate) kind: u16,
-    pub(crate) value: &'a [u8],
-    pub(crate) bytes: &'a [u8],
-    pub(crate) at: usize,
-}
-
 /// The next frame of a list, `None` at its end. After an error the list is at its end.
-pub(crate) fn next<'a>(reader: &mut Reader<'a>) -> Option<Result<Tlv<'a>, DecodeError>> {
+pub(crate) fn next<'a, Kind>(reader: &mut Reader<'a>) -> Option<Result<Frame<'a, Kind>, DecodeError>> {
     // RFC 9260 §3.2: "A robust implementation is expected to accept the chunk whether or not the final
     // padding has been included in the Chunk Length." So up to three bytes behind the last frame are padding.
     if reader.rest().len() < HEADER_LEN {
@@ -41,7 +33,7 @@ pub(crate) fn next<'a>(reader: &mut Reader<'a>) -> Option<Result<Tlv<'a>, Decode
     Some(frame)
 }
 
-fn frame<'a>(reader: &mut Reader<'a>) -> Result<Tlv<'a>, DecodeError> {
+fn frame<'a, Kind>(reader: &mut Reader<'a>) -> Result<Frame<'a, Kind>, DecodeError> {
     let start = *reader;
     let kind = reader.u16()?;
     let length = usize::from(reader.u16()?);
@@ -50,12 +42,7 @@ fn frame<'a>(reader: &mut Reader<'a>) -> Result<Tlv<'a>, DecodeError> {
     };
     let value = reader.take(value_len)?;
     reader.skip_at_most(padded(length) - length);
-    Ok(Tlv {
-        kind,
-        value,
-        bytes: &start.rest()[..length],
-        at: start.at(),
-    })
+    Ok(Frame::new(kind, value, &start.rest()[..length], start.at()))
 }
 
 /// Appends one frame to a list.
@@ -174,9 +161,9 @@ mod tests {
     fn final_padding_inside_the_list_is_no_frame() {
         let list = [0, 7, 0, 5, b'a', 0, 0, 0, 0, 0];
         let mut reader = Reader::new(&list, 0);
-        let frame = next(&mut reader).expect("a frame").expect("well formed");
+        let frame = next::<()>(&mut reader).expect("a frame").expect("well formed");
         assert_eq!((frame.kind, frame.value), (7, &b"a"[..]));
-        assert!(next(&mut reader).is_none());
+        assert!(next::<()>(&mut reader).is_none());
     }
 
     #[test]
@@ -187,10 +174,14 @@ mod tests {
         ] {
             let mut reader = Reader::new(&list, 0);
             assert_eq!(
-                next(&mut reader).expect("an item").err().expect("an error").kind,
+                next::<()>(&mut reader)
+                    .expect("an item")
+                    .err()
+                    .expect("an error")
+                    .kind,
                 kind
             );
-            assert!(next(&mut reader).is_none());
+            assert!(next::<()>(&mut reader).is_none());
         }
     }
 

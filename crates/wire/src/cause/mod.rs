@@ -3,11 +3,11 @@
 mod writer;
 
 use core::fmt;
-use core::iter::FusedIterator;
 
 use anabranch_types::{StreamId, Tsn};
 pub use writer::CauseWriter;
 
+use crate::list::{Frame, Frames, List};
 use crate::reader::{Reader, u16s};
 use crate::tlv::{self, Hex};
 use crate::{DecodeError, Parameters};
@@ -42,104 +42,24 @@ pub mod kind {
     pub const PROTOCOL_VIOLATION: u16 = 13;
 }
 
-/// A list of causes, decoded as it is walked.
+/// Marks lists and frames of causes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Causes<'a> {
-    reader: Reader<'a>,
-}
+pub enum OfCause {}
 
-impl<'a> Causes<'a> {
-    /// The list in `bytes`; positions in errors count from their start.
-    #[must_use]
-    pub const fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            reader: Reader::new(bytes, 0),
-        }
-    }
+/// A list of causes, decoded as it is walked.
+pub type Causes<'a> = List<'a, OfCause>;
 
-    pub(crate) const fn at(reader: Reader<'a>) -> Self {
-        Self { reader }
-    }
+/// Walks a list of causes.
+pub type CauseIter<'a> = Frames<'a, OfCause>;
 
-    /// The list as it stands in the packet.
-    #[must_use]
-    pub const fn bytes(&self) -> &'a [u8] {
-        self.reader.rest()
-    }
-
-    /// The frames in order; ends after the first one that is malformed.
-    #[must_use]
-    pub const fn iter(&self) -> CauseIter<'a> {
-        CauseIter { reader: self.reader }
-    }
-}
-
-impl<'a> IntoIterator for Causes<'a> {
-    type Item = Result<RawCause<'a>, DecodeError>;
-    type IntoIter = CauseIter<'a>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-impl<'a> IntoIterator for &Causes<'a> {
-    type Item = Result<RawCause<'a>, DecodeError>;
-    type IntoIter = CauseIter<'a>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
+/// One cause, its value not looked at yet.
+pub type RawCause<'a> = Frame<'a, OfCause>;
 
 /// `[no user data tsn=3, user abort "bye"]`
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         tlv::write_list(f, self.iter().map(|raw| raw?.decode()))
     }
-}
-
-/// Walks a list of causes.
-#[derive(Clone, Debug)]
-pub struct CauseIter<'a> {
-    reader: Reader<'a>,
-}
-
-impl<'a> Iterator for CauseIter<'a> {
-    type Item = Result<RawCause<'a>, DecodeError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        tlv::next(&mut self.reader).map(|frame| {
-            frame.map(
-                |tlv::Tlv {
-                     kind,
-                     value,
-                     bytes,
-                     at,
-                 }| RawCause {
-                    kind,
-                    value,
-                    bytes,
-                    at,
-                },
-            )
-        })
-    }
-}
-
-impl FusedIterator for CauseIter<'_> {}
-
-/// One cause, its value not looked at yet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RawCause<'a> {
-    /// The cause code; see [`kind`].
-    pub kind: u16,
-    /// What follows the length field, without padding.
-    pub value: &'a [u8],
-    /// The whole frame without padding.
-    pub bytes: &'a [u8],
-    /// Where the frame begins in its packet.
-    pub at: usize,
 }
 
 /// A cause whose form is in order.

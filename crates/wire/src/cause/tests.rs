@@ -62,12 +62,7 @@ fn missing_parameters_are_named_by_type() {
 fn a_count_of_missing_parameters_beyond_the_cause_is_refused() {
     for count in [2_u32, u32::MAX] {
         let value = [&count.to_be_bytes()[..], &[0, 7]].concat();
-        let raw = RawCause {
-            kind: kind::MISSING_PARAMETERS,
-            value: &value,
-            bytes: &[],
-            at: 0,
-        };
+        let raw = RawCause::new(kind::MISSING_PARAMETERS, &value, &[], 0);
         assert_eq!(
             raw.decode().map_err(|error| error.kind),
             Err(DecodeErrorKind::Truncated)

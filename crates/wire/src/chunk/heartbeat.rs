@@ -16,7 +16,7 @@ use super::{RawChunk, kind};
 use crate::reader::Reader;
 use crate::tlv::{self, Hex};
 use crate::writer::length_field;
-use crate::{DecodeError, DecodeErrorKind, WriteChunk, Writer, parameter};
+use crate::{DecodeError, DecodeErrorKind, RawParameter, WriteChunk, Writer, parameter};
 
 /// A HEARTBEAT chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,7 +52,7 @@ impl<'a> HeartbeatAck<'a> {
 
 fn info(mut reader: Reader<'_>) -> Result<&[u8], DecodeError> {
     let missing = reader.error(DecodeErrorKind::UnexpectedParameter);
-    let first = tlv::next(&mut reader).ok_or(missing)??;
+    let first: RawParameter<'_> = tlv::next(&mut reader).ok_or(missing)??;
     if first.kind == parameter::kind::HEARTBEAT_INFO {
         Ok(first.value)
     } else {

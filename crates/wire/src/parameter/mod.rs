@@ -3,12 +3,12 @@
 mod writer;
 
 use core::fmt;
-use core::iter::FusedIterator;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::time::Duration;
 
 pub use writer::ParameterWriter;
 
+use crate::list::{Frame, Frames, List};
 use crate::reader::{Reader, u16s};
 use crate::tlv::{self, Hex};
 use crate::{DecodeError, DecodeErrorKind};
@@ -37,104 +37,24 @@ pub mod kind {
     pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
 }
 
-/// A list of parameters, decoded as it is walked.
+/// Marks lists and frames of parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Parameters<'a> {
-    reader: Reader<'a>,
-}
+pub enum OfParameter {}
 
-impl<'a> Parameters<'a> {
-    /// The list in `bytes`; positions in errors count from their start.
-    #[must_use]
-    pub const fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            reader: Reader::new(bytes, 0),
-        }
-    }
+/// A list of parameters, decoded as it is walked.
+pub type Parameters<'a> = List<'a, OfParameter>;
 
-    pub(crate) const fn at(reader: Reader<'a>) -> Self {
-        Self { reader }
-    }
+/// Walks a list of parameters.
+pub type ParameterIter<'a> = Frames<'a, OfParameter>;
 
-    /// The list as it stands in the packet.
-    #[must_use]
-    pub const fn bytes(&self) -> &'a [u8] {
-        self.reader.rest()
-    }
-
-    /// The frames in order; ends after the first one that is malformed.
-    #[must_use]
-    pub const fn iter(&self) -> ParameterIter<'a> {
-        ParameterIter { reader: self.reader }
-    }
-}
-
-impl<'a> IntoIterator for Parameters<'a> {
-    type Item = Result<RawParameter<'a>, DecodeError>;
-    type IntoIter = ParameterIter<'a>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
-impl<'a> IntoIterator for &Parameters<'a> {
-    type Item = Result<RawParameter<'a>, DecodeError>;
-    type IntoIter = ParameterIter<'a>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
+/// One parameter, its value not looked at yet.
+pub type RawParameter<'a> = Frame<'a, OfParameter>;
 
 /// `[ipv4 10.0.0.1, cookie len=240]`
 impl fmt::Display for Parameters<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         tlv::write_list(f, self.iter().map(|raw| raw?.decode()))
     }
-}
-
-/// Walks a list of parameters.
-#[derive(Clone, Debug)]
-pub struct ParameterIter<'a> {
-    reader: Reader<'a>,
-}
-
-impl<'a> Iterator for ParameterIter<'a> {
-    type Item = Result<RawParameter<'a>, DecodeError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        tlv::next(&mut self.reader).map(|frame| {
-            frame.map(
-                |tlv::Tlv {
-                     kind,
-                     value,
-                     bytes,
-                     at,
-                 }| RawParameter {
-                    kind,
-                    value,
-                    bytes,
-                    at,
-                },
-            )
-        })
-    }
-}
-
-impl FusedIterator for ParameterIter<'_> {}
-
-/// One parameter, its value not looked at yet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RawParameter<'a> {
-    /// The type; see [`kind`].
-    pub kind: u16,
-    /// What follows the length field, without padding.
-    pub value: &'a [u8],
-    /// The whole frame without padding, as a report must quote it.
-    pub bytes: &'a [u8],
-    /// Where the frame begins in its packet.
-    pub at: usize,
 }
 
 /// A parameter whose form is in order.

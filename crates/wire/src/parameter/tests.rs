@@ -10,12 +10,7 @@ use crate::captures::{self, bytes};
 use crate::{Chunk, DecodeErrorKind, Packet, RawChunk};
 
 fn complaint(kind: u16, value: &[u8]) -> Option<DecodeErrorKind> {
-    let raw = RawParameter {
-        kind,
-        value,
-        bytes: &[],
-        at: 0,
-    };
+    let raw = RawParameter::new(kind, value, &[], 0);
     raw.decode().err().map(|error| error.kind)
 }
 
@@ -107,12 +102,7 @@ fn addresses_of_another_length_are_refused() {
 #[test]
 fn address_types_other_than_ip_are_ignored() {
     let value = [0, 11, 0, 6, 0xff];
-    let raw = RawParameter {
-        kind: kind::SUPPORTED_ADDRESS_TYPES,
-        value: &value,
-        bytes: &[],
-        at: 0,
-    };
+    let raw = RawParameter::new(kind::SUPPORTED_ADDRESS_TYPES, &value, &[], 0);
     assert_eq!(
         raw.decode(),
         Ok(Parameter::SupportedAddressTypes {
@@ -124,12 +114,7 @@ fn address_types_other_than_ip_are_ignored() {
 
 #[test]
 fn a_host_name_is_seen_but_can_not_be_sent() {
-    let raw = RawParameter {
-        kind: kind::HOST_NAME,
-        value: b"example\0",
-        bytes: &[],
-        at: 0,
-    };
+    let raw = RawParameter::new(kind::HOST_NAME, b"example\0", &[], 0);
     assert_eq!(raw.decode(), Ok(Parameter::HostName));
 }
 
