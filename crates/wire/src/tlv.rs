@@ -176,8 +176,7 @@ mod tests {
             assert_eq!(
                 next::<()>(&mut reader)
                     .expect("an item")
-                    .err()
-                    .expect("an error")
+                    .expect_err("an error")
                     .kind,
                 kind
             );
