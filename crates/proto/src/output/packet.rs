@@ -113,6 +113,10 @@ fn write_slots(association: &mut Association, path: PathId, packet: &mut PacketB
     while let Some(info) = control.take_heartbeat_ack(path) {
         let _ = packet.push(&HeartbeatAck { info: &info });
     }
+    if !association.paths.is_confirmed(path) {
+        control.settle();
+        return;
+    }
     while let Some(causes) = control.take_error() {
         let _ = packet.push(&OutboundError { causes });
     }

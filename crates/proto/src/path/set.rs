@@ -162,13 +162,19 @@ impl PathSet {
             .unwrap_or_default()
     }
 
+    /// Whether the peer is known to be at the far end of `id`, which may be the only one and dead.
+    pub(crate) fn is_confirmed(&self, id: PathId) -> bool {
+        let facts = self.facts.get(id.index());
+        facts.is_some_and(|facts| facts.reachability != Reachability::Unconfirmed)
+    }
+
     /// A path to send control chunks on: `preferred` if it works, else the best of the others.
     pub(crate) fn working(&self, preferred: PathId) -> PathId {
         let rank = |facts: &PathFacts| match facts.reachability {
             Reachability::Active => 0,
             Reachability::PotentiallyFailed => 1,
-            Reachability::Unconfirmed => 2,
-            Reachability::Inactive => 3,
+            Reachability::Inactive => 2,
+            Reachability::Unconfirmed => 3,
         };
         let best = self
             .facts

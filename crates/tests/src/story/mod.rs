@@ -20,7 +20,7 @@ use anabranch_wire::dissect;
 
 pub(crate) use forger::{Forger, Reply, first_tsn};
 pub(crate) use person::Person;
-use wiretap::Losses;
+use wiretap::{Losses, Notes};
 
 /// Packets of each side that a failing story shows.
 const SHOWN_PACKETS: usize = 120;
@@ -170,6 +170,23 @@ impl World {
         for link in self.links() {
             self.simulation.world_mut().set_filter(link, wiretap.filter());
         }
+    }
+
+    /// From now on, Bob gets no such chunk over `path`.
+    pub(crate) fn bob_never_gets(&mut self, path: usize, chunk: u8) {
+        for link in self.simulation.paths()[path].there.clone() {
+            let filter = Losses::of(u32::MAX, chunk).filter();
+            self.simulation.world_mut().set_filter(link, filter);
+        }
+    }
+
+    /// The types of all chunks that Bob sends over `path` from now on.
+    pub(crate) fn notes_what_bob_sends(&mut self, path: usize) -> Notes {
+        let notes = Notes::default();
+        for link in self.simulation.paths()[path].back.clone() {
+            self.simulation.world_mut().set_filter(link, notes.filter());
+        }
+        notes
     }
 
     fn links(&self) -> Vec<LinkId> {

@@ -1,7 +1,8 @@
 //! Which chunks does a packet carry, and which are to be lost?
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use anabranch_netsim::{Fate, Filter};
 use anabranch_wire::Packet;
@@ -30,6 +31,26 @@ impl Losses {
                     .is_ok();
             if taken { Fate::Drop } else { Fate::Pass }
         })
+    }
+}
+
+/// Remembers which chunks passed.
+#[derive(Clone, Default)]
+pub(crate) struct Notes(Arc<Mutex<BTreeSet<u8>>>);
+
+impl Notes {
+    pub(crate) fn filter(&self) -> Filter {
+        let notes = self.clone();
+        Box::new(move |_, datagram| {
+            let kinds = chunk_kinds(&datagram.payload);
+            notes.0.lock().unwrap().extend(kinds);
+            Fate::Pass
+        })
+    }
+
+    /// Their types, each once.
+    pub(crate) fn kinds(&self) -> Vec<u8> {
+        self.0.lock().unwrap().iter().copied().collect()
     }
 }
 

@@ -5,6 +5,7 @@ use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_proto::{CloseReason, PathChange};
 use anabranch_sim::app::{Draft, Streams};
 use anabranch_types::PathId;
+use anabranch_wire::chunk::kind;
 
 use crate::story::{World, mbit, ms, secs};
 
@@ -187,4 +188,20 @@ fn a_path_that_is_never_confirmed_is_soon_probed_no_more_often_than_others() {
         |world| world.alice().reachability(1) == Reachability::Active,
         secs(100),
     );
+}
+
+#[test]
+fn nothing_but_heartbeats_goes_to_an_address_that_is_not_confirmed() {
+    let mut world = World::two_paths(mbit(10), ms(20)).begins();
+    world.bob_never_gets(1, kind::HEARTBEAT_ACK);
+    let sent = world.notes_what_bob_sends(1);
+    world.alice().connects();
+    world.alice().sends_messages(2_000, 1_400, Streams::one(0));
+    world.delivers_everything(secs(10));
+    assert_eq!(world.bob().reachability(1), Reachability::Unconfirmed);
+    assert!(
+        world.bob().path(1).counters.payload_received > 0,
+        "Alice uses the path"
+    );
+    assert_eq!(sent.kinds(), [kind::HEARTBEAT, kind::HEARTBEAT_ACK]);
 }
