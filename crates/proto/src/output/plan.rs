@@ -73,21 +73,19 @@ fn handshake(association: &mut Association, lead: Lead) -> Option<Plan> {
     })
 }
 
-/// The policy's path if it is in use, else one that is. Never an unconfirmed one, to which nothing but handshake
-/// chunks and heartbeats may go (RFC 9260 §5.4); a SACK without any other path waits.
+/// The policy's path, or a better one if that is not in use. Never an unconfirmed one, to which nothing but
+/// handshake chunks and heartbeats may go (RFC 9260 §5.4); the path of the handshake is confirmed at least.
 fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId> {
     if wanted == SackWanted::No {
         return None;
     }
     let arrived_on = association.receiver.last_data_path();
     let facts = association.paths.facts();
-    let path = association.policies.sack_path.path(arrived_on, facts);
+    let chosen = association.policies.sack_path.path(arrived_on, facts);
+    let best = association.paths.working(association.paths.primary());
     let is_usable = |id: PathId| facts.get(id.index()).is_some_and(PathFacts::is_usable);
-    let in_use = [path, association.paths.working(association.paths.primary())]
-        .into_iter()
-        .find(|id| is_usable(*id));
-    let confirmed = |id: &PathId| association.paths.is_confirmed(*id);
-    in_use.or_else(|| Some(arrived_on).filter(confirmed))
+    let replace = !is_usable(chosen) && (is_usable(best) || !association.paths.is_confirmed(chosen));
+    Some(if replace { best } else { chosen })
 }
 
 /// The path of the next control chunk or heartbeat.
