@@ -159,3 +159,44 @@ fn a_late_copy_of_a_cookie_brought_an_aborted_association_back_to_life() {
         ],
     );
 }
+
+/// The only confirmed path was under suspicion and data came over the other: the SACK found no path, and its deadline
+/// stayed in the past.
+#[test]
+fn a_sack_without_a_path_in_use_stopped_the_clock() {
+    let mut shape = world(vec![path(1_000, 1), path(3_000, 300)]);
+    shape.seed = 17_044;
+    shape.near.send_buffer = 20_000;
+    shape.near.receive_buffer = 20_000;
+    shape.far.mtu = 1_280;
+    shape.far.preset = "rfc9260";
+    shape.far.rto = [1_000, 1_000, 60_000];
+    let send = |side, stream| Op::Send {
+        side,
+        stream,
+        bytes: 1,
+        count: 1,
+        unordered: false,
+    };
+    let ops = vec![
+        Op::Advance { millis: 500 },
+        Op::Lose {
+            path: 1,
+            toward: Side::Near,
+            packets: 2,
+        },
+        Op::Advance { millis: 500 },
+        Op::SetPrimary {
+            side: Side::Far,
+            path: 1,
+        },
+        Op::Cut { path: 0 },
+        Op::Advance { millis: 300 },
+        send(Side::Far, 0),
+        Op::Advance { millis: 250 },
+        send(Side::Far, 0),
+        send(Side::Near, 1),
+        Op::Advance { millis: 300 },
+    ];
+    holds(shape, ops);
+}
