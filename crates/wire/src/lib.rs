@@ -48,9 +48,9 @@ mod writer;
 pub use builder::{NoRoom, PacketBuilder};
 pub use cause::{Cause, CauseIter, CauseWriter, Causes, MissingParameters, RawCause};
 pub use chunk::{
-    Abort, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk, GapBlock, Heartbeat,
-    HeartbeatAck, Init, InitAck, NrSack, OutboundAbort, OutboundError, OutboundInit, OutboundNrSack,
-    OutboundSack, Pad, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+    Abort, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk, FragmentPlace, GapBlock,
+    Heartbeat, HeartbeatAck, IData, Init, InitAck, NrSack, OutboundAbort, OutboundError, OutboundInit,
+    OutboundNrSack, OutboundSack, Pad, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
 };
 pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};

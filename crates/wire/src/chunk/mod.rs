@@ -6,6 +6,7 @@ mod data;
 mod ecn;
 mod error;
 mod heartbeat;
+mod i_data;
 mod init;
 mod nr_sack;
 mod pad;
@@ -20,6 +21,7 @@ pub use data::{Data, DataFlags};
 pub use ecn::{Cwr, Ecne};
 pub use error::{ErrorChunk, OutboundError};
 pub use heartbeat::{Heartbeat, HeartbeatAck};
+pub use i_data::{FragmentPlace, IData};
 pub use init::{Init, InitAck, OutboundInit};
 pub use nr_sack::{NrSack, OutboundNrSack};
 pub use pad::Pad;
@@ -62,10 +64,18 @@ pub mod kind {
     pub const CWR: u8 = 13;
     /// Shutdown Complete (RFC 9260 §3.3.13).
     pub const SHUTDOWN_COMPLETE: u8 = 14;
+    /// Authentication (RFC 4895 §4.1).
+    pub const AUTH: u8 = 0x0f;
     /// Non-Renegable Selective Acknowledgement (draft-natarajan-tsvwg-sctp-nrsack).
     pub const NR_SACK: u8 = 0x10;
+    /// Payload Data that may be interleaved (RFC 8260 §2.1).
+    pub const I_DATA: u8 = 0x40;
+    /// Address Configuration Acknowledgment (RFC 5061 §4.1.2).
+    pub const ASCONF_ACK: u8 = 0x80;
     /// Padding (RFC 4820 §3).
     pub const PAD: u8 = 0x84;
+    /// Address Configuration Change (RFC 5061 §4.1.1).
+    pub const ASCONF: u8 = 0xc1;
 }
 
 /// One frame of a packet, its value not looked at yet.
@@ -104,6 +114,7 @@ impl<'a> RawChunk<'a> {
         let reader = Reader::new(self.value, self.at + Self::HEADER_LEN);
         Ok(match self.kind {
             kind::DATA => Chunk::Data(Data::decode(self.flags, reader)?),
+            kind::I_DATA => Chunk::IData(IData::decode(self.flags, reader)?),
             kind::INIT => Chunk::Init(Init::decode(reader)?),
             kind::INIT_ACK => Chunk::InitAck(InitAck::decode(reader)?),
             kind::SACK => Chunk::Sack(Sack::decode(self.flags, reader)?),
@@ -160,6 +171,8 @@ impl fmt::Display for RawChunk<'_> {
 pub enum Chunk<'a> {
     /// A message or a fragment of one.
     Data(Data<'a>),
+    /// The same, of messages that may be interleaved.
+    IData(IData<'a>),
     /// "Let us associate."
     Init(Init<'a>),
     /// "Come back with this cookie."
@@ -209,6 +222,7 @@ macro_rules! for_each_variant {
                 $init_body
             }
             Chunk::Data($chunk) => $body,
+            Chunk::IData($chunk) => $body,
             Chunk::Sack($chunk) => $body,
             Chunk::NrSack($chunk) => $body,
             Chunk::Heartbeat($chunk) => $body,

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+use anabranch_types::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 
 use super::*;
 use crate::captures::{self, bytes};
@@ -157,6 +157,43 @@ fn data_flags_survive_the_byte_and_reserved_bits_do_not() {
 fn data_without_payload_is_decoded_so_that_it_can_be_answered() {
     assert_eq!(complaint(kind::DATA, &[0; 12]), None);
     assert_eq!(complaint(kind::DATA, &[0; 11]), Some(DecodeErrorKind::Truncated));
+}
+
+#[test]
+fn a_first_fragment_of_i_data_has_a_ppid_and_a_later_one_its_number() {
+    let first = IData {
+        tsn: Tsn(0x0102_0304),
+        stream: StreamId(0x0506),
+        mid: Mid(0x0708_090a),
+        place: FragmentPlace::First(Ppid(9)),
+        ending: false,
+        unordered: true,
+        immediate: false,
+        payload: b"xy",
+    };
+    let packet = packet_of(&first);
+    let expected = [
+        0x40, 0x06, 0, 22, 1, 2, 3, 4, 5, 6, 0, 0, 7, 8, 9, 10, 0, 0, 0, 9, b'x', b'y', 0, 0,
+    ];
+    assert_eq!(packet[CommonHeader::LEN..], expected);
+    assert_eq!(only(&packet), Chunk::IData(first));
+    assert_eq!(
+        first.to_string(),
+        "I-DATA tsn=16909060 sid=1286 mid=117967114 fsn=0 ppid=9 len=2 UB"
+    );
+    let later = IData {
+        place: FragmentPlace::Later(Fsn(9)),
+        ending: true,
+        ..first
+    };
+    let packet = packet_of(&later);
+    assert_eq!(packet[CommonHeader::LEN + 1], 0x05);
+    assert_eq!(only(&packet), Chunk::IData(later));
+    assert_eq!(complaint(kind::I_DATA, &[0; 16]), None);
+    assert_eq!(
+        complaint(kind::I_DATA, &[0; 15]),
+        Some(DecodeErrorKind::Truncated)
+    );
 }
 
 #[test]
