@@ -22,6 +22,7 @@ use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
 use crate::config::AssociationConfig;
+use crate::handshake::Extensions;
 use crate::output::{Control, Transmit, WindowProbe};
 use crate::path::{PathSet, braid};
 use crate::recv::{Receiver, ReceiverConfig};
@@ -47,6 +48,7 @@ pub struct Association {
     pub(crate) here: Arc<[SocketAddr]>,
     pub(crate) local: Side,
     pub(crate) peer: Side,
+    pub(crate) extensions: Extensions,
     pub(crate) paths: PathSet,
     pub(crate) policies: PolicySet,
     pub(crate) sender: Sender,
@@ -115,6 +117,7 @@ impl Association {
             here,
             local,
             peer,
+            extensions: Extensions::offered(&config),
             paths: PathSet::default(),
             policies: config.policies.build(),
             sender: Sender::new(SenderConfig {

@@ -4,6 +4,7 @@
 //! accepted, the present one and the one before, so a cookie lives at least as long as Valid.Cookie.Life. It is
 //! kept small: an INIT ACK with an IPv4 cookie is no longer than three times the smallest INIT.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
@@ -11,6 +12,7 @@ use core::time::Duration;
 use anabranch_types::{Instant, Tsn, VerificationTag};
 use hmac::{KeyInit as _, Mac as _};
 
+use crate::handshake::ChunkKinds;
 use crate::secrets::{HmacSha256, Secrets};
 
 /// Bytes of the seal: half of the HMAC, as RFC 2104 §5 allows.
@@ -32,6 +34,8 @@ pub(crate) struct Cookie {
     pub(crate) inbound_streams: u16,
     /// Tags of the association that existed when the INIT came: ours and the peer's (RFC 9260 §5.2.2).
     pub(crate) tie_tags: Option<(VerificationTag, VerificationTag)>,
+    /// Chunk types that both sides support.
+    pub(crate) extensions: ChunkKinds,
     /// Where the INIT came from.
     pub(crate) source: SocketAddr,
     /// The addresses that the INIT listed, in its order.
@@ -51,7 +55,7 @@ pub(crate) enum BadCookie {
     /// Not one of ours.
     Forged,
     /// One of ours, too old by this much.
-    Stale(Cookie, Duration),
+    Stale(Box<Cookie>, Duration),
 }
 
 /// The keys that seal cookies.
@@ -120,7 +124,7 @@ impl CookieKeys {
         let cookie = Cookie::decode(&mut reader).ok_or(BadCookie::Forged)?;
         let age = Duration::from_millis(millis(now).wrapping_sub(created).into());
         if age > self.life {
-            return Err(BadCookie::Stale(cookie, age - self.life));
+            return Err(BadCookie::Stale(Box::new(cookie), age - self.life));
         }
         Ok(cookie)
     }
@@ -151,6 +155,9 @@ impl Cookie {
             bytes.extend_from_slice(&ours.0.to_be_bytes());
             bytes.extend_from_slice(&peers.0.to_be_bytes());
         }
+        let extensions = self.extensions.to_bytes();
+        bytes.push(extensions.len() as u8);
+        bytes.extend_from_slice(&extensions);
         bytes.extend_from_slice(&self.source.port().to_be_bytes());
         encode_ip(self.source.ip(), bytes);
         for address in self.listed.iter().take(MAX_ADDRESSES) {
@@ -171,6 +178,8 @@ impl Cookie {
         } else {
             None
         };
+        let extensions = reader.u8()?;
+        let extensions = ChunkKinds::from_bytes(reader.bytes(extensions.into())?);
         let port = reader.u16()?;
         let source = SocketAddr::new(reader.ip()?, port);
         let mut listed = Vec::new();
@@ -185,6 +194,7 @@ impl Cookie {
             outbound_streams,
             inbound_streams,
             tie_tags,
+            extensions,
             source,
             listed,
         })
@@ -206,7 +216,13 @@ fn encode_ip(ip: IpAddr, bytes: &mut Vec<u8>) {
 
 struct Reader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;

@@ -15,7 +15,7 @@ use super::replies::MAX_AMPLIFICATION;
 use super::{Correspondent, Endpoint, Inbound};
 use crate::association::State;
 use crate::config::AssociationConfig;
-use crate::handshake;
+use crate::handshake::{self, ChunkKinds, Extensions};
 
 /// Common header, chunk header and fixed fields of an INIT ACK.
 const INIT_ACK_FIXED: usize = CommonHeader::LEN + 20;
@@ -23,6 +23,7 @@ const INIT_ACK_FIXED: usize = CommonHeader::LEN + 20;
 /// The variable part of an INIT.
 struct Wishes {
     addresses: Vec<IpAddr>,
+    extensions: ChunkKinds,
     /// Parameters to be reported back, each as it came.
     unrecognized: Vec<Vec<u8>>,
     has_host_name: bool,
@@ -188,6 +189,7 @@ fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, cause
 
 fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes: &Wishes, answer: &Answer) {
     let config = &answer.config;
+    let extensions = Extensions::offered(config);
     let cookie = Cookie {
         local_tag: answer.local_tag,
         peer_tag: init.initiate_tag,
@@ -196,10 +198,15 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         outbound_streams: config.outbound_streams.min(init.inbound_streams),
         inbound_streams: config.max_inbound_streams.min(init.outbound_streams),
         tie_tags: answer.tie_tags,
+        // What we do not support ourselves is not worth remembering.
+        extensions: extensions.ours.common(&wishes.extensions),
         source: inbound.arrival.remote,
         listed: wishes.addresses.clone(),
     };
     let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
+    let mut mandatory = ParameterWriter::new();
+    mandatory.push_state_cookie(&sealed);
+    handshake::push_extensions(&extensions, &mut mandatory);
     let limit = (inbound.packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
     let chunk = OutboundInit {
         acknowledges: true,
@@ -208,22 +215,20 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         outbound_streams: cookie.outbound_streams,
         inbound_streams: config.max_inbound_streams,
         initial_tsn: super::tsn_of(answer.local_tag),
-        parameters: parameters(endpoint, inbound, wishes, &sealed, limit),
+        parameters: parameters(endpoint, inbound, wishes, mandatory, limit),
     };
     endpoint.replies.push(inbound, init.initiate_tag, &chunk);
 }
 
-/// The cookie, then as many of our addresses and reports as the amplification limit lets through.
+/// What must be there, then as many of our addresses and reports as the amplification limit lets through.
 fn parameters(
     endpoint: &Endpoint,
     inbound: &Inbound<'_>,
     wishes: &Wishes,
-    cookie: &[u8],
+    mandatory: ParameterWriter,
     limit: usize,
 ) -> Vec<u8> {
-    let mut all = ParameterWriter::new();
-    all.push_state_cookie(cookie);
-    let mut all = all.finish();
+    let mut all = mandatory.finish();
     let mut optional: Vec<Vec<u8>> = Vec::new();
     for address in handshake::listed(&endpoint.here, Some(inbound.arrival.remote)) {
         let mut one = ParameterWriter::new();
@@ -249,6 +254,7 @@ impl Wishes {
     fn read(parameters: &Parameters<'_>, source: IpAddr) -> Self {
         let mut wishes = Self {
             addresses: Vec::new(),
+            extensions: ChunkKinds::default(),
             unrecognized: Vec::new(),
             has_host_name: false,
         };
@@ -258,6 +264,7 @@ impl Wishes {
             match parameter {
                 Parameter::Ipv4(address) => wishes.addresses.push(address.into()),
                 Parameter::Ipv6(address) => wishes.addresses.push(address.into()),
+                Parameter::SupportedExtensions(kinds) => wishes.extensions = ChunkKinds::from_bytes(kinds),
                 Parameter::HostName => wishes.has_host_name = true,
                 Parameter::Unknown(_) => {
                     let action = UnknownAction::of_parameter(raw.kind);

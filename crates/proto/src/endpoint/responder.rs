@@ -38,7 +38,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     let opened = endpoint.cookies.open(bytes, inbound.ports(), inbound.now);
     let (cookie, staleness) = match opened {
         Ok(cookie) => (cookie, None),
-        Err(BadCookie::Stale(cookie, by)) => (cookie, Some(by)),
+        Err(BadCookie::Stale(cookie, by)) => (*cookie, Some(by)),
         Err(BadCookie::Forged) => {
             endpoint.counters.dropped += 1;
             return false;
@@ -236,6 +236,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
 
 /// What the handshake agreed on. Messages that wait to be read outlive it.
 fn open_streams(association: &mut Association, cookie: &Cookie) {
+    association.extensions.theirs = cookie.extensions;
     association.negotiated(cookie.outbound_streams, cookie.peer_window);
     association.receiver = association.receiver.restart(ReceiverConfig {
         initial_tsn: cookie.peer_tsn,

@@ -7,6 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::{Cause, CauseWriter, InitAck, Parameter, Parameters, UnknownAction};
 
+use super::ChunkKinds;
 use crate::Association;
 use crate::association::{Retry, Side, State, liveness};
 use crate::path::braid;
@@ -34,6 +35,7 @@ pub(crate) fn on_init_ack(
     let answered_from = association.paths.path(path).addr;
     let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
     take_peer(association, chunk);
+    association.extensions.theirs = offer.extensions;
     if retry.repeated == 0 {
         // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
         let sent_at = retry.expires - retry.timeout;
@@ -70,6 +72,7 @@ fn is_valid(chunk: &InitAck<'_>) -> bool {
 struct Offer {
     cookie: Box<[u8]>,
     addresses: Vec<IpAddr>,
+    extensions: ChunkKinds,
     /// Parameters to be reported back, as they came.
     unrecognized: Vec<u8>,
 }
@@ -78,6 +81,7 @@ impl Offer {
     fn read(parameters: &Parameters<'_>, source: IpAddr) -> Result<Self, Violation> {
         let mut cookie = None;
         let mut addresses = Vec::new();
+        let mut extensions = ChunkKinds::default();
         let mut unrecognized = Vec::new();
         for raw in parameters.iter() {
             let parameter = raw.and_then(|raw| raw.decode().map(|parameter| (raw, parameter)));
@@ -86,6 +90,7 @@ impl Offer {
                 Parameter::StateCookie(value) => cookie = Some(value.into()),
                 Parameter::Ipv4(address) => addresses.push(address.into()),
                 Parameter::Ipv6(address) => addresses.push(address.into()),
+                Parameter::SupportedExtensions(kinds) => extensions = ChunkKinds::from_bytes(kinds),
                 // RFC 9260 §3.3.3 Note 4: "MUST send an ABORT chunk".
                 Parameter::HostName => return Err(Violation::HostName),
                 Parameter::Unknown(_) => {
@@ -107,6 +112,7 @@ impl Offer {
         Ok(Self {
             cookie,
             addresses,
+            extensions,
             unrecognized,
         })
     }

@@ -1,6 +1,7 @@
 //! How do two ends become associated? The side that asks (RFC 9260 §5.1); the side that answers keeps no state
 //! and is in [`crate::endpoint`].
 
+mod extensions;
 mod init_ack;
 
 use alloc::vec::Vec;
@@ -12,6 +13,7 @@ use anabranch_wire::{OutboundInit, PacketBuilder, ParameterWriter};
 use crate::Association;
 use crate::association::{CloseReason, Event, Retry, State, close, liveness};
 
+pub(crate) use extensions::{ChunkKinds, Extensions};
 pub(crate) use init_ack::on_init_ack;
 
 /// PAD parameter (RFC 4820 §4): skipped by those who do not know it.
@@ -32,6 +34,7 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
     }
     let versions = |v4: bool| association.here.iter().any(|addr| addr.is_ipv4() == v4);
     parameters.push_supported_address_types(versions(true), versions(false));
+    push_extensions(&association.extensions, &mut parameters);
     let mut parameters = parameters.finish();
     pad(&mut parameters);
     let pushed = packet.push(&OutboundInit {
@@ -39,6 +42,14 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
         ..fixed_fields(association)
     });
     debug_assert!(pushed.is_ok(), "an INIT with few addresses fits every path");
+}
+
+/// What we support beyond RFC 9260. Nothing is written if it is nothing.
+pub(crate) fn push_extensions(extensions: &Extensions, parameters: &mut ParameterWriter) {
+    let ours = extensions.ours.to_bytes();
+    if !ours.is_empty() {
+        parameters.push_supported_extensions(&ours);
+    }
 }
 
 fn pad(parameters: &mut Vec<u8>) {

@@ -6,7 +6,7 @@ use anabranch_wire::{Cause, CauseWriter, Chunk, Packet, RawChunk, UnknownAction}
 use super::{data, error, heartbeat, sack, shutdown};
 use crate::Association;
 use crate::association::{State, close};
-use crate::handshake;
+use crate::handshake::{self, Extensions};
 use crate::violation::Violation;
 
 /// Handles all chunks in order; tells whether there was DATA among them.
@@ -42,6 +42,9 @@ fn one(
     raw: RawChunk<'_>,
     chunk: Chunk<'_>,
 ) -> Result<bool, Violation> {
+    if Extensions::governs(raw.kind) && !association.extensions.agreed(raw.kind) {
+        return Ok(unknown(association, raw));
+    }
     match chunk {
         Chunk::Data(chunk) => data::on_data(association, path, &chunk)?,
         Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,

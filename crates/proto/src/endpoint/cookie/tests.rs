@@ -1,10 +1,12 @@
 //! Which cookies open?
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::{Instant, Seed, Tsn, VerificationTag};
 
 use super::{BadCookie, Cookie, CookieKeys, Ports};
+use crate::handshake::ChunkKinds;
 use crate::secrets::{Entropy, Secrets};
 
 const LIFE: Duration = Duration::from_secs(60);
@@ -26,6 +28,7 @@ fn cookie() -> Cookie {
         outbound_streams: 10,
         inbound_streams: 20,
         tie_tags: Some((VerificationTag(4), VerificationTag(5))),
+        extensions: ChunkKinds::from_bytes(&[0x10, 0x40]),
         source: "192.0.2.1:9899".parse().unwrap(),
         listed: ["192.0.2.1", "2001:db8::1"]
             .map(|text| text.parse().unwrap())
@@ -75,7 +78,10 @@ fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
     assert_eq!(keys.open(&sealed, PORTS, at(61)), Ok(cookie()));
     assert_eq!(keys.open(&sealed, PORTS, at(119)), Ok(cookie()));
     let late = keys.open(&sealed, PORTS, at(120));
-    assert_eq!(late, Err(BadCookie::Stale(cookie(), Duration::from_secs(1))));
+    assert_eq!(
+        late,
+        Err(BadCookie::Stale(Box::new(cookie()), Duration::from_secs(1)))
+    );
     assert_eq!(keys.open(&sealed, PORTS, at(500)), Err(BadCookie::Forged));
 }
 

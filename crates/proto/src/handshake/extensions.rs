@@ -1,0 +1,101 @@
+//! Which chunks beyond RFC 9260 may be sent? Those that both ends listed in Supported Extensions (RFC 5061 §4.2.7).
+
+use alloc::vec::Vec;
+
+use anabranch_wire::chunk::kind;
+
+use crate::config::AssociationConfig;
+
+/// What the two ends of an association support beyond RFC 9260.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Extensions {
+    pub(crate) ours: ChunkKinds,
+    /// What the peer listed; nothing before the handshake told.
+    pub(crate) theirs: ChunkKinds,
+}
+
+impl Extensions {
+    /// What an association with this configuration offers: the one place where an extension is switched on.
+    pub(crate) fn offered(_config: &AssociationConfig) -> Self {
+        Self {
+            ours: ChunkKinds::default(),
+            theirs: ChunkKinds::default(),
+        }
+    }
+
+    /// Whether chunks of type `kind` may be used only if both ends support them. Without that they are as unknown as
+    /// any number that nobody has defined.
+    pub(crate) const fn governs(kind: u8) -> bool {
+        matches!(
+            kind,
+            kind::AUTH | kind::NR_SACK | kind::I_DATA | kind::ASCONF_ACK | kind::ASCONF
+        )
+    }
+
+    /// Whether both ends support chunks of type `kind`, as numbered in [`kind`].
+    pub(crate) fn agreed(&self, kind: u8) -> bool {
+        self.ours.contains(kind) && self.theirs.contains(kind)
+    }
+}
+
+/// A set of chunk types.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct ChunkKinds([u64; 4]);
+
+impl ChunkKinds {
+    /// The set with `kind` in it, if `wanted`.
+    #[must_use]
+    pub(crate) fn with(mut self, kind: u8, wanted: bool) -> Self {
+        if wanted {
+            self.0[usize::from(kind / 64)] |= 1 << (kind % 64);
+        }
+        self
+    }
+
+    pub(crate) fn contains(&self, kind: u8) -> bool {
+        self.0[usize::from(kind / 64)] & (1 << (kind % 64)) != 0
+    }
+
+    /// What is in both sets.
+    pub(crate) fn common(&self, other: &Self) -> Self {
+        Self(core::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
+    /// The types as a parameter lists them, in ascending order.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        (0..=u8::MAX).filter(|kind| self.contains(*kind)).collect()
+    }
+
+    pub(crate) fn from_bytes(kinds: &[u8]) -> Self {
+        kinds
+            .iter()
+            .fold(Self::default(), |set, kind| set.with(*kind, true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ChunkKinds, Extensions, kind};
+
+    #[test]
+    fn only_what_both_ends_list_is_agreed() {
+        let extensions = Extensions {
+            ours: ChunkKinds::from_bytes(&[kind::NR_SACK, kind::I_DATA]),
+            theirs: ChunkKinds::from_bytes(&[kind::NR_SACK, kind::ASCONF]),
+        };
+        assert!(extensions.agreed(kind::NR_SACK));
+        assert!(!extensions.agreed(kind::I_DATA) && !extensions.agreed(kind::ASCONF));
+        assert_eq!(
+            extensions.ours.common(&extensions.theirs).to_bytes(),
+            [kind::NR_SACK]
+        );
+    }
+
+    #[test]
+    fn a_set_takes_every_type_once() {
+        let all: alloc::vec::Vec<u8> = (0..=u8::MAX).collect();
+        let twice = [all.clone(), all.clone()].concat();
+        assert_eq!(ChunkKinds::from_bytes(&twice).to_bytes(), all);
+        assert_eq!(ChunkKinds::default().with(7, false), ChunkKinds::default());
+    }
+}
