@@ -36,7 +36,7 @@ pub fn exercise(bytes: &[u8]) {
     }
 }
 
-/// The configuration of both ends: small buffers, presets and a few remarkable choices by number.
+/// The configuration of both ends: small buffers, profiles and a few remarkable choices by number.
 pub(crate) fn config(number: u8) -> AssociationConfig {
     let mut policies = match number & 3 {
         0 => PolicyRecipe::recommended(),

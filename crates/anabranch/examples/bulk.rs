@@ -6,7 +6,7 @@
 //! bulk recv [--local ADDR,..] [--receive-buffer BYTES]
 //! bulk pong [--local ADDR,..]
 //! bulk ping [--local ADDR,..] [--peer ADDR,..] [--size BYTES] [--count N]
-//! bulk send [--local ADDR,..] [--peer ADDR,..] [--size BYTES] [--seconds S] [--preset NAME] [--send-buffer BYTES]
+//! bulk send [--local ADDR,..] [--peer ADDR,..] [--size BYTES] [--seconds S] [--profile NAME] [--send-buffer BYTES]
 //!           [--unordered yes]
 //! all:      [--threads N] [--mtu BYTES] [--policy KEY=VALUE,..]
 //! ```
@@ -229,7 +229,7 @@ impl Options {
     }
 
     fn endpoint(&self, local: &str) -> Result<anabranch::EndpointBuilder, Failure> {
-        let mut policies = PolicyRecipe::preset(self.text("preset", "recommended"))?;
+        let mut policies = PolicyRecipe::profile(self.text("profile", "default"))?;
         for choice in self
             .text("policy", "")
             .split(',')

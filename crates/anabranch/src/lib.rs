@@ -56,7 +56,7 @@ pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
     AssociationConfig, AssociationStatistics, CloseReason, EndpointConfig, Message, PathChange, PathCounters,
-    PathEvent, PathStatistics, ReceivedMessage, RtoConfig,
+    PathEvent, PathStatistics, ReceivedMessage,
 };
 pub use anabranch_types::{MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;

@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::parse::{
     Locals, Places, ShapedPath, parse_duration, parse_from, parse_listen, parse_path, parse_size, parse_to,
 };
-use crate::settings::{Settings, parse_preset};
+use crate::settings::{Settings, parse_profile};
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -76,15 +76,15 @@ pub(crate) enum Verb {
     /// Compare several paths together with each of them alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
-    /// List the mechanisms that --preset and --set choose from
+    /// List the mechanisms that --profile and --set choose from
     #[command(
-        after_help = "Examples:\n  anabranch mechanisms\n  anabranch mechanisms --preset cmt\n          \
-                      with a star for what this preset chooses"
+        after_help = "Examples:\n  anabranch mechanisms\n  anabranch mechanisms --profile cmt\n          \
+                      with a star for what this profile chooses"
     )]
     Mechanisms {
-        /// Mark what this preset chooses: recommended, rfc9260 or cmt
-        #[arg(long, value_name = "NAME", default_value = "recommended", value_parser = parse_preset)]
-        preset: PolicyRecipe,
+        /// Mark what this profile chooses: default, rfc9260, cmt or one of a paper
+        #[arg(long, value_name = "NAME", default_value = "default", value_parser = parse_profile)]
+        profile: PolicyRecipe,
     },
     /// Print a script that completes commands in a shell
     #[command(
@@ -250,7 +250,7 @@ mod tests {
             ("anabranch send - --to ::1", "--name"),
             ("anabranch send f --to a:b", "a:b"),
             ("anabranch recv . --listen host", "host"),
-            ("anabranch recv . --preset tcp", "unknown preset `tcp`"),
+            ("anabranch recv . --profile tcp", "unknown profile `tcp`"),
             ("anabranch recv . --set cc", "KEY=VALUE"),
             ("anabranch demo --path 1Mbit", "RATE,DELAY"),
             ("anabranch demo --size 1MB --file f", "--file"),

@@ -58,8 +58,8 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut interrupt).await,
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut interrupt).await,
             Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
-            Verb::Mechanisms { preset } => {
-                verb::mechanisms::print(&preset);
+            Verb::Mechanisms { profile } => {
+                verb::mechanisms::print(&profile);
                 Ok(())
             }
             Verb::Completions { shell } => {

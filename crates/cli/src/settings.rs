@@ -1,4 +1,4 @@
-//! How shall the protocol behave? A preset of mechanisms, and single ones changed by name.
+//! How shall the protocol behave? A profile of mechanisms, and single ones changed by name.
 
 use anabranch::{AssociationConfig, PolicyRecipe};
 use clap::Args;
@@ -11,9 +11,9 @@ const BUFFER: u64 = 8 << 20;
 /// What `send`, `recv` and `demo` have in common.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Settings {
-    /// Set of mechanisms to begin with: recommended, rfc9260 or cmt
-    #[arg(long, value_name = "NAME", default_value = "recommended", value_parser = parse_preset)]
-    preset: PolicyRecipe,
+    /// Set of mechanisms to begin with: default, rfc9260, cmt or one of a paper
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = parse_profile)]
+    profile: PolicyRecipe,
 
     /// Choose a mechanism or set a parameter: path-scheduler=round-robin, cc.growth=cuc-v1; repeatable. The
     /// verb `mechanisms` lists them all
@@ -24,7 +24,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Everything said, in the order of saying.
     pub(crate) fn association_config(&self) -> Result<AssociationConfig, Failure> {
-        let mut policies = self.preset;
+        let mut policies = self.profile;
         for (key, value) in &self.set {
             policies
                 .set(key, value)
@@ -39,8 +39,8 @@ impl Settings {
     }
 }
 
-pub(crate) fn parse_preset(name: &str) -> Result<PolicyRecipe, String> {
-    PolicyRecipe::preset(name).map_err(|error| error.to_string())
+pub(crate) fn parse_profile(name: &str) -> Result<PolicyRecipe, String> {
+    PolicyRecipe::profile(name).map_err(|error| error.to_string())
 }
 
 fn parse_assignment(text: &str) -> Result<(String, String), String> {

@@ -1,8 +1,12 @@
-//! How is a parameter of an algorithm named, described and set by text?
+//! How is a parameter of an algorithm named, described, set and shown by text?
 
+mod slot;
+
+use alloc::string::String;
 use core::fmt;
-use core::str::FromStr;
-use core::time::Duration;
+
+pub(crate) use slot::Word;
+pub use slot::{Refused, Slot, Text};
 
 /// One parameter of an algorithm, as the documentation and the command line show it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,21 +24,23 @@ pub trait Parameters: Copy + Default + PartialEq + fmt::Debug + 'static {
     /// What can be set.
     const LIST: &'static [Parameter];
 
+    /// Where the value of the parameter `name` is kept, and what it may be; `None` if there is no such parameter.
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>>;
+
     /// Sets the parameter `name` to what `value` says.
     ///
     /// # Errors
     ///
-    /// [`Refused`] if there is no such parameter, or if it cannot take this value.
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused>;
-}
+    /// [`Refused`] if there is no such parameter, or if it cannot take this value; nothing is changed then.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
+        self.slot(name).ok_or(Refused::Name)?.set(value)
+    }
 
-/// Why a parameter was not set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
-    /// The algorithm has no parameter of this name.
-    Name,
-    /// The parameter cannot take this value.
-    Value,
+    /// The value of the parameter `name`, as users would type it.
+    fn show(&self, name: &str) -> Option<String> {
+        let mut copy = *self;
+        copy.slot(name).map(|slot| slot.show())
+    }
 }
 
 /// Of an algorithm that has none.
@@ -44,55 +50,7 @@ pub struct NoParameters;
 impl Parameters for NoParameters {
     const LIST: &'static [Parameter] = &[];
 
-    fn set(&mut self, _name: &str, _value: &str) -> Result<(), Refused> {
-        Err(Refused::Name)
+    fn slot(&mut self, _name: &str) -> Option<Slot<'_>> {
+        None
     }
-}
-
-/// A parameter that is one of a few words.
-pub(crate) trait Word: Copy + 'static {
-    /// The words and what they stand for.
-    const WORDS: &'static [(&'static str, Self)];
-}
-
-pub(crate) fn word<T: Word>(slot: &mut T, value: &str) -> Result<(), Refused> {
-    let (_, meant) = T::WORDS
-        .iter()
-        .find(|(word, _)| *word == value)
-        .ok_or(Refused::Value)?;
-    *slot = *meant;
-    Ok(())
-}
-
-/// A whole number within `range`.
-pub(crate) fn number<T: FromStr + PartialOrd>(
-    slot: &mut T,
-    value: &str,
-    range: core::ops::RangeInclusive<T>,
-) -> Result<(), Refused> {
-    let number = value.parse().map_err(|_| Refused::Value)?;
-    if !range.contains(&number) {
-        return Err(Refused::Value);
-    }
-    *slot = number;
-    Ok(())
-}
-
-/// A time of at most `longest`: `200ms` or `30s`.
-pub(crate) fn time(slot: &mut Duration, value: &str, longest: Duration) -> Result<(), Refused> {
-    let (digits, nanos_per_unit) = match value.strip_suffix("ms") {
-        Some(digits) => (digits, 1_000_000),
-        None => (value.strip_suffix('s').ok_or(Refused::Value)?, 1_000_000_000),
-    };
-    let count: u64 = digits.parse().map_err(|_| Refused::Value)?;
-    let time = Duration::from_nanos(count.checked_mul(nanos_per_unit).ok_or(Refused::Value)?);
-    if time > longest {
-        return Err(Refused::Value);
-    }
-    *slot = time;
-    Ok(())
-}
-
-impl Word for bool {
-    const WORDS: &'static [(&'static str, Self)] = &[("on", true), ("off", false)];
 }

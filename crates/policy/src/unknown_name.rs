@@ -34,9 +34,14 @@ impl UnknownName {
         }
     }
 
-    /// The known name that differs least, if it differs little: by a third of its letters at most.
+    /// The known name that begins like the one given, if there is only one; else the one that differs least, if
+    /// it differs little: by a third of its letters at most.
     #[must_use]
     pub fn nearest(&self) -> Option<&'static str> {
+        let mut longer = self.known.iter().filter(|name| name.starts_with(&self.given));
+        if let (Some(name), None, false) = (longer.next(), longer.next(), self.given.is_empty()) {
+            return Some(name);
+        }
         let distance = |name: &str| edit_distance(name, &self.given);
         let nearest = self.known.iter().copied().min_by_key(|name| distance(name))?;
         (distance(nearest) <= nearest.len().div_ceil(3)).then_some(nearest)

@@ -6,6 +6,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
+use anabranch_policy::catalog::RtoChoice;
+use anabranch_policy::options::RtoParameters;
 
 /// SCTP's port in the UDP encapsulation (RFC 6951 §5.1), also a sensible SCTP port to listen on.
 pub const DEFAULT_PORT: u16 = 9899;
@@ -57,8 +59,6 @@ pub struct AssociationConfig {
     pub max_inbound_streams: u16,
     /// Largest IP packet for every path, in bytes. 1,500.
     pub mtu: u16,
-    /// Retransmission timeout limits.
-    pub rto: RtoConfig,
     /// Max.Init.Retransmits: how often INIT and COOKIE ECHO are repeated. 8.
     pub max_init_retransmits: u16,
     /// Association.Max.Retrans: consecutive errors on all paths together before the association ends. 10.
@@ -67,32 +67,13 @@ pub struct AssociationConfig {
     pub policies: PolicyRecipe,
 }
 
-/// Bounds of the retransmission timeout (RFC 9260 §6.3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RtoConfig {
-    /// Before the first sample.
-    pub initial: Duration,
-    /// Never below.
-    pub min: Duration,
-    /// Never above, back-off included.
-    pub max: Duration,
-}
-
-impl RtoConfig {
-    /// RTO.Initial 1 s, RTO.Min 1 s, RTO.Max 60 s (RFC 9260 §16).
-    pub const RFC9260: Self = Self {
-        initial: Duration::from_secs(1),
-        min: Duration::from_secs(1),
-        max: Duration::from_secs(60),
-    };
-
-    /// RTO.Min 400 ms: above the delayed acknowledgement of 200 ms with room for jitter, and a dead path stalls
-    /// the association for less than half as long as with the RFC's second.
-    pub const RESPONSIVE: Self = Self {
-        initial: Duration::from_secs(1),
-        min: Duration::from_millis(400),
-        max: Duration::from_secs(60),
-    };
+impl AssociationConfig {
+    /// Bounds of the retransmission timeout, as [`AssociationConfig::policies`] say.
+    #[must_use]
+    pub const fn rto(&self) -> RtoParameters {
+        let RtoChoice::Rfc9260(bounds) = self.policies.rto;
+        bounds
+    }
 }
 
 impl Default for AssociationConfig {
@@ -106,7 +87,6 @@ impl Default for AssociationConfig {
             outbound_streams: 1_024,
             max_inbound_streams: u16::MAX,
             mtu: 1_500,
-            rto: RtoConfig::RESPONSIVE,
             max_init_retransmits: 8,
             max_retransmits: 10,
             policies: PolicyRecipe::default(),

@@ -34,7 +34,7 @@ mod send;
 mod violation;
 
 pub use association::{Association, AssociationStatistics, CloseReason, Event, PathChange, PathEvent};
-pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, RtoConfig};
+pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters};
 pub use message::{Message, ReceivedMessage};
 pub use output::Transmit;

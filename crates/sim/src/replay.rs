@@ -67,7 +67,7 @@ fn simplify(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
                 shape.of_mut(side).policies.remove(policy);
             });
         }
-        adopt(plan, fails, |shape| shape.of_mut(side).preset = "recommended");
+        adopt(plan, fails, |shape| shape.of_mut(side).profile = "default");
     }
     adopt(plan, fails, |shape| shape.ipv6 = false);
     adopt(plan, fails, |shape| shape.collides = false);

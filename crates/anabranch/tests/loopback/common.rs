@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anabranch::policy::catalog::RtoChoice;
+use anabranch::policy::options::RtoParameters;
 use anabranch::{
     Association, AssociationConfig, Bytes, Endpoint, EndpointBuilder, Message, PolicyRecipe, ReceivedMessage,
-    RtoConfig, StreamId,
+    StreamId,
 };
 
 /// How long a story may take before it counts as stuck. Only a broken test waits that long.
@@ -16,12 +18,9 @@ pub(crate) fn hasty() -> AssociationConfig {
     let (min, max) = (Duration::from_millis(20), Duration::from_millis(100));
     let mut policies = PolicyRecipe::cmt();
     policies.set("failover", "potentially-failed").unwrap();
+    let initial = min;
+    policies.rto = RtoChoice::Rfc9260(RtoParameters { initial, min, max });
     AssociationConfig {
-        rto: RtoConfig {
-            initial: min,
-            min,
-            max,
-        },
         max_init_retransmits: 2,
         policies,
         ..AssociationConfig::default()

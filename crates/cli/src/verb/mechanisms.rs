@@ -7,14 +7,14 @@ use anabranch::PolicyRecipe;
 use anabranch::policy::catalog::{Algorithm, CATALOG};
 
 /// Prints every name that `--set` takes.
-pub(crate) fn print(preset: &PolicyRecipe) {
+pub(crate) fn print(profile: &PolicyRecipe) {
     // A reader that has seen enough is no error.
-    let _ = std::io::stdout().write_all(list(preset).as_bytes());
+    let _ = std::io::stdout().write_all(list(profile).as_bytes());
 }
 
-/// Each question with its answers and their parameters; a star for the answer of the preset.
-fn list(preset: &PolicyRecipe) -> String {
-    let chosen = preset.names();
+/// Each question with its answers and their parameters; a star for the answer of the profile.
+fn list(profile: &PolicyRecipe) -> String {
+    let chosen = profile.names();
     let mut text = String::new();
     for point in CATALOG {
         text += &format!("{}: {}\n", point.name, point.question);
@@ -27,7 +27,7 @@ fn list(preset: &PolicyRecipe) -> String {
             describe(&mut text, star, point.name, algorithm);
         }
     }
-    text + "\n* in the preset; parameters with their values unless set, which a preset may change\n"
+    text + "\n* in the profile; parameters with their values unless set, which a profile may change\n"
 }
 
 fn describe(text: &mut String, star: char, point: &str, algorithm: &Algorithm) {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn each_question_has_one_answer_in_the_preset() {
+    fn each_question_has_one_answer_in_the_profile() {
         let list = list(&PolicyRecipe::default());
         let stars = list
             .lines()

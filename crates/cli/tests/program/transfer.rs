@@ -102,8 +102,8 @@ fn several_senders_are_served_side_by_side() {
 fn mechanisms_can_be_chosen_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 1_000_000);
-    let mut receiver = Receiver::start(TWO, &["--once", "--preset", "cmt"]);
-    let mut sender = receiver.sender(&path, &["--preset", "rfc9260", "--set", "cc=cubic"]);
+    let mut receiver = Receiver::start(TWO, &["--once", "--profile", "cmt"]);
+    let mut sender = receiver.sender(&path, &["--profile", "rfc9260", "--set", "cc=cubic"]);
     // The standard uses one path at a time.
     let sent = carried(&sender.event("summary"), "payload_sent");
     assert!(sent[0] >= 1_000_000 && sent[1] == 0, "{sent:?}");

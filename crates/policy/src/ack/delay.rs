@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use anabranch_types::Instant;
 
-use crate::parameters::{Parameter, Parameters, Refused, number, time};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{AckWhen, Arrival};
 
 /// "An implementation MUST NOT allow the maximum delay […] to be configured to be more than 500 ms"
@@ -48,12 +48,12 @@ impl Parameters for DelayParameters {
         },
     ];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "packets" => number(&mut self.packets, value, 1..=1_000),
-            "delay" => time(&mut self.delay, value, LONGEST),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "packets" => Slot::number(&mut self.packets, 1..=1_000),
+            "delay" => Slot::time(&mut self.delay, Duration::ZERO..=LONGEST),
+            _ => return None,
+        })
     }
 }
 

@@ -16,7 +16,7 @@
 
 use core::marker::PhantomData;
 
-use crate::parameters::{Parameter, Parameters, Refused, Word, word};
+use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{BufferFacts, BufferPolicy, PathFacts, Policy};
 
 /// What a path is said to hold.
@@ -48,11 +48,11 @@ impl Parameters for SplitParameters {
         meaning: "what a path holds: outstanding (in flight), or queued (sent and not yet releasable)",
     }];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "counting" => word(&mut self.counting, value),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "counting" => Slot::text(&mut self.counting),
+            _ => return None,
+        })
     }
 }
 

@@ -15,7 +15,7 @@
 
 use anabranch_types::{Instant, PathId};
 
-use crate::parameters::{Parameter, Parameters, Refused, number};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
 use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 
@@ -44,11 +44,11 @@ impl Parameters for MaxBurstParameters {
         meaning: "full chunks that may leave at one moment (Max.Burst of RFC 9260 §16), 1 to 10000",
     }];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "packets" => number(&mut self.packets, value, 1..=10_000),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "packets" => Slot::number(&mut self.packets, 1..=10_000),
+            _ => return None,
+        })
     }
 }
 

@@ -24,7 +24,7 @@ use anabranch_types::Instant;
 use super::growth::Growth;
 use super::independent::{Acked, Independent, SinglePath};
 use super::window::{IdleThreshold, Window, quantum};
-use crate::parameters::{Parameter, Parameters, Refused, number, word};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossDigest, PathFacts};
 
 /// RFC 9260 §7.2 on each path alone.
@@ -67,13 +67,13 @@ impl Parameters for CmtParameters {
         INITIAL_PACKETS,
     ];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "growth" => word(&mut self.growth, value),
-            "slow-start-limit" => number(&mut self.slow_start_limit, value, 1..=1_000),
-            "initial-packets" => number(&mut self.initial_packets, value, 0..=1_000),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "growth" => Slot::text(&mut self.growth),
+            "slow-start-limit" => Slot::number(&mut self.slow_start_limit, 1..=1_000),
+            "initial-packets" => Slot::number(&mut self.initial_packets, 0..=1_000),
+            _ => return None,
+        })
     }
 }
 

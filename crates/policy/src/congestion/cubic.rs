@@ -30,7 +30,7 @@ use super::hystart::{HyStart, Pace};
 use super::independent::{Acked, Independent, SinglePath};
 use super::window::{IdleThreshold, Window, quantum};
 use crate::math::{cube_root, mul_div};
-use crate::parameters::{Parameter, Parameters, Refused, number, word};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossCause, LossDigest, PathFacts};
 
 /// CUBIC on each path alone.
@@ -81,14 +81,14 @@ impl Parameters for CubicParameters {
         INITIAL_PACKETS,
     ];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "growth" => word(&mut self.growth, value),
-            "hystart" => word(&mut self.hystart, value),
-            "slow-start-limit" => number(&mut self.slow_start_limit, value, 1..=1_000),
-            "initial-packets" => number(&mut self.initial_packets, value, 0..=1_000),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "growth" => Slot::text(&mut self.growth),
+            "hystart" => Slot::text(&mut self.hystart),
+            "slow-start-limit" => Slot::number(&mut self.slow_start_limit, 1..=1_000),
+            "initial-packets" => Slot::number(&mut self.initial_packets, 0..=1_000),
+            _ => return None,
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use anabranch_types::Instant;
 use super::growth::Growth;
 use super::independent::{Acked, Independent, SinglePath};
 use super::window::quantum;
-use crate::parameters::{Parameter, Parameters, Refused, number};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossDigest, PathFacts};
 
 /// A constant window on each path.
@@ -41,11 +41,11 @@ impl Parameters for FixedParameters {
         meaning: "window of each path in bytes, at least one full chunk, at most 2^40",
     }];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "window" => number(&mut self.window, value, 1..=1 << 40),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "window" => Slot::number(&mut self.window, 1..=1 << 40),
+            _ => return None,
+        })
     }
 }
 

@@ -25,7 +25,7 @@ use super::growth::Growth;
 use super::independent::Acked;
 use super::window::{IdleThreshold, Window, quantum};
 use crate::math::mul_div;
-use crate::parameters::{Parameter, Parameters, Refused, number, word};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
 use crate::{AckDigest, CongestionControl, LossDigest, PathFacts, Policy, path_facts};
 
@@ -41,12 +41,12 @@ pub struct LiaParameters {
 impl Parameters for LiaParameters {
     const LIST: &'static [Parameter] = &[GROWTH, INITIAL_PACKETS];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "growth" => word(&mut self.growth, value),
-            "initial-packets" => number(&mut self.initial_packets, value, 0..=1_000),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "growth" => Slot::text(&mut self.growth),
+            "initial-packets" => Slot::number(&mut self.initial_packets, 0..=1_000),
+            _ => return None,
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use anabranch_types::PathId;
 
 use super::rfc9260::{HEARTBEAT_INTERVAL, LONGEST_INTERVAL, MAX_RETRANSMISSIONS};
 use super::{heartbeat_interval, primary_path};
-use crate::parameters::{Parameter, Parameters, Refused, number, time};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{FailoverPolicy, PathFacts, Policy, Reachability};
 
 /// Parameters of [`PotentiallyFailed`].
@@ -61,13 +61,13 @@ impl Parameters for PotentiallyFailedParameters {
         HEARTBEAT_INTERVAL,
     ];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "max-retrans" => number(&mut self.max_retransmissions, value, 0..=1_000),
-            "pfmr" => number(&mut self.unsuspicious_errors, value, 0..=1_000),
-            "heartbeat" => time(&mut self.heartbeat_interval, value, LONGEST_INTERVAL),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "max-retrans" => Slot::number(&mut self.max_retransmissions, 0..=1_000),
+            "pfmr" => Slot::number(&mut self.unsuspicious_errors, 0..=1_000),
+            "heartbeat" => Slot::time(&mut self.heartbeat_interval, Duration::ZERO..=LONGEST_INTERVAL),
+            _ => return None,
+        })
     }
 }
 

@@ -19,7 +19,7 @@ use core::time::Duration;
 use anabranch_types::PathId;
 
 use super::{heartbeat_interval, primary_path};
-use crate::parameters::{Parameter, Parameters, Refused, number, time};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{FailoverPolicy, PathFacts, Policy, Reachability};
 
 /// Parameters of [`Rfc9260`].
@@ -63,12 +63,12 @@ pub(super) const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 impl Parameters for Rfc9260Parameters {
     const LIST: &'static [Parameter] = &[MAX_RETRANSMISSIONS, HEARTBEAT_INTERVAL];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "max-retrans" => number(&mut self.max_retransmissions, value, 0..=1_000),
-            "heartbeat" => time(&mut self.heartbeat_interval, value, LONGEST_INTERVAL),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "max-retrans" => Slot::number(&mut self.max_retransmissions, 0..=1_000),
+            "heartbeat" => Slot::time(&mut self.heartbeat_interval, Duration::ZERO..=LONGEST_INTERVAL),
+            _ => return None,
+        })
     }
 }
 

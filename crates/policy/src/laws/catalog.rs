@@ -1,16 +1,12 @@
 //! Every algorithm is found by its name, says that name, and documents what can be set.
 
-use crate::catalog::{
-    AckChoice, BufferChoice, BurstChoice, CATALOG, Choice, CongestionChoice, FailoverChoice, LossChoice,
-    PathSchedulerChoice, RescueChoice, RetransmissionChoice, SackPathChoice, StreamSchedulerChoice,
-};
+use crate::catalog::*;
 use crate::{PolicyRecipe, Refused};
 
-/// Checks the entries of one extension point; `name_of` asks the policy itself.
-fn entries_hold<C: Choice>(name_of: impl Fn(&C::Policy) -> &'static str) {
+/// Checks the entries of one extension point.
+fn entries_hold<C: Choice>() {
     for algorithm in C::POINT.algorithms {
         let choice = C::named(algorithm.name).unwrap();
-        assert_eq!(name_of(&choice.build()), algorithm.name);
         assert_eq!(choice.algorithm(), algorithm);
         for parameter in algorithm.parameters {
             let mut set = choice;
@@ -23,27 +19,53 @@ fn entries_hold<C: Choice>(name_of: impl Fn(&C::Policy) -> &'static str) {
                 set, choice,
                 "the documented default of {parameter:?} is not the real one"
             );
+            assert_eq!(
+                set.show_parameter(parameter.name).as_deref(),
+                Some(parameter.default)
+            );
             assert_eq!(set.set_parameter(parameter.name, "nonsense"), Err(Refused::Value));
         }
         let mut set = choice;
         assert_eq!(set.set_parameter("nonsense", "1"), Err(Refused::Name));
+        assert_eq!(set.show_parameter("nonsense"), None);
     }
     assert!(C::named("nonsense").is_err());
 }
 
+/// Checks that each policy of an extension point says the name under which it is registered.
+fn names_hold<C: PolicyChoice>(name_of: impl Fn(&C::Policy) -> &'static str) {
+    entries_hold::<C>();
+    for algorithm in C::POINT.algorithms {
+        let choice = C::named(algorithm.name).unwrap();
+        assert_eq!(name_of(&choice.build()), algorithm.name);
+    }
+}
+
 #[test]
 fn every_algorithm_says_the_name_it_is_registered_under_and_takes_its_documented_defaults() {
-    entries_hold::<CongestionChoice>(|policy| policy.name());
-    entries_hold::<PathSchedulerChoice>(|policy| policy.name());
-    entries_hold::<StreamSchedulerChoice>(|policy| policy.name());
-    entries_hold::<LossChoice>(|policy| policy.name());
-    entries_hold::<RetransmissionChoice>(|policy| policy.name());
-    entries_hold::<AckChoice>(|policy| policy.name());
-    entries_hold::<SackPathChoice>(|policy| policy.name());
-    entries_hold::<BufferChoice>(|policy| policy.name());
-    entries_hold::<RescueChoice>(|policy| policy.name());
-    entries_hold::<BurstChoice>(|policy| policy.name());
-    entries_hold::<FailoverChoice>(|policy| policy.name());
+    names_hold::<CongestionChoice>(|policy| policy.name());
+    names_hold::<PathSchedulerChoice>(|policy| policy.name());
+    names_hold::<StreamSchedulerChoice>(|policy| policy.name());
+    names_hold::<LossChoice>(|policy| policy.name());
+    names_hold::<RetransmissionChoice>(|policy| policy.name());
+    names_hold::<AckChoice>(|policy| policy.name());
+    names_hold::<SackPathChoice>(|policy| policy.name());
+    names_hold::<BufferChoice>(|policy| policy.name());
+    names_hold::<RescueChoice>(|policy| policy.name());
+    names_hold::<BurstChoice>(|policy| policy.name());
+    names_hold::<FailoverChoice>(|policy| policy.name());
+}
+
+#[test]
+fn every_option_takes_its_documented_defaults() {
+    entries_hold::<RtoChoice>();
+    entries_hold::<SackHandlingChoice>();
+    entries_hold::<NrSackChoice>();
+    entries_hold::<SackWindowChoice>();
+    entries_hold::<GapLimitChoice>();
+    entries_hold::<InterleavingChoice>();
+    entries_hold::<PathMtuChoice>();
+    entries_hold::<AddIpChoice>();
 }
 
 #[test]

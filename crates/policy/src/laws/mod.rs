@@ -21,7 +21,7 @@ use alloc::format;
 
 use anabranch_types::{Rng, Seed};
 
-use crate::catalog::Choice;
+use crate::catalog::PolicyChoice;
 
 /// How many random worlds each algorithm has to live through.
 const WORLDS: u64 = 40;
@@ -29,7 +29,7 @@ const WORLDS: u64 = 40;
 const STEPS: u64 = 1_000;
 
 /// Calls `law` for each algorithm of `C` with two equal policies and a generator of their world's randomness.
-fn for_all<C: Choice>(law: impl Fn(&mut C::Policy, &mut C::Policy, &mut Rng)) {
+fn for_all<C: PolicyChoice>(law: impl Fn(&mut C::Policy, &mut C::Policy, &mut Rng)) {
     for algorithm in C::POINT.algorithms {
         let choice = C::named(algorithm.name).expect("the catalog's names are known");
         for world in 0..WORLDS {

@@ -3,7 +3,7 @@
 use anabranch_types::Instant;
 
 use super::{STEPS, for_all};
-use crate::catalog::{Choice, PathSchedulerChoice};
+use crate::catalog::{Choice, PathSchedulerChoice, PolicyChoice};
 use crate::testing::{any_paths, healthy};
 use crate::{Backlog, PathFacts, Pick, may_carry_data, path_facts};
 

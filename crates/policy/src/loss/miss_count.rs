@@ -24,7 +24,7 @@
 use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
 
 use super::watermarks::Watermarks;
-use crate::parameters::{Parameter, Parameters, Refused, Word, word};
+use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::path_table::PathTable;
 use crate::{AckDigest, LossDetection, LossLine, PathAck, PathFacts, Policy, path_facts};
 
@@ -64,11 +64,11 @@ impl Parameters for MissCountParameters {
                   later transmissions of its path were reported",
     }];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "fr-once" => word(&mut self.fr_once, value),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "fr-once" => Slot::text(&mut self.fr_once),
+            _ => return None,
+        })
     }
 }
 

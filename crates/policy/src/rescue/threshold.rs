@@ -20,7 +20,7 @@
 
 use anabranch_types::Instant;
 
-use crate::parameters::{Parameter, Parameters, Refused, number, word};
+use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{
     BufferFacts, PathFacts, Policy, Rescue, RescuePenalty, RescuePolicy, StuckChunk, may_carry_data,
     path_facts,
@@ -41,7 +41,7 @@ pub enum Watched {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThresholdParameters {
     /// How much of the buffer must be blocked, in thousandths.
-    pub threshold_per_mille: u16,
+    pub threshold_per_mille: u32,
     /// Whether the buffers are split among the paths, so that each path's share is the limit.
     pub split: bool,
 }
@@ -59,8 +59,8 @@ impl Parameters for ThresholdParameters {
     const LIST: &'static [Parameter] = &[
         Parameter {
             name: "threshold",
-            default: "500",
-            meaning: "blocked part of the buffer from which chunks move, in thousandths, 1 to 1000",
+            default: "0.5",
+            meaning: "blocked part of the buffer from which chunks move, 0.001 to 1.0",
         },
         Parameter {
             name: "split",
@@ -69,12 +69,12 @@ impl Parameters for ThresholdParameters {
         },
     ];
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-        match name {
-            "threshold" => number(&mut self.threshold_per_mille, value, 1..=1_000),
-            "split" => word(&mut self.split, value),
-            _ => Err(Refused::Name),
-        }
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "threshold" => Slot::thousandths(&mut self.threshold_per_mille, 1..=1_000),
+            "split" => Slot::text(&mut self.split),
+            _ => return None,
+        })
     }
 }
 

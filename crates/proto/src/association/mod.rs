@@ -157,7 +157,7 @@ impl Association {
         }
         self.control.forget_paths();
         self.owed.left.extend(self.paths.remotes());
-        self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto);
+        self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto());
         for id in self.paths.ids() {
             self.policies.congestion.add_path(self.paths.fact(id), now);
             self.policies.loss.add_path(id);

@@ -47,7 +47,7 @@ fn state_timer(association: &mut Association, now: Instant) {
     if association.state.deadline().is_none_or(|deadline| deadline > now) {
         return;
     }
-    let max_rto = association.config.rto.max;
+    let max_rto = association.config.rto().max;
     match &mut association.state {
         State::CookieWait(retry) => {
             retry.repeat(max_rto, now);

@@ -81,7 +81,7 @@ impl Endpoint {
             pairs,
             secrets: self.secrets.split(),
         };
-        let retry = Retry::start(config.rto.initial, now);
+        let retry = Retry::start(config.rto().initial, now);
         let mut association = Association::new(setup, State::CookieWait(retry), now);
         association.control.send_handshake(PathId::default());
         let id = association.id;

@@ -138,11 +138,11 @@ pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
             return;
         }
         let mut again = Retry {
-            timeout: association.config.rto.initial,
+            timeout: association.config.rto().initial,
             begun_again: retry.begun_again + 1,
             ..retry
         };
-        again.repeat(association.config.rto.max, now);
+        again.repeat(association.config.rto().max, now);
         association.state = State::CookieWait(again);
         association.control.send_handshake(PathId::default());
     }

@@ -112,7 +112,7 @@ fn advance_shutdown(association: &mut Association, now: Instant) {
     let rto = association.paths.fact(association.paths.primary()).rto;
     let retry = Retry::start(rto, now);
     // "The recommended value of T5-shutdown-guard is 5 times RTO.Max" (RFC 9260 §9.2).
-    let guard = Guard(now + association.config.rto.max * 5);
+    let guard = Guard(now + association.config.rto().max * 5);
     liveness::stop_heartbeats(association);
     if matches!(association.state, State::ShutdownPending) {
         association.state = State::ShutdownSent(retry, guard);

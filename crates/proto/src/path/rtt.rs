@@ -4,12 +4,12 @@ use core::time::Duration;
 
 use anabranch_types::Instant;
 
-use crate::config::RtoConfig;
+use anabranch_policy::options::RtoParameters;
 
 /// RTT estimator and retransmission timeout of one path.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
-    limits: RtoConfig,
+    limits: RtoParameters,
     smoothed: Option<Duration>,
     variation: Duration,
     smallest: Option<Duration>,
@@ -18,7 +18,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    pub(crate) const fn new(limits: RtoConfig) -> Self {
+    pub(crate) const fn new(limits: RtoParameters) -> Self {
         Self {
             limits,
             smoothed: None,
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_first_sample_sets_and_later_ones_smooth() {
-        let mut rtt = RttEstimator::new(RtoConfig::RFC9260);
+        let mut rtt = RttEstimator::new(RtoParameters::RFC9260);
         rtt.on_sample(at(0), at(800));
         assert_eq!(rtt.smoothed(), Some(Duration::from_millis(800)));
         assert_eq!(rtt.rto(), Duration::from_millis(800 + 4 * 400));
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn samples_within_one_round_trip_only_lower_the_minimum() {
-        let mut rtt = RttEstimator::new(RtoConfig::RFC9260);
+        let mut rtt = RttEstimator::new(RtoParameters::RFC9260);
         rtt.on_sample(at(0), at(100));
         rtt.on_sample(at(90), at(150));
         assert_eq!(rtt.smoothed(), Some(Duration::from_millis(100)));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
-        let mut rtt = RttEstimator::new(RtoConfig::RFC9260);
+        let mut rtt = RttEstimator::new(RtoParameters::RFC9260);
         for _ in 0..10 {
             rtt.back_off();
         }

@@ -7,7 +7,7 @@ use anabranch_policy::{PathFacts, Reachability};
 use anabranch_types::{Instant, PathAddr, PathId};
 
 use super::{Path, PathStatistics, RttEstimator};
-use crate::config::RtoConfig;
+use anabranch_policy::options::RtoParameters;
 
 /// Bytes of a common header (RFC 9260 §3.1).
 const COMMON_HEADER: u16 = 12;
@@ -33,7 +33,7 @@ pub(crate) enum Arrived {
 }
 
 impl PathSet {
-    pub(crate) fn new(pairs: &[PathAddr], mtu: u16, rto: RtoConfig) -> Self {
+    pub(crate) fn new(pairs: &[PathAddr], mtu: u16, rto: RtoParameters) -> Self {
         let mut set = Self {
             facts: Vec::with_capacity(pairs.len()),
             inner: Vec::with_capacity(pairs.len()),

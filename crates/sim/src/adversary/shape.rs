@@ -4,9 +4,10 @@ use core::time::Duration;
 
 use anabranch_netsim::link::QueueConfig;
 use anabranch_netsim::{LinkConfig, topology};
-use anabranch_policy::catalog::CATALOG;
-use anabranch_policy::{PRESETS, PolicyRecipe};
-use anabranch_proto::{AssociationConfig, DEFAULT_PORT, RtoConfig};
+use anabranch_policy::catalog::{CATALOG, RtoChoice};
+use anabranch_policy::options::RtoParameters;
+use anabranch_policy::{PROFILES, PolicyRecipe};
+use anabranch_proto::{AssociationConfig, DEFAULT_PORT};
 use anabranch_types::{Rate, Rng, Seed};
 
 use crate::app::Conversation;
@@ -66,8 +67,8 @@ pub struct SideShape {
     pub inbound_streams: u16,
     /// Initial, least and largest retransmission timeout in milliseconds.
     pub rto: [u32; 3],
-    /// The preset to begin with.
-    pub preset: &'static str,
+    /// The profile to begin with.
+    pub profile: &'static str,
     /// What is different from it: extension point and algorithm.
     pub policies: Vec<(&'static str, &'static str)>,
 }
@@ -194,7 +195,7 @@ impl SideShape {
                 rng,
                 &[[1_000, 1_000, 60_000], [1_000, 400, 10_000], [300, 100, 2_000]],
             ),
-            preset: PRESETS[rng.below(PRESETS.len() as u64) as usize],
+            profile: pick(rng, PROFILES).name,
             policies: if rng.chance(1, 2) {
                 draw_policies(rng)
             } else {
@@ -212,15 +213,17 @@ impl SideShape {
             max_message,
             outbound_streams: self.streams,
             max_inbound_streams: self.inbound_streams,
-            rto: RtoConfig { initial, min, max },
-            policies: self.recipe(),
+            policies: PolicyRecipe {
+                rto: RtoChoice::Rfc9260(RtoParameters { initial, min, max }),
+                ..self.recipe()
+            },
             ..AssociationConfig::default()
         }
     }
 
     fn recipe(&self) -> PolicyRecipe {
         let mut recipe =
-            PolicyRecipe::preset(self.preset).expect("invariant: presets are drawn from their list");
+            PolicyRecipe::profile(self.profile).expect("invariant: profiles are drawn from their list");
         for (point, algorithm) in &self.policies {
             let known = recipe.set(point, algorithm);
             known.expect("invariant: policies are drawn from the catalog");
@@ -237,7 +240,7 @@ fn draw_policies(rng: &mut Rng) -> Vec<(&'static str, &'static str)> {
             .algorithms
             .iter()
             .map(|algorithm| algorithm.name)
-            .filter(|name| *name != "fixed")
+            .filter(|name| (point.name, *name) != ("cc", "fixed"))
             .collect();
         (point.name, *pick(rng, &names))
     };

@@ -36,7 +36,7 @@ fn link(rate: Rate, delay: Duration) -> LinkConfig {
     LinkConfig::new(rate, delay)
 }
 
-fn presets_that_use_all_paths() -> [PolicyRecipe; 2] {
+fn profiles_that_use_all_paths() -> [PolicyRecipe; 2] {
     [PolicyRecipe::recommended(), PolicyRecipe::cmt()]
 }
 
@@ -48,7 +48,7 @@ fn one_path_is_filled() {
 
 #[test]
 fn two_equal_paths_carry_twice_as_much() {
-    for policies in presets_that_use_all_paths() {
+    for policies in profiles_that_use_all_paths() {
         let goodput = goodput(World::two_paths(mbit(10), ms(20)).policies(policies));
         reaches(goodput, 0.9, &[mbit(10), mbit(10)]);
     }

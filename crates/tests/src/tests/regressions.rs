@@ -12,7 +12,7 @@ fn roomy() -> SideShape {
         streams: 10,
         inbound_streams: 100,
         rto: [300, 100, 2_000],
-        preset: "recommended",
+        profile: "default",
         policies: Vec::new(),
     }
 }
@@ -71,7 +71,7 @@ fn a_path_whose_share_of_the_buffer_was_all_lost_never_sent_again() {
     let mut shape = world(vec![path(10_000, 10), path(500, 300), path(500, 1)]);
     shape.seed = 8_405;
     shape.far.send_buffer = 20_000;
-    shape.far.preset = "cmt";
+    shape.far.profile = "cmt";
     shape.far.policies = vec![
         ("path-scheduler", "round-robin"),
         ("buffer-split", "sender"),
@@ -105,7 +105,7 @@ fn a_heartbeat_that_had_to_wait_for_another_stopped_the_clock() {
     }]);
     shape.seed = 3_524;
     shape.collides = true;
-    shape.near.preset = "rfc9260";
+    shape.near.profile = "rfc9260";
     shape.near.mtu = 577;
     shape.near.send_buffer = 20_000;
     shape.near.receive_buffer = 20_000;
@@ -169,7 +169,7 @@ fn a_sack_without_a_path_in_use_stopped_the_clock() {
     shape.near.send_buffer = 20_000;
     shape.near.receive_buffer = 20_000;
     shape.far.mtu = 1_280;
-    shape.far.preset = "rfc9260";
+    shape.far.profile = "rfc9260";
     shape.far.rto = [1_000, 1_000, 60_000];
     let send = |side, stream| Op::Send {
         side,

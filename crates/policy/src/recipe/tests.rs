@@ -4,22 +4,24 @@ use alloc::string::ToString;
 use core::mem::size_of;
 use core::time::Duration;
 
-use super::{PRESETS, PolicyRecipe};
+use super::PolicyRecipe;
+use crate::PROFILES;
 use crate::catalog::{AckChoice, CongestionChoice};
 use crate::congestion::{CmtParameters, CubicState, Growth};
 use crate::testing::healthy;
 
 #[test]
-fn every_preset_has_a_name_and_can_be_built_any_number_of_times() {
-    for name in PRESETS {
-        let recipe = PolicyRecipe::preset(name).unwrap();
+fn every_profile_has_a_name_and_can_be_built_any_number_of_times() {
+    for profile in PROFILES {
+        let recipe = PolicyRecipe::profile(profile.name).unwrap();
+        assert_eq!(recipe, profile.recipe);
         for _ in 0..3 {
             let mut policies = recipe.build();
             policies.add_path(&healthy(0), anabranch_types::Instant::ZERO);
             assert!(policies.congestion.window(healthy(0).id) > 0);
         }
     }
-    assert!(PolicyRecipe::preset("fast").is_err());
+    assert!(PolicyRecipe::profile("fast").is_err());
 }
 
 #[test]
@@ -76,10 +78,33 @@ fn split_fast_retransmit_is_known_by_the_name_of_the_papers_too() {
 
 #[test]
 fn policies_stay_small_beside_the_six_kilobytes_of_an_idle_association() {
-    assert!(size_of::<PolicyRecipe>() <= 160, "{}", size_of::<PolicyRecipe>());
+    assert!(size_of::<PolicyRecipe>() <= 320, "{}", size_of::<PolicyRecipe>());
     assert!(
         size_of::<Option<CubicState>>() <= 256,
         "{}",
         size_of::<Option<CubicState>>()
     );
+}
+
+#[test]
+fn every_profile_is_what_its_text_says_whatever_it_is_applied_to() {
+    for profile in PROFILES {
+        let text = profile.recipe.to_string();
+        for other in PROFILES {
+            assert_eq!(other.recipe.changed_by(&text), Ok(profile.recipe), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_is_no_recipe_is_refused_with_its_line() {
+    let refused = |text: &str| PolicyRecipe::default().changed_by(text).unwrap_err().to_string();
+    assert_eq!(
+        refused("# mine\n\ncc cubic"),
+        "line 3: expected `key = value`, found `cc cubic`"
+    );
+    assert!(
+        refused("cc = cubic\ncc.hystar = on").starts_with("line 2: unknown cubic parameter of cc `hystar`")
+    );
+    assert!(refused("profile = freebsd").contains("did you mean"));
 }

@@ -1,12 +1,7 @@
-//! Which algorithms are there? All of them, by extension point, with names, sources and parameters.
-//!
-//! One list for each extension point is all it takes to register an algorithm: from it come the type that
-//! recipes are made of, the construction by name, the documentation and the laws that it has to obey.
+//! Which algorithms answer the questions of the core? One list for each extension point.
 
-use alloc::boxed::Box;
-
-use crate::parameters::{NoParameters, Parameter, Parameters, Refused};
-use crate::unknown_name::UnknownName;
+use super::choice::choices;
+use crate::parameters::NoParameters;
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathScheduler,
     RescuePolicy, RetransmissionPolicy, SackPath, StreamScheduler,
@@ -15,131 +10,6 @@ use crate::{
     ack, buffer, burst, congestion, failover, loss, path_scheduler, rescue, retransmission, sack_path,
     stream_scheduler,
 };
-
-/// One algorithm.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Algorithm {
-    /// The name that users type.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub summary: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// What can be set.
-    pub parameters: &'static [Parameter],
-}
-
-/// One question and all answers to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ExtensionPoint {
-    /// The name that users type.
-    pub name: &'static str,
-    /// The question.
-    pub question: &'static str,
-    /// The answers.
-    pub algorithms: &'static [Algorithm],
-}
-
-/// Which algorithm answers a question, and with which parameters.
-pub trait Choice: Copy + PartialEq + core::fmt::Debug {
-    /// The question.
-    const POINT: ExtensionPoint;
-    /// The trait object that it is made into.
-    type Policy: ?Sized;
-
-    /// The algorithm called `name`, with its parameters as they are unless set.
-    ///
-    /// # Errors
-    ///
-    /// [`UnknownName`] with the names there are.
-    fn named(name: &str) -> Result<Self, UnknownName>;
-
-    /// The name of the algorithm.
-    fn name(&self) -> &'static str;
-
-    /// Sets a parameter of the algorithm.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`] if it has no such parameter, or none with such a value.
-    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refused>;
-
-    /// A new policy.
-    fn build(&self) -> Box<Self::Policy>;
-
-    /// The entry in the catalog.
-    #[must_use]
-    fn algorithm(&self) -> &'static Algorithm {
-        let mut algorithms = Self::POINT.algorithms.iter();
-        algorithms
-            .find(|algorithm| algorithm.name == self.name())
-            .expect("invariant: names and algorithms come from one list")
-    }
-}
-
-/// Makes the type of an extension point's choices out of the list of its algorithms.
-///
-/// A macro because a function cannot define the variants, and a list kept twice would drift apart.
-macro_rules! choices {
-    (
-        $(#[$doc:meta])*
-        $choice:ident of $trait:ident = $point:literal, $question:literal;
-        $(
-            $name:literal $(| $alias:literal)* => $variant:ident($parameters:ty), $constructor:expr,
-            $summary:literal, $source:literal;
-        )+
-    ) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum $choice {
-            $(
-                #[doc = concat!("`", $name, "`: ", $summary, " (", $source, ").")]
-                $variant($parameters),
-            )+
-        }
-
-        impl Choice for $choice {
-            const POINT: ExtensionPoint = ExtensionPoint {
-                name: $point,
-                question: $question,
-                algorithms: &[$(
-                    Algorithm {
-                        name: $name,
-                        summary: $summary,
-                        source: $source,
-                        parameters: <$parameters>::LIST,
-                    },
-                )+],
-            };
-            type Policy = dyn $trait;
-
-            fn named(name: &str) -> Result<Self, UnknownName> {
-                match name {
-                    $($name $(| $alias)* => Ok(Self::$variant(Default::default())),)+
-                    _ => Err(UnknownName::new($point, name, [$($name),+])),
-                }
-            }
-
-            fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $name,)+
-                }
-            }
-
-            fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), Refused> {
-                match self {
-                    $(Self::$variant(parameters) => parameters.set(name, value),)+
-                }
-            }
-
-            fn build(&self) -> Box<dyn $trait> {
-                match *self {
-                    $(Self::$variant(parameters) => Box::new($constructor(parameters)),)+
-                }
-            }
-        }
-    };
-}
 
 choices! {
     /// How much may be in flight on each path.
@@ -262,18 +132,3 @@ choices! {
     "potentially-failed" => PotentiallyFailed(failover::PotentiallyFailedParameters), failover::PotentiallyFailed::new,
         "suspected after the first error", "RFC 7829";
 }
-
-/// All extension points, in the order in which a packet meets them.
-pub const CATALOG: [ExtensionPoint; 11] = [
-    StreamSchedulerChoice::POINT,
-    PathSchedulerChoice::POINT,
-    CongestionChoice::POINT,
-    BurstChoice::POINT,
-    BufferChoice::POINT,
-    RescueChoice::POINT,
-    AckChoice::POINT,
-    SackPathChoice::POINT,
-    LossChoice::POINT,
-    RetransmissionChoice::POINT,
-    FailoverChoice::POINT,
-];

@@ -1,0 +1,40 @@
+//! Which algorithms are there? All of them, by extension point, with names, sources and parameters.
+//!
+//! One line in the list of its extension point is all it takes to register an algorithm: from the lists come the
+//! types that recipes are made of, the construction by name, the documentation and the laws that it has to obey.
+
+mod choice;
+mod options;
+mod policies;
+
+use crate::parameters::Parameter;
+
+pub use choice::{Choice, PolicyChoice};
+pub use options::*;
+pub use policies::*;
+
+/// One algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Algorithm {
+    /// The name that users type.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it comes from; "our reading of" where the source leaves the definition open.
+    pub source: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+}
+
+/// One question and all answers to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExtensionPoint {
+    /// The name that users type.
+    pub name: &'static str,
+    /// The question.
+    pub question: &'static str,
+    /// The answers.
+    pub algorithms: &'static [Algorithm],
+}
+
+pub use crate::recipe::CATALOG;

@@ -1,0 +1,74 @@
+//! Within which bounds lies the retransmission timeout?
+
+use core::time::Duration;
+
+use crate::parameters::{Parameter, Parameters, Slot};
+
+/// Bounds of the retransmission timeout (RFC 9260 §6.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RtoParameters {
+    /// Before the first sample.
+    pub initial: Duration,
+    /// Never below.
+    pub min: Duration,
+    /// Never above, back-off included.
+    pub max: Duration,
+}
+
+impl RtoParameters {
+    /// RTO.Initial 1 s, RTO.Min 1 s, RTO.Max 60 s (RFC 9260 §16).
+    pub const RFC9260: Self = Self {
+        initial: Duration::from_secs(1),
+        min: Duration::from_secs(1),
+        max: Duration::from_secs(60),
+    };
+
+    /// RTO.Min 400 ms: above the delayed acknowledgement of 200 ms with room for jitter, and a dead path stalls
+    /// the association for less than half as long as with the RFC's second.
+    pub const RESPONSIVE: Self = Self {
+        initial: Duration::from_secs(1),
+        min: Duration::from_millis(400),
+        max: Duration::from_secs(60),
+    };
+}
+
+impl Default for RtoParameters {
+    fn default() -> Self {
+        Self::RFC9260
+    }
+}
+
+/// No timeout is set longer than this.
+const LONGEST: Duration = Duration::from_secs(3_600);
+/// Nor shorter: a timer that fires at once never ends.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+impl Parameters for RtoParameters {
+    const LIST: &'static [Parameter] = &[
+        Parameter {
+            name: "initial",
+            default: "1s",
+            meaning: "timeout before the first round trip was measured (RTO.Initial), 1ms to 3600s",
+        },
+        Parameter {
+            name: "min",
+            default: "1s",
+            meaning: "shortest timeout (RTO.Min), 1ms to 3600s",
+        },
+        Parameter {
+            name: "max",
+            default: "60s",
+            meaning: "longest timeout (RTO.Max), 1ms to 3600s",
+        },
+    ];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        let value = match name {
+            "initial" => &mut self.initial,
+            "min" => &mut self.min,
+            "max" => &mut self.max,
+            _ => return None,
+        };
+        Some(Slot::time(value, SHORTEST..=LONGEST))
+    }
+}

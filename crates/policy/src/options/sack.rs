@@ -1,0 +1,138 @@
+//! How much of a SACK is written, read and remembered?
+
+use crate::parameters::{Parameter, Parameters, Slot};
+
+/// Of `sack-handling = outstanding-array` (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW
+/// Hamburg 2017, §5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutstandingArrayParameters {
+    /// Entries that the array begins with.
+    pub initial: u32,
+    /// Entries beyond which it does not grow: what is not in it is found by walking the queue.
+    pub limit: u32,
+}
+
+impl Default for OutstandingArrayParameters {
+    fn default() -> Self {
+        Self {
+            initial: 256,
+            limit: 1_024,
+        }
+    }
+}
+
+impl Parameters for OutstandingArrayParameters {
+    const LIST: &'static [Parameter] = &[
+        Parameter {
+            name: "initial",
+            default: "256",
+            meaning: "entries that the array begins with, 1 to 1048576",
+        },
+        Parameter {
+            name: "limit",
+            default: "1024",
+            meaning: "entries beyond which the array does not grow, 1 to 1048576",
+        },
+    ];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        let value = match name {
+            "initial" => &mut self.initial,
+            "limit" => &mut self.limit,
+            _ => return None,
+        };
+        Some(Slot::number(value, 1..=1 << 20))
+    }
+}
+
+/// Of `sack-window = fixed`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SackWindowParameters {
+    /// TSNs above the cumulative one that are reported.
+    pub tsns: u32,
+}
+
+/// About as many as Sarnow 2017 §6.2.2 found necessary to match a SACK without a window.
+const TSNS: u32 = 1_000;
+
+const TSNS_PARAMETER: Parameter = Parameter {
+    name: "tsns",
+    default: "1000",
+    meaning: "TSNs in a window, 1 to 65535",
+};
+
+impl Default for SackWindowParameters {
+    fn default() -> Self {
+        Self { tsns: TSNS }
+    }
+}
+
+impl Parameters for SackWindowParameters {
+    const LIST: &'static [Parameter] = &[TSNS_PARAMETER];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        (name == "tsns").then(|| Slot::number(&mut self.tsns, 1..=65_535))
+    }
+}
+
+/// Of `sack-window = sliding`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlidingWindowParameters {
+    /// TSNs in a window.
+    pub tsns: u32,
+    /// How many windows above the first take turns.
+    pub windows: u32,
+}
+
+impl Default for SlidingWindowParameters {
+    fn default() -> Self {
+        Self {
+            tsns: TSNS,
+            windows: 4,
+        }
+    }
+}
+
+impl Parameters for SlidingWindowParameters {
+    const LIST: &'static [Parameter] = &[
+        TSNS_PARAMETER,
+        Parameter {
+            name: "windows",
+            default: "4",
+            meaning: "windows above the first that take turns, 1 to 1000",
+        },
+    ];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        match name {
+            "tsns" => Some(Slot::number(&mut self.tsns, 1..=65_535)),
+            "windows" => Some(Slot::number(&mut self.windows, 1..=1_000)),
+            _ => None,
+        }
+    }
+}
+
+/// Of `gap-limit = fixed`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GapLimitParameters {
+    /// The most gap blocks in one SACK.
+    pub blocks: u32,
+}
+
+impl Default for GapLimitParameters {
+    fn default() -> Self {
+        Self { blocks: 32 }
+    }
+}
+
+impl Parameters for GapLimitParameters {
+    const LIST: &'static [Parameter] = &[Parameter {
+        name: "blocks",
+        default: "32",
+        meaning: "gap blocks in one SACK at most, 1 to 65535",
+    }];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        (name == "blocks").then(|| Slot::number(&mut self.blocks, 1..=65_535))
+    }
+}

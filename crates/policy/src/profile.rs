@@ -1,0 +1,195 @@
+//! Which choices go together? Profiles: recipes with a name, one for each paper and one for daily use.
+
+use crate::ack::DelayParameters;
+use crate::buffer::{Counting, SplitParameters};
+use crate::burst::MaxBurstParameters;
+use crate::catalog::{
+    AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, FailoverChoice, GapLimitChoice,
+    InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice, PathSchedulerChoice, RescueChoice,
+    RetransmissionChoice, RtoChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
+    StreamSchedulerChoice,
+};
+use crate::congestion::{CmtParameters, CubicParameters, Growth};
+use crate::failover::{PotentiallyFailedParameters, Rfc9260Parameters};
+use crate::loss::{FastRetransmitOnce, MissCountParameters};
+use crate::options::RtoParameters;
+use crate::parameters::NoParameters;
+use crate::recipe::PolicyRecipe;
+use crate::unknown_name::UnknownName;
+
+/// A recipe with a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Profile {
+    /// The name that users type.
+    pub name: &'static str,
+    /// What it is for, in one line.
+    pub summary: &'static str,
+    /// Where its choices come from.
+    pub source: &'static str,
+    /// The choices.
+    pub recipe: PolicyRecipe,
+}
+
+/// All profiles.
+pub const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        summary: "what we recommend: fast paths first, CUBIC and pacing on each, failures noticed early",
+        source: "ours",
+        recipe: PolicyRecipe::recommended(),
+    },
+    Profile {
+        name: "rfc9260",
+        summary: "the standard: one path at a time, no Concurrent Multipath Transfer",
+        source: "RFC 9260",
+        recipe: PolicyRecipe::rfc9260(),
+    },
+    Profile {
+        name: "cmt",
+        summary: "Concurrent Multipath Transfer as first described: SFR, CUCv2, DAC",
+        source: "Iyengar et al. 2006",
+        recipe: PolicyRecipe::cmt(),
+    },
+    Profile {
+        name: "freebsd-2017",
+        summary: "FreeBSD's CMT as measured in 2017, DAC, buffer splitting and NR-SACK off",
+        source: "Sarnow 2017",
+        recipe: PolicyRecipe::freebsd_2017(),
+    },
+    Profile {
+        name: "dre-2010",
+        summary: "buffer splitting and NR-SACK, for streams that are mapped to paths",
+        source: "Dreibholz et al. 2010",
+        recipe: PolicyRecipe::dre_2010(),
+    },
+];
+
+impl PolicyRecipe {
+    /// What we recommend: fast paths first, CUBIC and pacing on each, failures noticed after one timeout.
+    ///
+    /// No buffer split: half a buffer for each path caps a fast path at half of what it could carry as soon as the
+    /// buffer, not the window, is the limit; `min-rtt` fills the fast path first in any case. Where buffers are
+    /// small beside the slow path's delay, `buffer-split = both` is the remedy, and it costs one word.
+    #[must_use]
+    pub const fn recommended() -> Self {
+        Self {
+            stream_scheduler: StreamSchedulerChoice::RoundRobin(NoParameters),
+            path_scheduler: PathSchedulerChoice::MinRtt(NoParameters),
+            congestion: CongestionChoice::Cubic(CubicParameters::DEFAULT),
+            burst: BurstChoice::Paced(NoParameters),
+            buffer: BufferChoice::Shared(NoParameters),
+            rescue: RescueChoice::Never(NoParameters),
+            ack: AckChoice::Dac(DelayParameters::DEFAULT),
+            sack_path: SackPathChoice::DataSource(NoParameters),
+            loss: LossChoice::MissCount(MissCountParameters {
+                fr_once: FastRetransmitOnce::PerPathOrder,
+            }),
+            retransmission: RetransmissionChoice::Cwnd(NoParameters),
+            failover: FailoverChoice::PotentiallyFailed(PotentiallyFailedParameters::DEFAULT),
+            interleaving: InterleavingChoice::Off(NoParameters),
+            path_mtu: PathMtuChoice::Fixed(NoParameters),
+            nr_sack: NrSackChoice::Off(NoParameters),
+            gap_limit: GapLimitChoice::Mtu(NoParameters),
+            sack_window: SackWindowChoice::Unlimited(NoParameters),
+            sack_handling: SackHandlingChoice::Indexed(NoParameters),
+            rto: RtoChoice::Rfc9260(RtoParameters::RESPONSIVE),
+            add_ip: AddIpChoice::Off(NoParameters),
+        }
+    }
+
+    /// The standard: one path at a time, everything as RFC 9260 recommends.
+    #[must_use]
+    pub const fn rfc9260() -> Self {
+        Self {
+            stream_scheduler: StreamSchedulerChoice::FirstCome(NoParameters),
+            path_scheduler: PathSchedulerChoice::Primary(NoParameters),
+            congestion: CongestionChoice::Cmt(CmtParameters {
+                growth: Growth::Cumack,
+                ..CmtParameters::DEFAULT
+            }),
+            burst: BurstChoice::MaxBurst(MaxBurstParameters::DEFAULT),
+            buffer: BufferChoice::Shared(NoParameters),
+            rescue: RescueChoice::Never(NoParameters),
+            ack: AckChoice::Rfc9260(DelayParameters::DEFAULT),
+            sack_path: SackPathChoice::DataSource(NoParameters),
+            loss: LossChoice::MissCount(MissCountParameters {
+                fr_once: FastRetransmitOnce::Always,
+            }),
+            retransmission: RetransmissionChoice::Alternate(NoParameters),
+            failover: FailoverChoice::Rfc9260(Rfc9260Parameters::DEFAULT),
+            interleaving: InterleavingChoice::Off(NoParameters),
+            path_mtu: PathMtuChoice::Fixed(NoParameters),
+            nr_sack: NrSackChoice::Off(NoParameters),
+            gap_limit: GapLimitChoice::Mtu(NoParameters),
+            sack_window: SackWindowChoice::Unlimited(NoParameters),
+            sack_handling: SackHandlingChoice::Indexed(NoParameters),
+            rto: RtoChoice::Rfc9260(RtoParameters::RFC9260),
+            add_ip: AddIpChoice::Off(NoParameters),
+        }
+    }
+
+    /// Concurrent Multipath Transfer as in the papers and FreeBSD: SFR, CUCv2, DAC, round robin over the paths.
+    #[must_use]
+    pub const fn cmt() -> Self {
+        Self {
+            path_scheduler: PathSchedulerChoice::RoundRobin(NoParameters),
+            congestion: CongestionChoice::Cmt(CmtParameters::DEFAULT),
+            ack: AckChoice::Dac(DelayParameters::DEFAULT),
+            retransmission: RetransmissionChoice::Cwnd(NoParameters),
+            ..Self::rfc9260()
+        }
+    }
+
+    /// What FreeBSD's stack did in 2017: the reference of D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD
+    /// Kernel" (HAW Hamburg 2017), with the limits that its source code sets: three packets of initial window and
+    /// two chunks for each SACK in slow start.
+    #[must_use]
+    pub const fn freebsd_2017() -> Self {
+        Self {
+            stream_scheduler: StreamSchedulerChoice::RoundRobin(NoParameters),
+            congestion: CongestionChoice::Cmt(CmtParameters {
+                slow_start_limit: 2,
+                initial_packets: 3,
+                ..CmtParameters::DEFAULT
+            }),
+            ack: AckChoice::Rfc9260(DelayParameters::DEFAULT),
+            sack_handling: SackHandlingChoice::Scan(NoParameters),
+            ..Self::cmt()
+        }
+    }
+
+    /// The simulation model of T. Dreibholz et al., "Transmission Scheduling Optimizations for Concurrent Multipath
+    /// Transfer" (2010): buffers split by what each path holds, NR-SACK.
+    #[must_use]
+    pub const fn dre_2010() -> Self {
+        Self {
+            stream_scheduler: StreamSchedulerChoice::RoundRobin(NoParameters),
+            buffer: BufferChoice::Both(SplitParameters {
+                counting: Counting::Queued,
+            }),
+            nr_sack: NrSackChoice::On(NoParameters),
+            retransmission: RetransmissionChoice::Same(NoParameters),
+            ..Self::cmt()
+        }
+    }
+
+    /// The profile called `name`, one of [`PROFILES`].
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownName`] with the names there are.
+    pub fn profile(name: &str) -> Result<Self, UnknownName> {
+        let found = PROFILES.iter().find(|profile| profile.name == name);
+        let names = || PROFILES.iter().map(|profile| profile.name);
+        found
+            .map(|profile| profile.recipe)
+            .ok_or_else(|| UnknownName::new("profile", name, names()))
+    }
+}
+
+/// [`PolicyRecipe::recommended`].
+impl Default for PolicyRecipe {
+    fn default() -> Self {
+        Self::recommended()
+    }
+}
