@@ -58,6 +58,10 @@ wire_number! {
     Mid(u32)
 }
 wire_number! {
+    /// Counts the ASCONF chunks of one direction (RFC 5061 §4.1.1). Wraps at 2³².
+    AsconfNumber(u32)
+}
+wire_number! {
     /// Fragment Sequence Number: counts fragments of one message in I-DATA (RFC 8260 §2.1). Wraps at 2³².
     Fsn(u32)
 }

@@ -90,6 +90,13 @@ impl<'b> PacketBuilder<'b> {
         Ok(())
     }
 
+    /// What was written since the packet was `length` bytes long: for an AUTH chunk, whose code depends on what
+    /// follows it.
+    pub fn written_since(&mut self, length: usize) -> &mut [u8] {
+        let from = (self.start + length).min(self.buffer.len());
+        &mut self.buffer[from..]
+    }
+
     /// Writes the checksum and returns the length of the packet. A packet without chunks is taken back: the
     /// buffer is as before, and the length is 0.
     pub fn finish(self) -> usize {

@@ -48,14 +48,18 @@ mod writer;
 pub use builder::{NoRoom, PacketBuilder};
 pub use cause::{Cause, CauseIter, CauseWriter, Causes, MissingParameters, RawCause};
 pub use chunk::{
-    Abort, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk, FragmentPlace, GapBlock,
-    Heartbeat, HeartbeatAck, IData, Init, InitAck, NrSack, OutboundAbort, OutboundError, OutboundInit,
-    OutboundNrSack, OutboundSack, Pad, RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
+    Abort, Asconf, AsconfAck, Auth, Chunk, CookieAck, CookieEcho, Cwr, Data, DataFlags, Ecne, ErrorChunk,
+    FragmentPlace, GapBlock, Heartbeat, HeartbeatAck, IData, Init, InitAck, NrSack, OutboundAbort,
+    OutboundAsconf, OutboundAsconfAck, OutboundError, OutboundInit, OutboundNrSack, OutboundSack, Pad,
+    RawChunk, Sack, Shutdown, ShutdownAck, ShutdownComplete,
 };
 pub use error::{DecodeError, DecodeErrorKind};
 pub use list::{Frame, Frames, List};
 pub use packet::{Chunks, CommonHeader, Packet};
-pub use parameter::{Parameter, ParameterIter, ParameterWriter, Parameters, RawParameter};
+pub use parameter::{
+    AddressRequest, CorrelationId, HmacId, HmacIds, Parameter, ParameterIter, ParameterWriter, Parameters,
+    RawParameter,
+};
 pub use tlv::UnknownAction;
 pub use valid_sack::{SackError, ValidSack};
 pub use writer::{WriteChunk, Writer};

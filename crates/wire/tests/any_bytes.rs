@@ -64,6 +64,14 @@ fn random_values_in_a_chunk_of_any_type_do_no_harm() {
     let mut rng = Seed(1).split("random chunks").rng();
     for _ in 0..60_000 {
         let length = 4 + rng.below(60) as u8;
+        // The high numbers are those of extensions.
+        let kind = match rng.below(24) as u8 {
+            20 => 0x40,
+            21 => 0x80,
+            22 => 0x84,
+            23 => 0xc1,
+            low => low,
+        };
         let mut packet = vec![
             0,
             1,
@@ -77,7 +85,7 @@ fn random_values_in_a_chunk_of_any_type_do_no_harm() {
             0,
             0,
             0,
-            rng.below(20) as u8,
+            kind,
             rng.below(256) as u8,
             0,
             length,

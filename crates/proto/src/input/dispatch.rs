@@ -60,7 +60,12 @@ fn one(
         // INIT and COOKIE ECHO are the endpoint's business; it has seen them before us. Congestion marks are
         // not negotiated, padding says nothing.
         Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) | Chunk::Pad(_) => {}
-        Chunk::NrSack(_) | Chunk::IData(_) | Chunk::Unknown(_) => return Ok(unknown(association, raw)),
+        Chunk::NrSack(_)
+        | Chunk::IData(_)
+        | Chunk::Auth(_)
+        | Chunk::Asconf(_)
+        | Chunk::AsconfAck(_)
+        | Chunk::Unknown(_) => return Ok(unknown(association, raw)),
     }
     Ok(true)
 }

@@ -1,4 +1,5 @@
-//! What went wrong? The causes in ABORT and ERROR chunks (RFC 9260 §3.3.10.1 to §3.3.10.13).
+//! What went wrong? The causes in ABORT and ERROR chunks (RFC 9260 §3.3.10.1 to §3.3.10.13,
+//! RFC 5061 §4.3, RFC 4895 §4.1), and in responses to requests about addresses.
 
 mod writer;
 
@@ -10,7 +11,7 @@ pub use writer::CauseWriter;
 use crate::list::{Frame, Frames, List};
 use crate::reader::{Reader, u16s};
 use crate::tlv::{self, Hex};
-use crate::{DecodeError, Parameters};
+use crate::{DecodeError, HmacId, Parameters};
 
 /// The numbers of the causes.
 pub mod kind {
@@ -40,6 +41,18 @@ pub mod kind {
     pub const USER_INITIATED_ABORT: u16 = 12;
     /// Protocol Violation (RFC 9260 §3.3.10.13).
     pub const PROTOCOL_VIOLATION: u16 = 13;
+    /// Request to Delete Last Remaining IP Address (RFC 5061 §4.3.1).
+    pub const DELETE_LAST_ADDRESS: u16 = 0xa0;
+    /// Operation Refused Due to Resource Shortage (RFC 5061 §4.3.2).
+    pub const RESOURCE_SHORTAGE: u16 = 0xa1;
+    /// Request to Delete Source IP Address (RFC 5061 §4.3.3).
+    pub const DELETE_SOURCE_ADDRESS: u16 = 0xa2;
+    /// Association Aborted Due to Illegal ASCONF-ACK (RFC 5061 §4.3.4).
+    pub const ILLEGAL_ASCONF_ACK: u16 = 0xa3;
+    /// Request Refused - No Authorization (RFC 5061 §4.3.5).
+    pub const NO_AUTHORIZATION: u16 = 0xa4;
+    /// Unsupported HMAC Identifier (RFC 4895 §4.1).
+    pub const UNSUPPORTED_HMAC: u16 = 0x0105;
 }
 
 /// Marks lists and frames of causes.
@@ -94,6 +107,18 @@ pub enum Cause<'a> {
     UserInitiatedAbort(&'a [u8]),
     /// Something else that the protocol forbids; what, is for the eyes of a human.
     ProtocolViolation(&'a [u8]),
+    /// A request, here as it came, would have left its sender without address.
+    DeleteLastAddress(&'a [u8]),
+    /// There is no room for what this request wants.
+    ResourceShortage(&'a [u8]),
+    /// A request would have deleted the address that it came from.
+    DeleteSourceAddress(&'a [u8]),
+    /// An ASCONF ACK came for an ASCONF that was never sent.
+    IllegalAsconfAck,
+    /// This request is not allowed here.
+    NoAuthorization(&'a [u8]),
+    /// An AUTH chunk was computed in a way that its receiver did not offer.
+    UnsupportedHmac(HmacId),
     /// A code not known here.
     Unknown(RawCause<'a>),
 }
@@ -141,6 +166,19 @@ impl<'a> RawCause<'a> {
             kind::RESTART_WITH_NEW_ADDRESSES => Cause::RestartWithNewAddresses(Parameters::at(reader)),
             kind::USER_INITIATED_ABORT => Cause::UserInitiatedAbort(self.value),
             kind::PROTOCOL_VIOLATION => Cause::ProtocolViolation(self.value),
+            _ => self.decode_of_extension(reader)?,
+        })
+    }
+
+    /// Those beyond RFC 9260.
+    fn decode_of_extension(self, mut reader: Reader<'a>) -> Result<Cause<'a>, DecodeError> {
+        Ok(match self.kind {
+            kind::DELETE_LAST_ADDRESS => Cause::DeleteLastAddress(self.value),
+            kind::RESOURCE_SHORTAGE => Cause::ResourceShortage(self.value),
+            kind::DELETE_SOURCE_ADDRESS => Cause::DeleteSourceAddress(self.value),
+            kind::ILLEGAL_ASCONF_ACK => Cause::IllegalAsconfAck,
+            kind::NO_AUTHORIZATION => Cause::NoAuthorization(self.value),
+            kind::UNSUPPORTED_HMAC => Cause::UnsupportedHmac(HmacId(reader.u16()?)),
             _ => Cause::Unknown(self),
         })
     }
@@ -165,6 +203,12 @@ impl fmt::Display for Cause<'_> {
             Self::RestartWithNewAddresses(list) => write!(f, "restart with new addresses {list}"),
             Self::UserInitiatedAbort(reason) => write!(f, "user abort \"{}\"", reason.escape_ascii()),
             Self::ProtocolViolation(detail) => write!(f, "protocol violation \"{}\"", detail.escape_ascii()),
+            Self::DeleteLastAddress(request) => write!(f, "last address not deleted {}", Hex(request)),
+            Self::ResourceShortage(request) => write!(f, "resource shortage {}", Hex(request)),
+            Self::DeleteSourceAddress(request) => write!(f, "source address not deleted {}", Hex(request)),
+            Self::IllegalAsconfAck => f.write_str("illegal ASCONF-ACK"),
+            Self::NoAuthorization(request) => write!(f, "no authorization {}", Hex(request)),
+            Self::UnsupportedHmac(id) => write!(f, "unsupported hmac {id}"),
             Self::Unknown(raw) => write!(f, "cause {} len={}", raw.kind, raw.value.len()),
         }
     }

@@ -5,7 +5,7 @@ use alloc::string::ToString;
 use anabranch_types::{StreamId, Tsn};
 
 use super::{Cause, CauseWriter, Causes, RawCause, kind};
-use crate::{DecodeErrorKind, Parameters};
+use crate::{DecodeErrorKind, HmacId, Parameters};
 
 #[test]
 fn causes_come_back_as_they_were_pushed() {
@@ -35,6 +35,24 @@ fn causes_come_back_as_they_were_pushed() {
         ),
         (Cause::UserInitiatedAbort(b"bye\n"), "user abort \"bye\\n\""),
         (Cause::ProtocolViolation(b"why"), "protocol violation \"why\""),
+        (
+            Cause::DeleteLastAddress(&address),
+            "last address not deleted 000500080a000001",
+        ),
+        (
+            Cause::ResourceShortage(&address),
+            "resource shortage 000500080a000001",
+        ),
+        (
+            Cause::DeleteSourceAddress(&address),
+            "source address not deleted 000500080a000001",
+        ),
+        (Cause::IllegalAsconfAck, "illegal ASCONF-ACK"),
+        (
+            Cause::NoAuthorization(&address),
+            "no authorization 000500080a000001",
+        ),
+        (Cause::UnsupportedHmac(HmacId(7)), "unsupported hmac 7"),
     ] {
         let list = CauseWriter::one(cause);
         assert_eq!(Causes::new(&list).to_string(), alloc::format!("[{text}]"));
@@ -72,12 +90,12 @@ fn a_count_of_missing_parameters_beyond_the_cause_is_refused() {
 
 #[test]
 fn an_unknown_cause_is_kept_whole() {
-    let list = [0x01, 0x05, 0, 6, 0, 1];
+    let list = [0x01, 0x06, 0, 6, 0, 1];
     let raw = Causes::new(&list)
         .iter()
         .next()
         .expect("a cause")
         .expect("well formed");
-    assert_eq!((raw.kind, raw.bytes), (0x0105, &list[..]));
-    assert_eq!(raw.decode().expect("well formed").to_string(), "cause 261 len=2");
+    assert_eq!((raw.kind, raw.bytes), (0x0106, &list[..]));
+    assert_eq!(raw.decode().expect("well formed").to_string(), "cause 262 len=2");
 }

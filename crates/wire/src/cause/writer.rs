@@ -61,6 +61,12 @@ impl CauseWriter {
             }
             Cause::UserInitiatedAbort(reason) => self.frame(kind::USER_INITIATED_ABORT, &[reason]),
             Cause::ProtocolViolation(detail) => self.frame(kind::PROTOCOL_VIOLATION, &[detail]),
+            Cause::DeleteLastAddress(request) => self.frame(kind::DELETE_LAST_ADDRESS, &[request]),
+            Cause::ResourceShortage(request) => self.frame(kind::RESOURCE_SHORTAGE, &[request]),
+            Cause::DeleteSourceAddress(request) => self.frame(kind::DELETE_SOURCE_ADDRESS, &[request]),
+            Cause::IllegalAsconfAck => self.frame(kind::ILLEGAL_ASCONF_ACK, &[]),
+            Cause::NoAuthorization(request) => self.frame(kind::NO_AUTHORIZATION, &[request]),
+            Cause::UnsupportedHmac(id) => self.frame(kind::UNSUPPORTED_HMAC, &[&id.0.to_be_bytes()]),
             Cause::Unknown(raw) => self.frame(raw.kind, &[raw.value]),
         }
     }

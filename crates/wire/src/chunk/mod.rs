@@ -1,6 +1,8 @@
 //! What does a chunk say? One file per chunk or pair of chunks, and the sum of them here (RFC 9260 §3.3).
 
 mod abort;
+mod asconf;
+mod auth;
 mod cookie;
 mod data;
 mod ecn;
@@ -16,6 +18,8 @@ mod shutdown;
 use core::fmt;
 
 pub use abort::{Abort, OutboundAbort};
+pub use asconf::{Asconf, AsconfAck, OutboundAsconf, OutboundAsconfAck};
+pub use auth::Auth;
 pub use cookie::{CookieAck, CookieEcho};
 pub use data::{Data, DataFlags};
 pub use ecn::{Cwr, Ecne};
@@ -64,7 +68,7 @@ pub mod kind {
     pub const CWR: u8 = 13;
     /// Shutdown Complete (RFC 9260 §3.3.13).
     pub const SHUTDOWN_COMPLETE: u8 = 14;
-    /// Authentication (RFC 4895 §4.1).
+    /// Authentication (RFC 4895 §5.1).
     pub const AUTH: u8 = 0x0f;
     /// Non-Renegable Selective Acknowledgement (draft-natarajan-tsvwg-sctp-nrsack).
     pub const NR_SACK: u8 = 0x10;
@@ -130,6 +134,9 @@ impl<'a> RawChunk<'a> {
             kind::ECNE => Chunk::Ecne(Ecne::decode(reader)?),
             kind::CWR => Chunk::Cwr(Cwr::decode(reader)?),
             kind::SHUTDOWN_COMPLETE => Chunk::ShutdownComplete(ShutdownComplete::decode(self.flags, reader)?),
+            kind::AUTH => Chunk::Auth(Auth::decode(reader)?),
+            kind::ASCONF => Chunk::Asconf(Asconf::decode(reader)?),
+            kind::ASCONF_ACK => Chunk::AsconfAck(AsconfAck::decode(reader)?),
             kind::PAD => Chunk::Pad(Pad::of_value(self.value)),
             _ => Chunk::Unknown(self),
         })
@@ -203,6 +210,12 @@ pub enum Chunk<'a> {
     Cwr(Cwr),
     /// "It is over."
     ShutdownComplete(ShutdownComplete),
+    /// The code that vouches for what follows.
+    Auth(Auth<'a>),
+    /// "I have an address more, or less."
+    Asconf(Asconf<'a>),
+    /// "I know; and this is what I think of it."
+    AsconfAck(AsconfAck<'a>),
     /// Bytes without meaning.
     Pad(Pad),
     /// A type not known here; [`crate::UnknownAction::of_chunk`] says what to do.
@@ -242,6 +255,9 @@ macro_rules! for_each_variant {
             Chunk::Ecne($chunk) => $body,
             Chunk::Cwr($chunk) => $body,
             Chunk::ShutdownComplete($chunk) => $body,
+            Chunk::Auth($chunk) => $body,
+            Chunk::Asconf($chunk) => $body,
+            Chunk::AsconfAck($chunk) => $body,
             Chunk::Pad($chunk) => $body,
             Chunk::Unknown($chunk) => $body,
         }

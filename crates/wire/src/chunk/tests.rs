@@ -3,12 +3,13 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use anabranch_types::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
+use anabranch_types::{AsconfNumber, Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 
 use super::*;
 use crate::captures::{self, bytes};
 use crate::{
-    Cause, CauseWriter, CommonHeader, DecodeErrorKind, Packet, PacketBuilder, ParameterWriter, dissect,
+    AddressRequest, Cause, CauseWriter, CommonHeader, CorrelationId, DecodeErrorKind, HmacId, Packet,
+    PacketBuilder, ParameterWriter, dissect,
 };
 
 /// The chunks of a captured packet in words, without the common header.
@@ -114,7 +115,7 @@ fn the_captured_init_offers_what_its_sender_can_do() {
     assert_eq!(
         words(captures::INIT),
         "INIT itag=bb652475 rwnd=131072 os=10 is=2048 tsn=2075617749 [type 0xc000 len=0, \
-         extensions c00fc18082, type 0x8002 len=32, type 0x8004 len=2, type 0x8003 len=2]"
+         extensions c00fc18082, random len=32, hmac sha-1, authenticate 80c1]"
     );
 }
 
@@ -330,6 +331,84 @@ fn abort_and_error_carry_their_causes() {
 }
 
 #[test]
+fn asconf_and_its_answer_keep_number_address_and_lists() {
+    let mut requests = ParameterWriter::new();
+    requests.push_add_address(AddressRequest {
+        id: CorrelationId(1),
+        address: [10, 2, 0, 1].into(),
+    });
+    let asconf = packet_of(&OutboundAsconf {
+        number: AsconfNumber(7),
+        address: [10, 0, 0, 1].into(),
+        requests: requests.finish(),
+    });
+    assert_eq!(
+        only(&asconf).to_string(),
+        "ASCONF seq=7 from=10.0.0.1 [add 10.2.0.1 id=1]"
+    );
+    assert_eq!(packet_of(&only(&asconf)), asconf);
+    let mut responses = ParameterWriter::new();
+    responses.push_success_indication(CorrelationId(1));
+    let answer = packet_of(&OutboundAsconfAck {
+        number: AsconfNumber(7),
+        responses: responses.finish(),
+    });
+    assert_eq!(only(&answer).to_string(), "ASCONF-ACK seq=7 [done id=1]");
+    assert_eq!(packet_of(&only(&answer)), answer);
+}
+
+#[test]
+fn an_asconf_without_its_address_is_refused() {
+    let number = [0, 0, 0, 7];
+    for (rest, expected) in [
+        (&[][..], DecodeErrorKind::UnexpectedParameter),
+        (&[0xc0, 1, 0, 8, 1, 2, 3, 4], DecodeErrorKind::UnexpectedParameter),
+        (&[0, 5, 0, 9, 1, 2, 3, 4, 5], DecodeErrorKind::BadLength),
+        (&[0, 5, 0, 8, 1, 2], DecodeErrorKind::Truncated),
+    ] {
+        let value = [&number[..], rest].concat();
+        assert_eq!(complaint(kind::ASCONF, &value), Some(expected));
+    }
+}
+
+#[test]
+fn a_code_covers_what_was_written_since() {
+    let header = CommonHeader {
+        source_port: 1,
+        destination_port: 2,
+        tag: VerificationTag(3),
+    };
+    let mut buffer = Vec::new();
+    let mut packet = PacketBuilder::new(&mut buffer, header, 100);
+    packet.push(&CookieAck).expect("it fits");
+    let before = packet.len();
+    let auth = Auth {
+        key: 0,
+        hmac: HmacId::SHA_256,
+        code: &[0; 3],
+    };
+    packet.push(&auth).expect("it fits");
+    packet.push(&ShutdownAck).expect("it fits");
+    let covered = packet.written_since(before);
+    assert_eq!(covered, [0x0f, 0, 0, 11, 0, 0, 0, 3, 0, 0, 0, 0, 8, 0, 0, 4]);
+    covered[8] = 9;
+    packet.finish();
+    let parsed = Packet::parse(&buffer).expect("a sealed packet");
+    let second = parsed
+        .chunks()
+        .nth(1)
+        .expect("a chunk")
+        .and_then(RawChunk::decode);
+    assert_eq!(
+        second,
+        Ok(Chunk::Auth(Auth {
+            code: &[9, 0, 0],
+            ..auth
+        }))
+    );
+}
+
+#[test]
 fn chunks_of_fixed_form_come_back_equal() {
     for chunk in [
         Chunk::Shutdown(Shutdown { cumulative: Tsn(41) }),
@@ -339,6 +418,11 @@ fn chunks_of_fixed_form_come_back_equal() {
         Chunk::CookieAck,
         Chunk::Ecne(Ecne { lowest: Tsn(17) }),
         Chunk::Cwr(Cwr { lowest: Tsn(17) }),
+        Chunk::Auth(Auth {
+            key: 1,
+            hmac: HmacId::SHA_1,
+            code: &[7; 20],
+        }),
         Chunk::Pad(Pad { length: 3 }),
     ] {
         assert_eq!(only(&packet_of(&chunk)), chunk);

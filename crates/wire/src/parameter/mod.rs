@@ -1,17 +1,21 @@
-//! What do INIT and INIT ACK say besides their fixed fields? Parameters (RFC 9260 §3.3.2.1, §3.3.3.1).
+//! What do INIT, INIT ACK, ASCONF and ASCONF ACK say besides their fixed fields? Parameters (RFC 9260 §3.3.2.1,
+//! §3.3.3.1, RFC 4895 §3, RFC 5061 §4.2).
 
+mod address;
 mod writer;
 
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::time::Duration;
 
+pub use address::{AddressRequest, CorrelationId};
+pub(crate) use address::{address_len, decode_address, write_address};
 pub use writer::ParameterWriter;
 
 use crate::list::{Frame, Frames, List};
 use crate::reader::{Reader, u16s};
 use crate::tlv::{self, Hex};
-use crate::{DecodeError, DecodeErrorKind};
+use crate::{Causes, DecodeError};
 
 /// The numbers of the parameter types.
 pub mod kind {
@@ -33,8 +37,26 @@ pub mod kind {
     pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
     /// ECN Capable (RFC 4960 Appendix A; RFC 9260 §3.3.2 reserves it).
     pub const ECN_CAPABLE: u16 = 0x8000;
+    /// Random (RFC 4895 §3.1).
+    pub const RANDOM: u16 = 0x8002;
+    /// Chunk List (RFC 4895 §3.2).
+    pub const CHUNK_LIST: u16 = 0x8003;
+    /// Requested HMAC Algorithm (RFC 4895 §3.3).
+    pub const HMAC_ALGORITHMS: u16 = 0x8004;
     /// Supported Extensions (RFC 5061 §4.2.7).
     pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
+    /// Add IP Address (RFC 5061 §4.2.1).
+    pub const ADD_ADDRESS: u16 = 0xc001;
+    /// Delete IP Address (RFC 5061 §4.2.2).
+    pub const DELETE_ADDRESS: u16 = 0xc002;
+    /// Error Cause Indication (RFC 5061 §4.2.3).
+    pub const ERROR_INDICATION: u16 = 0xc003;
+    /// Set Primary IP Address (RFC 5061 §4.2.4).
+    pub const SET_PRIMARY: u16 = 0xc004;
+    /// Success Indication (RFC 5061 §4.2.5).
+    pub const SUCCESS_INDICATION: u16 = 0xc005;
+    /// Adaptation Layer Indication (RFC 5061 §4.2.6).
+    pub const ADAPTATION_LAYER: u16 = 0xc006;
 }
 
 /// Marks lists and frames of parameters.
@@ -85,6 +107,29 @@ pub enum Parameter<'a> {
     EcnCapable,
     /// Chunk types beyond RFC 9260 that the sender understands.
     SupportedExtensions(&'a [u8]),
+    /// The sender's part of the key, by RFC 4895 §3.1 of 32 bytes; the receiver checks that.
+    Random(&'a [u8]),
+    /// Chunk types that the sender accepts only behind an AUTH chunk.
+    ChunkList(&'a [u8]),
+    /// Which codes the sender can check, best first.
+    HmacAlgorithms(HmacIds<'a>),
+    /// The sender got an address.
+    AddAddress(AddressRequest),
+    /// The sender gives up an address.
+    DeleteAddress(AddressRequest),
+    /// The sender would like to be sent to at this address.
+    SetPrimary(AddressRequest),
+    /// A request failed.
+    ErrorIndication {
+        /// The one that failed.
+        id: CorrelationId,
+        /// Why.
+        causes: Causes<'a>,
+    },
+    /// The request with this number succeeded.
+    SuccessIndication(CorrelationId),
+    /// What runs above SCTP: for the application's eyes only.
+    AdaptationLayer(u32),
     /// A type not known here; [`crate::UnknownAction::of_parameter`] says what to do.
     Unknown(RawParameter<'a>),
 }
@@ -99,8 +144,8 @@ impl<'a> RawParameter<'a> {
         let fixed = |parameter, reader: Reader<'_>| reader.end().map(|()| parameter);
         match self.kind {
             kind::HEARTBEAT_INFO => Ok(Parameter::HeartbeatInfo(self.value)),
-            kind::IPV4 => fixed(Parameter::Ipv4(Ipv4Addr::from_bits(reader.u32()?)), reader),
-            kind::IPV6 => fixed(Parameter::Ipv6(ipv6(&mut reader)?), reader),
+            kind::IPV4 => fixed(Parameter::Ipv4(address::ipv4(&mut reader)?), reader),
+            kind::IPV6 => fixed(Parameter::Ipv6(address::ipv6(&mut reader)?), reader),
             kind::STATE_COOKIE => Ok(Parameter::StateCookie(self.value)),
             kind::UNRECOGNIZED => Ok(Parameter::Unrecognized(self.value)),
             kind::COOKIE_PRESERVATIVE => fixed(
@@ -111,19 +156,62 @@ impl<'a> RawParameter<'a> {
             kind::SUPPORTED_ADDRESS_TYPES => Ok(supported_address_types(self.value)),
             kind::ECN_CAPABLE => fixed(Parameter::EcnCapable, reader),
             kind::SUPPORTED_EXTENSIONS => Ok(Parameter::SupportedExtensions(self.value)),
+            kind::RANDOM => Ok(Parameter::Random(self.value)),
+            kind::CHUNK_LIST => Ok(Parameter::ChunkList(self.value)),
+            kind::HMAC_ALGORITHMS => Ok(Parameter::HmacAlgorithms(HmacIds(self.value))),
+            kind::ADAPTATION_LAYER => fixed(Parameter::AdaptationLayer(reader.u32()?), reader),
+            _ => self.decode_about_addresses(reader),
+        }
+    }
+
+    /// Those of ASCONF and ASCONF ACK.
+    fn decode_about_addresses(self, mut reader: Reader<'a>) -> Result<Parameter<'a>, DecodeError> {
+        match self.kind {
+            kind::ADD_ADDRESS => AddressRequest::decode(&mut reader).map(Parameter::AddAddress),
+            kind::DELETE_ADDRESS => AddressRequest::decode(&mut reader).map(Parameter::DeleteAddress),
+            kind::SET_PRIMARY => AddressRequest::decode(&mut reader).map(Parameter::SetPrimary),
+            kind::ERROR_INDICATION => Ok(Parameter::ErrorIndication {
+                id: CorrelationId(reader.u32()?),
+                causes: Causes::at(reader),
+            }),
+            kind::SUCCESS_INDICATION => {
+                let id = CorrelationId(reader.u32()?);
+                reader.end().map(|()| Parameter::SuccessIndication(id))
+            }
             _ => Ok(Parameter::Unknown(self)),
         }
     }
 }
 
-fn ipv6(reader: &mut Reader<'_>) -> Result<Ipv6Addr, DecodeError> {
-    let forbidden = reader.error(DecodeErrorKind::BadAddress);
-    let address = Ipv6Addr::from_bits(reader.u128()?);
-    // RFC 9260 §3.3.2.1.2: "A sender MUST NOT use an IPv4-mapped IPv6 address".
-    if address.to_ipv4_mapped().is_some() {
-        Err(forbidden)
-    } else {
-        Ok(address)
+/// How the code in an AUTH chunk is computed (RFC 4895 §3.3).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HmacId(pub u16);
+
+impl HmacId {
+    /// HMAC with SHA-1: every implementation has it.
+    pub const SHA_1: Self = Self(1);
+    /// HMAC with SHA-256.
+    pub const SHA_256: Self = Self(3);
+}
+
+impl fmt::Display for HmacId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::SHA_1 => f.write_str("sha-1"),
+            Self::SHA_256 => f.write_str("sha-256"),
+            Self(other) => other.fmt(f),
+        }
+    }
+}
+
+/// A list of ways to compute codes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HmacIds<'a>(&'a [u8]);
+
+impl<'a> HmacIds<'a> {
+    /// In the order of the wire: what the sender likes best comes first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = HmacId> + Clone + use<'a> {
+        u16s(self.0).map(HmacId)
     }
 }
 
@@ -163,6 +251,18 @@ impl fmt::Display for Parameter<'_> {
             } => f.write_str("supports no address"),
             Self::EcnCapable => f.write_str("ecn"),
             Self::SupportedExtensions(kinds) => write!(f, "extensions {}", Hex(kinds)),
+            Self::Random(bytes) => write!(f, "random len={}", bytes.len()),
+            Self::ChunkList(kinds) => write!(f, "authenticate {}", Hex(kinds)),
+            Self::HmacAlgorithms(ids) => {
+                f.write_str("hmac")?;
+                ids.iter().try_for_each(|id| write!(f, " {id}"))
+            }
+            Self::AddAddress(request) => write!(f, "add {request}"),
+            Self::DeleteAddress(request) => write!(f, "delete {request}"),
+            Self::SetPrimary(request) => write!(f, "set primary {request}"),
+            Self::ErrorIndication { id, causes } => write!(f, "failed id={id} {causes}"),
+            Self::SuccessIndication(id) => write!(f, "done id={id}"),
+            Self::AdaptationLayer(code) => write!(f, "adaptation layer {code:#010x}"),
             Self::Unknown(raw) => write!(f, "type {:#06x} len={}", raw.kind, raw.value.len()),
         }
     }

@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::time::Duration;
 
-use super::{Parameter, ParameterWriter, Parameters, RawParameter, kind};
+use super::{
+    AddressRequest, CorrelationId, HmacId, Parameter, ParameterWriter, Parameters, RawParameter, kind,
+};
 use crate::captures::{self, bytes};
-use crate::{Chunk, DecodeErrorKind, Packet, RawChunk};
+use crate::{Cause, CauseWriter, Chunk, DecodeErrorKind, Packet, RawChunk};
 
 fn complaint(kind: u16, value: &[u8]) -> Option<DecodeErrorKind> {
     let raw = RawParameter::new(kind, value, &[], 0);
@@ -53,6 +55,69 @@ fn parameters_come_back_as_they_were_pushed() {
 }
 
 #[test]
+fn requests_about_addresses_and_their_responses_come_back_as_they_were_pushed() {
+    let request = |id, address: &str| AddressRequest {
+        id: CorrelationId(id),
+        address: address.parse().expect("an address"),
+    };
+    let mut writer = ParameterWriter::new();
+    writer
+        .push_add_address(request(1, "10.2.0.1"))
+        .push_delete_address(request(2, "2001:db8::1"))
+        .push_set_primary(request(3, "0.0.0.0"))
+        .push_error_indication(CorrelationId(4), &CauseWriter::one(Cause::OutOfResource))
+        .push_success_indication(CorrelationId(5))
+        .push_adaptation_layer(6);
+    assert_eq!(
+        Parameters::new(&writer.finish()).to_string(),
+        "[add 10.2.0.1 id=1, delete 2001:db8::1 id=2, set primary 0.0.0.0 id=3, \
+         failed id=4 [out of resource], done id=5, adaptation layer 0x00000006]"
+    );
+}
+
+#[test]
+fn a_request_looks_as_rfc_5061_draws_it() {
+    let mut writer = ParameterWriter::new();
+    writer.push_add_address(AddressRequest {
+        id: CorrelationId(0x0102_3474),
+        address: [192, 0, 2, 1].into(),
+    });
+    let drawn = [0xc0, 1, 0, 16, 1, 2, 0x34, 0x74, 0, 5, 0, 8, 192, 0, 2, 1];
+    assert_eq!(writer.finish(), drawn);
+}
+
+#[test]
+fn a_request_without_address_or_with_more_than_one_is_refused() {
+    for (value, kind_of_error) in [
+        (&[0, 0, 0, 1][..], DecodeErrorKind::UnexpectedParameter),
+        (
+            &[0, 0, 0, 1, 0, 7, 0, 8, 1, 2, 3, 4],
+            DecodeErrorKind::UnexpectedParameter,
+        ),
+        (
+            &[0, 0, 0, 1, 0, 5, 0, 8, 1, 2, 3, 4, 0],
+            DecodeErrorKind::BadLength,
+        ),
+        (&[0, 0, 0, 1, 0, 5, 0, 7, 1, 2, 3], DecodeErrorKind::Truncated),
+    ] {
+        assert_eq!(complaint(kind::ADD_ADDRESS, value), Some(kind_of_error));
+    }
+}
+
+#[test]
+fn what_authentication_needs_comes_back_as_it_was_pushed() {
+    let mut writer = ParameterWriter::new();
+    writer
+        .push_random(&[7; 32])
+        .push_chunk_list(&[0xc1, 0x80])
+        .push_hmac_algorithms(&[HmacId::SHA_256, HmacId::SHA_1, HmacId(2)]);
+    assert_eq!(
+        Parameters::new(&writer.finish()).to_string(),
+        "[random len=32, authenticate c180, hmac sha-256 sha-1 2]"
+    );
+}
+
+#[test]
 fn the_captured_init_ack_lists_extensions_and_a_cookie() {
     let packet = bytes(captures::INIT_ACK);
     let mut chunks = Packet::parse(&packet).expect("a valid packet").chunks();
@@ -66,8 +131,8 @@ fn the_captured_init_ack_lists_extensions_and_a_cookie() {
     };
     assert_eq!(
         init_ack.parameters.to_string(),
-        "[type 0xc000 len=0, extensions c00fc18082, type 0x8002 len=32, \
-         type 0x8004 len=2, type 0x8003 len=2, cookie len=308]"
+        "[type 0xc000 len=0, extensions c00fc18082, random len=32, hmac sha-1, \
+         authenticate 80c1, cookie len=308]"
     );
 }
 

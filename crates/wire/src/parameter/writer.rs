@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::time::Duration;
 
-use super::kind;
+use super::address::with_octets;
+use super::{AddressRequest, CorrelationId, HmacId, kind};
 use crate::tlv;
 
 /// Collects the parameters of an outbound INIT or INIT ACK.
@@ -36,10 +37,7 @@ impl ParameterWriter {
 
     /// An address of ours. An IPv4-mapped IPv6 address goes out as the IPv4 address that it means.
     pub fn push_address(&mut self, address: IpAddr) -> &mut Self {
-        match address.to_canonical() {
-            IpAddr::V4(v4) => self.push_raw(kind::IPV4, &v4.octets()),
-            IpAddr::V6(v6) => self.push_raw(kind::IPV6, &v6.octets()),
-        }
+        with_octets(address, |kind, octets| self.push_raw(kind, octets))
     }
 
     /// The cookie that the peer must echo.
@@ -77,6 +75,65 @@ impl ParameterWriter {
     /// Chunk types beyond RFC 9260 that we understand.
     pub fn push_supported_extensions(&mut self, chunk_kinds: &[u8]) -> &mut Self {
         self.push_raw(kind::SUPPORTED_EXTENSIONS, chunk_kinds)
+    }
+
+    /// Our part of the key (RFC 4895 §3.1).
+    pub fn push_random(&mut self, random: &[u8; 32]) -> &mut Self {
+        self.push_raw(kind::RANDOM, random)
+    }
+
+    /// Chunk types that we accept only behind an AUTH chunk.
+    pub fn push_chunk_list(&mut self, chunk_kinds: &[u8]) -> &mut Self {
+        self.push_raw(kind::CHUNK_LIST, chunk_kinds)
+    }
+
+    /// Which codes we can check, best first.
+    pub fn push_hmac_algorithms(&mut self, ids: &[HmacId]) -> &mut Self {
+        let bytes: Vec<u8> = ids.iter().flat_map(|id| id.0.to_be_bytes()).collect();
+        self.push_raw(kind::HMAC_ALGORITHMS, &bytes)
+    }
+
+    /// We got an address.
+    pub fn push_add_address(&mut self, request: AddressRequest) -> &mut Self {
+        self.push_request(kind::ADD_ADDRESS, request)
+    }
+
+    /// We give up an address.
+    pub fn push_delete_address(&mut self, request: AddressRequest) -> &mut Self {
+        self.push_request(kind::DELETE_ADDRESS, request)
+    }
+
+    /// We would like to be sent to at this address.
+    pub fn push_set_primary(&mut self, request: AddressRequest) -> &mut Self {
+        self.push_request(kind::SET_PRIMARY, request)
+    }
+
+    fn push_request(&mut self, kind: u16, request: AddressRequest) -> &mut Self {
+        let mut address = Self::new();
+        address.push_address(request.address);
+        let id = request.id.0.to_be_bytes();
+        tlv::push(&mut self.bytes, kind, &[&id, &address.finish()]);
+        self
+    }
+
+    /// A request failed; `causes` is what a [`crate::CauseWriter`] put together.
+    pub fn push_error_indication(&mut self, id: CorrelationId, causes: &[u8]) -> &mut Self {
+        tlv::push(
+            &mut self.bytes,
+            kind::ERROR_INDICATION,
+            &[&id.0.to_be_bytes(), causes],
+        );
+        self
+    }
+
+    /// A request succeeded.
+    pub fn push_success_indication(&mut self, id: CorrelationId) -> &mut Self {
+        self.push_raw(kind::SUCCESS_INDICATION, &id.0.to_be_bytes())
+    }
+
+    /// What runs above us (RFC 5061 §4.2.6).
+    pub fn push_adaptation_layer(&mut self, code: u32) -> &mut Self {
+        self.push_raw(kind::ADAPTATION_LAYER, &code.to_be_bytes())
     }
 
     /// Any other parameter. `value` must be shorter than 65,532 bytes; no packet could carry more.

@@ -49,6 +49,8 @@ fn rewrite(packet: Packet<'_>) -> Vec<u8> {
 fn look_inside(chunk: &Chunk<'_>) {
     match chunk {
         Chunk::Init(init) | Chunk::InitAck(init) => parameters(init.parameters),
+        Chunk::Asconf(asconf) => parameters(asconf.requests),
+        Chunk::AsconfAck(answer) => parameters(answer.responses),
         Chunk::Abort(abort) => causes(abort.causes),
         Chunk::Error(error) => causes(error.causes),
         Chunk::Sack(sack) => sack_claims_only_what_was_sent(sack),

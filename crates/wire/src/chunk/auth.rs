@@ -1,0 +1,64 @@
+//! Who vouches for the chunks behind this one? AUTH: a code that only the two ends can compute (RFC 4895 §5.1).
+//!
+//! ```text
+//! +---------------+---------------+-------------------------------+
+//! |  type = 0x0f  |       0       |        length = 8 + n         |
+//! +---------------+---------------+-------------------------------+
+//! |     shared key identifier     |        HMAC identifier        |
+//! +-------------------------------+-------------------------------+
+//! |      n bytes: the HMAC of this chunk, with zeros here, and    |
+//! |            everything behind it in the packet                 |
+//! +---------------------------------------------------------------+
+//! ```
+
+use core::fmt;
+
+use super::{RawChunk, kind};
+use crate::reader::Reader;
+use crate::{DecodeError, HmacId, WriteChunk, Writer};
+
+/// An AUTH chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Auth<'a> {
+    /// Which key that the two ends share beforehand; 0 is the empty one.
+    pub key: u16,
+    /// How the code was computed.
+    pub hmac: HmacId,
+    /// The code. Its length follows from [`Auth::hmac`], which the receiver must check.
+    pub code: &'a [u8],
+}
+
+impl<'a> Auth<'a> {
+    /// Bytes before the code.
+    pub const HEADER_LEN: usize = 8;
+
+    pub(crate) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            key: reader.u16()?,
+            hmac: HmacId(reader.u16()?),
+            code: reader.rest(),
+        })
+    }
+}
+
+impl WriteChunk for Auth<'_> {
+    fn wire_len(&self) -> usize {
+        Self::HEADER_LEN + self.code.len()
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.chunk_header(kind::AUTH, 0, self);
+        writer.u16(self.key);
+        writer.u16(self.hmac.0);
+        writer.bytes(self.code);
+    }
+}
+
+const _: () = assert!(Auth::HEADER_LEN == RawChunk::HEADER_LEN + 4);
+
+/// `AUTH key=0 hmac=sha-256`
+impl fmt::Display for Auth<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AUTH key={} hmac={}", self.key, self.hmac)
+    }
+}
