@@ -79,6 +79,11 @@ no-std: ## that the core crates and their dependencies do not link std
 doc: ## API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
 
+.PHONY: docs
+docs: ## make the pages that are made: docs/policies.md
+	$(CARGO) run --quiet --package anabranch-cli --bin anabranch -- policies --markdown > docs/policies.md.new
+	mv docs/policies.md.new docs/policies.md
+
 .PHONY: deny
 deny: ## licences, sources and banned crates (needs: cargo install --locked cargo-deny)
 	$(CARGO) deny --log-level error check bans licenses sources

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anabranch::PolicyRecipe;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -12,7 +11,7 @@ use crate::output::Output;
 use crate::parse::{
     Locals, Places, ShapedPath, parse_duration, parse_from, parse_listen, parse_path, parse_size, parse_to,
 };
-use crate::settings::{Settings, parse_profile};
+use crate::settings::{Choices, Settings};
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -56,6 +55,27 @@ Examples:
 No privilege is needed: the links are emulated in this process, around sockets on 127.0.0.1, 127.0.0.2, ...
 Exit codes: 0 if all paths together are not slower than the best of them alone and every SHA-256 is equal, else 1.";
 
+const POLICIES_EXAMPLES: &str = "\
+Examples:
+  anabranch policies
+          all questions with their answers, and a star at what the default profile chooses
+  anabranch policies path-scheduler
+          one of them
+  anabranch policies --profile freebsd-2017 --set cc=lia
+          with stars at the choices that this makes
+  anabranch policies --json
+          for programs
+
+Each line is an assignment that --set takes.";
+
+const PROFILES_EXAMPLES: &str = "\
+Examples:
+  anabranch profiles
+          the list
+  anabranch profiles dre-2010 > mine.policies
+          all choices of one; change them, and use the file
+  anabranch send big.iso --to 192.0.2.1 --policies mine.policies";
+
 /// Send files over several network paths at once: SCTP with Concurrent Multipath Transfer, in user space.
 #[derive(Parser, Debug)]
 #[command(name = "anabranch", version, arg_required_else_help = true)]
@@ -76,16 +96,12 @@ pub(crate) enum Verb {
     /// Compare several paths together with each of them alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
-    /// List the mechanisms that --profile and --set choose from
-    #[command(
-        after_help = "Examples:\n  anabranch mechanisms\n  anabranch mechanisms --profile cmt\n          \
-                      with a star for what this profile chooses"
-    )]
-    Mechanisms {
-        /// Mark what this profile chooses: default, rfc9260, cmt or one of a paper
-        #[arg(long, value_name = "NAME", default_value = "default", value_parser = parse_profile)]
-        profile: PolicyRecipe,
-    },
+    /// List the mechanisms that --set, --policies and --profile choose from
+    #[command(after_help = POLICIES_EXAMPLES)]
+    Policies(PoliciesArguments),
+    /// List the profiles, or print one of them as a file for --policies
+    #[command(after_help = PROFILES_EXAMPLES)]
+    Profiles(ProfilesArguments),
     /// Print a script that completes commands in a shell
     #[command(
         after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch"
@@ -102,7 +118,7 @@ impl Verb {
             Self::Recv(arguments) => arguments.output,
             Self::Send(arguments) => arguments.output,
             Self::Demo(arguments) => arguments.output,
-            Self::Mechanisms { .. } | Self::Completions { .. } => Output::default(),
+            Self::Policies(_) | Self::Profiles(_) | Self::Completions { .. } => Output::default(),
         }
     }
 }
@@ -201,6 +217,37 @@ pub(crate) struct DemoArguments {
     pub(crate) output: Output,
 }
 
+/// Of `policies`.
+#[derive(Args, Debug)]
+pub(crate) struct PoliciesArguments {
+    /// Only this question, such as cc or path-scheduler
+    #[arg(value_name = "QUESTION")]
+    pub(crate) point: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) choices: Choices,
+
+    /// Print one JSON object (docs/cli-json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print the page of the documentation
+    #[arg(long, conflicts_with = "json", hide = true)]
+    pub(crate) markdown: bool,
+}
+
+/// Of `profiles`.
+#[derive(Args, Debug)]
+pub(crate) struct ProfilesArguments {
+    /// Print all choices of this one
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Print one JSON object for each profile (docs/cli-json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Says what clap has to say: help at length, errors in one line.
 pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
     if answer.use_stderr()
@@ -250,7 +297,7 @@ mod tests {
             ("anabranch send - --to ::1", "--name"),
             ("anabranch send f --to a:b", "a:b"),
             ("anabranch recv . --listen host", "host"),
-            ("anabranch recv . --profile tcp", "unknown profile `tcp`"),
+            ("anabranch recv . --profile tcp", "tcp"),
             ("anabranch recv . --set cc", "KEY=VALUE"),
             ("anabranch demo --path 1Mbit", "RATE,DELAY"),
             ("anabranch demo --size 1MB --file f", "--file"),

@@ -58,10 +58,8 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut interrupt).await,
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut interrupt).await,
             Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
-            Verb::Mechanisms { profile } => {
-                verb::mechanisms::print(&profile);
-                Ok(())
-            }
+            Verb::Policies(arguments) => verb::policies::run(&arguments),
+            Verb::Profiles(arguments) => verb::profiles::run(&arguments),
             Verb::Completions { shell } => {
                 verb::completions::print(shell);
                 Ok(())

@@ -2,7 +2,8 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
-pub(crate) mod mechanisms;
+pub(crate) mod policies;
+pub(crate) mod profiles;
 pub(crate) mod recv;
 pub(crate) mod send;
 

@@ -96,3 +96,31 @@ fn every_verb_has_examples_and_shells_get_completions() {
             .starts_with("anabranch 0.")
     );
 }
+
+#[test]
+fn a_file_of_policies_that_is_not_understood_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let policies = folder.path().join("mine.policies");
+    std::fs::write(&policies, "profile = dre-2010\n\npath-schedule = min-rtt\n").unwrap();
+    let policies = policies.to_str().unwrap();
+    let refused = run(&["policies", "--policies", policies]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        error.contains("mine.policies, line 3") && error.contains("`path-scheduler`"),
+        "{error}"
+    );
+    assert_eq!((refused.status.code(), error.lines().count()), (Some(2), 1));
+}
+
+#[test]
+fn a_profile_that_was_printed_is_read_as_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = run(&["profiles", "freebsd-2017"]);
+    let policies = folder.path().join("mine.policies");
+    std::fs::write(&policies, printed.stdout).unwrap();
+    let list = |arguments: &[&str]| run(arguments).stdout;
+    let by_file = list(&["policies", "--policies", policies.to_str().unwrap()]);
+    assert!(!by_file.is_empty());
+    assert_eq!(by_file, list(&["policies", "--profile", "freebsd-2017"]));
+    assert_ne!(by_file, list(&["policies", "--profile", "rfc9260"]));
+}

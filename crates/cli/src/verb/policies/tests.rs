@@ -1,0 +1,60 @@
+//! What the catalog says to people, programs and the docs.
+
+use anabranch::PolicyRecipe;
+use anabranch::policy::catalog::CATALOG;
+
+use super::{asked_for, json, markdown, text};
+
+#[test]
+fn every_assignment_in_the_list_can_be_made() {
+    let list = text::list(CATALOG, &PolicyRecipe::default());
+    let mut recipe = PolicyRecipe::default();
+    let assignments = list.lines().filter_map(|line| {
+        let (assignment, _) = line.get(2..)?.trim().split_once(": ")?;
+        assignment.split_once('=')
+    });
+    let mut count = 0;
+    for (key, value) in assignments {
+        recipe.set(key, value).unwrap();
+        count += 1;
+    }
+    assert!(count > CATALOG.len(), "{count} assignments in\n{list}");
+}
+
+#[test]
+fn each_question_has_one_answer_in_the_recipe() {
+    let list = text::list(CATALOG, &PolicyRecipe::default());
+    let stars = list
+        .lines()
+        .filter(|line| line.starts_with("* ") && line.contains('='));
+    assert_eq!(stars.count(), CATALOG.len());
+}
+
+#[test]
+fn a_parameter_that_was_set_stands_with_its_value() {
+    let mut recipe = PolicyRecipe::rfc9260();
+    recipe.set("rto.min", "250ms").unwrap();
+    assert!(text::list(CATALOG, &recipe).contains("rto.min=250ms"));
+    let object: serde_json::Value = serde_json::from_str(&json::list(CATALOG, &recipe)).unwrap();
+    let points = object["policies"].as_array().unwrap();
+    assert_eq!(points.len(), CATALOG.len());
+    let rto = points.iter().find(|point| point["name"] == "rto").unwrap();
+    let min = &rto["algorithms"][0]["parameters"][1];
+    assert_eq!((&min["default"], &min["chosen"]), (&"1s".into(), &"250ms".into()));
+}
+
+#[test]
+fn one_question_can_be_asked_for_and_a_wrong_name_is_answered_with_the_nearest() {
+    assert_eq!(asked_for(Some("cc")).unwrap()[0].name, "cc");
+    let error = asked_for(Some("ack-polici")).unwrap_err().to_string();
+    assert!(error.contains("did you mean `ack-policy`?"), "{error}");
+}
+
+#[test]
+fn the_page_in_the_docs_is_the_catalog_of_today() {
+    let page = include_str!("../../../../../docs/policies.md");
+    assert!(
+        page == markdown::list(CATALOG),
+        "docs/policies.md is out of date: run `make docs`"
+    );
+}
