@@ -27,10 +27,24 @@ pub struct LossDigest {
 pub struct LossLine {
     /// Never-retransmitted chunks with a TSN below this one.
     pub below: Option<UnwrappedTsn>,
-    /// Retransmitted chunks whose last transmission came before this one.
+    /// Retransmitted chunks whose last transmission came before this one, as far as they are `eligible`.
     pub resent_before: Option<Transmission>,
+    /// Which retransmitted chunks `resent_before` may cut off.
+    pub eligible: Eligible,
     /// Chunks of both kinds last sent before this moment (RACK, RFC 8985).
     pub sent_before: Option<Instant>,
+}
+
+/// Which retransmitted chunks may be found lost again because later transmissions were acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Eligible {
+    /// All of them.
+    #[default]
+    Any,
+    /// Those that were only ever sent on one path.
+    OnTheirPath,
+    /// Those last sent before this moment.
+    SentBefore(Instant),
 }
 
 impl LossLine {
@@ -38,6 +52,7 @@ impl LossLine {
     pub const NOTHING: Self = Self {
         below: None,
         resent_before: None,
+        eligible: Eligible::Any,
         sent_before: None,
     };
 }

@@ -26,7 +26,7 @@ use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
 use super::watermarks::Watermarks;
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::path_table::PathTable;
-use crate::{AckDigest, LossDetection, LossLine, PathAck, PathFacts, Policy, path_facts};
+use crate::{AckDigest, Eligible, LossDetection, LossLine, PathAck, PathFacts, Policy, path_facts};
 
 /// Whether a fast-retransmitted chunk may be fast-retransmitted again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -34,19 +34,27 @@ pub enum FastRetransmitOnce {
     /// Never: "ineligible for a subsequent Fast Retransmit" (RFC 9260 §7.2.4). If the retransmission is lost
     /// too, only the T3 timer helps, and with several paths all of them stall on that chunk.
     Always,
+    /// Only a chunk that was never retransmitted on another path: D. Sarnow, "SACK Handling for CMT-SCTP in the
+    /// FreeBSD Kernel" (HAW Hamburg 2017, §6.2.1).
+    OnPathChange,
+    /// At most once in a smoothed round-trip time of its path.
+    PerRtt,
     /// A retransmission is lost when three SACKs acknowledged later transmissions of its path.
     ///
     /// Deviates from RFC 9260 §7.2.4. The RFC forbids a second fast retransmission because a TSN does not tell
     /// whether what was acknowledged left before or after the retransmission. The order of leaving does, and
-    /// D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §6.2.1), shows what the
-    /// prohibition costs under CMT: one chunk lost twice stalls all paths until its timeout.
+    /// Sarnow shows what the prohibition costs under CMT: one chunk lost twice stalls all paths until its timeout.
     #[default]
     PerPathOrder,
 }
 
 impl Word for FastRetransmitOnce {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("always", Self::Always), ("per-path-order", Self::PerPathOrder)];
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("always", Self::Always),
+        ("on-path-change", Self::OnPathChange),
+        ("per-rtt", Self::PerRtt),
+        ("per-path-order", Self::PerPathOrder),
+    ];
 }
 
 /// Parameters of [`MissCount`].
@@ -61,7 +69,8 @@ impl Parameters for MissCountParameters {
         name: "fr-once",
         default: "per-path-order",
         meaning: "fast-retransmit a chunk only once: always (RFC 9260 §7.2.4), or per-path-order: again when three \
-                  later transmissions of its path were reported",
+                  later transmissions of its path were reported; so too on-path-change, but only a chunk that \
+                  never changed path, and per-rtt, but at most once in a round trip",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
@@ -84,6 +93,8 @@ struct Strikes {
     first_sent: Watermarks<UnwrappedTsn>,
     sent_again: Watermarks<Transmission>,
     highest_acked: Option<UnwrappedTsn>,
+    /// The latest moment that was a round trip ago when a SACK came; kept for `fr-once` = `per-rtt` only.
+    round_trip_ago: Option<Instant>,
 }
 
 impl Strikes {
@@ -118,6 +129,14 @@ impl MissCount {
             paths: PathTable::default(),
         }
     }
+
+    fn note_round_trips(&mut self, paths: &[PathFacts], now: Instant) {
+        for facts in paths {
+            if let Some((strikes, srtt)) = self.paths.of_mut(facts.id).zip(facts.srtt) {
+                strikes.round_trip_ago = strikes.round_trip_ago.max(Some(now - srtt));
+            }
+        }
+    }
 }
 
 impl Policy for MissCount {
@@ -135,7 +154,7 @@ impl LossDetection for MissCount {
         self.paths.remove(path);
     }
 
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], _now: Instant) {
+    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
         let acked = || ack.paths.iter().filter(|path| path.newly_acked_chunks > 0);
         // Packets that were counted together but came over several paths cannot be told apart: each counts once.
         let packets = if acked().nth(1).is_some() {
@@ -143,6 +162,9 @@ impl LossDetection for MissCount {
         } else {
             ack.packet_count.unwrap_or(1)
         };
+        if self.parameters.fr_once == FastRetransmitOnce::PerRtt {
+            self.note_round_trips(paths, now);
+        }
         for path_ack in acked() {
             let in_recovery = path_facts(paths, path_ack.path).is_some_and(|path| path.in_recovery);
             // "If an endpoint is in Fast Recovery and a SACK chunks arrives that advances the Cumulative TSN Ack
@@ -164,12 +186,16 @@ impl LossDetection for MissCount {
         let Some(strikes) = self.paths.of(path) else {
             return LossLine::NOTHING;
         };
+        let eligible = match self.parameters.fr_once {
+            FastRetransmitOnce::Always => None,
+            FastRetransmitOnce::OnPathChange => Some(Eligible::OnTheirPath),
+            FastRetransmitOnce::PerRtt => strikes.round_trip_ago.map(Eligible::SentBefore),
+            FastRetransmitOnce::PerPathOrder => Some(Eligible::Any),
+        };
         LossLine {
             below: strikes.first_sent.third(),
-            resent_before: match self.parameters.fr_once {
-                FastRetransmitOnce::Always => None,
-                FastRetransmitOnce::PerPathOrder => strikes.sent_again.third(),
-            },
+            resent_before: eligible.and_then(|_| strikes.sent_again.third()),
+            eligible: eligible.unwrap_or_default(),
             sent_before: None,
         }
     }

@@ -6,19 +6,24 @@ use anabranch_types::{Instant, PathId, Transmission};
 
 use super::{FastRetransmitOnce, MissCount, MissCountAssociation, MissCountParameters};
 use crate::parameters::NoParameters;
-use crate::testing::{healthy, tsn};
-use crate::{AckDigest, LossDetection, LossLine, PathAck, PathFacts};
+use crate::testing::{at, healthy, ms, tsn};
+use crate::{AckDigest, Eligible, LossDetection, LossLine, PathAck, PathFacts};
 
 struct Story<L> {
     loss: L,
     paths: Vec<PathFacts>,
+    now: Instant,
 }
 
 impl<L: LossDetection> Story<L> {
     fn begins(mut loss: L) -> Self {
         let paths: Vec<PathFacts> = (0..2).map(healthy).collect();
         paths.iter().for_each(|path| loss.add_path(path.id));
-        Self { loss, paths }
+        Self {
+            loss,
+            paths,
+            now: Instant::ZERO,
+        }
     }
 
     /// A SACK that newly acknowledges from `lowest` to `highest` on each of the paths given.
@@ -42,7 +47,7 @@ impl<L: LossDetection> Story<L> {
             packet_count,
             paths: &acks,
         };
-        self.loss.on_ack(&digest, &self.paths, Instant::ZERO);
+        self.loss.on_ack(&digest, &self.paths, self.now);
     }
 
     fn is_lost(&self, path: u8, number: u64) -> bool {
@@ -149,6 +154,44 @@ fn by_the_letter_of_the_rfc_a_retransmission_is_never_lost_before_its_timeout() 
     let mut story = Story::begins(MissCount::new(parameters));
     (101..150).for_each(|number| story.sack(None, false, &[(0, number, number)]));
     assert_eq!(story.loss.line(PathId(0)).resent_before, None);
+}
+
+#[test]
+fn by_the_paper_a_retransmission_is_lost_again_only_if_it_never_changed_path() {
+    let parameters = MissCountParameters {
+        fr_once: FastRetransmitOnce::OnPathChange,
+    };
+    let mut story = Story::begins(MissCount::new(parameters));
+    (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
+    let line = story.loss.line(PathId(0));
+    assert_eq!(line.resent_before, Some(Transmission(101)));
+    assert_eq!(line.eligible, Eligible::OnTheirPath);
+}
+
+#[test]
+fn once_in_a_round_trip_means_that_the_last_time_was_a_round_trip_ago() {
+    let parameters = MissCountParameters {
+        fr_once: FastRetransmitOnce::PerRtt,
+    };
+    let mut story = Story::begins(MissCount::new(parameters));
+    story.paths[0].srtt = None;
+    (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
+    assert_eq!(
+        story.loss.line(PathId(0)).resent_before,
+        None,
+        "nobody knows how long a round trip is"
+    );
+    story.paths[0].srtt = Some(ms(20));
+    story.now = at(120);
+    story.sack(None, false, &[(0, 104, 104)]);
+    assert_eq!(story.loss.line(PathId(0)).eligible, Eligible::SentBefore(at(100)));
+    story.paths[0].srtt = Some(ms(90));
+    story.sack(None, false, &[(0, 105, 105)]);
+    assert_eq!(
+        story.loss.line(PathId(0)).eligible,
+        Eligible::SentBefore(at(100)),
+        "a round trip that became longer takes nothing back"
+    );
 }
 
 #[test]

@@ -126,6 +126,7 @@ impl Association {
                 max_message: config.max_message,
                 outbound_streams: config.outbound_streams,
                 peer_window: 0,
+                sack_handling: config.policies.sack_handling,
             }),
             receiver: Receiver::new(ReceiverConfig {
                 initial_tsn: peer.initial_tsn,

@@ -25,6 +25,9 @@ pub struct AssociationStatistics {
     pub peer_window: u64,
     /// SACKs received that changed something.
     pub sacks_received: u64,
+    /// Chunks outstanding that were looked at to find out what SACKs acknowledged and what was lost: by how much the
+    /// choice of `sack-handling` matters.
+    pub sack_elements_visited: u64,
     /// SACKs sent.
     pub sacks_sent: u64,
     /// DATA chunks received again.
@@ -65,6 +68,7 @@ impl Association {
             receive_buffer_used: self.receiver.held_bytes(),
             peer_window: self.sender.peer_window(),
             sacks_received,
+            sack_elements_visited: self.sender.elements_visited(),
             sacks_sent,
             duplicates_received: received.duplicates,
             dropped_for_room: received.dropped,

@@ -86,10 +86,7 @@ fn digest(
     let facts = association.paths.facts();
     association.policies.congestion.on_ack(&digest, facts, now);
     association.policies.loss.on_ack(&digest, facts, now);
-    for path in association.paths.ids() {
-        find_losses(association, path, now);
-        leave_recovery(association, path);
-    }
+    find_losses(association, now);
     crate::output::probe_answered(association);
     publish(association, now);
     tell_writable(association);
@@ -109,9 +106,19 @@ fn measure(association: &mut Association, ack: &PathAck, arrived_on: PathId, now
     }
 }
 
+/// Asks the loss policy for its line on each path.
+fn find_losses(association: &mut Association, now: Instant) {
+    let Association { sender, policies, .. } = association;
+    sender.look_for_losses(|path| policies.loss.line(path));
+    for path in association.paths.ids() {
+        find_losses_on(association, path, now);
+        leave_recovery(association, path);
+    }
+}
+
 /// Chunks below the loss policy's line go to the retransmission queue. The first of them in a window of data
 /// begins a fast recovery and cuts the window; the others of the same window do not (RFC 9260 §7.2.4).
-fn find_losses(association: &mut Association, path: PathId, now: Instant) {
+fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
     let lost = association
         .sender
         .lose(path, association.policies.loss.line(path));

@@ -16,6 +16,7 @@ mod window;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk};
 use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::{Data, ValidSack};
@@ -45,6 +46,8 @@ pub(crate) struct SenderConfig {
     pub(crate) outbound_streams: u16,
     /// The peer's window, as far as it is known.
     pub(crate) peer_window: u32,
+    /// How SACKs are applied.
+    pub(crate) sack_handling: SackHandlingChoice,
 }
 
 /// What a SACK or a SHUTDOWN changed for the whole association.
@@ -97,7 +100,7 @@ impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
         Self {
             streams: Streams::new(config.outbound_streams),
-            scoreboard: Scoreboard::new(config.initial_tsn),
+            scoreboard: Scoreboard::new(config.initial_tsn, config.sack_handling),
             window: PeerWindow::new(config.peer_window),
             buffer: config.buffer,
             max_message: config.max_message,
@@ -294,6 +297,11 @@ impl Sender {
         self.scoreboard.digests()
     }
 
+    /// To be called before [`Sender::lose`] is called for each path with the same lines.
+    pub(crate) fn look_for_losses(&mut self, line_of: impl Fn(PathId) -> LossLine) {
+        self.scoreboard.look_for_losses(line_of);
+    }
+
     /// Everything in flight on `path` below `line` waits for retransmission from now on.
     pub(crate) fn lose(&mut self, path: PathId, line: LossLine) -> Lost {
         let lost = self.scoreboard.lose(path, line);
@@ -388,6 +396,11 @@ impl Sender {
     /// over the retransmissions in flight on it: made for the start of a fast recovery, not for each SACK.
     pub(crate) fn highest_outstanding(&self, path: PathId) -> Option<UnwrappedTsn> {
         self.scoreboard.highest_in_flight(path)
+    }
+
+    /// How many chunks were looked at to find out what SACKs changed and what was lost.
+    pub(crate) fn elements_visited(&self) -> u64 {
+        self.scoreboard.elements_visited()
     }
 
     /// The TSN that the next new chunk gets.

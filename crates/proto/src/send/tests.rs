@@ -5,7 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::iter;
 
-use anabranch_policy::{LossCause, Policy, StreamFacts, StreamScheduler};
+use anabranch_policy::catalog::SackHandlingChoice;
+use anabranch_policy::{LossCause, NoParameters, Policy, StreamFacts, StreamScheduler};
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Seed, Ssn, StreamId, Tsn, UnwrappedTsn,
 };
@@ -127,6 +128,7 @@ const fn config() -> SenderConfig {
         max_message: 50_000,
         outbound_streams: 10,
         peer_window: 60_000,
+        sack_handling: SackHandlingChoice::Indexed(NoParameters),
     }
 }
 

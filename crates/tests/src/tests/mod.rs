@@ -13,5 +13,6 @@ mod multihoming;
 mod nat;
 mod regressions;
 mod restart;
+mod sack_handling;
 mod shutdown;
 mod streams;

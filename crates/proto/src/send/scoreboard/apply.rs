@@ -7,12 +7,14 @@ use core::iter::once;
 use core::mem;
 use core::ops::Range;
 
+use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_types::{Instant, UnwrappedTsn};
 
 use super::Scoreboard;
 use super::difference::difference;
 use super::digest::{self, Acknowledgement};
 use super::record::State;
+use super::walk::Report;
 
 impl Scoreboard {
     /// Everything up to `cumulative` and all of `blocks` has arrived, and nothing else: returns how many chunks
@@ -34,22 +36,37 @@ impl Scoreboard {
                 .filter(|block| !block.is_empty()),
         );
 
-        let through = self.ring.base().0..above.min(end);
-        self.acknowledge_all(
-            difference(
-                once(through.clone()).chain(after.iter().cloned()),
-                before.iter().cloned(),
-            ),
-            cumulative,
-        );
-        let mut reneged = 0;
-        for range in difference(before.iter().cloned(), once(through).chain(after.iter().cloned())) {
-            reneged += (range.end - range.start) as u32;
-            range.for_each(|tsn| self.take_back(UnwrappedTsn(tsn), now));
-        }
+        let report = Report {
+            through: self.ring.base().0..above.min(end),
+            blocks: &after,
+            blocks_before: &before,
+        };
+        self.digests.clear();
+        let reneged = match self.walks.handling {
+            SackHandlingChoice::Indexed(_) => self.find_by_difference(&report, now),
+            SackHandlingChoice::Scan(_) => self.find_by_scan(&report, now),
+            SackHandlingChoice::OutstandingArray(size) => self.find_by_array(&report, size, now),
+        };
+        self.digests.keep_news();
         self.reported = after;
         self.spare = before;
         self.spare.clear();
+        reneged
+    }
+
+    fn find_by_difference(&mut self, report: &Report<'_>, now: Instant) -> u32 {
+        let before = || report.blocks_before.iter().cloned();
+        let after = || once(report.through.clone()).chain(report.blocks.iter().cloned());
+        for tsn in difference(after(), before()).flatten() {
+            self.walks.visited += 1;
+            self.acknowledge(UnwrappedTsn(tsn), report.through.contains(&tsn));
+        }
+        let mut reneged = 0;
+        for tsn in difference(before(), after()).flatten() {
+            self.walks.visited += 1;
+            self.take_back(UnwrappedTsn(tsn), now);
+            reneged += 1;
+        }
         reneged
     }
 
@@ -58,7 +75,11 @@ impl Scoreboard {
         let above = cumulative.next().0;
         let mut reported = mem::take(&mut self.reported);
         let through = self.ring.base().0..above.min(self.ring.next_tsn().0);
-        self.acknowledge_all(difference(once(through), reported.iter().cloned()), cumulative);
+        self.digests.clear();
+        for tsn in difference(once(through), reported.iter().cloned()).flatten() {
+            self.acknowledge(UnwrappedTsn(tsn), true);
+        }
+        self.digests.keep_news();
         reported.retain_mut(|block| {
             block.start = block.start.max(above);
             !block.is_empty()
@@ -66,15 +87,7 @@ impl Scoreboard {
         self.reported = reported;
     }
 
-    fn acknowledge_all(&mut self, news: impl Iterator<Item = Range<u64>>, cumulative: UnwrappedTsn) {
-        self.digests.clear();
-        for tsn in news.flatten().map(UnwrappedTsn) {
-            self.acknowledge(tsn, tsn <= cumulative);
-        }
-        self.digests.keep_news();
-    }
-
-    fn acknowledge(&mut self, tsn: UnwrappedTsn, cumulatively: bool) {
+    pub(super) fn acknowledge(&mut self, tsn: UnwrappedTsn, cumulatively: bool) {
         let sent = &mut self.ring[tsn];
         let digest = self.digests.on(sent.path, self.flights.in_flight(sent.path));
         let headed_its_list = match mem::replace(&mut sent.state, State::Acknowledged) {
@@ -87,7 +100,7 @@ impl Scoreboard {
                 self.lost.remove(&tsn);
                 false
             }
-            State::Acknowledged => unreachable!("the difference names what was not acknowledged before"),
+            State::Acknowledged => unreachable!("only what was not acknowledged before is news"),
         };
         let how = Acknowledgement {
             tsn,
@@ -102,11 +115,12 @@ impl Scoreboard {
     /// It joins the end of the later transmissions as if it had left just now: three later transmissions that
     /// overtake it, or the timer, will call it lost. A SACK that was itself overtaken looks like reneging too,
     /// and must not cost a retransmission at once.
-    fn take_back(&mut self, tsn: UnwrappedTsn, now: Instant) {
+    pub(super) fn take_back(&mut self, tsn: UnwrappedTsn, now: Instant) {
         let sent = &mut self.ring[tsn];
         sent.reneged = true;
         sent.sent_at = now;
         sent.transmission = self.flights.last_transmission(sent.path);
+        self.walks.sent_again(tsn);
         self.payload_in_flight += sent.chunk.payload_bytes();
         self.flights.launch(&mut self.ring, tsn);
     }

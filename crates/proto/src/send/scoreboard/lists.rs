@@ -42,6 +42,11 @@ impl Links {
         before: Link::NONE,
         after: Link::NONE,
     };
+
+    /// What left next.
+    pub(super) fn next(self) -> Option<UnwrappedTsn> {
+        self.after.tsn()
+    }
 }
 
 /// One list; the records know their neighbours.
@@ -203,7 +208,6 @@ impl Flights {
     }
 
     /// How many paths have ever carried data, counted up to the highest id among them.
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.paths.len()
     }

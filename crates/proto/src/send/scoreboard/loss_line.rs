@@ -1,9 +1,11 @@
 //! Which chunks does a loss line cut off? Those at the heads of the two lists, each touched once.
 
-use anabranch_policy::{LossCause, LossLine};
+use anabranch_policy::catalog::SackHandlingChoice;
+use anabranch_policy::{Eligible, LossCause, LossLine};
 use anabranch_types::{PathId, UnwrappedTsn};
 
 use super::Scoreboard;
+use super::lists::Links;
 use super::record::{Order, Sent, State};
 
 /// What was lost at one moment on one path.
@@ -17,25 +19,78 @@ pub(crate) struct Lost {
     pub(crate) highest: Option<UnwrappedTsn>,
 }
 
+/// How a line and a chunk lie to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    /// It is lost.
+    Lost,
+    /// It lies below the line, but whoever drew the line does not judge it.
+    Exempt,
+    /// It lies above the line, and so does all that follows in its list.
+    Above,
+}
+
+impl Side {
+    pub(super) fn of(line: &LossLine, tsn: UnwrappedTsn, sent: &Sent) -> Self {
+        if line.sent_before.is_some_and(|moment| sent.sent_at < moment) {
+            return Self::Lost;
+        }
+        match sent.order() {
+            Order::First if line.below.is_some_and(|below| tsn < below) => Self::Lost,
+            Order::Again if line.resent_before.is_some_and(|bound| sent.transmission < bound) => {
+                if is_eligible(line.eligible, sent) {
+                    Self::Lost
+                } else {
+                    Self::Exempt
+                }
+            }
+            Order::First | Order::Again => Self::Above,
+        }
+    }
+}
+
+fn is_eligible(eligible: Eligible, sent: &Sent) -> bool {
+    match eligible {
+        Eligible::Any => true,
+        Eligible::OnTheirPath => !sent.strayed,
+        Eligible::SentBefore(moment) => sent.sent_at < moment,
+    }
+}
+
 impl Scoreboard {
+    /// To be called before [`Scoreboard::lose`] is called for each path with the same lines: whoever walks the ring
+    /// does it once for all paths.
+    pub(crate) fn look_for_losses(&mut self, line_of: impl Fn(PathId) -> LossLine) {
+        match self.walks.handling {
+            SackHandlingChoice::Indexed(_) => {}
+            SackHandlingChoice::Scan(_) => self.scan_for_losses(line_of),
+            SackHandlingChoice::OutstandingArray(_) => self.look_through_array(line_of),
+        }
+    }
+
     /// Everything in flight on `path` below `line` waits for retransmission from now on.
     pub(crate) fn lose(&mut self, path: PathId, line: LossLine) -> Lost {
-        let is_late = |sent: &Sent| line.sent_before.is_some_and(|moment| sent.sent_at < moment);
+        match self.walks.handling {
+            SackHandlingChoice::Indexed(_) => self.lose_heads(path, line),
+            SackHandlingChoice::Scan(_) | SackHandlingChoice::OutstandingArray(_) => self.lose_found(path),
+        }
+    }
+
+    /// Exempt retransmissions are skipped, at a cost of a look at each of them; all others are at the heads.
+    fn lose_heads(&mut self, path: PathId, line: LossLine) -> Lost {
         let mut lost = Lost::default();
-        self.lose_while(
-            path,
-            Order::First,
-            LossCause::FastRetransmit,
-            &mut lost,
-            |tsn, sent| line.below.is_some_and(|below| tsn < below) || is_late(sent),
-        );
-        self.lose_while(
-            path,
-            Order::Again,
-            LossCause::FastRetransmit,
-            &mut lost,
-            |_, sent| line.resent_before.is_some_and(|bound| sent.transmission < bound) || is_late(sent),
-        );
+        for order in [Order::First, Order::Again] {
+            let mut next = self.flights.head(path, order);
+            while let Some(tsn) = next {
+                self.walks.visited += 1;
+                let sent = &self.ring[tsn];
+                let side = Side::of(&line, tsn, sent);
+                next = sent.links().and_then(Links::next).filter(|_| side != Side::Above);
+                if side == Side::Lost {
+                    self.lose_one(tsn, LossCause::FastRetransmit, &mut lost);
+                }
+            }
+        }
         lost
     }
 
@@ -43,34 +98,27 @@ impl Scoreboard {
     /// (RFC 9260 §6.3.3 E3), or the path is gone.
     pub(crate) fn lose_all(&mut self, path: PathId) -> Lost {
         let mut lost = Lost::default();
-        self.lose_while(path, Order::First, LossCause::Timeout, &mut lost, |_, _| true);
-        self.lose_while(path, Order::Again, LossCause::Timeout, &mut lost, |_, _| true);
+        for order in [Order::First, Order::Again] {
+            while let Some(tsn) = self.flights.head(path, order) {
+                self.lose_one(tsn, LossCause::Timeout, &mut lost);
+            }
+        }
         lost
     }
 
-    fn lose_while(
-        &mut self,
-        path: PathId,
-        order: Order,
-        cause: LossCause,
-        lost: &mut Lost,
-        is_lost: impl Fn(UnwrappedTsn, &Sent) -> bool,
-    ) {
-        while let Some(tsn) = self.flights.head(path, order) {
-            let sent = &mut self.ring[tsn];
-            let State::InFlight(links) = sent.state else { break };
-            if !is_lost(tsn, sent) {
-                break;
-            }
-            sent.state = State::Lost(cause);
-            sent.timed_out |= cause == LossCause::Timeout;
-            self.payload_in_flight -= sent.chunk.payload_bytes();
-            self.payload_lost += sent.chunk.payload_bytes();
-            lost.bytes += sent.chunk.bytes();
-            lost.chunks += 1;
-            lost.highest = lost.highest.max(Some(tsn));
-            self.flights.land(&mut self.ring, tsn, links);
-            self.lost.insert(tsn);
-        }
+    pub(super) fn lose_one(&mut self, tsn: UnwrappedTsn, cause: LossCause, lost: &mut Lost) {
+        let sent = &mut self.ring[tsn];
+        let State::InFlight(links) = sent.state else {
+            unreachable!("only chunks in flight get lost")
+        };
+        sent.state = State::Lost(cause);
+        sent.timed_out |= cause == LossCause::Timeout;
+        self.payload_in_flight -= sent.chunk.payload_bytes();
+        self.payload_lost += sent.chunk.payload_bytes();
+        lost.bytes += sent.chunk.bytes();
+        lost.chunks += 1;
+        lost.highest = lost.highest.max(Some(tsn));
+        self.flights.land(&mut self.ring, tsn, links);
+        self.lost.insert(tsn);
     }
 }

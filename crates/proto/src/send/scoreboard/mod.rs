@@ -2,7 +2,7 @@
 //!
 //! One ring of records, from the cumulative TSN ack point to the last TSN sent, and two lists per path threaded
 //! through it. A SACK costs its blocks plus what it newly acknowledges, a loss what it loses; nothing depends on
-//! how much is outstanding.
+//! how much is outstanding, unless [`SackHandlingChoice`] says that the ring be walked.
 
 mod apply;
 mod difference;
@@ -10,14 +10,18 @@ mod digest;
 mod invariants;
 mod lists;
 mod loss_line;
+mod outstanding_array;
 mod record;
 mod ring;
+mod scan;
+mod walk;
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::mem;
 use core::ops::{Bound, Range};
 
+use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{LostChunk, PathAck, StuckChunk};
 use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::Data;
@@ -27,6 +31,7 @@ use self::lists::Flights;
 pub(crate) use self::loss_line::Lost;
 use self::record::{Order, Sent, State};
 use self::ring::Ring;
+use self::walk::Walks;
 use super::chunk::Chunk;
 
 /// Every TSN from its first transmission to its cumulative acknowledgement.
@@ -41,6 +46,7 @@ pub(super) struct Scoreboard {
     /// Always empty: memory for the blocks of the next SACK.
     spare: Vec<Range<u64>>,
     digests: Digests,
+    walks: Walks,
     /// User data of all records.
     payload_held: u64,
     /// User data of the records in flight.
@@ -51,7 +57,7 @@ pub(super) struct Scoreboard {
 
 impl Scoreboard {
     /// Nothing sent yet; allocates nothing.
-    pub(super) const fn new(initial: Tsn) -> Self {
+    pub(super) const fn new(initial: Tsn, handling: SackHandlingChoice) -> Self {
         Self {
             ring: Ring::new(initial),
             flights: Flights::new(),
@@ -59,6 +65,7 @@ impl Scoreboard {
             reported: Vec::new(),
             spare: Vec::new(),
             digests: Digests::new(),
+            walks: Walks::new(handling),
             payload_held: 0,
             payload_in_flight: 0,
             payload_lost: 0,
@@ -85,10 +92,12 @@ impl Scoreboard {
         self.flights.release(sent.path, bytes);
         self.flights.hold(path, bytes);
         self.payload_in_flight += sent.chunk.payload_bytes();
+        sent.strayed |= sent.path != path;
         sent.path = path;
         sent.sent_at = now;
         sent.transmission = transmission;
         sent.transmissions = sent.transmissions.saturating_add(1);
+        self.walks.sent_again(tsn);
         self.flights.launch(&mut self.ring, tsn);
         self.ring[tsn].chunk.as_data(tsn)
     }
@@ -245,6 +254,11 @@ impl Scoreboard {
         self.flights.total_queued()
     }
 
+    /// How many records were looked at to find out what SACKs changed and what was lost.
+    pub(super) fn elements_visited(&self) -> u64 {
+        self.walks.visited
+    }
+
     #[cfg(test)]
     pub(super) fn last_transmission(&self, path: PathId) -> anabranch_types::Transmission {
         self.flights.last_transmission(path)
@@ -258,6 +272,7 @@ impl Scoreboard {
                 *blocks = mem::take(blocks).into_iter().collect();
             }
         }
+        self.walks.shrink();
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Sent {
     pub(super) reneged: bool,
     /// It was moved to another path, to unblock a buffer.
     pub(super) moved: bool,
+    /// It was sent on more than one path, for whatever reason.
+    pub(super) strayed: bool,
 }
 
 /// Where a TSN is in its life.
@@ -68,6 +70,7 @@ impl Sent {
             timed_out: false,
             reneged: false,
             moved: false,
+            strayed: false,
         }
     }
 
@@ -83,6 +86,14 @@ impl Sent {
     /// Whether its acknowledgement tells how long the round trip took (Karn's rule, RFC 9260 §6.3.1 C5).
     pub(super) const fn is_round_trip_sample(&self) -> bool {
         matches!(self.order(), Order::First)
+    }
+
+    /// Its place in its list, while it is in flight.
+    pub(super) const fn links(&self) -> Option<Links> {
+        match self.state {
+            State::InFlight(links) => Some(links),
+            State::Lost(_) | State::Acknowledged => None,
+        }
     }
 
     pub(super) const fn is_in_flight(&self) -> bool {

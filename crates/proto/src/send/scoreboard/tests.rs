@@ -7,7 +7,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
-use anabranch_policy::{LossLine, PathAck};
+use anabranch_policy::catalog::SackHandlingChoice;
+use anabranch_policy::options::OutstandingArrayParameters;
+use anabranch_policy::{Eligible, LossLine, NoParameters, PathAck};
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Rng, Seed, Ssn, StreamId, Transmission, Tsn, UnwrappedTsn,
 };
@@ -19,6 +21,13 @@ use super::Scoreboard;
 use crate::send::chunk::Chunk;
 
 const PATHS: u64 = 3;
+
+/// The array is small, so that it overflows.
+const HANDLINGS: [SackHandlingChoice; 3] = [
+    SackHandlingChoice::Indexed(NoParameters),
+    SackHandlingChoice::Scan(NoParameters),
+    SackHandlingChoice::OutstandingArray(OutstandingArrayParameters { initial: 2, limit: 5 }),
+];
 
 fn chunk(payload: usize) -> Chunk {
     static PAYLOAD: [u8; 64] = [7; 64];
@@ -62,6 +71,7 @@ struct World {
     cumulative: UnwrappedTsn,
     watermarks: BTreeMap<PathId, Watermarks>,
     reneges: bool,
+    eligible: fn(Instant) -> Eligible,
     acknowledged: u64,
     lost: u64,
 }
@@ -69,13 +79,19 @@ struct World {
 impl World {
     fn new(seed: u64) -> Self {
         let mut rng = Seed(seed).rng();
+        let handling = HANDLINGS[rng.below(3) as usize];
         let initial = Tsn(u32::MAX - rng.below(200) as u32);
         let first = UnwrappedTsn::first(initial);
         Self {
             reneges: rng.chance(1, 2),
+            eligible: match rng.below(4) {
+                0 => |_| Eligible::OnTheirPath,
+                1 => |now| Eligible::SentBefore(Instant::from_nanos(now.as_nanos().saturating_sub(100))),
+                _ => |_| Eligible::Any,
+            },
             rng,
             now: Instant::ZERO,
-            scoreboard: Scoreboard::new(initial),
+            scoreboard: Scoreboard::new(initial, handling),
             naive: Naive::new(first),
             received: BTreeSet::new(),
             cumulative: first.previous(),
@@ -140,7 +156,8 @@ impl World {
         assert_eq!(said, reneged);
         self.forgets();
         self.digests_are(&expected);
-        self.naive.count_misses(&expected, packets);
+        let eligible = (self.eligible)(self.now);
+        self.naive.count_misses(&expected, packets, eligible);
         self.loses(&expected, packets);
     }
 
@@ -175,14 +192,20 @@ impl World {
             (1..weight).for_each(|_| strike(&mut marks.tsns, ack.lowest_newly_acked));
             strike(&mut marks.transmissions, ack.latest_transmission);
         }
-        for (&path, marks) in &self.watermarks {
-            let line = LossLine {
+        let eligible = (self.eligible)(self.now);
+        let line_of = |path| {
+            let marks = self.watermarks.get(&path);
+            marks.map_or(LossLine::NOTHING, |marks| LossLine {
                 below: marks.tsns[2],
                 resent_before: marks.transmissions[2],
+                eligible,
                 sent_before: None,
-            };
+            })
+        };
+        self.scoreboard.look_for_losses(line_of);
+        for &path in self.watermarks.keys() {
             let before = self.scoreboard.in_flight(path);
-            let lost = self.scoreboard.lose(path, line);
+            let lost = self.scoreboard.lose(path, line_of(path));
             assert_eq!(before - lost.bytes, self.scoreboard.in_flight(path));
             self.lost += u64::from(lost.chunks);
         }
@@ -282,7 +305,7 @@ fn tsn(count: u64) -> UnwrappedTsn {
 }
 
 fn sent(paths: &[PathId]) -> Scoreboard {
-    let mut scoreboard = Scoreboard::new(Tsn(1));
+    let mut scoreboard = Scoreboard::new(Tsn(1), HANDLINGS[0]);
     for (moment, &path) in (0..).zip(paths) {
         scoreboard.send(chunk(10), path, at(moment));
     }

@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use anabranch_policy::{LossCause, PathAck};
+use anabranch_policy::{Eligible, LossCause, PathAck};
 use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +27,7 @@ pub(super) struct Entry {
     timed_out: bool,
     reneged: bool,
     moved: bool,
+    paths: BTreeSet<PathId>,
     misses: u32,
 }
 
@@ -75,6 +76,7 @@ impl Naive {
             timed_out: false,
             reneged: false,
             moved: false,
+            paths: BTreeSet::from([path]),
             misses: 0,
         });
         self.next = self.next.next();
@@ -86,6 +88,7 @@ impl Naive {
         let entry = self.entries.iter_mut().find(|entry| entry.tsn == tsn).unwrap();
         entry.moved |= moves && entry.path != path;
         entry.path = path;
+        entry.paths.insert(path);
         entry.fate = Fate::Flying;
         entry.transmissions += 1;
         entry.transmission = transmission;
@@ -204,9 +207,10 @@ impl Naive {
     }
 
     /// Counts misses chunk by chunk (RFC 9260 §7.2.4 with HTNA, SFR and DAC): three are a loss.
-    pub(super) fn count_misses(&mut self, digests: &[PathAck], packets: u8) {
+    pub(super) fn count_misses(&mut self, digests: &[PathAck], packets: u8, eligible: Eligible) {
         for entry in self.entries.iter_mut().filter(|entry| entry.fate == Fate::Flying) {
             let Some(ack) = digests.iter().find(|ack| ack.path == entry.path) else {
+                entry.judge(eligible);
                 continue;
             };
             if entry.again.is_some() {
@@ -220,9 +224,20 @@ impl Naive {
                 };
                 entry.misses += u32::from(weight);
             }
-            if entry.misses >= 3 {
-                entry.fate = Fate::Lost(LossCause::FastRetransmit);
-            }
+            entry.judge(eligible);
+        }
+    }
+}
+
+impl Entry {
+    fn judge(&mut self, eligible: Eligible) {
+        let is_exempt = match eligible {
+            Eligible::Any => false,
+            Eligible::OnTheirPath => self.paths.len() > 1,
+            Eligible::SentBefore(moment) => self.sent_at >= moment,
+        };
+        if self.misses >= 3 && !(self.again.is_some() && is_exempt) {
+            self.fate = Fate::Lost(LossCause::FastRetransmit);
         }
     }
 }

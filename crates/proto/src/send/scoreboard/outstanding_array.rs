@@ -1,0 +1,87 @@
+//! What if the walk that finds what is acknowledged notes what is not, for the other two?
+//!
+//! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.2). The first of the
+//! three walks of [`super::scan`] puts every chunk that the SACK does not report into an array; the second and the
+//! third go over the array, which grows twofold up to a limit.
+//!
+//! Deviation: there, what does not fit is not judged by that SACK. Here the walks go on in the queue behind the last
+//! element of the array, so that the finds are the same whatever is missing.
+
+use anabranch_policy::LossLine;
+use anabranch_policy::options::OutstandingArrayParameters;
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
+
+use super::Scoreboard;
+use super::walk::{Cover, Report};
+
+impl Scoreboard {
+    /// The first two walks: acknowledges, takes back, and returns how many chunks the peer has reneged on.
+    pub(super) fn find_by_array(
+        &mut self,
+        report: &Report<'_>,
+        size: OutstandingArrayParameters,
+        now: Instant,
+    ) -> u32 {
+        for number in report.through.clone() {
+            if !self.is_acknowledged(number) {
+                self.acknowledge(UnwrappedTsn(number), true);
+            }
+        }
+        let contested = report.contested();
+        let mut cover = Cover(report.blocks);
+        self.walks.missing.clear();
+        self.walks.missing_below = UnwrappedTsn(contested.end);
+        for number in contested.clone() {
+            let known = self.is_acknowledged(number);
+            if !cover.has(number) {
+                self.note_missing(UnwrappedTsn(number), size);
+            } else if !known {
+                self.acknowledge(UnwrappedTsn(number), false);
+            }
+        }
+        self.take_back_missing(report, contested.end, now)
+    }
+
+    fn note_missing(&mut self, tsn: UnwrappedTsn, size: OutstandingArrayParameters) {
+        let (initial, limit) = (size.initial as usize, size.limit as usize);
+        let missing = &mut self.walks.missing;
+        if missing.len() >= limit {
+            self.walks.missing_below = self.walks.missing_below.min(tsn);
+            return;
+        }
+        if missing.len() == missing.capacity() {
+            let twice = missing.len().max(initial);
+            missing.reserve_exact(twice.min(limit - missing.len()));
+        }
+        missing.push(tsn);
+    }
+
+    fn take_back_missing(&mut self, report: &Report<'_>, end: u64, now: Instant) -> u32 {
+        let mut reneged = 0;
+        for index in 0..self.walks.missing.len() {
+            let tsn = self.walks.missing[index];
+            if self.is_acknowledged(tsn.0) {
+                self.take_back(tsn, now);
+                reneged += 1;
+            }
+        }
+        let mut cover = Cover(report.blocks);
+        for number in self.walks.missing_below.0..end {
+            if self.is_acknowledged(number) && !cover.has(number) {
+                self.take_back(UnwrappedTsn(number), now);
+                reneged += 1;
+            }
+        }
+        reneged
+    }
+
+    /// The third walk.
+    pub(super) fn look_through_array(&mut self, line_of: impl Fn(PathId) -> LossLine) {
+        let mut lines = self.lines(line_of);
+        for index in 0..self.walks.missing.len() {
+            let tsn = self.walks.missing[index];
+            self.strike(tsn, &mut lines);
+        }
+        self.strike_from(self.walks.missing_below, &mut lines);
+    }
+}
