@@ -23,6 +23,7 @@ use anabranch_types::Instant;
 
 use super::growth::Growth;
 use super::independent::{Acked, Independent, SinglePath};
+use super::partial::PartialBytes;
 use super::window::{IdleThreshold, Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossDigest, PathFacts};
@@ -93,29 +94,7 @@ pub(super) const INITIAL_PACKETS: Parameter = Parameter {
 #[derive(Debug)]
 pub struct CmtState {
     window: Window,
-    /// `partial_bytes_acked` of RFC 9260 §7.2.2.
-    partial: u64,
-}
-
-impl CmtState {
-    fn avoid_congestion(&mut self, acked: &Acked<'_>, full: bool) {
-        let quantum = quantum(acked.path);
-        let window = self.window.bytes;
-        self.partial = self.partial.saturating_add(acked.ack.newly_acked);
-        let everything_acked = acked.ack.in_flight_before <= acked.ack.newly_acked;
-        let whole_window = self.partial >= window || (everything_acked && self.partial + quantum > window);
-        if whole_window && full && acked.may_grow {
-            self.partial = self.partial.saturating_sub(window);
-            self.window.grow(quantum);
-        } else {
-            // "When […] flightsize was less than cwnd, reset partial_bytes_acked to cwnd" (RFC 9260 §7.2.2);
-            // likewise where growth is not allowed, or the saved-up bytes would add several chunks per RTT.
-            self.partial = self.partial.min(window);
-        }
-        if everything_acked {
-            self.partial = 0;
-        }
-    }
+    partial: PartialBytes,
 }
 
 impl SinglePath for CmtParameters {
@@ -129,7 +108,7 @@ impl SinglePath for CmtParameters {
     fn start(&self, path: &PathFacts, _now: Instant) -> CmtState {
         CmtState {
             window: Window::initial(path, self.initial_packets),
-            partial: 0,
+            partial: PartialBytes::default(),
         }
     }
 
@@ -138,7 +117,9 @@ impl SinglePath for CmtParameters {
         state.window.raise_to(quantum);
         let full = acked.was_full(&mut state.window);
         if !state.window.in_slow_start() {
-            state.avoid_congestion(acked, full);
+            if state.partial.fills(state.window.bytes, acked, full) {
+                state.window.grow(quantum);
+            }
         } else if full && acked.may_grow {
             let limit = quantum * u64::from(self.slow_start_limit);
             state.window.grow(acked.ack.newly_acked.min(limit));
@@ -147,7 +128,7 @@ impl SinglePath for CmtParameters {
 
     fn on_loss(&self, state: &mut CmtState, loss: &LossDigest, path: &PathFacts) {
         state.window.cut(loss.cause, 5, path);
-        state.partial = 0;
+        state.partial = PartialBytes::default();
     }
 
     fn on_idle(&self, state: &mut CmtState, path: &PathFacts, idle: Duration) {

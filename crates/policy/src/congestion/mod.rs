@@ -14,6 +14,7 @@ mod growth;
 mod hystart;
 mod independent;
 mod lia;
+mod partial;
 mod window;
 
 pub use cmt::{Cmt, CmtParameters, CmtState};

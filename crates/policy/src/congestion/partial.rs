@@ -1,0 +1,29 @@
+//! Has a whole window been acknowledged since the last step of congestion avoidance? The bytes saved up so far.
+
+use super::independent::Acked;
+use super::window::quantum;
+
+/// `partial_bytes_acked` of RFC 9260 §7.2.2.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PartialBytes(u64);
+
+impl PartialBytes {
+    /// Counts what was acknowledged now. `true` if that fills a window of `window` bytes, which then may take its
+    /// step; `full` if it was fully used.
+    pub(super) fn fills(&mut self, window: u64, acked: &Acked<'_>, full: bool) -> bool {
+        let saved = self.0.saturating_add(acked.ack.newly_acked);
+        let everything_acked = acked.ack.in_flight_before <= acked.ack.newly_acked;
+        let whole_window = saved >= window || (everything_acked && saved + quantum(acked.path) > window);
+        let fills = whole_window && full && acked.may_grow;
+        self.0 = if everything_acked {
+            0
+        } else if fills {
+            saved.saturating_sub(window)
+        } else {
+            // "When […] flightsize was less than cwnd, reset partial_bytes_acked to cwnd" (RFC 9260 §7.2.2);
+            // likewise where growth is not allowed, or the saved-up bytes would add several chunks per RTT.
+            saved.min(window)
+        };
+        fills
+    }
+}
