@@ -18,8 +18,16 @@ choices! {
         "the standard's rules on each path alone", "RFC 9260 §7.2, CUC of Iyengar et al. 2006";
     "cubic" => Cubic(congestion::CubicParameters), congestion::Cubic::new,
         "window as a cubic function of the time since the last loss", "RFC 9438, RFC 9406";
-    "lia" => Lia(congestion::LiaParameters), congestion::Lia::new,
+    "cmt-rpv1" => CmtRpV1(congestion::CoupledParameters), congestion::CmtRpV1::new,
+        "resource pooling: paths share the step of one flow by their thresholds", "Dreibholz et al. 2010";
+    "cmt-rpv2" => CmtRpV2(congestion::CoupledParameters), congestion::CmtRpV2::new,
+        "resource pooling: paths share the step of one flow by their rates", "Dreibholz et al. 2011";
+    "lia" => Lia(congestion::CoupledParameters), congestion::Lia::new,
         "all paths together no greedier than one flow on the best path", "RFC 6356";
+    "olia" => Olia(congestion::CoupledParameters), congestion::Olia::new,
+        "linked increases that move windows to paths that deliver more between losses", "Khalili et al. 2013";
+    "balia" => Balia(congestion::CoupledParameters), congestion::Balia::new,
+        "linked increases and cuts that depend on how a path compares with the best", "Peng et al. 2016";
     "fixed" => Fixed(congestion::FixedParameters), congestion::Fixed::new,
         "constant window, for experiments", "ours";
 }

@@ -57,6 +57,11 @@ impl Window {
         self.bytes = self.bytes.saturating_add(by).min(CEILING);
     }
 
+    /// A step of any sign that leaves one full chunk at least.
+    pub(crate) fn change(&mut self, by: i64, quantum: u64) {
+        self.bytes = self.bytes.saturating_add_signed(by).clamp(quantum, CEILING);
+    }
+
     /// Whether the window was fully used while the bytes acknowledged now were in flight.
     pub(crate) fn was_full(&mut self, in_flight_before: u64, newly_acked: u64, quantum: u64) -> bool {
         self.utilisation.observe(
@@ -72,8 +77,14 @@ impl Window {
     /// Deviation: a window already below four chunks is not raised to them. The RFC's formula would answer a
     /// loss with a larger window.
     pub(crate) fn cut(&mut self, cause: LossCause, share_of_ten: u64, path: &PathFacts) {
+        let left = self.bytes * share_of_ten / 10;
+        self.cut_to(left.max(4 * quantum(path)), cause, path);
+    }
+
+    /// A cut to `threshold`, at least one full chunk, or to one full chunk after a timeout. It raises nothing.
+    pub(crate) fn cut_to(&mut self, threshold: u64, cause: LossCause, path: &PathFacts) {
         let quantum = quantum(path);
-        self.threshold = (self.bytes * share_of_ten / 10).max(4 * quantum);
+        self.threshold = threshold.max(quantum);
         self.bytes = match cause {
             LossCause::FastRetransmit => self.bytes.min(self.threshold),
             LossCause::Timeout => self.bytes.min(quantum),

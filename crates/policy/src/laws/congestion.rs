@@ -1,12 +1,13 @@
-//! Windows are finite and hold one chunk at least, losses do not raise them, removed paths are forgotten.
+//! Windows are finite and hold one chunk at least, losses do not raise them, removed paths are forgotten. Coupled
+//! controllers see each SACK whole, give no more than one path would get, and without company do as the standard says.
 
 use alloc::vec::Vec;
 
-use anabranch_types::{Instant, Rng};
+use anabranch_types::{Instant, PathId, Rng, Seed};
 
-use super::{STEPS, for_all};
-use crate::catalog::CongestionChoice;
-use crate::testing::{any_ack, any_path, any_paths, ms, sack};
+use super::{STEPS, WORLDS, for_all};
+use crate::catalog::{Choice, CongestionChoice, PolicyChoice};
+use crate::testing::{CHUNK, any_ack, any_path, any_paths, healthy, in_order, ms, sack};
 use crate::{CongestionControl, LossCause, LossDigest, PathAck, PathFacts};
 
 /// One thing that happens; the same for both controllers.
@@ -138,5 +139,143 @@ fn a_removed_path_is_forgotten_and_its_slot_starts_anew() {
             policy.slow_start_threshold(path.id),
             twin.slow_start_threshold(path.id)
         );
+    });
+}
+
+/// Calls `law` for each algorithm that has groups, with a generator of their world's randomness.
+fn for_all_coupled(law: impl Fn(CongestionChoice, &mut Rng)) {
+    let has_groups = |name: &&str| {
+        CongestionChoice::named(name)
+            .unwrap()
+            .set_parameter("groups", "0")
+            == Ok(())
+    };
+    let names = CongestionChoice::POINT
+        .algorithms
+        .iter()
+        .map(|algorithm| algorithm.name);
+    for name in names.filter(has_groups) {
+        for world in 0..WORLDS {
+            let mut rng = Seed(world).split("coupled").split(name).rng();
+            law(CongestionChoice::named(name).unwrap(), &mut rng);
+        }
+    }
+}
+
+#[test]
+fn paths_in_groups_of_their_own_behave_as_the_standard_says_to_the_byte() {
+    for_all_coupled(|mut choice, rng| {
+        choice.set_parameter("groups", "7,6,5,4,3,2,1,0").unwrap();
+        let mut coupled = choice.build();
+        let mut standard = CongestionChoice::named("cmt").unwrap().build();
+        let mut paths = any_paths(rng);
+        paths.push(any_path(rng, 7));
+        let mut now = Instant::ZERO;
+        for path in &paths {
+            coupled.add_path(path, now);
+            standard.add_path(path, now);
+        }
+        for _ in 0..STEPS {
+            now += ms(rng.below(300));
+            refresh(&mut paths, &*standard, rng);
+            let event = any_event(rng, &paths, now);
+            tell(&mut *coupled, &event, &paths, now);
+            tell(&mut *standard, &event, &paths, now);
+            for path in &paths {
+                let (ours, base) = (coupled.window(path.id), standard.window(path.id));
+                assert_eq!(ours, base, "{choice:?} after {event:?}");
+                let threshold = coupled.slow_start_threshold(path.id);
+                assert_eq!(threshold, standard.slow_start_threshold(path.id), "{choice:?}");
+            }
+        }
+    });
+}
+
+/// Two to five equally long paths in congestion avoidance, with any windows.
+fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> {
+    let paths: Vec<PathFacts> = (0..2 + rng.below(4) as u8).map(healthy).collect();
+    for path in &paths {
+        policy.add_path(path, Instant::ZERO);
+        let target = CHUNK * (10 + rng.below(200));
+        while policy.window(path.id) < target {
+            let ack = in_order(path.id.0, policy.window(path.id), CHUNK);
+            policy.on_ack(&sack(&[ack]), &paths, Instant::ZERO);
+        }
+        let loss = LossDigest {
+            path: path.id,
+            cause: LossCause::FastRetransmit,
+            bytes: CHUNK,
+        };
+        policy.on_loss(&loss, &paths, Instant::ZERO);
+        let ack = in_order(path.id.0, policy.window(path.id), CHUNK);
+        policy.on_ack(&sack(&[ack]), &paths, Instant::ZERO);
+    }
+    paths
+}
+
+/// What the `acked` ones of `paths` gain by one SACK that acknowledges a full window of each.
+fn gains(policy: &mut dyn CongestionControl, paths: &[PathFacts], acked: &[PathFacts]) -> Vec<i64> {
+    let windows: Vec<u64> = acked.iter().map(|path| policy.window(path.id)).collect();
+    let acks = acked.iter().zip(&windows);
+    let acks: Vec<_> = acks
+        .map(|(path, window)| in_order(path.id.0, window + CHUNK, *window))
+        .collect();
+    policy.on_ack(&sack(&acks), paths, Instant::ZERO);
+    let after = acked.iter().map(|path| policy.window(path.id));
+    after
+        .zip(windows)
+        .map(|(after, before)| after as i64 - before as i64)
+        .collect()
+}
+
+#[test]
+fn all_paths_of_a_group_together_gain_no_more_than_one_path_would() {
+    for_all_coupled(|choice, rng| {
+        let mut policy = choice.build();
+        let paths = settled(&mut *policy, rng);
+        let gained: i64 = gains(&mut *policy, &paths, &paths).iter().sum();
+        let count = paths.len() as i64;
+        // Each gain is rounded up to a byte. The paper of `balia` lets every path gain a tenth of a step whatever its
+        // rate, so several slow paths together may have more: Σ (4s² + 5sm + m²) / 10 ≤ (9 + n) / 10.
+        let most = match choice.name() {
+            "balia" => CHUNK as i64 * (9 + count) / 10,
+            _ => CHUNK as i64,
+        };
+        assert!(gained <= most + count, "{choice:?}: {gained} on {count} paths");
+    });
+}
+
+#[test]
+fn a_sack_that_acknowledges_several_paths_gives_each_what_it_would_give_it_first() {
+    for_all_coupled(|choice, rng| {
+        let (mut policy, mut twin) = (choice.build(), choice.build());
+        let paths = settled(&mut *policy, &mut rng.clone());
+        settled(&mut *twin, rng);
+        let together = gains(&mut *policy, &paths, &paths);
+        // The last path alone: no window of another one has changed before it.
+        let alone = gains(&mut *twin, &paths, &paths[paths.len() - 1..]);
+        assert_eq!(together.last(), alone.last(), "{choice:?}");
+    });
+}
+
+#[test]
+fn a_sack_sees_what_a_loss_on_another_path_has_just_changed() {
+    for_all_coupled(|choice, rng| {
+        let (mut policy, mut twin) = (choice.build(), choice.build());
+        let paths = settled(&mut *policy, &mut rng.clone());
+        settled(&mut *twin, rng);
+        let loss = LossDigest {
+            path: paths[1].id,
+            cause: LossCause::Timeout,
+            bytes: CHUNK,
+        };
+        policy.on_loss(&loss, &paths, Instant::ZERO);
+        let (path, other) = (&paths[0..1], paths[1].id);
+        let cut =
+            |of: fn(&dyn CongestionControl, PathId) -> u64| 2 * of(&*policy, other) <= of(&*twin, other);
+        let much_changed =
+            cut(|policy, id| policy.window(id)) && cut(|policy, id| policy.slow_start_threshold(id));
+        let (after, before) = (gains(&mut *policy, &paths, path), gains(&mut *twin, &paths, path));
+        assert!(!much_changed || after != before, "{choice:?}: {after:?}");
     });
 }

@@ -1,89 +1,43 @@
-//! Two paths together take what one flow would.
+//! The RFC's formulas, with figures computed by hand.
 
-use core::time::Duration;
+use super::LinkedIncreases;
+use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};
 
-use alloc::vec::Vec;
-use anabranch_types::{Instant, PathId};
-
-use super::{Lia, LiaParameters};
-use crate::testing::{CHUNK, healthy, in_order, ms, sack};
-use crate::{CongestionControl, LossCause, LossDigest, PathFacts};
-
-/// Paths with these round-trip times, all in congestion avoidance at 50 chunks.
-fn settled(round_trips: &[Duration]) -> (Lia, Vec<PathFacts>) {
-    let mut cc = Lia::new(LiaParameters::default());
-    let mut paths: Vec<PathFacts> = Vec::new();
-    for (id, round_trip) in (0..).zip(round_trips) {
-        let mut path = healthy(id);
-        path.srtt = Some(*round_trip);
-        cc.add_path(&path, Instant::ZERO);
-        paths.push(path);
-    }
-    for path in &paths {
-        while cc.window(path.id) < 100 * CHUNK {
-            let ack = in_order(path.id.0, cc.window(path.id), CHUNK);
-            cc.on_ack(&sack(&[ack]), &paths, Instant::ZERO);
-        }
-        let loss = LossDigest {
-            path: path.id,
-            cause: LossCause::FastRetransmit,
-            bytes: CHUNK,
-        };
-        cc.on_loss(&loss, &paths, Instant::ZERO);
-        let ack = in_order(path.id.0, cc.window(path.id), CHUNK);
-        cc.on_ack(&sack(&[ack]), &paths, Instant::ZERO);
-    }
-    (cc, paths)
-}
-
-/// How many chunks `path` gains while `windows` windows of it are acknowledged.
-fn gain(cc: &mut Lia, paths: &[PathFacts], path: u8, windows: u64) -> f64 {
-    let before = cc.window(PathId(path));
-    for _ in 0..windows * before / CHUNK {
-        let ack = in_order(path, cc.window(PathId(path)), CHUNK);
-        cc.on_ack(&sack(&[ack]), paths, Instant::ZERO);
-    }
-    (cc.window(PathId(path)) - before) as f64 / CHUNK as f64
+#[test]
+fn two_equal_paths_take_a_quarter_of_a_step_each() {
+    // α = 2w · (w / r²) / (2w / r)² = 1/2, and α · w / 2w = 1/4.
+    let paths = [Example::new(20, 20), Example::new(20, 20)];
+    assert_near(part::<LinkedIncreases>(&paths, 0), 0.25);
+    assert_near(part::<LinkedIncreases>(&paths, 1), 0.25);
 }
 
 #[test]
-fn a_path_alone_gains_a_chunk_per_window() {
-    let (mut cc, paths) = settled(&[ms(20)]);
-    let gained = gain(&mut cc, &paths, 0, 10);
-    assert!((9.0..=10.0).contains(&gained), "{gained}");
+fn on_equal_round_trips_the_larger_window_takes_more() {
+    // α = 40 · 30 / 40² = 3/4; parts α · 10 / 40 = 3/16 and α · 30 / 40 = 9/16.
+    let paths = [Example::new(10, 20), Example::new(30, 20)];
+    assert_near(part::<LinkedIncreases>(&paths, 0), 3.0 / 16.0);
+    assert_near(part::<LinkedIncreases>(&paths, 1), 9.0 / 16.0);
 }
 
 #[test]
-fn two_equal_paths_gain_half_a_chunk_per_window_together() {
-    let (mut cc, paths) = settled(&[ms(20), ms(20)]);
-    let gained = gain(&mut cc, &paths, 0, 10);
-    // α = 1/2 and twice the total window: a quarter each.
-    assert!((2.2..=2.6).contains(&gained), "{gained}");
+fn on_unequal_round_trips_the_formula_of_the_rfc_holds() {
+    // Units of 10 ms: α = 40 · max(20 / 1, 20 / 16) / (20 / 1 + 20 / 4)² = 800 / 625; part α · 20 / 40 = 16/25 of both,
+    // as the windows are equal.
+    let paths = [Example::new(20, 10), Example::new(20, 40)];
+    assert_near(part::<LinkedIncreases>(&paths, 0), 16.0 / 25.0);
+    assert_near(part::<LinkedIncreases>(&paths, 1), 16.0 / 25.0);
 }
 
 #[test]
-fn a_path_never_gains_more_than_it_would_alone() {
-    let (mut cc, paths) = settled(&[ms(1), ms(500)]);
-    let gained = gain(&mut cc, &paths, 1, 5);
-    assert!(gained <= 5.0, "{gained}");
+fn no_path_takes_more_than_it_would_alone() {
+    // α = 202 · max(2 / 1, 200 / 500²) / (2 + 0.4)² = 70.1; 70.1 · 200 / 202 is far above 1.
+    let paths = [Example::new(2, 1), Example::new(200, 500)];
+    assert_near(part::<LinkedIncreases>(&paths, 1), 1.0);
 }
 
 #[test]
-fn round_trip_times_without_measure_stay_out_of_the_sums() {
-    let (mut cc, mut paths) = settled(&[ms(20), ms(20)]);
-    paths[1].srtt = None;
-    let gained = gain(&mut cc, &paths, 0, 10);
-    assert!((9.0..=10.0).contains(&gained), "{gained}");
-}
-
-#[test]
-fn the_coupling_is_that_of_the_rfc_for_unequal_paths() {
-    let (cc, paths) = settled(&[ms(10), ms(80)]);
-    let coupling = cc.coupling(&paths).unwrap();
-    let window = |id| cc.window(PathId(id)) as f64;
-    let (fast, slow) = (window(0), window(1));
-    let best = (fast / 0.01_f64.powi(2)).max(slow / 0.08_f64.powi(2));
-    let alpha = (fast + slow) * best / (fast / 0.01 + slow / 0.08).powi(2);
-    let ours = coupling.alpha as f64 / 1024.0;
-    assert!((ours - alpha).abs() < 0.01, "{ours} is not {alpha}");
+fn a_loss_halves() {
+    let paths = [Example::new(60, 10), Example::new(20, 40)];
+    assert_near(after_loss::<LinkedIncreases>(&paths, 0), 30.0);
+    assert_near(after_loss::<LinkedIncreases>(&paths, 1), 10.0);
 }

@@ -1,0 +1,62 @@
+//! How much may be in flight, if fairness, quick answers and calm windows are to be balanced?
+//!
+//! Source: Q. Peng, A. Walid, J. Hwang, S. Low, "Multipath TCP: Analysis, Design, and Implementation", IEEE/ACM ToN
+//! 24(1), 2016; draft-walid-mptcp-congestion-control-04 (Balanced Linked Adaptation).
+//!
+//! Idea: between `lia` and `olia`: how much a path grows, and how much a loss takes, depends on how its rate compares
+//! with the best one's.
+//!
+//! ```text
+//! rate         = window / srtt
+//! α            = max rate / rate
+//! part         = (rate / Σ rate)² · (1 + α) / 2 · (4 + α) / 5
+//!              = (share + best) · (4 · share + best) / 10,  share = rate / Σ rate,  best = max share
+//! avoidance:   window += part · PMDCS for each window acknowledged
+//! loss:        threshold = window − window / 2 · min(α, 1.5)
+//! ```
+//!
+//! The paper adds rate / (srtt · (Σ rate)²) · (1 + α) / 2 · (4 + α) / 5 packets for each acknowledgement, a window of
+//! which gives the form above. A timeout leaves one chunk, as everywhere.
+//!
+//! Deviations: an increase is decided once for each window. The floor of a threshold is one full chunk, or four for a
+//! path alone.
+
+use super::coupled::{Coupled, Coupling, Group, Part};
+
+/// Balanced linked adaptation over all paths of a group.
+pub type Balia = Coupled<BalancedAdaptation>;
+
+/// [`Coupling`] by balanced linked adaptation.
+#[derive(Debug)]
+pub struct BalancedAdaptation;
+
+impl Coupling for BalancedAdaptation {
+    const NAME: &'static str = "balia";
+    const COUPLES_SLOW_START: bool = false;
+
+    fn increase(group: &Group<'_>) -> Part {
+        let (share, best) = (u128::from(share(group)), u128::from(best_share(group)));
+        Part::of_square((share + best) * (4 * share + best) / 10)
+    }
+
+    fn after_loss(group: &Group<'_>) -> u64 {
+        let window = u128::from(group.own().window);
+        let (share, best) = (u128::from(share(group)), u128::from(best_share(group)));
+        // window / 2 · min(best / share, 3/2)
+        let taken = (window * best / (2 * share.max(1))).min(window * 3 / 4);
+        u64::try_from(window - taken).unwrap_or(u64::MAX)
+    }
+}
+
+/// The own path's share of the rates, in units of 2⁻³².
+fn share(group: &Group<'_>) -> u64 {
+    group.rate_share(group.own()).units()
+}
+
+fn best_share(group: &Group<'_>) -> u64 {
+    let shares = group.members().map(|member| group.rate_share(member).units());
+    shares.max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! How do the paths of a group compare? Their windows, thresholds and rates at one moment.
+
+use anabranch_types::PathId;
+
+use super::Part;
+use crate::PathFacts;
+use crate::congestion::window::{Window, quantum};
+
+/// Bytes acknowledged on a path between losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delivered {
+    before_loss: u64,
+    since_loss: u64,
+}
+
+impl Delivered {
+    pub(super) const fn count(&mut self, newly_acked: u64) {
+        self.since_loss = self.since_loss.saturating_add(newly_acked);
+    }
+
+    pub(super) const fn on_loss(&mut self) {
+        self.before_loss = self.since_loss;
+        self.since_loss = 0;
+    }
+
+    /// The longer of the last two intervals without a loss, the present one included.
+    fn longest(&self) -> u64 {
+        self.before_loss.max(self.since_loss)
+    }
+}
+
+/// One path as it was before the SACK or the loss at hand. Sizes in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    path: PathId,
+    group: u8,
+    usable: bool,
+    /// Smoothed round-trip time in nanoseconds, at least 1.
+    round_trip: Option<u64>,
+    /// Congestion window.
+    pub window: u64,
+    /// What the path is taken to hold. A threshold that nothing has set yet counts as the window: so much is proven.
+    pub threshold: u64,
+    /// One full chunk.
+    pub quantum: u64,
+    /// Acknowledged since the last loss or between the last two, whichever is more.
+    pub delivered: u64,
+}
+
+impl Member {
+    pub(super) fn new(path: &PathFacts, group: u8, window: &Window, delivered: &Delivered) -> Self {
+        let nanos = |time: core::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let unset = window.threshold == u64::MAX;
+        Self {
+            path: path.id,
+            group,
+            usable: path.is_usable(),
+            round_trip: path.srtt.map(nanos),
+            window: window.bytes,
+            threshold: if unset { window.bytes } else { window.threshold },
+            quantum: quantum(path),
+            delivered: delivered.longest(),
+        }
+    }
+
+    /// The smoothed round-trip time in microseconds, at least 1 and at most 2³² − 1: of its square and a number of bytes
+    /// the product fits.
+    #[must_use]
+    pub fn round_trip_micros(&self) -> u128 {
+        let micros = self.round_trip.unwrap_or_default() / 1_000;
+        u128::from(micros.clamp(1, u64::from(u32::MAX)))
+    }
+}
+
+/// The paths that are coupled with one of them, their own one, which is a member whatever its condition.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    own: &'a Member,
+    all: &'a [Member],
+    /// Longest round-trip time of the group in nanoseconds.
+    longest: u64,
+}
+
+/// Rates are windows times this when the round-trip time is the longest of the group.
+const RATE_BITS: u32 = 16;
+/// A path may be 2³⁶ times as fast as the slowest of its group.
+const TOP_SPEED: u128 = 1 << 52;
+
+impl<'a> Group<'a> {
+    pub(super) fn of(path: PathId, all: &'a [Member]) -> Option<Self> {
+        let own = all.iter().find(|member| member.path == path)?;
+        let mut group = Self { own, all, longest: 1 };
+        group.longest = group
+            .members()
+            .filter_map(|member| member.round_trip)
+            .max()
+            .unwrap_or(1);
+        Some(group)
+    }
+
+    /// The path that is asked about.
+    #[must_use]
+    pub const fn own(&self) -> &'a Member {
+        self.own
+    }
+
+    /// All paths of the group, the own one included, in the order of the facts.
+    pub fn members(&self) -> impl Iterator<Item = &'a Member> + use<'a> {
+        let own = self.own;
+        let measured = own.round_trip.is_some();
+        self.all.iter().filter(move |member| {
+            let coupled = measured && member.usable && member.round_trip.is_some();
+            member.path == own.path || (coupled && member.group == own.group)
+        })
+    }
+
+    /// Whether the own path has nobody to share with.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.members().count() <= 1
+    }
+
+    /// Σ over the members.
+    #[must_use]
+    pub fn sum(&self, of: impl Fn(&Member) -> u64) -> u128 {
+        self.members().map(|member| u128::from(of(member))).sum()
+    }
+
+    /// (window / rtt) / Σ (window / rtt).
+    ///
+    /// Numerator and denominator are multiplied by the longest round-trip time, which turns 1/rtt into a ratio that is
+    /// exact enough as an integer.
+    #[must_use]
+    pub fn rate_share(&self, member: &Member) -> Part {
+        let sum = self.members().map(|member| self.rate(member)).sum();
+        Part::ratio(self.rate(member), sum)
+    }
+
+    fn rate(&self, member: &Member) -> u128 {
+        let round_trip = u128::from(member.round_trip.unwrap_or(self.longest));
+        let speed = (u128::from(self.longest) << RATE_BITS) / round_trip;
+        u128::from(member.window) * speed.min(TOP_SPEED)
+    }
+}

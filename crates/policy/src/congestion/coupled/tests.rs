@@ -1,0 +1,184 @@
+//! The frame around the formulas: who is in a group, when it is looked at, and what one path alone does.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use anabranch_types::{Instant, PathId};
+
+use super::Coupling;
+use super::{Coupled, CoupledParameters, Groups};
+use crate::catalog::{Choice, CongestionChoice};
+use crate::congestion::{LinkedIncreases, OpportunisticIncreases, RateShares, ThresholdShares};
+use crate::parameters::Parameters;
+use crate::testing::{CHUNK, healthy, in_order, ms, sack};
+use crate::{CongestionControl, LossCause, LossDigest, PathAck, PathFacts};
+
+struct Story {
+    cc: Box<dyn CongestionControl>,
+    paths: Vec<PathFacts>,
+}
+
+impl Story {
+    /// Three paths of 20 ms in these groups.
+    fn in_groups<A: Coupling>(groups: &str) -> Self {
+        let mut parameters = CoupledParameters::default();
+        parameters.set("groups", groups).unwrap();
+        Self::with(Box::new(Coupled::<A>::new(parameters)))
+    }
+
+    fn with(mut cc: Box<dyn CongestionControl>) -> Self {
+        let paths: Vec<_> = (0..3).map(healthy).collect();
+        paths.iter().for_each(|path| cc.add_path(path, Instant::ZERO));
+        Self { cc, paths }
+    }
+
+    fn window(&self, path: u8) -> u64 {
+        self.cc.window(PathId(path))
+    }
+
+    /// Windows that were full, `bytes` of each acknowledged by one SACK.
+    fn acked(&mut self, paths: &[u8], bytes: u64) {
+        let ack = |path: &u8| in_order(*path, self.window(*path).max(bytes + 1), bytes);
+        let acks: Vec<PathAck> = paths.iter().map(ack).collect();
+        self.cc.on_ack(&sack(&acks), &self.paths, Instant::ZERO);
+    }
+
+    fn lost(&mut self, path: u8, cause: LossCause) {
+        let path = PathId(path);
+        let loss = LossDigest {
+            path,
+            cause,
+            bytes: CHUNK,
+        };
+        self.cc.on_loss(&loss, &self.paths, Instant::ZERO);
+    }
+
+    /// All paths in congestion avoidance, somewhere near `chunks`.
+    fn settles_at(&mut self, chunks: u64) {
+        while self.window(0) < chunks * CHUNK {
+            self.acked(&[0, 1, 2], CHUNK);
+        }
+        (0..3).for_each(|path| self.lost(path, LossCause::FastRetransmit));
+        self.acked(&[0, 1, 2], CHUNK);
+    }
+
+    /// What each path gains by one SACK that acknowledges a whole window of all of them.
+    fn gains(&mut self) -> [i64; 3] {
+        let before = [0, 1, 2].map(|path| self.window(path));
+        let acks: Vec<PathAck> = (0..)
+            .zip(before)
+            .map(|(path, window)| in_order(path, window + CHUNK, window))
+            .collect();
+        self.cc.on_ack(&sack(&acks), &self.paths, Instant::ZERO);
+        [0, 1, 2].map(|path| self.window(path) as i64 - before[usize::from(path)] as i64)
+    }
+}
+
+#[test]
+fn one_sack_shows_all_paths_the_windows_that_were_before_it() {
+    let mut story = Story::in_groups::<LinkedIncreases>("0");
+    story.settles_at(90);
+    let [first, second, third] = story.gains();
+    // A ninth of a chunk each: α = 1/3, and a third of the windows.
+    assert_eq!((first, second, third), (162, 162, 162));
+}
+
+#[test]
+fn the_very_next_sack_after_a_loss_elsewhere_sees_its_consequence() {
+    let mut story = Story::in_groups::<LinkedIncreases>("0");
+    story.settles_at(90);
+    let [before, ..] = story.gains();
+    story.lost(1, LossCause::Timeout);
+    let [after, ..] = story.gains();
+    assert!(after > before, "{after} is not more than {before}");
+}
+
+#[test]
+fn sums_run_inside_a_group_only() {
+    let mut story = Story::in_groups::<LinkedIncreases>("0,0,1");
+    story.settles_at(90);
+    let [first, second, third] = story.gains();
+    assert_eq!(
+        (first, second, third),
+        (363, 363, 1_452),
+        "a quarter, a quarter, and one alone"
+    );
+}
+
+#[test]
+fn a_path_without_a_measured_round_trip_stays_out_of_the_sums_and_grows_alone() {
+    let mut story = Story::in_groups::<LinkedIncreases>("0");
+    story.settles_at(90);
+    story.paths[2].srtt = None;
+    assert_eq!(story.gains(), [363, 363, 1_452]);
+}
+
+#[test]
+fn resource_pooling_couples_slow_start_too() {
+    let mut story = Story::in_groups::<ThresholdShares>("0,0,1");
+    let before = story.window(0);
+    story.acked(&[0, 1, 2], CHUNK);
+    assert_eq!(story.window(0) - before, 726, "half of it");
+    assert_eq!(story.window(2) - before, 1_452, "alone");
+    let mut story = Story::in_groups::<LinkedIncreases>("0");
+    story.acked(&[0, 1, 2], CHUNK);
+    assert_eq!(story.window(0) - before, 1_452, "linked increases do not");
+}
+
+#[test]
+fn a_loss_in_resource_pooling_may_leave_one_chunk_but_no_less() {
+    let mut story = Story::in_groups::<RateShares>("0");
+    story.settles_at(12);
+    (0..4).for_each(|_| story.lost(1, LossCause::FastRetransmit));
+    assert_eq!(story.window(1), CHUNK);
+    assert_eq!(story.cc.slow_start_threshold(PathId(1)), CHUNK);
+}
+
+#[test]
+fn bytes_between_losses_are_counted_and_the_longer_interval_holds() {
+    let mut story = Story::in_groups::<OpportunisticIncreases>("0,0,1");
+    story.settles_at(60);
+    // Path 1 loses again and again, so it has delivered less between losses; then it is the smaller one, too.
+    for _ in 0..3 {
+        (0..20).for_each(|_| story.acked(&[0, 1], CHUNK));
+        story.lost(1, LossCause::FastRetransmit);
+    }
+    let [first, second, _] = story.gains();
+    assert!(
+        first > 0 && second > 0,
+        "the best path is the largest: nothing moves"
+    );
+    // Now path 0 loses its window by a timeout, but what it delivered before still counts.
+    story.lost(0, LossCause::Timeout);
+    story.acked(&[0], CHUNK);
+    story.acked(&[0], 5 * CHUNK);
+    let [first, second, _] = story.gains();
+    assert!(first > 0, "{first}");
+    assert!(
+        second < 0,
+        "the largest window gives to the collected path: {second}"
+    );
+}
+
+#[test]
+fn groups_are_set_by_name() {
+    let mut choice = CongestionChoice::named("olia").unwrap();
+    choice.set_parameter("groups", "0,1").unwrap();
+    choice.set_parameter("slow-start-limit", "4").unwrap();
+    let CongestionChoice::Olia(parameters) = choice else {
+        panic!("{choice:?}");
+    };
+    assert_eq!(parameters.groups.of(PathId(1)), 1);
+    assert_eq!(parameters.base.slow_start_limit, 4);
+    assert_eq!(Groups::default(), CoupledParameters::default().groups);
+    assert!(choice.set_parameter("groups", "x").is_err());
+}
+
+#[test]
+fn an_idle_window_decays_as_everywhere() {
+    let mut story = Story::in_groups::<LinkedIncreases>("0");
+    story.settles_at(90);
+    let path = story.paths[0].clone();
+    story.cc.on_idle(&path, ms(60_000));
+    assert_eq!(story.window(0), 4 * CHUNK);
+}

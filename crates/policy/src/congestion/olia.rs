@@ -1,0 +1,90 @@
+//! How much may be in flight, if the group is to be fair, and quick to find a better path?
+//!
+//! Source: R. Khalili, N. Gast, M. Popovic, J.-Y. Le Boudec, "MPTCP is not Pareto-optimal: performance issues and a
+//! possible solution", IEEE/ACM ToN 21(5), 2013; draft-khalili-mptcp-congestion-control-05 (Opportunistic Linked
+//! Increases Algorithm).
+//!
+//! Idea: the first term of the increase balances congestion as theory asks for. The second one moves window from the
+//! paths with the largest windows to paths that look better, judged by what they delivered between losses, but have
+//! small windows yet: that keeps the answer to changes quick.
+//!
+//! ```text
+//! delivered    = the larger of: bytes acknowledged between the last two losses, and since the last one
+//! best         = paths with the largest delivered / srtt²
+//! largest      = paths with the largest window
+//! collected    = best without largest
+//! α            = +1 / (n · |collected|) for paths of collected,
+//!                −1 / (n · |largest|) for paths of largest if collected is not empty,  0 for all others
+//! part         = ((window / srtt) / Σ (window / srtt))² + α
+//! avoidance:   window += part · PMDCS for each window acknowledged; part may be below 0
+//! loss:        threshold = window / 2
+//! ```
+//!
+//! The draft adds (window / srtt² / (Σ window / srtt)² + α / window) · acked · PMDCS for each acknowledgement; acked
+//! summed up over one window is the window, which gives the form above.
+//!
+//! Deviations: an increase is decided once for each window, not for each acknowledgement, and no window falls below one
+//! full chunk. Paths are the best if their delivered / srtt² is equal in whole microseconds.
+
+use super::coupled::{Coupled, Coupling, Group, Member, Part};
+
+/// Opportunistic linked increases over all paths of a group.
+pub type Olia = Coupled<OpportunisticIncreases>;
+
+/// [`Coupling`] by opportunistic linked increases.
+#[derive(Debug)]
+pub struct OpportunisticIncreases;
+
+impl Coupling for OpportunisticIncreases {
+    const NAME: &'static str = "olia";
+    const COUPLES_SLOW_START: bool = false;
+
+    fn increase(group: &Group<'_>) -> Part {
+        let share = u128::from(group.rate_share(group.own()).units());
+        Part::of_square(share * share) + alpha(group)
+    }
+
+    fn after_loss(group: &Group<'_>) -> u64 {
+        group.own().window / 2
+    }
+}
+
+/// How much of a step moves to or from the own path.
+fn alpha(group: &Group<'_>) -> Part {
+    let Some(best) = group.members().reduce(better) else {
+        return Part::ZERO;
+    };
+    let largest = group.members().map(|member| member.window).max();
+    let has_largest = |member: &Member| Some(member.window) == largest;
+    let is_collected =
+        |member: &Member| quality(member, best) == quality(best, member) && !has_largest(member);
+
+    let count = |of: &dyn Fn(&Member) -> bool| group.members().filter(|member| of(member)).count() as u128;
+    let (paths, collected) = (count(&|_| true), count(&is_collected));
+    if is_collected(group.own()) {
+        Part::ratio(1, paths * collected)
+    } else if collected > 0 && has_largest(group.own()) {
+        -Part::ratio(1, paths * count(&has_largest))
+    } else {
+        Part::ZERO
+    }
+}
+
+fn better<'a>(one: &'a Member, other: &'a Member) -> &'a Member {
+    if quality(other, one) > quality(one, other) {
+        other
+    } else {
+        one
+    }
+}
+
+/// delivered / srtt² of `one`, times the square of both round-trip times: comparable to `quality(other, one)`.
+///
+/// A TCP flow's rate is proportional to √delivered / srtt, so this orders paths by the rate that they promise.
+fn quality(one: &Member, other: &Member) -> u128 {
+    let round_trip = other.round_trip_micros();
+    u128::from(one.delivered) * (round_trip * round_trip)
+}
+
+#[cfg(test)]
+mod tests;
