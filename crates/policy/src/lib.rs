@@ -55,6 +55,7 @@ pub mod retransmission;
 pub mod sack_path;
 pub mod stream_scheduler;
 
+pub use anabranch_types::Instant;
 pub use facts::*;
 pub use parameters::{NoParameters, Parameter, Parameters, Refused, Slot, Text};
 pub use profile::{PROFILES, Profile};

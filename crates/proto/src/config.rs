@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use anabranch_policy::PolicyRecipe;
 use anabranch_policy::catalog::RtoChoice;
 use anabranch_policy::options::RtoParameters;
+use anabranch_policy::{PolicyRecipe, PolicySet};
+
+use crate::OwnPolicies;
 
 /// SCTP's port in the UDP encapsulation (RFC 6951 §5.1), also a sensible SCTP port to listen on.
 pub const DEFAULT_PORT: u16 = 9899;
@@ -65,9 +67,20 @@ pub struct AssociationConfig {
     pub max_retransmits: u16,
     /// The mechanisms, by name.
     pub policies: PolicyRecipe,
+    /// Policies that are not in the catalog, in the place of those that the recipe makes.
+    pub own_policies: Option<OwnPolicies>,
 }
 
 impl AssociationConfig {
+    /// A new set of policies: those of the recipe, and own ones in their place.
+    pub(crate) fn build_policies(&self) -> PolicySet {
+        let mut policies = self.policies.build();
+        if let Some(own) = &self.own_policies {
+            own.replace_in(&mut policies);
+        }
+        policies
+    }
+
     /// Bounds of the retransmission timeout, as [`AssociationConfig::policies`] say.
     #[must_use]
     pub const fn rto(&self) -> RtoParameters {
@@ -90,6 +103,7 @@ impl Default for AssociationConfig {
             max_init_retransmits: 8,
             max_retransmits: 10,
             policies: PolicyRecipe::default(),
+            own_policies: None,
         }
     }
 }

@@ -119,7 +119,7 @@ impl Association {
             peer,
             extensions: Extensions::offered(&config),
             paths: PathSet::default(),
-            policies: config.policies.build(),
+            policies: config.build_policies(),
             sender: Sender::new(SenderConfig {
                 initial_tsn: local.initial_tsn,
                 buffer: config.send_buffer,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anabranch_policy::Reachability;
 use anabranch_proto::{Association, AssociationStatistics, CloseReason, Event, PathChange, PathStatistics};
-use anabranch_sim::app::{Bulk, Conversation, Draft, Inbox, Reading, Streams, Workload};
+use anabranch_sim::app::{Bulk, Conversation, Draft, Inbox, Paced, Reading, Streams, Workload};
 use anabranch_sim::{Side, Tally};
-use anabranch_types::{Instant, PathId, Rate};
+use anabranch_types::{Instant, PathId, Rate, StreamId};
 
 use super::World;
 
@@ -73,6 +73,16 @@ impl<'w> Person<'w> {
         });
     }
 
+    /// One message of a usual size after the other, at `rate`, on one stream.
+    #[track_caller]
+    pub(crate) fn sends_at(self, rate: Rate) {
+        let every = rate.time_for(USUAL_MESSAGE as u64);
+        self.talks(|conversation, association, now| {
+            let paced = Paced::new(USUAL_MESSAGE, every, Streams::One(StreamId(0)));
+            conversation.also(now, Workload::Paced(paced), association);
+        });
+    }
+
     pub(crate) fn falls_silent(self) {
         self.talks(|conversation, _, _| conversation.fall_silent());
     }
@@ -131,6 +141,12 @@ impl Person<'_> {
         let paths = self.statistics().paths;
         let found = paths.into_iter().find(|known| known.id == PathId(path));
         found.expect("a path of that number")
+    }
+
+    /// User data sent for the first time on each path, by path id.
+    pub(crate) fn payload_sent_by_path(&self) -> Vec<u64> {
+        let paths = self.statistics().paths;
+        paths.iter().map(|path| path.counters.payload_sent).collect()
     }
 
     pub(crate) fn reachability(&self, path: u8) -> Reachability {

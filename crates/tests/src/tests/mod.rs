@@ -11,6 +11,7 @@ mod handshake;
 mod hostile_peer;
 mod multihoming;
 mod nat;
+mod own_policies;
 mod regressions;
 mod restart;
 mod sack_handling;

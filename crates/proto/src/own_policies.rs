@@ -1,0 +1,43 @@
+//! How does a policy that is not in the catalog get into an association? It is put in the place of one that is.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use anabranch_policy::PolicySet;
+
+/// Policies from elsewhere.
+///
+/// Called once for each association, after its recipe was built and before the first path is added.
+///
+/// ```
+/// use anabranch_policy::path_scheduler::Primary;
+/// use anabranch_policy::NoParameters;
+/// use anabranch_proto::{AssociationConfig, OwnPolicies};
+///
+/// let config = AssociationConfig {
+///     own_policies: Some(OwnPolicies::new(|policies| {
+///         policies.path_scheduler = Box::new(Primary::new(NoParameters));
+///     })),
+///     ..AssociationConfig::default()
+/// };
+/// # let _ = config;
+/// ```
+#[derive(Clone)]
+pub struct OwnPolicies(Arc<dyn Fn(&mut PolicySet) + Send + Sync>);
+
+impl OwnPolicies {
+    /// Policies that `replace` puts into a set.
+    pub fn new(replace: impl Fn(&mut PolicySet) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(replace))
+    }
+
+    pub(crate) fn replace_in(&self, policies: &mut PolicySet) {
+        (self.0)(policies);
+    }
+}
+
+impl fmt::Debug for OwnPolicies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnPolicies")
+    }
+}
