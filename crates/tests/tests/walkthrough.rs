@@ -2,6 +2,7 @@
 //!
 //! The page's code blocks say what they are: ```` ```rust new=FILE ```` is a new file, ```` ```rust after="LINE" in=FILE ````
 //! goes behind a line of a file, ```` ```sh ```` is run, without `make`, which the copy does not have.
+#![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
