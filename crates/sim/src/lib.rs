@@ -12,6 +12,7 @@ mod host;
 mod log;
 mod outcome;
 mod probe;
+mod rival;
 mod scenario;
 mod simulation;
 

@@ -5,12 +5,13 @@ use core::time::Duration;
 use std::io;
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkChange, LinkConfig, World};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, LinkId, World};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 use anabranch_types::{Instant, Seed};
 
 use crate::app::Conversation;
+use crate::rival::Rival;
 use crate::{Probe, SctpHost, Side, Simulation};
 
 /// A simulation to be built: two hosts, the paths between them, applications and a script.
@@ -35,6 +36,7 @@ pub struct Scenario {
     seed: Seed,
     lanes: Vec<Lane>,
     bottleneck: Option<LinkConfig>,
+    rivals: Vec<Rival>,
     port: u16,
     segments: usize,
     configs: [AssociationConfig; 2],
@@ -74,6 +76,7 @@ impl Scenario {
             seed,
             lanes: Vec::new(),
             bottleneck: None,
+            rivals: Vec::new(),
             port: DEFAULT_PORT,
             segments: 1,
             configs: Default::default(),
@@ -134,6 +137,18 @@ impl Scenario {
             bottleneck: Some(link),
             ..self
         }
+    }
+
+    /// Adds two hosts that have nothing to do with the others, except that the one path between them leads through the
+    /// bottleneck too: over `link`, then through it. [`Simulation::connect_rivals`] lets them begin.
+    #[must_use]
+    pub fn rival(mut self, link: LinkConfig, config: AssociationConfig, conversation: Conversation) -> Self {
+        self.rivals.push(Rival {
+            link,
+            config,
+            conversation,
+        });
+        self
     }
 
     /// Port of the UDP encapsulation at both ends; 0 for SCTP directly over IP. 9899 unless set.
@@ -221,7 +236,15 @@ impl Scenario {
     pub fn build(self) -> Simulation {
         let mut world = World::new(self.seed);
         let hosts = [Side::Near, Side::Far].map(|side| world.add_host(self.host(side)));
-        let paths = self.add_paths(&mut world, (hosts[0], hosts[1]));
+        let shared = self
+            .bottleneck
+            .as_ref()
+            .map(|link| topology::duplex(&mut world, &named(link, || "bottleneck".into())));
+        let paths = self.add_paths(&mut world, (hosts[0], hosts[1]), shared);
+        let rivals = (0..=u8::MAX).zip(self.rivals);
+        let rivals =
+            rivals.map(|(number, rival)| rival.build(&mut world, self.seed, number, self.port, shared));
+        let rivals = rivals.collect();
         for (side, sink) in self.captures {
             world.capture_host(hosts[side.index()], side.name(), sink);
         }
@@ -229,6 +252,7 @@ impl Scenario {
         let [near_conversation, _] = self.conversations;
         let mut simulation = Simulation::new(world, hosts, paths, self.port);
         simulation.set_near(near_config, near_conversation);
+        simulation.set_rivals(rivals);
         simulation.set_probes(self.probes);
         for (at, step) in self.script {
             simulation.schedule(Instant::ZERO + at, step);
@@ -261,11 +285,12 @@ impl Scenario {
         addresses
     }
 
-    fn add_paths(&self, world: &mut World<SctpHost>, hosts: (HostId, HostId)) -> Vec<Path> {
-        let shared = self
-            .bottleneck
-            .as_ref()
-            .map(|link| topology::duplex(world, &named(link, || "bottleneck".into())));
+    fn add_paths(
+        &self,
+        world: &mut World<SctpHost>,
+        hosts: (HostId, HostId),
+        shared: Option<(LinkId, LinkId)>,
+    ) -> Vec<Path> {
         let mut paths = Vec::new();
         for (number, lane) in self.lanes.iter().enumerate() {
             let out = world.add_link(named(&lane.there, || format!("path {number}→")));

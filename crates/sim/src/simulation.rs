@@ -10,6 +10,7 @@ use anabranch_proto::{Association, AssociationConfig};
 use anabranch_types::{AssociationId, Instant};
 
 use crate::app::Conversation;
+use crate::rival::RivalHosts;
 use crate::{Outcome, Probe, SctpHost, Step};
 
 /// One of the two hosts.
@@ -55,6 +56,7 @@ pub struct Simulation {
     paths: Vec<Path>,
     port: u16,
     near: (AssociationConfig, Conversation),
+    rivals: Vec<RivalHosts>,
     probes: Vec<Probe>,
 }
 
@@ -66,6 +68,7 @@ impl Simulation {
             paths,
             port,
             near: Default::default(),
+            rivals: Vec::new(),
             probes: Vec::new(),
         }
     }
@@ -76,6 +79,10 @@ impl Simulation {
 
     pub(crate) fn set_probes(&mut self, probes: Vec<Probe>) {
         self.probes = probes;
+    }
+
+    pub(crate) fn set_rivals(&mut self, rivals: Vec<RivalHosts>) {
+        self.rivals = rivals;
     }
 
     /// The near side connects to all addresses of the far side, and its application begins.
@@ -104,6 +111,19 @@ impl Simulation {
             host.connect(now, &remotes, config, conversation)
         });
         connected.expect("invariant: a scenario's addresses can be connected")
+    }
+
+    /// The rivals connect, and their applications begin.
+    pub fn connect_rivals(&mut self) {
+        for rival in &self.rivals {
+            rival.connect(&mut self.world);
+        }
+    }
+
+    /// The application at the far end of a rival, counted from 0; `None` before it has connected.
+    #[must_use]
+    pub fn rival(&self, number: usize) -> Option<&Conversation> {
+        self.rivals.get(number)?.reader(&self.world)
     }
 
     /// Addresses of one side with the encapsulation port, in the order of the paths.

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use anabranch_netsim::LinkConfig;
+use anabranch_proto::AssociationConfig;
 use anabranch_types::{PathId, Rate, Seed};
 
 use crate::app::{Bulk, Client, Conversation, Paced, Reading, Server, Streams, Workload};
@@ -106,4 +107,36 @@ fn packets_written_in_batches_are_the_packets_written_one_by_one() {
         batched.abs_diff(single) * 20 < single,
         "{batched} in batches, {single} one by one"
     );
+}
+
+#[test]
+fn a_rival_shares_the_bottleneck_and_changes_nothing_before_it_connects() {
+    let bulk = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
+    let run = |rivals: bool, begins: bool| {
+        let mut scenario = Scenario::new(Seed(1))
+            .path(LinkConfig::unlimited(Duration::from_millis(1)))
+            .bottleneck(link())
+            .near_talks(bulk());
+        if rivals {
+            let access = LinkConfig::unlimited(Duration::from_millis(1));
+            scenario = scenario.rival(access, AssociationConfig::default(), bulk());
+        }
+        let mut simulation = scenario.build();
+        simulation.connect();
+        if begins {
+            simulation.connect_rivals();
+        }
+        simulation.run_for(Duration::from_secs(10));
+        let theirs = simulation.rival(0).map_or(0, |reader| reader.inbox().bytes());
+        let outcome = simulation.outcome();
+        (outcome.trace_hash, outcome.forward.bytes, theirs)
+    };
+    let (silent, ours_alone, nothing) = run(true, false);
+    assert_eq!((silent, nothing), (run(false, false).0, 0));
+    let (_, ours, theirs) = run(true, true);
+    assert!(
+        ours < ours_alone && theirs > ours_alone / 10,
+        "{ours} and {theirs}"
+    );
+    assert_eq!(run(true, true), run(true, true), "and always in the same way");
 }

@@ -4,6 +4,7 @@ mod adversary;
 mod capture;
 mod cmt;
 mod collision;
+mod coupling;
 mod determinism;
 mod failover;
 mod flow_control;
