@@ -10,7 +10,7 @@ ARGS ?=
 # Seconds per fuzz target.
 S ?= 60
 # Seeded worlds of the adversary.
-N ?= 10000
+N ?= 20000
 
 ##@ Use
 
@@ -35,7 +35,7 @@ test: setup ## run every test, doc tests included
 	$(CARGO) test --workspace
 
 .PHONY: adversary
-adversary: ## random worlds against two hosts (N=10000)
+adversary: ## random worlds against two hosts (N=20000)
 	ANABRANCH_SEEDS=$(N) $(CARGO) test --package anabranch-tests adversary
 
 .PHONY: fuzz

@@ -1,6 +1,6 @@
 //! Does everything hold whatever happens? Thousands of random worlds, each from its seed.
 //!
-//! `ANABRANCH_SEEDS=n` plays the first n plans (10,000 unless set); `ANABRANCH_SEED=n` plays the plan number n alone
+//! `ANABRANCH_SEEDS=n` plays the first n plans (20,000 unless set); `ANABRANCH_SEED=n` plays the plan number n alone
 //! and shows the packets if it fails.
 
 use std::env;
@@ -15,7 +15,7 @@ use anabranch_sim::replay;
 
 use crate::story::print_packet;
 
-const SEEDS: u64 = 10_000;
+const SEEDS: u64 = 20_000;
 /// Plans named of those that fail.
 const LISTED: usize = 100;
 /// Packets shown of a plan that fails.
