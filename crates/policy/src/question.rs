@@ -105,7 +105,8 @@ pub trait AckPolicy: Policy {
 
 /// On which path is a SACK sent?
 pub trait SackPath: Policy {
-    /// `arrived_on` is where the last DATA came from; the answer must be a usable path or `arrived_on` itself.
+    /// `arrived_on` is where the last DATA came from; the answer must be a usable path or `arrived_on` itself. Not
+    /// asked where the peer wants an answer over a certain path (I bit, RFC 9260 §3.3.1).
     fn path(&mut self, arrived_on: PathId, paths: &[PathFacts]) -> PathId;
 }
 

@@ -75,10 +75,14 @@ pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
         .chance(3, 4)
         .then(|| Duration::from_nanos(1 + rng.below(5_000_000_000)));
     path.min_rtt = path.srtt.map(|srtt| srtt / 2);
+    path.loss_per_million = rng.below(1_000_001) as u32;
     path.window = u64::from(path.max_data_chunk) + rng.below(10_000_000);
+    path.slow_start_threshold = path.slow_start_threshold >> rng.below(64);
     path.in_flight = rng.below(path.window + 2_000);
     path.queued = path.in_flight + rng.below(1_000_000);
     path.room = if rng.chance(1, 3) { 0 } else { rng.below(100_000) };
+    path.data_since_sack = rng.chance(1, 2);
+    path.last_sack = rng.below(1_000);
     path
 }
 

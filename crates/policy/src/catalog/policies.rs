@@ -68,8 +68,19 @@ choices! {
         "back to its path", "Iyengar et al. 2004";
     "alternate" => Alternate(NoParameters), retransmission::Alternate::new,
         "to another path after a timeout, else back to its path", "RFC 9260 §6.4.1";
-    "cwnd" => Cwnd(NoParameters), retransmission::Cwnd::new,
+    "other" => Other(NoParameters), retransmission::Other::new,
+        "to another path whenever there is one", "Yang 2015 §4.3";
+    "asap" => Asap(retransmission::SeedParameters), retransmission::Asap::new,
+        "to any path that has room, by chance", "Iyengar et al. 2004";
+    "lossrate" => LossRate(retransmission::SeedParameters), retransmission::LossRate::new,
+        "to the path that loses least, if it has room", "Iyengar et al. 2004";
+    "cwnd" => Cwnd(retransmission::SeedParameters), retransmission::Cwnd::new,
         "to the largest window that has room", "Iyengar et al. 2004";
+    "ssthresh" => Ssthresh(retransmission::SeedParameters), retransmission::Ssthresh::new,
+        "to the largest slow-start threshold that has room", "Iyengar et al. 2004";
+    "hybrid-metric" => HybridMetric(NoParameters), retransmission::HybridMetric::new,
+        "to the largest window · (1 − loss rate) / round-trip time that has room",
+        "our reading of Rtx-HYBRIDMETRIC, Abass 2016";
 }
 
 choices! {
@@ -90,6 +101,10 @@ choices! {
         "back to where the last data came from", "RFC 9260 §6.4";
     "primary" => Primary(NoParameters), sack_path::Primary::new,
         "on the primary path", "INET model";
+    "round-robin" => RoundRobin(NoParameters), sack_path::RoundRobin::new,
+        "in turn on all paths that bring data", "INET model";
+    "smallest-srtt" => SmallestSrtt(NoParameters), sack_path::SmallestSrtt::new,
+        "on the fastest path that brings data", "INET model";
 }
 
 choices! {

@@ -56,8 +56,15 @@ pub struct PathFacts {
     pub room: u64,
     /// When the last packet left on it.
     pub last_sent: Option<Instant>,
+    /// DATA came over it since the last SACK that left on it.
+    pub data_since_sack: bool,
+    /// The number of that SACK among all of the association, counted from 1; 0 if there was none.
+    pub last_sack: u64,
     /// Chunks declared lost on it, ever.
     pub lost_chunks: u64,
+    /// The share of its chunks that were lost lately: smoothed, in parts of a million. Each chunk acknowledged or
+    /// declared lost counts 1/256, so that about the last five hundred matter.
+    pub loss_per_million: u32,
     /// Chunks sent on it, ever.
     pub sent_chunks: u64,
 }
@@ -84,7 +91,10 @@ impl PathFacts {
             queued: 0,
             room: 0,
             last_sent: None,
+            data_since_sack: false,
+            last_sack: 0,
             lost_chunks: 0,
+            loss_per_million: 0,
             sent_chunks: 0,
         }
     }

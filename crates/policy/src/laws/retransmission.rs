@@ -21,7 +21,7 @@ fn a_retransmission_goes_where_data_may_go_and_to_another_full_path_only_if_all_
                 } else {
                     LossCause::FastRetransmit
                 },
-                transmissions: 1,
+                transmissions: 1 + rng.below(5) as u16,
             };
             let path = policy.path_for(&chunk, &paths);
             assert_eq!(path, policy.path_for(&chunk, &paths), "asked twice");

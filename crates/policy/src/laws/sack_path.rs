@@ -14,6 +14,7 @@ fn the_path_of_a_sack_is_usable_or_has_just_brought_data() {
             let paths = any_paths(rng);
             let arrived_on = PathId(rng.below(5) as u8);
             let path = policy.path(arrived_on, &paths);
+            assert_eq!(path, policy.path(arrived_on, &paths), "asked twice");
             assert_eq!(path, twin.path(arrived_on, &paths), "same inputs, other answer");
             assert!(path == arrived_on || path_facts(&paths, path).is_some_and(PathFacts::is_usable));
         }

@@ -7,27 +7,29 @@
 //! chunks leave it by themselves.
 //!
 //! ```text
-//! among paths that may carry data: those with room first, then the largest window, then the chunk's own path
+//! among paths that may carry data: those with room first, then the largest window, then one at random
 //! ```
 //!
-//! Deviation: the paper breaks ties at random; here the chunk's own path, then the lowest id.
+//! Deviation: the draw is a function of a seed and the chunk, so that a run can be repeated.
 
 use core::cmp::Reverse;
 
 use anabranch_types::PathId;
 
-use crate::parameters::NoParameters;
-use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy, may_carry_data};
+use super::{SeedParameters, best_path};
+use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
 /// The path with the largest window that has room.
-#[derive(Debug, Default)]
-pub struct Cwnd;
+#[derive(Debug)]
+pub struct Cwnd {
+    seed: SeedParameters,
+}
 
 impl Cwnd {
     /// The policy.
     #[must_use]
-    pub const fn new(_: NoParameters) -> Self {
-        Self
+    pub const fn new(seed: SeedParameters) -> Self {
+        Self { seed }
     }
 }
 
@@ -39,13 +41,8 @@ impl Policy for Cwnd {
 
 impl RetransmissionPolicy for Cwnd {
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
-        paths
-            .iter()
-            .filter(|path| may_carry_data(path, paths))
-            .min_by_key(|path| {
-                let elsewhere = path.id != chunk.lost_on;
-                (path.room == 0, Reverse(path.window), elsewhere, path.id)
-            })
-            .map(|path| path.id)
+        best_path(paths, |path| {
+            (Reverse(path.window), self.seed.lot(chunk, path.id))
+        })
     }
 }

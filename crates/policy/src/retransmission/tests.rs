@@ -2,9 +2,9 @@
 
 use anabranch_types::PathId;
 
-use super::{Alternate, Cwnd, Same};
+use super::{Alternate, Asap, Cwnd, HybridMetric, LossRate, Other, Same, SeedParameters, Ssthresh};
 use crate::parameters::NoParameters;
-use crate::testing::{CHUNK, healthy, tsn};
+use crate::testing::{CHUNK, healthy, ms, tsn};
 use crate::{LossCause, LostChunk, PathFacts, Reachability, RetransmissionPolicy};
 
 fn lost_on_0(cause: LossCause) -> LostChunk {
@@ -43,18 +43,135 @@ fn alternate_leaves_it_after_a_timeout() {
 
 #[test]
 fn cwnd_takes_the_largest_window_with_room() {
-    let mut policy = Cwnd::new(NoParameters);
+    let mut policy = Cwnd::new(SeedParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
-    assert_eq!(
-        path_for(&mut policy, LossCause::Timeout, &paths),
-        Some(0),
-        "its own if all are alike"
-    );
     paths[1].window = 30 * CHUNK;
     paths[2].window = 20 * CHUNK;
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(1));
     paths[1].room = 0;
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(2));
+}
+
+#[test]
+fn ssthresh_takes_the_largest_threshold_with_room_whatever_the_windows() {
+    let mut policy = Ssthresh::new(SeedParameters::DEFAULT);
+    let mut paths = [healthy(0), healthy(1), healthy(2)];
+    for (path, chunks) in paths.iter_mut().zip([10, 30, 20]) {
+        path.slow_start_threshold = chunks * CHUNK;
+    }
+    paths[0].window = 99 * CHUNK;
+    assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(1));
+    paths[1].room = 0;
+    assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(2));
+}
+
+#[test]
+fn lossrate_takes_the_path_that_loses_least() {
+    let mut policy = LossRate::new(SeedParameters::DEFAULT);
+    let mut paths = [healthy(0), healthy(1), healthy(2)];
+    for (path, loss) in paths.iter_mut().zip([20_000, 1_000, 5_000]) {
+        path.loss_per_million = loss;
+    }
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
+    paths[1].reachability = Reachability::PotentiallyFailed;
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(2));
+}
+
+#[test]
+fn the_hybrid_metric_trades_window_against_losses_and_delay() {
+    let mut policy = HybridMetric::new(NoParameters);
+    let mut paths = [healthy(0), healthy(1)];
+    paths[1].window = 15 * CHUNK;
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
+    paths[1].srtt = Some(ms(31));
+    assert_eq!(
+        path_for(&mut policy, LossCause::FastRetransmit, &paths),
+        Some(0),
+        "10 in 20 ms are more than 15 in 31 ms"
+    );
+    paths[0].loss_per_million = 50_000;
+    assert_eq!(
+        path_for(&mut policy, LossCause::FastRetransmit, &paths),
+        Some(1),
+        "but not if one in twenty is lost"
+    );
+}
+
+#[test]
+fn of_equal_rates_of_arrival_the_hybrid_metric_takes_the_larger_window() {
+    let mut policy = HybridMetric::new(NoParameters);
+    let mut paths = [healthy(0), healthy(1)];
+    paths[1].window = 20 * CHUNK;
+    paths[1].srtt = Some(ms(40));
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
+}
+
+#[test]
+fn other_leaves_its_path_even_for_one_without_room() {
+    let mut policy = Other::new(NoParameters);
+    let mut paths = [healthy(0), healthy(1), healthy(2)];
+    paths[1].room = 0;
+    paths[2].srtt = Some(ms(90));
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(2));
+    paths[2].room = 0;
+    assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
+    assert_eq!(
+        path_for(&mut policy, LossCause::FastRetransmit, &paths[..1]),
+        Some(0)
+    );
+}
+
+/// How often each of three equal paths is taken, for a thousand chunks; the last of them has no room.
+fn shares(policy: &mut dyn RetransmissionPolicy) -> [u32; 3] {
+    let mut paths = [healthy(0), healthy(1), healthy(2)];
+    paths[2].room = 0;
+    let mut shares = [0; 3];
+    for number in 0..1_000 {
+        let chunk = LostChunk {
+            tsn: tsn(number),
+            ..lost_on_0(LossCause::FastRetransmit)
+        };
+        let path = policy.path_for(&chunk, &paths).unwrap();
+        assert_eq!(policy.path_for(&chunk, &paths), Some(path), "asked twice");
+        shares[path.index()] += 1;
+    }
+    shares
+}
+
+#[test]
+fn chance_decides_between_equal_paths_with_room() {
+    let seed = SeedParameters::DEFAULT;
+    for policy in [
+        &mut Asap::new(seed) as &mut dyn RetransmissionPolicy,
+        &mut LossRate::new(seed),
+        &mut Cwnd::new(seed),
+        &mut Ssthresh::new(seed),
+    ] {
+        let [first, second, full] = shares(policy);
+        assert!(
+            first > 400 && second > 400 && full == 0,
+            "{policy:?}: {first}, {second}, {full}"
+        );
+    }
+}
+
+#[test]
+fn another_seed_or_another_attempt_draws_another_path() {
+    let paths = [healthy(0), healthy(1)];
+    let draws = |seed, transmissions| -> alloc::vec::Vec<_> {
+        let chunk = |number| LostChunk {
+            tsn: tsn(number),
+            transmissions,
+            ..lost_on_0(LossCause::FastRetransmit)
+        };
+        let mut policy = Asap::new(SeedParameters { seed });
+        (0..64)
+            .map(|number| policy.path_for(&chunk(number), &paths))
+            .collect()
+    };
+    assert_eq!(draws(1, 1), draws(1, 1));
+    assert_ne!(draws(1, 1), draws(2, 1));
+    assert_ne!(draws(1, 1), draws(1, 2));
 }
 
 #[test]
@@ -64,7 +181,12 @@ fn a_single_path_is_used_even_when_it_is_down() {
     for policy in [
         &mut Same::new(NoParameters) as &mut dyn RetransmissionPolicy,
         &mut Alternate::new(NoParameters),
-        &mut Cwnd::new(NoParameters),
+        &mut Other::new(NoParameters),
+        &mut Asap::new(SeedParameters::DEFAULT),
+        &mut LossRate::new(SeedParameters::DEFAULT),
+        &mut Cwnd::new(SeedParameters::DEFAULT),
+        &mut Ssthresh::new(SeedParameters::DEFAULT),
+        &mut HybridMetric::new(NoParameters),
     ] {
         assert_eq!(
             path_for(policy, LossCause::Timeout, core::slice::from_ref(&path)),

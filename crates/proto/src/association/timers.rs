@@ -112,9 +112,8 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
         return;
     }
     let lost = association.sender.lose_all(path);
-    let facts = association.paths.fact_mut(path);
-    facts.in_recovery = false;
-    facts.lost_chunks += u64::from(lost.chunks);
+    association.paths.chunks_lost(path, lost.chunks);
+    association.paths.fact_mut(path).in_recovery = false;
     let machinery = association.paths.path_mut(path);
     machinery.rtt.back_off();
     machinery.recovery_exit = None;

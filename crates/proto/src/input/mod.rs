@@ -36,13 +36,19 @@ pub(crate) fn handle_packet(
     shutdown::heard(association, now);
     match dispatch::chunks(association, now, path, packet) {
         Ok(carried_data) if carried_data && !association.state.is_closed() => {
-            association
-                .receiver
-                .packet_done(path, &mut *association.policies.ack, now);
+            data_came(association, path, now);
         }
         Ok(_) => {}
         Err(violation) => close::because_of(association, violation),
     }
+}
+
+/// All chunks of a packet with DATA were handled.
+fn data_came(association: &mut Association, path: PathId, now: Instant) {
+    let policy = &mut *association.policies.ack;
+    let immediate = association.receiver.packet_done(path, policy, now);
+    association.paths.fact_mut(path).data_since_sack = true;
+    association.paths.path_mut(path).sack_asked |= immediate;
 }
 
 /// The path of a packet whose tag is right.

@@ -102,6 +102,7 @@ fn measure(association: &mut Association, ack: &PathAck, arrived_on: PathId, now
         association.paths.publish_rtt(ack.path);
     }
     if ack.newly_acked > 0 {
+        association.paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
         liveness::sign_of_life_on(association, ack.path);
     }
 }
@@ -125,7 +126,7 @@ fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
     if lost.chunks == 0 {
         return;
     }
-    association.paths.fact_mut(path).lost_chunks += u64::from(lost.chunks);
+    association.paths.chunks_lost(path, lost.chunks);
     let machinery = association.paths.path_mut(path);
     machinery.counters.fast_retransmits += u64::from(lost.chunks);
     if machinery.recovery_exit.is_some() {

@@ -100,6 +100,8 @@ fn write_control(association: &mut Association, plan: &Plan, packet: &mut Packet
         let counted = association.policies.ack.reports_packet_count();
         if association.receiver.write_sack(packet, counted) {
             association.counters.sacks_sent += 1;
+            let number = association.counters.sacks_sent;
+            association.paths.sack_sent(plan.path, number);
         }
     }
 }
@@ -256,6 +258,7 @@ fn write_rescued(
     let chunk = association.sender.moved(stuck.tsn, path, now);
     push_data(packet, &chunk);
     association.paths.path_mut(path).counters.rescued += 1;
+    association.paths.fact_mut(path).sent_chunks += 1;
     match rescue.penalty {
         RescuePenalty::Nothing => {}
         RescuePenalty::Blocked(time) => {

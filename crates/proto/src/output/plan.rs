@@ -47,7 +47,7 @@ pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> 
         State::CookieEchoed(..) => return handshake(association, Lead::CookieEcho),
         _ => {}
     }
-    let wanted = association.receiver.sack_wanted(now);
+    let wanted = sack_wanted(association, now);
     let sack_path = sack_path(association, wanted);
     let control = control_path(association, now);
     let urgent = control.or_else(|| sack_path.filter(|_| wanted == SackWanted::Must));
@@ -73,11 +73,22 @@ fn handshake(association: &mut Association, lead: Lead) -> Option<Plan> {
     })
 }
 
-/// The policy's path, or a better one if that is not in use. Never an unconfirmed one, to which nothing but
+/// A SACK over another path does not answer a packet that wants one over its own.
+fn sack_wanted(association: &Association, now: Instant) -> SackWanted {
+    match association.paths.sack_asked() {
+        Some(_) => SackWanted::Must,
+        None => association.receiver.sack_wanted(now),
+    }
+}
+
+/// The path on which the peer wants it, else the policy's, or a better one if that is not in use. Never an unconfirmed one, to which nothing but
 /// handshake chunks and heartbeats may go (RFC 9260 §5.4); the path of the handshake is confirmed at least.
 fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId> {
     if wanted == SackWanted::No {
         return None;
+    }
+    if let Some(asked) = association.paths.sack_asked() {
+        return Some(asked);
     }
     let arrived_on = association.receiver.last_data_path();
     let facts = association.paths.facts();

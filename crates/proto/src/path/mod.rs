@@ -3,6 +3,7 @@
 //! What others may read is in [`anabranch_policy::PathFacts`]; the machinery is here. [`PathSet`] owns both.
 
 mod heartbeat;
+mod loss_rate;
 mod pairing;
 mod rtt;
 mod set;
@@ -14,6 +15,7 @@ use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathAddr, UnwrappedTsn};
 
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
+pub(crate) use loss_rate::LossRate;
 pub(crate) use pairing::braid;
 pub(crate) use rtt::RttEstimator;
 pub(crate) use set::{Arrived, PathSet, covers};
@@ -24,6 +26,7 @@ pub(crate) use t3::T3;
 pub(crate) struct Path {
     pub(crate) addr: PathAddr,
     pub(crate) rtt: RttEstimator,
+    pub(crate) loss_rate: LossRate,
     pub(crate) t3: T3,
     pub(crate) heartbeat: Heartbeat,
     /// Fast recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4).
@@ -34,6 +37,8 @@ pub(crate) struct Path {
     pub(crate) data_sent_at: Option<Instant>,
     /// When the burst policy lets the next packet go.
     pub(crate) release_at: Option<Instant>,
+    /// A packet that came over it wants to be answered over it at once (I bit, RFC 9260 §3.3.1).
+    pub(crate) sack_asked: bool,
     /// No new data before this moment, as the rescue policy decided.
     pub(crate) blocked_until: Option<Instant>,
     pub(crate) counters: PathCounters,
@@ -44,12 +49,14 @@ impl Path {
         Self {
             addr,
             rtt,
+            loss_rate: LossRate::default(),
             t3: T3::default(),
             heartbeat: Heartbeat::default(),
             recovery_exit: None,
             retransmission_credit: false,
             data_sent_at: None,
             release_at: None,
+            sack_asked: false,
             blocked_until: None,
             counters: PathCounters::default(),
         }

@@ -134,6 +134,40 @@ impl PathSet {
         facts.rto = rtt.rto();
     }
 
+    /// Chunks sent on `id` arrived.
+    pub(crate) fn chunks_arrived(&mut self, id: PathId, chunks: u32) {
+        let rate = &mut self.inner[id.index()].loss_rate;
+        rate.on_acknowledged(chunks);
+        self.facts[id.index()].loss_per_million = rate.per_million();
+    }
+
+    /// Chunks sent on `id` were declared lost.
+    pub(crate) fn chunks_lost(&mut self, id: PathId, chunks: u32) {
+        let rate = &mut self.inner[id.index()].loss_rate;
+        rate.on_lost(chunks);
+        let facts = &mut self.facts[id.index()];
+        facts.loss_per_million = rate.per_million();
+        facts.lost_chunks += u64::from(chunks);
+    }
+
+    /// The first usable path over which the peer wants a SACK at once.
+    pub(crate) fn sack_asked(&self) -> Option<PathId> {
+        let mut all = self.iter();
+        let asked = all.find(|(facts, path)| path.sack_asked && facts.is_usable());
+        asked.map(|(facts, _)| facts.id)
+    }
+
+    /// The `number`th SACK of the association left on `id`. Nobody waits any more for one on a path that is not
+    /// usable.
+    pub(crate) fn sack_sent(&mut self, id: PathId, number: u64) {
+        for (facts, path) in self.facts.iter_mut().zip(&mut self.inner) {
+            path.sack_asked &= facts.id != id && facts.is_usable();
+        }
+        let facts = &mut self.facts[id.index()];
+        facts.data_since_sack = false;
+        facts.last_sack = number;
+    }
+
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.inner
             .iter()

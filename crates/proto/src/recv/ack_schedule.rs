@@ -74,8 +74,14 @@ impl AckSchedule {
         self.packet.immediate |= immediate;
     }
 
-    /// All chunks of the packet were seen; `gaps` if TSNs are missing now.
-    pub(super) fn packet_done(&mut self, path: PathId, gaps: bool, policy: &mut dyn AckPolicy, now: Instant) {
+    /// All chunks of the packet were seen; `gaps` if TSNs are missing now. Tells whether one of them had the I bit.
+    pub(super) fn packet_done(
+        &mut self,
+        path: PathId,
+        gaps: bool,
+        policy: &mut dyn AckPolicy,
+        now: Instant,
+    ) -> bool {
         let packet = core::mem::take(&mut self.packet);
         self.last_data_path = path;
         self.packets_since_sack = self.packets_since_sack.saturating_add(1);
@@ -100,6 +106,7 @@ impl AckSchedule {
             AckWhen::Now => self.force(),
             AckWhen::By(at) => self.delay_until(at.min(now + MAX_DELAY)),
         }
+        packet.immediate
     }
 
     /// A SACK is due at once.

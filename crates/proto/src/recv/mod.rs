@@ -145,10 +145,11 @@ impl Receiver {
         }
     }
 
-    /// All chunks of a packet with DATA were handed in; `path` is the one it came over.
-    pub(crate) fn packet_done(&mut self, path: PathId, policy: &mut dyn AckPolicy, now: Instant) {
+    /// All chunks of a packet with DATA were handed in; `path` is the one it came over. Tells whether the peer wants
+    /// it answered at once (I bit).
+    pub(crate) fn packet_done(&mut self, path: PathId, policy: &mut dyn AckPolicy, now: Instant) -> bool {
         self.schedule
-            .packet_done(path, self.tracker.has_gaps(), policy, now);
+            .packet_done(path, self.tracker.has_gaps(), policy, now)
     }
 
     /// Whether the next packet carries a SACK. Also after the application took messages: a window that opened

@@ -1,0 +1,40 @@
+//! Where does a lost chunk go, if its path is not to be trusted with it again? To another path.
+//!
+//! Source: F. Yang, "Non-Renegable Selective Acknowledgments and Scheduling for TCP and Multipath TCP" (Delaware
+//! 2015) §4.3: a retransmission never goes to the path of its original.
+//!
+//! Idea: a path that loses a chunk is congested or broken. The others get the chunk, and the path its rest.
+//!
+//! ```text
+//! fastest other path with room, else the fastest other one, else the own one
+//! ```
+
+use anabranch_types::PathId;
+
+use super::{other_path, own_path};
+use crate::parameters::NoParameters;
+use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
+
+/// Never the same path while another can carry it.
+#[derive(Debug, Default)]
+pub struct Other;
+
+impl Other {
+    /// The policy.
+    #[must_use]
+    pub const fn new(_: NoParameters) -> Self {
+        Self
+    }
+}
+
+impl Policy for Other {
+    fn name(&self) -> &'static str {
+        "other"
+    }
+}
+
+impl RetransmissionPolicy for Other {
+    fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
+        other_path(chunk.lost_on, paths).or_else(|| own_path(chunk.lost_on, paths))
+    }
+}
