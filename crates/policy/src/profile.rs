@@ -15,7 +15,7 @@ use crate::loss::{FastRetransmitOnce, MissCountParameters};
 use crate::options::RtoParameters;
 use crate::parameters::NoParameters;
 use crate::recipe::PolicyRecipe;
-use crate::retransmission::SeedParameters;
+use crate::retransmission::{TieParameters, Ties};
 use crate::unknown_name::UnknownName;
 
 /// A recipe with a name.
@@ -85,7 +85,10 @@ impl PolicyRecipe {
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::PerPathOrder,
             }),
-            retransmission: RetransmissionChoice::Cwnd(SeedParameters::DEFAULT),
+            retransmission: RetransmissionChoice::Cwnd(TieParameters {
+                ties: Ties::Own,
+                ..TieParameters::DEFAULT
+            }),
             failover: FailoverChoice::PotentiallyFailed(PotentiallyFailedParameters::DEFAULT),
             interleaving: InterleavingChoice::Off(NoParameters),
             path_mtu: PathMtuChoice::Fixed(NoParameters),
@@ -136,7 +139,7 @@ impl PolicyRecipe {
             path_scheduler: PathSchedulerChoice::RoundRobin(NoParameters),
             congestion: CongestionChoice::Cmt(CmtParameters::DEFAULT),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
-            retransmission: RetransmissionChoice::Cwnd(SeedParameters::DEFAULT),
+            retransmission: RetransmissionChoice::Cwnd(TieParameters::DEFAULT),
             ..Self::rfc9260()
         }
     }

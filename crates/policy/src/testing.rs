@@ -77,7 +77,7 @@ pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
     path.min_rtt = path.srtt.map(|srtt| srtt / 2);
     path.loss_per_million = rng.below(1_000_001) as u32;
     path.window = u64::from(path.max_data_chunk) + rng.below(10_000_000);
-    path.slow_start_threshold = path.slow_start_threshold >> rng.below(64);
+    path.slow_start_threshold >>= rng.below(64);
     path.in_flight = rng.below(path.window + 2_000);
     path.queued = path.in_flight + rng.below(1_000_000);
     path.room = if rng.chance(1, 3) { 0 } else { rng.below(100_000) };

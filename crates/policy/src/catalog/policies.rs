@@ -72,11 +72,11 @@ choices! {
         "to another path whenever there is one", "Yang 2015 §4.3";
     "asap" => Asap(retransmission::SeedParameters), retransmission::Asap::new,
         "to any path that has room, by chance", "Iyengar et al. 2004";
-    "lossrate" => LossRate(retransmission::SeedParameters), retransmission::LossRate::new,
+    "lossrate" => LossRate(retransmission::TieParameters), retransmission::LossRate::new,
         "to the path that loses least, if it has room", "Iyengar et al. 2004";
-    "cwnd" => Cwnd(retransmission::SeedParameters), retransmission::Cwnd::new,
+    "cwnd" => Cwnd(retransmission::TieParameters), retransmission::Cwnd::new,
         "to the largest window that has room", "Iyengar et al. 2004";
-    "ssthresh" => Ssthresh(retransmission::SeedParameters), retransmission::Ssthresh::new,
+    "ssthresh" => Ssthresh(retransmission::TieParameters), retransmission::Ssthresh::new,
         "to the largest slow-start threshold that has room", "Iyengar et al. 2004";
     "hybrid-metric" => HybridMetric(NoParameters), retransmission::HybridMetric::new,
         "to the largest window · (1 − loss rate) / round-trip time that has room",

@@ -16,20 +16,20 @@ use core::cmp::Reverse;
 
 use anabranch_types::PathId;
 
-use super::{SeedParameters, best_path};
+use super::{TieParameters, best_path};
 use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
 /// The path with the largest window that has room.
 #[derive(Debug)]
 pub struct Cwnd {
-    seed: SeedParameters,
+    ties: TieParameters,
 }
 
 impl Cwnd {
     /// The policy.
     #[must_use]
-    pub const fn new(seed: SeedParameters) -> Self {
-        Self { seed }
+    pub const fn new(ties: TieParameters) -> Self {
+        Self { ties }
     }
 }
 
@@ -42,7 +42,7 @@ impl Policy for Cwnd {
 impl RetransmissionPolicy for Cwnd {
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
         best_path(paths, |path| {
-            (Reverse(path.window), self.seed.lot(chunk, path.id))
+            (Reverse(path.window), self.ties.lot(chunk, path.id))
         })
     }
 }

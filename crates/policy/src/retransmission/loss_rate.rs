@@ -14,20 +14,20 @@
 
 use anabranch_types::PathId;
 
-use super::{SeedParameters, best_path};
+use super::{TieParameters, best_path};
 use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
 /// The path with the lowest loss rate that has room.
 #[derive(Debug)]
 pub struct LossRate {
-    seed: SeedParameters,
+    ties: TieParameters,
 }
 
 impl LossRate {
     /// The policy.
     #[must_use]
-    pub const fn new(seed: SeedParameters) -> Self {
-        Self { seed }
+    pub const fn new(ties: TieParameters) -> Self {
+        Self { ties }
     }
 }
 
@@ -40,7 +40,7 @@ impl Policy for LossRate {
 impl RetransmissionPolicy for LossRate {
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
         best_path(paths, |path| {
-            (path.loss_per_million, self.seed.lot(chunk, path.id))
+            (path.loss_per_million, self.ties.lot(chunk, path.id))
         })
     }
 }

@@ -36,7 +36,7 @@ pub use hybrid_metric::HybridMetric;
 pub use loss_rate::LossRate;
 pub use other::Other;
 pub use same::Same;
-pub use seed::SeedParameters;
+pub use seed::{SeedParameters, TieParameters, Ties};
 pub use ssthresh::Ssthresh;
 
 use anabranch_types::PathId;

@@ -6,7 +6,13 @@
 use anabranch_types::{PathId, Seed};
 
 use crate::LostChunk;
-use crate::parameters::{Parameter, Parameters, Slot};
+use crate::parameters::{Parameter, Parameters, Slot, Word};
+
+const SEED: Parameter = Parameter {
+    name: "seed",
+    default: "1",
+    meaning: "the origin of random choices, 0 to 18446744073709551615",
+};
 
 /// Parameters of policies that let chance decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,13 +42,73 @@ impl Default for SeedParameters {
 }
 
 impl Parameters for SeedParameters {
-    const LIST: &'static [Parameter] = &[Parameter {
-        name: "seed",
-        default: "1",
-        meaning: "the origin of random choices, 0 to 18446744073709551615",
-    }];
+    const LIST: &'static [Parameter] = &[SEED];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
-        (name == "seed").then(|| Slot::number(&mut self.seed, 0..=u64::MAX))
+        (name == SEED.name).then(|| Slot::number(&mut self.seed, 0..=u64::MAX))
+    }
+}
+
+/// Who takes the chunk when several paths are equally good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ties {
+    /// One of them, drawn by lot: as in the papers.
+    #[default]
+    Random,
+    /// The path that lost it, else the lowest id: chunks lost together stay together, and one path's timer backs off
+    /// instead of all in turn.
+    Own,
+}
+
+impl Word for Ties {
+    const WORDS: &'static [(&'static str, Self)] = &[("random", Self::Random), ("own", Self::Own)];
+}
+
+/// Parameters of policies that rank paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TieParameters {
+    /// Who takes the chunk when several paths are equally good.
+    pub ties: Ties,
+    /// The origin of the draws.
+    pub seed: SeedParameters,
+}
+
+impl TieParameters {
+    /// The values unless set.
+    pub const DEFAULT: Self = Self {
+        ties: Ties::Random,
+        seed: SeedParameters::DEFAULT,
+    };
+
+    /// Of several equal paths the one with the lowest takes the chunk.
+    pub(super) const fn lot(self, chunk: &LostChunk, path: PathId) -> u64 {
+        match self.ties {
+            Ties::Random => self.seed.lot(chunk, path),
+            Ties::Own => (path.0 != chunk.lost_on.0) as u64,
+        }
+    }
+}
+
+impl Default for TieParameters {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Parameters for TieParameters {
+    const LIST: &'static [Parameter] = &[
+        Parameter {
+            name: "ties",
+            default: "random",
+            meaning: "who takes it when several are equal: random (by seed), or own (the path of the loss)",
+        },
+        SEED,
+    ];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        match name {
+            "ties" => Some(Slot::text(&mut self.ties)),
+            name => self.seed.slot(name),
+        }
     }
 }

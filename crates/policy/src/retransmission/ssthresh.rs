@@ -17,20 +17,20 @@ use core::cmp::Reverse;
 
 use anabranch_types::PathId;
 
-use super::{SeedParameters, best_path};
+use super::{TieParameters, best_path};
 use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
 /// The path with the largest slow-start threshold that has room.
 #[derive(Debug)]
 pub struct Ssthresh {
-    seed: SeedParameters,
+    ties: TieParameters,
 }
 
 impl Ssthresh {
     /// The policy.
     #[must_use]
-    pub const fn new(seed: SeedParameters) -> Self {
-        Self { seed }
+    pub const fn new(ties: TieParameters) -> Self {
+        Self { ties }
     }
 }
 
@@ -44,7 +44,7 @@ impl RetransmissionPolicy for Ssthresh {
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
         best_path(paths, |path| {
             let threshold = Reverse(path.slow_start_threshold);
-            (threshold, self.seed.lot(chunk, path.id))
+            (threshold, self.ties.lot(chunk, path.id))
         })
     }
 }

@@ -2,7 +2,9 @@
 
 use anabranch_types::PathId;
 
-use super::{Alternate, Asap, Cwnd, HybridMetric, LossRate, Other, Same, SeedParameters, Ssthresh};
+use super::{
+    Alternate, Asap, Cwnd, HybridMetric, LossRate, Other, Same, SeedParameters, Ssthresh, TieParameters, Ties,
+};
 use crate::parameters::NoParameters;
 use crate::testing::{CHUNK, healthy, ms, tsn};
 use crate::{LossCause, LostChunk, PathFacts, Reachability, RetransmissionPolicy};
@@ -43,7 +45,7 @@ fn alternate_leaves_it_after_a_timeout() {
 
 #[test]
 fn cwnd_takes_the_largest_window_with_room() {
-    let mut policy = Cwnd::new(SeedParameters::DEFAULT);
+    let mut policy = Cwnd::new(TieParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     paths[1].window = 30 * CHUNK;
     paths[2].window = 20 * CHUNK;
@@ -54,7 +56,7 @@ fn cwnd_takes_the_largest_window_with_room() {
 
 #[test]
 fn ssthresh_takes_the_largest_threshold_with_room_whatever_the_windows() {
-    let mut policy = Ssthresh::new(SeedParameters::DEFAULT);
+    let mut policy = Ssthresh::new(TieParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     for (path, chunks) in paths.iter_mut().zip([10, 30, 20]) {
         path.slow_start_threshold = chunks * CHUNK;
@@ -67,7 +69,7 @@ fn ssthresh_takes_the_largest_threshold_with_room_whatever_the_windows() {
 
 #[test]
 fn lossrate_takes_the_path_that_loses_least() {
-    let mut policy = LossRate::new(SeedParameters::DEFAULT);
+    let mut policy = LossRate::new(TieParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     for (path, loss) in paths.iter_mut().zip([20_000, 1_000, 5_000]) {
         path.loss_per_million = loss;
@@ -140,12 +142,11 @@ fn shares(policy: &mut dyn RetransmissionPolicy) -> [u32; 3] {
 
 #[test]
 fn chance_decides_between_equal_paths_with_room() {
-    let seed = SeedParameters::DEFAULT;
     for policy in [
-        &mut Asap::new(seed) as &mut dyn RetransmissionPolicy,
-        &mut LossRate::new(seed),
-        &mut Cwnd::new(seed),
-        &mut Ssthresh::new(seed),
+        &mut Asap::new(SeedParameters::DEFAULT) as &mut dyn RetransmissionPolicy,
+        &mut LossRate::new(TieParameters::DEFAULT),
+        &mut Cwnd::new(TieParameters::DEFAULT),
+        &mut Ssthresh::new(TieParameters::DEFAULT),
     ] {
         let [first, second, full] = shares(policy);
         assert!(
@@ -153,6 +154,15 @@ fn chance_decides_between_equal_paths_with_room() {
             "{policy:?}: {first}, {second}, {full}"
         );
     }
+}
+
+#[test]
+fn ties_may_go_to_the_path_of_the_loss_instead() {
+    let mut policy = Cwnd::new(TieParameters {
+        ties: Ties::Own,
+        ..TieParameters::DEFAULT
+    });
+    assert_eq!(shares(&mut policy), [1_000, 0, 0]);
 }
 
 #[test]
@@ -183,9 +193,9 @@ fn a_single_path_is_used_even_when_it_is_down() {
         &mut Alternate::new(NoParameters),
         &mut Other::new(NoParameters),
         &mut Asap::new(SeedParameters::DEFAULT),
-        &mut LossRate::new(SeedParameters::DEFAULT),
-        &mut Cwnd::new(SeedParameters::DEFAULT),
-        &mut Ssthresh::new(SeedParameters::DEFAULT),
+        &mut LossRate::new(TieParameters::DEFAULT),
+        &mut Cwnd::new(TieParameters::DEFAULT),
+        &mut Ssthresh::new(TieParameters::DEFAULT),
         &mut HybridMetric::new(NoParameters),
     ] {
         assert_eq!(

@@ -16,6 +16,8 @@ mod nat;
 mod own_policies;
 mod regressions;
 mod restart;
+mod retransmission;
 mod sack_handling;
+mod sack_paths;
 mod shutdown;
 mod streams;
