@@ -1,5 +1,6 @@
 //! What can a program do with an association? Send, receive, watch and end it.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use anabranch_proto::{self as proto, AssociationStatistics, CloseReason, Message, ReceivedMessage};
@@ -84,6 +85,28 @@ impl Association {
     #[must_use]
     pub fn stream(&self, stream: StreamId) -> SendStream {
         SendStream::new(self.clone(), stream)
+    }
+
+    /// Says how urgent `stream` is: with the stream scheduler `priority`, the lower number is served first, strictly
+    /// (RFC 8260 §3.4). 0 unless set; other schedulers take no notice.
+    ///
+    /// # Errors
+    ///
+    /// The association is over, or has no such stream.
+    pub fn set_stream_priority(&self, stream: StreamId, priority: u16) -> Result<(), SendError> {
+        self.0
+            .set(|association| association.set_stream_priority(stream, priority))
+    }
+
+    /// Says what `stream` gets in proportion to others with the stream scheduler `wfq` (RFC 8260 §3.6). 1 unless set;
+    /// other schedulers take no notice.
+    ///
+    /// # Errors
+    ///
+    /// The association is over, or has no such stream.
+    pub fn set_stream_weight(&self, stream: StreamId, weight: NonZeroU16) -> Result<(), SendError> {
+        self.0
+            .set(|association| association.set_stream_weight(stream, weight))
     }
 
     /// What happens to the association from now on.
@@ -178,6 +201,23 @@ impl Association {
 }
 
 impl Handle {
+    /// Changes a setting of the association.
+    fn set(
+        &self,
+        change: impl FnOnce(&mut proto::AssociationMut<'_>) -> Result<(), proto::SendError>,
+    ) -> Result<(), SendError> {
+        let ended = self.signals.ended();
+        if let Some(reason) = ended {
+            return Err(SendError::Closed(reason.clone()));
+        }
+        let set = self.shared.command(|state| {
+            let mut association = state.core.association_mut(self.id)?;
+            Some(change(&mut association))
+        });
+        let set = set.unwrap_or(Err(proto::SendError::NotConnected));
+        set.map_err(|error| SendError::of(error, self.signals.ended()))
+    }
+
     /// Takes the message, unless the buffer is full.
     fn try_send(&self, message: &mut Option<Message>) -> Result<MessageId, TrySendError> {
         if let Some(reason) = self.signals.ended() {

@@ -98,17 +98,24 @@ pub enum TrySendError {
     Never(#[from] SendError),
 }
 
+impl SendError {
+    /// What the core says about anything but a full buffer; `ended` is how the association ended, if it did.
+    pub(crate) fn of(error: proto::SendError, ended: Option<&CloseReason>) -> Self {
+        match error {
+            proto::SendError::TooLarge { max } => Self::TooLarge { max },
+            proto::SendError::Empty => Self::Empty,
+            proto::SendError::InvalidStream { streams } => Self::InvalidStream { streams },
+            _ => ended.map_or(Self::Closing, |reason| Self::Closed(reason.clone())),
+        }
+    }
+}
+
 impl TrySendError {
     /// `ended` is how the association ended, if it did.
     pub(crate) fn of(error: proto::SendError, ended: Option<&CloseReason>) -> Self {
         match error {
             proto::SendError::BufferFull => Self::Full,
-            proto::SendError::TooLarge { max } => SendError::TooLarge { max }.into(),
-            proto::SendError::Empty => SendError::Empty.into(),
-            proto::SendError::InvalidStream { streams } => SendError::InvalidStream { streams }.into(),
-            _ => ended
-                .map_or(SendError::Closing, |reason| SendError::Closed(reason.clone()))
-                .into(),
+            error => SendError::of(error, ended).into(),
         }
     }
 }

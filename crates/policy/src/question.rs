@@ -58,13 +58,15 @@ pub trait PathScheduler: Policy {
 /// the core asks only between messages.
 pub trait StreamScheduler: Policy {
     /// `stream` has a message at its head that was not there before: it became ready, or its last message is
-    /// gone and the next one moved up.
+    /// gone and the next one moved up. Also called when its priority or its weight was set.
     fn on_ready(&mut self, stream: &StreamFacts);
     /// `stream` has nothing to send any more.
     fn on_idle(&mut self, stream: StreamId);
     /// `bytes` of the head message of `stream` were taken; `message_done` if that was its end. The core then
     /// says [`StreamScheduler::on_ready`] or [`StreamScheduler::on_idle`].
     fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool);
+    /// The packet for which bytes were taken is done: what is taken from now on goes into another one.
+    fn on_packet_end(&mut self) {}
     /// The stream to serve now on `path`; `None` if none is ready for it. Changes nothing.
     fn next(&self, path: PathId) -> Option<StreamId>;
 }

@@ -50,6 +50,14 @@ choices! {
         "messages leave in the order of handing over", "RFC 8260 §3.1";
     "rr" => RoundRobin(NoParameters), stream_scheduler::RoundRobin::new,
         "streams take turns, one message each", "RFC 8260 §3.2";
+    "rr-packet" => RoundRobinPacket(NoParameters), stream_scheduler::RoundRobinPacket::new,
+        "streams take turns, one packet each", "RFC 8260 §3.3";
+    "priority" => Priority(NoParameters), stream_scheduler::Priority::new,
+        "the most urgent stream first, equals in turn", "RFC 8260 §3.4";
+    "fair-bandwidth" => FairBandwidth(NoParameters), stream_scheduler::FairBandwidth::new,
+        "the same number of bytes for each stream", "RFC 8260 §3.5";
+    "wfq" => WeightedFair(NoParameters), stream_scheduler::WeightedFair::new,
+        "bytes in proportion to the streams' weights", "RFC 8260 §3.6";
 }
 
 choices! {

@@ -11,9 +11,11 @@ pub struct StreamFacts {
     pub head: MessageId,
     /// Bytes of the head message that are not sent yet.
     pub head_bytes: u64,
-    /// Its priority: lower is served first (RFC 8260 §3.4).
+    /// Bytes of all its messages that are not sent yet, those of the head message included.
+    pub queued_bytes: u64,
+    /// Its priority: lower is served first (RFC 8260 §3.4); 0 unless set.
     pub priority: u16,
-    /// Its weight (RFC 8260 §3.6); at least 1.
+    /// Its weight (RFC 8260 §3.6): 1 unless set, and at least 1.
     pub weight: u16,
 }
 

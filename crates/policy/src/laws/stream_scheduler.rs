@@ -1,33 +1,56 @@
-//! A ready stream is served eventually, an idle one never.
+//! A ready stream is served eventually, an idle one never; and who is promised a share gets it.
 
 use alloc::collections::BTreeMap;
 
-use anabranch_types::{MessageId, PathId, Rng, StreamId};
+use anabranch_types::{MessageId, PathId, Rng, Seed, StreamId};
 
-use super::{STEPS, for_all};
-use crate::catalog::StreamSchedulerChoice;
+use super::{STEPS, WORLDS, for_all};
+use crate::catalog::{Choice, PolicyChoice, StreamSchedulerChoice};
 use crate::{StreamFacts, StreamScheduler};
 
 const STREAMS: u64 = 12;
+
+const PATH: PathId = PathId(0);
+
+/// Calls `law` for the algorithm called `name` in each world.
+fn for_one(name: &str, law: impl Fn(&mut dyn StreamScheduler, &mut Rng)) {
+    let choice = StreamSchedulerChoice::named(name).expect("a name of the catalog");
+    for world in 0..WORLDS {
+        law(&mut *choice.build(), &mut Seed(world).split(name).rng());
+    }
+}
 
 fn facts(stream: StreamId, head: u64) -> StreamFacts {
     StreamFacts {
         id: stream,
         head: MessageId(head),
         head_bytes: 1_000,
+        queued_bytes: 1_000,
         priority: 0,
         weight: 1,
     }
 }
 
-/// Who is ready, with which message.
-#[derive(Default)]
+/// Who is ready, with which message, as the core knows it.
 struct Streams {
     heads: BTreeMap<StreamId, u64>,
     next_message: u64,
+    /// Whether the core asks before each chunk (RFC 8260 §2), or only between messages.
+    interleaving: bool,
+    /// The message that has to be finished, without interleaving.
+    begun: Option<StreamId>,
 }
 
 impl Streams {
+    fn new(interleaving: bool) -> Self {
+        Self {
+            heads: BTreeMap::new(),
+            next_message: 0,
+            interleaving,
+            begun: None,
+        }
+    }
+
     fn announce(&mut self, stream: StreamId, policies: [&mut dyn StreamScheduler; 2]) {
         self.next_message += 1;
         self.heads.insert(stream, self.next_message);
@@ -40,16 +63,21 @@ impl Streams {
         let stream = StreamId(rng.below(STREAMS) as u16);
         match rng.below(4) {
             0 if !self.heads.contains_key(&stream) => self.announce(stream, policies),
-            // Announced again without need.
+            // Announced again without need, or with another priority and weight.
             1 => {
                 if let Some(head) = self.heads.get(&stream) {
+                    let facts = StreamFacts {
+                        priority: rng.below(3) as u16,
+                        weight: 1 + rng.below(5) as u16,
+                        ..facts(stream, *head)
+                    };
                     for policy in policies {
-                        policy.on_ready(&facts(stream, *head));
+                        policy.on_ready(&facts);
                     }
                 }
             }
             // Its messages were abandoned.
-            2 if rng.chance(1, 4) => {
+            2 if rng.chance(1, 4) && self.begun != Some(stream) => {
                 self.heads.remove(&stream);
                 for policy in policies {
                     policy.on_idle(stream);
@@ -61,19 +89,17 @@ impl Streams {
 
     fn serve(&mut self, rng: &mut Rng, policies: [&mut dyn StreamScheduler; 2]) {
         let [policy, twin] = policies;
-        let Some(stream) = policy.next(PathId(0)) else {
+        let Some(stream) = self.begun.or_else(|| policy.next(PATH)) else {
             return;
         };
         let done = rng.chance(1, 2);
         policy.on_taken(stream, 500, done);
         twin.on_taken(stream, 500, done);
+        self.begun = (!done && !self.interleaving).then_some(stream);
         if !done {
-            assert_eq!(
-                policy.next(PathId(0)),
-                Some(stream),
-                "a message is not interrupted"
-            );
-        } else if rng.chance(1, 2) {
+            return;
+        }
+        if rng.chance(1, 2) {
             self.announce(stream, [policy, twin]);
         } else {
             self.heads.remove(&stream);
@@ -86,16 +112,22 @@ impl Streams {
 #[test]
 fn a_stream_is_named_exactly_while_one_is_ready() {
     for_all::<StreamSchedulerChoice>(|policy, twin, rng| {
-        let mut streams = Streams::default();
+        let mut streams = Streams::new(rng.chance(1, 2));
         for _ in 0..STEPS {
             streams.step(rng, [policy, twin]);
-            let next = policy.next(PathId(0));
-            assert_eq!(next, twin.next(PathId(0)), "same inputs, other answer");
-            assert_eq!(next.is_some(), !streams.heads.is_empty());
+            let next = policy.next(PATH);
+            assert_eq!(next, twin.next(PATH), "same inputs, other answer");
             assert!(
                 next.is_none_or(|stream| streams.heads.contains_key(&stream)),
                 "{next:?} is idle"
             );
+            // Within a packet a scheduler may have nobody who shall ride along; for a new one it has.
+            if rng.chance(1, 2) {
+                policy.on_packet_end();
+                twin.on_packet_end();
+                let named = policy.next(PATH).is_some();
+                assert_eq!(named, !streams.heads.is_empty());
+            }
         }
     });
 }
@@ -111,13 +143,129 @@ fn every_ready_stream_is_served_however_busy_the_others_are() {
             policy.on_ready(&facts(stream, message));
         }
         let mut turns = 0;
-        while policy.next(PathId(0)) != Some(patient) {
-            let stream = policy.next(PathId(0)).expect("many are ready");
+        while policy.next(PATH) != Some(patient) {
+            let stream = policy.next(PATH).expect("many are ready");
             policy.on_taken(stream, 1_000, true);
             message += 1;
             policy.on_ready(&facts(stream, message));
+            policy.on_packet_end();
             turns += 1;
             assert!(turns < 1_000, "starved");
+        }
+    });
+}
+
+/// What each stream was served after many turns, if `of` tells what each is and none ever runs dry. Messages have any
+/// length up to 3,000 bytes and are cut into chunks of 1,000.
+fn served(
+    policy: &mut dyn StreamScheduler,
+    of: &[StreamFacts],
+    interleaving: bool,
+    rng: &mut Rng,
+) -> BTreeMap<StreamId, u64> {
+    let mut left: BTreeMap<StreamId, u64> = BTreeMap::new();
+    let mut served = BTreeMap::new();
+    let mut begun = None;
+    for facts in of {
+        policy.on_ready(facts);
+        left.insert(facts.id, 1 + rng.below(3_000));
+        served.insert(facts.id, 0);
+    }
+    for turn in 0..20_000 {
+        let stream = begun.or_else(|| policy.next(PATH)).expect("all are ready");
+        let facts = of.iter().find(|facts| facts.id == stream).expect("one of them");
+        let bytes = left[&stream].min(1_000);
+        let done = bytes == left[&stream];
+        policy.on_taken(stream, bytes as u32, done);
+        *served.entry(stream).or_default() += bytes;
+        *left.entry(stream).or_default() -= bytes;
+        begun = (!done && !interleaving).then_some(stream);
+        if done {
+            left.insert(stream, 1 + rng.below(3_000));
+            policy.on_ready(&StreamFacts {
+                head: MessageId(100 + turn),
+                ..*facts
+            });
+        }
+    }
+    served
+}
+
+/// The largest and the smallest of what was served for each unit of weight.
+fn spread(served: &BTreeMap<StreamId, u64>, of: &[StreamFacts]) -> (u64, u64) {
+    let shares = || {
+        of.iter()
+            .map(|facts| served[&facts.id] / u64::from(facts.weight))
+    };
+    (
+        shares().max().expect("somebody"),
+        shares().min().expect("somebody"),
+    )
+}
+
+fn some_streams(rng: &mut Rng) -> alloc::vec::Vec<StreamFacts> {
+    let count = 2 + rng.below(6);
+    let any = |(id, head)| StreamFacts {
+        priority: rng.below(4) as u16,
+        weight: 1 + rng.below(9) as u16,
+        ..facts(StreamId(id), head)
+    };
+    (0_u16..).zip(0..count).map(any).collect()
+}
+
+#[test]
+fn fair_bandwidth_gives_each_stream_the_same_whatever_the_length_of_its_messages() {
+    for_one("fair-bandwidth", |policy, rng| {
+        let mut streams = some_streams(rng);
+        let served = served(policy, &streams, rng.chance(1, 2), rng);
+        for stream in &mut streams {
+            stream.weight = 1;
+        }
+        let (most, least) = spread(&served, &streams);
+        assert!(most - least <= 2 * 3_000, "{served:?}");
+    });
+}
+
+#[test]
+fn weighted_fair_queueing_gives_each_stream_its_share() {
+    for_one("wfq", |policy, rng| {
+        let streams = some_streams(rng);
+        let served = served(policy, &streams, rng.chance(1, 2), rng);
+        let (most, least) = spread(&served, &streams);
+        assert!(most - least <= 2 * 3_000, "{streams:?} {served:?}");
+    });
+}
+
+#[test]
+fn a_less_urgent_stream_is_served_only_while_no_more_urgent_one_is_ready() {
+    for_one("priority", |policy, rng| {
+        let streams = some_streams(rng);
+        let most_urgent = streams.iter().map(|stream| stream.priority).min();
+        let served = served(policy, &streams, rng.chance(1, 2), rng);
+        for stream in &streams {
+            let is_most_urgent = Some(stream.priority) == most_urgent;
+            assert_eq!(served[&stream.id] > 0, is_most_urgent, "{streams:?} {served:?}");
+        }
+    });
+}
+
+#[test]
+fn a_packet_filled_by_rr_packet_carries_one_stream() {
+    for_one("rr-packet", |policy, rng| {
+        let mut last = None;
+        for stream in some_streams(rng) {
+            policy.on_ready(&stream);
+        }
+        for message in 0..STEPS {
+            let stream = policy.next(PATH).expect("all are ready");
+            assert_ne!(last, Some(stream), "each packet is another stream's");
+            for chunk in 0..=rng.below(5) {
+                assert_eq!(policy.next(PATH), Some(stream));
+                policy.on_taken(stream, 100, true);
+                policy.on_ready(&facts(stream, message * 10 + chunk));
+            }
+            policy.on_packet_end();
+            last = Some(stream);
         }
     });
 }

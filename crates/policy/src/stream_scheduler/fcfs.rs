@@ -8,7 +8,7 @@
 //! next = the ready stream with the smallest MessageId at its head
 //! ```
 
-use anabranch_types::{PathId, StreamId};
+use anabranch_types::{MessageId, PathId, StreamId};
 
 use super::ready::Ready;
 use crate::parameters::NoParameters;
@@ -17,7 +17,7 @@ use crate::{Policy, StreamFacts, StreamScheduler};
 /// First come, first served.
 #[derive(Debug, Default)]
 pub struct FirstCome {
-    ready: Ready,
+    ready: Ready<MessageId>,
 }
 
 impl FirstCome {
@@ -36,7 +36,7 @@ impl Policy for FirstCome {
 
 impl StreamScheduler for FirstCome {
     fn on_ready(&mut self, stream: &StreamFacts) {
-        self.ready.insert(stream.head.0, stream.id);
+        self.ready.insert(stream.head, stream.id);
     }
 
     fn on_idle(&mut self, stream: StreamId) {

@@ -10,12 +10,12 @@ use anabranch_types::StreamId;
 ///
 /// A stream that leaves, or gets another key, stays in the heap until it comes to the top or until such entries
 /// outnumber the others: taking it out of the middle would cost more than it is worth.
-#[derive(Debug, Default)]
-pub(super) struct Ready {
+#[derive(Debug)]
+pub(super) struct Ready<K> {
     /// Smallest key first; the top is never out of date.
-    order: BinaryHeap<Reverse<(u64, StreamId)>>,
+    order: BinaryHeap<Reverse<(K, StreamId)>>,
     /// Sorted by stream; `None` for streams that are not ready.
-    keys: Vec<(StreamId, Option<u64>)>,
+    keys: Vec<(StreamId, Option<K>)>,
     /// How many streams are ready.
     count: usize,
 }
@@ -23,17 +23,36 @@ pub(super) struct Ready {
 /// What may be kept for the next burst when no stream is ready; more would weigh on idle associations.
 const KEPT: usize = 32;
 
-impl Ready {
+impl<K: Ord> Default for Ready<K> {
+    fn default() -> Self {
+        Self {
+            order: BinaryHeap::new(),
+            keys: Vec::new(),
+            count: 0,
+        }
+    }
+}
+
+impl<K: Copy + Ord> Ready<K> {
     pub(super) fn first(&self) -> Option<StreamId> {
         self.order.peek().map(|Reverse((_, stream))| *stream)
     }
 
     pub(super) fn contains(&self, stream: StreamId) -> bool {
-        key_of(&self.keys, stream).is_some()
+        self.key_of(stream).is_some()
+    }
+
+    /// The key of `stream`; `None` if it is not ready.
+    pub(super) fn key_of(&self, stream: StreamId) -> Option<K> {
+        key_of(&self.keys, stream)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// Adds `stream`, or gives it a new key.
-    pub(super) fn insert(&mut self, key: u64, stream: StreamId) {
+    pub(super) fn insert(&mut self, key: K, stream: StreamId) {
         let before = match self.keys.binary_search_by_key(&stream, |(stream, _)| *stream) {
             Ok(at) => self.keys[at].1.replace(key),
             Err(at) => {
@@ -71,7 +90,7 @@ impl Ready {
             return;
         }
         let keys = &self.keys;
-        let holds = |Reverse((key, stream)): &Reverse<(u64, StreamId)>| key_of(keys, *stream) == Some(*key);
+        let holds = |Reverse((key, stream)): &Reverse<(K, StreamId)>| key_of(keys, *stream) == Some(*key);
         while self.order.peek().is_some_and(|top| !holds(top)) {
             self.order.pop();
         }
@@ -93,7 +112,7 @@ impl Ready {
     }
 }
 
-fn key_of(keys: &[(StreamId, Option<u64>)], stream: StreamId) -> Option<u64> {
+fn key_of<K: Copy>(keys: &[(StreamId, Option<K>)], stream: StreamId) -> Option<K> {
     let at = keys.binary_search_by_key(&stream, |(stream, _)| *stream).ok()?;
     keys[at].1
 }

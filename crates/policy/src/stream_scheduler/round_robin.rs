@@ -1,13 +1,14 @@
-//! Whose bytes are next, if all streams are equal? Each in turn, message by message.
+//! Whose bytes are next, if all streams are equal? Each in turn.
 //!
 //! Source: RFC 8260 §3.2 (Round-Robin Scheduler).
 //!
-//! Idea: ready streams queue up; the first one is served until its message is done and goes to the end of the
-//! queue if it has another one. A stream that is announced again keeps its place.
+//! Idea: ready streams queue up; the first one is served once and goes to the end of the queue if it has more. Served
+//! is a message, or a chunk if messages may be interleaved: in between nobody asks. A stream that is announced again
+//! keeps its place.
 //!
 //! ```text
 //! ready and not queued: turn += 1, queue it with this turn
-//! message done:         leave the queue
+//! served:               turn += 1, queue it with this turn; without more to send it leaves
 //! next = the queued stream with the smallest turn
 //! ```
 
@@ -17,10 +18,10 @@ use super::ready::Ready;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
-/// Streams take turns, one message each.
+/// Streams take turns, one message each, or one chunk each if messages may be interleaved.
 #[derive(Debug, Default)]
 pub struct RoundRobin {
-    ready: Ready,
+    ready: Ready<u64>,
     turn: u64,
 }
 
@@ -29,6 +30,11 @@ impl RoundRobin {
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()
+    }
+
+    fn queue(&mut self, stream: StreamId) {
+        self.turn += 1;
+        self.ready.insert(self.turn, stream);
     }
 }
 
@@ -41,8 +47,7 @@ impl Policy for RoundRobin {
 impl StreamScheduler for RoundRobin {
     fn on_ready(&mut self, stream: &StreamFacts) {
         if !self.ready.contains(stream.id) {
-            self.turn += 1;
-            self.ready.insert(self.turn, stream.id);
+            self.queue(stream.id);
         }
     }
 
@@ -53,6 +58,8 @@ impl StreamScheduler for RoundRobin {
     fn on_taken(&mut self, stream: StreamId, _bytes: u32, message_done: bool) {
         if message_done {
             self.ready.remove(stream);
+        } else {
+            self.queue(stream);
         }
     }
 

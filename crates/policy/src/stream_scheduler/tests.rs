@@ -13,6 +13,7 @@ fn ready(scheduler: &mut dyn StreamScheduler, stream: u16, message: u64) {
         id: StreamId(stream),
         head: MessageId(message),
         head_bytes: 100,
+        queued_bytes: 100,
         priority: 0,
         weight: 1,
     });

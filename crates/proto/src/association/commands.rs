@@ -1,9 +1,10 @@
 //! What may an application ask of an association?
 
 use alloc::vec::Vec;
+use core::num::NonZeroU16;
 
 use anabranch_policy::PathFacts;
-use anabranch_types::{AssociationId, MessageId, PathAddr, PathId};
+use anabranch_types::{AssociationId, MessageId, PathAddr, PathId, StreamId};
 
 use super::{CloseReason, State, close};
 use crate::Association;
@@ -36,6 +37,28 @@ impl Association {
             Err(_) => {}
         }
         sent
+    }
+
+    /// Says how urgent `stream` is: with the stream scheduler `priority`, the lower number is served first, strictly
+    /// (RFC 8260 §3.4). 0 unless set; other schedulers take no notice.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::InvalidStream`].
+    pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) -> Result<(), SendError> {
+        let scheduler = &mut *self.policies.stream_scheduler;
+        self.sender.set_priority(stream, priority, scheduler)
+    }
+
+    /// Says what `stream` gets in proportion to others with the stream scheduler `wfq` (RFC 8260 §3.6). 1 unless set;
+    /// other schedulers take no notice.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::InvalidStream`].
+    pub fn set_stream_weight(&mut self, stream: StreamId, weight: NonZeroU16) -> Result<(), SendError> {
+        let scheduler = &mut *self.policies.stream_scheduler;
+        self.sender.set_weight(stream, weight, scheduler)
     }
 
     /// The next whole message, in the order of becoming deliverable; `None` if there is none yet. What arrived

@@ -176,6 +176,7 @@ fn write_data(
     if next.is_none() {
         write_new(association, path, room, packet, now);
     }
+    association.policies.stream_scheduler.on_packet_end();
     commit_data(association, path, now);
 }
 

@@ -19,12 +19,19 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
     let buffer = buffer_facts(association);
     for id in association.paths.ids() {
         let share = match purpose {
+            // The stream scheduler may have bound streams to paths; on others there is nothing to send.
+            Purpose::New if !has_new_for(association, id) => 0,
             Purpose::New => share_of(association, id, &buffer),
             Purpose::Again => u64::MAX,
         };
         let room = room_of(association, id, share, now);
         association.paths.fact_mut(id).room = room;
     }
+}
+
+fn has_new_for(association: &Association, id: PathId) -> bool {
+    let scheduler = &*association.policies.stream_scheduler;
+    association.sender.has_new_for(id, scheduler)
 }
 
 /// The shared buffers as policies see them.

@@ -15,6 +15,7 @@ mod window;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::num::NonZeroU16;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk};
@@ -138,15 +139,50 @@ impl Sender {
         if length > max {
             return Err(SendError::TooLarge { max: max as usize });
         }
-        if message.stream.0 >= self.streams.count() {
-            return Err(SendError::InvalidStream {
-                streams: self.streams.count(),
-            });
-        }
+        self.check_stream(message.stream)?;
         if length > self.free_space() {
             return Err(SendError::BufferFull);
         }
         Ok(self.streams.push(message, scheduler))
+    }
+
+    /// How urgent a stream is; see [`crate::Association::set_stream_priority`].
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`].
+    pub(crate) fn set_priority(
+        &mut self,
+        stream: StreamId,
+        priority: u16,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        self.streams.set_priority(stream, priority, scheduler);
+        Ok(())
+    }
+
+    /// The weight of a stream; see [`crate::Association::set_stream_weight`].
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`].
+    pub(crate) fn set_weight(
+        &mut self,
+        stream: StreamId,
+        weight: NonZeroU16,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        self.streams.set_weight(stream, weight, scheduler);
+        Ok(())
+    }
+
+    fn check_stream(&self, stream: StreamId) -> Result<(), SendError> {
+        let streams = self.streams.count();
+        if stream.0 < streams {
+            Ok(())
+        } else {
+            Err(SendError::InvalidStream { streams })
+        }
     }
 
     /// Whether there is new data, and the peer's window lets a packet of it begin. To be asked before each packet;
@@ -160,6 +196,11 @@ impl Sender {
                 .is_worth_a_packet(self.peer_window(), self.unsent_bytes(), self.full_piece)
         };
         self.has_unsent() && (!self.has_outstanding() || is_worth_it())
+    }
+
+    /// Whether some stream has new data that may go on `path`, as the stream scheduler says.
+    pub(crate) fn has_new_for(&self, path: PathId, scheduler: &dyn StreamScheduler) -> bool {
+        self.streams.next(path, scheduler).is_some()
     }
 
     /// Whether the peer's window, and nothing else, keeps new data back, with nothing in flight whose

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::mem;
+use core::num::NonZeroU16;
 
 use anabranch_policy::{StreamFacts, StreamScheduler};
 use anabranch_types::{MessageId, PathId, Ssn, StreamId};
@@ -12,12 +13,30 @@ use super::queue::{Queue, Slab, Waiting};
 use crate::Message;
 
 /// One outbound stream.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Stream {
     waiting: Queue,
+    /// Bytes of payload that have not been sent yet.
+    unsent_bytes: u64,
+    /// What the application wants of the stream scheduler.
+    priority: u16,
+    weight: NonZeroU16,
     next_ssn: Ssn,
     /// Ordered messages sent in whole or in part, the ends of which are not acknowledged.
     ordered_in_window: u16,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self {
+            waiting: Queue::default(),
+            unsent_bytes: 0,
+            priority: 0,
+            weight: NonZeroU16::MIN,
+            next_ssn: Ssn(0),
+            ordered_in_window: 0,
+        }
+    }
 }
 
 /// The message that is being sent and has to be finished before another one begins.
@@ -69,11 +88,10 @@ impl Streams {
     pub(super) fn push(&mut self, message: Message, scheduler: &mut dyn StreamScheduler) -> MessageId {
         let id = self.next_message;
         self.next_message = MessageId(id.0 + 1);
-        self.unsent_bytes += message.payload.len() as u64;
+        let bytes = message.payload.len() as u64;
+        self.unsent_bytes += bytes;
         let stream_id = message.stream;
-        if self.streams.len() <= stream_id.index() {
-            self.streams.resize(stream_id.index() + 1, Stream::default());
-        }
+        self.stream_mut(stream_id).unsent_bytes += bytes;
         let stream = &mut self.streams[stream_id.index()];
         let was_idle = stream.waiting.is_empty();
         self.slab.push(&mut stream.waiting, id, message);
@@ -81,6 +99,41 @@ impl Streams {
             self.tell(stream_id, scheduler);
         }
         id
+    }
+
+    /// How urgent a stream that exists is: lower is served first, if the scheduler knows priorities (RFC 8260 §3.4).
+    pub(super) fn set_priority(
+        &mut self,
+        stream: StreamId,
+        priority: u16,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
+        self.stream_mut(stream).priority = priority;
+        self.tell_if_ready(stream, scheduler);
+    }
+
+    /// What a stream that exists gets in proportion to others, if the scheduler knows weights (RFC 8260 §3.6).
+    pub(super) fn set_weight(
+        &mut self,
+        stream: StreamId,
+        weight: NonZeroU16,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
+        self.stream_mut(stream).weight = weight;
+        self.tell_if_ready(stream, scheduler);
+    }
+
+    fn tell_if_ready(&self, stream: StreamId, scheduler: &mut dyn StreamScheduler) {
+        if self.head(stream).is_some() {
+            self.tell(stream, scheduler);
+        }
+    }
+
+    fn stream_mut(&mut self, stream: StreamId) -> &mut Stream {
+        if self.streams.len() <= stream.index() {
+            self.streams.resize(stream.index() + 1, Stream::default());
+        }
+        &mut self.streams[stream.index()]
     }
 
     /// The message to go on with on `path`: the one begun, whatever its path so far, for its fragments need
@@ -132,6 +185,7 @@ impl Streams {
             payload: piece,
         };
         self.unsent_bytes -= chunk.payload_bytes();
+        self.streams[stream.index()].unsent_bytes -= chunk.payload_bytes();
         scheduler.on_taken(stream, chunk.payload.len() as u32, ending);
         if ending {
             self.begun = None;
@@ -201,16 +255,20 @@ impl Streams {
     }
 
     /// Tells the scheduler about the new head of a stream.
-    fn tell(&self, stream: StreamId, scheduler: &mut dyn StreamScheduler) {
-        match self.head(stream) {
-            Some(head) => scheduler.on_ready(&StreamFacts {
-                id: stream,
-                head: head.id,
-                head_bytes: head.bytes(),
-                priority: 0,
-                weight: 1,
-            }),
-            None => scheduler.on_idle(stream),
+    fn tell(&self, id: StreamId, scheduler: &mut dyn StreamScheduler) {
+        match self.head(id) {
+            Some(head) => {
+                let stream = &self.streams[id.index()];
+                scheduler.on_ready(&StreamFacts {
+                    id,
+                    head: head.id,
+                    head_bytes: head.bytes(),
+                    queued_bytes: stream.unsent_bytes,
+                    priority: stream.priority,
+                    weight: stream.weight.get(),
+                });
+            }
+            None => scheduler.on_idle(id),
         }
     }
 }
