@@ -193,10 +193,7 @@ fn served(
 
 /// The largest and the smallest of what was served for each unit of weight.
 fn spread(served: &BTreeMap<StreamId, u64>, of: &[StreamFacts]) -> (u64, u64) {
-    let shares = || {
-        of.iter()
-            .map(|facts| served[&facts.id] / u64::from(facts.weight))
-    };
+    let shares = || of.iter().map(|facts| served[&facts.id] / u64::from(facts.weight));
     (
         shares().max().expect("somebody"),
         shares().min().expect("somebody"),

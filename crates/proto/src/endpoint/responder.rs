@@ -189,6 +189,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         anew.events.push(Event::Writable);
     }
     core::mem::swap(&mut anew.receiver, &mut slot.association.receiver);
+    anew.sender.keep_stream_settings(&slot.association.sender);
     open_streams(&mut anew, cookie);
     anew.owed.readable_told = slot.association.owed.readable_told;
     // The application does not ask twice.

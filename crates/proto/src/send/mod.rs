@@ -176,6 +176,12 @@ impl Sender {
         Ok(())
     }
 
+    /// After a restart of the peer: streams are as urgent and as weighty as with the sender before. To be called
+    /// before anything is queued.
+    pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
+        self.streams.keep_settings(&before.streams);
+    }
+
     fn check_stream(&self, stream: StreamId) -> Result<(), SendError> {
         let streams = self.streams.count();
         if stream.0 < streams {
@@ -394,6 +400,11 @@ impl Sender {
     /// Payload bytes that have not been sent yet.
     pub(crate) fn unsent_bytes(&self) -> u64 {
         self.streams.unsent_bytes()
+    }
+
+    /// The same of one stream.
+    pub(crate) fn queued_on(&self, stream: StreamId) -> u64 {
+        self.streams.queued_on(stream)
     }
 
     /// Payload bytes in the send buffer: not sent, or not acknowledged cumulatively.

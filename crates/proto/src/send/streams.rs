@@ -79,6 +79,13 @@ impl Streams {
         self.unsent_bytes
     }
 
+    /// The same of one stream.
+    pub(super) fn queued_on(&self, stream: StreamId) -> u64 {
+        self.streams
+            .get(stream.index())
+            .map_or(0, |stream| stream.unsent_bytes)
+    }
+
     /// The messages of which something has not been sent yet.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
         self.slab.iter()
@@ -121,6 +128,16 @@ impl Streams {
     ) {
         self.stream_mut(stream).weight = weight;
         self.tell_if_ready(stream, scheduler);
+    }
+
+    /// Takes over priorities and weights.
+    pub(super) fn keep_settings(&mut self, before: &Self) {
+        let settings = before.streams.iter().map(|stream| Stream {
+            priority: stream.priority,
+            weight: stream.weight,
+            ..Stream::default()
+        });
+        self.streams = settings.collect();
     }
 
     fn tell_if_ready(&self, stream: StreamId, scheduler: &mut dyn StreamScheduler) {

@@ -87,10 +87,10 @@ impl Op {
 }
 
 fn send(simulation: &mut Simulation, side: Side, draft: Draft, count: u32) {
-    simulation.talk(side, |conversation, association, _| {
+    simulation.talk(side, |conversation, association, now| {
         for _ in 0..count {
             // A full buffer, a stream that the peer does not have, an end that was begun: all of them may be.
-            if conversation.send(draft, association).is_err() {
+            if conversation.send(draft, association, now).is_err() {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use anabranch_proto::ReceivedMessage;
 use anabranch_types::{Instant, StreamId};
 use thiserror::Error;
 
-use super::outbox::{FIRST_PPID, life_of};
+use super::outbox::{FIRST_PPID, first_of_life, life_of};
 use super::{Outbox, pattern};
 
 /// How finely the course of reception is kept.
@@ -61,6 +61,7 @@ pub struct Inbox {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Arrived {
+    at: Instant,
     stream: StreamId,
     unordered: bool,
     bytes: u32,
@@ -74,7 +75,7 @@ impl Inbox {
         self.bytes += message.payload.len() as u64;
         self.last_at = Some(now);
         self.note_course(now, message.payload.len() as u64);
-        let complaint = self.check(number, message).err();
+        let complaint = self.check(now, number, message).err();
         self.first_complaint = self.first_complaint.take().or(complaint);
         number
     }
@@ -87,7 +88,7 @@ impl Inbox {
         };
     }
 
-    fn check(&mut self, number: u32, message: &ReceivedMessage) -> Result<(), Complaint> {
+    fn check(&mut self, now: Instant, number: u32, message: &ReceivedMessage) -> Result<(), Complaint> {
         if message.payload != pattern(number, message.payload.len()) {
             return Err(Complaint::Corrupt(number));
         }
@@ -99,6 +100,7 @@ impl Inbox {
             self.arrived.resize(index + 1, None);
         }
         let arrived = Arrived {
+            at: now,
             stream: message.stream,
             unordered: message.unordered,
             bytes: message.payload.len() as u32,
@@ -188,6 +190,16 @@ impl Inbox {
     #[must_use]
     pub fn has(&self, number: u32) -> bool {
         self.arrived.get(number as usize).is_some_and(Option::is_some)
+    }
+
+    /// What arrived on `stream`, in the order of sending: numbers, lengths in bytes, and when each was read.
+    pub fn on_stream(&self, stream: StreamId) -> impl Iterator<Item = (u32, u64, Instant)> {
+        let base = self.life.map_or(0, first_of_life);
+        let all = (base..).zip(&self.arrived);
+        all.filter_map(move |(number, arrived)| {
+            let arrived = arrived.filter(|arrived| arrived.stream == stream)?;
+            Some((number, u64::from(arrived.bytes), arrived.at))
+        })
     }
 
     /// Messages that arrived.

@@ -12,7 +12,7 @@ pub use inbox::{Complaint, Inbox};
 pub use outbox::{Draft, Outbox};
 pub use pattern::{LONGEST_MESSAGE, pattern};
 use workload::Line;
-pub use workload::{Bulk, Client, Paced, Server, Streams, Workload};
+pub use workload::{Bulk, Client, Even, Paced, Server, Streams, Workload};
 
 /// How the application reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -129,8 +129,9 @@ impl Conversation {
         &mut self,
         draft: Draft,
         association: &mut Association,
+        now: Instant,
     ) -> Result<u32, anabranch_proto::SendError> {
-        self.outbox.send(association, draft)
+        self.outbox.send(association, draft, now)
     }
 
     /// What was sent, since the peer's last restart.
@@ -170,7 +171,11 @@ impl Conversation {
         let Self {
             workloads, outbox, ..
         } = self;
-        let mut line = Line { association, outbox };
+        let mut line = Line {
+            now,
+            association,
+            outbox,
+        };
         for workload in workloads {
             workload.act(now, &mut line);
         }

@@ -1,7 +1,7 @@
 //! What was sent? Each message by number, so that it can be held against what arrived.
 
 use anabranch_proto::{Association, Message, SendError};
-use anabranch_types::{Ppid, StreamId};
+use anabranch_types::{Instant, Ppid, StreamId};
 
 use super::pattern;
 
@@ -47,6 +47,8 @@ pub(super) const FIRST_PPID: u32 = 1 << 24;
 pub struct Outbox {
     life: u32,
     sent: Vec<Draft>,
+    /// When each of them was accepted.
+    times: Vec<Instant>,
     bytes: u64,
 }
 
@@ -68,6 +70,7 @@ impl Outbox {
     #[cfg(test)]
     pub(super) fn of_sent(sent: Vec<Draft>) -> Self {
         Self {
+            times: vec![Instant::ZERO; sent.len()],
             sent,
             ..Self::default()
         }
@@ -84,7 +87,12 @@ impl Outbox {
     /// # Errors
     ///
     /// Those of [`Association::send`].
-    pub fn send(&mut self, association: &mut Association, draft: Draft) -> Result<u32, SendError> {
+    pub fn send(
+        &mut self,
+        association: &mut Association,
+        draft: Draft,
+        now: Instant,
+    ) -> Result<u32, SendError> {
         let number = self.next_number();
         let message = Message::new(draft.stream, pattern(number, draft.bytes))
             .with_ppid(Ppid(FIRST_PPID.wrapping_add(number)));
@@ -94,6 +102,7 @@ impl Outbox {
             message
         })?;
         self.sent.push(draft);
+        self.times.push(now);
         self.bytes += draft.bytes as u64;
         Ok(number)
     }
@@ -102,6 +111,15 @@ impl Outbox {
     #[must_use]
     pub fn sent(&self) -> &[Draft] {
         &self.sent
+    }
+
+    /// When message `number` of this life was accepted; `None` if there is none.
+    #[must_use]
+    pub fn sent_at(&self, number: u32) -> Option<Instant> {
+        let (life, index) = life_of(number);
+        (life == self.life)
+            .then(|| self.times.get(index).copied())
+            .flatten()
     }
 
     /// Bytes of all of them.
@@ -113,11 +131,16 @@ impl Outbox {
     fn next_number(&self) -> u32 {
         let number = u32::try_from(self.sent.len()).unwrap_or(u32::MAX);
         assert!(number < NUMBERS_OF_A_LIFE, "too many messages for one life");
-        self.life * NUMBERS_OF_A_LIFE + number
+        first_of_life(self.life) + number
     }
 }
 
 /// The life of message number `number`, and its place in it.
 pub(super) const fn life_of(number: u32) -> (u32, usize) {
     (number / NUMBERS_OF_A_LIFE, (number % NUMBERS_OF_A_LIFE) as usize)
+}
+
+/// The number of the first message of a life.
+pub(super) const fn first_of_life(life: u32) -> u32 {
+    life * NUMBERS_OF_A_LIFE
 }

@@ -13,6 +13,8 @@ use super::{Draft, Outbox};
 pub enum Workload {
     /// Sends all that the send buffer takes.
     Bulk(Bulk),
+    /// Sends all that the send buffer takes, and shares the buffer out evenly.
+    Even(Even),
     /// Sends at a pace.
     Paced(Paced),
     /// Asks, waits for the answer, asks again.
@@ -26,6 +28,7 @@ impl Workload {
     pub(super) fn act(&mut self, now: Instant, line: &mut Line<'_>) {
         match self {
             Self::Bulk(bulk) => bulk.act(line),
+            Self::Even(even) => even.act(line),
             Self::Paced(paced) => paced.act(now, line),
             Self::Client(client) => client.act(now, line),
             Self::Server(server) => server.act(line),
@@ -35,7 +38,7 @@ impl Workload {
     /// A message came.
     pub(super) fn on_message(&mut self, now: Instant, message: &ReceivedMessage) {
         match self {
-            Self::Bulk(_) | Self::Paced(_) => {}
+            Self::Bulk(_) | Self::Even(_) | Self::Paced(_) => {}
             Self::Client(client) => client.on_message(now),
             Self::Server(server) => server.owed.push(message.stream),
         }
@@ -43,7 +46,7 @@ impl Workload {
 
     pub(super) const fn deadline(&self) -> Option<Instant> {
         match self {
-            Self::Bulk(_) | Self::Server(_) => None,
+            Self::Bulk(_) | Self::Even(_) | Self::Server(_) => None,
             Self::Paced(paced) => paced.next,
             Self::Client(client) => client.next,
         }
@@ -53,6 +56,7 @@ impl Workload {
 /// What a workload speaks into.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
+    pub(super) now: Instant,
     pub(super) association: &'a mut Association,
     pub(super) outbox: &'a mut Outbox,
 }
@@ -60,7 +64,7 @@ pub(super) struct Line<'a> {
 impl Line<'_> {
     /// `false` if the message has to wait, or will never be taken.
     fn takes(&mut self, draft: Draft) -> Result<(), SendError> {
-        self.outbox.send(self.association, draft).map(|_| ())
+        self.outbox.send(self.association, draft, self.now).map(|_| ())
     }
 }
 
@@ -174,6 +178,40 @@ impl Bulk {
                 return;
             }
             self.left -= 1;
+        }
+    }
+}
+
+/// Sends messages of one size as fast as they are taken, always on the stream that has the fewest bytes waiting: an
+/// application that asks for sender-queue information, as Dreibholz et al. 2010 §6.2 has it. So a stream that is served
+/// faster than the others is fed faster.
+#[derive(Clone, Debug)]
+pub struct Even {
+    bytes: usize,
+    streams: u16,
+}
+
+impl Even {
+    /// Messages of `bytes` bytes without end, on the first `streams` streams.
+    #[must_use]
+    pub const fn new(bytes: usize, streams: u16) -> Self {
+        Self { bytes, streams }
+    }
+
+    fn act(&self, line: &mut Line<'_>) {
+        loop {
+            let streams = (0..self.streams).map(StreamId);
+            let Some(stream) = streams.min_by_key(|stream| line.association.queued_on(*stream)) else {
+                return;
+            };
+            let draft = Draft {
+                stream,
+                bytes: self.bytes,
+                unordered: false,
+            };
+            if line.takes(draft).is_err() {
+                return;
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use anabranch_netsim::{LinkChange, LinkConfig, LinkId, Probability};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::AssociationConfig;
 use anabranch_sim::{LoggedPacket, Scenario, Side, Simulation, Step};
-use anabranch_types::{Rate, Seed};
+use anabranch_types::{Instant, Rate, Seed, StreamId};
 use anabranch_wire::dissect;
 
 pub(crate) use forger::{Forger, Reply, first_tsn};
@@ -187,6 +187,34 @@ impl World {
             self.simulation.world_mut().set_filter(link, notes.filter());
         }
         notes
+    }
+
+    /// What Bob read on `stream` since `since`, as a rate.
+    pub(crate) fn rate_of_stream(&self, stream: u16, since: Instant) -> Rate {
+        let bytes = self.arrivals(stream, since).map(|(_, bytes, _)| bytes).sum();
+        Rate::of(bytes, self.simulation.now() - since).expect("some time")
+    }
+
+    /// How long messages on `stream` that Bob read since `since` took on average, from handing over to reading.
+    #[track_caller]
+    pub(crate) fn delay_of_stream(&self, stream: u16, since: Instant) -> Duration {
+        let sent = self
+            .simulation
+            .conversation(Side::Near)
+            .expect("a sender")
+            .outbox();
+        let delays: Vec<Duration> = self
+            .arrivals(stream, since)
+            .map(|(number, _, at)| at - sent.sent_at(number).expect("it was sent"))
+            .collect();
+        assert!(!delays.is_empty(), "nothing on stream {stream}");
+        delays.iter().sum::<Duration>() / delays.len() as u32
+    }
+
+    fn arrivals(&self, stream: u16, since: Instant) -> impl Iterator<Item = (u32, u64, Instant)> {
+        let reader = self.simulation.conversation(Side::Far).expect("a reader");
+        let arrivals = reader.inbox().on_stream(StreamId(stream));
+        arrivals.filter(move |(_, _, at)| *at >= since)
     }
 
     fn links(&self) -> Vec<LinkId> {

@@ -50,8 +50,9 @@ impl<'w> Person<'w> {
     /// One message; it is taken at once.
     #[track_caller]
     pub(crate) fn sends(self, draft: Draft) {
-        self.talks(|conversation, association, _| {
-            conversation.send(draft, association).expect("room for a message");
+        self.talks(|conversation, association, now| {
+            let sent = conversation.send(draft, association, now);
+            sent.expect("room for a message");
         });
     }
 
@@ -68,9 +69,12 @@ impl<'w> Person<'w> {
 
     #[track_caller]
     pub(crate) fn works_at(self, bulk: Bulk) {
-        self.talks(|conversation, association, now| {
-            conversation.also(now, Workload::Bulk(bulk), association);
-        });
+        self.also_works_at(Workload::Bulk(bulk));
+    }
+
+    #[track_caller]
+    pub(crate) fn also_works_at(self, workload: Workload) {
+        self.talks(|conversation, association, now| conversation.also(now, workload, association));
     }
 
     /// One message of a usual size after the other, at `rate`, on one stream.

@@ -129,7 +129,7 @@ fn the_smaller_number_of_streams_counts() {
     world.alice().sends(Draft::new(3, 100));
     let refused = world
         .alice()
-        .talks(|alice, association, _| alice.send(Draft::new(4, 100), association));
+        .talks(|alice, association, now| alice.send(Draft::new(4, 100), association, now));
     assert!(refused.is_err(), "Bob takes four streams, 0 to 3");
     world.delivers_everything(secs(1));
 }

@@ -20,4 +20,5 @@ mod retransmission;
 mod sack_handling;
 mod sack_paths;
 mod shutdown;
+mod stream_schedulers;
 mod streams;

@@ -2,6 +2,7 @@
 
 use anabranch_proto::{AssociationConfig, Event};
 use anabranch_sim::app::{Draft, Streams};
+use anabranch_types::StreamId;
 
 use crate::story::{World, mbit, ms, secs};
 
@@ -92,4 +93,37 @@ fn alice_begins_anew_while_bob_still_waits_for_the_end_of_the_last_association()
     world.alice().sends(Draft::new(0, 1_000));
     world.runs_until(|world| world.alice().is_connected(), secs(5));
     world.delivers_everything(secs(5));
+}
+
+/// Settings are the application's, which did not restart.
+#[test]
+fn bobs_streams_are_as_urgent_as_before() {
+    let by_priority = |config: &mut AssociationConfig| {
+        config
+            .policies
+            .set("stream-scheduler", "priority")
+            .expect("a known name");
+    };
+    let mut world = World::two_paths(mbit(10), ms(20)).with(by_priority).begins();
+    world.alice().connects_with(from_the_same_port);
+    world.runs_until(|world| world.is_connected(), secs(1));
+    world
+        .bob()
+        .talks(|_, association, _| association.set_stream_priority(StreamId(1), 5))
+        .expect("a stream that exists");
+    world.alice().forgets_everything();
+    world.alice().connects_with(from_the_same_port);
+    world.runs_until(
+        |world| world.bob().saw(|event| matches!(event, Event::Restarted { .. })),
+        secs(2),
+    );
+    world.bob().talks(|conversation, association, now| {
+        for stream in [1, 0].into_iter().cycle().take(400) {
+            let sent = conversation.send(Draft::new(stream, 1_000), association, now);
+            sent.expect("room for a message");
+        }
+    });
+    world.runs_until(|world| world.alice().inbox().messages() == 200, secs(1));
+    let urgent = world.alice().inbox().on_stream(StreamId(0)).count();
+    assert!(urgent > 190, "{urgent}");
 }

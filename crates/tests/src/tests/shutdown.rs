@@ -68,7 +68,7 @@ fn nothing_more_is_taken_once_the_end_was_begun() {
     world.alice().shuts_down();
     let refused = world
         .alice()
-        .talks(|alice, association, _| alice.send(Draft::new(0, 1), association));
+        .talks(|alice, association, now| alice.send(Draft::new(0, 1), association, now));
     assert!(refused.is_err());
     both_finished(&mut world);
 }
