@@ -9,7 +9,7 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId};
 
 use super::growth::Growth;
-use super::window::{Window, quantum};
+use super::window::Window;
 use crate::parameters::Parameters;
 use crate::path_table::PathTable;
 use crate::{AckDigest, CongestionControl, LossDigest, PathAck, PathFacts, Policy, path_facts};
@@ -63,11 +63,7 @@ impl<'a> Acked<'a> {
 
     /// Whether `window` was fully used when the bytes acknowledged now were in flight. Call once for each SACK.
     pub(super) fn was_full(&self, window: &mut Window) -> bool {
-        window.was_full(
-            self.ack.in_flight_before,
-            self.ack.newly_acked,
-            quantum(self.path),
-        )
+        window.was_full(self.ack, self.path)
     }
 }
 

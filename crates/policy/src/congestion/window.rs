@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::{LossCause, PathFacts};
+use crate::{LossCause, PathAck, PathFacts};
 
 /// No window grows beyond this: more than any path holds, far from any overflow.
 const CEILING: u64 = 1 << 40;
@@ -63,12 +63,16 @@ impl Window {
     }
 
     /// Whether the window was fully used while the bytes acknowledged now were in flight.
-    pub(crate) fn was_full(&mut self, in_flight_before: u64, newly_acked: u64, quantum: u64) -> bool {
-        self.utilisation.observe(
-            in_flight_before + quantum > self.bytes,
-            in_flight_before,
-            newly_acked,
-        )
+    ///
+    /// Data that waits for its turn in pacing counts as sent. Acknowledgements that come back over a faster path would
+    /// otherwise keep the window from ever being full, and the rate, which follows from the window, from ever growing:
+    /// a sender "SHOULD NOT consider itself application limited if it would have fully utilized the congestion window
+    /// without pacing delay" (RFC 9002 §7.8).
+    pub(crate) fn was_full(&mut self, ack: &PathAck, path: &PathFacts) -> bool {
+        let no_chunk_fits = ack.in_flight_before + quantum(path) > self.bytes;
+        let full = no_chunk_fits || path.held_back;
+        self.utilisation
+            .observe(full, ack.in_flight_before, ack.newly_acked)
     }
 
     /// A cut to `share_of_ten` tenths, never below four full chunks (RFC 9260 §7.2.3), or to one after a

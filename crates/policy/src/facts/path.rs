@@ -54,6 +54,8 @@ pub struct PathFacts {
     /// What window, burst limit and buffer share let through now; 0 if any of them is used up. Computed just
     /// before a scheduler is asked.
     pub room: u64,
+    /// Data waits that the window would let through now, but the burst policy lets it go only later.
+    pub held_back: bool,
     /// When the last packet left on it.
     pub last_sent: Option<Instant>,
     /// DATA came over it since the last SACK that left on it.
@@ -90,6 +92,7 @@ impl PathFacts {
             in_flight: 0,
             queued: 0,
             room: 0,
+            held_back: false,
             last_sent: None,
             data_since_sack: false,
             last_sack: 0,

@@ -36,8 +36,11 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
             return;
         }
         let machinery = association.paths.path_mut(path);
-        machinery.release_at.take_if(|release| *release <= now);
         machinery.blocked_until.take_if(|blocked| *blocked <= now);
+        let released = machinery.release_at.take_if(|release| *release <= now);
+        if released.is_some() {
+            association.paths.fact_mut(path).held_back = false;
+        }
         heartbeat_timer(association, path, now);
         t3_timer(association, path, now);
     }

@@ -55,6 +55,7 @@ fn share_of(association: &Association, id: PathId, buffer: &BufferFacts) -> u64 
 }
 
 fn room_of(association: &mut Association, id: PathId, share: u64, now: Instant) -> u64 {
+    association.paths.fact_mut(id).held_back = false;
     if share == 0 {
         return 0;
     }
@@ -69,6 +70,8 @@ fn room_of(association: &mut Association, id: PathId, share: u64, now: Instant) 
     }
     let window = (facts.window - facts.in_flight).max(u64::from(facts.max_data_chunk));
     let burst = association.policies.burst.allowance(facts, now);
-    association.paths.path_mut(id).release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    let release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    association.paths.path_mut(id).release_at = release_at;
+    association.paths.fact_mut(id).held_back = release_at.is_some();
     window.min(share).min(burst.bytes)
 }

@@ -174,3 +174,17 @@ fn a_window_grows_while_the_other_path_holds_up_the_cumulative_tsn() {
     println!("{cuc} bytes with, {standard} without");
     assert!(cuc > 2 * standard, "{cuc} bytes with, {standard} without");
 }
+
+/// SACKs for the long path come back over the short one too, so its window holds more than a round trip of data ever
+/// fills. Pacing spreads what the window allows over that round trip: the rate grows only if the window grows although
+/// it never is full.
+#[test]
+fn a_long_fast_path_fills_up_although_its_acknowledgements_take_a_short_cut() {
+    let paths = [link(mbit(10), ms(1)), link(mbit(160), ms(50))];
+    let mut world = World::paths(paths).connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(20));
+    let goodput = world.bob().goodput_of_last(secs(10));
+    println!("{goodput}");
+    assert!(goodput > mbit(150), "{goodput}");
+}

@@ -173,3 +173,19 @@ fn paths_do_not_touch_each_other() {
     story.settles_at(20);
     assert_eq!(story.cc.window(PathId(1)), 4_404);
 }
+
+#[test]
+fn a_window_that_data_waits_for_in_pacing_counts_as_used() {
+    let mut story = Story::begins();
+    story.paths[0].held_back = true;
+    story.acked(2 * CHUNK, CHUNK);
+    assert_eq!(story.window(), 4_404 + CHUNK);
+    story.paths[0].held_back = false;
+    story.acked(CHUNK, CHUNK);
+    story.acked(CHUNK, CHUNK);
+    assert_eq!(
+        story.window(),
+        4_404 + 2 * CHUNK,
+        "for the rest of that flight, and no longer"
+    );
+}
