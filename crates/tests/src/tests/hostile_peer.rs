@@ -220,7 +220,7 @@ mod handshake {
         ] {
             let mut parameters = ParameterWriter::new();
             parameters.push_raw(unknown, b"what?");
-            parameters.push_raw(0xc001, b"next");
+            parameters.push_raw(0xc0de, b"next");
             let init = OutboundInit {
                 parameters: parameters.finish(),
                 ..Forger::init()
@@ -235,7 +235,7 @@ mod handshake {
                     kinds.push(u16::from_be_bytes([bytes[0], bytes[1]]));
                 }
             }
-            let expected = [(unknown, reported), (0xc001, next_is_seen)];
+            let expected = [(unknown, reported), (0xc0de, next_is_seen)];
             let expected: Vec<u16> = expected
                 .iter()
                 .filter(|(_, seen)| *seen)
