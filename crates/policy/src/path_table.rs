@@ -30,6 +30,11 @@ impl<T> PathTable<T> {
         }
     }
 
+    /// The values of all paths, in the order of their ids.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().flatten()
+    }
+
     pub(crate) fn of(&self, path: PathId) -> Option<&T> {
         self.slots.get(path.index())?.as_ref()
     }

@@ -43,7 +43,7 @@ impl Policy for Rfc9260 {
 impl AckPolicy for Rfc9260 {
     fn on_packet(&mut self, arrival: &Arrival, now: Instant) -> AckWhen {
         let delayed = self.delay.on_packet(arrival, now);
-        if is_urgent(arrival) || arrival.gaps || arrival.gaps_changed {
+        if is_urgent(arrival) || arrival.lowest_missing.is_some() || arrival.gaps_changed {
             return AckWhen::Now;
         }
         delayed

@@ -2,16 +2,17 @@
 
 use anabranch_types::PathId;
 
-use super::{Dac, DelayParameters, Immediate, Rfc9260};
+use super::{Dac, DelayParameters, Immediate, QrDac, Rfc9260};
 use crate::parameters::NoParameters;
-use crate::testing::{at, ms};
+use crate::testing::{at, ms, tsn};
 use crate::{AckPolicy, AckWhen, Arrival};
 
 const IN_ORDER: Arrival = Arrival {
     path: PathId(0),
     first: false,
     duplicate: false,
-    gaps: false,
+    lowest_missing: None,
+    highest_new: None,
     gaps_changed: false,
     immediate: false,
     packets_since_sack: 1,
@@ -36,7 +37,7 @@ fn the_first_packet_is_acknowledged_at_once_then_every_second_one() {
 #[test]
 fn gaps_are_reported_at_once_but_not_with_dac() {
     let gap = Arrival {
-        gaps: true,
+        lowest_missing: Some(tsn(1)),
         gaps_changed: true,
         ..IN_ORDER
     };
@@ -122,4 +123,41 @@ fn no_configuration_delays_beyond_half_a_second() {
         delay: ms(5_000),
     });
     assert_eq!(policy.on_packet(&IN_ORDER, at(0)), AckWhen::By(at(500)));
+}
+
+/// The first packet since a SACK, with this TSN, over this path, while `missing` is missing.
+fn packet(path: u8, number: u64, missing: u64) -> Arrival {
+    Arrival {
+        path: PathId(path),
+        lowest_missing: Some(tsn(missing)),
+        highest_new: Some(tsn(number)),
+        ..IN_ORDER
+    }
+}
+
+#[test]
+fn with_qr_dac_what_is_late_hurries_nobody_and_what_is_lost_everybody() {
+    let mut policy = QrDac::new(DelayParameters::DEFAULT);
+    policy.on_packet(&packet(1, 3, 1), at(0));
+    // Path 0 is ahead; TSN 4 may well be on its way over path 1.
+    for number in [5, 6, 8] {
+        let when = policy.on_packet(&packet(0, number, 4), at(number));
+        assert_ne!(when, AckWhen::Now, "{number}");
+    }
+    // Path 1 has delivered a later one: no path can bring TSN 4 any more.
+    assert_eq!(policy.on_packet(&packet(1, 7, 4), at(20)), AckWhen::Now);
+    assert_eq!(policy.on_packet(&packet(0, 10, 4), at(21)), AckWhen::Now);
+    assert_ne!(
+        policy.on_packet(&packet(0, 11, 9), at(22)),
+        AckWhen::Now,
+        "sent again"
+    );
+}
+
+#[test]
+fn with_qr_dac_a_path_that_fell_silent_is_not_waited_for() {
+    let mut policy = QrDac::new(DelayParameters::DEFAULT);
+    policy.on_packet(&packet(1, 3, 1), at(0));
+    assert_ne!(policy.on_packet(&packet(0, 6, 4), at(200)), AckWhen::Now);
+    assert_eq!(policy.on_packet(&packet(0, 7, 4), at(201)), AckWhen::Now);
 }

@@ -100,6 +100,9 @@ choices! {
         "every packet", "RFC 9260 §6.2";
     "dac" => Dac(ack::DelayParameters), ack::Dac::new,
         "every second packet or 200 ms, gaps or not, with the number of packets", "Iyengar et al. 2006";
+    "qr-dac" => QrDac(ack::DelayParameters), ack::QrDac::new,
+        "as dac, but every packet while each path has delivered something later than what is missing",
+        "our reading of QR-DAC, Abass 2016";
 }
 
 choices! {

@@ -1,6 +1,6 @@
 //! What came in, and when is it acknowledged?
 
-use anabranch_types::{Instant, PathId};
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 /// One packet with DATA, as the ack policy sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,8 +11,10 @@ pub struct Arrival {
     pub first: bool,
     /// It carried a TSN that was there already.
     pub duplicate: bool,
-    /// TSNs below the highest received one are missing, after this packet.
-    pub gaps: bool,
+    /// The lowest TSN below the highest received one that is missing, after this packet.
+    pub lowest_missing: Option<UnwrappedTsn>,
+    /// The highest TSN among its chunks that were not there before.
+    pub highest_new: Option<UnwrappedTsn>,
     /// It filled a gap or opened one (RFC 9260 §6.7).
     pub gaps_changed: bool,
     /// One of its chunks carries the I bit (RFC 9260 §3.3.1).

@@ -4,7 +4,7 @@ use anabranch_types::{Instant, PathId};
 
 use super::{STEPS, for_all};
 use crate::catalog::AckChoice;
-use crate::testing::ms;
+use crate::testing::{ms, tsn};
 use crate::{AckWhen, Arrival};
 
 #[test]
@@ -23,7 +23,8 @@ fn no_packet_waits_longer_than_half_a_second_for_its_sack() {
                 path: PathId(rng.below(3) as u8),
                 first: step == 0,
                 duplicate: rng.chance(1, 10),
-                gaps: rng.chance(1, 3),
+                lowest_missing: rng.chance(1, 3).then(|| tsn(rng.below(100))),
+                highest_new: rng.chance(9, 10).then(|| tsn(rng.below(100))),
                 gaps_changed: rng.chance(1, 5),
                 immediate: rng.chance(1, 10),
                 packets_since_sack,

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use anabranch_policy::{AckPolicy, AckWhen, Arrival};
-use anabranch_types::{Instant, PathId};
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 /// RFC 9260 §6.2: the delay of an acknowledgement MUST NOT exceed 500 ms, whatever a policy says.
 const MAX_DELAY: Duration = Duration::from_millis(500);
@@ -29,7 +29,8 @@ enum Due {
 /// What the DATA chunks of the packet at hand did.
 #[derive(Debug, Default)]
 struct PacketSoFar {
-    new: bool,
+    /// The highest TSN that was not there before.
+    highest_new: Option<UnwrappedTsn>,
     duplicate: bool,
     dropped: bool,
     gaps_changed: bool,
@@ -57,8 +58,8 @@ impl AckSchedule {
         }
     }
 
-    pub(super) fn on_new(&mut self, gaps_changed: bool) {
-        self.packet.new = true;
+    pub(super) fn on_new(&mut self, tsn: UnwrappedTsn, gaps_changed: bool) {
+        self.packet.highest_new = self.packet.highest_new.max(Some(tsn));
         self.packet.gaps_changed |= gaps_changed;
     }
 
@@ -74,11 +75,11 @@ impl AckSchedule {
         self.packet.immediate |= immediate;
     }
 
-    /// All chunks of the packet were seen; `gaps` if TSNs are missing now. Tells whether one of them had the I bit.
+    /// All chunks of the packet were seen; `lowest_missing` is the first gap, if there is one now. Tells whether one of them had the I bit.
     pub(super) fn packet_done(
         &mut self,
         path: PathId,
-        gaps: bool,
+        lowest_missing: Option<UnwrappedTsn>,
         policy: &mut dyn AckPolicy,
         now: Instant,
     ) -> bool {
@@ -91,7 +92,8 @@ impl AckSchedule {
                 path,
                 first,
                 duplicate: packet.duplicate,
-                gaps,
+                lowest_missing,
+                highest_new: packet.highest_new,
                 gaps_changed: packet.gaps_changed,
                 immediate: packet.immediate,
                 packets_since_sack: self.packets_since_sack,
@@ -100,7 +102,7 @@ impl AckSchedule {
         );
         // RFC 9260 §6.2: after a drop, and after a packet with duplicates and nothing new, a SACK MUST follow
         // at once.
-        let no_choice = packet.dropped || (packet.duplicate && !packet.new);
+        let no_choice = packet.dropped || (packet.duplicate && packet.highest_new.is_none());
         match answer {
             _ if no_choice => self.force(),
             AckWhen::Now => self.force(),

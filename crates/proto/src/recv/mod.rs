@@ -149,7 +149,7 @@ impl Receiver {
     /// it answered at once (I bit).
     pub(crate) fn packet_done(&mut self, path: PathId, policy: &mut dyn AckPolicy, now: Instant) -> bool {
         self.schedule
-            .packet_done(path, self.tracker.has_gaps(), policy, now)
+            .packet_done(path, self.tracker.lowest_missing(), policy, now)
     }
 
     /// Whether the next packet carries a SACK. Also after the application took messages: a window that opened
@@ -221,7 +221,7 @@ impl Receiver {
     /// Whether TSNs below the highest received one are missing.
     #[cfg(test)]
     pub(crate) fn has_gaps(&self) -> bool {
-        self.tracker.has_gaps()
+        self.tracker.lowest_missing().is_some()
     }
 
     /// User bytes that arrived and that the application has not taken.
@@ -239,7 +239,7 @@ impl Receiver {
     fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {
         let gaps_changed = self.tracker.record(tsn);
         self.window.on_arrival(len);
-        self.schedule.on_new(gaps_changed);
+        self.schedule.on_new(tsn, gaps_changed);
     }
 
     fn note_duplicate(&mut self, tsn: Tsn) -> DataOutcome {

@@ -27,7 +27,7 @@ impl Policy for EverySecondPacket {
 
 impl AckPolicy for EverySecondPacket {
     fn on_packet(&mut self, arrival: &Arrival, now: Instant) -> AckWhen {
-        let unusual = arrival.gaps || arrival.gaps_changed || arrival.immediate;
+        let unusual = arrival.lowest_missing.is_some() || arrival.gaps_changed || arrival.immediate;
         if unusual || arrival.packets_since_sack >= 2 {
             AckWhen::Now
         } else {

@@ -115,8 +115,9 @@ impl Tracker {
         self.cumulative
     }
 
-    pub(super) fn has_gaps(&self) -> bool {
-        !self.above.is_empty()
+    /// The lowest TSN below the highest one that is not here.
+    pub(super) fn lowest_missing(&self) -> Option<UnwrappedTsn> {
+        (!self.above.is_empty()).then(|| self.cumulative.next())
     }
 
     /// What is above the cumulative TSN, lowest first, as far as 16-bit offsets reach.

@@ -1,5 +1,6 @@
 //! Which stories are told? One file for each thing that can go well or wrong.
 
+mod acknowledgement;
 mod adversary;
 mod bundling;
 mod capture;
