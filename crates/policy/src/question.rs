@@ -41,7 +41,28 @@ pub trait CongestionControl: Policy {
 }
 
 /// Which path takes the next packet of new data, or is waiting better?
+///
+/// To wait is a full answer while something is in flight, for its acknowledgement leads to the next question. With
+/// nothing in flight and a path with room, some path must be picked.
 pub trait PathScheduler: Policy {
+    /// A path exists from now on.
+    fn add_path(&mut self, path: PathId) {
+        let _ = path;
+    }
+    /// A path is gone; its id may be used again for another one.
+    fn remove_path(&mut self, path: PathId) {
+        let _ = path;
+    }
+    /// A SACK acknowledged something.
+    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+        let _ = (ack, paths, now);
+    }
+    /// Chunks were lost; called as [`CongestionControl::on_loss`], before the facts show the new window.
+    fn on_loss(&mut self, loss: &LossDigest, paths: &[PathFacts], now: Instant) {
+        let _ = (loss, paths, now);
+    }
+    /// New data waits, and the peer's window keeps it back.
+    fn on_blocked(&mut self) {}
     /// Picks among the paths with [`PathFacts::can_take_data`]; called before each packet.
     fn pick(&mut self, paths: &[PathFacts], backlog: &Backlog, now: Instant) -> Pick;
     /// New data was put on `path`.

@@ -42,6 +42,7 @@ pub struct PolicySet {
 impl PolicySet {
     /// Tells all policies that remember paths of a new one.
     pub fn add_path(&mut self, path: &PathFacts, now: Instant) {
+        self.path_scheduler.add_path(path.id);
         self.congestion.add_path(path, now);
         self.loss.add_path(path.id);
         self.burst.add_path(path.id);
@@ -49,6 +50,7 @@ impl PolicySet {
 
     /// Tells all policies that remember paths that one is gone.
     pub fn remove_path(&mut self, path: PathId) {
+        self.path_scheduler.remove_path(path);
         self.congestion.remove_path(path);
         self.loss.remove_path(path);
         self.burst.remove_path(path);

@@ -26,6 +26,9 @@ pub struct Backlog {
     pub unsent_bytes: u64,
     /// Bytes that the peer's receive buffer takes now.
     pub peer_window: u64,
+    /// Bytes that may have been sent and not be acknowledged cumulatively at any time: what the smaller of send buffer
+    /// and peer's receive buffer holds.
+    pub send_window: u64,
 }
 
 /// The scheduler's answer.

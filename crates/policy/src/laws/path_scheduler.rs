@@ -1,38 +1,99 @@
-//! New data goes on a path that may carry it and has room, whenever there is one.
+//! New data goes on a path that may carry it and has room; whoever waits for a better one waits for something.
 
-use anabranch_types::Instant;
+use anabranch_types::{Instant, Rng};
 
 use super::{STEPS, for_all};
 use crate::catalog::{Choice, PathSchedulerChoice, PolicyChoice};
-use crate::testing::{any_paths, healthy};
-use crate::{Backlog, PathFacts, Pick, may_carry_data, path_facts};
+use crate::testing::{any_ack, any_paths, healthy, ms, sack};
+use crate::{
+    Backlog, LossCause, LossDigest, PathAck, PathFacts, PathScheduler, Pick, may_carry_data, path_facts,
+};
+
+fn any_backlog(rng: &mut Rng) -> Backlog {
+    Backlog {
+        unsent_bytes: 1 + rng.below(1_000_000),
+        peer_window: rng.below(1_000_000),
+        send_window: rng.below(2_000_000),
+    }
+}
+
+/// Tells both schedulers of something that may happen between two questions.
+fn something_happens(both: [&mut dyn PathScheduler; 2], paths: &[PathFacts], now: Instant, rng: &mut Rng) {
+    let Some(path) = paths.get(rng.below(paths.len() as u64 + 1) as usize) else {
+        both.into_iter().for_each(PathScheduler::on_round);
+        return;
+    };
+    let acks: [PathAck; 1] = [any_ack(rng, path, 1 << 32, now)];
+    let cause = if rng.chance(1, 2) {
+        LossCause::Timeout
+    } else {
+        LossCause::FastRetransmit
+    };
+    let loss = LossDigest {
+        path: path.id,
+        cause,
+        bytes: path.in_flight,
+    };
+    let what = rng.below(3);
+    for policy in both {
+        match what {
+            0 => policy.on_ack(&sack(&acks), paths, now),
+            1 => policy.on_loss(&loss, paths, now),
+            _ => policy.on_blocked(),
+        }
+    }
+}
 
 #[test]
 fn never_picks_a_path_that_is_down_or_full_and_answers_alike_when_asked_twice() {
     for_all::<PathSchedulerChoice>(|policy, twin, rng| {
+        let mut now = Instant::ZERO;
+        for id in 0..5 {
+            policy.add_path(healthy(id).id);
+            twin.add_path(healthy(id).id);
+        }
         for _ in 0..STEPS {
+            now += ms(rng.below(300));
             let paths = any_paths(rng);
-            let backlog = Backlog {
-                unsent_bytes: rng.below(100_000),
-                peer_window: rng.below(100_000),
-            };
-            if rng.chance(1, 3) {
-                policy.on_round();
-                twin.on_round();
-            }
-            let pick = policy.pick(&paths, &backlog, Instant::ZERO);
-            assert_eq!(pick, policy.pick(&paths, &backlog, Instant::ZERO), "asked twice");
+            let backlog = any_backlog(rng);
+            something_happens([policy, twin], &paths, now, rng);
+            let pick = policy.pick(&paths, &backlog, now);
+            assert_eq!(pick, policy.pick(&paths, &backlog, now), "asked twice");
             assert_eq!(
                 pick,
-                twin.pick(&paths, &backlog, Instant::ZERO),
+                twin.pick(&paths, &backlog, now),
                 "same inputs, other answer"
             );
             if let Pick::On(id) = pick {
                 let path = path_facts(&paths, id).expect("one of the paths");
                 assert!(path.room > 0 && may_carry_data(path, &paths), "{path:?}");
-                policy.on_sent(id, 1_000, Instant::ZERO);
-                twin.on_sent(id, 1_000, Instant::ZERO);
+                policy.on_sent(id, 1_000, now);
+                twin.on_sent(id, 1_000, now);
             }
+        }
+    });
+}
+
+#[test]
+fn nobody_waits_while_nothing_is_in_flight_and_a_path_is_open() {
+    for_all::<PathSchedulerChoice>(|policy, _, rng| {
+        // The only one whose idea is to leave other paths alone.
+        if policy.name() == "primary" {
+            return;
+        }
+        let now = Instant::ZERO;
+        for _ in 0..STEPS {
+            let mut paths = any_paths(rng);
+            something_happens([policy, &mut Deaf], &paths, now, rng);
+            policy.pick(&paths, &any_backlog(rng), now);
+            for path in &mut paths {
+                path.in_flight = 0;
+            }
+            let open = paths
+                .iter()
+                .any(|path| path.room > 0 && may_carry_data(path, &paths));
+            let pick = policy.pick(&paths, &any_backlog(rng), now);
+            assert_eq!(matches!(pick, Pick::Wait { .. }), !open, "{paths:?}");
         }
     });
 }
@@ -42,10 +103,27 @@ fn a_single_healthy_path_is_always_used() {
     for algorithm in PathSchedulerChoice::POINT.algorithms {
         let mut policy = PathSchedulerChoice::named(algorithm.name).unwrap().build();
         let path: [PathFacts; 1] = [healthy(4)];
+        policy.add_path(path[0].id);
         for _ in 0..5 {
             policy.on_round();
             let pick = policy.pick(&path, &Backlog::default(), Instant::ZERO);
             assert_eq!(pick, Pick::On(path[0].id), "{}", algorithm.name);
         }
+    }
+}
+
+/// Nobody, to be told things too.
+#[derive(Debug)]
+struct Deaf;
+
+impl crate::Policy for Deaf {
+    fn name(&self) -> &'static str {
+        "deaf"
+    }
+}
+
+impl PathScheduler for Deaf {
+    fn pick(&mut self, _paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
+        Pick::Wait { until: None }
     }
 }

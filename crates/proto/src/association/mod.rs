@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_policy::PolicySet;
+use anabranch_policy::{LossDigest, PolicySet};
 use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, Tsn, VerificationTag};
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
@@ -152,17 +152,13 @@ impl Association {
     /// Puts other paths in the place of the present ones, before anything was sent on them.
     pub(crate) fn replace_paths(&mut self, pairs: &[PathAddr], now: Instant) {
         for id in self.paths.ids() {
-            self.policies.congestion.remove_path(id);
-            self.policies.loss.remove_path(id);
-            self.policies.burst.remove_path(id);
+            self.policies.remove_path(id);
         }
         self.control.forget_paths();
         self.owed.left.extend(self.paths.remotes());
         self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto());
         for id in self.paths.ids() {
-            self.policies.congestion.add_path(self.paths.fact(id), now);
-            self.policies.loss.add_path(id);
-            self.policies.burst.add_path(id);
+            self.policies.add_path(self.paths.fact(id), now);
         }
         self.publish_windows();
     }
@@ -197,6 +193,13 @@ impl Association {
             facts.window = window;
             facts.slow_start_threshold = threshold;
         }
+    }
+
+    /// Tells the policies that react to it of a loss on one path.
+    pub(crate) fn tell_loss(&mut self, loss: &LossDigest, now: Instant) {
+        let facts = self.paths.facts();
+        self.policies.congestion.on_loss(loss, facts, now);
+        self.policies.path_scheduler.on_loss(loss, facts, now);
     }
 
     /// Whether a packet that was found by tag or by addresses names this association's ports.

@@ -134,10 +134,7 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
                 cause: LossCause::Timeout,
                 bytes: lost.bytes,
             };
-            association
-                .policies
-                .congestion
-                .on_loss(&digest, association.paths.facts(), now);
+            association.tell_loss(&digest, now);
             true
         }
     };

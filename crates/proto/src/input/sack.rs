@@ -86,6 +86,7 @@ fn digest(
     let facts = association.paths.facts();
     association.policies.congestion.on_ack(&digest, facts, now);
     association.policies.loss.on_ack(&digest, facts, now);
+    association.policies.path_scheduler.on_ack(&digest, facts, now);
     find_losses(association, now);
     crate::output::probe_answered(association);
     publish(association, now);
@@ -140,10 +141,7 @@ fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
         cause: LossCause::FastRetransmit,
         bytes: lost.bytes,
     };
-    association
-        .policies
-        .congestion
-        .on_loss(&digest, association.paths.facts(), now);
+    association.tell_loss(&digest, now);
 }
 
 /// Fast recovery of a path ends when everything that was outstanding at its start is acknowledged: by the

@@ -271,10 +271,7 @@ fn write_rescued(
                 cause: LossCause::FastRetransmit,
                 bytes: stuck.bytes,
             };
-            association
-                .policies
-                .congestion
-                .on_loss(&loss, association.paths.facts(), now);
+            association.tell_loss(&loss, now);
             association.publish_windows();
         }
     }

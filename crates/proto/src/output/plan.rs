@@ -116,6 +116,9 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
     }
     let lost = association.sender.next_lost().is_some();
     if !lost && !association.sender.may_send_new() {
+        if association.sender.has_unsent() {
+            association.policies.path_scheduler.on_blocked();
+        }
         return None;
     }
     if association.paths.usable_count() == 0 {
@@ -130,6 +133,15 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
     }
     room::refresh(association, Purpose::New, now);
     new(association, now)
+}
+
+/// How much may be on its way or held by the peer out of order, at most.
+fn send_window(association: &Association) -> u64 {
+    let peer = association
+        .sender
+        .peer_window()
+        .saturating_add(association.sender.total_queued());
+    peer.min(association.config.send_buffer)
 }
 
 /// No path is known to work: the best of them is tried with what its window allows (RFC 9260 §8.2, RFC 7829
@@ -198,6 +210,7 @@ fn new(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)
     let backlog = Backlog {
         unsent_bytes: association.sender.unsent_bytes(),
         peer_window: association.sender.peer_window(),
+        send_window: send_window(association),
     };
     match association
         .policies
