@@ -41,6 +41,14 @@ choices! {
         "fills one path after the other, beginning with another one each time", "FreeBSD's CMT";
     "min-rtt" => MinRtt(NoParameters), path_scheduler::MinRtt::new,
         "the fastest path that has room", "MPTCP's default in Linux";
+    "largest-space" => LargestSpace(NoParameters), path_scheduler::LargestSpace::new,
+        "the path with the most free window", "Arzani et al. 2014";
+    "ecf" => Ecf(path_scheduler::EcfParameters), path_scheduler::Ecf::new,
+        "the fastest path that has room, or wait for a faster one that would be done sooner", "Lim et al. 2017";
+    "blest" => Blest(path_scheduler::BlestParameters), path_scheduler::Blest::new,
+        "the fastest path that has room, or wait for a faster one that it would block", "Ferlin et al. 2016";
+    "capacity" => Capacity(path_scheduler::CapacityParameters), path_scheduler::Capacity::new,
+        "the fastest path that is not congested, or wait if all would lose packets", "Yang 2015 §4.3";
 }
 
 choices! {

@@ -10,7 +10,7 @@
 
 use anabranch_types::Instant;
 
-use super::open;
+use super::{fastest_of, open};
 use crate::parameters::NoParameters;
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 
@@ -34,9 +34,6 @@ impl Policy for MinRtt {
 
 impl PathScheduler for MinRtt {
     fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
-        // `None`, no sample yet, is less than any `Some`.
-        open(paths)
-            .min_by_key(|path| (path.srtt, path.id))
-            .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
+        fastest_of(open(paths)).map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
     }
 }

@@ -5,19 +5,43 @@ use alloc::vec::Vec;
 
 use anabranch_types::Instant;
 
-use super::{MinRtt, Primary, RoundRobin};
+use super::{
+    Blest, BlestParameters, Capacity, CapacityParameters, Ecf, EcfParameters, LargestSpace, MinRtt, Primary,
+    RoundRobin,
+};
 use crate::parameters::NoParameters;
 use crate::testing::{CHUNK, healthy, ms};
-use crate::{Backlog, PathFacts, PathScheduler, Pick, Reachability};
+use crate::{Backlog, LossCause, LossDigest, PathFacts, PathScheduler, Pick, Reachability};
 
 fn three_paths() -> Vec<PathFacts> {
     vec![healthy(0), healthy(1), healthy(2)]
 }
 
 fn pick(scheduler: &mut dyn PathScheduler, paths: &[PathFacts]) -> Option<u8> {
-    match scheduler.pick(paths, &Backlog::default(), Instant::ZERO) {
+    pick_for(scheduler, paths, &Backlog::default())
+}
+
+fn pick_for(scheduler: &mut dyn PathScheduler, paths: &[PathFacts], backlog: &Backlog) -> Option<u8> {
+    match scheduler.pick(paths, backlog, Instant::ZERO) {
         Pick::On(path) => Some(path.0),
         Pick::Wait { .. } => None,
+    }
+}
+
+/// A path of 20 ms with a full window, and one of 200 ms with room.
+fn fast_full_and_slow_open() -> [PathFacts; 2] {
+    let mut paths = [healthy(0), healthy(1)];
+    paths[0].in_flight = paths[0].window;
+    paths[0].room = 0;
+    paths[1].srtt = Some(ms(200));
+    paths
+}
+
+fn backlog(chunks: u64) -> Backlog {
+    Backlog {
+        unsent_bytes: chunks * CHUNK,
+        peer_window: 1_000 * CHUNK,
+        send_window: 1_000 * CHUNK,
     }
 }
 
@@ -88,4 +112,133 @@ fn an_unconfirmed_path_carries_nothing_even_if_it_is_the_only_one() {
     let mut path = healthy(0);
     path.reachability = Reachability::Unconfirmed;
     assert_eq!(pick(&mut MinRtt::new(NoParameters), &[path]), None);
+}
+
+#[test]
+fn largest_space_spreads_data_in_proportion_to_the_windows() {
+    let mut scheduler = LargestSpace::new(NoParameters);
+    let mut paths = [healthy(0), healthy(1)];
+    paths[1].window = 20 * CHUNK;
+    paths[0].srtt = Some(ms(1));
+    let mut taken = [0, 0];
+    for _ in 0..30 {
+        let path = usize::from(pick(&mut scheduler, &paths).unwrap());
+        taken[path] += 1;
+        paths[path].in_flight += CHUNK;
+        paths[path].room = paths[path].window - paths[path].in_flight;
+    }
+    assert_eq!(taken, [10, 20]);
+    assert_eq!(pick(&mut scheduler, &paths), None);
+}
+
+#[test]
+fn ecf_waits_for_the_fast_path_only_while_that_is_done_sooner() {
+    let mut scheduler = Ecf::new(EcfParameters::default());
+    let paths = fast_full_and_slow_open();
+    // 20 ms for a round, 2 ms for each chunk: 80 chunks take 180 ms, 100 take 220.
+    assert_eq!(pick_for(&mut scheduler, &paths, &backlog(80)), None);
+    // It waits already, so its patience is 250 ms.
+    assert_eq!(pick_for(&mut scheduler, &paths, &backlog(100)), None);
+    assert_eq!(pick_for(&mut scheduler, &paths, &backlog(120)), Some(1));
+    assert_eq!(pick_for(&mut scheduler, &paths, &backlog(100)), Some(1));
+    // Even a single chunk takes 200 ms over the slow path, and 40 ms over the fast one.
+    assert_eq!(pick_for(&mut scheduler, &paths, &backlog(1)), None);
+}
+
+#[test]
+fn blest_waits_for_the_fast_path_when_a_slow_packet_would_use_up_the_window() {
+    let mut scheduler = Blest::new(BlestParameters {
+        lambda_per_mille: 1_000,
+    });
+    let paths = fast_full_and_slow_open();
+    // Ten rounds of 10 chunks, growing by one in each: (10 + 9 / 2) · 10 = 145.
+    let window = |chunks: u64| Backlog {
+        send_window: chunks * CHUNK,
+        ..backlog(1_000)
+    };
+    assert_eq!(pick_for(&mut scheduler, &paths, &window(145)), None);
+    assert_eq!(pick_for(&mut scheduler, &paths, &window(146)), Some(1));
+}
+
+#[test]
+fn blest_becomes_more_careful_when_the_window_was_shut_all_the_same() {
+    let mut scheduler = Blest::new(BlestParameters::default());
+    let paths = fast_full_and_slow_open();
+    let enough = Backlog {
+        send_window: 177 * CHUNK,
+        ..backlog(1_000)
+    };
+    let mut now = Instant::ZERO + ms(200);
+    assert_eq!(scheduler.pick(&paths, &enough, now), Pick::On(paths[1].id));
+    scheduler.on_blocked();
+    now += ms(200);
+    assert_eq!(scheduler.pick(&paths, &enough, now), Pick::Wait { until: None });
+}
+
+fn lost(path: &PathFacts) -> LossDigest {
+    LossDigest {
+        path: path.id,
+        cause: LossCause::FastRetransmit,
+        bytes: CHUNK,
+    }
+}
+
+fn capacity_after_a_loss(paths: &mut [PathFacts]) -> Capacity {
+    let mut scheduler = Capacity::new(CapacityParameters::default());
+    for path in paths {
+        scheduler.add_path(path.id);
+        path.slow_start_threshold = 8 * CHUNK;
+        path.window = 100 * CHUNK;
+        path.room = 100 * CHUNK;
+        scheduler.on_loss(&lost(path), &[], Instant::ZERO);
+    }
+    scheduler
+}
+
+#[test]
+fn capacity_leaves_a_path_alone_that_holds_what_it_carried_before_it_lost_something() {
+    // The capacity of both is (8 + 16) / 2 = 12 chunks, and one more is found out by sending it.
+    let mut paths = [healthy(0), healthy(1)];
+    let mut scheduler = capacity_after_a_loss(&mut paths);
+    paths[0].srtt = Some(ms(10));
+    paths[0].in_flight = 5 * CHUNK;
+    assert_eq!(
+        pick(&mut scheduler, &paths),
+        Some(0),
+        "the fastest up to one half"
+    );
+    paths[0].in_flight = 7 * CHUNK;
+    paths[1].in_flight = 5 * CHUNK;
+    assert_eq!(pick(&mut scheduler, &paths), Some(1), "the other one beyond");
+    paths[1].in_flight = 8 * CHUNK;
+    assert_eq!(
+        pick(&mut scheduler, &paths),
+        Some(0),
+        "the emptier one if both are"
+    );
+    for chunks in 8..15 {
+        paths[0].in_flight = chunks * CHUNK;
+        paths[1].in_flight = chunks * CHUNK;
+        assert_eq!(pick(&mut scheduler, &paths), Some(0), "{chunks}");
+    }
+    paths[0].in_flight = 15 * CHUNK;
+    paths[1].in_flight = 15 * CHUNK;
+    assert_eq!(
+        pick(&mut scheduler, &paths),
+        None,
+        "neither gets the sixteenth, which was lost"
+    );
+}
+
+#[test]
+fn capacity_believes_in_more_when_more_is_in_flight_than_before_the_loss() {
+    let mut paths = [healthy(0)];
+    let mut scheduler = capacity_after_a_loss(&mut paths);
+    paths[0].in_flight = 15 * CHUNK;
+    assert_eq!(pick(&mut scheduler, &paths), None);
+    // As a larger delta would allow. (16 + 100) / 2 from now on.
+    paths[0].in_flight = 16 * CHUNK;
+    assert_eq!(pick(&mut scheduler, &paths), Some(0));
+    paths[0].in_flight = 57 * CHUNK;
+    assert_eq!(pick(&mut scheduler, &paths), Some(0));
 }

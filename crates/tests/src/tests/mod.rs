@@ -15,6 +15,7 @@ mod hostile_peer;
 mod multihoming;
 mod nat;
 mod own_policies;
+mod path_schedulers;
 mod regressions;
 mod restart;
 mod retransmission;

@@ -1,0 +1,46 @@
+//! Which path is next, if windows are to be used up alike? The one with the most free window.
+//!
+//! Source: "largest window space" of B. Arzani et al., "Impact of path characteristics and scheduling policies on
+//! MPTCP performance", WAINA 2014.
+//!
+//! Idea: a path whose window is far from full can take the most before it queues. Delay is not considered, so
+//! data spreads over all paths in proportion to their windows.
+//!
+//! ```text
+//! among paths with room: largest (window − in flight); ties: smallest srtt, then id
+//! ```
+
+use core::cmp::Reverse;
+
+use anabranch_types::Instant;
+
+use super::open;
+use crate::parameters::NoParameters;
+use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
+
+/// The path with the most free window.
+#[derive(Debug, Default)]
+pub struct LargestSpace;
+
+impl LargestSpace {
+    /// The scheduler.
+    #[must_use]
+    pub const fn new(_: NoParameters) -> Self {
+        Self
+    }
+}
+
+impl Policy for LargestSpace {
+    fn name(&self) -> &'static str {
+        "largest-space"
+    }
+}
+
+impl PathScheduler for LargestSpace {
+    fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
+        let space = |path: &PathFacts| path.window.saturating_sub(path.in_flight);
+        open(paths)
+            .min_by_key(|path| (Reverse(space(path)), path.srtt, path.id))
+            .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
+    }
+}
