@@ -1,11 +1,11 @@
-//! What does a SACK say once hostile forms are gone? Sorted, disjoint blocks of TSNs that were really sent.
+//! What does a SACK or NR-SACK say once hostile forms are gone? Sorted, disjoint blocks of TSNs that were really sent.
 
 use alloc::vec::Vec;
 
-use anabranch_types::{IntervalSet, UnwrappedTsn};
+use anabranch_types::{IntervalSet, Tsn, UnwrappedTsn};
 use thiserror::Error;
 
-use crate::{GapBlock, Sack};
+use crate::{GapBlock, NrSack, Sack};
 
 /// A SACK that can be believed: it acknowledges nothing that was not sent and takes nothing back.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub struct ValidSack {
     /// What arrived beyond: [`UnwrappedTsn`] numbers, all after `cumulative` and before the next TSN to be
     /// sent.
     pub blocks: IntervalSet,
+    /// Those of `blocks` that the receiver promised to keep; none in a plain SACK.
+    pub kept: IntervalSet,
     /// How many duplicates the receiver reports.
     pub duplicates: u32,
 }
@@ -41,7 +43,7 @@ impl ValidSack {
     ///
     /// Blocks may come in any order, overlap or touch; blocks that are empty, reversed or begin at the
     /// cumulative TSN itself say nothing and are left out. Costs one step per block if they come in ascending
-    /// order, as honest receivers send them, and a sort otherwise. `reuse` gives its allocation to the result.
+    /// order, as honest receivers send them, and a sort otherwise. `reuse` gives its allocations to the result.
     ///
     /// # Errors
     /// [`SackError::Stale`] or [`SackError::AcksUnsent`]; the SACK as a whole is then without effect.
@@ -49,34 +51,77 @@ impl ValidSack {
         sack: &Sack<'_>,
         cumulative_ack_point: UnwrappedTsn,
         next_tsn: UnwrappedTsn,
-        reuse: IntervalSet,
+        reuse: [IntervalSet; 2],
     ) -> Result<Self, SackError> {
-        let cumulative = cumulative_ack_point.nearest(sack.cumulative);
-        // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop
-        // the SACK chunk."
-        if cumulative < cumulative_ack_point {
-            return Err(SackError::Stale);
-        }
-        if cumulative >= next_tsn {
-            return Err(SackError::AcksUnsent);
-        }
-        let honest = sack
-            .gap_blocks()
-            .filter(|block| 0 < block.start && block.start <= block.end);
-        if honest
-            .clone()
-            .any(|block| cumulative + u64::from(block.end) >= next_tsn)
-        {
-            return Err(SackError::AcksUnsent);
-        }
+        let cumulative = credible(sack.cumulative, cumulative_ack_point, next_tsn)?;
+        let blocks = meaningful(sack.gap_blocks(), cumulative, next_tsn)?;
+        let [for_blocks, mut kept] = reuse;
+        kept.clear();
         Ok(Self {
             cumulative,
             a_rwnd: sack.a_rwnd,
             packet_count: sack.packet_count(),
-            blocks: absolute(honest, cumulative, reuse),
+            blocks: absolute(blocks, cumulative, for_blocks),
+            kept,
             duplicates: sack.duplicates().len() as u32,
         })
     }
+
+    /// The same for an NR-SACK: what either list names has arrived.
+    ///
+    /// # Errors
+    /// As [`ValidSack::parse`].
+    pub fn parse_nr(
+        sack: &NrSack<'_>,
+        cumulative_ack_point: UnwrappedTsn,
+        next_tsn: UnwrappedTsn,
+        reuse: [IntervalSet; 2],
+    ) -> Result<Self, SackError> {
+        let cumulative = credible(sack.cumulative, cumulative_ack_point, next_tsn)?;
+        let renegable = meaningful(sack.gap_blocks(), cumulative, next_tsn)?;
+        let kept = meaningful(sack.non_renegable_blocks(), cumulative, next_tsn)?;
+        let [for_blocks, for_kept] = reuse;
+        Ok(Self {
+            cumulative,
+            a_rwnd: sack.a_rwnd,
+            packet_count: sack.packet_count(),
+            blocks: absolute(renegable.chain(kept.clone()), cumulative, for_blocks),
+            kept: absolute(kept, cumulative, for_kept),
+            duplicates: sack.duplicates().len() as u32,
+        })
+    }
+}
+
+/// The cumulative TSN, if it lies between what is acknowledged and what was sent.
+fn credible(
+    cumulative: Tsn,
+    cumulative_ack_point: UnwrappedTsn,
+    next_tsn: UnwrappedTsn,
+) -> Result<UnwrappedTsn, SackError> {
+    let cumulative = cumulative_ack_point.nearest(cumulative);
+    // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK
+    // chunk."
+    if cumulative < cumulative_ack_point {
+        return Err(SackError::Stale);
+    }
+    if cumulative >= next_tsn {
+        return Err(SackError::AcksUnsent);
+    }
+    Ok(cumulative)
+}
+
+/// The blocks that say anything, if all of them were sent.
+fn meaningful(
+    blocks: impl Iterator<Item = GapBlock> + Clone,
+    cumulative: UnwrappedTsn,
+    next_tsn: UnwrappedTsn,
+) -> Result<impl Iterator<Item = GapBlock> + Clone, SackError> {
+    let honest = blocks.filter(|block| 0 < block.start && block.start <= block.end);
+    let is_unsent = |block: GapBlock| cumulative + u64::from(block.end) >= next_tsn;
+    if honest.clone().any(is_unsent) {
+        return Err(SackError::AcksUnsent);
+    }
+    Ok(honest)
 }
 
 /// The blocks as one set of unwrapped TSNs.

@@ -27,7 +27,7 @@ use crate::output::{Control, Transmit, WindowProbe};
 use crate::path::{PathSet, braid};
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
-use crate::send::{Sender, SenderConfig};
+use crate::send::{Hearing, Sender, SenderConfig};
 
 pub(crate) use events::Events;
 pub use events::{CloseReason, Event, PathChange, PathEvent};
@@ -62,8 +62,8 @@ pub struct Association {
     /// When the path scheduler wants to be asked again.
     pub(crate) scheduler_wakes: Option<Instant>,
     pub(crate) owed: Owed,
-    /// An emptied set whose allocation the next SACK uses.
-    pub(crate) sack_scratch: IntervalSet,
+    /// Sets whose allocations the next SACK uses.
+    pub(crate) sack_scratch: [IntervalSet; 2],
     pub(crate) counters: Counters,
 }
 
@@ -127,6 +127,7 @@ impl Association {
                 outbound_streams: config.outbound_streams,
                 peer_window: 0,
                 sack_handling: config.policies.sack_handling,
+                hearing: Hearing::new(config.policies.sack_window),
             }),
             receiver: Receiver::new(ReceiverConfig {
                 initial_tsn: peer.initial_tsn,
@@ -141,7 +142,7 @@ impl Association {
             window_probe: WindowProbe::default(),
             scheduler_wakes: None,
             owed: Owed::default(),
-            sack_scratch: IntervalSet::new(),
+            sack_scratch: [const { IntervalSet::new() }; 2],
             counters: Counters::default(),
             config,
         };

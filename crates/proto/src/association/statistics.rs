@@ -28,6 +28,8 @@ pub struct AssociationStatistics {
     /// Chunks outstanding that were looked at to find out what SACKs acknowledged and what was lost: by how much the
     /// choice of `sack-handling` matters.
     pub sack_elements_visited: u64,
+    /// Chunks that the peer had acknowledged and then said it has not; they are outstanding again.
+    pub chunks_reneged: u64,
     /// SACKs sent.
     pub sacks_sent: u64,
     /// DATA chunks received again.
@@ -43,6 +45,7 @@ pub(crate) struct Counters {
     pub(crate) messages_sent: u64,
     pub(crate) messages_received: u64,
     pub(crate) sacks_received: u64,
+    pub(crate) chunks_reneged: u64,
     pub(crate) sacks_sent: u64,
     pub(crate) packets_dropped: u64,
 }
@@ -55,6 +58,7 @@ impl Association {
             messages_sent,
             messages_received,
             sacks_received,
+            chunks_reneged,
             sacks_sent,
             packets_dropped,
         } = self.counters;
@@ -69,6 +73,7 @@ impl Association {
             peer_window: self.sender.peer_window(),
             sacks_received,
             sack_elements_visited: self.sender.elements_visited(),
+            chunks_reneged,
             sacks_sent,
             duplicates_received: received.duplicates,
             dropped_for_room: received.dropped,

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use anabranch_policy::catalog::NrSackChoice;
 use anabranch_wire::chunk::kind;
 
 use crate::config::AssociationConfig;
@@ -16,9 +17,10 @@ pub(crate) struct Extensions {
 
 impl Extensions {
     /// What an association with this configuration offers: the one place where an extension is switched on.
-    pub(crate) fn offered(_config: &AssociationConfig) -> Self {
+    pub(crate) fn offered(config: &AssociationConfig) -> Self {
+        let nr_sack = matches!(config.policies.nr_sack, NrSackChoice::On(_));
         Self {
-            ours: ChunkKinds::default(),
+            ours: ChunkKinds::default().with(kind::NR_SACK, nr_sack),
             theirs: ChunkKinds::default(),
         }
     }

@@ -48,6 +48,7 @@ fn one(
     match chunk {
         Chunk::Data(chunk) => data::on_data(association, path, &chunk)?,
         Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,
+        Chunk::NrSack(chunk) => sack::on_nr_sack(association, now, path, &chunk)?,
         Chunk::InitAck(chunk) => handshake::on_init_ack(association, now, path, &chunk)?,
         Chunk::CookieAck => handshake::on_cookie_ack(association, now, path),
         Chunk::Heartbeat(chunk) => heartbeat::on_heartbeat(association, path, chunk.info),
@@ -60,12 +61,9 @@ fn one(
         // INIT and COOKIE ECHO are the endpoint's business; it has seen them before us. Congestion marks are
         // not negotiated, padding says nothing.
         Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) | Chunk::Pad(_) => {}
-        Chunk::NrSack(_)
-        | Chunk::IData(_)
-        | Chunk::Auth(_)
-        | Chunk::Asconf(_)
-        | Chunk::AsconfAck(_)
-        | Chunk::Unknown(_) => return Ok(unknown(association, raw)),
+        Chunk::IData(_) | Chunk::Auth(_) | Chunk::Asconf(_) | Chunk::AsconfAck(_) | Chunk::Unknown(_) => {
+            return Ok(unknown(association, raw));
+        }
     }
     Ok(true)
 }

@@ -7,7 +7,7 @@ use core::mem;
 
 use anabranch_policy::{AckDigest, LossCause, LossDigest, PathAck};
 use anabranch_types::{Instant, PathId, Tsn};
-use anabranch_wire::{Sack, SackError, ValidSack};
+use anabranch_wire::{NrSack, Sack, SackError, ValidSack};
 
 use super::publish;
 use crate::Association;
@@ -20,12 +20,35 @@ pub(crate) fn on_sack(
     path: PathId,
     sack: &Sack<'_>,
 ) -> Result<(), Violation> {
+    let scratch = mem::take(&mut association.sack_scratch);
+    let (known, next) = (association.sender.cumulative(), association.sender.next_tsn());
+    let sack = ValidSack::parse(sack, known, next, scratch);
+    apply(association, now, path, sack)
+}
+
+/// The SACK of a receiver that tells what it will never throw away.
+pub(crate) fn on_nr_sack(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    sack: &NrSack<'_>,
+) -> Result<(), Violation> {
+    let scratch = mem::take(&mut association.sack_scratch);
+    let (known, next) = (association.sender.cumulative(), association.sender.next_tsn());
+    let sack = ValidSack::parse_nr(sack, known, next, scratch);
+    apply(association, now, path, sack)
+}
+
+fn apply(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    sack: Result<ValidSack, SackError>,
+) -> Result<(), Violation> {
     if !association.state.is_connected() {
         return Ok(());
     }
-    let scratch = mem::take(&mut association.sack_scratch);
-    let (known, next) = (association.sender.cumulative(), association.sender.next_tsn());
-    let sack = match ValidSack::parse(sack, known, next, scratch) {
+    let sack = match sack {
         Ok(sack) => sack,
         // RFC 9260 §6.2.1 D i: "an out-of-order SACK: drop it".
         Err(SackError::Stale) => return Ok(()),
@@ -33,8 +56,9 @@ pub(crate) fn on_sack(
             return Err(Violation::Protocol("SACK acknowledges what was never sent"));
         }
     };
-    association.counters.sacks_received += 1;
     let outcome = association.sender.on_sack(&sack, now);
+    association.counters.sacks_received += 1;
+    association.counters.chunks_reneged += u64::from(outcome.reneged);
     digest(
         association,
         now,
@@ -42,7 +66,7 @@ pub(crate) fn on_sack(
         outcome.cumulative_advanced,
         sack.packet_count,
     );
-    association.sack_scratch = sack.blocks;
+    association.sack_scratch = [sack.blocks, sack.kept];
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use anabranch_policy::{LossCause, LossDigest, RescuePenalty};
 use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{
     CommonHeader, CookieAck, CookieEcho, Data, Heartbeat, HeartbeatAck, OutboundAbort, OutboundError,
     PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete,
@@ -17,6 +18,7 @@ use super::{LastWords, Transmit, room};
 use crate::Association;
 use crate::association::State;
 use crate::path::HeartbeatInfo;
+use crate::recv::SackForm;
 
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
 pub(crate) fn write(
@@ -97,8 +99,12 @@ fn write_control(association: &mut Association, plan: &Plan, packet: &mut Packet
         write_heartbeat(association, plan.path, packet, now);
     }
     if plan.sack {
-        let counted = association.policies.ack.reports_packet_count();
-        if association.receiver.write_sack(packet, counted) {
+        let form = SackForm {
+            reports_packet_count: association.policies.ack.reports_packet_count(),
+            non_renegable: association.extensions.agreed(kind::NR_SACK),
+            ..SackForm::of(&association.config.policies)
+        };
+        if association.receiver.write_sack(packet, form) {
             association.counters.sacks_sent += 1;
             let number = association.counters.sacks_sent;
             association.paths.sack_sent(plan.path, number);

@@ -22,6 +22,7 @@ use self::ack_schedule::AckSchedule;
 pub(crate) use self::ack_schedule::SackWanted;
 use self::delivery::Delivery;
 use self::reassembly::{Reassembly, Verdict};
+pub(crate) use self::sack::SackForm;
 use self::sack::SackWriter;
 use self::tracker::{NewTsn, Sighting, Tracker};
 use self::window::Window;
@@ -179,12 +180,13 @@ impl Receiver {
     }
 
     /// Puts a SACK into the packet and takes it for sent; `false`, and nothing changed, if it does not fit.
-    pub(crate) fn write_sack(&mut self, builder: &mut PacketBuilder<'_>, reports_packet_count: bool) -> bool {
-        let packet_count =
-            reports_packet_count.then(|| u8::try_from(self.schedule.packets_since_sack()).unwrap_or(u8::MAX));
+    pub(crate) fn write_sack(&mut self, builder: &mut PacketBuilder<'_>, form: SackForm) -> bool {
+        let packets = u8::try_from(self.schedule.packets_since_sack()).unwrap_or(u8::MAX);
+        let packet_count = form.reports_packet_count.then_some(packets);
+        let a_rwnd = self.a_rwnd();
         if !self
             .sack
-            .write(builder, &self.tracker, self.a_rwnd(), packet_count)
+            .write(builder, &self.tracker, a_rwnd, packet_count, form)
         {
             return false;
         }

@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use anabranch_policy::{AckPolicy, AckWhen, Arrival, Policy};
+use anabranch_policy::{AckPolicy, AckWhen, Arrival, Policy, PolicyRecipe};
 use anabranch_types::{Instant, PathId, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::{CommonHeader, Data, DataFlags, PacketBuilder, dissect};
 
@@ -55,6 +55,7 @@ impl AckPolicy for Lazy {
 /// A receiver and a clock.
 struct Host {
     receiver: Receiver,
+    recipe: PolicyRecipe,
     now: Instant,
 }
 
@@ -72,6 +73,7 @@ impl Host {
     fn with(config: ReceiverConfig) -> Self {
         Self {
             receiver: Receiver::new(config),
+            recipe: PolicyRecipe::default(),
             now: Instant::ZERO,
         }
     }
@@ -104,7 +106,11 @@ impl Host {
         };
         let mut buffer = Vec::new();
         let mut builder = PacketBuilder::new(&mut buffer, header, packet);
-        if !self.receiver.write_sack(&mut builder, reports_packet_count) {
+        let form = SackForm {
+            reports_packet_count,
+            ..SackForm::of(&self.recipe)
+        };
+        if !self.receiver.write_sack(&mut builder, form) {
             return None;
         }
         builder.finish();

@@ -120,13 +120,17 @@ impl Tracker {
         (!self.above.is_empty()).then(|| self.cumulative.next())
     }
 
-    /// What is above the cumulative TSN, lowest first, as far as 16-bit offsets reach.
-    pub(super) fn gap_blocks(&self) -> impl Iterator<Item = GapBlock> + '_ {
+    /// What is above the cumulative TSN, lowest first, up to the offset `reach`.
+    pub(super) fn gap_blocks(&self, reach: u16) -> impl Iterator<Item = GapBlock> + '_ {
         let cumulative = self.cumulative.0;
         self.above.iter().map_while(move |range| {
-            let start = u16::try_from(range.start - cumulative).ok()?;
+            let start = u16::try_from(range.start - cumulative).ok();
             let end = u16::try_from(range.end - 1 - cumulative).unwrap_or(u16::MAX);
-            Some(GapBlock { start, end })
+            let start = start.filter(|start| *start <= reach)?;
+            Some(GapBlock {
+                start,
+                end: end.min(reach),
+            })
         })
     }
 

@@ -23,10 +23,10 @@ use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::{Data, ValidSack};
 
 pub use self::error::SendError;
-pub(crate) use self::scoreboard::Lost;
+pub(crate) use self::scoreboard::{Hearing, Lost};
 
 use self::fragment::Room;
-use self::scoreboard::Scoreboard;
+use self::scoreboard::{Applied, Scoreboard};
 use self::streams::Streams;
 use self::window::PeerWindow;
 use crate::Message;
@@ -49,6 +49,8 @@ pub(crate) struct SenderConfig {
     pub(crate) peer_window: u32,
     /// How SACKs are applied.
     pub(crate) sack_handling: SackHandlingChoice,
+    /// Which part of SACKs is heard.
+    pub(crate) hearing: Hearing,
 }
 
 /// What a SACK or a SHUTDOWN changed for the whole association.
@@ -101,7 +103,7 @@ impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
         Self {
             streams: Streams::new(config.outbound_streams),
-            scoreboard: Scoreboard::new(config.initial_tsn, config.sack_handling),
+            scoreboard: Scoreboard::new(config.initial_tsn, config.sack_handling, config.hearing),
             window: PeerWindow::new(config.peer_window),
             buffer: config.buffer,
             max_message: config.max_message,
@@ -301,10 +303,19 @@ impl Sender {
             self.scoreboard.clear_digests();
             return SackOutcome::default();
         }
-        let reneged = self.scoreboard.apply(sack.cumulative, sack.blocks.iter(), now);
-        self.window.advertise(sack.a_rwnd);
+        let Applied { reneged, says_less } = self.scoreboard.apply(sack.cumulative, &sack.blocks, now);
+        let kept_bytes = self.scoreboard.keep(&sack.kept);
+        if says_less && sack.cumulative == self.cumulative() {
+            self.window.advertise_at_most(sack.a_rwnd);
+        } else {
+            self.window.advertise(sack.a_rwnd);
+        }
         let outcome = self.settle(sack.cumulative);
-        SackOutcome { reneged, ..outcome }
+        SackOutcome {
+            reneged,
+            freed_bytes: kept_bytes + outcome.freed_bytes,
+            ..outcome
+        }
     }
 
     /// A SHUTDOWN came: its cumulative TSN acknowledges, and says nothing about gaps and window (RFC 9260 §3.3.8).
@@ -321,7 +332,7 @@ impl Sender {
 
     /// Frees what was acknowledged for good.
     fn settle(&mut self, cumulative: UnwrappedTsn) -> SackOutcome {
-        let mut freed_bytes = 0;
+        let (mut freed_bytes, before) = (0, self.cumulative());
         while let Some(chunk) = self.scoreboard.forget(cumulative) {
             freed_bytes += chunk.payload_bytes();
             self.streams.acknowledged(&chunk);
@@ -332,7 +343,7 @@ impl Sender {
         }
         self.scoreboard.debug_check();
         SackOutcome {
-            cumulative_advanced: freed_bytes > 0,
+            cumulative_advanced: self.cumulative() > before,
             acked_bytes: self.digests().iter().map(|ack| ack.newly_acked).sum(),
             freed_bytes,
             ..SackOutcome::default()
@@ -407,7 +418,7 @@ impl Sender {
         self.streams.queued_on(stream)
     }
 
-    /// Payload bytes in the send buffer: not sent, or not acknowledged cumulatively.
+    /// Payload bytes in the send buffer: not sent, or not acknowledged cumulatively nor kept by the peer for good.
     pub(crate) fn send_used(&self) -> u64 {
         self.unsent_bytes() + self.scoreboard.payload_held()
     }
@@ -422,7 +433,8 @@ impl Sender {
         self.scoreboard.in_flight(path)
     }
 
-    /// Chunk bytes last sent on `path` and not acknowledged cumulatively.
+    /// Chunk bytes last sent on `path` and still in the send buffer: not acknowledged cumulatively nor kept by the peer
+    /// for good.
     pub(crate) fn queued(&self, path: PathId) -> u64 {
         self.scoreboard.queued(path)
     }

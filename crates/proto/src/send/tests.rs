@@ -12,7 +12,7 @@ use anabranch_types::{
 };
 use anabranch_wire::{DataFlags, ValidSack};
 
-use super::{SackOutcome, SendError, Sender, SenderConfig, Unacknowledged};
+use super::{Hearing, SackOutcome, SendError, Sender, SenderConfig, Unacknowledged};
 use crate::Message;
 
 const A: PathId = PathId(0);
@@ -113,6 +113,7 @@ impl Application {
             a_rwnd,
             packet_count: None,
             blocks,
+            kept: IntervalSet::new(),
             duplicates: 0,
         };
         let outcome = self.sender.on_sack(&sack, NOW);
@@ -129,6 +130,7 @@ const fn config() -> SenderConfig {
         outbound_streams: 10,
         peer_window: 60_000,
         sack_handling: SackHandlingChoice::Indexed(NoParameters),
+        hearing: Hearing::Everything,
     }
 }
 
@@ -491,6 +493,7 @@ fn a_million_messages_leave_no_memory_behind() {
             a_rwnd: 1_000_000,
             packet_count: None,
             blocks: IntervalSet::new(),
+            kept: IntervalSet::new(),
             duplicates: 0,
         };
         app.sender.on_sack(&sack, NOW);

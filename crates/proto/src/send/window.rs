@@ -30,6 +30,12 @@ impl PeerWindow {
         self.largest = self.largest.max(self.advertised);
     }
 
+    /// A SACK says how large the window is, and may be older than the last one: it tells of less, and that room has been
+    /// used since. A larger window is not believed until the cumulative TSN moves.
+    pub(super) fn advertise_at_most(&mut self, a_rwnd: u32) {
+        self.advertised = self.advertised.min(u64::from(a_rwnd));
+    }
+
     /// `bytes` of user data arrived, and the peer did not say how much room that left: it took as much.
     pub(super) fn fill(&mut self, bytes: u64) {
         self.advertised = self.advertised.saturating_sub(bytes);

@@ -2,10 +2,11 @@
 //! network.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anabranch_proto::{
     AssociationConfig, AssociationStatistics, CloseReason, DEFAULT_PORT, Endpoint, EndpointConfig, Event,
-    ReceivedMessage,
+    Message, ReceivedMessage,
 };
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed, Tsn, VerificationTag};
 use anabranch_wire::{
@@ -23,6 +24,9 @@ pub(crate) struct Forger {
     destination_port: u16,
     tag: VerificationTag,
     victims_tsn: Tsn,
+    /// Parameters of the INIT.
+    parameters: Vec<u8>,
+    now: Instant,
     events: Vec<Event>,
 }
 
@@ -35,9 +39,14 @@ pub(crate) struct Reply {
 impl Forger {
     /// Nobody knows the forger yet.
     pub(crate) fn unknown() -> Self {
+        Self::facing(AssociationConfig::default(), Vec::new())
+    }
+
+    /// The same, before a victim with this configuration; the forger's INIT has these parameters.
+    pub(crate) fn facing(config: AssociationConfig, parameters: Vec<u8>) -> Self {
         let config = EndpointConfig {
             local: vec![SocketAddr::from(([192, 0, 2, 1], DEFAULT_PORT))],
-            accept: Some(AssociationConfig::default()),
+            accept: Some(config),
             ..EndpointConfig::default()
         };
         Self {
@@ -46,6 +55,8 @@ impl Forger {
             destination_port: DEFAULT_PORT,
             tag: VerificationTag::ZERO,
             victims_tsn: Tsn(0),
+            parameters,
+            now: Instant::ZERO,
             events: Vec::new(),
         }
     }
@@ -53,14 +64,16 @@ impl Forger {
     /// The forger completed the handshake as an honest peer would.
     pub(crate) fn associated() -> Self {
         let mut forger = Self::unknown();
-        let (cookie, tag) = forger.receives_cookie();
-        forger.sends(tag, &[&CookieEcho { cookie: &cookie }]);
-        assert!(matches!(
-            forger.events(),
-            [Event::Connected { incoming: true }, ..]
-        ));
-        forger.events.clear();
+        forger.associates();
         forger
+    }
+
+    /// Completes the handshake.
+    pub(crate) fn associates(&mut self) {
+        let (cookie, tag) = self.receives_cookie();
+        self.sends(tag, &[&CookieEcho { cookie: &cookie }]);
+        assert!(matches!(self.events(), [Event::Connected { incoming: true }, ..]));
+        self.events.clear();
     }
 
     /// The INIT of an honest peer.
@@ -78,7 +91,11 @@ impl Forger {
 
     /// Sends the INIT of an honest peer; gives the cookie and the tag that came back.
     pub(crate) fn receives_cookie(&mut self) -> (Vec<u8>, VerificationTag) {
-        let replies = self.sends(VerificationTag::ZERO, &[&Self::init()]);
+        let init = OutboundInit {
+            parameters: self.parameters.clone(),
+            ..Self::init()
+        };
+        let replies = self.sends(VerificationTag::ZERO, &[&init]);
         let [Chunk::InitAck(ack)] = replies[0].chunks()[..] else {
             panic!("{replies:?}")
         };
@@ -142,19 +159,44 @@ impl Forger {
 
     /// Sends any bytes; gives what comes back at once.
     pub(crate) fn sends_bytes(&mut self, bytes: &[u8]) -> Vec<Reply> {
-        let now = Instant::ZERO;
         let path = PathAddr {
             local: SocketAddr::from(([192, 0, 2, 1], DEFAULT_PORT)),
             remote: SocketAddr::from(([192, 0, 2, 2], 4_000)),
         };
-        self.victim.handle_datagram(now, path, Ecn::NotCapable, bytes);
+        self.victim
+            .handle_datagram(self.now, path, Ecn::NotCapable, bytes);
+        self.takes_replies()
+    }
+
+    /// The victim's application sends; gives what comes at once.
+    pub(crate) fn victim_sends(&mut self, message: Message) -> Vec<Reply> {
+        let association = self.victim.association_mut(AssociationId(0));
+        let sent = association.expect("an association").send(message);
+        sent.expect("room for a message");
+        self.takes_replies()
+    }
+
+    /// Time passes, and the forger says nothing; gives what comes meanwhile.
+    pub(crate) fn passes(&mut self, time: Duration) -> Vec<Reply> {
+        let end = self.now + time;
+        let mut replies = Vec::new();
+        while let Some(due) = self.victim.poll_timeout().filter(|due| *due <= end) {
+            self.now = self.now.max(due);
+            self.victim.handle_timeout(self.now);
+            replies.append(&mut self.takes_replies());
+        }
+        self.now = end;
+        replies
+    }
+
+    fn takes_replies(&mut self) -> Vec<Reply> {
         while let Some((_, event)) = self.victim.poll_event() {
             self.events.push(event);
         }
         let mut replies = Vec::new();
         loop {
             let mut bytes = Vec::new();
-            if self.victim.poll_transmit(now, &mut bytes, 1).is_none() {
+            if self.victim.poll_transmit(self.now, &mut bytes, 1).is_none() {
                 return replies;
             }
             replies.push(Reply { bytes });
@@ -207,6 +249,16 @@ impl Reply {
                     .expect("a chunk in order")
             })
             .collect()
+    }
+
+    /// The TSNs of its DATA chunks.
+    pub(crate) fn tsns(&self) -> Vec<Tsn> {
+        let chunks = self.chunks().into_iter();
+        let tsn = |chunk| match chunk {
+            Chunk::Data(data) => Some(data.tsn),
+            _ => None,
+        };
+        chunks.filter_map(tsn).collect()
     }
 
     pub(crate) fn kinds(&self) -> Vec<u8> {

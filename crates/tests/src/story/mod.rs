@@ -20,7 +20,7 @@ use anabranch_wire::dissect;
 
 pub(crate) use forger::{Forger, Reply, first_tsn};
 pub(crate) use person::Person;
-use wiretap::{Losses, Notes};
+use wiretap::{Losses, Notes, SackNotes};
 
 /// Packets of each side that a failing story shows.
 const SHOWN_PACKETS: usize = 120;
@@ -215,6 +215,21 @@ impl World {
         let reader = self.simulation.conversation(Side::Far).expect("a reader");
         let arrivals = reader.inbox().on_stream(StreamId(stream));
         arrivals.filter(move |(_, _, at)| *at >= since)
+    }
+
+    /// How much the SACKs say that Bob sends from now on.
+    pub(crate) fn notes_sacks_of_bob(&mut self) -> SackNotes {
+        let notes = SackNotes::default();
+        let links: Vec<_> = self
+            .simulation
+            .paths()
+            .iter()
+            .flat_map(|path| path.back.clone())
+            .collect();
+        for link in links {
+            self.simulation.world_mut().set_filter(link, notes.filter());
+        }
+        notes
     }
 
     fn links(&self) -> Vec<LinkId> {

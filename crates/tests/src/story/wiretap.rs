@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anabranch_netsim::{Fate, Filter};
-use anabranch_wire::Packet;
+use anabranch_wire::{Chunk, Packet};
 
 /// Loses packets with a certain chunk, on as many links as share it.
 pub(crate) struct Losses {
@@ -51,6 +51,45 @@ impl Notes {
     /// Their types, each once.
     pub(crate) fn kinds(&self) -> Vec<u8> {
         self.0.lock().unwrap().iter().copied().collect()
+    }
+}
+
+/// Remembers how long the gap reports were that passed.
+#[derive(Clone, Default)]
+pub(crate) struct SackNotes(Arc<Mutex<Longest>>);
+
+#[derive(Default)]
+struct Longest {
+    blocks: usize,
+    offset: u16,
+}
+
+impl SackNotes {
+    pub(crate) fn filter(&self) -> Filter {
+        let notes = self.clone();
+        Box::new(move |_, datagram| {
+            let packet = Packet::parse_unverified(&datagram.payload);
+            let chunks = packet.iter().flat_map(Packet::chunks).flatten();
+            for chunk in chunks {
+                if let Ok(Chunk::Sack(sack)) = chunk.decode() {
+                    let mut longest = notes.0.lock().unwrap();
+                    longest.blocks = longest.blocks.max(sack.gap_blocks().len());
+                    let last = sack.gap_blocks().last().map_or(0, |block| block.end);
+                    longest.offset = longest.offset.max(last);
+                }
+            }
+            Fate::Pass
+        })
+    }
+
+    /// The most gap blocks in one SACK.
+    pub(crate) fn most_blocks(&self) -> usize {
+        self.0.lock().unwrap().blocks
+    }
+
+    /// The furthest TSN reported, as an offset from the cumulative one.
+    pub(crate) fn furthest(&self) -> u16 {
+        self.0.lock().unwrap().offset
     }
 }
 

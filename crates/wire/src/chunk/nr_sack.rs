@@ -146,10 +146,17 @@ pub struct OutboundNrSack<'a> {
     pub duplicates: &'a [Tsn],
 }
 
+impl OutboundNrSack<'_> {
+    /// Bytes before the blocks: what an NR-SACK needs at least.
+    pub const HEADER_LEN: usize = RawChunk::HEADER_LEN + FIXED_LEN;
+    /// Bytes of one block of either list or one duplicate.
+    pub const ENTRY_LEN: usize = 4;
+}
+
 impl WriteChunk for OutboundNrSack<'_> {
     fn wire_len(&self) -> usize {
         let entries = self.blocks.len() + self.non_renegable.len() + self.duplicates.len();
-        RawChunk::HEADER_LEN + FIXED_LEN + 4 * entries
+        Self::HEADER_LEN + Self::ENTRY_LEN * entries
     }
 
     fn write(&self, writer: &mut Writer<'_>) {

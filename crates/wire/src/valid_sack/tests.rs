@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use anabranch_types::{IntervalSet, Seed, Tsn, UnwrappedTsn};
 
 use super::{SackError, ValidSack};
-use crate::{Chunk, GapBlock, OutboundSack, RawChunk, WriteChunk, Writer};
+use crate::{Chunk, GapBlock, OutboundNrSack, OutboundSack, RawChunk, WriteChunk, Writer};
 
 /// Parses a SACK of `cumulative` and `blocks` while 100 is acknowledged and everything below 200 was sent.
 fn parse(cumulative: u32, blocks: &[(u16, u16)]) -> Result<ValidSack, SackError> {
@@ -43,7 +43,7 @@ fn parse_at(
     let Ok(Chunk::Sack(sack)) = raw.decode() else {
         panic!("not a SACK")
     };
-    ValidSack::parse(&sack, ack_point, ack_point + sent, IntervalSet::new())
+    ValidSack::parse(&sack, ack_point, ack_point + sent, Default::default())
 }
 
 /// The blocks as offsets from the cumulative TSN.
@@ -125,7 +125,8 @@ fn the_allocation_of_an_earlier_set_is_used_and_its_content_forgotten() {
     };
     let ack_point = UnwrappedTsn::first(Tsn(100));
     let earlier: IntervalSet = core::iter::once(3..5).collect();
-    let parsed = ValidSack::parse(&sack, ack_point, ack_point + 1, earlier).expect("honest");
+    let parsed =
+        ValidSack::parse(&sack, ack_point, ack_point + 1, [earlier.clone(), earlier]).expect("honest");
     assert!(parsed.blocks.is_empty());
 }
 
@@ -153,4 +154,53 @@ fn random_blocks_agree_with_a_set_of_single_numbers() {
             .collect();
         assert_eq!(listed, naive, "seed {seed}: {blocks:?}");
     }
+}
+
+/// Parses an NR-SACK of 100 and these blocks while 100 is acknowledged and everything below 200 was sent.
+fn parse_nr(renegable: &[(u16, u16)], kept: &[(u16, u16)]) -> Result<ValidSack, SackError> {
+    let [renegable, kept] = [renegable, kept].map(|blocks| -> Vec<GapBlock> {
+        let blocks = blocks.iter();
+        blocks.map(|&(start, end)| GapBlock { start, end }).collect()
+    });
+    let outbound = OutboundNrSack {
+        cumulative: Tsn(100),
+        a_rwnd: 5_000,
+        packet_count: None,
+        blocks: &renegable,
+        non_renegable: &kept,
+        duplicates: &[],
+    };
+    let mut bytes = Vec::new();
+    outbound.write(&mut Writer::new(&mut bytes, outbound.wire_len()));
+    let raw = RawChunk {
+        kind: 0x10,
+        flags: bytes[1],
+        value: &bytes[4..],
+        bytes: &bytes,
+        at: 0,
+    };
+    let Ok(Chunk::NrSack(sack)) = raw.decode() else {
+        panic!("not an NR-SACK")
+    };
+    let ack_point = UnwrappedTsn::first(Tsn(100));
+    ValidSack::parse_nr(&sack, ack_point, ack_point + 100, Default::default())
+}
+
+#[test]
+fn what_either_list_of_an_nr_sack_names_has_arrived_and_what_the_second_names_stays() {
+    let sack = parse_nr(&[(2, 3), (9, 9)], &[(5, 6)]).unwrap();
+    assert_eq!(offsets(&sack), "2-3 5-6 9");
+    let first = sack.cumulative.0;
+    assert!(sack.kept.iter().flatten().eq(first + 5..first + 7));
+
+    let sack = parse_nr(&[(2, 6)], &[(4, 9)]).unwrap();
+    assert_eq!(offsets(&sack), "2-9", "a peer that names some in both lists");
+    assert!(sack.kept.iter().flatten().eq(first + 4..first + 10));
+}
+
+#[test]
+fn nothing_that_was_not_sent_is_kept() {
+    assert_eq!(parse_nr(&[], &[(2, 100)]), Err(SackError::AcksUnsent));
+    assert_eq!(parse_nr(&[(2, 100)], &[]), Err(SackError::AcksUnsent));
+    assert!(parse_nr(&[], &[(0, 5), (7, 6)]).unwrap().kept.is_empty());
 }

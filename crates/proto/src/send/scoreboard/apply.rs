@@ -5,10 +5,9 @@
 
 use core::iter::once;
 use core::mem;
-use core::ops::Range;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_types::{Instant, UnwrappedTsn};
+use anabranch_types::{Instant, IntervalSet, UnwrappedTsn};
 
 use super::Scoreboard;
 use super::difference::difference;
@@ -16,26 +15,28 @@ use super::digest::{self, Acknowledgement};
 use super::record::State;
 use super::walk::Report;
 
+/// What a SACK did to the scoreboard, beside the digests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Applied {
+    /// Chunks that were acknowledged and are not any more.
+    pub(crate) reneged: u32,
+    /// It does not reach as far as the one before.
+    pub(crate) says_less: bool,
+}
+
 impl Scoreboard {
-    /// Everything up to `cumulative` and all of `blocks` has arrived, and nothing else: returns how many chunks
-    /// the peer has reneged on. Cumulatively acknowledged chunks stay until [`Scoreboard::forget`] takes them.
-    pub(crate) fn apply(
-        &mut self,
-        cumulative: UnwrappedTsn,
-        blocks: impl Iterator<Item = Range<u64>>,
-        now: Instant,
-    ) -> u32 {
+    /// Everything up to `cumulative` and all of `blocks` has arrived, and nothing else as far as they go. Cumulatively
+    /// acknowledged chunks stay until [`Scoreboard::forget`] takes them.
+    pub(crate) fn apply(&mut self, cumulative: UnwrappedTsn, blocks: &IntervalSet, now: Instant) -> Applied {
         let above = cumulative.next().0;
         let end = self.ring.next_tsn().0;
         debug_assert!(above <= end, "acknowledges what was never sent");
         let before = mem::take(&mut self.reported);
         let mut after = mem::take(&mut self.spare);
-        after.extend(
-            blocks
-                .map(|block| block.start.max(above)..block.end.min(end))
-                .filter(|block| !block.is_empty()),
-        );
-
+        let scope = self.hearing.next(above..end, blocks);
+        let retained = scope.merge(blocks, &before, &mut after);
+        self.kept.remove_below(above);
+        let insisted = self.insist_on_kept(&mut after);
         let report = Report {
             through: self.ring.base().0..above.min(end),
             blocks: &after,
@@ -51,7 +52,10 @@ impl Scoreboard {
         self.reported = after;
         self.spare = before;
         self.spare.clear();
-        reneged
+        Applied {
+            reneged,
+            says_less: retained || insisted,
+        }
     }
 
     fn find_by_difference(&mut self, report: &Report<'_>, now: Instant) -> u32 {
@@ -85,6 +89,7 @@ impl Scoreboard {
             !block.is_empty()
         });
         self.reported = reported;
+        self.kept.remove_below(above);
     }
 
     pub(super) fn acknowledge(&mut self, tsn: UnwrappedTsn, cumulatively: bool) {
@@ -100,7 +105,9 @@ impl Scoreboard {
                 self.lost.remove(&tsn);
                 false
             }
-            State::Acknowledged => unreachable!("only what was not acknowledged before is news"),
+            State::Acknowledged | State::Kept => {
+                unreachable!("only what was not acknowledged before is news")
+            }
         };
         let how = Acknowledgement {
             tsn,

@@ -29,7 +29,7 @@ impl Scoreboard {
                 "bytes of nothing"
             );
             assert!(
-                self.reported.is_empty() && self.lost.is_empty(),
+                self.reported.is_empty() && self.lost.is_empty() && self.kept.is_empty(),
                 "reports of nothing"
             );
         }
@@ -41,7 +41,7 @@ mod exhaustive {
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
 
-    use anabranch_types::{PathId, UnwrappedTsn};
+    use anabranch_types::{IntervalSet, PathId, UnwrappedTsn};
 
     use super::super::record::{Order, Sent, State};
     use super::Scoreboard;
@@ -78,12 +78,15 @@ mod exhaustive {
                 .flatten()
                 .map(UnwrappedTsn)
                 .collect();
-            let is_acknowledged = |sent: &Sent| sent.state == State::Acknowledged;
             let acknowledged: Vec<_> = records()
-                .filter(|(_, sent)| is_acknowledged(sent))
+                .filter(|(_, sent)| sent.has_arrived())
                 .map(|(tsn, _)| tsn)
                 .collect();
             assert_eq!(reported, acknowledged);
+            let kept: Vec<_> = records().filter(|(_, sent)| sent.state == State::Kept).collect();
+            assert!(kept.iter().all(|(_, sent)| sent.chunk.payload.is_empty()));
+            let kept: IntervalSet = kept.iter().map(|(tsn, _)| tsn.0..tsn.0 + 1).collect();
+            assert_eq!(self.kept, kept);
             (0..self.flights.len()).for_each(|path| self.check_path(PathId(path as u8)));
         }
 
@@ -91,7 +94,10 @@ mod exhaustive {
             let on_path = || self.ring.iter().filter(|(_, sent)| sent.path == path);
             assert_eq!(
                 self.queued(path),
-                on_path().map(|(_, sent)| sent.chunk.bytes()).sum::<u64>()
+                on_path()
+                    .filter(|(_, sent)| sent.state != State::Kept)
+                    .map(|(_, sent)| sent.chunk.bytes())
+                    .sum::<u64>()
             );
             let flying = || on_path().filter(|(_, sent)| sent.is_in_flight());
             assert_eq!(

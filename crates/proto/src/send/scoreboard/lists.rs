@@ -86,7 +86,9 @@ impl List {
 fn links(sent: &mut Sent) -> &mut Links {
     match &mut sent.state {
         State::InFlight(links) => links,
-        State::Lost(_) | State::Acknowledged => unreachable!("only chunks in flight are in a list"),
+        State::Lost(_) | State::Acknowledged | State::Kept => {
+            unreachable!("only chunks in flight are in a list")
+        }
     }
 }
 
@@ -125,7 +127,7 @@ impl Flights {
         self.on(path).in_flight
     }
 
-    /// Chunk bytes last sent on `path` that are not acknowledged cumulatively.
+    /// Chunk bytes last sent on `path` that the send buffer still holds.
     pub(super) fn queued(&self, path: PathId) -> u64 {
         self.on(path).queued
     }
@@ -135,7 +137,7 @@ impl Flights {
         self.paths.iter().map(|path| path.in_flight).sum()
     }
 
-    /// Chunk bytes sent on all paths that are not acknowledged cumulatively.
+    /// Chunk bytes sent on all paths that the send buffer still holds.
     pub(super) fn total_queued(&self) -> u64 {
         self.paths.iter().map(|path| path.queued).sum()
     }
@@ -168,7 +170,7 @@ impl Flights {
         };
         core::iter::successors(tail.tsn(), |&tsn| match ring[tsn].state {
             State::InFlight(links) => links.before.tsn(),
-            State::Lost(_) | State::Acknowledged => None,
+            State::Lost(_) | State::Acknowledged | State::Kept => None,
         })
     }
 

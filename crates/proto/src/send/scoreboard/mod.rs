@@ -8,12 +8,14 @@ mod apply;
 mod difference;
 mod digest;
 mod invariants;
+mod kept;
 mod lists;
 mod loss_line;
 mod outstanding_array;
 mod record;
 mod ring;
 mod scan;
+mod scope;
 mod walk;
 
 use alloc::collections::BTreeSet;
@@ -23,14 +25,16 @@ use core::ops::{Bound, Range};
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{LostChunk, PathAck, StuckChunk};
-use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
+use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::Data;
 
+pub(crate) use self::apply::Applied;
 use self::digest::Digests;
 use self::lists::Flights;
 pub(crate) use self::loss_line::Lost;
 use self::record::{Order, Sent, State};
 use self::ring::Ring;
+pub(crate) use self::scope::Hearing;
 use self::walk::Walks;
 use super::chunk::Chunk;
 
@@ -45,6 +49,9 @@ pub(super) struct Scoreboard {
     reported: Vec<Range<u64>>,
     /// Always empty: memory for the blocks of the next SACK.
     spare: Vec<Range<u64>>,
+    /// What the peer keeps for good, above the cumulative TSN ack point.
+    kept: IntervalSet,
+    hearing: Hearing,
     digests: Digests,
     walks: Walks,
     /// User data of all records.
@@ -57,13 +64,15 @@ pub(super) struct Scoreboard {
 
 impl Scoreboard {
     /// Nothing sent yet; allocates nothing.
-    pub(super) const fn new(initial: Tsn, handling: SackHandlingChoice) -> Self {
+    pub(super) const fn new(initial: Tsn, handling: SackHandlingChoice, hearing: Hearing) -> Self {
         Self {
             ring: Ring::new(initial),
             flights: Flights::new(),
             lost: BTreeSet::new(),
             reported: Vec::new(),
             spare: Vec::new(),
+            kept: IntervalSet::new(),
+            hearing,
             digests: Digests::new(),
             walks: Walks::new(handling),
             payload_held: 0,
@@ -120,16 +129,20 @@ impl Scoreboard {
                 self.payload_lost -= self.ring[tsn].chunk.payload_bytes();
                 self.lost.remove(&tsn);
             }
-            State::Acknowledged => debug_assert!(false, "TSN {tsn:?} has arrived and is sent again"),
+            State::Acknowledged | State::Kept => {
+                debug_assert!(false, "TSN {tsn:?} has arrived and is sent again");
+            }
         }
     }
 
     /// Takes out the next chunk up to `cumulative`, all of which are acknowledged.
     pub(super) fn forget(&mut self, cumulative: UnwrappedTsn) -> Option<Chunk> {
         let sent = self.ring.pop_through(cumulative)?;
-        debug_assert_eq!(sent.state, State::Acknowledged);
-        self.flights.release(sent.path, sent.chunk.bytes());
-        self.payload_held -= sent.chunk.payload_bytes();
+        debug_assert!(sent.has_arrived(), "forgotten but not acknowledged");
+        if sent.state != State::Kept {
+            self.flights.release(sent.path, sent.chunk.bytes());
+            self.payload_held -= sent.chunk.payload_bytes();
+        }
         Some(sent.chunk)
     }
 
@@ -164,7 +177,9 @@ impl Scoreboard {
         let sent = &self.ring[tsn];
         let cause = match sent.state {
             State::Lost(cause) => cause,
-            State::InFlight(_) | State::Acknowledged => unreachable!("only lost chunks are queued"),
+            State::InFlight(_) | State::Acknowledged | State::Kept => {
+                unreachable!("only lost chunks are queued")
+            }
         };
         LostChunk {
             tsn,
@@ -203,7 +218,7 @@ impl Scoreboard {
 
     /// All chunks that no SACK has reported, with their TSNs in ascending order.
     pub(super) fn unacknowledged(&self) -> impl Iterator<Item = &Chunk> {
-        let missing = |sent: &&Sent| sent.state != State::Acknowledged;
+        let missing = |sent: &&Sent| !sent.has_arrived();
         self.ring
             .iter()
             .map(|(_, sent)| sent)
@@ -271,6 +286,9 @@ impl Scoreboard {
             if blocks.capacity() > keep {
                 *blocks = mem::take(blocks).into_iter().collect();
             }
+        }
+        if self.kept.is_empty() {
+            self.kept = IntervalSet::new();
         }
         self.walks.shrink();
     }

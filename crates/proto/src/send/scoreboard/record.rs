@@ -8,6 +8,9 @@
 //!                     ▼   │ sent again                         │
 //!                     Lost ───────── gap-acked after all ──────┘
 //! ```
+//!
+//! If the peer says by an NR-SACK that it keeps an acknowledged chunk for good, it becomes Kept: the user data is
+//! freed, and the record waits for the cumulative acknowledgement alone.
 
 use anabranch_policy::LossCause;
 use anabranch_types::{Instant, PathId, Transmission};
@@ -46,6 +49,8 @@ pub(super) enum State {
     Lost(LossCause),
     /// The peer has it but may still renege (RFC 9260 §6.2.1 D iii).
     Acknowledged,
+    /// The peer has it and keeps it: it has no user data any more.
+    Kept,
 }
 
 /// Which of the two lists of its path a chunk in flight belongs to.
@@ -92,8 +97,13 @@ impl Sent {
     pub(super) const fn links(&self) -> Option<Links> {
         match self.state {
             State::InFlight(links) => Some(links),
-            State::Lost(_) | State::Acknowledged => None,
+            State::Lost(_) | State::Acknowledged | State::Kept => None,
         }
+    }
+
+    /// Whether the peer has it, as far as it said.
+    pub(super) const fn has_arrived(&self) -> bool {
+        matches!(self.state, State::Acknowledged | State::Kept)
     }
 
     pub(super) const fn is_in_flight(&self) -> bool {

@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::options::OutstandingArrayParameters;
+use anabranch_policy::options::{OutstandingArrayParameters, SlidingWindowParameters};
 use anabranch_policy::{Eligible, LossLine, NoParameters, PathAck};
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Rng, Seed, Ssn, StreamId, Transmission, Tsn, UnwrappedTsn,
@@ -17,10 +17,14 @@ use anabranch_wire::DataFlags;
 use bytes::Bytes;
 
 use self::naive::{Fate, Naive};
-use super::Scoreboard;
+use super::scope::Scope;
+use super::{Hearing, Scoreboard};
 use crate::send::chunk::Chunk;
 
 const PATHS: u64 = 3;
+
+/// Small, so that some chunks are in none of them.
+const WINDOWS: SlidingWindowParameters = SlidingWindowParameters { tsns: 5, windows: 3 };
 
 /// The array is small, so that it overflows.
 const HANDLINGS: [SackHandlingChoice; 3] = [
@@ -71,6 +75,10 @@ struct World {
     cumulative: UnwrappedTsn,
     watermarks: BTreeMap<PathId, Watermarks>,
     reneges: bool,
+    /// The peer says what it keeps, and may be lying.
+    keeps: bool,
+    /// Of the scoreboard, kept apart.
+    hearing: Hearing,
     eligible: fn(Instant) -> Eligible,
     acknowledged: u64,
     lost: u64,
@@ -80,10 +88,20 @@ impl World {
     fn new(seed: u64) -> Self {
         let mut rng = Seed(seed).rng();
         let handling = HANDLINGS[rng.below(3) as usize];
+        let hearing = if rng.chance(1, 3) {
+            Hearing::Sliding {
+                size: WINDOWS,
+                turn: 0,
+            }
+        } else {
+            Hearing::Everything
+        };
         let initial = Tsn(u32::MAX - rng.below(200) as u32);
         let first = UnwrappedTsn::first(initial);
         Self {
             reneges: rng.chance(1, 2),
+            keeps: rng.chance(1, 2),
+            hearing,
             eligible: match rng.below(4) {
                 0 => |_| Eligible::OnTheirPath,
                 1 => |now| Eligible::SentBefore(Instant::from_nanos(now.as_nanos().saturating_sub(100))),
@@ -91,7 +109,7 @@ impl World {
             },
             rng,
             now: Instant::ZERO,
-            scoreboard: Scoreboard::new(initial, handling),
+            scoreboard: Scoreboard::new(initial, handling, hearing),
             naive: Naive::new(first),
             received: BTreeSet::new(),
             cumulative: first.previous(),
@@ -151,9 +169,18 @@ impl World {
     fn sacks(&mut self) {
         let packets = 1 + self.rng.below(2) as u8;
         let blocks: IntervalSet = self.received.iter().map(|tsn| tsn.0..tsn.0 + 1).collect();
-        let (expected, reneged) = self.naive.sack(self.cumulative, Some(&self.received), self.now);
-        let said = self.scoreboard.apply(self.cumulative, blocks.iter(), self.now);
-        assert_eq!(said, reneged);
+        let Scope(zones) = self
+            .hearing
+            .next(self.cumulative.next().0..self.naive.next.0, &blocks);
+        let heard = |tsn: UnwrappedTsn| zones.iter().any(|zone| zone.contains(&tsn.0));
+        let (expected, reneged) = self
+            .naive
+            .sack(self.cumulative, Some(&self.received), heard, self.now);
+        let said = self.scoreboard.apply(self.cumulative, &blocks, self.now);
+        assert_eq!(said.reneged, reneged);
+        if self.keeps {
+            self.promises();
+        }
         self.forgets();
         self.digests_are(&expected);
         let eligible = (self.eligible)(self.now);
@@ -161,8 +188,21 @@ impl World {
         self.loses(&expected, packets);
     }
 
+    fn promises(&mut self) {
+        let rng = &mut self.rng;
+        let kept: BTreeSet<_> = self
+            .received
+            .iter()
+            .copied()
+            .filter(|_| rng.chance(1, 2))
+            .collect();
+        self.naive.keep(&kept);
+        self.scoreboard
+            .keep(&kept.iter().map(|tsn| tsn.0..tsn.0 + 1).collect());
+    }
+
     fn is_shut_down_by_the_peer(&mut self) {
-        let (expected, _) = self.naive.sack(self.cumulative, None, self.now);
+        let (expected, _) = self.naive.sack(self.cumulative, None, |_| true, self.now);
         self.scoreboard.apply_cumulative(self.cumulative);
         self.forgets();
         self.digests_are(&expected);
@@ -279,7 +319,7 @@ impl World {
 #[test]
 fn random_worlds_agree_with_looking_at_every_chunk() {
     let (mut acknowledged, mut lost) = (0, 0);
-    for seed in 0..600 {
+    for seed in 0..700 {
         let mut world = World::new(seed);
         (0..300).for_each(|_| world.step());
         acknowledged += world.acknowledged;
@@ -305,7 +345,7 @@ fn tsn(count: u64) -> UnwrappedTsn {
 }
 
 fn sent(paths: &[PathId]) -> Scoreboard {
-    let mut scoreboard = Scoreboard::new(Tsn(1), HANDLINGS[0]);
+    let mut scoreboard = Scoreboard::new(Tsn(1), HANDLINGS[0], Hearing::Everything);
     for (moment, &path) in (0..).zip(paths) {
         scoreboard.send(chunk(10), path, at(moment));
     }
@@ -314,7 +354,9 @@ fn sent(paths: &[PathId]) -> Scoreboard {
 
 fn reports(scoreboard: &mut Scoreboard, tsns: &[u64]) -> u32 {
     let blocks: IntervalSet = tsns.iter().map(|&count| tsn(count).0..tsn(count).0 + 1).collect();
-    scoreboard.apply(scoreboard.cumulative(), blocks.iter(), at(100))
+    scoreboard
+        .apply(scoreboard.cumulative(), &blocks, at(100))
+        .reneged
 }
 
 #[test]
@@ -356,6 +398,42 @@ fn what_a_later_sack_leaves_out_is_outstanding_again() {
 }
 
 #[test]
+fn a_list_cut_short_takes_nothing_back() {
+    let mut scoreboard = sent(&[A; 8]);
+    reports(&mut scoreboard, &[1, 3, 5]);
+    assert_eq!(
+        reports(&mut scoreboard, &[1, 3]),
+        0,
+        "perhaps there was no room for a third block"
+    );
+    assert_eq!(
+        reports(&mut scoreboard, &[1, 7]),
+        2,
+        "3 and 5 are not there any more"
+    );
+    assert_eq!(reports(&mut scoreboard, &[]), 2, "nothing is there any more");
+}
+
+#[test]
+fn what_the_peer_keeps_is_freed_and_cannot_be_taken_back() {
+    let mut scoreboard = sent(&[A; 4]);
+    reports(&mut scoreboard, &[1, 2]);
+    assert_eq!(scoreboard.payload_held(), 40);
+    let kept: IntervalSet = core::iter::once(tsn(2).0..tsn(3).0).collect();
+    assert_eq!(scoreboard.keep(&kept), 10);
+    assert_eq!(scoreboard.keep(&kept), 0);
+    assert_eq!((scoreboard.payload_held(), scoreboard.queued(A)), (30, 84));
+    assert_eq!(reports(&mut scoreboard, &[]), 1, "1 was no promise");
+    scoreboard.check_every_record();
+    scoreboard.apply(tsn(2), &IntervalSet::new(), at(100));
+    let ack = &scoreboard.digests()[0];
+    assert_eq!(ack.newly_acked_chunks, 1, "1 and 2 were news before, 0 is");
+    while scoreboard.forget(tsn(2)).is_some() {}
+    scoreboard.check_every_record();
+    assert_eq!((scoreboard.payload_held(), scoreboard.queued(A)), (10, 28));
+}
+
+#[test]
 fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
     let mut scoreboard = sent(&[A, A, A]);
     reports(&mut scoreboard, &[1]);
@@ -377,7 +455,7 @@ fn only_a_chunk_sent_once_measures_the_round_trip() {
     let mut scoreboard = sent(&[A, A]);
     scoreboard.lose_all(A);
     scoreboard.send_again(tsn(0), A, at(50));
-    scoreboard.apply(tsn(0), core::iter::empty(), at(60));
+    scoreboard.apply(tsn(0), &IntervalSet::new(), at(60));
     let [ack] = scoreboard.digests() else {
         panic!("one path has news")
     };
@@ -421,7 +499,7 @@ fn a_chunk_sent_again_elsewhere_belongs_to_the_other_path() {
 #[test]
 fn memory_of_a_burst_is_given_back() {
     let mut scoreboard = sent(&[A; 10_000]);
-    scoreboard.apply(tsn(9_999), core::iter::empty(), at(0));
+    scoreboard.apply(tsn(9_999), &IntervalSet::new(), at(0));
     while scoreboard.forget(tsn(9_999)).is_some() {}
     scoreboard.shrink(4);
     assert!(scoreboard.capacity_in_bytes() < 1_024);

@@ -12,7 +12,7 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::Scoreboard;
 use super::loss_line::{Lost, Side};
-use super::record::{Order, State};
+use super::record::Order;
 
 /// What is known by the last SACK, and what was by the one before it.
 #[derive(Clone, Debug)]
@@ -169,6 +169,6 @@ impl Scoreboard {
     /// Looks at a record that a SACK says something about.
     pub(super) fn is_acknowledged(&mut self, number: u64) -> bool {
         self.walks.visited += 1;
-        self.ring[UnwrappedTsn(number)].state == State::Acknowledged
+        self.ring[UnwrappedTsn(number)].has_arrived()
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct Entry {
     again: Option<u64>,
     timed_out: bool,
     reneged: bool,
+    pub(super) kept: bool,
     moved: bool,
     paths: BTreeSet<PathId>,
     misses: u32,
@@ -75,6 +76,7 @@ impl Naive {
             again: None,
             timed_out: false,
             reneged: false,
+            kept: false,
             moved: false,
             paths: BTreeSet::from([path]),
             misses: 0,
@@ -121,7 +123,7 @@ impl Naive {
     pub(super) fn queued(&self, path: PathId) -> u64 {
         self.entries
             .iter()
-            .filter(|entry| entry.path == path)
+            .filter(|entry| entry.path == path && !entry.kept)
             .map(|entry| entry.bytes)
             .sum()
     }
@@ -157,11 +159,12 @@ impl Naive {
     }
 
     /// What a SACK changes, path by path, and how many chunks it takes back. Without `blocks` it says nothing about
-    /// gaps, and what was reported before stays reported.
+    /// gaps, and what was reported before stays reported; so does what is not `heard`.
     pub(super) fn sack(
         &mut self,
         cumulative: UnwrappedTsn,
         blocks: Option<&BTreeSet<UnwrappedTsn>>,
+        heard: impl Fn(UnwrappedTsn) -> bool,
         now: Instant,
     ) -> (Vec<PathAck>, u32) {
         let mut digests: BTreeMap<PathId, PathAck> = BTreeMap::new();
@@ -176,6 +179,7 @@ impl Naive {
         for entry in &mut self.entries {
             let by_cumulative = entry.tsn <= cumulative;
             let had = entry.fate == Fate::Acked;
+            let blocks = blocks.filter(|_| heard(entry.tsn) && !entry.kept);
             let has = by_cumulative || blocks.map_or(had, |blocks| blocks.contains(&entry.tsn));
             if has && !had {
                 let headed = entry.fate == Fate::Flying && heads.contains(&entry.tsn);
@@ -204,6 +208,13 @@ impl Naive {
             .filter(|ack| ack.newly_acked_chunks > 0)
             .collect();
         (digests, reneged)
+    }
+
+    /// The peer says that it keeps these for good.
+    pub(super) fn keep(&mut self, kept: &BTreeSet<UnwrappedTsn>) {
+        for entry in &mut self.entries {
+            entry.kept |= entry.fate == Fate::Acked && kept.contains(&entry.tsn);
+        }
     }
 
     /// Counts misses chunk by chunk (RFC 9260 §7.2.4 with HTNA, SFR and DAC): three are a loss.

@@ -1,0 +1,68 @@
+//! What does the peer keep for good, and what becomes of our copy? It is freed (NR-SACK).
+//!
+//! Sources: P. Natarajan et al., "Non-Renegable Selective Acknowledgments (NR-SACKs) for SCTP", ICNP 2008;
+//! draft-natarajan-tsvwg-sctp-nrsack. The TSN stays in the scoreboard until it is acknowledged cumulatively: split
+//! fast retransmit, window updates and the cumulative TSN go on as if nothing had happened.
+
+use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
+
+use anabranch_types::{IntervalSet, UnwrappedTsn};
+use bytes::Bytes;
+
+use super::Scoreboard;
+use super::difference::difference;
+use super::record::State;
+
+impl Scoreboard {
+    /// The peer promised to keep all of `kept`: the user data of what is acknowledged among it is freed. Returns how
+    /// many bytes that were.
+    ///
+    /// What the last SACK was not heard about is not acknowledged yet (see [`super::scope`]), and is freed when it is.
+    pub(crate) fn keep(&mut self, kept: &IntervalSet) -> u64 {
+        let known = mem::take(&mut self.kept);
+        let mut news = IntervalSet::new();
+        let mut freed = 0;
+        for number in difference(kept.iter(), known.iter()).flatten() {
+            let tsn = UnwrappedTsn(number);
+            if self
+                .ring
+                .get(tsn)
+                .is_some_and(|sent| sent.state == State::Acknowledged)
+            {
+                freed += self.free(tsn);
+                news.insert(number..number + 1);
+            }
+        }
+        self.kept = known;
+        for range in news.iter() {
+            self.kept.insert(range);
+        }
+        freed
+    }
+
+    fn free(&mut self, tsn: UnwrappedTsn) -> u64 {
+        let sent = &mut self.ring[tsn];
+        let payload = sent.chunk.payload_bytes();
+        self.flights.release(sent.path, sent.chunk.bytes());
+        self.payload_held -= payload;
+        sent.chunk.payload = Bytes::new();
+        sent.state = State::Kept;
+        payload
+    }
+
+    /// A peer that takes back what it promised to keep is not heard: there is nothing left to send again. Returns
+    /// whether it did.
+    pub(super) fn insist_on_kept(&self, reported: &mut Vec<Range<u64>>) -> bool {
+        let missing = difference(self.kept.iter(), reported.iter().cloned()).next();
+        if missing.is_some() {
+            let mut all: IntervalSet = reported.drain(..).collect();
+            for range in self.kept.iter() {
+                all.insert(range);
+            }
+            reported.extend(all.iter());
+        }
+        missing.is_some()
+    }
+}

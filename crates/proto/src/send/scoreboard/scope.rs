@@ -1,0 +1,154 @@
+//! About which TSNs is a SACK believed to say something?
+//!
+//! RFC 9260 §6.2.1 has it that what one SACK reports and the next one does not is not acknowledged any more. But a
+//! SACK may be cut short: it holds as many blocks as fit its packet, the lowest first (§6.7). So about TSNs above its
+//! last block it says nothing, and what was known of them stays. A SACK without any block says that nothing above the
+//! cumulative TSN is there. Nothing is lost by that: a receiver that has thrown away its highest TSNs shows it at the
+//! latest when the cumulative TSN comes there, and until then the chunk after the cumulative TSN is outstanding, so
+//! that timers run.
+//!
+//! With `sack-window` = `sliding` (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW Hamburg 2017,
+//! §6.3.2) the sender hears only part of it: the first window above the cumulative TSN always, and one of the next
+//! ones in turn.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use anabranch_policy::catalog::SackWindowChoice;
+use anabranch_policy::options::SlidingWindowParameters;
+use anabranch_types::IntervalSet;
+
+/// Which part of SACKs is heard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hearing {
+    /// All of it.
+    Everything,
+    /// Two windows, the second one moving.
+    Sliding {
+        size: SlidingWindowParameters,
+        /// Where the second window is next: 0 is the place above the first one.
+        turn: u32,
+    },
+}
+
+/// The TSNs that one SACK is heard about: two ranges, ascending and disjoint, each of which may be empty.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Scope(pub(super) [Range<u64>; 2]);
+
+impl Hearing {
+    pub(crate) const fn new(window: SackWindowChoice) -> Self {
+        match window {
+            SackWindowChoice::Unlimited(_) | SackWindowChoice::Fixed(_) => Self::Everything,
+            SackWindowChoice::Sliding(size) => Self::Sliding { size, turn: 0 },
+        }
+    }
+
+    /// The scope of the next SACK: `sent` are the TSNs above its cumulative one.
+    pub(super) fn next(&mut self, sent: Range<u64>, blocks: &IntervalSet) -> Scope {
+        let end = blocks.max().map_or(sent.end, |highest| highest + 1).min(sent.end);
+        match self {
+            Self::Everything => Scope([sent.start..end, end..end]),
+            Self::Sliding { size, turn } => {
+                let window = |number: u32| {
+                    let start = sent.start + u64::from(number) * u64::from(size.tsns);
+                    start.min(end)..(start + u64::from(size.tsns)).min(end)
+                };
+                let scope = Scope([window(0), window(1 + *turn)]);
+                *turn = (*turn + 1) % size.windows;
+                scope
+            }
+        }
+    }
+}
+
+impl Scope {
+    /// What is reported from now on: within the scope the blocks of the SACK, beyond it what was reported `before`.
+    /// Returns whether there is anything of the latter above the scope.
+    pub(super) fn merge(
+        &self,
+        blocks: &IntervalSet,
+        before: &[Range<u64>],
+        into: &mut Vec<Range<u64>>,
+    ) -> bool {
+        let [first, second] = &self.0;
+        let heard = |zone: &Range<u64>, into: &mut _| clip(blocks.iter(), zone, into);
+        let known = |zone: &Range<u64>, into: &mut _| clip(before.iter().cloned(), zone, into);
+        heard(first, into);
+        if first.end < second.end {
+            known(&(first.end..second.start), into);
+            heard(second, into);
+        }
+        let retains = before.last().is_some_and(|block| block.end > second.end);
+        if retains {
+            known(&(second.end..u64::MAX), into);
+        }
+        retains
+    }
+}
+
+/// Appends the parts of `ranges` that lie in `zone`.
+fn clip(ranges: impl Iterator<Item = Range<u64>>, zone: &Range<u64>, into: &mut Vec<Range<u64>>) {
+    for range in ranges {
+        let range = range.start.max(zone.start)..range.end.min(zone.end);
+        if range.is_empty() {
+            continue;
+        }
+        match into.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => into.push(range),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// A range, as its first number and the one after its last.
+    type Pair = (u64, u64);
+
+    /// What is reported after a SACK of these blocks, while everything below 100 was sent and 9 is acknowledged.
+    fn heard(hearing: &mut Hearing, blocks: &[Pair], before: &[Pair]) -> Vec<Pair> {
+        let blocks: IntervalSet = blocks.iter().map(|&(start, end)| start..end).collect();
+        let before: Vec<_> = before.iter().map(|&(start, end)| start..end).collect();
+        let mut after = Vec::new();
+        let scope = hearing.next(10..100, &blocks);
+        scope.merge(&blocks, &before, &mut after);
+        after.into_iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn above_its_last_block_a_sack_says_nothing() {
+        let mut all = Hearing::Everything;
+        let before = [(12, 14), (20, 30)];
+        assert_eq!(
+            heard(&mut all, &[(12, 13)], &before),
+            [(12, 14), (20, 30)],
+            "13 is above the last block too"
+        );
+        assert_eq!(heard(&mut all, &[(20, 21)], &before), [(20, 30)]);
+    }
+
+    #[test]
+    fn a_sack_without_blocks_says_that_nothing_is_there() {
+        assert_eq!(heard(&mut Hearing::Everything, &[], &[(12, 14), (20, 30)]), []);
+    }
+
+    #[test]
+    fn the_second_window_moves_and_comes_back() {
+        let size = SlidingWindowParameters { tsns: 10, windows: 2 };
+        let mut sliding = Hearing::Sliding { size, turn: 0 };
+        let blocks = [(11, 90)];
+        let before = heard(&mut sliding, &blocks, &[]);
+        assert_eq!(before, [(11, 30)], "the first two");
+        assert_eq!(
+            heard(&mut sliding, &blocks, &before),
+            [(11, 40)],
+            "the first and the third; what was known stays"
+        );
+        assert_eq!(heard(&mut sliding, &blocks, &[]), [(11, 30)]);
+        assert_eq!(heard(&mut sliding, &blocks, &[]), [(11, 20), (30, 40)]);
+    }
+}

@@ -1,0 +1,188 @@
+//! What does it change that Bob promises to keep what he has (NR-SACK)?
+
+use anabranch_netsim::LinkConfig;
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::{AssociationConfig, Message};
+use anabranch_sim::Side;
+use anabranch_sim::app::Streams;
+use anabranch_types::{StreamId, Tsn};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{GapBlock, OutboundNrSack, OutboundSack, ParameterWriter};
+
+use crate::story::{Forger, Setting, World, mbit, ms, secs};
+
+fn policies(nr_sack: &str) -> PolicyRecipe {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("nr-sack", nr_sack).unwrap();
+    policies
+}
+
+/// A fast path, a slow one, and a send buffer that is small beside what the slow one holds up. Each may have half of it
+/// in flight, or the slow one would have all.
+fn a_slow_path_and_a_small_buffer(nr_sack: &str) -> Setting {
+    let paths = [
+        LinkConfig::new(mbit(20), ms(10)),
+        LinkConfig::new(mbit(2), ms(150)),
+    ];
+    World::paths(paths).policies(policies(nr_sack)).with(|config| {
+        config.policies.set("buffer-split", "sender").unwrap();
+        config.send_buffer = 150_000;
+        config.max_message = 10_000;
+    })
+}
+
+#[test]
+fn a_gap_of_the_slow_path_does_not_block_the_send_buffer() {
+    let goodput = |nr_sack: &str| {
+        let mut world = a_slow_path_and_a_small_buffer(nr_sack).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(20));
+        let goodput = world.bob().goodput_of_last(secs(15));
+        assert_eq!(world.bob().inbox().complaint(), None);
+        goodput.as_bits_per_second() as f64 / 1e6
+    };
+    let (with, without) = (goodput("on"), goodput("off"));
+    println!("{with:.1} Mbit/s with, {without:.1} without");
+    assert!(
+        with > 1.3 * without,
+        "{with:.1} Mbit/s with, {without:.1} without"
+    );
+}
+
+#[test]
+fn everything_arrives_though_alice_forgets_early() {
+    let mut world = a_slow_path_and_a_small_buffer("on").connected();
+    world.path_becomes_lossy(0, 0.03);
+    world.path_becomes_lossy(1, 0.03);
+    world.alice().sends_messages(1_500, 3_000, Streams::in_turn(5));
+    world.delivers_everything(secs(60));
+    world.path_is_cut(0);
+    world.alice().sends_messages(100, 3_000, Streams::in_turn(5));
+    world.delivers_everything(secs(60));
+    assert_eq!(world.alice().statistics().send_buffer_used, 0);
+}
+
+#[test]
+fn every_sack_is_an_nr_sack_if_both_want_it_and_none_is_otherwise() {
+    for (alice, bob, expected) in [
+        ("on", "on", kind::NR_SACK),
+        ("on", "off", kind::SACK),
+        ("off", "on", kind::SACK),
+    ] {
+        let config = AssociationConfig {
+            policies: policies(bob),
+            ..AssociationConfig::default()
+        };
+        let mut world = World::one_path(mbit(10), ms(10))
+            .policies(policies(alice))
+            .shaped(|scenario| scenario.config_of(Side::Far, config))
+            .connected();
+        let notes = world.notes_what_bob_sends(0);
+        world.path_becomes_lossy(0, 0.05);
+        world.alice().sends_messages(200, 1_400, Streams::in_turn(3));
+        world.delivers_everything(secs(30));
+        let sacks = notes.kinds().into_iter();
+        let sacks: Vec<u8> = sacks
+            .filter(|kind| [kind::SACK, kind::NR_SACK].contains(kind))
+            .collect();
+        assert_eq!(sacks, [expected], "Alice {alice}, Bob {bob}");
+    }
+}
+
+/// A forger who agreed on NR-SACKs, and a victim that has sent ten chunks to it.
+fn a_forger_who_promises() -> Forger {
+    let mut parameters = ParameterWriter::new();
+    parameters.push_supported_extensions(&[kind::NR_SACK]);
+    let config = AssociationConfig {
+        policies: policies("on"),
+        ..AssociationConfig::default()
+    };
+    let mut forger = Forger::facing(config, parameters.finish());
+    forger.associates();
+    let sent: usize = (0..10)
+        .map(|_| {
+            let message = Message::new(StreamId(0), vec![7; 1_000]);
+            forger.victim_sends(message).len()
+        })
+        .sum();
+    // The window is that of a beginning; what was not sent yet comes later.
+    assert!(sent >= 3, "{sent} packets");
+    forger
+}
+
+/// From the TSN before the victim's first one.
+fn promise<'a>(forger: &Forger, non_renegable: &'a [GapBlock]) -> OutboundNrSack<'a> {
+    OutboundNrSack {
+        cumulative: Tsn(forger.victims_tsn().0.wrapping_sub(1)),
+        a_rwnd: 100_000,
+        packet_count: None,
+        blocks: &[],
+        non_renegable,
+        duplicates: &[],
+    }
+}
+
+const fn block(start: u16, end: u16) -> GapBlock {
+    GapBlock { start, end }
+}
+
+#[test]
+fn what_was_promised_is_freed_and_cannot_be_taken_back() {
+    let mut forger = a_forger_who_promises();
+    let before = forger.statistics().send_buffer_used;
+    forger.sends(forger.tag(), &[&promise(&forger, &[block(2, 3)])]);
+    let kept = forger.statistics().send_buffer_used;
+    assert_eq!(before - kept, 2_000);
+    forger.sends(forger.tag(), &[&promise(&forger, &[])]);
+    let sack = OutboundSack {
+        cumulative: Tsn(forger.victims_tsn().0.wrapping_sub(1)),
+        a_rwnd: 100_000,
+        packet_count: None,
+        blocks: &[],
+        duplicates: &[],
+    };
+    forger.sends(forger.tag(), &[&sack]);
+    assert_eq!(forger.statistics().chunks_reneged, 0);
+    let first = forger.victims_tsn().0;
+    let repeated = forger.passes(secs(5));
+    let repeated: Vec<u32> = repeated
+        .iter()
+        .flat_map(|reply| reply.tsns())
+        .map(|tsn| tsn.0.wrapping_sub(first))
+        .collect();
+    assert!(repeated.contains(&0), "{repeated:?}");
+    assert!(
+        !repeated.contains(&1) && !repeated.contains(&2),
+        "there is nothing left to repeat: {repeated:?}"
+    );
+}
+
+#[test]
+fn a_promise_about_what_was_never_sent_ends_it() {
+    let mut forger = a_forger_who_promises();
+    forger.sends(forger.tag(), &[&promise(&forger, &[block(2, 30_000)])]);
+    assert!(forger.closed_because().is_some());
+}
+
+#[test]
+fn thousands_of_blocks_in_any_order_do_no_harm() {
+    let mut forger = a_forger_who_promises();
+    let mess: Vec<GapBlock> = (0..7_000_u16)
+        .map(|number| block(3 - number % 3, number % 4))
+        .collect();
+    let nr_sack = OutboundNrSack {
+        blocks: &mess,
+        ..promise(&forger, &mess)
+    };
+    forger.sends(forger.tag(), &[&nr_sack]);
+    assert_eq!(forger.closed_because(), None);
+    let used = forger.statistics().send_buffer_used;
+    assert!(used >= 7_000, "at most the blocks' three are gone: {used}");
+    let all = OutboundNrSack {
+        cumulative: Tsn(forger.victims_tsn().0.wrapping_add(2)),
+        ..promise(&forger, &[])
+    };
+    forger.sends(forger.tag(), &[&all]);
+    assert_eq!(forger.closed_because(), None);
+    assert_eq!(forger.statistics().send_buffer_used, 7_000);
+}
