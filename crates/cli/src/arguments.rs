@@ -76,6 +76,13 @@ Examples:
           all choices of one; change them, and use the file
   anabranch send big.iso --to 192.0.2.1 --policies mine.policies";
 
+const FLOW_EXAMPLES: &str = "\
+Examples:
+  anabranch trace flow big.pcapng
+          in the terminal
+  anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg
+          half a second as a picture for a browser: pointing at an acknowledgement marks what it covers";
+
 /// Send files over several network paths at once: SCTP with Concurrent Multipath Transfer, in user space.
 #[derive(Parser, Debug)]
 #[command(name = "anabranch", version, arg_required_else_help = true)]
@@ -102,6 +109,9 @@ pub(crate) enum Verb {
     /// List the profiles, or print one of them as a file for --policies
     #[command(after_help = PROFILES_EXAMPLES)]
     Profiles(ProfilesArguments),
+    /// Show what a capture of SCTP or TCP holds
+    #[command(subcommand)]
+    Trace(TraceVerb),
     /// Print a script that completes commands in a shell
     #[command(
         after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch"
@@ -118,7 +128,9 @@ impl Verb {
             Self::Recv(arguments) => arguments.output,
             Self::Send(arguments) => arguments.output,
             Self::Demo(arguments) => arguments.output,
-            Self::Policies(_) | Self::Profiles(_) | Self::Completions { .. } => Output::default(),
+            Self::Policies(_) | Self::Profiles(_) | Self::Trace(_) | Self::Completions { .. } => {
+                Output::default()
+            }
         }
     }
 }
@@ -246,6 +258,81 @@ pub(crate) struct ProfilesArguments {
     /// Print one JSON object for each profile (docs/cli-json.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What to do with a capture.
+#[derive(Subcommand, Debug)]
+pub(crate) enum TraceVerb {
+    /// List the conversations
+    #[command(
+        after_help = "Examples:\n  anabranch trace list big.pcapng\n  tcpdump -w - port 9899 | anabranch trace list -"
+    )]
+    List {
+        #[command(flatten)]
+        capture: Capture,
+        /// Print one JSON object (docs/cli-json.md)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Draw a flow graph: a column for each direction, a lane for each path, what each acknowledgement covers
+    #[command(after_help = FLOW_EXAMPLES)]
+    Flow(FlowArguments),
+    /// Count how much acknowledgements report in gap or SACK blocks
+    #[command(after_help = "Example:\n  anabranch trace gaps big.pcapng --conversation 2")]
+    Gaps {
+        #[command(flatten)]
+        capture: Capture,
+        /// Print one JSON object (docs/cli-json.md)
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find the pauses of each path
+    #[command(after_help = "Example:\n  anabranch trace idle big.pcapng --longer 500ms")]
+    Idle {
+        #[command(flatten)]
+        capture: Capture,
+        /// Shortest pause that counts
+        #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
+        longer: Duration,
+        /// Print one JSON object (docs/cli-json.md)
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which part of which capture.
+#[derive(Args, Debug)]
+pub(crate) struct Capture {
+    /// File in the format pcap or pcapng, or - for standard input
+    #[arg(value_name = "CAPTURE")]
+    pub(crate) file: PathBuf,
+
+    /// Number of the conversation in `anabranch trace list` [default: the one with the most segments]
+    #[arg(long, value_name = "N")]
+    pub(crate) conversation: Option<usize>,
+}
+
+/// Of `trace flow`.
+#[derive(Args, Debug)]
+pub(crate) struct FlowArguments {
+    #[command(flatten)]
+    pub(crate) capture: Capture,
+
+    /// Write a picture to this file, instead of letters to the terminal
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Begin so long after the first segment
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) from: Option<Duration>,
+
+    /// End so long after the first segment
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) to: Option<Duration>,
+
+    /// Draw so many segments at most
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) rows: usize,
 }
 
 /// Says what clap has to say: help at length, errors in one line.

@@ -60,6 +60,7 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
             Verb::Policies(arguments) => verb::policies::run(&arguments),
             Verb::Profiles(arguments) => verb::profiles::run(&arguments),
+            Verb::Trace(verb) => verb::trace::run(&verb),
             Verb::Completions { shell } => {
                 verb::completions::print(shell);
                 Ok(())

@@ -12,7 +12,9 @@ const PAGE: &str = include_str!("../../../docs/add-a-path-scheduler.md");
 const EXAMPLE: &str = include_str!("../../anabranch/examples/own_scheduler.rs");
 
 /// The crates that the page's commands build, and what they depend on.
-const CRATES: [&str; 7] = ["types", "wire", "policy", "proto", "netsim", "sim", "tests"];
+const CRATES: [&str; 8] = [
+    "types", "wire", "policy", "proto", "netsim", "sim", "trace", "tests",
+];
 
 /// A code block: what stands behind its three backticks, and its lines.
 struct Block {

@@ -35,6 +35,7 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(2, "anabranch-policy", &["anabranch-types"]),
     rule(2, "anabranch-netsim", &["anabranch-types"]),
     rule(2, "anabranch-io", &["anabranch-types"]),
+    rule(3, "anabranch-trace", &["anabranch-types", "anabranch-wire"]),
     rule(
         4,
         "anabranch-proto",
@@ -94,6 +95,7 @@ pub(crate) const CRATES: &[Rule] = &[
             "anabranch-emu",
             "anabranch-lab",
             "anabranch-tunnel",
+            "anabranch-trace",
             "anabranch",
         ],
     ),

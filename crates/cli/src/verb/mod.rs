@@ -6,6 +6,7 @@ pub(crate) mod policies;
 pub(crate) mod profiles;
 pub(crate) mod recv;
 pub(crate) mod send;
+pub(crate) mod trace;
 
 use anabranch::Association;
 

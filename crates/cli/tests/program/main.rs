@@ -7,4 +7,5 @@ mod full_disk;
 mod harness;
 mod hostile;
 mod loss_of_peer;
+mod trace;
 mod transfer;

@@ -26,3 +26,4 @@ mod sack_paths;
 mod shutdown;
 mod stream_schedulers;
 mod streams;
+mod trace;

@@ -1,0 +1,230 @@
+//! Which frames are in a file? Those of a pcap or pcapng capture, in the order of the file.
+
+use std::io::Read;
+
+use pcap_parser::{Block, InterfaceDescriptionBlock, Linktype, PcapBlockOwned, PcapError, create_reader};
+use thiserror::Error;
+
+/// More than the largest frame with its header that any tool writes.
+const BUFFER: usize = 1 << 20;
+
+/// One captured frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// Nanoseconds since the epoch of the capture.
+    pub at: u64,
+    /// What it begins with.
+    pub link: Link,
+    /// Its bytes, as far as they were captured.
+    pub bytes: Vec<u8>,
+}
+
+/// What a frame begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// An Ethernet header.
+    Ethernet,
+    /// An IP header.
+    Ip,
+    /// The header of Linux' device "any", version 1.
+    LinuxCooked,
+    /// The same, version 2.
+    LinuxCooked2,
+    /// The four bytes of BSD's loopback.
+    Loopback,
+    /// Something else, by its number in the registry of link types.
+    Other(i32),
+}
+
+impl Link {
+    const fn of(linktype: Linktype) -> Self {
+        match linktype {
+            Linktype::ETHERNET => Self::Ethernet,
+            Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 | Linktype(12) => Self::Ip,
+            Linktype::LINUX_SLL => Self::LinuxCooked,
+            Linktype::LINUX_SLL2 => Self::LinuxCooked2,
+            Linktype::NULL | Linktype::LOOP => Self::Loopback,
+            Linktype(other) => Self::Other(other),
+        }
+    }
+}
+
+/// Why a file is no capture, or not a whole one.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum CaptureError {
+    /// It begins like neither format.
+    #[error("this is no pcap or pcapng file")]
+    NotACapture,
+    /// It ends within a frame.
+    #[error("the capture is cut off after frame {frames} (byte {offset})")]
+    CutOff {
+        /// Whole frames before.
+        frames: usize,
+        /// Where the whole ones end.
+        offset: u64,
+    },
+    /// A block makes no sense.
+    #[error("the capture is damaged behind frame {frames} (byte {offset}): {problem}")]
+    Damaged {
+        /// Whole frames before.
+        frames: usize,
+        /// Where the damage begins.
+        offset: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The system refused to read on.
+    #[error("cannot read on behind frame {frames}")]
+    Unreadable {
+        /// Whole frames before.
+        frames: usize,
+    },
+}
+
+/// The frames of a capture.
+///
+/// # Errors
+///
+/// [`CaptureError`] if the file is not a whole capture; nothing of it is returned then.
+pub fn frames(file: impl Read + Send) -> Result<Vec<Frame>, CaptureError> {
+    let mut reader = create_reader(BUFFER, file).map_err(|_| CaptureError::NotACapture)?;
+    let mut place = Place::default();
+    let mut frames = Vec::new();
+    loop {
+        match reader.next() {
+            Ok((length, block)) => {
+                frames.extend(place.frame(&block));
+                place.offset += length as u64;
+                reader.consume(length);
+            }
+            Err(PcapError::Eof) => return Ok(frames),
+            Err(PcapError::Incomplete(_)) => {
+                let refused = CaptureError::Unreadable { frames: frames.len() };
+                reader.refill().map_err(|_| refused)?;
+            }
+            Err(PcapError::UnexpectedEof) => {
+                return Err(CaptureError::CutOff {
+                    frames: frames.len(),
+                    offset: place.offset,
+                });
+            }
+            Err(PcapError::HeaderNotRecognized) => return Err(CaptureError::NotACapture),
+            Err(error) => {
+                return Err(CaptureError::Damaged {
+                    frames: frames.len(),
+                    offset: place.offset,
+                    problem: problem(&error),
+                });
+            }
+        }
+    }
+}
+
+fn problem(error: &PcapError<&[u8]>) -> String {
+    match error {
+        PcapError::NomError(_, kind) | PcapError::OwnedNomError(_, kind) => {
+            format!("unexpected content, {kind:?}")
+        }
+        PcapError::BufferTooSmall => "a block is longer than a megabyte".to_owned(),
+        PcapError::Eof
+        | PcapError::UnexpectedEof
+        | PcapError::ReadError
+        | PcapError::Incomplete(_)
+        | PcapError::HeaderNotRecognized => error.to_string(),
+    }
+}
+
+/// What earlier blocks said about later ones.
+#[derive(Default)]
+struct Place {
+    offset: u64,
+    interfaces: Vec<Interface>,
+}
+
+#[derive(Clone, Copy)]
+struct Interface {
+    link: Link,
+    /// Of the timestamps, per second.
+    resolution: u64,
+    /// Seconds to add to them.
+    offset: i64,
+}
+
+impl Place {
+    fn frame(&mut self, block: &PcapBlockOwned<'_>) -> Option<Frame> {
+        match block {
+            PcapBlockOwned::LegacyHeader(header) => {
+                let resolution = if header.is_nanosecond_precision() {
+                    1_000_000_000
+                } else {
+                    1_000_000
+                };
+                self.interfaces = vec![Interface {
+                    link: Link::of(header.network),
+                    resolution,
+                    offset: 0,
+                }];
+                None
+            }
+            PcapBlockOwned::Legacy(packet) => {
+                let interface = self.interfaces.first()?;
+                let fraction = u64::from(packet.ts_usec) * (1_000_000_000 / interface.resolution);
+                Some(Frame {
+                    at: u64::from(packet.ts_sec) * 1_000_000_000 + fraction,
+                    link: interface.link,
+                    bytes: packet.data.to_vec(),
+                })
+            }
+            PcapBlockOwned::NG(block) => self.next_generation(block),
+        }
+    }
+
+    fn next_generation(&mut self, block: &Block<'_>) -> Option<Frame> {
+        match block {
+            // Interfaces are numbered anew in each section.
+            Block::SectionHeader(_) => self.interfaces.clear(),
+            Block::InterfaceDescription(interface) => self.interfaces.push(describe(interface)),
+            Block::EnhancedPacket(packet) => {
+                let interface = *self.interfaces.get(packet.if_id as usize)?;
+                let units = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                let captured = packet.data.len().min(packet.caplen as usize);
+                return Some(Frame {
+                    at: interface.nanoseconds(units),
+                    link: interface.link,
+                    bytes: packet.data[..captured].to_vec(),
+                });
+            }
+            Block::SimplePacket(packet) => {
+                let interface = self.interfaces.first()?;
+                let captured = packet.data.len().min(packet.origlen as usize);
+                return Some(Frame {
+                    at: 0,
+                    link: interface.link,
+                    bytes: packet.data[..captured].to_vec(),
+                });
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+impl Interface {
+    fn nanoseconds(self, units: u64) -> u64 {
+        let nanoseconds = u128::from(units) * 1_000_000_000 / u128::from(self.resolution.max(1));
+        let shifted =
+            i128::try_from(nanoseconds).unwrap_or(i128::MAX) + i128::from(self.offset) * 1_000_000_000;
+        u64::try_from(shifted).unwrap_or(0)
+    }
+}
+
+fn describe(interface: &InterfaceDescriptionBlock<'_>) -> Interface {
+    Interface {
+        link: Link::of(interface.linktype),
+        resolution: interface.ts_resolution().unwrap_or(1_000_000),
+        offset: interface.ts_offset(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Captures, whole and damaged.
+
+use super::{CaptureError, Frame, Link, frames};
+
+/// A pcap file with nanoseconds, of raw IP, with frames at one second and a bit.
+fn pcap(frames: &[&[u8]]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    for (number, frame) in (0..).zip(frames) {
+        for word in [1, 500 + number, frame.len() as u32, frame.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend_from_slice(frame);
+    }
+    file
+}
+
+#[test]
+fn a_pcap_file_gives_its_frames_with_their_times() {
+    let read = frames(&pcap(&[b"first", b"second"])[..]).unwrap();
+    let frame = |at, bytes: &[u8]| Frame {
+        at,
+        link: Link::Ip,
+        bytes: bytes.to_vec(),
+    };
+    assert_eq!(
+        read,
+        [frame(1_000_000_500, b"first"), frame(1_000_000_501, b"second")]
+    );
+}
+
+#[test]
+fn wherever_a_capture_is_cut_off_the_place_is_named() {
+    let whole = pcap(&[b"first", b"second"]);
+    let first_ends = 24 + 16 + 5;
+    for length in 25..whole.len() {
+        if length == first_ends {
+            continue;
+        }
+        let (count, offset) = if length < first_ends {
+            (0, 24)
+        } else {
+            (1, first_ends as u64)
+        };
+        let expected = CaptureError::CutOff {
+            frames: count,
+            offset,
+        };
+        assert_eq!(frames(&whole[..length]), Err(expected), "{length} bytes");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_said_to_be_none() {
+    assert_eq!(
+        frames(&b"SSH-2.0-OpenSSH, which is no capture"[..]),
+        Err(CaptureError::NotACapture)
+    );
+    assert_eq!(frames(&b""[..]), Err(CaptureError::NotACapture));
+}
+
+#[test]
+fn any_bytes_behind_a_header_do_no_harm() {
+    for seed in 0..300 {
+        let mut rng = anabranch_types::Seed(seed).rng();
+        let mut file = pcap(&[b"frame"]);
+        if seed % 2 == 0 {
+            // A section header of pcapng.
+            file = [
+                0x0a0d_0d0a_u32,
+                28,
+                0x1a2b_3c4d,
+                0x0000_0001,
+                u32::MAX,
+                u32::MAX,
+                28,
+            ]
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        }
+        file.extend((0..200).map(|_| rng.below(256) as u8));
+        let _ = frames(&file[..]);
+    }
+}

@@ -1,0 +1,100 @@
+//! Which segments belong to one conversation?
+
+use core::net::IpAddr;
+use std::collections::BTreeMap;
+
+use anabranch_types::VerificationTag;
+
+use super::Conversation;
+use crate::segment::{Protocol, Segment};
+
+/// The packets of one direction of a conversation have this in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Key {
+    /// Ports and tag.
+    Sctp((u16, u16), VerificationTag),
+    /// Ports and addresses.
+    Tcp((u16, u16), (IpAddr, IpAddr)),
+}
+
+/// The conversations in `segments`, in the order of beginning.
+#[must_use]
+pub fn conversations(segments: Vec<Segment>) -> Vec<Conversation> {
+    let mut groups = Groups::default();
+    let members: Vec<usize> = segments.iter().map(|segment| groups.member(segment)).collect();
+    let mut sorted: BTreeMap<usize, Vec<Segment>> = BTreeMap::new();
+    for (segment, member) in segments.into_iter().zip(members) {
+        sorted.entry(groups.root(member)).or_default().push(segment);
+    }
+    let mut conversations: Vec<(u64, Conversation)> = Vec::new();
+    for mut segments in sorted.into_values() {
+        segments.sort_by_key(|segment| (segment.at, segment.number));
+        let began = segments.first().map_or(0, |first| first.at);
+        conversations.extend(Conversation::of(segments).map(|conversation| (began, conversation)));
+    }
+    conversations.sort_by_key(|(began, _)| *began);
+    conversations
+        .into_iter()
+        .map(|(_, conversation)| conversation)
+        .collect()
+}
+
+/// Ports and addresses, of the sender before those of the receiver.
+type Way = ((u16, u16), (IpAddr, IpAddr));
+
+/// Directions, joined to conversations (union-find).
+#[derive(Default)]
+struct Groups {
+    numbers: BTreeMap<Key, usize>,
+    parents: Vec<usize>,
+    /// Which direction last used ports and addresses, to find the one that answers it.
+    seen: BTreeMap<Way, usize>,
+}
+
+impl Groups {
+    fn member(&mut self, segment: &Segment) -> usize {
+        let (there, back) = ((segment.from, segment.to), (segment.to, segment.from));
+        let answering_ports = (segment.ports.1, segment.ports.0);
+        let member = match segment.protocol {
+            Protocol::Tcp => self.number(Key::Tcp(segment.ports, there)),
+            Protocol::Sctp { tag, answers } => {
+                let answer = answers.map(|tag| self.number(Key::Sctp(answering_ports, tag)));
+                if tag == VerificationTag::ZERO {
+                    // An INIT has no tag of its own direction yet; it belongs to who answers it.
+                    return answer.unwrap_or_else(|| self.number(Key::Sctp(segment.ports, tag)));
+                }
+                let member = self.number(Key::Sctp(segment.ports, tag));
+                if let Some(answer) = answer {
+                    self.join(member, answer);
+                }
+                member
+            }
+        };
+        if let Some(answered) = self.seen.get(&(answering_ports, back)).copied() {
+            self.join(member, answered);
+        }
+        self.seen.insert((segment.ports, there), member);
+        member
+    }
+
+    fn number(&mut self, key: Key) -> usize {
+        let next = self.parents.len();
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.parents.push(next);
+        }
+        number
+    }
+
+    fn root(&self, mut member: usize) -> usize {
+        while self.parents[member] != member {
+            member = self.parents[member];
+        }
+        member
+    }
+
+    fn join(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.parents[one.max(other)] = one.min(other);
+    }
+}

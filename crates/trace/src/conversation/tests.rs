@@ -1,0 +1,131 @@
+//! Who speaks with whom, and what is acknowledged by what.
+
+use core::net::IpAddr;
+use core::ops::Range;
+
+use anabranch_types::VerificationTag;
+
+use super::{Conversation, Direction, conversations};
+use crate::segment::{Acknowledgement, Protocol, Segment};
+
+/// Alice has the tag 1 and the addresses 10.0.0.n, Bob the tag 2 and 10.1.0.n.
+fn address(host: u8, number: u8) -> IpAddr {
+    IpAddr::from([10, host, 0, number])
+}
+
+#[derive(Default)]
+struct Script {
+    segments: Vec<Segment>,
+}
+
+impl Script {
+    fn says(
+        &mut self,
+        from: u8,
+        path: u8,
+        carries: &[Range<u32>],
+        acknowledges: Option<(u32, &[Range<u32>])>,
+    ) {
+        let number = self.segments.len() + 1;
+        let tag = VerificationTag(if from == 0 { 2 } else { 1 });
+        self.segments.push(Segment {
+            number,
+            at: number as u64 * 1_000,
+            from: address(from, path),
+            to: address(1 - from, path),
+            ports: if from == 0 { (5_000, 9_899) } else { (9_899, 5_000) },
+            length: 100,
+            protocol: Protocol::Sctp { tag, answers: None },
+            label: String::new(),
+            carries: carries.to_vec(),
+            acknowledges: acknowledges.map(|(before, blocks)| Acknowledgement {
+                before,
+                blocks: blocks.to_vec(),
+            }),
+        });
+    }
+
+    fn sends(&mut self, path: u8, tsn: u32) {
+        self.says(0, path, core::slice::from_ref(&(tsn..tsn.wrapping_add(1))), None);
+    }
+
+    fn acknowledges(&mut self, path: u8, before: u32, blocks: &[Range<u32>]) {
+        self.says(1, path, &[], Some((before, blocks)));
+    }
+
+    fn one(self) -> Conversation {
+        let mut all = conversations(self.segments);
+        assert_eq!(all.len(), 1);
+        all.remove(0)
+    }
+}
+
+fn covers(conversation: &Conversation, row: usize) -> &[usize] {
+    &conversation.rows[row].acknowledges.as_ref().unwrap().covers
+}
+
+#[test]
+fn an_association_over_two_paths_is_one_conversation_with_two_lanes() {
+    let mut script = Script::default();
+    script.sends(1, 10);
+    script.sends(2, 11);
+    script.acknowledges(1, 12, &[]);
+    let conversation = script.one();
+    assert_eq!(
+        conversation.lanes,
+        [(address(0, 1), address(1, 1)), (address(0, 2), address(1, 2))]
+    );
+    let ways: Vec<Direction> = conversation.rows.iter().map(|row| row.direction).collect();
+    assert_eq!(ways, [Direction::Forth, Direction::Forth, Direction::Back]);
+}
+
+#[test]
+fn an_acknowledgement_covers_what_it_reports_for_the_first_time() {
+    let mut script = Script::default();
+    (10..15).for_each(|tsn| script.sends(1, tsn));
+    script.acknowledges(1, 11, core::slice::from_ref(&(13..14)));
+    script.acknowledges(1, 11, core::slice::from_ref(&(13..15)));
+    script.sends(1, 11);
+    script.acknowledges(1, 15, &[]);
+    let conversation = script.one();
+    assert_eq!(covers(&conversation, 5), [0, 3]);
+    assert_eq!(covers(&conversation, 6), [4]);
+    assert!(conversation.rows[7].again);
+    assert_eq!(covers(&conversation, 8), [1, 2, 7], "both transmissions of 11");
+}
+
+#[test]
+fn numbers_may_wrap() {
+    let mut script = Script::default();
+    (0..4).for_each(|offset| script.sends(1, (u32::MAX - 1).wrapping_add(offset)));
+    script.acknowledges(1, 0, core::slice::from_ref(&(1..2)));
+    let conversation = script.one();
+    assert_eq!(covers(&conversation, 4), [0, 1, 3]);
+}
+
+#[test]
+fn a_handshake_joins_directions_and_others_stay_apart() {
+    let mut script = Script::default();
+    script.says(0, 1, &[], None);
+    script.segments[0].protocol = Protocol::Sctp {
+        tag: VerificationTag::ZERO,
+        answers: Some(VerificationTag(1)),
+    };
+    script.says(1, 1, &[], None);
+    script.segments[1].protocol = Protocol::Sctp {
+        tag: VerificationTag(1),
+        answers: Some(VerificationTag(2)),
+    };
+    // Data on a path that nothing else was seen on.
+    script.sends(3, 7);
+    script.sends(4, 8);
+    script.segments[3].protocol = Protocol::Sctp {
+        tag: VerificationTag(99),
+        answers: None,
+    };
+    let lengths: Vec<usize> = conversations(script.segments)
+        .iter()
+        .map(|conversation| conversation.rows.len())
+        .collect();
+    assert_eq!(lengths, [3, 1]);
+}

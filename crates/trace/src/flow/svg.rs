@@ -1,0 +1,190 @@
+//! How is a flow graph drawn as a picture? SVG with no reference to anything outside it.
+//!
+//! Pointing at an acknowledgement marks the segments that it covers, and pointing at a segment marks what
+//! acknowledged it first. The same numbers stand in the text, for paper.
+
+use core::fmt::Write as _;
+use std::collections::BTreeMap;
+
+use super::{View, covers, headline, seconds};
+use crate::conversation::{Conversation, Direction, Row};
+
+/// Width of a text column, and of a lane, in pixels.
+const COLUMN: usize = 430;
+const LANE: usize = 150;
+/// Distance of two rows at the same moment, and the most that time adds to it.
+const STEP: f64 = 17.0;
+const LONGEST_PAUSE: f64 = 90.0;
+
+const STYLE: &str = "text{font:11px ui-monospace,monospace;fill:#222}.time{fill:#777}\
+.life{stroke:#bbb}.forth{stroke:#1f5fa8}.back{stroke:#a3541c}.again{stroke-dasharray:5 3}\
+.row line.arrow{stroke-width:1.3}.row:hover text{font-weight:bold}\
+.hit line.arrow{stroke:#c1121f;stroke-width:3}.hit text{fill:#c1121f}.head{font-size:13px;font-weight:bold}";
+
+const SCRIPT: &str = "for(const row of document.querySelectorAll('.row')){\
+const mark=on=>{for(const n of row.dataset.with.split(' ').filter(Boolean))\
+document.getElementById('f'+n)?.classList.toggle('hit',on)};\
+row.addEventListener('mouseenter',()=>mark(true));row.addEventListener('mouseleave',()=>mark(false))}";
+
+/// Draws the part of `conversation` in `view`. The same conversation gives the same bytes.
+#[must_use]
+pub fn draw(conversation: &Conversation, view: &View) -> String {
+    let (rows, wanted) = view.of(conversation);
+    let picture = Picture {
+        conversation,
+        covered_by: covered_by(conversation),
+        lanes_end: COLUMN + conversation.lanes.len() * LANE,
+    };
+    let heights = heights(rows);
+    let bottom = heights.last().copied().unwrap_or(60.0) + 30.0;
+    let mut svg = picture.head(bottom);
+    for (row, height) in rows.iter().zip(&heights) {
+        picture.row(&mut svg, row, *height);
+    }
+    if wanted > rows.len() {
+        text(
+            &mut svg,
+            "time",
+            (10.0, bottom - 8.0),
+            &format!("{} rows more", wanted - rows.len()),
+        );
+    }
+    let _ = write!(svg, "<script>//<![CDATA[\n{SCRIPT}\n//]]></script></svg>\n");
+    svg
+}
+
+/// The first row that acknowledges something of each row.
+fn covered_by(conversation: &Conversation) -> BTreeMap<usize, usize> {
+    let mut covered_by = BTreeMap::new();
+    for row in &conversation.rows {
+        for place in row
+            .acknowledges
+            .iter()
+            .flat_map(|acknowledged| &acknowledged.covers)
+        {
+            covered_by
+                .entry(conversation.rows[*place].number)
+                .or_insert(row.number);
+        }
+    }
+    covered_by
+}
+
+/// Where each row is: time moves them apart, as much as all rows together leave room for.
+fn heights(rows: &[Row]) -> Vec<f64> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return Vec::new();
+    };
+    let duration = (last.at - first.at).max(1) as f64;
+    let pixels_per_nanosecond = rows.len() as f64 * STEP / duration;
+    let mut height = 70.0;
+    let mut before = first.at;
+    rows.iter()
+        .map(|row| {
+            let pause = (row.at - before) as f64 * pixels_per_nanosecond;
+            height += STEP + pause.min(LONGEST_PAUSE);
+            before = row.at;
+            height
+        })
+        .collect()
+}
+
+struct Picture<'a> {
+    conversation: &'a Conversation,
+    covered_by: BTreeMap<usize, usize>,
+    lanes_end: usize,
+}
+
+impl Picture<'_> {
+    /// The left and the right line of a lane.
+    fn lane(&self, lane: usize) -> (f64, f64) {
+        let left = (COLUMN + lane * LANE) as f64;
+        (left + 15.0, left + LANE as f64 - 15.0)
+    }
+
+    fn head(&self, bottom: f64) -> String {
+        let width = self.lanes_end + COLUMN;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {bottom:.0}\" width=\"{width}\" \
+             height=\"{bottom:.0}\"><style>{STYLE}</style><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\
+             <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
+             orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"context-stroke\"/></marker></defs>"
+        );
+        text(&mut svg, "head", (10.0, 20.0), &headline(self.conversation));
+        for (number, (near, far)) in self.conversation.lanes.iter().enumerate() {
+            let (left, right) = self.lane(number);
+            text(&mut svg, "time", (left - 5.0, 42.0), &near.to_string());
+            text(&mut svg, "time", (left - 5.0, 56.0), &format!("↔ {far}"));
+            for x in [left, right] {
+                let _ = write!(
+                    svg,
+                    "<line class=\"life\" x1=\"{x}\" x2=\"{x}\" y1=\"64\" y2=\"{:.0}\"/>",
+                    bottom - 20.0
+                );
+            }
+        }
+        svg
+    }
+
+    fn row(&self, svg: &mut String, row: &Row, height: f64) {
+        let (left, right) = self.lane(row.lane);
+        let (class, start, end) = match row.direction {
+            Direction::Forth => ("forth", left, right),
+            Direction::Back => ("back", right, left),
+        };
+        let again = if row.again { " again" } else { "" };
+        let _ = write!(
+            svg,
+            "<g class=\"row\" id=\"f{}\" data-with=\"{}\"><line class=\"arrow {class}{again}\" x1=\"{start}\" \
+             x2=\"{end}\" y1=\"{height:.1}\" y2=\"{height:.1}\" marker-end=\"url(#tip)\"/>",
+            row.number,
+            self.partners(row),
+        );
+        let below = height + 4.0;
+        text(svg, "time", (10.0, below), &seconds(row.at));
+        let label = self.label(row);
+        let place = match row.direction {
+            Direction::Forth => 90.0,
+            Direction::Back => self.lanes_end as f64 + 10.0,
+        };
+        text(svg, "", (place, below), &label);
+        *svg += "</g>\n";
+    }
+
+    fn label(&self, row: &Row) -> String {
+        let mut label = format!("#{} {}", row.number, row.label);
+        if row.again {
+            label += " again";
+        }
+        if let Some(covers) = covers(self.conversation, row) {
+            label += ", ";
+            label += &covers;
+        }
+        if let Some(number) = self.covered_by.get(&row.number) {
+            label += &format!(" ✓#{number}");
+        }
+        label
+    }
+
+    /// The frames that are marked with this one.
+    fn partners(&self, row: &Row) -> String {
+        let covers = row
+            .acknowledges
+            .iter()
+            .flat_map(|acknowledged| &acknowledged.covers);
+        let covered = covers.map(|place| self.conversation.rows[*place].number);
+        let all = covered.chain(self.covered_by.get(&row.number).copied());
+        all.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn text(svg: &mut String, class: &str, (x, y): (f64, f64), said: &str) {
+    let escaped = said
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let _ = write!(
+        svg,
+        "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.1}\">{escaped}</text>"
+    );
+}

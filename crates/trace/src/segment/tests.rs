@@ -1,0 +1,99 @@
+//! What is found in frames made by hand.
+
+use anabranch_types::{Tsn, VerificationTag};
+use anabranch_wire::{CommonHeader, GapBlock, OutboundSack, PacketBuilder};
+
+use super::{Protocol, Segment};
+use crate::capture::{Frame, Link};
+
+const NEAR: [u8; 4] = [10, 0, 0, 1];
+const FAR: [u8; 4] = [10, 1, 0, 1];
+
+fn frame(link: Link, bytes: Vec<u8>) -> Frame {
+    Frame { at: 7, link, bytes }
+}
+
+fn sack() -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: 5_000,
+        destination_port: 5_001,
+        tag: VerificationTag(9),
+    };
+    let mut bytes = Vec::new();
+    let mut packet = PacketBuilder::new(&mut bytes, header, 1_000);
+    let blocks = [GapBlock { start: 2, end: 3 }];
+    let sack = OutboundSack {
+        cumulative: Tsn(u32::MAX),
+        a_rwnd: 1,
+        packet_count: None,
+        blocks: &blocks,
+        duplicates: &[],
+    };
+    packet.push(&sack).unwrap();
+    packet.finish();
+    bytes
+}
+
+fn in_udp(port: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    etherparse::PacketBuilder::ipv4(NEAR, FAR, 64)
+        .udp(40_000, port)
+        .write(&mut bytes, payload)
+        .unwrap();
+    bytes
+}
+
+#[test]
+fn sctp_is_found_in_udp_and_its_blocks_wrap() {
+    let segment = Segment::of(1, &frame(Link::Ip, in_udp(9_899, &sack()))).unwrap();
+    assert_eq!((segment.ports, segment.from), ((5_000, 5_001), NEAR.into()));
+    let acknowledges = segment.acknowledges.unwrap();
+    assert_eq!(acknowledges.before, 0);
+    assert_eq!(acknowledges.blocks.first(), Some(&(1..3)));
+    assert_eq!(segment.label, format!("SACK {} [1–2]", u32::MAX));
+}
+
+#[test]
+fn on_another_port_only_what_has_a_right_checksum_is_sctp() {
+    assert!(Segment::of(1, &frame(Link::Ip, in_udp(4_000, &sack()))).is_some());
+    let mut wrong = sack();
+    wrong[12] ^= 1;
+    assert!(Segment::of(1, &frame(Link::Ip, in_udp(4_000, &wrong))).is_none());
+}
+
+#[test]
+fn tcp_tells_its_flags_numbers_and_blocks() {
+    let mut bytes = Vec::new();
+    etherparse::PacketBuilder::ethernet2([1; 6], [2; 6])
+        .ipv4(NEAR, FAR, 64)
+        .tcp(80, 40_000, u32::MAX - 1, 1_000)
+        .ack(77)
+        .psh()
+        .options(&[etherparse::TcpOptionElement::SelectiveAcknowledgement(
+            (90, 100),
+            [Some((110, 120)), None, None],
+        )])
+        .unwrap()
+        .write(&mut bytes, b"hello")
+        .unwrap();
+    let segment = Segment::of(1, &frame(Link::Ethernet, bytes)).unwrap();
+    assert_eq!(segment.protocol, Protocol::Tcp);
+    let [carried] = &segment.carries[..] else {
+        panic!("one range, which wraps");
+    };
+    assert_eq!((carried.start, carried.end), (u32::MAX - 1, 3));
+    let acknowledges = segment.acknowledges.unwrap();
+    assert_eq!(
+        (acknowledges.before, acknowledges.blocks),
+        (77, vec![90..100, 110..120])
+    );
+    assert_eq!(segment.label, "PSH 4294967294–2 (5 B) Ack 77 [90–99, 110–119]");
+}
+
+#[test]
+fn other_frames_are_passed_over() {
+    assert!(Segment::of(1, &frame(Link::Other(147), vec![1; 40])).is_none());
+    assert!(Segment::of(1, &frame(Link::Ethernet, vec![0; 60])).is_none());
+    assert!(Segment::of(1, &frame(Link::Loopback, vec![2])).is_none());
+    assert!(Segment::of(1, &frame(Link::Ip, in_udp(53, b"a question for a name server"))).is_none());
+}
