@@ -38,6 +38,7 @@ pub(crate) fn write(
     match plan.lead {
         Some(Lead::Init) => crate::handshake::write_init(association, &mut packet),
         Some(Lead::CookieEcho) => write_cookie_echo(association, &mut packet),
+        Some(Lead::Addresses(due)) => crate::address::write(association, due, &mut packet, now),
         None => {
             write_control(association, plan, &mut packet, now);
             if let Some(data) = plan.data {
@@ -255,10 +256,11 @@ fn write_rescued(
     };
     let buffer = room::buffer_facts(association);
     let facts = association.paths.facts();
-    let rescue = association
-        .policies
-        .rescue
-        .rescue(&facts[path.index()], &stuck, &buffer, facts, now);
+    let rescue =
+        association
+            .policies
+            .rescue
+            .rescue(association.paths.fact(path), &stuck, &buffer, facts, now);
     let Some(rescue) = rescue.filter(|_| stuck.bytes <= packet.room() as u64) else {
         return 0;
     };

@@ -16,7 +16,7 @@ use anabranch_types::{Instant, PathAddr, UnwrappedTsn};
 
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
 pub(crate) use loss_rate::LossRate;
-pub(crate) use pairing::braid;
+pub(crate) use pairing::{MAX_PATHS, braid};
 pub(crate) use rtt::RttEstimator;
 pub(crate) use set::{Arrived, PathSet, covers};
 pub(crate) use t3::T3;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_policy::{PathFacts, Reachability};
+use anabranch_policy::{PathFacts, Reachability, path_facts};
 use anabranch_types::{Instant, PathAddr, PathId};
 
 use super::{Path, PathStatistics, RttEstimator};
@@ -14,7 +14,11 @@ const COMMON_HEADER: u16 = 12;
 /// Smallest packet that every path is taken to carry, whatever MTU was configured.
 const SMALLEST_MTU: u16 = 576;
 
-/// All paths of one association. Ids are dense: path i is at index i of both arrays.
+/// Ids are below this number: a set of them fits a machine word.
+const IDS: u8 = 64;
+
+/// All paths of one association, in the order of ids. An association that keeps its addresses has dense ids: path i
+/// is at index i of both arrays. When a path goes its id stays vacant until nothing in the send buffer names it.
 #[derive(Debug, Default)]
 pub(crate) struct PathSet {
     facts: Vec<PathFacts>,
@@ -40,41 +44,83 @@ impl PathSet {
         };
         for (index, addr) in pairs.iter().enumerate() {
             let id = PathId(u8::try_from(index).expect("pairing makes few paths"));
-            let max_packet = max_packet(addr, mtu);
-            let mut facts = PathFacts::new(id, max_packet, (max_packet - COMMON_HEADER) & !3, rto.initial);
-            facts.primary = index == 0;
-            set.facts.push(facts);
-            set.inner.push(Path::new(*addr, RttEstimator::new(rto)));
+            set.insert(id, *addr, mtu, rto);
         }
+        set.set_primary(PathId(0));
         set
+    }
+
+    /// One path more, with an id that no other has.
+    pub(crate) fn insert(&mut self, id: PathId, addr: PathAddr, mtu: u16, rto: RtoParameters) {
+        let at = self.facts.partition_point(|facts| facts.id < id);
+        let max_packet = max_packet(&addr, mtu);
+        let max_data_chunk = (max_packet - COMMON_HEADER) & !3;
+        self.facts
+            .insert(at, PathFacts::new(id, max_packet, max_data_chunk, rto.initial));
+        self.inner.insert(at, Path::new(addr, RttEstimator::new(rto)));
+    }
+
+    /// One path less. If it was the primary one, the best of the others takes its place.
+    pub(crate) fn remove(&mut self, id: PathId) {
+        let Some(at) = self.position(id) else { return };
+        self.inner.remove(at);
+        if self.facts.remove(at).primary {
+            self.set_primary(self.working(id));
+        }
+    }
+
+    /// The lowest id that no path has and that is `free` of memories.
+    pub(crate) fn vacant(&self, free: impl Fn(PathId) -> bool) -> Option<PathId> {
+        (0..IDS).map(PathId).find(|id| !self.contains(*id) && free(*id))
+    }
+
+    fn position(&self, id: PathId) -> Option<usize> {
+        // Ids are dense unless addresses came and went, so the first guess is nearly always right.
+        let guess = id.index();
+        if self.facts.get(guess).is_some_and(|facts| facts.id == id) {
+            return Some(guess);
+        }
+        self.facts.binary_search_by_key(&id, |facts| facts.id).ok()
+    }
+
+    fn at(&self, id: PathId) -> usize {
+        self.position(id)
+            .expect("who names a path has looked whether it is there")
     }
 
     pub(crate) fn facts(&self) -> &[PathFacts] {
         &self.facts
     }
 
+    /// The ids of all paths, as they are now.
     pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
-        (0..self.inner.len()).map(|index| PathId(index as u8))
+        let present = self
+            .facts
+            .iter()
+            .fold(0_u64, |present, facts| present | 1 << facts.id.0);
+        (0..IDS).map(PathId).filter(move |id| present & (1 << id.0) != 0)
     }
 
     pub(crate) fn fact(&self, id: PathId) -> &PathFacts {
-        &self.facts[id.index()]
+        &self.facts[self.at(id)]
     }
 
     pub(crate) fn fact_mut(&mut self, id: PathId) -> &mut PathFacts {
-        &mut self.facts[id.index()]
+        let at = self.at(id);
+        &mut self.facts[at]
     }
 
     pub(crate) fn path(&self, id: PathId) -> &Path {
-        &self.inner[id.index()]
+        &self.inner[self.at(id)]
     }
 
     pub(crate) fn path_mut(&mut self, id: PathId) -> &mut Path {
-        &mut self.inner[id.index()]
+        let at = self.at(id);
+        &mut self.inner[at]
     }
 
     pub(crate) fn contains(&self, id: PathId) -> bool {
-        id.index() < self.inner.len()
+        self.position(id).is_some()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&PathFacts, &Path)> {
@@ -100,7 +146,7 @@ impl PathSet {
             self.inner
                 .iter()
                 .position(|path| matches(&path.addr))
-                .map(|index| PathId(index as u8))
+                .map(|at| self.facts[at].id)
         };
         let here = |known: &PathAddr| covers(known.local, addr.local);
         if let Some(id) = position(&|known| known.remote == addr.remote && here(known)) {
@@ -126,8 +172,9 @@ impl PathSet {
 
     /// Copies what the estimator of `id` says into its facts.
     pub(crate) fn publish_rtt(&mut self, id: PathId) {
-        let rtt = &self.inner[id.index()].rtt;
-        let facts = &mut self.facts[id.index()];
+        let at = self.at(id);
+        let rtt = &self.inner[at].rtt;
+        let facts = &mut self.facts[at];
         facts.srtt = rtt.smoothed();
         facts.rttvar = rtt.variation();
         facts.min_rtt = rtt.smallest();
@@ -136,16 +183,18 @@ impl PathSet {
 
     /// Chunks sent on `id` arrived.
     pub(crate) fn chunks_arrived(&mut self, id: PathId, chunks: u32) {
-        let rate = &mut self.inner[id.index()].loss_rate;
+        let at = self.at(id);
+        let rate = &mut self.inner[at].loss_rate;
         rate.on_acknowledged(chunks);
-        self.facts[id.index()].loss_per_million = rate.per_million();
+        self.facts[at].loss_per_million = rate.per_million();
     }
 
     /// Chunks sent on `id` were declared lost.
     pub(crate) fn chunks_lost(&mut self, id: PathId, chunks: u32) {
-        let rate = &mut self.inner[id.index()].loss_rate;
+        let at = self.at(id);
+        let rate = &mut self.inner[at].loss_rate;
         rate.on_lost(chunks);
-        let facts = &mut self.facts[id.index()];
+        let facts = &mut self.facts[at];
         facts.loss_per_million = rate.per_million();
         facts.lost_chunks += u64::from(chunks);
     }
@@ -163,7 +212,7 @@ impl PathSet {
         for (facts, path) in self.facts.iter_mut().zip(&mut self.inner) {
             path.sack_asked &= facts.id != id && facts.is_usable();
         }
-        let facts = &mut self.facts[id.index()];
+        let facts = self.fact_mut(id);
         facts.data_since_sack = false;
         facts.last_sack = number;
     }
@@ -198,7 +247,7 @@ impl PathSet {
 
     /// Whether the peer is known to be at the far end of `id`, which may be the only one and dead.
     pub(crate) fn is_confirmed(&self, id: PathId) -> bool {
-        let facts = self.facts.get(id.index());
+        let facts = path_facts(&self.facts, id);
         facts.is_some_and(|facts| facts.reachability != Reachability::Unconfirmed)
     }
 

@@ -374,6 +374,20 @@ impl Sender {
         lost
     }
 
+    /// `path` is no more: what is in flight on it waits for retransmission. Its id may be given to another path once
+    /// [`Sender::queued`] says 0 of it.
+    pub(crate) fn close_path(&mut self, path: PathId) {
+        self.scoreboard.close_path(path);
+        self.scoreboard.debug_check();
+    }
+
+    /// A path begins that has the id of one that was closed.
+    pub(crate) fn open_path(&mut self, path: PathId) {
+        if self.scoreboard.is_closed(path) {
+            self.scoreboard.open_path(path);
+        }
+    }
+
     /// The messages that the peer has not acknowledged in full, in the order of handing over.
     pub(crate) fn unacknowledged(&self) -> impl Iterator<Item = Unacknowledged> + use<> {
         let sent = self.scoreboard.unacknowledged();

@@ -6,6 +6,7 @@
 use core::iter::once;
 use core::mem;
 
+use anabranch_policy::LossCause;
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_types::{Instant, IntervalSet, UnwrappedTsn};
 
@@ -94,7 +95,8 @@ impl Scoreboard {
 
     pub(super) fn acknowledge(&mut self, tsn: UnwrappedTsn, cumulatively: bool) {
         let sent = &mut self.ring[tsn];
-        let digest = self.digests.on(sent.path, self.flights.in_flight(sent.path));
+        let path = sent.path;
+        let in_flight = self.flights.in_flight(path);
         let headed_its_list = match mem::replace(&mut sent.state, State::Acknowledged) {
             State::InFlight(links) => {
                 self.payload_in_flight -= sent.chunk.payload_bytes();
@@ -109,22 +111,31 @@ impl Scoreboard {
                 unreachable!("only what was not acknowledged before is news")
             }
         };
+        if self.flights.is_gone(path) {
+            return;
+        }
         let how = Acknowledgement {
             tsn,
             cumulatively,
             headed_its_list,
         };
-        digest::add(digest, &self.ring[tsn], how);
+        digest::add(self.digests.on(path, in_flight), &self.ring[tsn], how);
     }
 
     /// The peer had it and has it no more: outstanding again, on the path that it was last sent on.
     ///
     /// It joins the end of the later transmissions as if it had left just now: three later transmissions that
     /// overtake it, or the timer, will call it lost. A SACK that was itself overtaken looks like reneging too,
-    /// and must not cost a retransmission at once.
+    /// and must not cost a retransmission at once. If that path is no more, it is lost instead.
     pub(super) fn take_back(&mut self, tsn: UnwrappedTsn, now: Instant) {
         let sent = &mut self.ring[tsn];
         sent.reneged = true;
+        if self.flights.is_gone(sent.path) {
+            sent.state = State::Lost(LossCause::Timeout);
+            self.payload_lost += sent.chunk.payload_bytes();
+            self.lost.insert(tsn);
+            return;
+        }
         sent.sent_at = now;
         sent.transmission = self.flights.last_transmission(sent.path);
         self.walks.sent_again(tsn);

@@ -100,6 +100,8 @@ struct PathFlight {
     in_flight: u64,
     queued: u64,
     last_transmission: Transmission,
+    /// The path is no more; what was sent on it may still be held.
+    gone: bool,
 }
 
 impl PathFlight {
@@ -207,6 +209,15 @@ impl Flights {
     /// `bytes` are no longer held on behalf of `path`.
     pub(super) fn release(&mut self, path: PathId, bytes: u64) {
         self.on_mut(path).queued -= bytes;
+    }
+
+    /// Whether `path` is no more.
+    pub(super) fn is_gone(&self, path: PathId) -> bool {
+        self.on(path).gone
+    }
+
+    pub(super) fn set_gone(&mut self, path: PathId, gone: bool) {
+        self.on_mut(path).gone = gone;
     }
 
     /// How many paths have ever carried data, counted up to the highest id among them.

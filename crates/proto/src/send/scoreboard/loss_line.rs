@@ -121,4 +121,16 @@ impl Scoreboard {
         self.flights.land(&mut self.ring, tsn, links);
         self.lost.insert(tsn);
     }
+
+    /// `path` is no more: what is in flight on it is lost, and nothing that is acknowledged later tells of it.
+    pub(crate) fn close_path(&mut self, path: PathId) {
+        self.lose_all(path);
+        self.flights.set_gone(path, true);
+    }
+
+    /// A path with this id begins, which nothing that is held was sent on.
+    pub(crate) fn open_path(&mut self, path: PathId) {
+        debug_assert_eq!(self.flights.queued(path), 0, "the id of {path:?} is remembered");
+        self.flights.set_gone(path, false);
+    }
 }

@@ -261,6 +261,10 @@ impl Scoreboard {
         self.flights.queued(path)
     }
 
+    pub(super) fn is_closed(&self, path: PathId) -> bool {
+        self.flights.is_gone(path)
+    }
+
     pub(super) fn total_in_flight(&self) -> u64 {
         self.flights.total_in_flight()
     }

@@ -434,6 +434,39 @@ fn what_the_peer_keeps_is_freed_and_cannot_be_taken_back() {
 }
 
 #[test]
+fn what_a_closed_path_carried_is_lost_and_its_number_is_free_once_that_was_sent_elsewhere() {
+    let mut scoreboard = sent(&[A, B, A]);
+    reports(&mut scoreboard, &[2]);
+    scoreboard.close_path(A);
+    assert_eq!(scoreboard.in_flight(A), 0);
+    assert_eq!(scoreboard.next_lost().map(|lost| lost.tsn), Some(tsn(0)));
+    assert_eq!(reports(&mut scoreboard, &[]), 1);
+    assert_eq!(scoreboard.in_flight(A), 0, "reneged on, but where should it fly?");
+    assert_eq!(scoreboard.lost_bytes(tsn(2)), Some(28));
+    assert_eq!(scoreboard.queued(A), 56);
+    for lost in [0, 2] {
+        scoreboard.send_again(tsn(lost), B, at(50));
+    }
+    scoreboard.check_every_record();
+    assert_eq!(scoreboard.queued(A), 0);
+    scoreboard.open_path(A);
+    scoreboard.send(chunk(10), A, at(60));
+    reports(&mut scoreboard, &[3]);
+    assert_eq!(scoreboard.digests().len(), 1);
+    assert_eq!(scoreboard.digests()[0].path, A);
+}
+
+#[test]
+fn nothing_is_told_of_a_closed_path_when_what_it_carried_arrives_after_all() {
+    let mut scoreboard = sent(&[B, A]);
+    scoreboard.close_path(A);
+    reports(&mut scoreboard, &[1]);
+    assert!(scoreboard.digests().is_empty());
+    assert!(scoreboard.next_lost().is_none());
+    scoreboard.check_every_record();
+}
+
+#[test]
 fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
     let mut scoreboard = sent(&[A, A, A]);
     reports(&mut scoreboard, &[1]);
