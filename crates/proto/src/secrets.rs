@@ -1,6 +1,6 @@
-//! Which numbers must nobody guess? Tags, initial TSNs, cookie keys, heartbeat nonces.
+//! Which numbers must nobody guess? Tags, initial TSNs, cookie keys, heartbeat nonces, parts of keys.
 
-use anabranch_types::Seed;
+use anabranch_types::{Seed, VerificationTag};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
@@ -67,6 +67,15 @@ impl Secrets {
                 return tag;
             }
         }
+    }
+
+    /// The secret that belongs to `tag`, the same whenever it is asked for.
+    pub(crate) fn of_tag(&self, tag: VerificationTag) -> [u8; 32] {
+        let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
+        // Longer than the counters of the stream, so it is none of them.
+        mac.update(b"tag of an association");
+        mac.update(&tag.0.to_be_bytes());
+        mac.finalize().into_bytes().into()
     }
 
     /// An independent stream for a part of the endpoint.

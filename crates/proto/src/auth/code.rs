@@ -1,0 +1,79 @@
+//! How is the code of an AUTH chunk computed? HMAC over the chunk, with zeros for the code, and all behind it
+//! (RFC 4895 §6.2).
+
+use anabranch_wire::{Auth, HmacId};
+use hmac::{Hmac, KeyInit, Mac};
+use sha1::Sha1;
+
+use crate::secrets::HmacSha256;
+
+/// Ways to compute codes that we offer and can check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Algorithm {
+    Sha256,
+    /// "The HMAC algorithm based on SHA-1 MUST be supported" (RFC 4895 §6.1); what is known against SHA-1 does not
+    /// reach HMAC (RFC 6194 §3.3). Peers that know nothing better use it.
+    Sha1,
+}
+
+impl Algorithm {
+    /// Best first.
+    pub(crate) const OFFERED: [Self; 2] = [Self::Sha256, Self::Sha1];
+
+    pub(crate) fn from_id(id: HmacId) -> Option<Self> {
+        Self::OFFERED.into_iter().find(|algorithm| algorithm.id() == id)
+    }
+
+    pub(crate) const fn id(self) -> HmacId {
+        match self {
+            Self::Sha256 => HmacId::SHA_256,
+            Self::Sha1 => HmacId::SHA_1,
+        }
+    }
+
+    /// Bytes of a code.
+    pub(crate) const fn code_len(self) -> usize {
+        match self {
+            Self::Sha256 => 32,
+            Self::Sha1 => 20,
+        }
+    }
+
+    /// Puts the code into `covered`, which begins with an AUTH chunk whose code is zeros and ends with the packet.
+    pub(crate) fn seal(self, key: &[u8], covered: &mut [u8]) {
+        let end = Auth::HEADER_LEN + self.code_len();
+        match self {
+            Self::Sha256 => {
+                let code = feed::<HmacSha256>(key, &[covered]).finalize().into_bytes();
+                covered[Auth::HEADER_LEN..end].copy_from_slice(&code);
+            }
+            Self::Sha1 => {
+                let code = feed::<Hmac<Sha1>>(key, &[covered]).finalize().into_bytes();
+                covered[Auth::HEADER_LEN..end].copy_from_slice(&code);
+            }
+        }
+    }
+
+    /// Whether the code in `covered`, which begins with an AUTH chunk and ends with the packet, is the right one.
+    pub(crate) fn is_genuine(self, key: &[u8], covered: &[u8]) -> bool {
+        let length = self.code_len();
+        let Some((header, rest)) = covered.split_at_checked(Auth::HEADER_LEN) else {
+            return false;
+        };
+        let Some((code, rest)) = rest.split_at_checked(length) else {
+            return false;
+        };
+        let zeros = [0; 32];
+        let parts = [header, &zeros[..length], rest];
+        match self {
+            Self::Sha256 => feed::<HmacSha256>(key, &parts).verify_slice(code).is_ok(),
+            Self::Sha1 => feed::<Hmac<Sha1>>(key, &parts).verify_slice(code).is_ok(),
+        }
+    }
+}
+
+fn feed<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> M {
+    let mut mac = <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length");
+    parts.iter().for_each(|part| mac.update(part));
+    mac
+}

@@ -1,0 +1,159 @@
+//! From what is the key of an association made? From what both ends said of authentication in the handshake, and a
+//! key that they may have shared before (RFC 4895 §6.1).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use anabranch_wire::chunk::kind as chunk_kind;
+use anabranch_wire::parameter::kind;
+use anabranch_wire::{HmacId, Parameter, ParameterWriter, RawParameter};
+
+use super::Algorithm;
+
+/// "The RANDOM parameter MUST contain a 32-byte Random Number" (RFC 4895 §6.1).
+pub(crate) const RANDOM_LEN: usize = 32;
+/// Chunks that we accept only behind an AUTH chunk.
+const DEMANDED: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
+/// Bytes of type and length of a parameter.
+const HEADER_LEN: usize = 4;
+
+/// The key vector of one end: its RANDOM, CHUNKS and HMAC-ALGO parameters, in this order and without padding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KeyVector {
+    bytes: Box<[u8]>,
+}
+
+impl KeyVector {
+    /// A peer that says more than this about authentication is not worth the room in a cookie.
+    pub(crate) const MOST: usize = 160;
+
+    /// What we say.
+    pub(crate) fn ours(random: &[u8; RANDOM_LEN]) -> Self {
+        let ids = Algorithm::OFFERED.map(Algorithm::id);
+        let mut bytes = Vec::new();
+        for one in [
+            ParameterWriter::new().push_random(random),
+            ParameterWriter::new().push_chunk_list(&DEMANDED),
+            ParameterWriter::new().push_hmac_algorithms(&ids),
+        ] {
+            bytes.extend_from_slice(&one.clone().finish());
+        }
+        Self { bytes: bytes.into() }
+    }
+
+    /// The same again after a while in a cookie.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.into() }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Writes the parameters.
+    pub(crate) fn push(&self, writer: &mut ParameterWriter) {
+        for (kind, value) in self.parameters() {
+            writer.push_raw(kind, value);
+        }
+    }
+
+    fn parameters(&self) -> impl Iterator<Item = (u16, &[u8])> {
+        let mut rest = &*self.bytes;
+        core::iter::from_fn(move || {
+            let (&[k0, k1, l0, l1], behind) = rest.split_first_chunk::<HEADER_LEN>()?;
+            let length = usize::from(u16::from_be_bytes([l0, l1])).checked_sub(HEADER_LEN)?;
+            let (value, behind) = behind.split_at_checked(length)?;
+            rest = behind;
+            Some((u16::from_be_bytes([k0, k1]), value))
+        })
+    }
+
+    fn value(&self, wanted: u16) -> &[u8] {
+        let found = self.parameters().find(|(kind, _)| *kind == wanted);
+        found.map_or(&[], |(_, value)| value)
+    }
+
+    /// Chunks of type `kind` must stand behind an AUTH chunk on their way to this end.
+    pub(crate) fn demands(&self, kind: u8) -> bool {
+        // RFC 4895 §3.2: those "MUST be ignored".
+        let never = [
+            chunk_kind::INIT,
+            chunk_kind::INIT_ACK,
+            chunk_kind::SHUTDOWN_COMPLETE,
+            chunk_kind::AUTH,
+        ];
+        self.value(kind::CHUNK_LIST).contains(&kind) && !never.contains(&kind)
+    }
+
+    /// Whether this end wants nothing authenticated but what RFC 5061 does, among what RFC 9260 lets us send. Packets
+    /// of data with codes in them are not made here.
+    pub(crate) fn is_modest(&self) -> bool {
+        let sent: [core::ops::RangeInclusive<u8>; 2] = [
+            chunk_kind::DATA..=chunk_kind::SHUTDOWN_COMPLETE,
+            chunk_kind::NR_SACK..=chunk_kind::I_DATA,
+        ];
+        !sent.into_iter().flatten().any(|kind| self.demands(kind))
+    }
+
+    /// "The receiver of an HMAC-ALGO parameter SHOULD use the first listed algorithm it supports" (RFC 4895 §6.1).
+    pub(crate) fn algorithm(&self) -> Option<Algorithm> {
+        let ids = self.value(kind::HMAC_ALGORITHMS).as_chunks().0.iter();
+        ids.map(|id| HmacId(u16::from_be_bytes(*id)))
+            .find_map(Algorithm::from_id)
+    }
+
+    /// The key of the association: what the ends shared before, then the numerically smaller vector, then the larger
+    /// one (RFC 4895 §6.1). Vectors begin with a byte that is not zero, so the longer one is the larger one.
+    pub(crate) fn key(&self, other: &Self, shared: &[u8]) -> Box<[u8]> {
+        let rank = |vector: &Self| (vector.bytes.len(), vector.bytes.clone());
+        let (small, large) = if rank(self) <= rank(other) {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        [shared, &small.bytes, &large.bytes].concat().into()
+    }
+}
+
+/// Collects a key vector from the parameters of an INIT or INIT ACK as they are walked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeyVectorReader<'a> {
+    random: Option<RawParameter<'a>>,
+    chunks: Option<RawParameter<'a>>,
+    hmacs: Option<RawParameter<'a>>,
+}
+
+/// "If the Random Number is not 32 bytes, the association MUST be aborted" (RFC 4895 §6.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BadRandom;
+
+impl<'a> KeyVectorReader<'a> {
+    /// Takes note of a parameter; the first of each type counts.
+    pub(crate) fn note(&mut self, raw: RawParameter<'a>, parameter: &Parameter<'a>) {
+        match parameter {
+            Parameter::Random(_) => self.random.get_or_insert(raw),
+            Parameter::ChunkList(_) => self.chunks.get_or_insert(raw),
+            Parameter::HmacAlgorithms(_) => self.hmacs.get_or_insert(raw),
+            _ => return,
+        };
+    }
+
+    /// The vector; `None` if the end does not take part in authentication, or says too much about it.
+    pub(crate) fn finish(self) -> Result<Option<KeyVector>, BadRandom> {
+        let Some(random) = self.random else {
+            return Ok(None);
+        };
+        if random.value.len() != RANDOM_LEN {
+            return Err(BadRandom);
+        }
+        let parts = [self.random, self.chunks, self.hmacs];
+        let bytes: Vec<u8> = parts
+            .into_iter()
+            .flatten()
+            .flat_map(|raw| raw.bytes)
+            .copied()
+            .collect();
+        let is_short = bytes.len() <= KeyVector::MOST;
+        Ok(is_short.then(|| KeyVector { bytes: bytes.into() }))
+    }
+}

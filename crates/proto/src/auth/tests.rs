@@ -1,0 +1,170 @@
+//! Which codes are believed?
+
+use alloc::vec::Vec;
+
+use anabranch_types::{AsconfNumber, VerificationTag};
+use anabranch_wire::{
+    Auth, Chunk, CommonHeader, CookieAck, HmacId, OutboundAsconf, Packet, PacketBuilder, ParameterWriter,
+    Parameters, RawChunk, RawParameter,
+};
+
+use super::{Algorithm, Authentication, BadRandom, KeyVector, KeyVectorReader, Verdict};
+
+/// Two ends after a handshake, with what each of them shared before.
+fn ends(shared: [&[u8]; 2]) -> (Authentication, Authentication) {
+    let (mut alice, mut bob) = (Authentication::new(&[1; 32]), Authentication::new(&[2; 32]));
+    alice.agree(Some(bob.ours().clone()), shared[0]);
+    bob.agree(Some(alice.ours().clone()), shared[1]);
+    (alice, bob)
+}
+
+fn packet_of(sender: &Authentication) -> Vec<u8> {
+    let header = CommonHeader {
+        source_port: 1,
+        destination_port: 2,
+        tag: VerificationTag(3),
+    };
+    let mut buffer = Vec::new();
+    let mut packet = PacketBuilder::new(&mut buffer, header, 200);
+    packet.push(&CookieAck).expect("it fits");
+    let asconf = OutboundAsconf {
+        number: AsconfNumber(7),
+        address: [10, 0, 0, 1].into(),
+        requests: Vec::new(),
+    };
+    sender.push(&mut packet, &[asconf]).expect("it fits");
+    packet.finish();
+    buffer
+}
+
+/// What `receiver` thinks of the AUTH chunk in `bytes`.
+fn judged(receiver: &Authentication, bytes: &[u8]) -> Verdict {
+    let packet = Packet::parse_unverified(bytes).expect("a packet");
+    let raw = packet
+        .chunks()
+        .flatten()
+        .find(|raw| matches!(raw.decode(), Ok(Chunk::Auth(_))))
+        .expect("an AUTH chunk");
+    let Ok(Chunk::Auth(auth)) = RawChunk::decode(raw) else {
+        panic!("it was one before")
+    };
+    receiver.judge(&auth, &bytes[raw.at..])
+}
+
+#[test]
+fn what_one_end_seals_the_other_believes_and_a_third_does_not() {
+    let (alice, bob) = ends([b"", b""]);
+    let packet = packet_of(&alice);
+    assert_eq!(judged(&bob, &packet), Verdict::Genuine);
+    let mut mallory = Authentication::new(&[3; 32]);
+    mallory.agree(Some(alice.ours().clone()), b"");
+    assert_eq!(judged(&mallory, &packet), Verdict::Forged);
+    assert_eq!(
+        judged(&Authentication::new(&[2; 32]), &packet),
+        Verdict::Forged,
+        "no handshake, no trust"
+    );
+}
+
+#[test]
+fn a_key_shared_beforehand_keeps_out_who_saw_the_handshake() {
+    let (alice, bob) = ends([b"secret", b"secret"]);
+    assert_eq!(judged(&bob, &packet_of(&alice)), Verdict::Genuine);
+    let (alice, bob) = ends([b"", b"secret"]);
+    assert_eq!(judged(&bob, &packet_of(&alice)), Verdict::Forged);
+}
+
+#[test]
+fn any_flipped_bit_behind_the_common_header_of_the_code_is_noticed() {
+    let (alice, bob) = ends([b"", b""]);
+    let packet = packet_of(&alice);
+    let first = CommonHeader::LEN + 4;
+    for bit in (first + 4) * 8..packet.len() * 8 {
+        let mut forged = packet.clone();
+        forged[bit / 8] ^= 1 << (bit % 8);
+        if Packet::parse_unverified(&forged).is_ok_and(|packet| packet.chunks().all(|raw| raw.is_ok())) {
+            assert_ne!(judged(&bob, &forged), Verdict::Genuine, "bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn a_code_of_another_kind_is_told_apart_from_a_forged_one() {
+    let (alice, bob) = ends([b"", b""]);
+    let mut packet = packet_of(&alice);
+    let auth_at = CommonHeader::LEN + 4;
+    packet[auth_at + 7] = 2;
+    assert_eq!(judged(&bob, &packet), Verdict::UnsupportedHmac);
+    packet[auth_at + 7] = 1;
+    assert_eq!(
+        judged(&bob, &packet),
+        Verdict::Forged,
+        "SHA-1 with a code of 32 bytes"
+    );
+}
+
+#[test]
+fn a_peer_that_knows_sha_1_only_gets_it() {
+    let mut words = ParameterWriter::new();
+    words
+        .push_random(&[9; 32])
+        .push_chunk_list(&[0xc1, 0x80, 0x0f, 0x01])
+        .push_hmac_algorithms(&[HmacId(2), HmacId::SHA_1, HmacId::SHA_256]);
+    let theirs = read(&words.finish()).expect("32 bytes").expect("a vector");
+    assert_eq!(theirs.algorithm(), Some(Algorithm::Sha1));
+    assert!(theirs.demands(0xc1) && !theirs.demands(0x0f) && !theirs.demands(0x01));
+    let (mut alice, mut old) = (Authentication::new(&[1; 32]), Authentication::new(&[9; 32]));
+    alice.agree(Some(theirs.clone()), b"");
+    old.ours = theirs;
+    old.agree(Some(alice.ours().clone()), b"");
+    let packet = packet_of(&alice);
+    assert_eq!(packet[CommonHeader::LEN + 4..][..8], [0x0f, 0, 0, 28, 0, 0, 0, 1]);
+    assert_eq!(judged(&old, &packet), Verdict::Genuine);
+}
+
+#[test]
+fn both_ends_derive_one_key_whoever_has_the_larger_vector() {
+    let (small, large) = (KeyVector::ours(&[1; 32]), KeyVector::ours(&[2; 32]));
+    assert_eq!(small.key(&large, b"s"), large.key(&small, b"s"));
+    let vectors = [small.bytes(), large.bytes()].concat();
+    assert_eq!(small.key(&large, b"s")[..], [b"s", &vectors[..]].concat());
+}
+
+fn read(parameters: &[u8]) -> Result<Option<KeyVector>, BadRandom> {
+    let mut reader = KeyVectorReader::default();
+    for raw in Parameters::new(parameters).iter().flatten() {
+        reader.note(raw, &RawParameter::decode(raw).expect("well formed"));
+    }
+    reader.finish()
+}
+
+#[test]
+fn our_own_words_come_back_from_the_wire_in_any_order() {
+    let ours = KeyVector::ours(&[7; 32]);
+    let mut writer = ParameterWriter::new();
+    ours.push(&mut writer);
+    assert_eq!(read(&writer.finish()), Ok(Some(ours.clone())));
+    assert_eq!(KeyVector::from_bytes(ours.bytes()), ours);
+    assert!(ours.is_modest());
+}
+
+#[test]
+fn vectors_of_the_wrong_size_are_refused_or_ignored() {
+    let mut short = ParameterWriter::new();
+    short.push_raw(0x8002, &[7; 31]);
+    assert_eq!(read(&short.finish()), Err(BadRandom));
+    assert_eq!(read(&[]), Ok(None));
+    let mut long = ParameterWriter::new();
+    let all: Vec<u8> = (0..=255).collect();
+    long.push_random(&[7; 32]).push_chunk_list(&all);
+    assert_eq!(read(&long.finish()), Ok(None));
+    let cut = KeyVector::from_bytes(&[0x80, 2, 0, 3, 0x80]);
+    assert!(cut.algorithm().is_none() && !cut.demands(0));
+}
+
+#[test]
+fn an_auth_chunk_is_as_long_as_announced() {
+    let (alice, _) = ends([b"", b""]);
+    assert_eq!(alice.overhead(), Auth::HEADER_LEN + 32);
+    assert_eq!(Authentication::new(&[1; 32]).overhead(), 0);
+}
