@@ -65,6 +65,11 @@ pub struct AssociationConfig {
     pub max_init_retransmits: u16,
     /// Association.Max.Retrans: consecutive errors on all paths together before the association ends. 10.
     pub max_retransmits: u16,
+    /// Whether addresses may come and go while the association lives (RFC 5061), if the peer agrees. On.
+    pub address_configuration: bool,
+    /// The endpoint pair shared key (RFC 4895 §1): what both ends know and nobody else. It protects changes of addresses
+    /// from whoever saw the handshake; the empty one protects from those who did not. Empty.
+    pub authentication_key: Vec<u8>,
     /// The mechanisms, by name.
     pub policies: PolicyRecipe,
     /// Policies that are not in the catalog, in the place of those that the recipe makes.
@@ -102,6 +107,8 @@ impl Default for AssociationConfig {
             mtu: 1_500,
             max_init_retransmits: 8,
             max_retransmits: 10,
+            address_configuration: true,
+            authentication_key: Vec::new(),
             policies: PolicyRecipe::default(),
             own_policies: None,
         }

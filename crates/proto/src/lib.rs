@@ -8,6 +8,8 @@
 //! |---|---|
 //! | `endpoint` | who is this packet for? |
 //! | `handshake` | how do two ends become associated? |
+//! | `auth` | does this chunk come from the peer that shook hands with us? |
+//! | `address` | how do addresses come and go while the association lives? |
 //! | `association` | what is one conversation? |
 //! | `input` | what happens when a packet arrives? |
 //! | `recv` | how do DATA chunks become messages, and when is a SACK sent? |
@@ -20,7 +22,9 @@
 
 extern crate alloc;
 
+mod address;
 mod association;
+mod auth;
 mod config;
 mod endpoint;
 mod handshake;
@@ -34,6 +38,7 @@ mod secrets;
 mod send;
 mod violation;
 
+pub use address::AddressError;
 pub use association::{Association, AssociationStatistics, CloseReason, Event, PathChange, PathEvent};
 pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters};

@@ -18,6 +18,9 @@ pub(crate) enum Violation {
     /// An INIT ACK without a State Cookie (RFC 9260 §3.3.10.2).
     #[error("INIT ACK without State Cookie")]
     NoStateCookie,
+    /// An ASCONF ACK for an ASCONF that we never sent (RFC 5061 §4.3.4).
+    #[error("an answer to a question about addresses that was never asked")]
+    IllegalAsconfAck,
     /// Anything else (RFC 9260 §3.3.10.13); the text goes to the peer.
     #[error("{0}")]
     Protocol(&'static str),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 use anabranch_netsim::{Datagram, Host};
-use anabranch_proto::{Association, AssociationConfig, ConnectError, Endpoint, EndpointConfig};
+use anabranch_proto::{AddressError, Association, AssociationConfig, ConnectError, Endpoint, EndpointConfig};
 use anabranch_types::{AssociationId, Instant, Seed};
 
 use crate::app::Conversation;
@@ -84,6 +84,37 @@ impl SctpHost {
         drop(association);
         self.serve(now);
         Some(result)
+    }
+
+    /// The host has an address more: future associations use it, and so does the newest one, if there is one and its
+    /// peer agrees.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Association::add_local_address`].
+    pub fn join(&mut self, now: Instant, local: SocketAddr) -> Result<(), AddressError> {
+        self.endpoint.add_local(local);
+        self.on_newest(now, |association| association.add_local_address(local))
+    }
+
+    /// The host has an address less.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Association::remove_local_address`].
+    pub fn leave(&mut self, now: Instant, local: SocketAddr) -> Result<(), AddressError> {
+        self.endpoint.remove_local(local);
+        self.on_newest(now, |association| association.remove_local_address(local))
+    }
+
+    fn on_newest(
+        &mut self,
+        now: Instant,
+        act: impl FnOnce(&mut Association) -> Result<(), AddressError>,
+    ) -> Result<(), AddressError> {
+        let newest = self.conversations.keys().next_back().copied();
+        let acted = newest.and_then(|id| self.talk(now, id, |_, association| act(association)));
+        acted.unwrap_or(Ok(()))
     }
 
     /// Forgets an association and its application.

@@ -53,6 +53,8 @@ struct Lane {
     back: LinkConfig,
     near: IpAddr,
     far: IpAddr,
+    /// The network has it, and the hosts do not know of their addresses yet.
+    spare: bool,
 }
 
 /// What happens to the network in the course of a scenario. Paths are counted from 0.
@@ -66,6 +68,10 @@ pub enum Step {
     Change(usize, LinkChange),
     /// The translator before the near end of a path gives it another port.
     Rebind(usize, u16),
+    /// A side begins to use its end of a path, in its newest association too.
+    Join(Side, usize),
+    /// A side uses its end of a path no more.
+    Leave(Side, usize),
 }
 
 impl Scenario {
@@ -126,8 +132,19 @@ impl Scenario {
             back,
             near,
             far,
+            spare: false,
         });
         self
+    }
+
+    /// Adds a path whose ends neither side uses until [`Step::Join`] says so.
+    #[must_use]
+    pub fn spare_path(self, link: LinkConfig) -> Self {
+        let mut scenario = self.path(link);
+        if let Some(lane) = scenario.lanes.last_mut() {
+            lane.spare = true;
+        }
+        scenario
     }
 
     /// Leads all paths through one further link in each direction.
@@ -251,6 +268,8 @@ impl Scenario {
         let [near_config, _] = self.configs;
         let [near_conversation, _] = self.conversations;
         let mut simulation = Simulation::new(world, hosts, paths, self.port);
+        let spare = self.lanes.iter().map(|lane| lane.spare);
+        simulation.set_spare(spare.collect());
         simulation.set_near(near_config, near_conversation);
         simulation.set_rivals(rivals);
         simulation.set_probes(self.probes);
@@ -272,7 +291,7 @@ impl Scenario {
 
     fn addresses(&self, side: Side) -> Vec<SocketAddr> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
-        for lane in &self.lanes {
+        for lane in self.lanes.iter().filter(|lane| !lane.spare) {
             let ip = match side {
                 Side::Near => lane.near,
                 Side::Far => lane.far,

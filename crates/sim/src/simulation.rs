@@ -6,7 +6,7 @@ use std::io;
 
 use anabranch_netsim::topology::Path;
 use anabranch_netsim::{Change, HostId, LinkChange, World};
-use anabranch_proto::{Association, AssociationConfig};
+use anabranch_proto::{AddressError, Association, AssociationConfig};
 use anabranch_types::{AssociationId, Instant};
 
 use crate::app::Conversation;
@@ -54,6 +54,8 @@ pub struct Simulation {
     world: World<SctpHost>,
     hosts: [HostId; 2],
     paths: Vec<Path>,
+    /// Which of them nobody calls the other on.
+    spare: Vec<bool>,
     port: u16,
     near: (AssociationConfig, Conversation),
     rivals: Vec<RivalHosts>,
@@ -65,6 +67,7 @@ impl Simulation {
         Self {
             world,
             hosts,
+            spare: Vec::new(),
             paths,
             port,
             near: Default::default(),
@@ -75,6 +78,10 @@ impl Simulation {
 
     pub(crate) fn set_near(&mut self, config: AssociationConfig, conversation: Conversation) {
         self.near = (config, conversation);
+    }
+
+    pub(crate) fn set_spare(&mut self, spare: Vec<bool>) {
+        self.spare = spare;
     }
 
     pub(crate) fn set_probes(&mut self, probes: Vec<Probe>) {
@@ -126,21 +133,27 @@ impl Simulation {
         self.rivals.get(number)?.reader(&self.world)
     }
 
-    /// Addresses of one side with the encapsulation port, in the order of the paths.
+    /// Addresses of one side with the encapsulation port, in the order of the paths. Those of spare paths are left out.
     #[must_use]
     pub fn addresses(&self, side: Side) -> Vec<SocketAddr> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
-        for path in &self.paths {
-            let ip = match side {
-                Side::Near => path.near,
-                Side::Far => path.far,
-            };
-            let address = SocketAddr::new(ip, self.port);
-            if !addresses.contains(&address) {
+        for (path, spare) in self.spare.iter().enumerate() {
+            let address = self.end_of(path, side);
+            if !spare && !addresses.contains(&address) {
                 addresses.push(address);
             }
         }
         addresses
+    }
+
+    /// The address of one side's end of a path, with the encapsulation port.
+    #[must_use]
+    pub fn end_of(&self, path: usize, side: Side) -> SocketAddr {
+        let ip = match side {
+            Side::Near => self.paths[path].near,
+            Side::Far => self.paths[path].far,
+        };
+        SocketAddr::new(ip, self.port)
     }
 
     /// The time.
@@ -252,7 +265,7 @@ impl Simulation {
             match change {
                 Change::Link(link, change) => self.world.change_link(link, change),
                 Change::Rebind { inside, outside } => self.world.rebind(inside, outside),
-                Change::Do(_) => {}
+                Change::Do(action) => action(&mut self.world),
             }
         }
     }
@@ -280,7 +293,22 @@ impl Simulation {
                     outside: SocketAddr::new(inside.ip(), port),
                 }]
             }
+            Step::Join(side, path) => vec![self.change_address(side, path, SctpHost::join)],
+            Step::Leave(side, path) => vec![self.change_address(side, path, SctpHost::leave)],
         }
+    }
+
+    fn change_address(
+        &self,
+        side: Side,
+        path: usize,
+        change: fn(&mut SctpHost, Instant, SocketAddr) -> Result<(), AddressError>,
+    ) -> Change<SctpHost> {
+        let (host, address) = (self.hosts[side.index()], self.end_of(path, side));
+        Change::act(move |world| {
+            // A refusal shows in what becomes of the paths.
+            let _ = world.act(host, |host, now| change(host, now, address));
+        })
     }
 
     /// The link back that is this path's alone: the last one, behind a shared bottleneck.

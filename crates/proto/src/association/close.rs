@@ -38,6 +38,7 @@ pub(crate) fn because_of(association: &mut Association, violation: Violation) {
         Violation::InvalidMandatoryParameter => causes.push(Cause::InvalidMandatoryParameter),
         Violation::HostName => causes.push(Cause::UnresolvableAddress(&[])),
         Violation::NoStateCookie => causes.push_missing_parameters(&[STATE_COOKIE]),
+        Violation::IllegalAsconfAck => causes.push(Cause::IllegalAsconfAck),
         Violation::Protocol(what) => causes.push(Cause::ProtocolViolation(what.as_bytes())),
     };
     let text = violation.to_string();

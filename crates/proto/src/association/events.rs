@@ -60,6 +60,10 @@ pub enum PathChange {
     Reachability(Reachability),
     /// It became the primary path.
     Primary,
+    /// There is a new one, to be confirmed before it carries data: an end got an address (RFC 5061).
+    Added,
+    /// It is no more, because an address is not (RFC 5061).
+    Removed,
     /// The peer's encapsulation port is another one now: a NAT has a new binding (RFC 6951 §5.4).
     Rebound,
 }
@@ -106,6 +110,10 @@ impl Events {
         if self.queue.len() < Self::LIMIT || matches!(event, Event::Closed(_)) {
             self.queue.push_back(event);
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
     }
 
     pub(crate) fn pop(&mut self) -> Option<Event> {

@@ -6,8 +6,8 @@ use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathId};
 
 use super::{CloseReason, Event, PathChange, PathEvent, State, close};
-use crate::Association;
 use crate::path::Heartbeat;
+use crate::{Association, address};
 
 /// Something sent on `path` was not answered in time (RFC 9260 §8.1, §8.2).
 pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant) {
@@ -57,6 +57,7 @@ fn set_reachability(association: &mut Association, path: PathId, reachability: R
     if facts.reachability == reachability {
         return false;
     }
+    let was_unconfirmed = facts.reachability == Reachability::Unconfirmed;
     facts.reachability = reachability;
     tell(association, path, PathChange::Reachability(reachability));
     if let Some(primary) = association.policies.failover.primary(association.paths.facts())
@@ -65,6 +66,11 @@ fn set_reachability(association: &mut Association, path: PathId, reachability: R
     {
         association.paths.set_primary(primary);
         tell(association, primary, PathChange::Primary);
+    }
+    if was_unconfirmed && reachability == Reachability::Active {
+        address::prefer(association);
+        // Without a change of addresses the pair that carried the handshake stays, braided or not.
+        association.addresses.unsettled = association.addresses.changed;
     }
     true
 }

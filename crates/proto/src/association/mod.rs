@@ -10,6 +10,7 @@ mod statistics;
 
 pub(crate) mod close;
 pub(crate) mod liveness;
+pub(crate) mod paths;
 pub(crate) mod timers;
 
 use alloc::sync::Arc;
@@ -21,8 +22,10 @@ use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, Tsn, Verifi
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
+use crate::address::AddressConfiguration;
+use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
 use crate::config::AssociationConfig;
-use crate::handshake::Extensions;
+use crate::handshake::{ChunkKinds, Extensions};
 use crate::output::{Control, Transmit, WindowProbe};
 use crate::path::{PathSet, braid};
 use crate::recv::{Receiver, ReceiverConfig};
@@ -46,8 +49,13 @@ pub struct Association {
     pub(crate) state: State,
     /// Our addresses, as the endpoint knows them.
     pub(crate) here: Arc<[SocketAddr]>,
+    /// The peer's addresses, in its order.
+    pub(crate) there: Vec<SocketAddr>,
     pub(crate) local: Side,
     pub(crate) peer: Side,
+    pub(crate) addresses: AddressConfiguration,
+    /// `None` if we do not offer it.
+    pub(crate) authentication: Option<Authentication>,
     pub(crate) extensions: Extensions,
     pub(crate) paths: PathSet,
     pub(crate) policies: PolicySet,
@@ -83,7 +91,9 @@ pub(crate) struct Owed {
     pub(crate) writable: bool,
     /// [`Event::Readable`] was told and the application has not read everything since.
     pub(crate) readable_told: bool,
-    /// Addresses that the peer was known by until now; if there are any, the endpoint has to learn the present ones.
+    /// The peer's addresses are others than before: the endpoint has to learn the present ones.
+    pub(crate) moved: bool,
+    /// Addresses that the peer was known by until now.
     pub(crate) left: Vec<SocketAddr>,
     /// The application wants to finish, before the handshake was complete.
     pub(crate) shutdown: bool,
@@ -96,7 +106,10 @@ pub(crate) struct Setup {
     pub(crate) here: Arc<[SocketAddr]>,
     pub(crate) local: Side,
     pub(crate) peer: Side,
+    pub(crate) there: Vec<SocketAddr>,
     pub(crate) pairs: Vec<PathAddr>,
+    /// Our part of the key for authentication.
+    pub(crate) random: [u8; RANDOM_LEN],
     pub(crate) secrets: Secrets,
 }
 
@@ -108,15 +121,20 @@ impl Association {
             here,
             local,
             peer,
+            there,
             pairs,
+            random,
             secrets,
         } = setup;
         let mut association = Self {
             id,
             state,
             here,
+            there: Vec::new(),
             local,
             peer,
+            addresses: AddressConfiguration::new(local.initial_tsn),
+            authentication: config.address_configuration.then(|| Authentication::new(&random)),
             extensions: Extensions::offered(&config),
             paths: PathSet::default(),
             policies: config.build_policies(),
@@ -146,22 +164,44 @@ impl Association {
             counters: Counters::default(),
             config,
         };
-        association.replace_paths(&pairs, now);
+        association.addresses.expect(peer.initial_tsn);
+        association.replace_paths(&pairs, there, now);
         association
     }
 
     /// Puts other paths in the place of the present ones, before anything was sent on them.
-    pub(crate) fn replace_paths(&mut self, pairs: &[PathAddr], now: Instant) {
+    pub(crate) fn replace_paths(&mut self, pairs: &[PathAddr], there: Vec<SocketAddr>, now: Instant) {
         for id in self.paths.ids() {
             self.policies.remove_path(id);
         }
         self.control.forget_paths();
         self.owed.left.extend(self.paths.remotes());
+        self.owed.moved = true;
+        self.there = there;
         self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto());
         for id in self.paths.ids() {
             self.policies.add_path(self.paths.fact(id), now);
         }
         self.publish_windows();
+    }
+
+    /// The handshake told what the peer supports, and its part of the key.
+    pub(crate) fn extend(&mut self, theirs: ChunkKinds, vector: Option<KeyVector>) {
+        self.extensions.theirs = theirs;
+        let vector = vector.filter(|_| self.extensions.agreed(kind::AUTH));
+        if let Some(authentication) = &mut self.authentication {
+            authentication.agree(vector, &self.config.authentication_key);
+        }
+    }
+
+    /// Whether both ends agreed to changes of addresses, and to authenticate them. "If an endpoint supports ASCONF it
+    /// MUST list ASCONF and ASCONF-ACK in its CHUNKS" is how RFC 5061 §4.1 is to be read.
+    pub(crate) fn may_change_addresses(&self) -> bool {
+        let both = [kind::ASCONF, kind::ASCONF_ACK];
+        let demanded =
+            |authentication: &Authentication| both.iter().all(|kind| authentication.peer_demands(*kind));
+        both.iter().all(|kind| self.extensions.agreed(*kind))
+            && self.authentication.as_ref().is_some_and(demanded)
     }
 
     /// Whether the peer is known to have all of these addresses, as far as any of ours can reach them: those of

@@ -6,8 +6,8 @@ use anabranch_policy::{LossCause, LossDigest};
 use anabranch_types::{Instant, PathId};
 
 use super::{CloseReason, State, close, liveness};
-use crate::Association;
 use crate::output::WindowProbe;
+use crate::{Association, address};
 
 /// The next moment at which anything is due.
 pub(crate) fn next(association: &Association) -> Option<Instant> {
@@ -19,6 +19,7 @@ pub(crate) fn next(association: &Association) -> Option<Instant> {
         association.receiver.sack_deadline(),
         association.scheduler_wakes,
         association.window_probe.deadline(),
+        association.addresses.deadline(),
         association.paths.next_deadline(),
     ];
     deadlines.into_iter().flatten().min()
@@ -31,6 +32,7 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
     }
     state_timer(association, now);
     association.scheduler_wakes.take_if(|wakes| *wakes <= now);
+    address::on_timeout(association, now);
     for path in association.paths.ids() {
         if association.state.is_closed() {
             return;

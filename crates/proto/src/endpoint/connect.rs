@@ -78,7 +78,9 @@ impl Endpoint {
                 tag: VerificationTag::ZERO,
                 initial_tsn: Tsn(0),
             },
+            there: remotes.into(),
             pairs,
+            random: self.randoms.of_tag(tag),
             secrets: self.secrets.split(),
         };
         let retry = Retry::start(config.rto().initial, now);

@@ -12,6 +12,7 @@ use core::time::Duration;
 use anabranch_types::{Instant, Tsn, VerificationTag};
 use hmac::{KeyInit as _, Mac as _};
 
+use crate::auth::KeyVector;
 use crate::handshake::ChunkKinds;
 use crate::secrets::{HmacSha256, Secrets};
 
@@ -36,6 +37,8 @@ pub(crate) struct Cookie {
     pub(crate) tie_tags: Option<(VerificationTag, VerificationTag)>,
     /// Chunk types that both sides support.
     pub(crate) extensions: ChunkKinds,
+    /// The peer's part of the key for authentication.
+    pub(crate) vector: Option<KeyVector>,
     /// Where the INIT came from.
     pub(crate) source: SocketAddr,
     /// The addresses that the INIT listed, in its order.
@@ -158,6 +161,10 @@ impl Cookie {
         let extensions = self.extensions.to_bytes();
         bytes.push(extensions.len() as u8);
         bytes.extend_from_slice(&extensions);
+        // One byte for its length is enough for what is not longer than `KeyVector::MOST`.
+        let vector = self.vector.as_ref().map_or(&[][..], KeyVector::bytes);
+        bytes.push(vector.len() as u8);
+        bytes.extend_from_slice(vector);
         bytes.extend_from_slice(&self.source.port().to_be_bytes());
         encode_ip(self.source.ip(), bytes);
         for address in self.listed.iter().take(MAX_ADDRESSES) {
@@ -180,6 +187,8 @@ impl Cookie {
         };
         let extensions = reader.u8()?;
         let extensions = ChunkKinds::from_bytes(reader.bytes(extensions.into())?);
+        let vector = reader.u8()?;
+        let vector = Some(reader.bytes(vector.into())?).filter(|vector| !vector.is_empty());
         let port = reader.u16()?;
         let source = SocketAddr::new(reader.ip()?, port);
         let mut listed = Vec::new();
@@ -195,6 +204,7 @@ impl Cookie {
             inbound_streams,
             tie_tags,
             extensions,
+            vector: vector.map(KeyVector::from_bytes),
             source,
             listed,
         })

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_types::{AssociationId, PathAddr, VerificationTag};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{
     Cause, CauseWriter, CommonHeader, Init, OutboundInit, Parameter, ParameterWriter, Parameters,
     UnknownAction,
@@ -14,6 +15,7 @@ use super::cookie::Cookie;
 use super::replies::MAX_AMPLIFICATION;
 use super::{Correspondent, Endpoint, Inbound};
 use crate::association::State;
+use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::AssociationConfig;
 use crate::handshake::{self, ChunkKinds, Extensions};
 
@@ -24,6 +26,8 @@ const INIT_ACK_FIXED: usize = CommonHeader::LEN + 20;
 struct Wishes {
     addresses: Vec<IpAddr>,
     extensions: ChunkKinds,
+    /// The peer's part of the key for authentication; an error if it is not one.
+    vector: Result<Option<KeyVector>, BadRandom>,
     /// Parameters to be reported back, each as it came.
     unrecognized: Vec<Vec<u8>>,
     has_host_name: bool,
@@ -53,6 +57,15 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
     if wishes.has_host_name {
         // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
         refuse(endpoint, inbound, init, Cause::UnresolvableAddress(&[]));
+        return;
+    }
+    if wishes.vector.is_err() {
+        refuse(
+            endpoint,
+            inbound,
+            init,
+            Cause::ProtocolViolation(b"RANDOM is not of 32 bytes"),
+        );
         return;
     }
     let by_source = endpoint.directory.with(inbound.correspondent());
@@ -189,7 +202,17 @@ fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, cause
 
 fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes: &Wishes, answer: &Answer) {
     let config = &answer.config;
-    let extensions = Extensions::offered(config);
+    let mut extensions = Extensions::offered(config);
+    let vector = wishes.vector.clone().ok().flatten();
+    let vector = vector.filter(|vector| extensions.ours.contains(kind::AUTH) && vector.is_modest());
+    if vector.is_none() {
+        // What cannot be authenticated is not offered.
+        extensions.ours = extensions
+            .ours
+            .without([kind::AUTH, kind::ASCONF, kind::ASCONF_ACK]);
+    }
+    let random = endpoint.randoms.of_tag(answer.local_tag);
+    let ours = vector.as_ref().map(|_| KeyVector::ours(&random));
     let cookie = Cookie {
         local_tag: answer.local_tag,
         peer_tag: init.initiate_tag,
@@ -200,13 +223,14 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         tie_tags: answer.tie_tags,
         // What we do not support ourselves is not worth remembering.
         extensions: extensions.ours.common(&wishes.extensions),
+        vector,
         source: inbound.arrival.remote,
         listed: wishes.addresses.clone(),
     };
     let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
     let mut mandatory = ParameterWriter::new();
     mandatory.push_state_cookie(&sealed);
-    handshake::push_extensions(&extensions, &mut mandatory);
+    handshake::push_extensions(&extensions, ours.as_ref(), &mut mandatory);
     let limit = (inbound.packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
     let chunk = OutboundInit {
         acknowledges: true,
@@ -255,12 +279,15 @@ impl Wishes {
         let mut wishes = Self {
             addresses: Vec::new(),
             extensions: ChunkKinds::default(),
+            vector: Ok(None),
             unrecognized: Vec::new(),
             has_host_name: false,
         };
+        let mut vector = KeyVectorReader::default();
         for raw in parameters.iter() {
             let parameter = raw.and_then(|raw| raw.decode().map(|parameter| (raw, parameter)));
             let Ok((raw, parameter)) = parameter else { break };
+            vector.note(raw, &parameter);
             match parameter {
                 Parameter::Ipv4(address) => wishes.addresses.push(address.into()),
                 Parameter::Ipv6(address) => wishes.addresses.push(address.into()),
@@ -278,6 +305,7 @@ impl Wishes {
                 _ => {}
             }
         }
+        wishes.vector = vector.finish();
         wishes
             .addresses
             .retain(|listed| handshake::is_believable(*listed, source));

@@ -45,6 +45,8 @@ pub struct Endpoint {
     accept: Option<Arc<AssociationConfig>>,
     secrets: Secrets,
     cookies: CookieKeys,
+    /// Gives each association its part of the key for authentication, so that no cookie needs to remember it.
+    randoms: Secrets,
     slots: BTreeMap<AssociationId, Slot>,
     directory: Directory,
     agenda: Agenda,
@@ -109,6 +111,7 @@ impl Endpoint {
             here: config.local.clone().into(),
             accept: config.accept.clone().map(Arc::new),
             cookies: CookieKeys::new(secrets.split(), config.cookie_life),
+            randoms: secrets.split(),
             secrets,
             slots: BTreeMap::new(),
             directory: Directory::default(),
@@ -125,6 +128,31 @@ impl Endpoint {
     #[must_use]
     pub const fn counters(&self) -> EndpointCounters {
         self.counters
+    }
+
+    /// Another socket: associations that begin from now on use the address too. Those that there are use it when they
+    /// are told to, by [`Association::add_local_address`].
+    pub fn add_local(&mut self, local: SocketAddr) {
+        if !self.here.contains(&local) {
+            self.here = self.here.iter().copied().chain([local]).collect();
+        }
+    }
+
+    /// A socket is gone: associations that begin from now on do without. Those that there are should be told before, by
+    /// [`Association::remove_local_address`].
+    pub fn remove_local(&mut self, local: SocketAddr) {
+        self.here = self
+            .here
+            .iter()
+            .copied()
+            .filter(|known| *known != local)
+            .collect();
+    }
+
+    /// The addresses of the sockets, in order of preference.
+    #[must_use]
+    pub fn local(&self) -> &[SocketAddr] {
+        &self.here
     }
 
     /// An association, to look at.
@@ -200,10 +228,6 @@ impl Endpoint {
             return false;
         }
         slot.association.handle_packet(now, arrival, packet);
-        let left = core::mem::take(&mut slot.association.owed.left);
-        if !left.is_empty() {
-            self.directory.reindex(&slot.association, &left);
-        }
         self.touch(id);
         true
     }
@@ -241,9 +265,11 @@ impl Endpoint {
                 self.agenda.pop_front(None);
                 continue;
             };
-            if let Some(transmit) = slot.association.poll_transmit(now, buffer, max_segments) {
+            let transmit = slot.association.poll_transmit(now, buffer, max_segments);
+            note_changes(&mut self.directory, &mut self.eventful, slot);
+            if transmit.is_some() {
                 self.agenda.rotate();
-                return Some(transmit);
+                return transmit;
             }
             self.agenda.pop_front(Some(&mut slot.entry));
             let deadline = slot.association.poll_timeout();
@@ -291,14 +317,11 @@ impl Endpoint {
     /// Something happened to the association: it is polled next time.
     fn touch(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.get_mut(&id) {
+            note_changes(&mut self.directory, &mut self.eventful, slot);
             if slot.association.is_closed() {
                 self.directory.retire(&slot.association);
             }
             self.agenda.touch(id, &mut slot.entry);
-            if !slot.entry.has_events {
-                slot.entry.has_events = true;
-                self.eventful.push_back(id);
-            }
         }
     }
 
@@ -322,6 +345,20 @@ impl Endpoint {
                 return tag;
             }
         }
+    }
+}
+
+/// Something may have happened to an association that others have to know: the application, or whoever looks for the
+/// addresses of its peer.
+fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId>, slot: &mut Slot) {
+    let association = &mut slot.association;
+    if core::mem::take(&mut association.owed.moved) {
+        let left = core::mem::take(&mut association.owed.left);
+        directory.reindex(association, &left);
+    }
+    if !slot.entry.has_events && !association.events.is_empty() {
+        slot.entry.has_events = true;
+        eventful.push_back(association.id);
     }
 }
 

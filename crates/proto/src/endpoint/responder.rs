@@ -139,7 +139,8 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     }
     association.peer.initial_tsn = cookie.peer_tsn;
     open_streams(association, cookie);
-    association.replace_paths(&pairs(&association.here, inbound, cookie), inbound.now);
+    let pairs = pairs(&association.here, inbound, cookie);
+    association.replace_paths(&pairs, remotes(cookie), inbound.now);
     association.events.push(Event::Connected { incoming: false });
     complete(association, inbound);
 }
@@ -177,7 +178,9 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
             initial_tsn: cookie.peer_tsn,
             ..old.peer
         },
+        there: remotes(cookie),
         pairs: pairs(&old.here, inbound, cookie),
+        random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: slot.association.secrets.split(),
     };
     endpoint.directory.remove(&slot.association);
@@ -225,7 +228,9 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
             tag: cookie.peer_tag,
             initial_tsn: cookie.peer_tsn,
         },
+        there: remotes(cookie),
         pairs: pairs(&endpoint.here, inbound, cookie),
+        random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: endpoint.secrets.split(),
     };
     let mut association = Association::new(setup, State::Established, inbound.now);
@@ -237,7 +242,8 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
 
 /// What the handshake agreed on. Messages that wait to be read outlive it.
 fn open_streams(association: &mut Association, cookie: &Cookie) {
-    association.extensions.theirs = cookie.extensions;
+    association.extend(cookie.extensions, cookie.vector.clone());
+    association.addresses.expect(cookie.peer_tsn);
     association.negotiated(cookie.outbound_streams, cookie.peer_window);
     association.receiver = association.receiver.restart(ReceiverConfig {
         initial_tsn: cookie.peer_tsn,

@@ -20,7 +20,11 @@ impl Extensions {
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let nr_sack = matches!(config.policies.nr_sack, NrSackChoice::On(_));
         Self {
-            ours: ChunkKinds::default().with(kind::NR_SACK, nr_sack),
+            ours: ChunkKinds::default()
+                .with(kind::AUTH, config.address_configuration)
+                .with(kind::NR_SACK, nr_sack)
+                .with(kind::ASCONF, config.address_configuration)
+                .with(kind::ASCONF_ACK, config.address_configuration),
             theirs: ChunkKinds::default(),
         }
     }
@@ -52,6 +56,13 @@ impl ChunkKinds {
             self.0[usize::from(kind / 64)] |= 1 << (kind % 64);
         }
         self
+    }
+
+    /// The set without these.
+    #[must_use]
+    pub(crate) fn without(self, kinds: [u8; 3]) -> Self {
+        let kinds = Self::from_bytes(&kinds);
+        Self(core::array::from_fn(|word| self.0[word] & !kinds.0[word]))
     }
 
     pub(crate) fn contains(&self, kind: u8) -> bool {

@@ -10,6 +10,7 @@ use anabranch_wire::{Cause, CauseWriter, InitAck, Parameter, Parameters, Unknown
 use super::ChunkKinds;
 use crate::Association;
 use crate::association::{Retry, Side, State, liveness};
+use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::path::braid;
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::violation::Violation;
@@ -35,7 +36,14 @@ pub(crate) fn on_init_ack(
     let answered_from = association.paths.path(path).addr;
     let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
     take_peer(association, chunk);
-    association.extensions.theirs = offer.extensions;
+    // To send data that the peer wants vouched for is beyond us; better no association than a mute one.
+    if offer.vector.as_ref().is_some_and(|vector| !vector.is_modest()) && association.authentication.is_some()
+    {
+        return Err(Violation::Protocol(
+            "chunks are to be authenticated that this end does not authenticate",
+        ));
+    }
+    association.extend(offer.extensions, offer.vector);
     if retry.repeated == 0 {
         // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
         let sent_at = retry.expires - retry.timeout;
@@ -73,6 +81,7 @@ struct Offer {
     cookie: Box<[u8]>,
     addresses: Vec<IpAddr>,
     extensions: ChunkKinds,
+    vector: Option<KeyVector>,
     /// Parameters to be reported back, as they came.
     unrecognized: Vec<u8>,
 }
@@ -83,9 +92,11 @@ impl Offer {
         let mut addresses = Vec::new();
         let mut extensions = ChunkKinds::default();
         let mut unrecognized = Vec::new();
+        let mut vector = KeyVectorReader::default();
         for raw in parameters.iter() {
             let parameter = raw.and_then(|raw| raw.decode().map(|parameter| (raw, parameter)));
             let Ok((raw, parameter)) = parameter else { break };
+            vector.note(raw, &parameter);
             match parameter {
                 Parameter::StateCookie(value) => cookie = Some(value.into()),
                 Parameter::Ipv4(address) => addresses.push(address.into()),
@@ -108,11 +119,15 @@ impl Offer {
         }
         addresses.retain(|listed| super::is_believable(*listed, source));
         addresses.truncate(MAX_ADDRESSES);
+        let vector = vector
+            .finish()
+            .map_err(|BadRandom| Violation::Protocol("RANDOM is not of 32 bytes"))?;
         let cookie = cookie.ok_or(Violation::NoStateCookie)?;
         Ok(Self {
             cookie,
             addresses,
             extensions,
+            vector,
             unrecognized,
         })
     }
@@ -126,6 +141,7 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
         initial_tsn: chunk.initial_tsn,
         ..association.peer
     };
+    association.addresses.expect(chunk.initial_tsn);
     let outbound = association.config.outbound_streams.min(chunk.inbound_streams);
     association.negotiated(outbound, chunk.a_rwnd);
     let config = &association.config;
@@ -165,8 +181,10 @@ fn take_addresses(
             .zip(association.paths.iter())
             .all(|(a, (_, b))| *a == b.addr);
     let measured = association.paths.path(path).rtt.clone();
-    if !same {
-        association.replace_paths(&pairs, now);
+    if same {
+        association.there = remotes;
+    } else {
+        association.replace_paths(&pairs, remotes, now);
     }
     let found = association
         .paths

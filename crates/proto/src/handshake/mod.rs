@@ -12,6 +12,7 @@ use anabranch_wire::{OutboundInit, PacketBuilder, ParameterWriter};
 
 use crate::Association;
 use crate::association::{CloseReason, Event, Retry, State, close, liveness};
+use crate::auth::{Authentication, KeyVector};
 
 pub(crate) use extensions::{ChunkKinds, Extensions};
 pub(crate) use init_ack::on_init_ack;
@@ -34,7 +35,8 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
     }
     let versions = |v4: bool| association.here.iter().any(|addr| addr.is_ipv4() == v4);
     parameters.push_supported_address_types(versions(true), versions(false));
-    push_extensions(&association.extensions, &mut parameters);
+    let vector = association.authentication.as_ref().map(Authentication::ours);
+    push_extensions(&association.extensions, vector, &mut parameters);
     let mut parameters = parameters.finish();
     pad(&mut parameters);
     let pushed = packet.push(&OutboundInit {
@@ -44,8 +46,15 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
     debug_assert!(pushed.is_ok(), "an INIT with few addresses fits every path");
 }
 
-/// What we support beyond RFC 9260. Nothing is written if it is nothing.
-pub(crate) fn push_extensions(extensions: &Extensions, parameters: &mut ParameterWriter) {
+/// What we support beyond RFC 9260, and our part of the key if that needs one. Nothing is written if it is nothing.
+pub(crate) fn push_extensions(
+    extensions: &Extensions,
+    vector: Option<&KeyVector>,
+    parameters: &mut ParameterWriter,
+) {
+    if let Some(vector) = vector {
+        vector.push(parameters);
+    }
     let ours = extensions.ours.to_bytes();
     if !ours.is_empty() {
         parameters.push_supported_extensions(&ours);

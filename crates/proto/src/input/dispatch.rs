@@ -3,11 +3,12 @@
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::{Cause, CauseWriter, Chunk, Packet, RawChunk, UnknownAction};
 
+use super::guard::Guard;
 use super::{data, error, heartbeat, sack, shutdown};
-use crate::Association;
 use crate::association::{State, close};
 use crate::handshake::{self, Extensions};
 use crate::violation::Violation;
+use crate::{Association, address};
 
 /// Handles all chunks in order; tells whether there was DATA among them.
 pub(crate) fn chunks(
@@ -17,6 +18,7 @@ pub(crate) fn chunks(
     packet: &Packet<'_>,
 ) -> Result<bool, Violation> {
     let mut carried_data = false;
+    let mut guard = Guard::default();
     for raw in packet.chunks() {
         let Some(raw) = raw.ok().filter(|_| !association.state.is_closed()) else {
             break;
@@ -26,6 +28,9 @@ pub(crate) fn chunks(
             association.counters.packets_dropped += 1;
             break;
         };
+        if !guard.admits(association, &raw, &chunk, packet) {
+            break;
+        }
         carried_data |= matches!(chunk, Chunk::Data(_)) && association.state.takes_data();
         if !one(association, now, path, raw, chunk)? {
             break;
@@ -61,9 +66,11 @@ fn one(
         // INIT and COOKIE ECHO are the endpoint's business; it has seen them before us. Congestion marks are
         // not negotiated, padding says nothing.
         Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) | Chunk::Pad(_) => {}
-        Chunk::IData(_) | Chunk::Auth(_) | Chunk::Asconf(_) | Chunk::AsconfAck(_) | Chunk::Unknown(_) => {
-            return Ok(unknown(association, raw));
-        }
+        Chunk::Asconf(chunk) => address::on_asconf(association, now, path, &chunk),
+        Chunk::AsconfAck(chunk) => address::on_asconf_ack(association, now, &chunk)?,
+        // The guard has seen to it.
+        Chunk::Auth(_) => {}
+        Chunk::IData(_) | Chunk::Unknown(_) => return Ok(unknown(association, raw)),
     }
     Ok(true)
 }

@@ -6,7 +6,7 @@ use anabranch_types::Instant;
 use anabranch_wire::{Cause, ErrorChunk};
 
 use crate::association::{Event, State};
-use crate::{Association, handshake};
+use crate::{Association, address, handshake};
 
 /// Complaints beyond this number in one chunk are not read.
 const MOST: usize = 4;
@@ -18,6 +18,9 @@ pub(crate) fn on_error(association: &mut Association, now: Instant, chunk: &Erro
         if matches!(cause, Cause::StaleCookie { .. }) && waiting {
             handshake::on_stale_cookie(association, now);
             return;
+        }
+        if let Cause::UnrecognizedChunk(chunk) = cause {
+            address::peer_knows_no_asconf(association, chunk);
         }
         association.events.push(Event::PeerError(cause.to_string()));
     }

@@ -3,19 +3,18 @@
 mod data;
 mod dispatch;
 mod error;
+mod guard;
 mod heartbeat;
 mod sack;
 mod shutdown;
 mod verify;
 
-use core::mem;
-
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 
-use crate::Association;
-use crate::association::{PathChange, close, liveness};
+use crate::association::{close, paths};
 use crate::path::Arrived;
+use crate::{Association, address};
 
 pub(crate) fn handle_packet(
     association: &mut Association,
@@ -23,8 +22,8 @@ pub(crate) fn handle_packet(
     arrival: PathAddr,
     packet: &Packet<'_>,
 ) {
-    let Some(path) = verify::tag(association, packet)
-        .then(|| locate(association, arrival))
+    let Some(path) = verify::admits(association, arrival, packet)
+        .then(|| locate(association, now, arrival, packet))
         .flatten()
     else {
         association.counters.packets_dropped += 1;
@@ -52,25 +51,22 @@ fn data_came(association: &mut Association, path: PathId, now: Instant) {
 }
 
 /// The path of a packet whose tag is right.
-fn locate(association: &mut Association, arrival: PathAddr) -> Option<PathId> {
+fn locate(
+    association: &mut Association,
+    now: Instant,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+) -> Option<PathId> {
     match association.paths.arrived(arrival) {
         Arrived::On(path) => Some(path),
         Arrived::Rebound(path) => {
-            rebind(association, path, arrival);
+            // "The receiver updates the remote encapsulation port if the source port of a packet with a correct
+            // verification tag is another one" (RFC 6951 §5.4).
+            paths::rebind(association, path, arrival.remote);
             Some(path)
         }
-        Arrived::Unknown => None,
+        Arrived::Unknown => address::introduce(association, now, arrival, packet),
     }
-}
-
-/// "The receiver updates the remote encapsulation port if the source port of a packet with a correct
-/// verification tag is another one" (RFC 6951 §5.4).
-fn rebind(association: &mut Association, path: PathId, arrival: PathAddr) {
-    let machinery = association.paths.path_mut(path);
-    let left = mem::replace(&mut machinery.addr.remote, arrival.remote);
-    machinery.counters.rebindings += 1;
-    association.owed.left.push(left);
-    liveness::tell(association, path, PathChange::Rebound);
 }
 
 /// Brings facts and timers of all paths up to date with the sender.

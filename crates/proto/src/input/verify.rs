@@ -1,12 +1,25 @@
 //! Is the packet meant for this incarnation of the association? Verification tags (RFC 9260 §8.5).
 
-use anabranch_types::VerificationTag;
+use anabranch_types::{PathAddr, VerificationTag};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{Chunk, Packet};
 
 use crate::Association;
 
+/// Whether the packet may be looked at.
+pub(crate) fn admits(association: &Association, arrival: PathAddr, packet: &Packet<'_>) -> bool {
+    // RFC 5061 §5.3.1: "an Abort MUST be ignored if the destination address of the Abort message is that of a
+    // destination being deleted", for its sender may have deleted it already.
+    let may_be_late = association.addresses.is_leaving(arrival.local);
+    tag(association, packet) && !(may_be_late && contains_abort(packet))
+}
+
+fn contains_abort(packet: &Packet<'_>) -> bool {
+    packet.chunks().flatten().any(|raw| raw.kind == kind::ABORT)
+}
+
 /// Whether the tag is the one that the first chunk demands.
-pub(crate) fn tag(association: &Association, packet: &Packet<'_>) -> bool {
+fn tag(association: &Association, packet: &Packet<'_>) -> bool {
     let tag = packet.header().tag;
     let first = packet
         .chunks()

@@ -98,6 +98,14 @@ impl Control {
         self.settle();
     }
 
+    /// One path is no more.
+    pub(crate) fn forget_path(&mut self, gone: PathId) {
+        self.handshake.take_if(|path| *path == gone);
+        self.cookie_ack.take_if(|path| *path == gone);
+        self.heartbeat_acks.retain(|(path, _)| *path != gone);
+        self.settle();
+    }
+
     /// The path that the next filled slot is bound to; `primary` for those that any path may carry.
     pub(crate) fn next_path(&self, primary: PathId) -> Option<PathId> {
         if !self.any {

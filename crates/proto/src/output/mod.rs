@@ -44,6 +44,7 @@ pub(crate) fn poll_transmit(
     max_segments: usize,
 ) -> Option<Transmit> {
     advance_shutdown(association, now);
+    crate::address::advance(association, now);
     if let Some(words) = association.control.take_last_words() {
         return Some(packet::last_words(association, words, buffer));
     }

@@ -1,14 +1,14 @@
 //! What goes into the next packet, and on which path? Decides: changes nothing but policies,
 //! deadlines, and the room that the facts tell policies of.
 
-use anabranch_policy::{Backlog, PathFacts, Pick, last_resort};
+use anabranch_policy::{Backlog, PathFacts, Pick, last_resort, path_facts};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::probe;
 use super::room::{self, Purpose};
-use crate::Association;
 use crate::association::State;
 use crate::recv::SackWanted;
+use crate::{Association, address};
 
 /// How many lost chunks are offered to the retransmission policy before it is believed that no path is fit.
 const LOST_CANDIDATES: usize = 4;
@@ -17,7 +17,7 @@ const LOST_CANDIDATES: usize = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub(crate) path: PathId,
-    /// A handshake chunk, which leads its packet and stays alone.
+    /// A chunk that leads its packet and stays alone.
     pub(crate) lead: Option<Lead>,
     /// A control chunk, a heartbeat or a SACK that must go now is among its chunks.
     pub(crate) has_control: bool,
@@ -29,6 +29,8 @@ pub(crate) struct Plan {
 pub(crate) enum Lead {
     Init,
     CookieEcho,
+    /// A question or answer about addresses, behind its AUTH chunk.
+    Addresses(address::Due),
 }
 
 /// With which data the packet begins.
@@ -46,6 +48,9 @@ pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> 
         State::CookieWait(_) => return handshake(association, Lead::Init),
         State::CookieEchoed(..) => return handshake(association, Lead::CookieEcho),
         _ => {}
+    }
+    if let Some(due) = address::due(association) {
+        return Some(about_addresses(due));
     }
     let wanted = sack_wanted(association, now);
     let sack_path = sack_path(association, wanted);
@@ -73,6 +78,17 @@ fn handshake(association: &mut Association, lead: Lead) -> Option<Plan> {
     })
 }
 
+const fn about_addresses(due: address::Due) -> Plan {
+    let (address::Due::Answers(path) | address::Due::Question(path)) = due;
+    Plan {
+        path,
+        lead: Some(Lead::Addresses(due)),
+        has_control: true,
+        sack: false,
+        data: None,
+    }
+}
+
 /// A SACK over another path does not answer a packet that wants one over its own.
 fn sack_wanted(association: &Association, now: Instant) -> SackWanted {
     match association.paths.sack_asked() {
@@ -94,7 +110,7 @@ fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId
     let facts = association.paths.facts();
     let chosen = association.policies.sack_path.path(arrived_on, facts);
     let best = association.paths.working(association.paths.primary());
-    let is_usable = |id: PathId| facts.get(id.index()).is_some_and(PathFacts::is_usable);
+    let is_usable = |id: PathId| path_facts(facts, id).is_some_and(PathFacts::is_usable);
     let replace = !is_usable(chosen) && (is_usable(best) || !association.paths.is_confirmed(chosen));
     Some(if replace { best } else { chosen })
 }
@@ -167,7 +183,7 @@ fn again(association: &mut Association) -> Option<(PathId, DataPlan)> {
         let granted = grant_credit(association);
         let facts = association.paths.facts();
         let path = association.policies.retransmission.path_for(&chunk, facts);
-        let checked = path.filter(|path| facts.get(path.index()).is_some_and(PathFacts::can_take_data));
+        let checked = path.filter(|path| path_facts(facts, *path).is_some_and(PathFacts::can_take_data));
         withdraw_credit(association, granted);
         if let Some(path) = checked {
             return Some((path, DataPlan::Again(chunk.tsn)));
@@ -180,7 +196,7 @@ fn again(association: &mut Association) -> Option<(PathId, DataPlan)> {
 /// "The first packet of fast retransmissions may be sent even if the window is full" (RFC 9260 §7.2.4 step 3).
 /// The credit is for retransmissions only, so it is withdrawn after the question; the answer is a bit for each
 /// path that got one.
-fn grant_credit(association: &mut Association) -> u32 {
+fn grant_credit(association: &mut Association) -> u64 {
     let mut granted = 0;
     for id in association.paths.ids() {
         let credit = association.paths.path(id).retransmission_credit;
@@ -193,7 +209,7 @@ fn grant_credit(association: &mut Association) -> u32 {
     granted
 }
 
-fn withdraw_credit(association: &mut Association, granted: u32) {
+fn withdraw_credit(association: &mut Association, granted: u64) {
     for id in association
         .paths
         .ids()
@@ -219,11 +235,7 @@ fn new(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)
     {
         Pick::On(path) => {
             // A scheduler that names a dead or full path is wrong; nothing is sent for it.
-            let fit = association
-                .paths
-                .facts()
-                .get(path.index())
-                .is_some_and(PathFacts::can_take_data);
+            let fit = path_facts(association.paths.facts(), path).is_some_and(PathFacts::can_take_data);
             fit.then_some((path, DataPlan::New))
         }
         Pick::Wait { until } => {

@@ -152,6 +152,11 @@ impl World {
         self.simulation.happens(Step::Heal(path));
     }
 
+    /// A side begins to use its end of a path, or uses it no more.
+    pub(crate) fn happens(&mut self, step: Step) {
+        self.simulation.happens(step);
+    }
+
     /// A translator before Alice forgets what it knew about a path.
     pub(crate) fn path_is_rebound(&mut self, path: usize, port: u16) {
         self.simulation.happens(Step::Rebind(path, port));

@@ -82,7 +82,8 @@ fn the_primary_path_moves_when_it_dies() {
         world.path_heals(0);
         world.runs_until(
             |world| world.alice().reachability(0) == Reachability::Active,
-            secs(100),
+            // HB.interval, and one and a half times RTO.Max.
+            secs(120),
         );
     }
 }

@@ -1,6 +1,7 @@
 //! Which stories are told? One file for each thing that can go well or wrong.
 
 mod acknowledgement;
+mod addresses;
 mod adversary;
 mod bundling;
 mod capture;

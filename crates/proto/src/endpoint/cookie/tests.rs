@@ -6,6 +6,7 @@ use core::time::Duration;
 use anabranch_types::{Instant, Seed, Tsn, VerificationTag};
 
 use super::{BadCookie, Cookie, CookieKeys, Ports};
+use crate::auth::KeyVector;
 use crate::handshake::ChunkKinds;
 use crate::secrets::{Entropy, Secrets};
 
@@ -28,6 +29,7 @@ fn cookie() -> Cookie {
         outbound_streams: 10,
         inbound_streams: 20,
         tie_tags: Some((VerificationTag(4), VerificationTag(5))),
+        vector: Some(KeyVector::ours(&[7; 32])),
         extensions: ChunkKinds::from_bytes(&[0x10, 0x40]),
         source: "192.0.2.1:9899".parse().unwrap(),
         listed: ["192.0.2.1", "2001:db8::1"]
@@ -91,6 +93,8 @@ fn the_smallest_handshake_is_not_amplified_more_than_threefold() {
     let plain = Cookie {
         tie_tags: None,
         listed: [].into(),
+        extensions: ChunkKinds::default(),
+        vector: None,
         ..cookie()
     };
     let sealed = keys.seal(&plain, PORTS, at(0));

@@ -1,0 +1,125 @@
+//! What became of each request? The rules for reading an ASCONF ACK (RFC 5061 §5.1 A6 to A8).
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use anabranch_wire::cause::kind;
+use anabranch_wire::{CorrelationId, Parameter, Parameters};
+
+/// What became of one request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Fate {
+    /// The peer did it.
+    Done,
+    /// It did not, for this reason.
+    Refused(String),
+}
+
+/// What became of all requests of one ASCONF, by correlation id.
+#[derive(Debug)]
+pub(super) struct Fates {
+    fates: Vec<Fate>,
+    /// The peer does not know what one of the requests means (RFC 5061 §5.3 F3a).
+    pub(super) not_understood: bool,
+}
+
+impl Fates {
+    /// Reads the responses to `count` requests, whose ids count from 0.
+    pub(super) fn read(responses: &Parameters<'_>, count: usize) -> Self {
+        let mut said: Vec<Option<Fate>> = alloc::vec![None; count];
+        let mut not_understood = false;
+        let decoded = responses
+            .iter()
+            .map_while(Result::ok)
+            .map_while(|raw| raw.decode().ok());
+        for response in decoded {
+            let (id, fate) = match response {
+                Parameter::SuccessIndication(id) => (id, Fate::Done),
+                Parameter::ErrorIndication { id, causes } => {
+                    not_understood |= causes
+                        .iter()
+                        .flatten()
+                        .any(|raw| raw.kind == kind::UNRECOGNIZED_PARAMETERS);
+                    (id, Fate::Refused(causes.to_string()))
+                }
+                _ => continue,
+            };
+            if let Some(slot) = said.get_mut(id.0 as usize) {
+                *slot = Some(fate);
+            }
+        }
+        // A7: "All TLVs after the failed response are considered unsuccessful unless a specific success indication is
+        // present for the parameter." Those before it are successful, as all are if nothing failed (A8).
+        let failed = said
+            .iter()
+            .position(|fate| matches!(fate, Some(Fate::Refused(_))));
+        let unsaid = |at: usize| match failed {
+            Some(failed) if at > failed => Fate::Refused("another request before it failed".to_string()),
+            _ => Fate::Done,
+        };
+        let fates = said.into_iter().enumerate();
+        Self {
+            fates: fates
+                .map(|(at, fate)| fate.unwrap_or_else(|| unsaid(at)))
+                .collect(),
+            not_understood,
+        }
+    }
+
+    pub(super) fn of(&self, id: CorrelationId) -> &Fate {
+        &self.fates[id.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_wire::{Cause, CauseWriter, ParameterWriter};
+
+    use super::*;
+
+    fn done(responses: &ParameterWriter, count: u32) -> Vec<bool> {
+        let bytes = responses.clone().finish();
+        let fates = Fates::read(&Parameters::new(&bytes), count as usize);
+        (0..count)
+            .map(|id| *fates.of(CorrelationId(id)) == Fate::Done)
+            .collect()
+    }
+
+    #[test]
+    fn silence_means_success() {
+        assert_eq!(done(&ParameterWriter::new(), 3), [true; 3]);
+    }
+
+    #[test]
+    fn what_follows_a_failure_failed_unless_told_otherwise() {
+        let why = CauseWriter::one(Cause::ResourceShortage(&[]));
+        let mut responses = ParameterWriter::new();
+        responses
+            .push_error_indication(CorrelationId(1), &why)
+            .push_success_indication(CorrelationId(3));
+        assert_eq!(done(&responses, 4), [true, false, false, true]);
+    }
+
+    #[test]
+    fn responses_to_nothing_and_malformed_ones_do_no_harm() {
+        let mut responses = ParameterWriter::new();
+        responses
+            .push_success_indication(CorrelationId(u32::MAX))
+            .push_raw(kind_of_error(), &[0, 0])
+            .push_error_indication(CorrelationId(0), &[]);
+        assert_eq!(done(&responses, 1), [true]);
+    }
+
+    const fn kind_of_error() -> u16 {
+        anabranch_wire::parameter::kind::ERROR_INDICATION
+    }
+
+    #[test]
+    fn an_unknown_request_is_noticed() {
+        let why = CauseWriter::one(Cause::UnrecognizedParameters(&[0xc0, 1, 0, 4]));
+        let mut responses = ParameterWriter::new();
+        responses.push_error_indication(CorrelationId(0), &why);
+        let bytes = responses.finish();
+        assert!(Fates::read(&Parameters::new(&bytes), 1).not_understood);
+    }
+}

@@ -1,0 +1,538 @@
+//! What may a peer do with addresses, and what may somebody who only pretends to be the peer?
+
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+use core::time::Duration;
+
+use anabranch_types::{AsconfNumber, AssociationId, Ecn, Instant, PathAddr, Seed};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{
+    AddressRequest, Chunk, CommonHeader, CorrelationId, OutboundAbort, OutboundAsconf, OutboundAsconfAck,
+    Packet, PacketBuilder, ParameterWriter, RawChunk, ShutdownAck, WriteChunk, dissect,
+};
+
+use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event};
+
+const ID: AssociationId = AssociationId(0);
+/// After the handshake and the first heartbeats.
+const LATER: Instant = Instant::from_nanos(5_000_000_000);
+
+fn at(network: u8, host: u8) -> SocketAddr {
+    SocketAddr::from(([10, network, 0, host], DEFAULT_PORT))
+}
+
+/// Two endpoints with a wire between them that loses nothing and takes no time.
+struct Pair {
+    alice: Endpoint,
+    bob: Endpoint,
+}
+
+impl Pair {
+    /// Both with an address in each of so many networks, associated.
+    fn with(networks: u8) -> Self {
+        let endpoint = |host: u8| {
+            let config = EndpointConfig {
+                local: (0..networks).map(|network| at(network, host)).collect(),
+                accept: Some(AssociationConfig::default()),
+                ..EndpointConfig::default()
+            };
+            Endpoint::new(config, Seed(host.into()))
+        };
+        let mut pair = Self {
+            alice: endpoint(1),
+            bob: endpoint(2),
+        };
+        let connected = pair
+            .alice
+            .connect(Instant::ZERO, &[at(0, 2)], &AssociationConfig::default());
+        assert_eq!(connected, Ok(ID));
+        pair.talk(Instant::ZERO);
+        pair.talk(LATER);
+        pair
+    }
+
+    /// Both say what they have to say, until nobody says anything more.
+    fn talk(&mut self, now: Instant) {
+        for endpoint in [&mut self.alice, &mut self.bob] {
+            endpoint.handle_timeout(now);
+        }
+        loop {
+            let (there, back) = (said(&mut self.alice, now), said(&mut self.bob, now));
+            if there.is_empty() && back.is_empty() {
+                return;
+            }
+            for (path, bytes) in there {
+                self.bob
+                    .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+            }
+            for (path, bytes) in back {
+                self.alice
+                    .handle_datagram(now, path.reversed(), Ecn::NotCapable, &bytes);
+            }
+        }
+    }
+
+    fn alices(&self) -> &Association {
+        self.alice.association(ID).expect("it lives")
+    }
+
+    fn bobs(&self) -> &Association {
+        self.bob.association(ID).expect("it lives")
+    }
+
+    /// Where Bob sends to.
+    fn alice_is_at(&self) -> Vec<IpAddr> {
+        let mut known: Vec<IpAddr> = self.bobs().paths.remotes().map(|remote| remote.ip()).collect();
+        known.sort();
+        known.dedup();
+        known
+    }
+
+    /// A packet from Alice with whatever `fill` puts into it.
+    fn alices_packet(&self, fill: impl FnOnce(&Association, &mut PacketBuilder<'_>)) -> Vec<u8> {
+        let alice = self.alices();
+        let header = CommonHeader {
+            source_port: alice.local.port,
+            destination_port: alice.peer.port,
+            tag: alice.peer.tag,
+        };
+        let mut bytes = Vec::new();
+        let mut packet = PacketBuilder::new(&mut bytes, header, 1_400);
+        fill(alice, &mut packet);
+        packet.finish();
+        bytes
+    }
+
+    /// The same, of a chunk that her key vouches for.
+    fn vouched(&self, chunk: &impl WriteChunk) -> Vec<u8> {
+        self.alices_packet(|alice, packet| {
+            let authentication = alice.authentication.as_ref().expect("offered");
+            authentication.push(packet, &[Any(chunk)]).expect("room");
+        })
+    }
+
+    /// Bob gets a packet from an address in `network`; what he answers, in words.
+    fn bob_hears(&mut self, network: u8, bytes: &[u8]) -> Vec<String> {
+        let path = PathAddr {
+            local: at(network.min(1), 2),
+            remote: at(network, 1),
+        };
+        self.bob.handle_datagram(LATER, path, Ecn::NotCapable, bytes);
+        let answers = said(&mut self.bob, LATER);
+        answers.iter().map(|(_, bytes)| words(bytes)).collect()
+    }
+
+    /// The question that comes next, with these requests.
+    fn question(&self, requests: &ParameterWriter) -> OutboundAsconf {
+        OutboundAsconf {
+            number: AsconfNumber(self.alices().local.initial_tsn.0),
+            address: at(0, 1).ip(),
+            requests: requests.clone().finish(),
+        }
+    }
+
+    /// Bob's answer to these requests, without the names of his chunks.
+    fn asks(&mut self, requests: &ParameterWriter) -> String {
+        let question = self.vouched(&self.question(requests));
+        let answers = self.bob_hears(0, &question);
+        let answer = answers.iter().find(|answer| answer.contains("ASCONF-ACK"));
+        let answer = answer.expect("an answer");
+        answer[answer.find('[').expect("a list")..].to_string()
+    }
+}
+
+struct Any<'a, C>(&'a C);
+
+impl<C: WriteChunk> WriteChunk for Any<'_, C> {
+    fn wire_len(&self) -> usize {
+        self.0.wire_len()
+    }
+
+    fn write(&self, writer: &mut anabranch_wire::Writer<'_>) {
+        self.0.write(writer);
+    }
+}
+
+fn said(endpoint: &mut Endpoint, now: Instant) -> Vec<(PathAddr, Vec<u8>)> {
+    let mut packets = Vec::new();
+    let mut bytes = Vec::new();
+    while let Some(transmit) = endpoint.poll_transmit(now, &mut bytes, 1) {
+        packets.push((transmit.path, core::mem::take(&mut bytes)));
+    }
+    packets
+}
+
+fn words(bytes: &[u8]) -> String {
+    dissect::line(bytes)
+}
+
+fn about(id: u32, address: &str) -> AddressRequest {
+    AddressRequest {
+        id: CorrelationId(id),
+        address: address.parse().expect("an address"),
+    }
+}
+
+fn one(push: impl FnOnce(&mut ParameterWriter) -> &mut ParameterWriter) -> ParameterWriter {
+    let mut writer = ParameterWriter::new();
+    push(&mut writer);
+    writer
+}
+
+#[test]
+fn what_is_possible_is_done_without_a_word() {
+    let mut pair = Pair::with(2);
+    let mut requests = ParameterWriter::new();
+    requests
+        .push_add_address(about(1, "10.2.0.1"))
+        .push_delete_address(about(2, "10.1.0.1"))
+        .push_set_primary(about(3, "10.2.0.1"));
+    assert_eq!(pair.asks(&requests), "[]");
+    assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(2, 1).ip()]);
+}
+
+#[test]
+fn what_is_not_allowed_is_refused_and_nothing_is_done() {
+    for (requests, answer) in [
+        (
+            one(|list| list.push_delete_address(about(1, "10.0.0.1"))),
+            "source address not deleted",
+        ),
+        (
+            one(|list| list.push_add_address(about(1, "127.0.0.1"))),
+            "no authorization",
+        ),
+        (
+            one(|list| list.push_add_address(about(1, "224.0.0.1"))),
+            "no authorization",
+        ),
+        (
+            one(|list| list.push_set_primary(about(1, "10.9.0.1"))),
+            "no authorization",
+        ),
+    ] {
+        let mut pair = Pair::with(2);
+        let said = pair.asks(&requests);
+        assert!(said.contains(answer) && said.contains("failed id=1"), "{said}");
+        assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(1, 1).ip()]);
+    }
+}
+
+#[test]
+fn the_last_address_is_not_deleted() {
+    let mut pair = Pair::with(1);
+    let said = pair.asks(&one(|list| list.push_delete_address(about(1, "10.0.0.1"))));
+    assert!(said.contains("last address not deleted"), "{said}");
+    let mut pair = Pair::with(2);
+    let mut both = one(|list| list.push_delete_address(about(1, "10.1.0.1")));
+    both.push_delete_address(about(2, "10.0.0.1"));
+    let said = pair.asks(&both);
+    assert!(
+        said.starts_with("[failed id=2 [last address not deleted"),
+        "{said}"
+    );
+    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+}
+
+#[test]
+fn a_wildcard_means_the_source_of_the_packet() {
+    let mut pair = Pair::with(2);
+    assert_eq!(
+        pair.asks(&one(|list| list.push_delete_address(about(1, "0.0.0.0")))),
+        "[]"
+    );
+    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+}
+
+#[test]
+fn addresses_without_end_are_refused_from_some_number_on() {
+    let mut pair = Pair::with(1);
+    let mut requests = ParameterWriter::new();
+    for number in 0..40 {
+        requests.push_add_address(about(number, &alloc::format!("10.0.1.{number}")));
+    }
+    requests.push_delete_address(about(99, "10.0.1.0"));
+    let said = pair.asks(&requests);
+    assert!(said.starts_with("[failed id=15 [resource shortage"), "{said}");
+    assert_eq!(pair.alice_is_at().len(), 16);
+    assert!(pair.bobs().paths.facts().len() <= 16);
+}
+
+#[test]
+fn what_nobody_knows_is_reported_as_its_upper_bits_say() {
+    let unknown = |kind: u16| {
+        let mut list = one(|list| list.push_raw(kind, &[0, 0, 0, 7]));
+        list.push_add_address(about(8, "10.0.1.1"));
+        list
+    };
+    for (kind, reported, goes_on) in [
+        (0x00ff, false, false),
+        (0x40ff, true, false),
+        (0x80ff, false, true),
+        (0xc0ff, true, true),
+    ] {
+        let mut pair = Pair::with(1);
+        let said = pair.asks(&unknown(kind));
+        assert_eq!(said.contains("failed id=7"), reported, "{kind:x}: {said}");
+        assert_eq!(
+            pair.alice_is_at().len(),
+            if goes_on { 2 } else { 1 },
+            "{kind:x}: {said}"
+        );
+    }
+}
+
+#[test]
+fn the_same_question_gets_the_same_answer_and_is_not_carried_out_twice() {
+    let mut pair = Pair::with(2);
+    let requests = one(|list| list.push_delete_address(about(1, "10.1.0.1")));
+    let question = pair.vouched(&pair.question(&requests));
+    let first = pair.bob_hears(0, &question);
+    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+    let again = pair.bob_hears(0, &question);
+    let answer = |said: &[String]| said.iter().find(|line| line.contains("ASCONF-ACK")).cloned();
+    assert_eq!(answer(&first), answer(&again));
+    for ahead in [2, 1_000, u32::MAX] {
+        let mut other = pair.question(&requests);
+        other.number = AsconfNumber(other.number.0.wrapping_add(ahead));
+        let packet = pair.vouched(&other);
+        assert_eq!(pair.bob_hears(0, &packet), Vec::<String>::new(), "{ahead}");
+    }
+}
+
+#[test]
+fn what_nobody_vouches_for_changes_nothing() {
+    let mut pair = Pair::with(2);
+    let requests = one(|list| list.push_add_address(about(1, "10.6.6.6")));
+    let question = pair.question(&requests);
+    let bare = pair.alices_packet(|_, packet| packet.push(&question).expect("room"));
+    let mut damaged = pair.vouched(&question);
+    let at = damaged.len() - 1;
+    damaged[at] ^= 1;
+    reseal(&mut damaged);
+    let twice = pair.alices_packet(|alice, packet| {
+        let authentication = alice.authentication.as_ref().expect("offered");
+        authentication.push(packet, &[ShutdownAck]).expect("room");
+        authentication
+            .push(packet, core::slice::from_ref(&question))
+            .expect("room");
+    });
+    for packet in [bare, damaged, twice] {
+        assert_eq!(pair.bob_hears(0, &packet), Vec::<String>::new());
+        assert_eq!(pair.alice_is_at().len(), 2);
+    }
+    assert!(pair.bobs().is_connected());
+}
+
+/// Puts the right checksum on a packet that was changed.
+fn reseal(bytes: &mut Vec<u8>) {
+    let packet = Packet::parse_unverified(bytes).expect("a packet");
+    let mut copy = Vec::new();
+    let mut builder = PacketBuilder::new(&mut copy, packet.header(), bytes.len());
+    for chunk in packet.chunks().flatten() {
+        builder.push(&chunk).expect("as long as before");
+    }
+    builder.finish();
+    *bytes = copy;
+}
+
+#[test]
+fn nothing_behind_a_forged_code_is_looked_at() {
+    let mut pair = Pair::with(1);
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    let mut forged = pair.vouched(&abort);
+    forged[CommonHeader::LEN + 8] ^= 1;
+    reseal(&mut forged);
+    assert_eq!(pair.bob_hears(0, &forged), Vec::<String>::new());
+    assert!(pair.bobs().is_connected());
+    let genuine = pair.vouched(&abort);
+    pair.bob_hears(0, &genuine);
+    assert!(pair.bobs().is_closed());
+}
+
+#[test]
+fn a_code_of_another_kind_is_complained_about() {
+    let mut pair = Pair::with(1);
+    let mut packet = pair.vouched(&pair.question(&ParameterWriter::new()));
+    packet[CommonHeader::LEN + 7] = 9;
+    reseal(&mut packet);
+    let said = pair.bob_hears(0, &packet);
+    assert!(
+        said.iter()
+            .any(|line| line.contains("ERROR [unsupported hmac 9]")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn an_answer_to_a_question_that_was_never_asked_ends_the_association() {
+    for (ahead, ends) in [(0, true), (7, true), (u32::MAX, false)] {
+        let mut pair = Pair::with(1);
+        let answer = OutboundAsconfAck {
+            number: AsconfNumber(pair.bobs().local.initial_tsn.0.wrapping_add(ahead)),
+            responses: Vec::new(),
+        };
+        let packet = pair.vouched(&answer);
+        let said = pair.bob_hears(0, &packet);
+        assert_eq!(pair.bobs().is_closed(), ends, "{ahead}");
+        assert_eq!(
+            said.iter().any(|line| line.contains("illegal ASCONF-ACK")),
+            ends,
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_peer_whose_old_address_is_gone_is_heard_at_the_new_one() {
+    let mut pair = Pair::with(1);
+    let moved = {
+        let mut list = one(|list| list.push_add_address(about(1, "10.7.0.1")));
+        list.push_delete_address(about(2, "10.0.0.1"));
+        list
+    };
+    let question = pair.question(&moved);
+    // Bob's socket listens at its old address still.
+    let path = PathAddr {
+        local: at(0, 2),
+        remote: at(7, 1),
+    };
+    let stranger = OutboundAsconf {
+        address: [10, 8, 0, 1].into(),
+        ..question.clone()
+    };
+    let packets = [
+        pair.alices_packet(|_, packet| packet.push(&question).expect("room")),
+        pair.vouched(&stranger),
+        pair.vouched(&pair.question(&ParameterWriter::new())),
+    ];
+    for packet in packets {
+        pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &packet);
+        assert!(said(&mut pair.bob, LATER).is_empty(), "{}", words(&packet));
+        assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+    }
+    let genuine = pair.vouched(&question);
+    pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &genuine);
+    let answers = said(&mut pair.bob, LATER);
+    let answer = answers
+        .iter()
+        .find(|(_, bytes)| words(bytes).contains("ASCONF-ACK"));
+    assert_eq!(
+        answer.map(|(path, _)| path.remote),
+        Some(at(7, 1)),
+        "to where it came from"
+    );
+    assert_eq!(pair.alice_is_at(), [at(7, 1).ip()]);
+}
+
+#[test]
+fn an_abort_to_an_address_that_is_being_deleted_is_ignored() {
+    let mut pair = Pair::with(2);
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    assert_eq!(bob.remove_local_address(at(1, 2)), Ok(()));
+    drop(bob);
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    let packet = pair.alices_packet(|_, packet| packet.push(&abort).expect("room"));
+    pair.bob_hears(1, &packet);
+    assert!(pair.bobs().is_connected());
+    pair.bob_hears(0, &packet);
+    assert!(pair.bobs().is_closed());
+}
+
+#[test]
+fn a_question_is_repeated_later_and_later_and_never_changes() {
+    let mut pair = Pair::with(2);
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    alice.add_local_address(at(2, 1)).expect("agreed");
+    drop(alice);
+    let mut now = LATER;
+    let mut questions: Vec<(Instant, Vec<u8>)> = Vec::new();
+    while questions.len() < 5 {
+        pair.alice.handle_timeout(now);
+        for (_, bytes) in said(&mut pair.alice, now) {
+            let packet = Packet::parse(&bytes).expect("in order");
+            let asconf = packet.chunks().flatten().find(|raw| raw.kind == kind::ASCONF);
+            questions.extend(asconf.map(|raw| (now, raw.bytes.to_vec())));
+        }
+        // A second change waits for its turn.
+        let _ = pair
+            .alice
+            .association_mut(ID)
+            .expect("it lives")
+            .add_local_address(at(3, 1));
+        now += Duration::from_millis(10);
+        assert!(now < LATER + Duration::from_secs(100), "{questions:?}");
+    }
+    assert!(questions.windows(2).all(|pair| pair[0].1 == pair[1].1));
+    assert!(questions[4].0 - questions[3].0 > questions[1].0 - questions[0].0);
+}
+
+#[test]
+fn more_changes_than_fit_one_packet_are_refused() {
+    let mut pair = Pair::with(1);
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    let refused = (1..=200).map(|network| alice.add_local_address(at(network, 1)).is_err());
+    assert!(refused.filter(|refused| *refused).count() > 180);
+    drop(alice);
+    pair.talk(LATER);
+    let added = pair.bobs().there.len();
+    assert!((8..=16).contains(&added), "{added}");
+}
+
+#[test]
+fn a_peer_that_knows_no_asconf_after_all_is_not_asked_again() {
+    let mut pair = Pair::with(1);
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    bob.add_local_address(at(2, 2)).expect("agreed");
+    drop(bob);
+    let asked = said(&mut pair.bob, LATER);
+    let asconf = asked.iter().find_map(|(_, bytes)| {
+        let packet = Packet::parse(bytes).expect("in order");
+        packet
+            .chunks()
+            .flatten()
+            .find(|raw| raw.kind == kind::ASCONF)
+            .map(|raw| raw.bytes.to_vec())
+    });
+    let complaint = anabranch_wire::OutboundError {
+        causes: anabranch_wire::CauseWriter::one(anabranch_wire::Cause::UnrecognizedChunk(
+            &asconf.expect("a question"),
+        )),
+    };
+    let packet = pair.alices_packet(|_, packet| packet.push(&complaint).expect("room"));
+    pair.bob_hears(0, &packet);
+    assert_eq!(pair.bobs().addresses.deadline(), None);
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    assert_eq!(
+        bob.add_local_address(at(3, 2)),
+        Err(crate::AddressError::NotAgreed)
+    );
+}
+
+#[test]
+fn the_handshake_carries_what_authentication_needs_and_keeps_no_state_for_it() {
+    let mut pair = Pair::with(1);
+    for association in [pair.alices(), pair.bobs()] {
+        assert!(association.may_change_addresses());
+    }
+    let mut events = vec![];
+    while let Some((_, event)) = pair.bob.poll_event() {
+        events.push(event);
+    }
+    assert!(
+        events.iter().all(|event| !matches!(event, Event::PeerError(_))),
+        "{events:?}"
+    );
+    let chunk = pair.vouched(&ShutdownAck);
+    let packet = Packet::parse(&chunk).expect("in order");
+    let first = packet.chunks().flatten().next().map(RawChunk::decode);
+    assert!(matches!(first, Some(Ok(Chunk::Auth(_)))));
+}

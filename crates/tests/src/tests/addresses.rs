@@ -1,0 +1,260 @@
+//! What if addresses come and go while the association lives (RFC 5061)?
+
+use anabranch_netsim::LinkConfig;
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_proto::{AddressError, Event, PathChange};
+use anabranch_sim::app::Streams;
+use anabranch_sim::{Side, Step};
+use anabranch_types::PathId;
+use anabranch_wire::chunk::kind;
+
+use crate::story::{Setting, World, mbit, ms, secs};
+
+fn link() -> LinkConfig {
+    LinkConfig::new(mbit(10), ms(20))
+}
+
+/// `used` paths that both sides know of, and one more in the network.
+fn with_a_spare_path(used: usize) -> Setting {
+    World::paths((0..used).map(|_| link())).shaped(|scenario| scenario.spare_path(link()))
+}
+
+/// How many paths each side has that may carry data.
+fn active(world: &mut World) -> [usize; 2] {
+    let count = |paths: Vec<anabranch_proto::PathStatistics>| {
+        let is_active = |path: &&anabranch_proto::PathStatistics| path.reachability == Reachability::Active;
+        paths.iter().filter(is_active).count()
+    };
+    [
+        count(world.alice().statistics().paths),
+        count(world.bob().statistics().paths),
+    ]
+}
+
+#[test]
+fn a_third_path_joins_a_running_association() {
+    let mut world = with_a_spare_path(2).connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(5));
+    assert!(world.bob().goodput_of_last(secs(3)) < mbit(20));
+
+    world.happens(Step::Join(Side::Near, 2));
+    world.happens(Step::Join(Side::Far, 2));
+    world.runs_until(|world| active(world) == [3, 3], secs(3));
+    world.runs_for(secs(8));
+    assert!(
+        world.bob().goodput_of_last(secs(4)) > mbit(26),
+        "{}",
+        world.bob().goodput_of_last(secs(4))
+    );
+    assert_eq!(
+        world.alice().statistics().paths.len(),
+        3,
+        "no pair across the links is left"
+    );
+    assert_eq!(world.bob().statistics().paths.len(), 3);
+    world.alice().falls_silent();
+    world.delivers_everything(secs(10));
+}
+
+#[test]
+fn a_second_link_of_one_side_alone_is_a_second_path() {
+    let mut world = World::paths([link()])
+        .shaped(|scenario| scenario.path_to_the_same_address(link()))
+        .connected();
+    world.alice().sends_forever();
+    world.happens(Step::Leave(Side::Near, 1));
+    world.runs_until(|world| active(world) == [1, 1], secs(1));
+    world.runs_for(secs(4));
+    assert!(world.bob().goodput_of_last(secs(2)) < mbit(10));
+    world.happens(Step::Join(Side::Near, 1));
+    world.runs_for(secs(8));
+    assert_eq!(active(&mut world), [2, 2]);
+    assert!(world.bob().goodput_of_last(secs(3)) > mbit(17));
+    world.alice().falls_silent();
+    world.delivers_everything(secs(10));
+}
+
+#[test]
+fn a_path_is_removed_in_mid_transfer_and_no_byte_is_lost() {
+    for leaving in [0, 1] {
+        for side in Side::BOTH {
+            for policies in [
+                PolicyRecipe::recommended(),
+                PolicyRecipe::cmt(),
+                PolicyRecipe::rfc9260(),
+            ] {
+                let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+                world.alice().sends_messages(4_000, 1_400, Streams::in_turn(4));
+                world.bob().sends_messages(1_000, 1_400, Streams::in_turn(4));
+                world.runs_for(ms(700));
+                world.happens(Step::Leave(side, leaving));
+                world.path_is_cut(leaving);
+                world.delivers_everything(secs(60));
+                let id = PathId(leaving as u8);
+                assert!(
+                    world.alice().saw_path(id.0, PathChange::Removed),
+                    "{side:?} {leaving}"
+                );
+                assert!(
+                    world.bob().saw_path(id.0, PathChange::Removed),
+                    "{side:?} {leaving}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn addresses_may_come_and_go_for_ever() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.alice().sends_forever();
+    world.bob().sends_forever();
+    world.runs_for(secs(1));
+    for round in 0..60 {
+        let (side, path) = (Side::BOTH[round % 2], round / 2 % 2);
+        world.happens(Step::Leave(side, path));
+        world.runs_for(ms(300));
+        world.happens(Step::Join(side, path));
+        world.runs_until(|world| active(world) == [2, 2], secs(10));
+    }
+    world.alice().falls_silent();
+    world.bob().falls_silent();
+    world.delivers_everything(secs(30));
+    world.runs_for(secs(3));
+    let highest = world
+        .alice()
+        .statistics()
+        .paths
+        .iter()
+        .map(|path| path.id.0)
+        .max();
+    assert!(highest < Some(16), "numbers of paths are used again: {highest:?}");
+}
+
+#[test]
+fn a_lost_question_is_repeated_and_a_lost_answer_does_no_harm() {
+    for lost in [kind::ASCONF, kind::ASCONF_ACK] {
+        let mut world = with_a_spare_path(1).connected();
+        world.alice().sends_messages(1_000, 1_400, Streams::one(0));
+        world.runs_for(ms(500));
+        world.loses_next(2, lost);
+        world.happens(Step::Join(Side::Near, 1));
+        world.happens(Step::Join(Side::Far, 1));
+        world.runs_until(|world| active(world) == [2, 2], secs(10));
+        world.delivers_everything(secs(10));
+        assert_eq!(world.bob().statistics().paths.len(), 2);
+    }
+}
+
+#[test]
+fn the_last_address_cannot_be_removed() {
+    let mut world = World::one_path(mbit(10), ms(20)).connected();
+    let address = world.simulation.end_of(0, Side::Near);
+    let refused = world
+        .alice()
+        .talks(|_, association, _| association.remove_local_address(address));
+    assert_eq!(refused, Err(AddressError::LastAddress(address)));
+    let stranger = world.simulation.end_of(0, Side::Far);
+    let refused = world
+        .alice()
+        .talks(|_, association, _| association.remove_local_address(stranger));
+    assert_eq!(refused, Err(AddressError::UnknownAddress(stranger)));
+    world.alice().sends_messages(10, 1_400, Streams::one(0));
+    world.delivers_everything(secs(5));
+}
+
+#[test]
+fn what_was_not_agreed_is_refused_and_the_handshake_says_nothing_of_it() {
+    for (near, far) in [(true, false), (false, true), (false, false)] {
+        let mut world = with_a_spare_path(1)
+            .shaped(move |scenario| {
+                let config = |on| anabranch_proto::AssociationConfig {
+                    address_configuration: on,
+                    ..Default::default()
+                };
+                scenario
+                    .config_of(Side::Near, config(near))
+                    .config_of(Side::Far, config(far))
+            })
+            .connected();
+        let address = world.simulation.end_of(1, Side::Near);
+        let refused = world
+            .alice()
+            .talks(|_, association, _| association.add_local_address(address));
+        assert_eq!(refused, Err(AddressError::NotAgreed));
+        world.alice().sends_messages(10, 1_400, Streams::one(0));
+        world.delivers_everything(secs(5));
+    }
+}
+
+#[test]
+fn keys_that_differ_change_nothing_but_addresses() {
+    let keyed = |key: &[u8]| anabranch_proto::AssociationConfig {
+        authentication_key: key.into(),
+        ..Default::default()
+    };
+    let (good, bad) = (keyed(b"good"), keyed(b"bad"));
+    let mut world = with_a_spare_path(1)
+        .shaped(move |scenario| scenario.config_of(Side::Near, good).config_of(Side::Far, bad))
+        .connected();
+    world.happens(Step::Join(Side::Near, 1));
+    world.alice().sends_messages(500, 1_400, Streams::one(0));
+    world.delivers_everything(secs(5));
+    assert_eq!(world.bob().statistics().paths.len(), 1);
+    assert_eq!(world.alice().statistics().paths.len(), 1);
+    assert!(world.bob().statistics().packets_dropped > 0);
+}
+
+#[test]
+fn the_peer_sends_to_the_address_that_it_is_asked_to_prefer() {
+    let mut world = with_a_spare_path(1).policies(PolicyRecipe::rfc9260()).connected();
+    world.happens(Step::Join(Side::Far, 1));
+    world.happens(Step::Join(Side::Near, 1));
+    let address = world.simulation.end_of(1, Side::Far);
+    let asked = world
+        .bob()
+        .talks(|_, association, _| association.request_peer_primary(address));
+    assert_eq!(asked, Ok(()));
+    let to_there = |path: &anabranch_proto::PathStatistics| path.addr.remote == address && path.primary;
+    world.runs_until(
+        |world| world.alice().statistics().paths.iter().any(to_there),
+        secs(5),
+    );
+    world.alice().sends_messages(100, 1_400, Streams::one(0));
+    world.delivers_everything(secs(5));
+    let paths = world.alice().statistics().paths;
+    let there = paths.iter().find(|path| to_there(path)).expect("it was there");
+    assert_eq!(there.counters.payload_sent, 140_000);
+}
+
+#[test]
+fn an_address_may_be_added_while_the_only_path_is_bad() {
+    let mut world = with_a_spare_path(1).connected();
+    world.alice().sends_messages(2_000, 1_400, Streams::in_turn(4));
+    world.path_becomes_lossy(0, 0.3);
+    world.happens(Step::Join(Side::Near, 1));
+    world.happens(Step::Join(Side::Far, 1));
+    world.runs_until(|world| active(world) == [2, 2], secs(60));
+    world.delivers_everything(secs(60));
+}
+
+#[test]
+fn nothing_is_asked_before_the_handshake_and_after_the_end() {
+    let mut world = with_a_spare_path(1).begins();
+    let address = world.simulation.end_of(1, Side::Near);
+    world.alice().connects();
+    let add = |world: &mut World| {
+        world
+            .alice()
+            .talks(|_, association, _| association.add_local_address(address))
+    };
+    assert_eq!(add(&mut world), Err(AddressError::NotConnected));
+    world.runs_until(World::is_connected, secs(2));
+    assert_eq!(add(&mut world), Ok(()));
+    world.runs_for(secs(1));
+    world.alice().shuts_down();
+    world.runs_until(|world| world.alice().is_closed(), secs(5));
+    assert_eq!(add(&mut world), Err(AddressError::NotConnected));
+    assert!(!world.alice().saw(|event| matches!(event, Event::PeerError(_))));
+}
