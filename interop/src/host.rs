@@ -158,10 +158,14 @@ impl Host {
     }
 
     fn note(&mut self, direction: Direction, path: PathAddr, payload: Vec<u8>) -> io::Result<()> {
-        let ecn = Ecn::NotCapable;
+        let datagram = Datagram {
+            path,
+            ecn: Ecn::NotCapable,
+            may_fragment: false,
+            payload,
+        };
         let at = self.now();
-        self.recorder
-            .write(at, self.interface, direction, &Datagram { path, ecn, payload })
+        self.recorder.write(at, self.interface, direction, &datagram)
     }
 
     /// Ends the recording and gives it to `look`.

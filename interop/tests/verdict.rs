@@ -35,8 +35,12 @@ fn verdict_on(packets: &[Vec<u8>]) -> io::Result<Option<Verdict>> {
         remote: ([127, 0, 0, 1], OWN_PORT + 1).into(),
     };
     for payload in packets {
-        let (ecn, payload) = (Ecn::NotCapable, payload.clone());
-        let datagram = Datagram { path, ecn, payload };
+        let datagram = Datagram {
+            path,
+            ecn: Ecn::NotCapable,
+            may_fragment: false,
+            payload: payload.clone(),
+        };
         recorder.write(Instant::ZERO, interface, Direction::Out, &datagram)?;
     }
     recorder.finish()?;

@@ -17,13 +17,19 @@ pub(crate) struct Parcel {
 impl Parcel {
     /// Leaves the emulated network; `false` if the real one did not take the packet.
     pub(crate) fn leave(self) -> bool {
-        let Datagram { path, ecn, payload } = &self.datagram;
+        let Datagram {
+            path,
+            ecn,
+            may_fragment,
+            payload,
+        } = &self.datagram;
         self.exit
             .try_send(&Outgoing {
                 path: *path,
                 ecn: *ecn,
                 bytes: payload,
                 segment_size: None,
+                may_fragment: *may_fragment,
             })
             .is_ok()
     }
@@ -32,6 +38,10 @@ impl Parcel {
 impl Packet for Parcel {
     fn corrupt(&mut self, rng: &mut Rng) {
         self.datagram.corrupt(rng);
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.datagram.may_fragment
     }
 
     fn mark_congestion(&mut self) -> bool {

@@ -51,6 +51,7 @@ impl Socket for ShapedSocket {
             datagram: Datagram {
                 path: outgoing.path,
                 ecn: outgoing.ecn,
+                may_fragment: outgoing.may_fragment,
                 payload: payload.to_vec(),
             },
             exit: Arc::clone(&self.real),

@@ -67,6 +67,7 @@ fn send(socket: &ShapedSocket, bytes: &[u8], segment_size: Option<usize>) {
             ecn: Ecn::NotCapable,
             bytes,
             segment_size,
+            may_fragment: false,
         })
         .unwrap();
 }

@@ -21,6 +21,8 @@ pub struct Outgoing<'a> {
     pub bytes: &'a [u8],
     /// Cut `bytes` into datagrams of this size, the last of which may be shorter; `None` for a single one.
     pub segment_size: Option<usize>,
+    /// IP may cut a datagram up on its way; otherwise one that is too large for some link is lost there.
+    pub may_fragment: bool,
 }
 
 impl<'a> Outgoing<'a> {

@@ -9,6 +9,7 @@ use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::datagram::{Incoming, Outgoing};
+use crate::fragmentation::Permit;
 
 /// What to ask of the kernel for each direction. Linux gives at most `net.core.{r,w}mem_max`; a burst of
 /// several paths that finds no room is lost like any other packet.
@@ -62,6 +63,9 @@ impl Kernel {
             segment_size: outgoing.segment_size,
             src_ip: source_is_our_choice.then_some(source),
         };
+        let _permit = outgoing
+            .may_fragment
+            .then(|| Permit::give(&self.socket, self.local.is_ipv6()));
         self.state.try_send((&self.socket).into(), &transmit)
     }
 

@@ -16,7 +16,7 @@
 //! let alice = UdpSocket::bind("127.0.0.1:0".parse()?)?;
 //! let bob = UdpSocket::bind("127.0.0.1:0".parse()?)?;
 //! let path = PathAddr { local: alice.local_addr(), remote: bob.local_addr() };
-//! alice.try_send(&Outgoing { path, ecn: Ecn::NotCapable, bytes: b"hello", segment_size: None })?;
+//! alice.try_send(&Outgoing { path, ecn: Ecn::NotCapable, bytes: b"hello", segment_size: None, may_fragment: false })?;
 //!
 //! let mut incoming = [Incoming::new()];
 //! assert_eq!(bob.try_receive(&mut incoming)?, 1);
@@ -27,6 +27,7 @@
 
 mod datagram;
 mod errors;
+mod fragmentation;
 mod interfaces;
 mod kernel;
 mod raw;

@@ -26,6 +26,7 @@ fn send(from: &impl Transport, path: PathAddr, bytes: &[u8], segment_size: Optio
         ecn: Ecn::Capable0,
         bytes,
         segment_size,
+        may_fragment: false,
     })
     .unwrap();
 }

@@ -46,6 +46,7 @@ impl Sender {
         Some(Datagram {
             path: self.path,
             ecn: Ecn::NotCapable,
+            may_fragment: false,
             payload,
         })
     }

@@ -16,6 +16,8 @@ pub struct Datagram {
     pub path: PathAddr,
     /// The ECN bits of the IP header; a marking queue may change them.
     pub ecn: Ecn,
+    /// Whether a link with a smaller MTU may cut it up; else it is dropped there (the don't-fragment bit).
+    pub may_fragment: bool,
     /// What IP, or UDP, carries. Moved from hop to hop, never copied.
     pub payload: Vec<u8>,
 }
@@ -45,6 +47,10 @@ impl Datagram {
 impl Packet for Datagram {
     fn corrupt(&mut self, rng: &mut Rng) {
         flip_bits(&mut self.payload, rng);
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.may_fragment
     }
 
     fn mark_congestion(&mut self) -> bool {

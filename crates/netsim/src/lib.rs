@@ -31,7 +31,7 @@
 //! let path = topology::one_path(&mut world, (alice, bob), &dsl);
 //!
 //! // 1,000 bytes at 8 Mbit/s take 1 ms: 972 of payload, 20 of IPv4, 8 of UDP.
-//! let letter = Datagram { path: path.addr(9_899), ecn: Ecn::NotCapable, payload: vec![0; 972] };
+//! let letter = Datagram { path: path.addr(9_899), ecn: Ecn::NotCapable, may_fragment: false, payload: vec![0; 972] };
 //! world.act(alice, |mailbox, _now| mailbox.outgoing.push(letter));
 //! world.run_until(Instant::ZERO + Duration::from_secs(1));
 //! assert_eq!(world.host(bob).arrived[0].0, Instant::ZERO + Duration::from_millis(21));

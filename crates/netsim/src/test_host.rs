@@ -48,6 +48,7 @@ pub(crate) fn numbered(path: PathAddr, number: u32) -> Datagram {
     Datagram {
         path,
         ecn: Ecn::NotCapable,
+        may_fragment: false,
         payload,
     }
 }

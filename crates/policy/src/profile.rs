@@ -12,7 +12,7 @@ use crate::catalog::{
 use crate::congestion::{CmtParameters, CubicParameters, Growth};
 use crate::failover::{PotentiallyFailedParameters, Rfc9260Parameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
-use crate::options::RtoParameters;
+use crate::options::{MtuSearchParameters, RtoParameters};
 use crate::parameters::NoParameters;
 use crate::recipe::PolicyRecipe;
 use crate::retransmission::{TieParameters, Ties};
@@ -91,7 +91,7 @@ impl PolicyRecipe {
             }),
             failover: FailoverChoice::PotentiallyFailed(PotentiallyFailedParameters::DEFAULT),
             interleaving: InterleavingChoice::Off(NoParameters),
-            path_mtu: PathMtuChoice::Fixed(NoParameters),
+            path_mtu: PathMtuChoice::Search(MtuSearchParameters::DEFAULT),
             nr_sack: NrSackChoice::Off(NoParameters),
             gap_limit: GapLimitChoice::Mtu(NoParameters),
             sack_window: SackWindowChoice::Unlimited(NoParameters),
@@ -122,7 +122,7 @@ impl PolicyRecipe {
             retransmission: RetransmissionChoice::Alternate(NoParameters),
             failover: FailoverChoice::Rfc9260(Rfc9260Parameters::DEFAULT),
             interleaving: InterleavingChoice::Off(NoParameters),
-            path_mtu: PathMtuChoice::Fixed(NoParameters),
+            path_mtu: PathMtuChoice::Search(MtuSearchParameters::DEFAULT),
             nr_sack: NrSackChoice::Off(NoParameters),
             gap_limit: GapLimitChoice::Mtu(NoParameters),
             sack_window: SackWindowChoice::Unlimited(NoParameters),
@@ -140,6 +140,7 @@ impl PolicyRecipe {
             congestion: CongestionChoice::Cmt(CmtParameters::DEFAULT),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
             retransmission: RetransmissionChoice::Cwnd(TieParameters::DEFAULT),
+            path_mtu: PathMtuChoice::Fixed(NoParameters),
             ..Self::rfc9260()
         }
     }

@@ -171,6 +171,7 @@ impl SctpHost {
             self.batch.push_back(Datagram {
                 path: transmit.path,
                 ecn: transmit.ecn,
+                may_fragment: transmit.may_fragment,
                 payload: further,
             });
         }
@@ -178,6 +179,7 @@ impl SctpHost {
         Some(Datagram {
             path: transmit.path,
             ecn: transmit.ecn,
+            may_fragment: transmit.may_fragment,
             payload,
         })
     }

@@ -196,6 +196,7 @@ impl Lane {
                 ecn: transmit.ecn,
                 bytes: piece,
                 segment_size,
+                may_fragment: transmit.may_fragment,
             };
             match self.socket.try_send(&outgoing).as_ref().map_err(trouble) {
                 Err(Trouble::NotNow) => return Sent::UpTo(sent),

@@ -11,6 +11,9 @@ use crate::Probability;
 /// bytes occupies the wire for 1,526.
 pub const ETHERNET_FRAMING: u32 = 26;
 
+/// Bytes that IP adds to each further fragment of a packet.
+const FRAGMENT_HEADER: u32 = 20;
+
 /// A unidirectional link. Fields not set stay as [`LinkConfig::new`] leaves them.
 ///
 /// ```
@@ -35,7 +38,8 @@ pub struct LinkConfig {
     pub queue: QueueConfig,
     /// Who vanishes after leaving.
     pub loss: Loss,
-    /// The largest IP packet in bytes; larger ones are dropped.
+    /// The largest IP packet in bytes; larger ones are dropped without a word, or cut up if they may be. The pieces
+    /// travel together.
     pub mtu: u32,
     /// Bytes that the line adds to each IP packet, see [`ETHERNET_FRAMING`].
     pub framing: u32,
@@ -152,6 +156,17 @@ impl LinkConfig {
     #[must_use]
     pub fn service_time(&self, bytes: u32) -> Duration {
         self.time_for(self.line_bytes(bytes))
+    }
+
+    /// Bytes of an IP packet after it was cut to fit: each piece has a header of its own. `None` if nothing fits.
+    pub(super) fn bytes_in_fragments(&self, bytes: u32) -> Option<u32> {
+        if bytes <= self.mtu {
+            return Some(bytes);
+        }
+        // "The fragment offset is measured in units of 8 octets" (RFC 791 §3.1).
+        let piece = self.mtu.checked_sub(FRAGMENT_HEADER)? & !7;
+        let pieces = bytes.saturating_sub(FRAGMENT_HEADER).checked_div(piece)? + 1;
+        Some(bytes + (pieces - 1) * FRAGMENT_HEADER)
     }
 
     pub(super) fn line_bytes(&self, bytes: u32) -> u64 {

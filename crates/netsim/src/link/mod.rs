@@ -184,13 +184,14 @@ impl<T: Packet> Link<T> {
         self.stats.drop(DropCause::Filtered, bytes);
     }
 
-    fn admit(&mut self, now: Instant, mut item: T, bytes: u32) -> Result<Parcel<T>, DropCause> {
+    fn admit(&mut self, now: Instant, mut item: T, whole: u32) -> Result<Parcel<T>, DropCause> {
         if self.is_cut {
             return Err(DropCause::Cut);
         }
-        if bytes > self.config.mtu {
-            return Err(DropCause::TooBig);
-        }
+        let bytes = match self.config.bytes_in_fragments(whole) {
+            Some(bytes) if bytes == whole || item.may_fragment() => bytes,
+            _ => return Err(DropCause::TooBig),
+        };
         let idle = match self.line {
             Line::Idle { since } => Some(now - since),
             Line::Busy { .. } => None,

@@ -7,6 +7,11 @@ pub trait Packet: Clone {
     /// Damages the content so that it differs from before, unless there is none.
     fn corrupt(&mut self, rng: &mut Rng);
 
+    /// Whether a link with a smaller MTU may cut it up; otherwise it is dropped there.
+    fn may_fragment(&self) -> bool {
+        false
+    }
+
     /// Sets the congestion mark (RFC 3168 §5); `false` if the packet cannot carry one and must be dropped.
     fn mark_congestion(&mut self) -> bool {
         false

@@ -226,6 +226,7 @@ fn a_marking_queue_marks_who_can_be_marked_and_drops_the_others() {
     let datagram = |ecn| Datagram {
         path,
         ecn,
+        may_fragment: false,
         payload: vec![0; 100],
     };
     assert_eq!(

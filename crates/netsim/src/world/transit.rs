@@ -30,6 +30,13 @@ impl Packet for Transit {
         }
     }
 
+    fn may_fragment(&self) -> bool {
+        match self {
+            Self::Datagram { datagram, .. } => datagram.may_fragment,
+            Self::Filler => false,
+        }
+    }
+
     fn mark_congestion(&mut self) -> bool {
         match self {
             Self::Datagram { datagram, .. } => datagram.mark_congestion(),

@@ -65,7 +65,7 @@ options! {
     PathMtuChoice = "pmtu", "how large may a packet be on each path?";
     "fixed" => Fixed(NoParameters),
         "as large as configured", "RFC 9260 §7.3";
-    "search" => Search(NoParameters),
+    "search" => Search(options::MtuSearchParameters),
         "as large as probes show", "RFC 8899";
 }
 

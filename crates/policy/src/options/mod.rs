@@ -1,8 +1,10 @@
 //! What can be set of the ways of the core that are chosen by name, but are no policies?
 
+mod mtu;
 mod rto;
 mod sack;
 
+pub use mtu::MtuSearchParameters;
 pub use rto::RtoParameters;
 pub use sack::{
     GapLimitParameters, OutstandingArrayParameters, SackWindowParameters, SlidingWindowParameters,

@@ -22,6 +22,7 @@ pub(crate) fn finish(association: &mut Association, reason: CloseReason) {
         let path = association.paths.path_mut(id);
         path.t3.stop();
         path.heartbeat = crate::path::Heartbeat::default();
+        path.mtu.end();
         path.release_at = None;
         path.blocked_until = None;
     }

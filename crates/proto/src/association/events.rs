@@ -64,6 +64,8 @@ pub enum PathChange {
     Added,
     /// It is no more, because an address is not (RFC 5061).
     Removed,
+    /// Its packets may be so large from now on: the size of IP packets in bytes (RFC 8899).
+    Mtu(u16),
     /// The peer's encapsulation port is another one now: a NAT has a new binding (RFC 6951 §5.4).
     Rebound,
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathId};
 
-use super::{CloseReason, Event, PathChange, PathEvent, State, close};
+use super::{CloseReason, Event, PathChange, PathEvent, State, close, packet_size};
 use crate::path::Heartbeat;
 use crate::{Association, address};
 
@@ -60,6 +60,9 @@ fn set_reachability(association: &mut Association, path: PathId, reachability: R
     let was_unconfirmed = facts.reachability == Reachability::Unconfirmed;
     facts.reachability = reachability;
     tell(association, path, PathChange::Reachability(reachability));
+    if reachability == Reachability::Inactive {
+        packet_size::out_of_use(association, path);
+    }
     if let Some(primary) = association.policies.failover.primary(association.paths.facts())
         && association.paths.contains(primary)
         && primary != association.paths.primary()
@@ -95,7 +98,9 @@ pub(crate) fn start_heartbeats(association: &mut Association, now: Instant) {
 /// (RFC 9260 §8.3): whoever has finished already would answer them with an ABORT.
 pub(crate) fn stop_heartbeats(association: &mut Association) {
     for id in association.paths.ids() {
-        association.paths.path_mut(id).heartbeat = Heartbeat::default();
+        let path = association.paths.path_mut(id);
+        path.heartbeat = Heartbeat::default();
+        path.mtu.end();
     }
 }
 

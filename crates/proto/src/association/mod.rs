@@ -10,6 +10,7 @@ mod statistics;
 
 pub(crate) mod close;
 pub(crate) mod liveness;
+pub(crate) mod packet_size;
 pub(crate) mod paths;
 pub(crate) mod timers;
 
@@ -18,7 +19,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_policy::{LossDigest, PolicySet};
-use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, Tsn, VerificationTag};
+use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, PathId, Tsn, VerificationTag};
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
@@ -27,7 +28,7 @@ use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
 use crate::config::AssociationConfig;
 use crate::handshake::{ChunkKinds, Extensions};
 use crate::output::{Control, Transmit, WindowProbe};
-use crate::path::{PathSet, braid};
+use crate::path::{PathSet, Sizes, braid, max_packet};
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{Hearing, Sender, SenderConfig};
@@ -178,7 +179,7 @@ impl Association {
         self.owed.left.extend(self.paths.remotes());
         self.owed.moved = true;
         self.there = there;
-        self.paths = PathSet::new(pairs, self.config.mtu, self.config.rto());
+        self.paths = PathSet::new(pairs, self.sizes(), self.config.rto());
         for id in self.paths.ids() {
             self.policies.add_path(self.paths.fact(id), now);
         }
@@ -223,6 +224,19 @@ impl Association {
                 messages: refused.len() as u64,
             });
         }
+    }
+
+    /// Which sizes packets may have.
+    pub(crate) fn sizes(&self) -> Sizes {
+        Sizes {
+            largest: self.config.mtu,
+            choice: self.config.policies.path_mtu,
+        }
+    }
+
+    /// The longest SCTP packet that the configuration lets leave on `path`, whatever gets through.
+    pub(crate) fn largest_packet(&self, path: PathId) -> usize {
+        max_packet(&self.paths.path(path).addr, self.config.mtu).into()
     }
 
     /// Copies the controller's opinions into the facts, where the other policies see them.

@@ -78,10 +78,11 @@ fn superfluous(association: &Association) -> Option<PathId> {
 
 /// Adds a path to be confirmed; `None` if there are no more numbers for paths.
 pub(crate) fn add(association: &mut Association, addr: PathAddr, now: Instant) -> Option<PathId> {
+    let sizes = association.sizes();
     let Association { paths, sender, .. } = association;
     let id = paths.vacant(|id| sender.queued(id) == 0)?;
     sender.open_path(id);
-    paths.insert(id, addr, association.config.mtu, association.config.rto());
+    paths.insert(id, addr, sizes, association.config.rto());
     association.policies.add_path(association.paths.fact(id), now);
     association.publish_windows();
     association.owed.moved = true;

@@ -5,7 +5,7 @@ use core::mem;
 use anabranch_policy::{LossCause, LossDigest};
 use anabranch_types::{Instant, PathId};
 
-use super::{CloseReason, State, close, liveness};
+use super::{CloseReason, State, close, liveness, packet_size};
 use crate::output::WindowProbe;
 use crate::{Association, address};
 
@@ -44,6 +44,7 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
             association.paths.fact_mut(path).held_back = false;
         }
         heartbeat_timer(association, path, now);
+        packet_size::on_timer(association, path, now);
         t3_timer(association, path, now);
     }
 }
@@ -137,6 +138,7 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
                 bytes: lost.bytes,
             };
             association.tell_loss(&digest, now);
+            packet_size::doubt(association, path, now);
             true
         }
     };

@@ -1,6 +1,7 @@
 //! Which association is a packet for? By our tag, or by who is talking to whom.
 
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, VerificationTag};
@@ -36,6 +37,20 @@ impl Directory {
 
     pub(crate) fn with(&self, correspondent: Correspondent) -> Option<AssociationId> {
         self.by_correspondent.get(&correspondent).copied()
+    }
+
+    /// The associations with a peer at `remote`.
+    pub(crate) fn at(&self, remote: SocketAddr) -> Vec<AssociationId> {
+        let first = Correspondent {
+            remote,
+            peer_port: 0,
+            local_port: 0,
+        };
+        let from_there = self.by_correspondent.range(first..);
+        from_there
+            .take_while(|(correspondent, _)| correspondent.remote == remote)
+            .map(|(_, id)| *id)
+            .collect()
     }
 
     pub(crate) fn insert(&mut self, association: &Association) {

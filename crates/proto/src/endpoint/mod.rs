@@ -232,6 +232,20 @@ impl Endpoint {
         true
     }
 
+    /// A packet was too large for `path`: the own interface refused it, or a router told so. `largest` is the size of
+    /// IP packets in bytes that would have passed, if it is known.
+    ///
+    /// Anybody may pretend to be a router (RFC 8899 §4.6.1): whoever calls this has made sure that the message is about a
+    /// packet of ours. All it can do is to make packets smaller for a while.
+    pub fn handle_too_large(&mut self, now: Instant, path: PathAddr, largest: Option<u16>) {
+        for id in self.directory.at(path.remote) {
+            if let Some(slot) = self.slots.get_mut(&id) {
+                slot.association.handle_too_large(now, path, largest);
+                self.touch(id);
+            }
+        }
+    }
+
     /// The moment of [`Endpoint::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(id) = self.agenda.take_due(now) {
@@ -258,6 +272,7 @@ impl Endpoint {
                 ecn: Ecn::NotCapable,
                 size: bytes.len(),
                 segment_size: None,
+                may_fragment: false,
             });
         }
         while let Some(id) = self.agenda.front() {

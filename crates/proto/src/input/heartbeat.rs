@@ -3,7 +3,7 @@
 use anabranch_types::{Instant, PathId};
 
 use crate::Association;
-use crate::association::{State, liveness};
+use crate::association::{State, liveness, packet_size};
 use crate::path::HeartbeatInfo;
 
 /// A HEARTBEAT goes back over the path that it came by, its info untouched (RFC 9260 §8.3).
@@ -19,6 +19,10 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
     let Some(info) = HeartbeatInfo::decode(info).filter(|info| association.paths.contains(info.path)) else {
         return;
     };
+    if packet_size::answered(association, info.path, info.nonce, now) {
+        liveness::sign_of_life_on(association, info.path);
+        return;
+    }
     let machinery = association.paths.path_mut(info.path);
     let Some(round_trip) = machinery.heartbeat.answered(&info, now) else {
         return;

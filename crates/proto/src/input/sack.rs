@@ -11,7 +11,7 @@ use anabranch_wire::{NrSack, Sack, SackError, ValidSack};
 
 use super::publish;
 use crate::Association;
-use crate::association::{Event, State, liveness};
+use crate::association::{Event, State, liveness, packet_size};
 use crate::violation::Violation;
 
 pub(crate) fn on_sack(
@@ -152,6 +152,9 @@ fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
         return;
     }
     association.paths.chunks_lost(path, lost.chunks);
+    if lost.again > 0 {
+        packet_size::doubt(association, path, now);
+    }
     let machinery = association.paths.path_mut(path);
     machinery.counters.fast_retransmits += u64::from(lost.chunks);
     if machinery.recovery_exit.is_some() {

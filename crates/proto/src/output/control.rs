@@ -106,6 +106,11 @@ impl Control {
         self.settle();
     }
 
+    /// Whether a slot but that of the handshake is filled.
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.any
+    }
+
     /// The path that the next filled slot is bound to; `primary` for those that any path may carry.
     pub(crate) fn next_path(&self, primary: PathId) -> Option<PathId> {
         if !self.any {

@@ -4,6 +4,7 @@
 //! how much each path may take.
 
 mod control;
+mod mtu_probe;
 mod packet;
 mod plan;
 mod probe;
@@ -12,6 +13,7 @@ mod room;
 use alloc::vec::Vec;
 
 use anabranch_types::{Ecn, Instant, PathAddr};
+use anabranch_wire::CommonHeader;
 
 use crate::Association;
 use crate::association::{Guard, Retry, State, liveness};
@@ -35,6 +37,9 @@ pub struct Transmit {
     /// If there are several packets: the size of each but the last, which may be shorter (generic segmentation
     /// offload).
     pub segment_size: Option<usize>,
+    /// It is larger than what is known to get through, so IP may cut it up on its way: the don't-fragment bit is
+    /// not set (RFC 9260 §6.9). Without this, IP must not fragment.
+    pub may_fragment: bool,
 }
 
 pub(crate) fn poll_transmit(
@@ -48,12 +53,17 @@ pub(crate) fn poll_transmit(
     if let Some(words) = association.control.take_last_words() {
         return Some(packet::last_words(association, words, buffer));
     }
+    if !association.control.is_waiting()
+        && let Some(transmit) = mtu_probe::write(association, buffer, now)
+    {
+        return Some(transmit);
+    }
     let (plan, first) = loop {
         let Some(plan) = plan::next(association, now) else {
             association.policies.path_scheduler.on_round();
             return None;
         };
-        let limit = usize::from(association.paths.fact(plan.path).max_packet);
+        let limit = limit(association, &plan);
         let written = packet::write(association, &plan, limit, buffer, now);
         if written > 0 {
             break (plan, written);
@@ -68,7 +78,21 @@ pub(crate) fn poll_transmit(
         ecn: Ecn::NotCapable,
         size,
         segment_size: (size > first).then_some(first),
+        may_fragment: first > usize::from(association.paths.fact(plan.path).max_packet),
     })
+}
+
+/// How long the packet may be.
+///
+/// "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
+/// fragmentation MUST be used" (RFC 9260 §6.9). A cookie cannot be divided either.
+fn limit(association: &Association, plan: &Plan) -> usize {
+    let usual = usize::from(association.paths.fact(plan.path).max_packet);
+    if plan.lead.is_some() {
+        return usual.max(association.largest_packet(plan.path));
+    }
+    plan.oversize
+        .map_or(usual, |chunk| usual.max(CommonHeader::LEN + chunk))
 }
 
 /// Writes further data packets behind the first while they are for the same path and equally long.
@@ -83,13 +107,13 @@ fn more_for_the_same_path(
     let most = max_segments.min(MAX_BATCH / segment);
     let mut size = 0;
     for _ in 1..most {
-        if first_plan.lead.is_some() {
+        if first_plan.lead.is_some() || first_plan.oversize.is_some() {
             break;
         }
         let Some(plan) = plan::next(association, now) else {
             break;
         };
-        if plan.path != first_plan.path || plan.has_control || plan.lead.is_some() {
+        if plan.path != first_plan.path || !plan.is_plain() {
             break;
         }
         let written = packet::write(association, &plan, segment, buffer, now);

@@ -16,7 +16,7 @@ use anabranch_wire::{
 use super::plan::{DataPlan, Lead, Plan};
 use super::{LastWords, Transmit, room};
 use crate::Association;
-use crate::association::State;
+use crate::association::{State, packet_size};
 use crate::path::HeartbeatInfo;
 use crate::recv::SackForm;
 
@@ -52,7 +52,7 @@ pub(crate) fn write(
         return 0;
     }
     let length = packet.finish();
-    commit_packet(association, plan.path, length, now);
+    commit(association, plan.path, length, now);
     length
 }
 
@@ -76,10 +76,11 @@ pub(crate) fn last_words(association: &mut Association, words: LastWords, buffer
         ecn: Ecn::NotCapable,
         size,
         segment_size: None,
+        may_fragment: false,
     }
 }
 
-fn header(association: &Association, tag: VerificationTag) -> CommonHeader {
+pub(super) fn header(association: &Association, tag: VerificationTag) -> CommonHeader {
     CommonHeader {
         source_port: association.local.port,
         destination_port: association.peer.port,
@@ -225,7 +226,7 @@ fn write_new(
     packet: &mut PacketBuilder<'_>,
     now: Instant,
 ) {
-    let fragment_at = association.paths.smallest_data_chunk();
+    let fragment_at = association.paths.cut_length(path);
     let scheduler = &mut *association.policies.stream_scheduler;
     let (mut payload, mut chunks) = (0, 0);
     while room > 0 {
@@ -312,10 +313,12 @@ fn decay_window_if_idle(association: &mut Association, path: PathId, now: Instan
 
 fn commit_data(association: &mut Association, path: PathId, now: Instant) {
     association.paths.path_mut(path).data_sent_at = Some(now);
+    packet_size::in_use(association, path, now);
     crate::input::follow_path(association, path, now);
 }
 
-fn commit_packet(association: &mut Association, path: PathId, length: usize, now: Instant) {
+/// A packet is in the buffer.
+pub(super) fn commit(association: &mut Association, path: PathId, length: usize, now: Instant) {
     let bytes = length as u64;
     association.paths.fact_mut(path).last_sent = Some(now);
     let counters = &mut association.paths.path_mut(path).counters;

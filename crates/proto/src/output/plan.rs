@@ -23,6 +23,15 @@ pub(crate) struct Plan {
     pub(crate) has_control: bool,
     pub(crate) sack: bool,
     pub(crate) data: Option<DataPlan>,
+    /// The data is a chunk too large for the path, which stays alone: its length, padding included.
+    pub(crate) oversize: Option<usize>,
+}
+
+impl Plan {
+    /// Whether it is data that other packets may follow.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.lead.is_none() && !self.has_control && self.oversize.is_none()
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,12 +67,15 @@ pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> 
     let urgent = control.or_else(|| sack_path.filter(|_| wanted == SackWanted::Must));
     let data = data(association, now);
     let path = urgent.or_else(|| data.map(|(path, _)| path))?;
+    let data = data.filter(|(wanted, _)| *wanted == path).map(|(_, data)| data);
+    let oversize = data.and_then(|data| oversize(association, path, data));
     Some(Plan {
         path,
         lead: None,
         has_control: urgent.is_some(),
-        sack: sack_path == Some(path),
-        data: data.filter(|(wanted, _)| *wanted == path).map(|(_, data)| data),
+        sack: sack_path == Some(path) && (oversize.is_none() || urgent.is_some()),
+        data: data.filter(|_| oversize.is_none() || urgent.is_none()),
+        oversize: oversize.filter(|_| urgent.is_none()),
     })
 }
 
@@ -75,6 +87,7 @@ fn handshake(association: &mut Association, lead: Lead) -> Option<Plan> {
         has_control: true,
         sack: false,
         data: None,
+        oversize: None,
     })
 }
 
@@ -86,7 +99,15 @@ const fn about_addresses(due: address::Due) -> Plan {
         has_control: true,
         sack: false,
         data: None,
+        oversize: None,
     }
+}
+
+/// The length of the lost chunk that is next, if it was cut when the packets of `path` were larger.
+fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<usize> {
+    let DataPlan::Again(tsn) = data else { return None };
+    let limit = usize::from(association.paths.fact(path).max_data_chunk);
+    association.sender.lost_size(tsn).filter(|size| *size > limit)
 }
 
 /// A SACK over another path does not answer a packet that wants one over its own.
@@ -186,11 +207,25 @@ fn again(association: &mut Association) -> Option<(PathId, DataPlan)> {
         let checked = path.filter(|path| path_facts(facts, *path).is_some_and(PathFacts::can_take_data));
         withdraw_credit(association, granted);
         if let Some(path) = checked {
+            let path = where_it_fits(association.paths.facts(), path, chunk.bytes);
             return Some((path, DataPlan::Again(chunk.tsn)));
         }
         candidate = association.sender.lost_after(chunk.tsn);
     }
     None
+}
+
+/// `wanted`, or another path that takes a chunk of `bytes` whole where `wanted` does not. If there is none, IP has to
+/// fragment, which not every network does reliably.
+fn where_it_fits(facts: &[PathFacts], wanted: PathId, bytes: u64) -> PathId {
+    let fits = |path: &PathFacts| u64::from(path.max_data_chunk) >= bytes;
+    if path_facts(facts, wanted).is_some_and(fits) {
+        return wanted;
+    }
+    let others = facts.iter().filter(|path| path.can_take_data() && fits(path));
+    others
+        .min_by_key(|path| (path.srtt, path.id))
+        .map_or(wanted, |path| path.id)
 }
 
 /// "The first packet of fast retransmissions may be sent even if the window is full" (RFC 9260 §7.2.4 step 3).

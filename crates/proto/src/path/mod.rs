@@ -4,6 +4,7 @@
 
 mod heartbeat;
 mod loss_rate;
+mod mtu;
 mod pairing;
 mod rtt;
 mod set;
@@ -16,9 +17,10 @@ use anabranch_types::{Instant, PathAddr, UnwrappedTsn};
 
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
 pub(crate) use loss_rate::LossRate;
+pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, braid};
 pub(crate) use rtt::RttEstimator;
-pub(crate) use set::{Arrived, PathSet, covers};
+pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;
 
 /// The machinery of one path.
@@ -29,6 +31,8 @@ pub(crate) struct Path {
     pub(crate) loss_rate: LossRate,
     pub(crate) t3: T3,
     pub(crate) heartbeat: Heartbeat,
+    /// How large its packets are.
+    pub(crate) mtu: PathMtu,
     /// Fast recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4).
     pub(crate) recovery_exit: Option<UnwrappedTsn>,
     /// One packet may exceed the window, to carry the first fast retransmission (RFC 9260 §7.2.4 step 3).
@@ -45,13 +49,14 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    pub(crate) fn new(addr: PathAddr, rtt: RttEstimator) -> Self {
+    pub(crate) fn new(addr: PathAddr, mtu: PathMtu, rtt: RttEstimator) -> Self {
         Self {
             addr,
             rtt,
             loss_rate: LossRate::default(),
             t3: T3::default(),
             heartbeat: Heartbeat::default(),
+            mtu,
             recovery_exit: None,
             retransmission_credit: false,
             data_sent_at: None,
@@ -87,6 +92,8 @@ pub struct PathCounters {
     pub timeouts: u64,
     /// DATA chunks that a rescue policy moved to this path.
     pub rescued: u64,
+    /// Probes of packet sizes sent (RFC 8899).
+    pub mtu_probes: u64,
     /// Times that the peer's encapsulation port changed (NAT rebinding, RFC 6951 §5.4).
     pub rebindings: u64,
 }
@@ -103,6 +110,8 @@ pub struct PathStatistics {
     pub reachability: Reachability,
     /// Whether it is the primary path.
     pub primary: bool,
+    /// The largest IP packet that is sent on it, in bytes.
+    pub mtu: u16,
     /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,
     /// Retransmission timeout, back-off included.

@@ -6,13 +6,16 @@ use core::net::{IpAddr, SocketAddr};
 use anabranch_policy::{PathFacts, Reachability, path_facts};
 use anabranch_types::{Instant, PathAddr, PathId};
 
-use super::{Path, PathStatistics, RttEstimator};
+use super::{MtuSearch, Path, PathMtu, PathStatistics, RttEstimator};
+use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_policy::options::RtoParameters;
 
 /// Bytes of a common header (RFC 9260 §3.1).
 const COMMON_HEADER: u16 = 12;
 /// Smallest packet that every path is taken to carry, whatever MTU was configured.
 const SMALLEST_MTU: u16 = 576;
+/// IPv6 requires more of its links (RFC 8200 §5).
+const SMALLEST_MTU_V6: u16 = 1_280;
 
 /// Ids are below this number: a set of them fits a machine word.
 const IDS: u8 = 64;
@@ -37,27 +40,27 @@ pub(crate) enum Arrived {
 }
 
 impl PathSet {
-    pub(crate) fn new(pairs: &[PathAddr], mtu: u16, rto: RtoParameters) -> Self {
+    pub(crate) fn new(pairs: &[PathAddr], sizes: Sizes, rto: RtoParameters) -> Self {
         let mut set = Self {
             facts: Vec::with_capacity(pairs.len()),
             inner: Vec::with_capacity(pairs.len()),
         };
         for (index, addr) in pairs.iter().enumerate() {
             let id = PathId(u8::try_from(index).expect("pairing makes few paths"));
-            set.insert(id, *addr, mtu, rto);
+            set.insert(id, *addr, sizes, rto);
         }
         set.set_primary(PathId(0));
         set
     }
 
     /// One path more, with an id that no other has.
-    pub(crate) fn insert(&mut self, id: PathId, addr: PathAddr, mtu: u16, rto: RtoParameters) {
+    pub(crate) fn insert(&mut self, id: PathId, addr: PathAddr, sizes: Sizes, rto: RtoParameters) {
         let at = self.facts.partition_point(|facts| facts.id < id);
-        let max_packet = max_packet(&addr, mtu);
-        let max_data_chunk = (max_packet - COMMON_HEADER) & !3;
-        self.facts
-            .insert(at, PathFacts::new(id, max_packet, max_data_chunk, rto.initial));
-        self.inner.insert(at, Path::new(addr, RttEstimator::new(rto)));
+        let mtu = sizes.of(&addr);
+        let max_packet = max_packet(&addr, mtu.size());
+        let facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), rto.initial);
+        self.facts.insert(at, facts);
+        self.inner.insert(at, Path::new(addr, mtu, RttEstimator::new(rto)));
     }
 
     /// One path less. If it was the primary one, the best of the others takes its place.
@@ -217,6 +220,28 @@ impl PathSet {
         facts.last_sack = number;
     }
 
+    /// Copies what the discovery of `id` says into its facts.
+    pub(crate) fn publish_mtu(&mut self, id: PathId) {
+        let at = self.at(id);
+        let (path, facts) = (&self.inner[at], &mut self.facts[at]);
+        facts.max_packet = max_packet(&path.addr, path.mtu.size());
+        facts.max_data_chunk = max_data_chunk(facts.max_packet);
+    }
+
+    /// The path on which a size is to be tried now, and the length of the SCTP packet that tries it.
+    pub(crate) fn mtu_probe_due(&self, now: Instant) -> Option<(PathId, u16)> {
+        self.ids().zip(&self.inner).find_map(|(id, path)| {
+            let size = path.mtu.due(now)?;
+            Some((id, max_packet(&path.addr, size)))
+        })
+    }
+
+    /// The path with exactly these ends.
+    pub(crate) fn between(&self, addr: PathAddr) -> Option<PathId> {
+        let mut all = self.ids().zip(&self.inner);
+        all.find(|(_, path)| path.addr == addr).map(|(id, _)| id)
+    }
+
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.inner
             .iter()
@@ -224,6 +249,7 @@ impl PathSet {
                 [
                     path.t3.expires(),
                     path.heartbeat.deadline(),
+                    path.mtu.deadline(),
                     path.release_at,
                     path.blocked_until,
                 ]
@@ -236,13 +262,19 @@ impl PathSet {
         self.facts.iter().filter(|facts| facts.is_usable()).count() as u32
     }
 
-    /// Largest DATA chunk that fits every path: what is lost on one must fit the others (RFC 9260 §6.9).
-    pub(crate) fn smallest_data_chunk(&self) -> usize {
-        self.facts
-            .iter()
-            .map(|facts| usize::from(facts.max_data_chunk))
-            .min()
-            .unwrap_or_default()
+    /// Length to which messages are cut for `path`: a chunk shall fit every path that may have to take it, so that
+    /// what is lost on one fits the others (AMDCS, RFC 9260 §6.9). Paths out of use do not hold the others down.
+    pub(crate) fn cut_length(&self, path: PathId) -> usize {
+        let own = self.fact(path).max_data_chunk;
+        let takes_part = |facts: &&PathFacts| {
+            matches!(
+                facts.reachability,
+                Reachability::Active | Reachability::PotentiallyFailed
+            )
+        };
+        let others = self.facts.iter().filter(takes_part);
+        let smallest = others.map(|facts| facts.max_data_chunk).fold(own, u16::min);
+        smallest.into()
     }
 
     /// Whether the peer is known to be at the far end of `id`, which may be the only one and dead.
@@ -273,6 +305,7 @@ impl PathSet {
                 addr: path.addr,
                 reachability: facts.reachability,
                 primary: facts.primary,
+                mtu: path.mtu.size(),
                 srtt: facts.srtt,
                 rto: facts.rto,
                 window: facts.window,
@@ -291,9 +324,44 @@ pub(crate) fn covers(known: SocketAddr, arrived: SocketAddr) -> bool {
         || arrived.ip().is_unspecified()
 }
 
-fn max_packet(addr: &PathAddr, mtu: u16) -> u16 {
+/// Which sizes may packets have?
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// The largest IP packet that we would like to send.
+    pub(crate) largest: u16,
+    pub(crate) choice: PathMtuChoice,
+}
+
+impl Sizes {
+    fn of(self, addr: &PathAddr) -> PathMtu {
+        let max = self.largest.max(SMALLEST_MTU);
+        match self.choice {
+            PathMtuChoice::Fixed(_) => PathMtu::fixed(max),
+            PathMtuChoice::Search(parameters) => {
+                let min = if addr.remote.is_ipv4() {
+                    SMALLEST_MTU
+                } else {
+                    SMALLEST_MTU_V6
+                };
+                PathMtu::searching(MtuSearch {
+                    min,
+                    base: parameters.base.max(min),
+                    max,
+                    raise_after: parameters.raise_after,
+                })
+            }
+        }
+    }
+}
+
+/// SCTP's share of an IP packet of `mtu` bytes.
+pub(crate) fn max_packet(addr: &PathAddr, mtu: u16) -> u16 {
     let ip_header = if addr.remote.is_ipv4() { 20 } else { 40 };
     let udp_header = if addr.remote.port() == 0 { 0 } else { 8 };
     // Chunks are padded to four bytes, so a packet length that is no multiple of four cannot be used up.
     (mtu.max(SMALLEST_MTU) - ip_header - udp_header) & !3
+}
+
+const fn max_data_chunk(max_packet: u16) -> u16 {
+    (max_packet - COMMON_HEADER) & !3
 }

@@ -169,6 +169,12 @@ impl World {
             .happens(Step::Change(path, LinkChange::Loss(loss)));
     }
 
+    /// A path takes IP packets of at most `mtu` bytes from now on, in both directions, and says nothing.
+    pub(crate) fn path_carries(&mut self, path: usize, mtu: u32) {
+        self.simulation
+            .happens(Step::Change(path, LinkChange::Mtu(mtu)));
+    }
+
     /// The next `count` packets with such a chunk are lost, whoever sends them and wherever.
     pub(crate) fn loses_next(&mut self, count: u32, chunk: u8) {
         let mut wiretap = Losses::of(count, chunk);

@@ -18,6 +18,7 @@ mod nat;
 mod nr_sack;
 mod own_policies;
 mod path_schedulers;
+mod path_mtu;
 mod regressions;
 mod restart;
 mod retransmission;

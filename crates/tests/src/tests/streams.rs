@@ -10,10 +10,10 @@ use crate::story::{World, mbit, ms, secs};
 fn a_lost_message_holds_up_its_own_stream_only() {
     let mut world = World::one_path(mbit(10), ms(20)).connected();
     world.loses_next(1, kind::DATA);
-    world.alice().sends(Draft::new(0, 1_400));
+    world.alice().sends(Draft::new(0, 1_000));
     world.runs_for(ms(1));
     for stream in [1, 0, 2] {
-        world.alice().sends(Draft::new(stream, 1_400));
+        world.alice().sends(Draft::new(stream, 1_000));
     }
     world.runs_for(ms(40));
     let inbox = world.bob().inbox().clone();

@@ -77,6 +77,7 @@ fn datagram(local: &str, remote: &str, payload: &[u8]) -> Datagram {
     Datagram {
         path,
         ecn: Ecn::Capable0,
+        may_fragment: false,
         payload: payload.to_vec(),
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Lost {
     pub(crate) bytes: u64,
     /// How many chunks.
     pub(crate) chunks: u32,
+    /// How many of them had been sent again before, or acknowledged.
+    pub(crate) again: u32,
     /// The highest TSN among them.
     pub(crate) highest: Option<UnwrappedTsn>,
 }
@@ -111,12 +113,14 @@ impl Scoreboard {
         let State::InFlight(links) = sent.state else {
             unreachable!("only chunks in flight get lost")
         };
+        let again = sent.order() == Order::Again;
         sent.state = State::Lost(cause);
         sent.timed_out |= cause == LossCause::Timeout;
         self.payload_in_flight -= sent.chunk.payload_bytes();
         self.payload_lost += sent.chunk.payload_bytes();
         lost.bytes += sent.chunk.bytes();
         lost.chunks += 1;
+        lost.again += u32::from(again);
         lost.highest = lost.highest.max(Some(tsn));
         self.flights.land(&mut self.ring, tsn, links);
         self.lost.insert(tsn);

@@ -1,0 +1,344 @@
+//! How large may the packets of a path be? Packetization layer path MTU discovery (RFC 8899), without the packets.
+//!
+//! ```text
+//!            begin                 base confirmed                 nothing left to try
+//! Disabled ────────▶ Base ────────────────────────▶ Searching ───────────────────────▶ Complete
+//!                     │ ▲                            │  ▲   ▲                            │  │
+//!          three lost │ │                            │  │   └──── after 600 s ───────────┘  │
+//!                     ▼ │             data was lost  │  │                                   │
+//!                   Error                            ▼  │ still fits                        │
+//!                     │ ▲                           Doubted ◀─────── data was lost ─────────┘
+//!                     │ └─ …                         │
+//!                     └▶ Searching                   └─▶ Base, if three are lost: a black hole
+//! ```
+//!
+//! Sizes are those of IP packets, headers included, as everybody names them. What is larger than [`PathMtu::size`]
+//! leaves as a probe only. A probe that is lost is an error of nobody, and no sign of congestion (RFC 8899 §3).
+
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+/// Probes of one size that are lost before that size counts as too large (MAX_PROBES, RFC 8899 §5.1.2).
+const MAX_PROBES: u8 = 3;
+/// PROBE_TIMER "MUST NOT be smaller than 1 second" (RFC 8899 §5.1.1).
+const SHORTEST_PROBE_TIMER: Duration = Duration::from_secs(1);
+/// Pause before the base is tried again after it failed; doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Sizes that links have, tried before all others between what fits and what does not.
+const LIKELY: [u16; 2] = [1_500, 9_000];
+/// The search ends when less than this part of the size could be gained.
+const FINENESS: u32 = 64;
+
+/// Between which sizes is searched, and how often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MtuSearch {
+    /// What every path is taken to carry (MIN_PLPMTU).
+    pub(crate) min: u16,
+    /// What nearly every path carries, and is begun with (BASE_PLPMTU).
+    pub(crate) base: u16,
+    /// What we would like to send (MAX_PLPMTU).
+    pub(crate) max: u16,
+    /// After this time a larger size is tried again (PMTU_RAISE_TIMER).
+    pub(crate) raise_after: Duration,
+}
+
+/// The discovery on one path.
+#[derive(Debug)]
+pub(crate) struct PathMtu {
+    search: Option<MtuSearch>,
+    /// PLPMTU.
+    size: u16,
+    /// The smallest size that is taken not to get through; beyond all sizes while nothing is known.
+    too_large: u32,
+    /// When a larger size is tried again.
+    raise_at: Option<Instant>,
+    state: State,
+}
+
+/// The states of RFC 8899 §5.2, and one more.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// The path is not in use, or its packets have a fixed size.
+    Disabled,
+    /// Whether the base gets through is to be confirmed.
+    Base(Probe),
+    /// A larger size is tried.
+    Searching(Probe),
+    /// The size that was in use may not get through any more. An acknowledged transport learns that from its data
+    /// (RFC 8899 §4.3); a probe of the same size tells a black hole from mere loss.
+    Doubted(Probe),
+    /// As large as can be, as far as is known.
+    Complete,
+    /// Not even the base gets through.
+    Error(Probe),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    size: u16,
+    lost: u8,
+    timer: Timer,
+    /// The same for all probes of this size, so that a late answer counts.
+    nonce: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    /// It is to leave then.
+    Due(Instant),
+    /// It left, and is lost unless it is answered before.
+    Overdue(Instant),
+}
+
+impl Probe {
+    const fn new(size: u16, due: Instant) -> Self {
+        Self {
+            size,
+            lost: 0,
+            timer: Timer::Due(due),
+            nonce: None,
+        }
+    }
+
+    fn moment(&self) -> Instant {
+        match self.timer {
+            Timer::Due(at) | Timer::Overdue(at) => at,
+        }
+    }
+}
+
+impl PathMtu {
+    /// Packets of a fixed size.
+    pub(crate) const fn fixed(size: u16) -> Self {
+        Self {
+            search: None,
+            size,
+            too_large: u32::MAX,
+            raise_at: None,
+            state: State::Disabled,
+        }
+    }
+
+    /// Packets of the base size until more is known. Bounds in the wrong order give way to the largest size.
+    pub(crate) fn searching(search: MtuSearch) -> Self {
+        let base = search.base.min(search.max);
+        let search = MtuSearch {
+            base,
+            min: search.min.min(base),
+            ..search
+        };
+        Self {
+            search: Some(search),
+            ..Self::fixed(base)
+        }
+    }
+
+    /// The size that packets may have.
+    pub(crate) const fn size(&self) -> u16 {
+        self.size
+    }
+
+    /// The path carries data from now on.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.begin_at_base(now);
+    }
+
+    /// The path is not in use any more, and what was known of it is forgotten.
+    pub(crate) fn end(&mut self) {
+        if let Some(search) = self.search {
+            *self = Self::searching(search);
+        }
+    }
+
+    /// When [`PathMtu::on_timer`] is due or a probe is to be sent.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match &self.state {
+            State::Complete => self.raise_at,
+            state => state.probe().map(Probe::moment),
+        }
+    }
+
+    /// The size of the probe that is to leave now.
+    pub(crate) fn due(&self, now: Instant) -> Option<u16> {
+        let probe = self.state.probe()?;
+        matches!(probe.timer, Timer::Due(at) if at <= now).then_some(probe.size)
+    }
+
+    /// The probe that was due leaves, with the nonce that this returns: `fresh` unless an earlier one of this size
+    /// has another.
+    pub(crate) fn sent(&mut self, fresh: u64, rto: Duration, now: Instant) -> u64 {
+        let Some(probe) = self.state.probe_mut() else {
+            return fresh;
+        };
+        probe.timer = Timer::Overdue(now + rto.max(SHORTEST_PROBE_TIMER));
+        *probe.nonce.get_or_insert(fresh)
+    }
+
+    /// A heartbeat was answered; tells whether it was the probe.
+    pub(crate) fn answered(&mut self, nonce: u64, now: Instant) -> bool {
+        let Some(probe) = self.state.probe().filter(|probe| probe.nonce == Some(nonce)) else {
+            return false;
+        };
+        self.size = probe.size;
+        self.look_further(now);
+        true
+    }
+
+    /// A deadline has come.
+    pub(crate) fn on_timer(&mut self, now: Instant) {
+        let is_overdue = |probe: &Probe| matches!(probe.timer, Timer::Overdue(at) if at <= now);
+        if matches!(self.state, State::Complete) {
+            if self.raise_at.take_if(|raise_at| *raise_at <= now).is_some() {
+                self.too_large = u32::MAX;
+                self.look_further(now);
+            }
+        } else if self.state.probe().is_some_and(is_overdue) {
+            self.lost_one(now);
+        }
+    }
+
+    /// Data was lost in a way that congestion does not explain well. Its loss counts like that of a first probe.
+    pub(crate) fn doubt(&mut self, now: Instant) {
+        if let State::Complete | State::Searching(_) = self.state {
+            self.state = State::Doubted(Probe {
+                lost: 1,
+                ..Probe::new(self.size, now)
+            });
+        }
+    }
+
+    /// The network refused a packet, and said how large one may be if it knows. What cannot be true is ignored
+    /// (RFC 8899 §4.6.2): the word of a router may reduce the size, never increase it.
+    pub(crate) fn refused(&mut self, largest: Option<u16>, now: Instant) {
+        let Some(MtuSearch { min, .. }) = self.search.filter(|_| self.is_enabled()) else {
+            return;
+        };
+        let tried = self.state.probe().map_or(self.size, |probe| probe.size);
+        match largest {
+            None => self.does_not_fit(now),
+            Some(largest) if largest < min || largest >= tried => {}
+            Some(largest) => {
+                self.too_large = u32::from(largest) + 1;
+                if largest < self.size {
+                    self.begin_at_base(now);
+                } else if largest == self.size {
+                    self.look_further(now);
+                } else {
+                    self.state = State::Searching(Probe::new(largest, now));
+                }
+            }
+        }
+    }
+
+    /// Whether probes are sent now and then.
+    pub(crate) const fn is_enabled(&self) -> bool {
+        !matches!(self.state, State::Disabled)
+    }
+
+    fn lost_one(&mut self, now: Instant) {
+        let error_pause = matches!(self.state, State::Error(_));
+        let longest = self.search.map_or(Duration::MAX, |search| search.raise_after);
+        let Some(probe) = self.state.probe_mut() else {
+            return;
+        };
+        probe.lost = probe.lost.saturating_add(1);
+        if error_pause {
+            let pause = FIRST_PAUSE.saturating_mul(1 << probe.lost.min(20)).min(longest);
+            probe.timer = Timer::Due(now + pause);
+        } else if probe.lost < MAX_PROBES {
+            probe.timer = Timer::Due(now);
+        } else {
+            self.does_not_fit(now);
+        }
+    }
+
+    /// Packets of the size that was tried do not get through.
+    fn does_not_fit(&mut self, now: Instant) {
+        match self.state {
+            State::Disabled | State::Error(_) => {}
+            State::Base(probe) => self.fall_below(probe.size, now),
+            State::Searching(probe) => {
+                self.too_large = u32::from(probe.size);
+                self.look_further(now);
+            }
+            // A black hole: back to what is known to work nearly everywhere.
+            State::Doubted(_) | State::Complete => {
+                self.too_large = u32::from(self.size);
+                self.begin_at_base(now);
+            }
+        }
+    }
+
+    fn begin_at_base(&mut self, now: Instant) {
+        if let Some(search) = self.search {
+            self.size = search.base;
+            if self.too_large <= u32::from(search.base) {
+                self.fall_below(search.base, now);
+            } else {
+                self.state = State::Base(Probe::new(search.base, now));
+            }
+        }
+    }
+
+    fn fall_below(&mut self, base: u16, now: Instant) {
+        let Some(search) = self.search else { return };
+        self.size = search.min;
+        self.too_large = u32::MAX;
+        self.state = State::Error(Probe::new(base, now + FIRST_PAUSE));
+    }
+
+    fn look_further(&mut self, now: Instant) {
+        let Some(search) = self.search else { return };
+        self.state = match self.next_size(search.max) {
+            Some(size) => State::Searching(Probe::new(size, now)),
+            None => {
+                let below = self.size < search.max;
+                let raise_at = self.raise_at.filter(|at| *at > now);
+                self.raise_at = below.then(|| raise_at.unwrap_or(now + search.raise_after));
+                State::Complete
+            }
+        };
+    }
+
+    /// The largest first, for that is right most often; then what is likely; then halfway between what fits and
+    /// what does not.
+    fn next_size(&self, max: u16) -> Option<u16> {
+        let size = u32::from(self.size);
+        if self.size >= max {
+            return None;
+        }
+        if self.too_large > u32::from(max) {
+            return Some(max);
+        }
+        let between = |likely: &u16| size < u32::from(*likely) && u32::from(*likely) < self.too_large;
+        if let Some(likely) = LIKELY.into_iter().find(between) {
+            return Some(likely);
+        }
+        let is_worth_it = self.too_large - size > size / FINENESS + 1;
+        is_worth_it.then(|| u16::midpoint(self.size, self.too_large as u16))
+    }
+}
+
+impl State {
+    const fn probe(&self) -> Option<&Probe> {
+        match self {
+            Self::Base(probe) | Self::Searching(probe) | Self::Doubted(probe) | Self::Error(probe) => {
+                Some(probe)
+            }
+            Self::Disabled | Self::Complete => None,
+        }
+    }
+
+    const fn probe_mut(&mut self) -> Option<&mut Probe> {
+        match self {
+            Self::Base(probe) | Self::Searching(probe) | Self::Doubted(probe) | Self::Error(probe) => {
+                Some(probe)
+            }
+            Self::Disabled | Self::Complete => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! A path of some size, probes that get through it or not, and what the discovery makes of them.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use anabranch_types::Instant;
+
+use super::{MtuSearch, PathMtu};
+
+const SEARCH: MtuSearch = MtuSearch {
+    min: 576,
+    base: 1_200,
+    max: 1_500,
+    raise_after: Duration::from_secs(600),
+};
+const RTO: Duration = Duration::from_millis(400);
+const ROUND_TRIP: Duration = Duration::from_millis(50);
+
+/// A discovery and the path that it is about.
+struct World {
+    mtu: PathMtu,
+    now: Instant,
+    /// What the path carries.
+    carries: u16,
+    /// So many probes are lost although they would fit.
+    congested: u32,
+    probes: Vec<u16>,
+}
+
+impl World {
+    fn new(search: MtuSearch, carries: u16) -> Self {
+        let mut world = Self {
+            mtu: PathMtu::searching(search),
+            now: Instant::ZERO,
+            carries,
+            congested: 0,
+            probes: Vec::new(),
+        };
+        world.mtu.begin(world.now);
+        world
+    }
+
+    /// Time passes until nothing is to be done for a while.
+    fn settles(&mut self) {
+        while self
+            .mtu
+            .deadline()
+            .is_some_and(|deadline| deadline < self.now + Duration::from_secs(300))
+        {
+            self.steps();
+        }
+    }
+
+    fn steps(&mut self) {
+        if let Some(size) = self.mtu.due(self.now) {
+            self.probes.push(size);
+            let nonce = self.mtu.sent(u64::from(size), RTO, self.now);
+            if size <= self.carries && self.congested == 0 {
+                self.now = self.now + ROUND_TRIP;
+                assert!(self.mtu.answered(nonce, self.now));
+                return;
+            }
+            self.congested = self.congested.saturating_sub(1);
+        }
+        if let Some(deadline) = self.mtu.deadline() {
+            self.now = self.now.max(deadline);
+            self.mtu.on_timer(self.now);
+        }
+    }
+
+    #[track_caller]
+    fn finds(&mut self, at_least: u16) {
+        self.settles();
+        let size = self.mtu.size();
+        let right = at_least..=self.carries;
+        assert!(right.contains(&size), "{size} after {:?}", self.probes);
+    }
+}
+
+#[test]
+fn a_clean_path_is_known_after_two_round_trips() {
+    let mut world = World::new(SEARCH, 1_500);
+    assert_eq!(world.mtu.size(), 1_200);
+    world.finds(1_500);
+    assert_eq!(world.probes, [1_200, 1_500]);
+    assert_eq!(world.now, Instant::ZERO + ROUND_TRIP * 2);
+    assert_eq!(world.mtu.deadline(), None, "nothing larger is wanted");
+}
+
+#[test]
+fn tunnels_are_found_to_a_fine_degree() {
+    for carries in [1_492, 1_480, 1_420, 1_400, 1_300, 1_281] {
+        World::new(SEARCH, carries).finds(carries - carries / 50);
+    }
+}
+
+#[test]
+fn likely_sizes_come_first_where_much_is_asked_for() {
+    let jumbo = MtuSearch {
+        max: 65_535,
+        ..SEARCH
+    };
+    let mut world = World::new(jumbo, 1_500);
+    world.finds(1_500 - 30);
+    assert_eq!(world.probes[..5], [1_200, 65_535, 65_535, 65_535, 1_500]);
+    World::new(jumbo, 9_000).finds(9_000 - 150);
+}
+
+#[test]
+fn a_probe_lost_by_chance_is_repeated() {
+    let mut world = World::new(SEARCH, 1_500);
+    world.congested = 2;
+    world.finds(1_500);
+    assert_eq!(world.probes, [1_200, 1_200, 1_200, 1_500]);
+}
+
+#[test]
+fn a_late_answer_counts_while_its_size_is_tried() {
+    let mut mtu = PathMtu::searching(SEARCH);
+    mtu.begin(Instant::ZERO);
+    let first = mtu.sent(7, RTO, Instant::ZERO);
+    let overdue = mtu.deadline().unwrap();
+    assert_eq!(overdue, Instant::ZERO + Duration::from_secs(1));
+    mtu.on_timer(overdue);
+    let second = mtu.sent(8, RTO, overdue);
+    assert_eq!(first, second);
+    assert!(!mtu.answered(8, overdue), "nobody was told this nonce");
+    assert!(mtu.answered(first, overdue));
+    assert_eq!(mtu.due(overdue), Some(1_500));
+    assert!(!mtu.answered(first, overdue), "this size is settled");
+}
+
+#[test]
+fn a_path_that_grows_is_found_out_after_ten_minutes() {
+    let mut world = World::new(SEARCH, 1_300);
+    world.finds(1_280);
+    let raise = world.mtu.deadline().expect("a larger size is tried again");
+    assert!(raise > world.now + Duration::from_secs(590));
+    world.carries = 1_500;
+    world.now = raise;
+    world.mtu.on_timer(raise);
+    world.finds(1_500);
+}
+
+#[test]
+fn a_black_hole_is_told_from_loss() {
+    let mut world = World::new(SEARCH, 1_500);
+    world.settles();
+    world.mtu.doubt(world.now);
+    world.finds(1_500);
+    assert_eq!(world.probes, [1_200, 1_500, 1_500]);
+
+    world.carries = 1_400;
+    let began = world.now;
+    world.mtu.doubt(world.now);
+    while world.mtu.size() > 1_400 {
+        world.steps();
+    }
+    assert_eq!(world.now, began + Duration::from_secs(2), "data and two probes were lost");
+    assert_eq!(world.mtu.size(), 1_200);
+    world.finds(1_375);
+}
+
+#[test]
+fn doubts_do_not_put_off_the_next_try() {
+    let mut world = World::new(SEARCH, 1_300);
+    world.settles();
+    let raise = world.mtu.deadline();
+    for _ in 0..5 {
+        world.mtu.doubt(world.now);
+        world.settles();
+    }
+    assert_eq!(world.mtu.deadline(), raise);
+}
+
+#[test]
+fn below_the_base_the_smallest_size_is_used_and_the_base_tried_ever_more_seldom() {
+    let mut world = World::new(SEARCH, 1_000);
+    world.settles();
+    assert_eq!(world.mtu.size(), 576);
+    assert!(world.probes.len() < 15, "{:?}", world.probes);
+    world.carries = 1_500;
+    while world.mtu.size() < 1_500 {
+        world.steps();
+    }
+}
+
+#[test]
+fn the_word_of_a_router_is_used_as_far_as_it_can_be_true() {
+    let mut world = World::new(SEARCH, 1_400);
+    world.steps();
+    assert_eq!(world.mtu.due(world.now), Some(1_500));
+    world.mtu.sent(1, RTO, world.now);
+    world.mtu.refused(Some(1_500), world.now);
+    world.mtu.refused(Some(9_000), world.now);
+    world.mtu.refused(Some(100), world.now);
+    assert_eq!(world.mtu.due(world.now), None, "nonsense changes nothing");
+    world.mtu.refused(Some(1_400), world.now);
+    assert_eq!(world.mtu.size(), 1_200, "not before it is proved");
+    world.finds(1_400);
+    assert_eq!(world.now, Instant::ZERO + ROUND_TRIP * 2);
+
+    world.carries = 1_250;
+    world.mtu.refused(Some(1_250), world.now);
+    assert_eq!(world.mtu.size(), 1_200);
+    world.finds(1_200);
+}
+
+#[test]
+fn what_the_own_interface_refuses_needs_no_second_try() {
+    let mut world = World::new(SEARCH, 1_400);
+    world.steps();
+    world.mtu.sent(1, RTO, world.now);
+    world.mtu.refused(None, world.now);
+    assert_eq!(world.mtu.due(world.now), Some(1_350));
+}
+
+#[test]
+fn a_path_that_comes_back_is_measured_anew() {
+    let mut world = World::new(SEARCH, 1_500);
+    world.settles();
+    world.mtu.end();
+    assert_eq!((world.mtu.size(), world.mtu.deadline()), (1_200, None));
+    world.mtu.begin(world.now);
+    world.finds(1_500);
+}
+
+#[test]
+fn a_fixed_size_is_never_probed() {
+    let mut mtu = PathMtu::fixed(1_500);
+    mtu.begin(Instant::ZERO);
+    mtu.doubt(Instant::ZERO);
+    mtu.refused(None, Instant::ZERO);
+    assert_eq!((mtu.size(), mtu.deadline()), (1_500, None));
+}
+
+#[test]
+fn small_wishes_lower_the_bounds() {
+    let small = MtuSearch { max: 577, ..SEARCH };
+    let mut world = World::new(small, 1_500);
+    assert_eq!(world.mtu.size(), 577);
+    world.settles();
+    assert_eq!(world.probes, [577]);
+}
