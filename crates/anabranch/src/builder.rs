@@ -2,9 +2,11 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use anabranch_io::{RawSocket, Socket, expand_wildcard, smallest_mtu};
+use anabranch_io::{RawSocket, Socket, expand_wildcard, mtus};
+use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
 
 use crate::driver::{Driver, Shared};
@@ -159,23 +161,28 @@ fn reachable_at(sockets: &[Arc<dyn Socket>]) -> io::Result<Vec<SocketAddr>> {
 }
 
 /// What this host's interfaces impose on associations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Limits {
-    mtu: u16,
+    mtus: RangeInclusive<u32>,
 }
 
 impl Limits {
     fn of(local: &[SocketAddr]) -> Self {
-        let mtu = smallest_mtu(local).and_then(|mtu| u16::try_from(mtu).ok());
+        let unknown = u32::MAX..=u32::MAX;
         Self {
-            mtu: mtu.unwrap_or(u16::MAX),
+            mtus: mtus(local).unwrap_or(unknown),
         }
     }
 
-    /// The same settings, as far as they are possible.
-    pub(crate) fn apply(self, config: AssociationConfig) -> AssociationConfig {
+    /// The same settings, as far as they are possible. Packets of a fixed size must fit all interfaces; where every
+    /// path has its own size, the largest interface is the limit, and the others refuse what is too large for them.
+    pub(crate) fn apply(&self, config: AssociationConfig) -> AssociationConfig {
+        let limit = match config.policies.path_mtu {
+            PathMtuChoice::Fixed(_) => self.mtus.start(),
+            PathMtuChoice::Search(_) => self.mtus.end(),
+        };
         AssociationConfig {
-            mtu: config.mtu.min(self.mtu),
+            mtu: config.mtu.min(u16::try_from(*limit).unwrap_or(u16::MAX)),
             ..config
         }
     }

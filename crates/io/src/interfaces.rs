@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::ops::RangeInclusive;
 
 use anabranch_types::AddressScope;
 
@@ -43,18 +44,20 @@ pub fn usable_addresses() -> io::Result<Vec<IpAddr>> {
     Ok(found.into_iter().map(|(_, address)| address).collect())
 }
 
-/// The smallest MTU of the interfaces that have `addresses`, in bytes of IP; `None` if the system does not tell.
+/// The smallest and the largest MTU of the interfaces that have `addresses`, in bytes of IP; `None` if the system does
+/// not tell.
 ///
 /// Sockets of this crate do not fragment: a larger packet would never leave.
 #[must_use]
-pub fn smallest_mtu(addresses: &[SocketAddr]) -> Option<u32> {
+pub fn mtus(addresses: &[SocketAddr]) -> Option<RangeInclusive<u32>> {
     let interfaces = if_addrs::get_if_addrs().ok()?;
     let ours = |ip: IpAddr| addresses.iter().any(|address| address.ip() == ip);
     interfaces
         .iter()
         .filter(|interface| ours(interface.ip()))
         .filter_map(|interface| mtu_of(&interface.name))
-        .min()
+        .map(|mtu| mtu..=mtu)
+        .reduce(|all, one| *all.start().min(one.start())..=*all.end().max(one.end()))
 }
 
 /// As Linux tells it to everybody.
@@ -114,9 +117,11 @@ mod tests {
     #[test]
     fn the_mtu_of_unknown_addresses_is_unknown() {
         let nobodys: SocketAddr = "203.0.113.1:9".parse().expect("an address");
-        assert_eq!(smallest_mtu(&[nobodys]), None);
+        assert_eq!(mtus(&[nobodys]), None);
         let loopback: SocketAddr = "127.0.0.1:9".parse().expect("an address");
-        assert!(smallest_mtu(&[nobodys, loopback]).is_none_or(|mtu| mtu >= 576));
+        assert!(
+            mtus(&[nobodys, loopback]).is_none_or(|mtus| *mtus.start() >= 576 && mtus.start() == mtus.end())
+        );
     }
 
     #[test]

@@ -36,7 +36,7 @@ mod udp;
 
 pub use datagram::{Incoming, LARGEST_BATCH, Outgoing};
 pub use errors::{Trouble, trouble};
-pub use interfaces::{expand_wildcard, smallest_mtu, usable_addresses};
+pub use interfaces::{expand_wildcard, mtus, usable_addresses};
 pub use raw::{PROTOCOL_NUMBER, RawSocket};
 pub use socket::{Socket, Transport};
 pub use udp::UdpSocket;

@@ -116,6 +116,11 @@ impl Driver {
         self.lanes.flush(cx);
         let now = self.shared.now();
         let mut state = self.shared.lock();
+        let refusing = self.lanes.take_refusing();
+        let refused = !refusing.is_empty();
+        for path in refusing {
+            state.core.handle_too_large(now, path, None);
+        }
         let due = state.core.poll_timeout().is_some_and(|deadline| deadline <= now);
         if due {
             state.core.handle_timeout(now);
@@ -127,7 +132,7 @@ impl Driver {
         let unsent = !core_is_silent && !self.lanes.are_full();
         let next = if self.lanes.are_broken() || is_over(&state) && core_is_silent && self.lanes.are_empty() {
             Next::End
-        } else if received || due || unsent || state.work && !self.lanes.are_full() {
+        } else if received || due || refused || unsent || state.work && !self.lanes.are_full() {
             Next::Round
         } else {
             state.driver = Some(cx.waker().clone());

@@ -2,12 +2,14 @@
 //! or broken does not hold up the others.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use anabranch_io::{Incoming, LARGEST_BATCH, Outgoing, Socket, Trouble, trouble};
 use anabranch_proto::Transmit;
+use anabranch_types::PathAddr;
 
 /// Bytes that wait for a full socket before further ones are lost, as in the queue of any interface.
 const WAITING_LIMIT: usize = 1 << 20;
@@ -18,6 +20,8 @@ pub(crate) struct Lanes {
     lanes: Vec<Lane>,
     /// Whose turn it is to be received from first.
     first: usize,
+    /// Paths whose packets turned out to be too large for the interface.
+    refusing: Vec<PathAddr>,
 }
 
 impl Lanes {
@@ -25,6 +29,7 @@ impl Lanes {
         Self {
             lanes: sockets.into_iter().map(Lane::new).collect(),
             first: 0,
+            refusing: Vec::new(),
         }
     }
 
@@ -58,14 +63,19 @@ impl Lanes {
             .filter(|lane| lane.serves(local))
             .max_by_key(|lane| lane.local == local);
         if let Some(lane) = lane {
-            lane.send(transmit, bytes);
+            lane.send(transmit, bytes, &mut self.refusing);
         }
+    }
+
+    /// Paths whose packets were too large for their interfaces since the last call.
+    pub(crate) fn take_refusing(&mut self) -> Vec<PathAddr> {
+        mem::take(&mut self.refusing)
     }
 
     /// Sends what waits as far as sockets have room now, and has the task woken when they have more.
     pub(crate) fn flush(&mut self, cx: &mut Context<'_>) {
         for lane in &mut self.lanes {
-            lane.flush(cx);
+            lane.flush(cx, &mut self.refusing);
         }
     }
 
@@ -150,9 +160,9 @@ impl Lane {
         0
     }
 
-    fn send(&mut self, transmit: &Transmit, bytes: &[u8]) {
+    fn send(&mut self, transmit: &Transmit, bytes: &[u8], refusing: &mut Vec<PathAddr>) {
         let rest = match self.waiting.is_empty() {
-            true => match self.try_send(transmit, bytes) {
+            true => match self.try_send(transmit, bytes, refusing) {
                 Sent::Everything => return,
                 Sent::UpTo(sent) => &bytes[sent..],
             },
@@ -167,10 +177,10 @@ impl Lane {
         }
     }
 
-    fn flush(&mut self, cx: &mut Context<'_>) {
+    fn flush(&mut self, cx: &mut Context<'_>, refusing: &mut Vec<PathAddr>) {
         while let Some(mut next) = self.waiting.pop_front() {
             self.waiting_bytes -= next.bytes.len();
-            let Sent::UpTo(sent) = self.try_send(&next.transmit, &next.bytes) else {
+            let Sent::UpTo(sent) = self.try_send(&next.transmit, &next.bytes, refusing) else {
                 continue;
             };
             next.bytes.drain(..sent);
@@ -184,7 +194,7 @@ impl Lane {
         }
     }
 
-    fn try_send(&mut self, transmit: &Transmit, bytes: &[u8]) -> Sent {
+    fn try_send(&mut self, transmit: &Transmit, bytes: &[u8], refusing: &mut Vec<PathAddr>) -> Sent {
         let segment = transmit.segment_size.unwrap_or(bytes.len()).max(1);
         let most = self.socket.max_segments().min(LARGEST_BATCH / segment).max(1);
         let mut sent = 0;
@@ -202,7 +212,11 @@ impl Lane {
                 Err(Trouble::NotNow) => return Sent::UpTo(sent),
                 Err(Trouble::Broken) => self.broken = true,
                 // What is lost is sent again, on another path if this one does not recover.
-                Ok(()) | Err(Trouble::Lost | Trouble::TooLarge) => sent += piece.len(),
+                Ok(()) | Err(Trouble::Lost) => sent += piece.len(),
+                Err(Trouble::TooLarge) => {
+                    refusing.push(transmit.path);
+                    sent += piece.len();
+                }
             }
         }
         Sent::Everything

@@ -14,6 +14,8 @@ pub(crate) struct PathReport {
     pub(crate) remote: SocketAddr,
     pub(crate) state: &'static str,
     pub(crate) primary: bool,
+    /// Largest IP packet sent, in bytes.
+    pub(crate) mtu: u16,
     /// Smoothed, to the microsecond; absent before the first measurement.
     pub(crate) rtt_ms: Option<f64>,
     pub(crate) window_bytes: u64,
@@ -33,6 +35,7 @@ impl PathReport {
             remote: statistics.addr.remote,
             state: state_name(statistics.reachability),
             primary: statistics.primary,
+            mtu: statistics.mtu,
             rtt_ms: statistics.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3),
             window_bytes: statistics.window,
             payload_sent: counters.payload_sent,

@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use crate::harness::{Running, anabranch_within, file, needs_root};
+use crate::harness::{Running, anabranch_within, file, ip, needs_root};
 
 /// Two namespaces joined by two links of 80 Mbit/s; gone when dropped.
 struct Hosts {
@@ -71,11 +71,6 @@ impl Drop for Hosts {
             ip(&["netns", "delete", name]);
         }
     }
-}
-
-fn ip(arguments: &[&str]) -> bool {
-    let output = Command::new("ip").args(arguments).output();
-    output.is_ok_and(|output| output.status.success())
 }
 
 #[test]

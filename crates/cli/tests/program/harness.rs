@@ -29,6 +29,12 @@ pub(crate) fn anabranch_within(namespace: &str) -> Command {
     command
 }
 
+/// Runs `ip`, which root uses to make networks; whether it succeeded.
+pub(crate) fn ip(arguments: &[&str]) -> bool {
+    let output = Command::new("ip").args(arguments).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
 /// What only root can make. Others do without the test and are told so; in CI, nothing is left out.
 pub(crate) fn needs_root<T>(what: &str, make: impl FnOnce() -> Option<T>) -> Option<T> {
     let made = make();

@@ -7,5 +7,6 @@ mod full_disk;
 mod harness;
 mod hostile;
 mod loss_of_peer;
+mod small_link;
 mod trace;
 mod transfer;

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use anabranch_types::{Ecn, Instant};
-use anabranch_wire::{Heartbeat, Pad, PacketBuilder, RawChunk};
+use anabranch_wire::{Heartbeat, PacketBuilder, Pad, RawChunk};
 
 use super::{Transmit, packet};
 use crate::Association;

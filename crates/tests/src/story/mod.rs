@@ -171,8 +171,7 @@ impl World {
 
     /// A path takes IP packets of at most `mtu` bytes from now on, in both directions, and says nothing.
     pub(crate) fn path_carries(&mut self, path: usize, mtu: u32) {
-        self.simulation
-            .happens(Step::Change(path, LinkChange::Mtu(mtu)));
+        self.simulation.happens(Step::Change(path, LinkChange::Mtu(mtu)));
     }
 
     /// The next `count` packets with such a chunk are lost, whoever sends them and wherever.

@@ -11,7 +11,10 @@ use anabranch_wire::chunk::kind;
 use crate::story::{Setting, World, mbit, ms, secs};
 
 fn paths(mtus: impl IntoIterator<Item = u32>) -> Setting {
-    World::paths(mtus.into_iter().map(|mtu| LinkConfig::new(mbit(10), ms(20)).mtu(mtu)))
+    World::paths(
+        mtus.into_iter()
+            .map(|mtu| LinkConfig::new(mbit(10), ms(20)).mtu(mtu)),
+    )
 }
 
 fn with_fixed_packets() -> PolicyRecipe {
@@ -56,7 +59,10 @@ fn on_a_clean_path_two_probes_are_all_it_costs() {
         let began = world.simulation.now();
         world.alice().sends_messages(4_000, 1_400, Streams::one(0));
         world.delivers_everything(secs(30));
-        (world.alice().path(0).counters.mtu_probes, world.simulation.now() - began)
+        (
+            world.alice().path(0).counters.mtu_probes,
+            world.simulation.now() - began,
+        )
     };
     let (probes, with) = time_of(PolicyRecipe::recommended());
     let (none, without) = time_of(with_fixed_packets());
@@ -170,9 +176,13 @@ fn probes_lost_to_congestion_cost_no_window_and_no_error() {
     let path = world.alice().path(0);
     assert_eq!(path.mtu, 1_500);
     assert_eq!(path.counters.mtu_probes, 4);
-    assert!(!world.alice().saw(|event| matches!(event, anabranch_proto::Event::Path(seen)
+    assert!(
+        !world
+            .alice()
+            .saw(|event| matches!(event, anabranch_proto::Event::Path(seen)
         if matches!(seen.change, PathChange::Reachability(state)
-            if state != anabranch_policy::Reachability::Active))));
+            if state != anabranch_policy::Reachability::Active)))
+    );
 }
 
 #[test]
@@ -184,15 +194,17 @@ fn a_heavy_loss_is_not_taken_for_a_black_hole_for_long() {
     world.runs_for(secs(30));
     world.path_becomes_lossy(0, 0.0);
     world.runs_for(secs(30));
-    assert!(world.alice().path(0).mtu >= 1_400, "{}", world.alice().path(0).mtu);
+    assert!(
+        world.alice().path(0).mtu >= 1_400,
+        "{}",
+        world.alice().path(0).mtu
+    );
     assert!(world.bob().goodput_of_last(secs(5)) > Rate::mbit(8));
 }
 
 #[test]
 fn jumbo_packets_are_found_where_they_pass() {
-    let mut world = paths([9_000])
-        .with(|config| config.mtu = u16::MAX)
-        .connected();
+    let mut world = paths([9_000]).with(|config| config.mtu = u16::MAX).connected();
     world.alice().sends_messages(2_000, 20_000, Streams::one(0));
     world.runs_for(secs(20));
     assert!(world.alice().path(0).mtu > 8_800, "{}", world.alice().path(0).mtu);

@@ -56,7 +56,7 @@ impl World {
             self.probes.push(size);
             let nonce = self.mtu.sent(u64::from(size), RTO, self.now);
             if size <= self.carries && self.congested == 0 {
-                self.now = self.now + ROUND_TRIP;
+                self.now += ROUND_TRIP;
                 assert!(self.mtu.answered(nonce, self.now));
                 return;
             }
@@ -156,7 +156,11 @@ fn a_black_hole_is_told_from_loss() {
     while world.mtu.size() > 1_400 {
         world.steps();
     }
-    assert_eq!(world.now, began + Duration::from_secs(2), "data and two probes were lost");
+    assert_eq!(
+        world.now,
+        began + Duration::from_secs(2),
+        "data and two probes were lost"
+    );
     assert_eq!(world.mtu.size(), 1_200);
     world.finds(1_375);
 }
