@@ -264,7 +264,13 @@ impl Association {
     pub(crate) fn expects(&self, packet: &Packet<'_>) -> bool {
         let header = packet.header();
         let ports = header.source_port == self.peer.port && header.destination_port == self.local.port;
-        ports && !self.state.is_closed() && !self.is_strange(packet)
+        ports && !self.is_done() && !self.is_strange(packet)
+    }
+
+    /// Whether it ended and has said so. Until then it still hears, or an answer to a stranger would reach the peer
+    /// before the reason does.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state.is_closed() && !self.control.has_last_words()
     }
 
     /// RFC 9260 §8.5.1 E: a SHUTDOWN ACK that meets an association in COOKIE-WAIT or COOKIE-ECHOED is for one that

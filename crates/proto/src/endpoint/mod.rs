@@ -283,6 +283,9 @@ impl Endpoint {
             let transmit = slot.association.poll_transmit(now, buffer, max_segments);
             note_changes(&mut self.directory, &mut self.eventful, slot);
             if transmit.is_some() {
+                if slot.association.is_done() {
+                    self.directory.retire(&slot.association);
+                }
                 self.agenda.rotate();
                 return transmit;
             }
@@ -333,7 +336,7 @@ impl Endpoint {
     fn touch(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.get_mut(&id) {
             note_changes(&mut self.directory, &mut self.eventful, slot);
-            if slot.association.is_closed() {
+            if slot.association.is_done() {
                 self.directory.retire(&slot.association);
             }
             self.agenda.touch(id, &mut slot.entry);

@@ -81,6 +81,10 @@ impl Control {
         self.last_words = Some(LastWords::ShutdownComplete);
     }
 
+    pub(crate) const fn has_last_words(&self) -> bool {
+        self.last_words.is_some()
+    }
+
     pub(crate) const fn take_last_words(&mut self) -> Option<LastWords> {
         self.last_words.take()
     }

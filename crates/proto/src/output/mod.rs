@@ -19,7 +19,7 @@ use crate::Association;
 use crate::association::{Guard, Retry, State, liveness};
 
 pub(crate) use control::{Control, LastWords};
-use plan::Plan;
+use plan::{Lead, Plan};
 pub(crate) use probe::{WindowProbe, answered as probe_answered};
 
 /// Bytes that a batch may not exceed: what one UDP datagram could carry.
@@ -88,7 +88,7 @@ pub(crate) fn poll_transmit(
 /// fragmentation MUST be used" (RFC 9260 §6.9). A cookie cannot be divided either.
 fn limit(association: &Association, plan: &Plan) -> usize {
     let usual = usize::from(association.paths.fact(plan.path).max_packet);
-    if plan.lead.is_some() {
+    if let Some(Lead::Init | Lead::CookieEcho) = plan.lead {
         return usual.max(association.largest_packet(plan.path));
     }
     plan.oversize

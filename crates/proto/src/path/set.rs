@@ -60,7 +60,8 @@ impl PathSet {
         let max_packet = max_packet(&addr, mtu.size());
         let facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), rto.initial);
         self.facts.insert(at, facts);
-        self.inner.insert(at, Path::new(addr, mtu, RttEstimator::new(rto)));
+        self.inner
+            .insert(at, Path::new(addr, mtu, RttEstimator::new(rto)));
     }
 
     /// One path less. If it was the primary one, the best of the others takes its place.

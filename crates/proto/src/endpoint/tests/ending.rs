@@ -100,3 +100,17 @@ fn a_long_message_on_a_stream_that_does_not_exist_ends_nothing() {
         assert!(answer.contains(&kind::ERROR) && !answer.contains(&kind::ABORT));
     }
 }
+
+/// RFC 9260 §8.4 would have an association that is gone answer with an ABORT that says nothing.
+#[test]
+fn the_reason_of_an_abort_is_not_overtaken_by_an_answer_to_a_stranger() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    endpoint.association_mut(id).expect("it lives").abort(b"enough");
+    let answer = hears(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
+    assert_eq!(kinds(&answer), [kind::ABORT]);
+    assert!(answer[0].windows(6).any(|bytes| bytes == b"enough"));
+    let later = hears(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
+    assert_eq!(kinds(&later), [kind::ABORT], "now it is a stranger");
+}
