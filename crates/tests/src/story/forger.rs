@@ -43,7 +43,12 @@ impl Forger {
     }
 
     /// The same, before a victim with this configuration; the forger's INIT has these parameters.
-    pub(crate) fn facing(config: AssociationConfig, parameters: Vec<u8>) -> Self {
+    pub(crate) fn facing(mut config: AssociationConfig, parameters: Vec<u8>) -> Self {
+        // Probes of packet sizes would stand between what a story is about.
+        config
+            .policies
+            .set("pmtu", "fixed")
+            .expect("a choice of the catalog");
         let config = EndpointConfig {
             local: vec![SocketAddr::from(([192, 0, 2, 1], DEFAULT_PORT))],
             accept: Some(config),
