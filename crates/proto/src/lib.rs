@@ -36,6 +36,7 @@ mod path;
 mod recv;
 mod secrets;
 mod send;
+mod user_data;
 mod violation;
 
 pub use address::AddressError;

@@ -153,6 +153,7 @@ impl Association {
                 buffer: config.receive_buffer,
                 max_message: config.max_message,
                 inbound_streams: config.max_inbound_streams,
+                interleaving: false,
             }),
             control: Control::default(),
             events: Events::default(),
@@ -218,7 +219,10 @@ impl Association {
     /// on streams beyond are dropped, and the application is told.
     pub(crate) fn negotiated(&mut self, outbound_streams: u16, peer_window: u32) {
         let scheduler = &mut *self.policies.stream_scheduler;
-        let refused = self.sender.negotiated(outbound_streams, peer_window, scheduler);
+        let interleaving = self.extensions.agreed(kind::I_DATA);
+        let refused = self
+            .sender
+            .negotiated(outbound_streams, peer_window, interleaving, scheduler);
         if !refused.is_empty() {
             self.events.push(Event::Undeliverable {
                 messages: refused.len() as u64,

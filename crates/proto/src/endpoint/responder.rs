@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, PathAddr, PathId};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie};
@@ -250,6 +251,7 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
         buffer: association.config.receive_buffer,
         max_message: association.config.max_message,
         inbound_streams: cookie.inbound_streams,
+        interleaving: association.extensions.agreed(kind::I_DATA),
     });
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use anabranch_policy::catalog::NrSackChoice;
+use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice};
 use anabranch_wire::chunk::kind;
 
 use crate::config::AssociationConfig;
@@ -18,10 +18,12 @@ pub(crate) struct Extensions {
 impl Extensions {
     /// What an association with this configuration offers: the one place where an extension is switched on.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
+        let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
         let nr_sack = matches!(config.policies.nr_sack, NrSackChoice::On(_));
         Self {
             ours: ChunkKinds::default()
                 .with(kind::AUTH, config.address_configuration)
+                .with(kind::I_DATA, interleaving)
                 .with(kind::NR_SACK, nr_sack)
                 .with(kind::ASCONF, config.address_configuration)
                 .with(kind::ASCONF_ACK, config.address_configuration),
@@ -30,12 +32,9 @@ impl Extensions {
     }
 
     /// Whether chunks of type `kind` may be used only if both ends support them. Without that they are as unknown as
-    /// any number that nobody has defined.
+    /// any number that nobody has defined. I-DATA is not among them: it is known and forbidden (RFC 8260 §2.2.1).
     pub(crate) const fn governs(kind: u8) -> bool {
-        matches!(
-            kind,
-            kind::AUTH | kind::NR_SACK | kind::I_DATA | kind::ASCONF_ACK | kind::ASCONF
-        )
+        matches!(kind, kind::AUTH | kind::NR_SACK | kind::ASCONF_ACK | kind::ASCONF)
     }
 
     /// Whether both ends support chunks of type `kind`, as numbered in [`kind`].

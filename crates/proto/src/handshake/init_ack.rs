@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_types::{Instant, PathAddr, PathId};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, InitAck, Parameter, Parameters, UnknownAction};
 
 use super::ChunkKinds;
@@ -35,7 +36,6 @@ pub(crate) fn on_init_ack(
     }
     let answered_from = association.paths.path(path).addr;
     let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
-    take_peer(association, chunk);
     // To send data that the peer wants vouched for is beyond us; better no association than a mute one.
     if offer.vector.as_ref().is_some_and(|vector| !vector.is_modest()) && association.authentication.is_some()
     {
@@ -44,6 +44,7 @@ pub(crate) fn on_init_ack(
         ));
     }
     association.extend(offer.extensions, offer.vector);
+    take_peer(association, chunk);
     if retry.repeated == 0 {
         // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
         let sent_at = retry.expires - retry.timeout;
@@ -150,6 +151,7 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
         buffer: config.receive_buffer,
         max_message: config.max_message,
         inbound_streams: config.max_inbound_streams.min(chunk.outbound_streams),
+        interleaving: association.extensions.agreed(kind::I_DATA),
     });
 }
 

@@ -1,28 +1,29 @@
-//! What becomes of a DATA chunk?
+//! What becomes of a chunk of user data?
 
 use anabranch_types::PathId;
-use anabranch_wire::{Cause, CauseWriter, Data};
+use anabranch_wire::{Cause, CauseWriter};
 
 use crate::Association;
 use crate::association::{Event, State};
 use crate::recv::DataOutcome;
+use crate::user_data::UserData;
 use crate::violation::Violation;
 
 pub(crate) fn on_data(
     association: &mut Association,
     path: PathId,
-    chunk: &Data<'_>,
+    chunk: UserData<'_>,
 ) -> Result<(), Violation> {
     if !association.state.takes_data() {
         return Ok(());
     }
-    association.paths.path_mut(path).counters.payload_received += chunk.payload.len() as u64;
-    match association.receiver.on_data(chunk)? {
+    association.paths.path_mut(path).counters.payload_received += chunk.payload().len() as u64;
+    match association.receiver.on_user_data(&chunk)? {
         DataOutcome::Accepted => tell_readable(association),
         DataOutcome::InvalidStream => {
             association
                 .control
-                .report(CauseWriter::one(Cause::InvalidStream(chunk.stream)));
+                .report(CauseWriter::one(Cause::InvalidStream(chunk.stream())));
         }
         DataOutcome::Duplicate | DataOutcome::NoRoom => {}
     }

@@ -7,6 +7,7 @@ use super::guard::Guard;
 use super::{data, error, heartbeat, sack, shutdown};
 use crate::association::{State, close};
 use crate::handshake::{self, Extensions};
+use crate::user_data::UserData;
 use crate::violation::Violation;
 use crate::{Association, address};
 
@@ -31,7 +32,7 @@ pub(crate) fn chunks(
         if !guard.admits(association, &raw, &chunk, packet) {
             break;
         }
-        carried_data |= matches!(chunk, Chunk::Data(_)) && association.state.takes_data();
+        carried_data |= matches!(chunk, Chunk::Data(_) | Chunk::IData(_)) && association.state.takes_data();
         if !one(association, now, path, raw, chunk)? {
             break;
         }
@@ -51,7 +52,8 @@ fn one(
         return Ok(unknown(association, raw));
     }
     match chunk {
-        Chunk::Data(chunk) => data::on_data(association, path, &chunk)?,
+        Chunk::Data(chunk) => data::on_data(association, path, UserData::Data(chunk))?,
+        Chunk::IData(chunk) => data::on_data(association, path, UserData::IData(chunk))?,
         Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,
         Chunk::NrSack(chunk) => sack::on_nr_sack(association, now, path, &chunk)?,
         Chunk::InitAck(chunk) => handshake::on_init_ack(association, now, path, &chunk)?,
@@ -70,7 +72,7 @@ fn one(
         Chunk::AsconfAck(chunk) => address::on_asconf_ack(association, now, &chunk)?,
         // The guard has seen to it.
         Chunk::Auth(_) => {}
-        Chunk::IData(_) | Chunk::Unknown(_) => return Ok(unknown(association, raw)),
+        Chunk::Unknown(_) => return Ok(unknown(association, raw)),
     }
     Ok(true)
 }

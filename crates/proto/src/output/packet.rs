@@ -9,7 +9,7 @@ use anabranch_policy::{LossCause, LossDigest, RescuePenalty};
 use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
-    CommonHeader, CookieAck, CookieEcho, Data, Heartbeat, HeartbeatAck, OutboundAbort, OutboundError,
+    CommonHeader, CookieAck, CookieEcho, Heartbeat, HeartbeatAck, OutboundAbort, OutboundError,
     PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete,
 };
 
@@ -19,6 +19,7 @@ use crate::Association;
 use crate::association::{State, packet_size};
 use crate::path::HeartbeatInfo;
 use crate::recv::SackForm;
+use crate::user_data::UserData;
 
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
 pub(crate) fn write(
@@ -210,7 +211,7 @@ fn write_again(
         return None;
     }
     let chunk = association.sender.send_again(tsn, path, now);
-    let payload = chunk.payload.len() as u64;
+    let payload = chunk.payload().len() as u64;
     push_data(packet, &chunk);
     let machinery = association.paths.path_mut(path);
     machinery.retransmission_credit = false;
@@ -236,9 +237,9 @@ fn write_new(
         else {
             break;
         };
-        payload += chunk.payload.len() as u64;
+        payload += chunk.payload().len() as u64;
         chunks += 1;
-        room = room.saturating_sub(padded_len(&chunk));
+        room = room.saturating_sub(chunk.padded_len());
         push_data(packet, &chunk);
     }
     association.paths.path_mut(path).counters.payload_sent += payload;
@@ -288,12 +289,7 @@ fn write_rescued(
     stuck.bytes
 }
 
-/// What the chunk counts in flight (RFC 9260 §7.2: header and padding included).
-fn padded_len(chunk: &Data<'_>) -> u64 {
-    (Data::HEADER_LEN + chunk.payload.len()).next_multiple_of(4) as u64
-}
-
-fn push_data(packet: &mut PacketBuilder<'_>, chunk: &Data<'_>) {
+fn push_data(packet: &mut PacketBuilder<'_>, chunk: &UserData<'_>) {
     let pushed = packet.push(chunk);
     debug_assert!(pushed.is_ok(), "the sender was told the room");
 }

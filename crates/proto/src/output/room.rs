@@ -31,7 +31,8 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
 
 fn has_new_for(association: &Association, id: PathId) -> bool {
     let scheduler = &*association.policies.stream_scheduler;
-    association.sender.has_new_for(id, scheduler)
+    let fragment_at = association.paths.smallest_data_chunk();
+    association.sender.has_new_for(id, fragment_at, scheduler)
 }
 
 /// The shared buffers as policies see them.

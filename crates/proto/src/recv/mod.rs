@@ -16,7 +16,7 @@ use core::mem;
 
 use anabranch_policy::AckPolicy;
 use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
-use anabranch_wire::{Data, PacketBuilder};
+use anabranch_wire::PacketBuilder;
 
 use self::ack_schedule::AckSchedule;
 pub(crate) use self::ack_schedule::SackWanted;
@@ -27,7 +27,11 @@ use self::sack::SackWriter;
 use self::tracker::{NewTsn, Sighting, Tracker};
 use self::window::Window;
 use crate::ReceivedMessage;
+use crate::user_data::UserData;
 use crate::violation::Violation;
+
+/// Messages of which only parts arrived fill the buffer (RFC 8260 leaves it to the sender not to do that).
+const TOO_MUCH_BEGUN: Violation = Violation::Protocol("messages begun exceed the receive buffer");
 
 /// What a receiver needs to know about its association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +44,8 @@ pub(crate) struct ReceiverConfig {
     pub(crate) max_message: usize,
     /// Streams from the peer, numbered from 0.
     pub(crate) inbound_streams: u16,
+    /// Whether data comes in I-DATA chunks, and in DATA chunks otherwise (RFC 8260 §2.2.1).
+    pub(crate) interleaving: bool,
 }
 
 /// What became of a DATA chunk.
@@ -89,7 +95,7 @@ impl Receiver {
         Self {
             tracker: Tracker::new(config.initial_tsn, config.buffer),
             window: Window::new(config.buffer, config.max_message),
-            reassembly: Reassembly::new(config.max_message, config.inbound_streams),
+            reassembly: Reassembly::new(&config),
             delivery: Delivery::default(),
             schedule: AckSchedule::new(),
             sack: SackWriter::default(),
@@ -109,35 +115,40 @@ impl Receiver {
         anew
     }
 
-    /// One DATA chunk arrived. After the last one of a packet comes [`Receiver::packet_done`].
+    /// A chunk of user data arrived. After the last one of a packet comes [`Receiver::packet_done`].
     ///
     /// # Errors
-    /// What no sender may send: no user data, impossible sequences of fragments, SSNs used twice, messages
+    /// What no sender may send: no user data, the other kind of chunk, impossible sequences of fragments, numbers used twice, messages
     /// beyond the limit. The association must end; the receiver is of no use any more.
-    pub(crate) fn on_data(&mut self, data: &Data<'_>) -> Result<DataOutcome, Violation> {
-        if data.payload.is_empty() {
-            return Err(Violation::NoUserData(data.tsn));
+    pub(crate) fn on_user_data(&mut self, data: &UserData<'_>) -> Result<DataOutcome, Violation> {
+        self.reassembly.check_kind(data)?;
+        let payload = data.payload();
+        if payload.is_empty() {
+            return Err(Violation::NoUserData(data.tsn()));
         }
-        self.schedule.on_immediate(data.flags.immediate);
-        let NewTsn { tsn, below_highest } = match self.tracker.look(data.tsn) {
+        self.schedule.on_immediate(data.flags().immediate);
+        let NewTsn { tsn, below_highest } = match self.tracker.look(data.tsn()) {
             Sighting::New(new) => new,
-            Sighting::Duplicate => return Ok(self.note_duplicate(data.tsn)),
+            Sighting::Duplicate => return Ok(self.note_duplicate(data.tsn())),
             Sighting::OutOfReach => return Ok(self.drop_chunk()),
         };
-        if !self.window.has_room(data.payload.len(), below_highest) {
+        if !self.window.has_room(payload.len(), below_highest) {
+            if self.reassembly.interleaves() && self.is_stuck() {
+                return Err(TOO_MUCH_BEGUN);
+            }
             return Ok(self.drop_chunk());
         }
         match self.reassembly.judge(data, tsn, &self.tracker)? {
             Verdict::NotYet => Ok(self.drop_chunk()),
             Verdict::InvalidStream => {
-                self.acknowledge(tsn, data.payload.len());
+                self.acknowledge(tsn, payload.len());
                 self.statistics.invalid_stream += 1;
                 Ok(DataOutcome::InvalidStream)
             }
             Verdict::Take => {
-                self.acknowledge(tsn, data.payload.len());
+                self.acknowledge(tsn, payload.len());
                 self.statistics.chunks += 1;
-                self.statistics.bytes += data.payload.len() as u64;
+                self.statistics.bytes += payload.len() as u64;
                 self.reassembly
                     .take(data, tsn, &mut self.window, &mut self.delivery)?;
                 self.window.set_unread(!self.delivery.is_empty());
@@ -237,6 +248,11 @@ impl Receiver {
 
     // Stream reset (RFC 6525) will set expected SSNs back to 0 once the cumulative TSN has passed the
     // sender's last assigned one; that belongs here, between `reassembly` and `tracker`.
+
+    /// Whether there will never be more room: every TSN is here, and nothing can be read.
+    fn is_stuck(&self) -> bool {
+        self.tracker.lowest_missing().is_none() && self.delivery.is_empty()
+    }
 
     fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {
         let gaps_changed = self.tracker.record(tsn);

@@ -1,6 +1,7 @@
 //! Stories of a receiver: what comes in, what the application gets, what the peer is told.
 
 mod hostile;
+mod interleaved;
 mod model;
 
 use alloc::string::{String, ToString};
@@ -67,6 +68,7 @@ impl Host {
             buffer: 10_000,
             max_message: 4_000,
             inbound_streams: 10,
+            interleaving: false,
         })
     }
 
@@ -82,7 +84,7 @@ impl Host {
     fn packet(&mut self, chunks: &[Data<'_>]) -> Vec<DataOutcome> {
         let outcomes = chunks
             .iter()
-            .map(|chunk| self.receiver.on_data(chunk).unwrap())
+            .map(|chunk| self.receiver.on_user_data(&UserData::Data(*chunk)).unwrap())
             .collect();
         self.receiver
             .packet_done(PathId(0), &mut EverySecondPacket, self.now);
@@ -264,7 +266,7 @@ fn a_lone_packet_is_acknowledged_late_and_the_second_at_once() {
 fn no_policy_delays_a_sack_beyond_what_the_rfc_allows() {
     let mut host = Host::new();
     let mut packet = |chunk: Data<'_>| {
-        host.receiver.on_data(&chunk).unwrap();
+        host.receiver.on_user_data(&UserData::Data(chunk)).unwrap();
         host.receiver.packet_done(PathId(0), &mut Lazy, host.now);
         (host.wanted(), host.receiver.sack_deadline())
     };
@@ -309,7 +311,9 @@ fn the_immediate_bit_reaches_the_policy() {
 #[test]
 fn the_sack_goes_where_the_last_data_came_from() {
     let mut host = Host::new();
-    host.receiver.on_data(&message(10, 0, b"a")).unwrap();
+    host.receiver
+        .on_user_data(&UserData::Data(message(10, 0, b"a")))
+        .unwrap();
     host.receiver
         .packet_done(PathId(3), &mut EverySecondPacket, host.now);
     assert_eq!(host.receiver.last_data_path(), PathId(3));
@@ -389,7 +393,11 @@ fn stream_sequence_numbers_wrap() {
         // Each pair arrives in reverse.
         let swapped = count ^ 1;
         host.receiver
-            .on_data(&message(10 + swapped, ssn ^ 1, &swapped.to_be_bytes()))
+            .on_user_data(&UserData::Data(message(
+                10 + swapped,
+                ssn ^ 1,
+                &swapped.to_be_bytes(),
+            )))
             .unwrap();
         if count % 2 == 1 {
             let pair = host.receive_all();
@@ -406,6 +414,7 @@ fn transmission_sequence_numbers_wrap() {
         buffer: 10_000,
         max_message: 1_000,
         inbound_streams: 1,
+        interleaving: false,
     });
     host.packet(&[
         message(u32::MAX - 2, 0, b"a"),
@@ -500,6 +509,7 @@ fn the_rest_of_a_message_finds_the_window_open_however_small_it_is() {
         buffer: 5_000,
         max_message: 5_000,
         inbound_streams: 1,
+        interleaving: false,
     });
     let kilobyte = [b'x'; 1_000];
     host.packet(&[message(10, 0, &kilobyte)]);
@@ -525,6 +535,7 @@ fn a_message_larger_than_the_buffer_fits_if_the_limit_allows_it() {
         buffer: 1_000,
         max_message: 5_000,
         inbound_streams: 1,
+        interleaving: false,
     });
     let kilobyte = [b'x'; 1_000];
     for (tsn, part) in [(10, "B"), (11, ""), (12, ""), (13, ""), (14, "E")] {
@@ -565,6 +576,7 @@ fn what_was_not_read_when_the_peer_restarted_can_still_be_read() {
         buffer: 10_000,
         max_message: 5_000,
         inbound_streams: 1,
+        interleaving: false,
     };
     host.receiver = host.receiver.restart(config);
     assert_eq!(host.receiver.held_bytes(), 11);

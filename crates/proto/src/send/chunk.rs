@@ -1,8 +1,10 @@
-//! What is in a DATA chunk, apart from its TSN?
+//! What is in a DATA or I-DATA chunk, apart from its TSN?
 
-use anabranch_types::{MessageId, Ppid, Ssn, StreamId, UnwrappedTsn};
-use anabranch_wire::{Data, DataFlags};
+use anabranch_types::{Fsn, MessageId, Mid, Ppid, Ssn, StreamId, UnwrappedTsn};
+use anabranch_wire::{Data, DataFlags, FragmentPlace, IData};
 use bytes::Bytes;
+
+use crate::user_data::UserData;
 
 /// A message or a piece of one, cut for good: "Once a user message is fragmented, it cannot be re-fragmented"
 /// (RFC 9260 §6.9).
@@ -10,10 +12,17 @@ use bytes::Bytes;
 pub(super) struct Chunk {
     pub(super) message: MessageId,
     pub(super) stream: StreamId,
-    pub(super) ssn: Ssn,
+    pub(super) place: Place,
     pub(super) ppid: Ppid,
     pub(super) flags: DataFlags,
     pub(super) payload: Bytes,
+}
+
+/// Where its message is in the stream, and for I-DATA, where it is in its message: in DATA the TSN tells that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Data(Ssn),
+    IData(Mid, Fsn),
 }
 
 impl Chunk {
@@ -25,18 +34,38 @@ impl Chunk {
     /// What it takes of a path, in bytes: "the length of the DATA chunk, including the padding, SHOULD be used"
     /// (RFC 9260 §7.2).
     pub(super) fn bytes(&self) -> u64 {
-        padded(Data::HEADER_LEN + self.payload.len()) as u64
+        let header = match self.place {
+            Place::Data(_) => Data::HEADER_LEN,
+            Place::IData(..) => IData::HEADER_LEN,
+        };
+        padded(header + self.payload.len()) as u64
     }
 
     /// The form that goes on the wire.
-    pub(super) fn as_data(&self, tsn: UnwrappedTsn) -> Data<'_> {
-        Data {
-            tsn: tsn.wrap(),
-            stream: self.stream,
-            ssn: self.ssn,
-            ppid: self.ppid,
-            flags: self.flags,
-            payload: &self.payload,
+    pub(super) fn as_user_data(&self, tsn: UnwrappedTsn) -> UserData<'_> {
+        match self.place {
+            Place::Data(ssn) => UserData::Data(Data {
+                tsn: tsn.wrap(),
+                stream: self.stream,
+                ssn,
+                ppid: self.ppid,
+                flags: self.flags,
+                payload: &self.payload,
+            }),
+            Place::IData(mid, fsn) => UserData::IData(IData {
+                tsn: tsn.wrap(),
+                stream: self.stream,
+                mid,
+                place: if self.flags.beginning {
+                    FragmentPlace::First(self.ppid)
+                } else {
+                    FragmentPlace::Later(fsn)
+                },
+                ending: self.flags.ending,
+                unordered: self.flags.unordered,
+                immediate: self.flags.immediate,
+                payload: &self.payload,
+            }),
         }
     }
 }

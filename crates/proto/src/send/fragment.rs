@@ -3,9 +3,7 @@
 //! As long as the path allows, and never shorter: a message is cut at the path's own limit or not at all, so
 //! neither a half-filled packet nor a nearly closed window at the peer makes small fragments.
 
-use anabranch_wire::Data;
-
-/// The room for one DATA chunk in a packet. In bytes, chunk header included.
+/// The room for one DATA or I-DATA chunk in a packet. In bytes, chunk header included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room {
     /// What is left in the packet.
@@ -13,6 +11,8 @@ pub(super) struct Room {
     /// The largest chunk that an empty packet on this path takes: longer messages are fragmented
     /// ([`anabranch_policy::PathFacts::max_data_chunk`]).
     pub(super) fragment_at: usize,
+    /// The chunk header.
+    pub(super) header: usize,
 }
 
 impl Room {
@@ -20,13 +20,13 @@ impl Room {
     /// into the packet.
     pub(super) const fn piece(self, rest: usize) -> Option<usize> {
         let payload = self.cut(rest);
-        let fits = Data::HEADER_LEN + payload <= round_down(self.max_chunk);
+        let fits = self.header + payload <= round_down(self.max_chunk);
         if fits && payload > 0 { Some(payload) } else { None }
     }
 
     /// Payload bytes of the next piece if the packet were empty.
     pub(super) const fn cut(self, rest: usize) -> usize {
-        let most = round_down(self.fragment_at).saturating_sub(Data::HEADER_LEN);
+        let most = round_down(self.fragment_at).saturating_sub(self.header);
         if rest < most { rest } else { most }
     }
 }
@@ -38,12 +38,17 @@ const fn round_down(length: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use anabranch_wire::{Data, IData};
+
     use super::Room;
+
+    const HEADER: usize = Data::HEADER_LEN;
 
     fn empty(length: usize) -> Room {
         Room {
             max_chunk: length,
             fragment_at: length,
+            header: HEADER,
         }
     }
 
@@ -52,6 +57,7 @@ mod tests {
         let room = Room {
             max_chunk: 100,
             fragment_at: 1_000,
+            header: HEADER,
         };
         assert_eq!(room.piece(84), Some(84));
         assert_eq!(room.piece(85), None);
@@ -63,6 +69,7 @@ mod tests {
         let half_full = Room {
             max_chunk: 500,
             fragment_at: 1_000,
+            header: HEADER,
         };
         assert_eq!(half_full.piece(3_000), None);
         assert_eq!(half_full.piece(400), Some(400), "the last piece may ride along");
@@ -74,7 +81,8 @@ mod tests {
         assert_eq!(
             Room {
                 max_chunk: 99,
-                fragment_at: 1_000
+                fragment_at: 1_000,
+                header: HEADER,
             }
             .piece(81),
             None
@@ -82,11 +90,21 @@ mod tests {
         assert_eq!(
             Room {
                 max_chunk: 100,
-                fragment_at: 1_000
+                fragment_at: 1_000,
+                header: HEADER,
             }
             .piece(81),
             Some(81)
         );
+    }
+
+    #[test]
+    fn the_longer_header_of_i_data_leaves_less_for_the_message() {
+        let room = Room {
+            header: IData::HEADER_LEN,
+            ..empty(1_000)
+        };
+        assert_eq!(room.piece(3_000), Some(980));
     }
 
     #[test]

@@ -20,16 +20,17 @@ use core::num::NonZeroU16;
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk};
 use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
-use anabranch_wire::{Data, ValidSack};
+use anabranch_wire::ValidSack;
 
 pub use self::error::SendError;
 pub(crate) use self::scoreboard::{Hearing, Lost};
 
 use self::fragment::Room;
 use self::scoreboard::{Applied, Scoreboard};
-use self::streams::Streams;
+use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
 use crate::Message;
+use crate::user_data::UserData;
 
 /// How many entries each buffer keeps once everything is acknowledged; what a burst needed beyond is given back.
 const KEPT_WHEN_DRAINED: usize = 4;
@@ -111,16 +112,18 @@ impl Sender {
         }
     }
 
-    /// The handshake told how many streams the peer takes and how large its window is. Messages that were queued
-    /// on streams beyond come back, in the order of streams.
+    /// The handshake told how many streams the peer takes, how large its window is, and whether messages may be
+    /// interleaved. Messages that were queued on streams beyond come back, in the order of streams.
     pub(crate) fn negotiated(
         &mut self,
         outbound_streams: u16,
         peer_window: u32,
+        interleaving: bool,
         scheduler: &mut dyn StreamScheduler,
     ) -> Vec<(MessageId, Message)> {
         debug_assert!(!self.has_outstanding(), "data is sent after the handshake");
         self.window = PeerWindow::new(peer_window);
+        self.streams.interleave(interleaving);
         self.streams.limit(outbound_streams, scheduler)
     }
 
@@ -207,8 +210,30 @@ impl Sender {
     }
 
     /// Whether some stream has new data that may go on `path`, as the stream scheduler says.
-    pub(crate) fn has_new_for(&self, path: PathId, scheduler: &dyn StreamScheduler) -> bool {
-        self.streams.next(path, scheduler).is_some()
+    /// `fragment_at` as for [`Sender::send_new`].
+    pub(crate) fn has_new_for(
+        &self,
+        path: PathId,
+        fragment_at: usize,
+        scheduler: &dyn StreamScheduler,
+    ) -> bool {
+        let peer = self.peer_room(self.room(fragment_at, fragment_at));
+        self.streams.next(path, scheduler, peer).is_some()
+    }
+
+    fn room(&self, max_chunk: usize, fragment_at: usize) -> Room {
+        Room {
+            max_chunk,
+            fragment_at,
+            header: self.streams.header_len(),
+        }
+    }
+
+    fn peer_room(&self, room: Room) -> PeerRoom {
+        PeerRoom {
+            window: self.peer_window(),
+            whole: room.cut(usize::MAX) as u64,
+        }
     }
 
     /// Whether the peer's window, and nothing else, keeps new data back, with nothing in flight whose
@@ -235,11 +260,8 @@ impl Sender {
         fragment_at: usize,
         scheduler: &mut dyn StreamScheduler,
         now: Instant,
-    ) -> Option<Data<'_>> {
-        let room = Room {
-            max_chunk,
-            fragment_at,
-        };
+    ) -> Option<UserData<'_>> {
+        let room = self.room(max_chunk, fragment_at);
         let piece = self.next_piece(path, room, scheduler)?;
         self.full_piece = room.cut(usize::MAX) as u64;
         let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
@@ -252,7 +274,7 @@ impl Sender {
         if self.scoreboard.len() >= i32::MAX as usize {
             return None;
         }
-        let next = self.streams.next(path, scheduler)?;
+        let next = self.streams.next(path, scheduler, self.peer_room(room))?;
         let payload = room.piece(next.message.payload.len())?;
         let is_admitted = payload as u64 <= self.peer_window() || !self.has_outstanding();
         is_admitted.then_some(Piece {
@@ -277,7 +299,7 @@ impl Sender {
     }
 
     /// Sends a lost chunk again, on `path`: it is in flight from now on and has to be written.
-    pub(crate) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
+    pub(crate) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         self.scoreboard.send_again(tsn, path, now)
     }
 
@@ -289,10 +311,8 @@ impl Sender {
 
     /// Sends the chunk of [`Sender::oldest_outstanding`] again, on `path`, and asks for a SACK at once: the sooner
     /// it is acknowledged, the sooner the buffer is free.
-    pub(crate) fn moved(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
-        let mut data = self.scoreboard.move_to(tsn, path, now);
-        data.flags.immediate = true;
-        data
+    pub(crate) fn moved(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
+        self.scoreboard.move_to(tsn, path, now).urging()
     }
 
     /// A SACK came. What it changed on each path is in [`Sender::digests`] until the next one.

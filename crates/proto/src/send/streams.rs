@@ -1,14 +1,14 @@
-//! Whose message is next, and with which stream sequence number?
+//! Whose message is next, and with which number?
 
 use alloc::vec::Vec;
 use core::mem;
 use core::num::NonZeroU16;
 
 use anabranch_policy::{StreamFacts, StreamScheduler};
-use anabranch_types::{MessageId, PathId, Ssn, StreamId};
-use anabranch_wire::DataFlags;
+use anabranch_types::{Fsn, MessageId, Mid, PathId, Ssn, StreamId};
+use anabranch_wire::{Data, DataFlags, IData};
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Place};
 use super::queue::{Queue, Slab, Waiting};
 use crate::Message;
 
@@ -21,7 +21,9 @@ struct Stream {
     /// What the application wants of the stream scheduler.
     priority: u16,
     weight: NonZeroU16,
-    next_ssn: Ssn,
+    /// The numbers of the next messages; a stream sequence number is the lower half of the ordered one.
+    next_ordered: Mid,
+    next_unordered: Mid,
     /// Ordered messages sent in whole or in part, the ends of which are not acknowledged.
     ordered_in_window: u16,
 }
@@ -33,17 +35,44 @@ impl Default for Stream {
             unsent_bytes: 0,
             priority: 0,
             weight: NonZeroU16::MIN,
-            next_ssn: Ssn(0),
+            next_ordered: Mid(0),
+            next_unordered: Mid(0),
             ordered_in_window: 0,
         }
     }
 }
 
-/// The message that is being sent and has to be finished before another one begins.
+/// What the peer takes now, in bytes of payload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerRoom {
+    /// Its window.
+    pub(super) window: u64,
+    /// The longest message that goes in one chunk.
+    pub(super) whole: u64,
+}
+
+/// A message that is being sent: the head of its stream.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     stream: StreamId,
-    ssn: Ssn,
+    mid: Mid,
+    /// The number of its next fragment.
+    fsn: Fsn,
+}
+
+impl Stream {
+    /// The number of the next message.
+    fn begin(&mut self, unordered: bool) -> Mid {
+        let counter = if unordered {
+            &mut self.next_unordered
+        } else {
+            self.ordered_in_window += 1;
+            &mut self.next_ordered
+        };
+        let mid = *counter;
+        *counter = mid.next();
+        mid
+    }
 }
 
 /// All outbound streams with their unsent messages; tells the stream scheduler who is ready.
@@ -53,7 +82,12 @@ pub(super) struct Streams {
     /// As far as they have been used.
     streams: Vec<Stream>,
     slab: Slab,
-    begun: Option<Begun>,
+    /// Whether messages of several streams may be under way at once, in I-DATA chunks (RFC 8260 §2).
+    interleaving: bool,
+    /// The messages that are begun, in the order of streams; one at most without interleaving.
+    unfinished: Vec<Begun>,
+    /// Bytes that their messages still have to send.
+    unfinished_bytes: u64,
     next_message: MessageId,
     unsent_bytes: u64,
 }
@@ -64,7 +98,9 @@ impl Streams {
             count,
             streams: Vec::new(),
             slab: Slab::default(),
-            begun: None,
+            interleaving: false,
+            unfinished: Vec::new(),
+            unfinished_bytes: 0,
             next_message: MessageId(0),
             unsent_bytes: 0,
         }
@@ -72,6 +108,24 @@ impl Streams {
 
     pub(super) fn count(&self) -> u16 {
         self.count
+    }
+
+    /// The handshake told which kind of chunk carries data. To be called before any does.
+    pub(super) fn interleave(&mut self, interleaving: bool) {
+        debug_assert!(
+            self.unfinished.is_empty(),
+            "the kind of chunk changes between messages"
+        );
+        self.interleaving = interleaving;
+    }
+
+    /// The header of the chunks that carry data, in bytes.
+    pub(super) fn header_len(&self) -> usize {
+        if self.interleaving {
+            IData::HEADER_LEN
+        } else {
+            Data::HEADER_LEN
+        }
     }
 
     /// Bytes of payload that have not been sent yet.
@@ -153,18 +207,43 @@ impl Streams {
         &mut self.streams[stream.index()]
     }
 
-    /// The message to go on with on `path`: the one begun, whatever its path so far, for its fragments need
-    /// consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names.
-    pub(super) fn next(&self, path: PathId, scheduler: &dyn StreamScheduler) -> Option<&Waiting> {
-        if let Some(begun) = self.begun {
-            return self.head(begun.stream);
+    /// The message to go on with on `path`. Without interleaving it is the one begun, whatever its path so far, for its
+    /// fragments need consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names, or a
+    /// message begun if that one may not begin now.
+    pub(super) fn next(
+        &self,
+        path: PathId,
+        scheduler: &dyn StreamScheduler,
+        peer: PeerRoom,
+    ) -> Option<&Waiting> {
+        let begun = self.unfinished.first().map(|begun| begun.stream);
+        if let Some(begun) = begun.filter(|_| !self.interleaving) {
+            return self.head(begun);
         }
-        let stream = scheduler.next(path)?;
-        let head = self.head(stream)?;
+        let id = scheduler.next(path)?;
+        if self.may_go_on(id, peer) {
+            return self.head(id);
+        }
+        self.head(begun?)
+    }
+
+    /// Whether the next piece of the head message of `stream` may be sent.
+    fn may_go_on(&self, stream: StreamId, peer: PeerRoom) -> bool {
+        if self.find_unfinished(stream).is_ok() {
+            return true;
+        }
+        let (Some(head), Some(stream)) = (self.head(stream), self.streams.get(stream.index())) else {
+            return false;
+        };
         // RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user
         // messages in the current send window."
-        let may_begin = head.message.unordered || self.streams[stream.index()].ordered_in_window < u16::MAX;
-        may_begin.then_some(head)
+        let is_numbered = head.message.unordered || stream.ordered_in_window < u16::MAX;
+        // Parts of messages fill the peer's buffer until one of them is whole. So all that are begun must fit, or none
+        // might ever be; what is whole at once is in nobody's way.
+        let fits = self.unfinished.is_empty()
+            || head.bytes() <= peer.whole
+            || head.bytes().saturating_add(self.unfinished_bytes) <= peer.window;
+        is_numbered && fits
     }
 
     /// Cuts `payload` bytes off the head message of `stream`.
@@ -174,8 +253,6 @@ impl Streams {
         payload: usize,
         scheduler: &mut dyn StreamScheduler,
     ) -> Chunk {
-        let beginning = self.begun.is_none();
-        let Begun { ssn, .. } = self.begin(stream);
         let queue = self.streams[stream.index()].waiting;
         let head = self
             .slab
@@ -187,29 +264,75 @@ impl Streams {
         } else {
             head.message.payload.split_to(payload)
         };
-        let flags = DataFlags {
-            beginning,
-            ending,
-            unordered: head.message.unordered,
-            immediate: ending && head.message.acknowledge_at_once,
-        };
+        let Waiting { id, message, .. } = head;
+        let unordered = message.unordered;
+        let rest = message.payload.len() as u64;
+        let found = self
+            .unfinished
+            .binary_search_by_key(&stream, |begun| begun.stream);
+        let begun = found.map_or_else(
+            |_| Begun {
+                stream,
+                mid: self.streams[stream.index()].begin(unordered),
+                fsn: Fsn(0),
+            },
+            |at| self.unfinished[at],
+        );
         let chunk = Chunk {
-            message: head.id,
+            message: *id,
             stream,
-            ssn,
-            ppid: head.message.ppid,
-            flags,
+            place: place(self.interleaving, unordered, begun),
+            ppid: message.ppid,
+            flags: DataFlags {
+                beginning: begun.fsn == Fsn(0),
+                ending,
+                unordered,
+                immediate: ending && message.acknowledge_at_once,
+            },
             payload: piece,
         };
+        self.follow(begun, chunk.payload_bytes(), rest);
+        self.taken(&chunk, scheduler);
+        chunk
+    }
+
+    /// The place of the message that is begun on `stream`, or the place for one.
+    fn find_unfinished(&self, stream: StreamId) -> Result<usize, usize> {
+        self.unfinished
+            .binary_search_by_key(&stream, |begun| begun.stream)
+    }
+
+    /// The piece `sent` of a message left; `rest` bytes of it did not.
+    fn follow(&mut self, sent: Begun, bytes: u64, rest: u64) {
+        let found = self.find_unfinished(sent.stream);
+        let following = Begun {
+            fsn: sent.fsn.next(),
+            ..sent
+        };
+        match found {
+            Ok(at) if rest == 0 => {
+                self.unfinished.remove(at);
+            }
+            Ok(at) => self.unfinished[at] = following,
+            Err(at) if rest > 0 => self.unfinished.insert(at, following),
+            Err(_) => {}
+        }
+        if found.is_ok() {
+            self.unfinished_bytes -= bytes;
+        } else {
+            self.unfinished_bytes += rest;
+        }
+    }
+
+    fn taken(&mut self, chunk: &Chunk, scheduler: &mut dyn StreamScheduler) {
+        let (stream, ending) = (chunk.stream, chunk.flags.ending);
         self.unsent_bytes -= chunk.payload_bytes();
         self.streams[stream.index()].unsent_bytes -= chunk.payload_bytes();
         scheduler.on_taken(stream, chunk.payload.len() as u32, ending);
         if ending {
-            self.begun = None;
             self.slab.pop(&mut self.streams[stream.index()].waiting);
             self.tell(stream, scheduler);
         }
-        chunk
     }
 
     /// A chunk was acknowledged for good.
@@ -244,6 +367,7 @@ impl Streams {
     /// Gives memory back. To be called when nothing waits.
     pub(super) fn shrink(&mut self, keep: usize) {
         self.slab.shrink(keep);
+        self.unfinished = Vec::new();
     }
 
     #[cfg(test)]
@@ -254,21 +378,6 @@ impl Streams {
     fn head(&self, stream: StreamId) -> Option<&Waiting> {
         let stream = self.streams.get(stream.index())?;
         self.slab.first(stream.waiting)
-    }
-
-    fn begin(&mut self, id: StreamId) -> Begun {
-        if let Some(begun) = self.begun {
-            return begun;
-        }
-        let stream = &mut self.streams[id.index()];
-        let head = self.slab.first(stream.waiting);
-        let mut ssn = Ssn(0);
-        if head.is_some_and(|head| !head.message.unordered) {
-            ssn = stream.next_ssn;
-            stream.next_ssn = ssn.next();
-            stream.ordered_in_window += 1;
-        }
-        *self.begun.insert(Begun { stream: id, ssn })
     }
 
     /// Tells the scheduler about the new head of a stream.
@@ -287,5 +396,14 @@ impl Streams {
             }
             None => scheduler.on_idle(id),
         }
+    }
+}
+
+/// How the kind of chunk in use numbers a fragment.
+const fn place(interleaving: bool, unordered: bool, piece: Begun) -> Place {
+    match (interleaving, unordered) {
+        (true, _) => Place::IData(piece.mid, piece.fsn),
+        (false, true) => Place::Data(Ssn(0)),
+        (false, false) => Place::Data(Ssn(piece.mid.0 as u16)),
     }
 }

@@ -9,9 +9,10 @@ use anabranch_proto::{
     Message, ReceivedMessage,
 };
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed, Tsn, VerificationTag};
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{
-    Chunk, CommonHeader, CookieEcho, OutboundInit, Packet, PacketBuilder, Parameter, WriteChunk, Writer,
-    dissect,
+    Chunk, CommonHeader, CookieEcho, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter,
+    WriteChunk, Writer, dissect,
 };
 
 /// The TSN that the forger starts with.
@@ -79,6 +80,18 @@ impl Forger {
         self.sends(tag, &[&CookieEcho { cookie: &cookie }]);
         assert!(matches!(self.events(), [Event::Connected { incoming: true }, ..]));
         self.events.clear();
+    }
+
+    /// The forger completed the handshake, and both listed I-DATA: messages may be interleaved.
+    pub(crate) fn interleaving() -> Self {
+        let mut config = AssociationConfig::default();
+        let set = config.policies.set("interleaving", "on");
+        set.expect("an option that exists");
+        let mut parameters = ParameterWriter::new();
+        parameters.push_supported_extensions(&[kind::I_DATA]);
+        let mut forger = Self::facing(config, parameters.finish());
+        forger.associates();
+        forger
     }
 
     /// The INIT of an honest peer.

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
+use anabranch_policy::PolicyRecipe;
 use anabranch_sim::app::{Draft, Streams};
 use anabranch_sim::{Scenario, Side};
 
@@ -14,7 +15,7 @@ use crate::story::{World, mbit, ms, secs};
 
 /// An association with a bit of everything: both IP versions, losses, large messages, a probe of a shut window, a
 /// path that dies, an end.
-fn an_eventful_life(port: u16) -> Vec<u8> {
+fn an_eventful_life(port: u16, interleaving: &str) -> Vec<u8> {
     let buffer = SharedBuffer::default();
     let sink = buffer.clone();
     let shape = move |scenario: Scenario| {
@@ -25,7 +26,9 @@ fn an_eventful_life(port: u16) -> Vec<u8> {
             .encapsulation_port(port)
             .capture(Side::Near, sink)
     };
-    let mut world = World::paths([]).shaped(shape).connected();
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("interleaving", interleaving).unwrap();
+    let mut world = World::paths([]).policies(policies).shaped(shape).connected();
     world.path_becomes_lossy(0, 0.03);
     world.path_becomes_lossy(1, 0.03);
     world.alice().sends_messages(300, 1_400, Streams::in_turn(4));
@@ -55,10 +58,10 @@ fn wireshark_finds_nothing_wrong_with_a_capture() {
         println!("skipped: tshark is missing (Debian package tshark)");
         return;
     }
-    for port in [9_899, 0] {
+    for (port, interleaving) in [(9_899, "off"), (0, "off"), (9_899, "on")] {
         let file = Temporary::with(
-            &format!("anabranch-{}-{port}.pcapng", std::process::id()),
-            &an_eventful_life(port),
+            &format!("anabranch-{}-{port}-{interleaving}.pcapng", std::process::id()),
+            &an_eventful_life(port, interleaving),
         );
         let frames = count(&file.0, "sctp");
         assert!(frames > 500, "{frames} frames of SCTP over port {port}");
@@ -77,6 +80,20 @@ fn wireshark_finds_nothing_wrong_with_a_capture() {
             );
         }
         assert_eq!(count(&file.0, "sctp.checksum.status == 1"), frames);
+        // One kind of chunk carries data, never both (RFC 8260 §2.2.1).
+        let (data, i_data) = (
+            count(&file.0, "sctp.chunk_type == 0"),
+            count(&file.0, "sctp.chunk_type == 64"),
+        );
+        let (expected, other) = if interleaving == "on" {
+            (i_data, data)
+        } else {
+            (data, i_data)
+        };
+        assert!(
+            expected > 200 && other == 0,
+            "{data} frames with DATA, {i_data} with I-DATA"
+        );
         assert_eq!(count(&file.0, "ip.checksum.status == 1 || ipv6"), frames);
         if port != 0 {
             assert_eq!(count(&file.0, "udp.checksum.status == 1"), frames);

@@ -1,6 +1,6 @@
-//! Which fragments belong together? Those with consecutive TSNs from one that begins to one that ends.
+//! Which fragments belong together? Those in consecutive places from one that begins to one that ends.
 //!
-//! Fragments that touch are kept as one run, so each arrival looks at two runs at most, and a message is
+//! The place of a DATA chunk is its TSN, that of an I-DATA chunk its number within its message. Fragments that touch are kept as one run, so each arrival looks at two runs at most, and a message is
 //! whole when its run has both ends:
 //!
 //! ```text
@@ -12,8 +12,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use anabranch_types::{Ppid, Ssn, StreamId, UnwrappedTsn};
-use anabranch_wire::Data;
+use anabranch_types::UnwrappedTsn;
 use bytes::Bytes;
 
 use crate::violation::Violation;
@@ -24,34 +23,35 @@ const BEGINS_INSIDE: Violation = Violation::Protocol("message begins before the 
 const WITHOUT_BEGINNING: Violation = Violation::Protocol("fragment continues a message that has ended");
 const MIXED: Violation = Violation::Protocol("fragments of one message disagree about their message");
 
-/// What all fragments of a message have in common.
-///
-/// RFC 9260 §3.3.1 and §6.9 ask it of stream, SSN and U flag. The PPID belongs to the message as well, so
-/// fragments that disagree about it leave no right answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Label {
-    stream: StreamId,
-    /// `None` for unordered messages, whose SSN MUST be ignored (RFC 9260 §3.3.1).
-    ssn: Option<Ssn>,
-    ppid: Ppid,
+/// Where a fragment is among others.
+pub(super) trait Place: Copy + Ord {
+    /// What all fragments of a message have in common, besides what their places say.
+    type Label: Copy + Eq;
+
+    /// The place that many fragments further on.
+    fn ahead(self, count: u64) -> Self;
+
+    /// The place before, which may be none that a fragment can have.
+    fn previous(self) -> Self;
 }
 
-impl Label {
-    pub(super) fn of(data: &Data<'_>) -> Self {
-        let ssn = (!data.flags.unordered).then_some(data.ssn);
-        Self {
-            stream: data.stream,
-            ssn,
-            ppid: data.ppid,
-        }
+impl Place for UnwrappedTsn {
+    type Label = super::data::Label;
+
+    fn ahead(self, count: u64) -> Self {
+        self + count
+    }
+
+    fn previous(self) -> Self {
+        self.previous()
     }
 }
 
-/// A chunk of DATA as reassembly sees it; a whole message is its own beginning and end.
+/// A chunk as reassembly sees it; a whole message is its own beginning and end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fragment {
-    pub(super) tsn: UnwrappedTsn,
-    pub(super) label: Label,
+pub(super) struct Fragment<P: Place> {
+    pub(super) place: P,
+    pub(super) label: P::Label,
     pub(super) beginning: bool,
     pub(super) ending: bool,
     pub(super) len: usize,
@@ -64,53 +64,64 @@ pub(super) struct Joined {
     pub(super) pieces: usize,
 }
 
-/// Fragments of one message with consecutive TSNs.
+/// Fragments of one message in consecutive places.
 #[derive(Debug)]
-struct Run {
-    label: Label,
+struct Run<L> {
+    label: L,
     begins: bool,
     ends: bool,
     bytes: usize,
     pieces: VecDeque<Bytes>,
 }
 
+/// The run next to a place, if there is one.
+type Neighbour<'a, P> = Option<&'a Run<<P as Place>::Label>>;
+
 /// All fragments whose message is not whole yet.
-#[derive(Debug, Default)]
-pub(super) struct Fragments {
-    /// By first TSN; disjoint.
-    runs: BTreeMap<UnwrappedTsn, Run>,
+#[derive(Debug)]
+pub(super) struct Fragments<P: Place> {
+    /// By first place; disjoint.
+    runs: BTreeMap<P, Run<P::Label>>,
 }
 
-impl Fragments {
+impl<P: Place> Default for Fragments<P> {
+    fn default() -> Self {
+        Self {
+            runs: BTreeMap::new(),
+        }
+    }
+}
+
+impl<P: Place> Fragments<P> {
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Whether a fragment with this TSN would be next to one that waits.
-    pub(super) fn touch(&self, tsn: UnwrappedTsn) -> bool {
-        let (before, after) = self.neighbours(tsn);
+    /// Whether a fragment in this place would be next to one that waits.
+    pub(super) fn touch(&self, place: P) -> bool {
+        let (before, after) = self.neighbours(place);
         before.is_some() || after.is_some()
     }
 
-    /// Whether `fragment` agrees with its two neighbours; `arrived` tells which TSNs were here before.
+    /// Whether `fragment` agrees with its two neighbours; `arrived` tells which places were taken before.
     ///
-    /// Of two consecutive TSNs either the first ends a message and the second begins one, or both belong to
+    /// Of two consecutive places either the first ends a message and the second begins one, or both belong to
     /// the same. A neighbour that arrived and is in no run was part of a message that is whole: it began and
     /// ended.
     pub(super) fn check(
         &self,
-        fragment: &Fragment,
+        fragment: &Fragment<P>,
         max_message: usize,
-        arrived: impl Fn(UnwrappedTsn) -> bool,
+        arrived: impl Fn(P) -> bool,
     ) -> Result<(), Violation> {
-        let (before, after) = self.neighbours(fragment.tsn);
+        let (before, after) = self.neighbours(fragment.place);
         let end_expected = match before {
             Some(run) => Some(run.ends),
-            None => arrived(fragment.tsn.previous()).then_some(true),
+            None => arrived(fragment.place.previous()).then_some(true),
         };
         let beginning_follows = match after {
             Some(run) => Some(run.begins),
-            None => arrived(fragment.tsn.next()).then_some(true),
+            None => arrived(fragment.place.ahead(1)).then_some(true),
         };
         match (end_expected, fragment.beginning) {
             (Some(false), true) => return Err(BEGINS_INSIDE),
@@ -137,10 +148,10 @@ impl Fragments {
     }
 
     /// Adds a checked fragment; the message if that was the last one missing.
-    pub(super) fn insert(&mut self, fragment: Fragment, piece: Bytes) -> Option<Joined> {
+    pub(super) fn insert(&mut self, fragment: Fragment<P>, piece: Bytes) -> Option<Joined> {
         let first = self.append_or_open(&fragment, piece);
         if !fragment.ending
-            && let Some(rest) = self.runs.remove(&fragment.tsn.next())
+            && let Some(rest) = self.runs.remove(&fragment.place.ahead(1))
             && let Some(run) = self.runs.get_mut(&first)
         {
             run.absorb(rest);
@@ -152,33 +163,39 @@ impl Fragments {
         self.runs.remove(&first).map(Run::join)
     }
 
-    /// The first TSN of the run that has the fragment now.
-    fn append_or_open(&mut self, fragment: &Fragment, piece: Bytes) -> UnwrappedTsn {
-        let before = self.runs.range_mut(..fragment.tsn).next_back();
+    /// The first place of the run that has the fragment now.
+    fn append_or_open(&mut self, fragment: &Fragment<P>, piece: Bytes) -> P {
+        let before = self.runs.range_mut(..fragment.place).next_back();
         match before {
-            Some((first, run)) if !fragment.beginning && *first + run.len() == fragment.tsn => {
+            Some((first, run)) if !fragment.beginning && first.ahead(run.len()) == fragment.place => {
                 run.append(fragment, piece);
                 *first
             }
             _ => {
-                self.runs.insert(fragment.tsn, Run::open(fragment, piece));
-                fragment.tsn
+                self.runs.insert(fragment.place, Run::open(fragment, piece));
+                fragment.place
             }
         }
     }
 
-    /// The runs that touch `tsn` from below and from above.
-    fn neighbours(&self, tsn: UnwrappedTsn) -> (Option<&Run>, Option<&Run>) {
-        let before = self.runs.range(..tsn).next_back();
+    /// Whether the fragment of this place is here and waits.
+    pub(super) fn has(&self, place: P) -> bool {
+        let run = self.runs.range(..=place).next_back();
+        run.is_some_and(|(first, run)| place < first.ahead(run.len()))
+    }
+
+    /// The runs that touch `place` from below and from above.
+    fn neighbours(&self, place: P) -> (Neighbour<'_, P>, Neighbour<'_, P>) {
+        let before = self.runs.range(..place).next_back();
         let before = before
-            .filter(|(first, run)| **first + run.len() == tsn)
+            .filter(|(first, run)| first.ahead(run.len()) == place)
             .map(|(_, run)| run);
-        (before, self.runs.get(&tsn.next()))
+        (before, self.runs.get(&place.ahead(1)))
     }
 }
 
-impl Run {
-    fn open(fragment: &Fragment, piece: Bytes) -> Self {
+impl<L: Copy> Run<L> {
+    fn open<P: Place<Label = L>>(fragment: &Fragment<P>, piece: Bytes) -> Self {
         let mut pieces = VecDeque::with_capacity(1);
         pieces.push_back(piece);
         Self {
@@ -194,7 +211,7 @@ impl Run {
         self.pieces.len() as u64
     }
 
-    fn append(&mut self, fragment: &Fragment, piece: Bytes) {
+    fn append<P: Place>(&mut self, fragment: &Fragment<P>, piece: Bytes) {
         self.ends = fragment.ending;
         self.bytes += fragment.len;
         self.pieces.push_back(piece);

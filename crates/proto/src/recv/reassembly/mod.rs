@@ -1,22 +1,27 @@
-//! How do chunks become messages? Fragments join by their TSNs, then ordered messages wait for their turn.
+//! How do chunks become messages? Fragments join, then ordered messages wait for their turn.
 //!
-//! A DATA chunk's place in its message follows from its TSN alone (RFC 9260 §3.3.1), ordered or not, so
-//! [`fragments`] serves both kinds; [`ordered`] concerns ordered messages only. Unordered ones pass it by.
+//! An association uses DATA or I-DATA, never both (RFC 8260 §2.2.1): [`data`] and [`i_data`] know how to tell a chunk's
+//! place in its message. [`fragments`] joins fragments by their places; [`ordered`] concerns ordered messages only,
+//! unordered ones pass it by.
 
+mod data;
 mod fragments;
+mod i_data;
 mod ordered;
 
 use anabranch_types::UnwrappedTsn;
-use anabranch_wire::Data;
-use bytes::Bytes;
 
-use self::fragments::{Fragment, Fragments, Label};
-use self::ordered::{StreamOrder, Turn};
+use self::data::DataReassembly;
+use self::i_data::IDataReassembly;
+use super::ReceiverConfig;
 use super::delivery::Delivery;
 use super::tracker::Tracker;
 use super::window::Window;
-use crate::ReceivedMessage;
+use crate::user_data::UserData;
 use crate::violation::Violation;
+
+/// RFC 8260 §2.2.1: once I-DATA is agreed on, DATA is forbidden, and the other way round; who gets the wrong one aborts.
+const WRONG_KIND: Violation = Violation::Protocol("DATA and I-DATA do not mix");
 
 /// What is to be done with a new chunk that the window has room for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,99 +35,67 @@ pub(super) enum Verdict {
 
 /// Fragments that wait for others, and ordered messages that wait for earlier ones.
 #[derive(Debug)]
-pub(super) struct Reassembly {
-    fragments: Fragments,
-    order: StreamOrder,
-    max_message: usize,
-    inbound_streams: u16,
+pub(super) enum Reassembly {
+    Data(DataReassembly),
+    IData(IDataReassembly),
 }
 
 impl Reassembly {
-    pub(super) fn new(max_message: usize, inbound_streams: u16) -> Self {
-        Self {
-            fragments: Fragments::default(),
-            order: StreamOrder::default(),
+    pub(super) fn new(config: &ReceiverConfig) -> Self {
+        let ReceiverConfig {
             max_message,
             inbound_streams,
+            ..
+        } = *config;
+        if config.interleaving {
+            Self::IData(IDataReassembly::new(max_message, inbound_streams))
+        } else {
+            Self::Data(DataReassembly::new(max_message, inbound_streams))
+        }
+    }
+
+    /// Whether parts of several messages may wait at once, however the TSNs run.
+    pub(super) const fn interleaves(&self) -> bool {
+        matches!(self, Self::IData(_))
+    }
+
+    /// Whether data comes in chunks of this kind.
+    ///
+    /// # Errors
+    /// [`WRONG_KIND`].
+    pub(super) const fn check_kind(&self, data: &UserData<'_>) -> Result<(), Violation> {
+        match (self, data) {
+            (Self::Data(_), UserData::Data(_)) | (Self::IData(_), UserData::IData(_)) => Ok(()),
+            _ => Err(WRONG_KIND),
         }
     }
 
     /// Judges a new chunk; changes nothing.
     pub(super) fn judge(
         &self,
-        data: &Data<'_>,
+        data: &UserData<'_>,
         tsn: UnwrappedTsn,
         tracker: &Tracker,
     ) -> Result<Verdict, Violation> {
-        let exists = data.stream.0 < self.inbound_streams;
-        // Of a message on a stream that does not exist nothing is kept: its next piece seems to continue nothing.
-        if !exists && !self.fragments.touch(tsn) {
-            return Ok(Verdict::InvalidStream);
-        }
-        let whole = data.flags.beginning && data.flags.ending;
-        if !whole || !self.fragments.is_empty() {
-            self.fragments
-                .check(&fragment(data, tsn), self.max_message, |tsn| tracker.has(tsn))?;
-        } else if data.payload.len() > self.max_message {
-            return Err(fragments::TOO_LARGE);
-        }
-        if !exists {
-            return Ok(Verdict::InvalidStream);
-        }
-        if data.flags.unordered || self.order.turn(data.stream, data.ssn) != Turn::Past {
-            return Ok(Verdict::Take);
-        }
-        // An SSN "before" the expected one is an old one or one at least 2^15 messages ahead (RFC 9260 §1.6).
-        // With TSNs missing it may well be the latter: then it waits at the sender. With none missing it
-        // cannot be.
-        if tsn == tracker.cumulative().next() {
-            Err(ordered::SSN_USED_TWICE)
-        } else {
-            Ok(Verdict::NotYet)
+        match (self, data) {
+            (Self::Data(reassembly), UserData::Data(data)) => reassembly.judge(data, tsn, tracker),
+            (Self::IData(reassembly), UserData::IData(data)) => reassembly.judge(data),
+            _ => Err(WRONG_KIND),
         }
     }
 
     /// Takes the chunk in, and hands on every message that becomes deliverable by it.
     pub(super) fn take(
         &mut self,
-        data: &Data<'_>,
+        data: &UserData<'_>,
         tsn: UnwrappedTsn,
         window: &mut Window,
         delivery: &mut Delivery,
     ) -> Result<(), Violation> {
-        window.hold(data.payload.len());
-        let piece = Bytes::copy_from_slice(data.payload);
-        let payload = if data.flags.beginning && data.flags.ending {
-            piece
-        } else {
-            let Some(joined) = self.fragments.insert(fragment(data, tsn), piece) else {
-                return Ok(());
-            };
-            window.join(joined.pieces);
-            joined.payload
-        };
-        let unordered = data.flags.unordered;
-        let message = ReceivedMessage {
-            stream: data.stream,
-            ppid: data.ppid,
-            unordered,
-            payload,
-        };
-        if unordered {
-            // RFC 9260 §6.6: it "bypasses the ordering mechanism".
-            delivery.push(message);
-            return Ok(());
+        match (self, data) {
+            (Self::Data(reassembly), UserData::Data(data)) => reassembly.take(data, tsn, window, delivery),
+            (Self::IData(reassembly), UserData::IData(data)) => reassembly.take(data, window, delivery),
+            _ => Err(WRONG_KIND),
         }
-        self.order.deliver(data.ssn, message, delivery)
-    }
-}
-
-fn fragment(data: &Data<'_>, tsn: UnwrappedTsn) -> Fragment {
-    Fragment {
-        tsn,
-        label: Label::of(data),
-        beginning: data.flags.beginning,
-        ending: data.flags.ending,
-        len: data.payload.len(),
     }
 }

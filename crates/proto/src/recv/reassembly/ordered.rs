@@ -1,24 +1,59 @@
-//! Whose turn is it? In each stream, ordered messages pass by Stream Sequence Number (RFC 9260 §6.6).
+//! Whose turn is it? In each stream, ordered messages pass by number: Stream Sequence Number (RFC 9260 §6.6) or Message
+//! Identifier (RFC 8260 §2.2.3).
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use anabranch_types::{Serial, Ssn, StreamId};
+use anabranch_types::{Mid, Serial, Ssn, StreamId};
 
 use super::super::delivery::Delivery;
 use crate::ReceivedMessage;
 use crate::violation::Violation;
 
-/// RFC 9260 §6.5: the SSN MUST grow by 1 with each ordered message, so none comes twice before it wraps. The
-/// RFC does not say what to do about it; dropping an acknowledged message would hide the loss, so the
-/// association ends.
-pub(super) const SSN_USED_TWICE: Violation = Violation::Protocol("stream sequence number was used before");
-
-/// Streams whose expected SSNs lie together: two bytes for each stream if all are used, 128 for a lonely one.
+/// Streams whose expected SSNs lie together: two bytes for each stream if all are used, 128 for a lonely one. MIDs take
+/// twice that.
 const PAGE: usize = 64;
 
-/// When a message with a certain SSN passes.
+/// What counts the ordered messages of a stream, from 0.
+pub(super) trait Count: Serial + Default {
+    /// RFC 9260 §6.5: the number MUST grow by 1 with each ordered message, so none comes twice before it wraps. The
+    /// RFC does not say what to do about it; dropping an acknowledged message would hide the loss, so the
+    /// association ends.
+    const USED_TWICE: Violation;
+
+    /// The number after this one, wrapping.
+    fn following(self) -> Self;
+
+    /// The number without its type, as a key.
+    fn raw(self) -> u32;
+}
+
+impl Count for Ssn {
+    const USED_TWICE: Violation = Violation::Protocol("stream sequence number was used before");
+
+    fn following(self) -> Self {
+        self.next()
+    }
+
+    fn raw(self) -> u32 {
+        self.0.into()
+    }
+}
+
+impl Count for Mid {
+    const USED_TWICE: Violation = Violation::Protocol("message identifier was used before");
+
+    fn following(self) -> Self {
+        self.next()
+    }
+
+    fn raw(self) -> u32 {
+        self.0
+    }
+}
+
+/// When a message with a certain number passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
     Now,
@@ -27,75 +62,80 @@ pub(super) enum Turn {
     Past,
 }
 
-/// The next SSN of every stream, and the messages that came too early.
+/// The next number of every stream, and the messages that came too early.
 #[derive(Debug, Default)]
-pub(super) struct StreamOrder {
-    /// Expected SSNs. A page without a used stream does not exist and stands for zeros.
-    pages: Vec<Option<Box<[Ssn; PAGE]>>>,
-    /// By stream and SSN. Only ever asked for the expected SSN, so the order of the keys means nothing.
-    waiting: BTreeMap<(u16, u16), ReceivedMessage>,
+pub(super) struct StreamOrder<N> {
+    /// Expected numbers. A page without a used stream does not exist and stands for zeros.
+    pages: Vec<Option<Box<[N; PAGE]>>>,
+    /// By stream and number. Only ever asked for one of them, so the order of the keys means nothing.
+    waiting: BTreeMap<(u16, u32), ReceivedMessage>,
 }
 
-impl StreamOrder {
-    pub(super) fn turn(&self, stream: StreamId, ssn: Ssn) -> Turn {
+impl<N: Count> StreamOrder<N> {
+    pub(super) fn turn(&self, stream: StreamId, number: N) -> Turn {
         let expected = self.expected(stream);
-        if ssn == expected {
+        if number == expected {
             Turn::Now
-        } else if expected.precedes(ssn) {
+        } else if expected.precedes(number) {
             Turn::Later
         } else {
             Turn::Past
         }
     }
 
+    /// Whether a whole message with this number waits for its turn.
+    pub(super) fn has(&self, stream: StreamId, number: N) -> bool {
+        self.waiting.contains_key(&(stream.0, number.raw()))
+    }
+
     /// Hands the message to the application, with all that waited for it, or keeps it until its turn comes.
     pub(super) fn deliver(
         &mut self,
-        ssn: Ssn,
+        number: N,
         message: ReceivedMessage,
         delivery: &mut Delivery,
     ) -> Result<(), Violation> {
         let stream = message.stream;
-        match self.turn(stream, ssn) {
+        match self.turn(stream, number) {
             Turn::Now => {
                 delivery.push(message);
-                self.follow_up(stream, ssn.next(), delivery);
+                self.follow_up(stream, number.following(), delivery);
                 Ok(())
             }
-            Turn::Later if self.waiting.contains_key(&(stream.0, ssn.0)) => Err(SSN_USED_TWICE),
+            Turn::Later if self.has(stream, number) => Err(N::USED_TWICE),
             Turn::Later => {
-                self.waiting.insert((stream.0, ssn.0), message);
+                self.waiting.insert((stream.0, number.raw()), message);
                 Ok(())
             }
-            Turn::Past => Err(SSN_USED_TWICE),
+            Turn::Past => Err(N::USED_TWICE),
         }
     }
 
-    /// The messages from `ssn` on that wait already; then the first that does not is expected.
-    fn follow_up(&mut self, stream: StreamId, mut ssn: Ssn, delivery: &mut Delivery) {
+    /// The messages from `number` on that wait already; then the first that does not is expected.
+    fn follow_up(&mut self, stream: StreamId, mut number: N, delivery: &mut Delivery) {
         if !self.waiting.is_empty() {
-            while let Some(message) = self.waiting.remove(&(stream.0, ssn.0)) {
+            while let Some(message) = self.waiting.remove(&(stream.0, number.raw())) {
                 delivery.push(message);
-                ssn = ssn.next();
+                number = number.following();
             }
         }
-        self.expect(stream, ssn);
+        self.expect(stream, number);
     }
 
-    fn expected(&self, stream: StreamId) -> Ssn {
+    fn expected(&self, stream: StreamId) -> N {
         match self.pages.get(stream.index() / PAGE) {
             Some(Some(page)) => page[stream.index() % PAGE],
-            // RFC 9260 §6.5: SSNs "MUST start from 0".
-            Some(None) | None => Ssn(0),
+            // RFC 9260 §6.5: SSNs "MUST start from 0"; so do MIDs (RFC 8260 §2.2.2).
+            Some(None) | None => N::default(),
         }
     }
 
-    fn expect(&mut self, stream: StreamId, ssn: Ssn) {
+    fn expect(&mut self, stream: StreamId, number: N) {
         let at = stream.index() / PAGE;
         if at >= self.pages.len() {
             self.pages.resize_with(at + 1, || None);
         }
-        let page = self.pages[at].get_or_insert_with(|| Box::new([Ssn(0); PAGE]));
-        page[stream.index() % PAGE] = ssn;
+        let page = self.pages[at].get_or_insert_with(|| Box::new([N::default(); PAGE]));
+        page[stream.index() % PAGE] = number;
     }
 }

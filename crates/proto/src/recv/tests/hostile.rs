@@ -5,7 +5,9 @@ use super::*;
 /// Hands the chunks in until one is a violation, and gives its text.
 fn violation_of(chunks: &[Data<'_>]) -> String {
     let mut host = Host::new();
-    let violation = chunks.iter().find_map(|chunk| host.receiver.on_data(chunk).err());
+    let violation = chunks
+        .iter()
+        .find_map(|chunk| host.receiver.on_user_data(&UserData::Data(*chunk)).err());
     violation.map_or_else(|| "none".to_string(), |violation| violation.to_string())
 }
 
@@ -216,6 +218,7 @@ fn all_streams_may_be_used() {
         buffer: 10_000,
         max_message: 1_000,
         inbound_streams: u16::MAX,
+        interleaving: false,
     });
     for stream in (0..u16::MAX).rev() {
         let tsn = 10 + u32::from(u16::MAX - 1 - stream);

@@ -167,6 +167,7 @@ fn every_arrival_delivers_and_acknowledges_what_a_naive_receiver_would() {
             buffer: 1 << 20,
             max_message: 1 << 10,
             inbound_streams: STREAMS as u16,
+            interleaving: false,
         });
         for (step, chunk) in chunks.iter().enumerate() {
             let known = !naive.arrived.contains(&chunk.tsn.0.wrapping_sub(initial));

@@ -26,7 +26,6 @@ use core::ops::{Bound, Range};
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{LostChunk, PathAck, StuckChunk};
 use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
-use anabranch_wire::Data;
 
 pub(crate) use self::apply::Applied;
 use self::digest::Digests;
@@ -37,6 +36,7 @@ use self::ring::Ring;
 pub(crate) use self::scope::Hearing;
 use self::walk::Walks;
 use super::chunk::Chunk;
+use crate::user_data::UserData;
 
 /// Every TSN from its first transmission to its cumulative acknowledgement.
 #[derive(Debug)]
@@ -82,18 +82,18 @@ impl Scoreboard {
     }
 
     /// `chunk` leaves on `path` with the next TSN.
-    pub(super) fn send(&mut self, chunk: Chunk, path: PathId, now: Instant) -> Data<'_> {
+    pub(super) fn send(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
         self.payload_held += chunk.payload_bytes();
         self.payload_in_flight += chunk.payload_bytes();
         self.flights.hold(path, chunk.bytes());
         let transmission = self.flights.number_transmission(path);
         let tsn = self.ring.push(Sent::new(chunk, path, transmission, now));
         self.flights.launch(&mut self.ring, tsn);
-        self.ring[tsn].chunk.as_data(tsn)
+        self.ring[tsn].chunk.as_user_data(tsn)
     }
 
     /// A chunk that was sent before leaves again, on `path`, whether it was thought lost or in flight.
-    pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
+    pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         self.withdraw(tsn);
         let transmission = self.flights.number_transmission(path);
         let sent = &mut self.ring[tsn];
@@ -108,11 +108,11 @@ impl Scoreboard {
         sent.transmissions = sent.transmissions.saturating_add(1);
         self.walks.sent_again(tsn);
         self.flights.launch(&mut self.ring, tsn);
-        self.ring[tsn].chunk.as_data(tsn)
+        self.ring[tsn].chunk.as_user_data(tsn)
     }
 
     /// The chunk `tsn`, still in flight, leaves again on `path`, which may free a blocked buffer sooner.
-    pub(super) fn move_to(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> Data<'_> {
+    pub(super) fn move_to(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         let sent = &mut self.ring[tsn];
         sent.moved |= sent.path != path;
         self.send_again(tsn, path, now)

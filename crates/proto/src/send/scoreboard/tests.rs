@@ -19,7 +19,7 @@ use bytes::Bytes;
 use self::naive::{Fate, Naive};
 use super::scope::Scope;
 use super::{Hearing, Scoreboard};
-use crate::send::chunk::Chunk;
+use crate::send::chunk::{Chunk, Place};
 
 const PATHS: u64 = 3;
 
@@ -38,7 +38,7 @@ fn chunk(payload: usize) -> Chunk {
     Chunk {
         message: MessageId(0),
         stream: StreamId(0),
-        ssn: Ssn(0),
+        place: Place::Data(Ssn(0)),
         ppid: Ppid(0),
         flags: DataFlags {
             beginning: true,
@@ -143,7 +143,7 @@ impl World {
         for _ in 0..self.rng.below(6) {
             let chunk = chunk(1 + self.rng.below(40) as usize);
             self.naive.send(chunk.bytes(), path, self.now);
-            let tsn = self.scoreboard.send(chunk, path, self.now).tsn;
+            let tsn = self.scoreboard.send(chunk, path, self.now).tsn();
             assert_eq!(tsn, self.naive.next.previous().wrap());
         }
     }

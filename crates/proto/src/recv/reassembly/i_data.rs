@@ -1,0 +1,213 @@
+//! How do I-DATA chunks become messages? Fragments join by their numbers within the message (RFC 8260 §2.2.3).
+//!
+//! "The receiver MUST NOT make any assumption about the TSN assignments of the sender": a message is known by its stream,
+//! its U bit and its Message Identifier, and its fragments count from 0. So fragments of any number of messages may wait
+//! at once, and what they cost is bounded by the window: a message that waits counts as one chunk more.
+
+use alloc::collections::BTreeMap;
+
+use anabranch_types::{Fsn, Mid, Ppid, StreamId};
+use anabranch_wire::{FragmentPlace, IData};
+use bytes::Bytes;
+
+use super::Verdict;
+use super::fragments::{self, Fragment, Fragments};
+use super::ordered::{Count as _, StreamOrder, Turn};
+use crate::ReceivedMessage;
+use crate::recv::delivery::Delivery;
+use crate::recv::window::Window;
+use crate::violation::Violation;
+
+const FRAGMENT_TWICE: Violation = Violation::Protocol("fragment sequence number was used before");
+const WITHOUT_BEGINNING: Violation = Violation::Protocol("fragment 0 does not begin its message");
+const BEHIND_THE_END: Violation = Violation::Protocol("fragment lies behind the end of its message");
+
+/// Which message a fragment is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    stream: StreamId,
+    /// Ordered and unordered messages are counted apart (RFC 8260 §2.1).
+    unordered: bool,
+    mid: u32,
+}
+
+/// A fragment's message and its number there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Place {
+    message: Key,
+    fsn: u32,
+}
+
+impl fragments::Place for Place {
+    type Label = ();
+
+    /// Numbers end at the longest message, in bytes, so they never wrap.
+    fn ahead(self, count: u64) -> Self {
+        Self {
+            fsn: self.fsn.saturating_add(count as u32),
+            ..self
+        }
+    }
+
+    /// Nothing is next to the first fragment from below: the place named is its own.
+    fn previous(self) -> Self {
+        Self {
+            fsn: self.fsn.saturating_sub(1),
+            ..self
+        }
+    }
+}
+
+/// What is known of a message of which fragments wait.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    /// From the first fragment, which alone carries it.
+    ppid: Ppid,
+    bytes: usize,
+    /// The highest number of a fragment that came.
+    highest: u32,
+    /// Whether that one is the last.
+    ends: bool,
+}
+
+/// Fragments that wait for others, and ordered messages that wait for earlier ones.
+#[derive(Debug)]
+pub(in crate::recv) struct IDataReassembly {
+    fragments: Fragments<Place>,
+    begun: BTreeMap<Key, Begun>,
+    order: StreamOrder<Mid>,
+    max_message: usize,
+    inbound_streams: u16,
+}
+
+impl IDataReassembly {
+    pub(super) fn new(max_message: usize, inbound_streams: u16) -> Self {
+        Self {
+            fragments: Fragments::default(),
+            begun: BTreeMap::new(),
+            order: StreamOrder::default(),
+            // Beyond it fragments could not be counted.
+            max_message: max_message.min(u32::MAX as usize),
+            inbound_streams,
+        }
+    }
+
+    /// Judges a new chunk; changes nothing.
+    pub(super) fn judge(&self, data: &IData<'_>) -> Result<Verdict, Violation> {
+        if data.stream.0 >= self.inbound_streams {
+            return Ok(Verdict::InvalidStream);
+        }
+        // Every message has its own number, so there is no second one with a number whose turn is over, nor with that
+        // of a whole message that waits.
+        if !data.unordered
+            && (self.order.turn(data.stream, data.mid) == Turn::Past || self.order.has(data.stream, data.mid))
+        {
+            return Err(Mid::USED_TWICE);
+        }
+        // RFC 8260 §2.1: the first fragment, and no other, has the B bit and stands for number 0.
+        if data.place == FragmentPlace::Later(Fsn(0)) {
+            return Err(WITHOUT_BEGINNING);
+        }
+        let Place { message, fsn } = place(data);
+        let begun = self.begun.get(&message);
+        let bytes = begun.map_or(0, |begun| begun.bytes) + data.payload.len();
+        // Each fragment has a byte at least, so a number beyond the limit is a length beyond it.
+        if bytes > self.max_message || fsn as usize >= self.max_message {
+            return Err(fragments::TOO_LARGE);
+        }
+        match begun {
+            Some(begun) => self.fits(data, begun).map(|()| Verdict::Take),
+            None => Ok(Verdict::Take),
+        }
+    }
+
+    /// Whether a fragment agrees with those of its message that wait.
+    fn fits(&self, data: &IData<'_>, begun: &Begun) -> Result<(), Violation> {
+        let place = place(data);
+        if self.fragments.has(place) {
+            return Err(FRAGMENT_TWICE);
+        }
+        let is_behind = begun.ends && place.fsn > begun.highest;
+        let ends_before = data.ending && place.fsn < begun.highest;
+        if is_behind || ends_before {
+            return Err(BEHIND_THE_END);
+        }
+        Ok(())
+    }
+
+    /// Takes the chunk in, and hands on every message that becomes deliverable by it.
+    pub(super) fn take(
+        &mut self,
+        data: &IData<'_>,
+        window: &mut Window,
+        delivery: &mut Delivery,
+    ) -> Result<(), Violation> {
+        window.hold(data.payload.len());
+        let piece = Bytes::copy_from_slice(data.payload);
+        let whole = match data.place {
+            FragmentPlace::First(ppid) if data.ending => Some((ppid, piece)),
+            _ => self.join(data, piece, window),
+        };
+        let Some((ppid, payload)) = whole else {
+            return Ok(());
+        };
+        let message = ReceivedMessage {
+            stream: data.stream,
+            ppid,
+            unordered: data.unordered,
+            payload,
+        };
+        if data.unordered {
+            // RFC 9260 §6.6: it "bypasses the ordering mechanism".
+            delivery.push(message);
+            return Ok(());
+        }
+        self.order.deliver(data.mid, message, delivery)
+    }
+
+    /// Adds a fragment; the message, with its mark, if that was the last one missing.
+    fn join(&mut self, data: &IData<'_>, piece: Bytes, window: &mut Window) -> Option<(Ppid, Bytes)> {
+        let place = place(data);
+        let begun = self.begun.entry(place.message).or_insert_with(|| {
+            window.hold(0);
+            Begun {
+                ppid: Ppid::default(),
+                bytes: 0,
+                highest: 0,
+                ends: false,
+            }
+        });
+        begun.bytes += piece.len();
+        begun.highest = begun.highest.max(place.fsn);
+        begun.ends |= data.ending;
+        if let FragmentPlace::First(ppid) = data.place {
+            begun.ppid = ppid;
+        }
+        let joined = self.fragments.insert(fragment(data), piece)?;
+        let begun = self.begun.remove(&place.message)?;
+        window.join(joined.pieces + 1);
+        Some((begun.ppid, joined.payload))
+    }
+}
+
+fn place(data: &IData<'_>) -> Place {
+    let Fsn(fsn) = data.fsn();
+    Place {
+        message: Key {
+            stream: data.stream,
+            unordered: data.unordered,
+            mid: data.mid.0,
+        },
+        fsn,
+    }
+}
+
+fn fragment(data: &IData<'_>) -> Fragment<Place> {
+    Fragment {
+        place: place(data),
+        label: (),
+        beginning: data.flags().beginning,
+        ending: data.ending,
+        len: data.payload.len(),
+    }
+}
