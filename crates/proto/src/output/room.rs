@@ -31,7 +31,7 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
 
 fn has_new_for(association: &Association, id: PathId) -> bool {
     let scheduler = &*association.policies.stream_scheduler;
-    let fragment_at = association.paths.smallest_data_chunk();
+    let fragment_at = association.paths.cut_length(id);
     association.sender.has_new_for(id, fragment_at, scheduler)
 }
 
