@@ -13,6 +13,7 @@
 //! | the buffer is blocked: what moves to another path? | [`RescuePolicy`] |
 //! | when is a SACK sent? | [`AckPolicy`] |
 //! | on which path is a SACK sent? | [`SackPath`] |
+//! | which acknowledgements measure a round trip? | [`RttSampling`] |
 //! | which outstanding chunks are lost? | [`LossDetection`] |
 //! | where does a lost chunk go? | [`RetransmissionPolicy`] |
 //! | when is a path suspected, dead, back, primary? | [`FailoverPolicy`] |
@@ -52,6 +53,7 @@ pub mod options;
 pub mod path_scheduler;
 pub mod rescue;
 pub mod retransmission;
+pub mod rtt_samples;
 pub mod sack_path;
 pub mod stream_scheduler;
 

@@ -6,7 +6,7 @@ use crate::burst::MaxBurstParameters;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, FailoverChoice, GapLimitChoice,
     InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice, PathSchedulerChoice, RescueChoice,
-    RetransmissionChoice, RtoChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
+    RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
     StreamSchedulerChoice,
 };
 use crate::congestion::{CmtParameters, CubicParameters, Growth};
@@ -82,6 +82,7 @@ impl PolicyRecipe {
             rescue: RescueChoice::Never(NoParameters),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::DataSource(NoParameters),
+            rtt_samples: RttSamplesChoice::OwnPath(NoParameters),
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::PerPathOrder,
             }),
@@ -116,6 +117,7 @@ impl PolicyRecipe {
             rescue: RescueChoice::Never(NoParameters),
             ack: AckChoice::Rfc9260(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::DataSource(NoParameters),
+            rtt_samples: RttSamplesChoice::AnyPath(NoParameters),
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::Always,
             }),
@@ -173,6 +175,7 @@ impl PolicyRecipe {
                 counting: Counting::Queued,
             }),
             nr_sack: NrSackChoice::On(NoParameters),
+            rtt_samples: RttSamplesChoice::OwnPath(NoParameters),
             retransmission: RetransmissionChoice::Same(NoParameters),
             ..Self::cmt()
         }

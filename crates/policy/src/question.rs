@@ -3,11 +3,11 @@
 use core::fmt;
 use core::time::Duration;
 
-use anabranch_types::{Instant, PathId, StreamId};
+use anabranch_types::{Instant, PathId, StreamId, UnwrappedTsn};
 
 use crate::facts::{
-    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, LossDigest, LossLine, LostChunk, PathFacts, Pick,
-    Reachability, Rescue, SendAllowance, StreamFacts, StuckChunk,
+    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, LossDigest, LossLine, LostChunk, PathAck, PathFacts,
+    Pick, Reachability, Rescue, SendAllowance, StreamFacts, StuckChunk,
 };
 
 /// What all policies share.
@@ -90,6 +90,49 @@ pub trait StreamScheduler: Policy {
     fn on_packet_end(&mut self) {}
     /// The stream to serve now on `path`; `None` if none is ready for it. Changes nothing.
     fn next(&self, path: PathId) -> Option<StreamId>;
+}
+
+/// Which acknowledgements tell how long a round trip takes (RFC 9260 §6.3.1)?
+///
+/// A sample is named by when its chunk was sent. The core takes one in a round trip, and smooths.
+pub trait RttSampling: Policy {
+    /// A path exists from now on.
+    fn add_path(&mut self, path: PathId) {
+        let _ = path;
+    }
+    /// A path is gone.
+    fn remove_path(&mut self, path: PathId) {
+        let _ = path;
+    }
+    /// Whether the next new chunk on `path` is to be a probe: the I bit asks the peer to acknowledge it at once (RFC
+    /// 9260 §3.3.1), over the same path. Changes nothing.
+    fn wants_probe(&self, path: &PathFacts, now: Instant) -> bool {
+        let _ = (path, now);
+        false
+    }
+    /// A probe left on `path`.
+    fn on_probe_sent(&mut self, path: &PathFacts, now: Instant) {
+        let _ = (path, now);
+    }
+    /// A SACK came over `path`, outdated or not, and has not been looked at for anything else; `reports` tells which
+    /// TSNs it reports. The sample that it is, if any.
+    fn on_sack(
+        &mut self,
+        path: &PathFacts,
+        reports: &dyn Fn(UnwrappedTsn) -> bool,
+        now: Instant,
+    ) -> Option<Instant> {
+        let _ = (path, reports, now);
+        None
+    }
+    /// A SACK that came over `arrived_on` acknowledged chunks of `path`. The sample that it is, if any.
+    fn on_ack(
+        &mut self,
+        ack: &PathAck,
+        path: &PathFacts,
+        arrived_on: PathId,
+        now: Instant,
+    ) -> Option<Instant>;
 }
 
 /// Which outstanding chunks are lost?

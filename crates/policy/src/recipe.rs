@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, ExtensionPoint,
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice,
-    PathSchedulerChoice, PolicyChoice, RescueChoice, RetransmissionChoice, RtoChoice, SackHandlingChoice,
-    SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
+    PathSchedulerChoice, PolicyChoice, RescueChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice,
+    SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
 };
 use crate::parameters::Refused;
 use crate::set::PolicySet;
@@ -107,6 +107,8 @@ recipe! {
     sack_window: SackWindowChoice,
     /// `sack-handling`
     sack_handling: SackHandlingChoice,
+    /// `rtt-samples`
+    rtt_samples: RttSamplesChoice,
     /// `loss`
     loss: LossChoice,
     /// `rto`
@@ -132,6 +134,7 @@ impl PolicyRecipe {
             rescue: self.rescue.build(),
             ack: self.ack.build(),
             sack_path: self.sack_path.build(),
+            rtt_samples: self.rtt_samples.build(),
             loss: self.loss.build(),
             retransmission: self.retransmission.build(),
             failover: self.failover.build(),

@@ -6,7 +6,7 @@ use anabranch_types::{Instant, PathId};
 
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathFacts,
-    PathScheduler, RescuePolicy, RetransmissionPolicy, SackPath, StreamScheduler,
+    PathScheduler, RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler,
 };
 
 /// The policies of one association: one answer to each question.
@@ -31,6 +31,8 @@ pub struct PolicySet {
     pub ack: Box<dyn AckPolicy>,
     /// On which path is a SACK sent?
     pub sack_path: Box<dyn SackPath>,
+    /// Which acknowledgements measure a round trip?
+    pub rtt_samples: Box<dyn RttSampling>,
     /// Which outstanding chunks are lost?
     pub loss: Box<dyn LossDetection>,
     /// Where does a lost chunk go?
@@ -44,6 +46,7 @@ impl PolicySet {
     pub fn add_path(&mut self, path: &PathFacts, now: Instant) {
         self.path_scheduler.add_path(path.id);
         self.congestion.add_path(path, now);
+        self.rtt_samples.add_path(path.id);
         self.loss.add_path(path.id);
         self.burst.add_path(path.id);
     }
@@ -52,6 +55,7 @@ impl PolicySet {
     pub fn remove_path(&mut self, path: PathId) {
         self.path_scheduler.remove_path(path);
         self.congestion.remove_path(path);
+        self.rtt_samples.remove_path(path);
         self.loss.remove_path(path);
         self.burst.remove_path(path);
     }

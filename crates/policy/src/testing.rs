@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, PathId, Rng, Transmission, UnwrappedTsn};
 
-use crate::{AckDigest, PathAck, PathFacts, Reachability};
+use crate::{AckDigest, PathAck, PathFacts, Reachability, SentOnce};
 
 /// A full chunk on the paths below.
 pub(crate) const CHUNK: u64 = 1_452;
@@ -115,7 +115,11 @@ pub(crate) fn any_ack(rng: &mut Rng, path: &PathFacts, base: u64, now: Instant) 
         ack.highest_newly_acked = Some(tsn(lowest + rng.below(20)));
         ack.latest_transmission = Some(Transmission(lowest));
         ack.latest_sent_at = Some(now - ms(rng.below(500)));
-        ack.rtt_sample_sent_at = ack.latest_sent_at.filter(|_| rng.chance(2, 3));
+        let sample = ack.latest_sent_at.filter(|_| rng.chance(2, 3));
+        ack.rtt_sample = sample.map(|sent_at| SentOnce {
+            sent_at,
+            tsn: tsn(lowest),
+        });
     }
     ack
 }

@@ -4,11 +4,11 @@ use super::choice::choices;
 use crate::parameters::NoParameters;
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathScheduler,
-    RescuePolicy, RetransmissionPolicy, SackPath, StreamScheduler,
+    RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler,
 };
 use crate::{
-    ack, buffer, burst, congestion, failover, loss, path_scheduler, rescue, retransmission, sack_path,
-    stream_scheduler,
+    ack, buffer, burst, congestion, failover, loss, path_scheduler, rescue, retransmission, rtt_samples,
+    sack_path, stream_scheduler,
 };
 
 choices! {
@@ -66,6 +66,20 @@ choices! {
         "the same number of bytes for each stream", "RFC 8260 §3.5";
     "wfq" => WeightedFair(NoParameters), stream_scheduler::WeightedFair::new,
         "bytes in proportion to the streams' weights", "RFC 8260 §3.6";
+}
+
+choices! {
+    /// Which acknowledgements measure a round trip.
+    RttSamplesChoice of RttSampling = "rtt-samples", "which acknowledgements measure a round trip?";
+    "any-path" => AnyPath(NoParameters), rtt_samples::AnyPath::new,
+        "all of them", "RFC 9260 §6.3.1";
+    "own-path" => OwnPath(NoParameters), rtt_samples::OwnPath::new,
+        "those that came over the path of the chunk, or from any while there is nothing better", "ours, INET model";
+    "slow-path-rtt" => SlowPathRtt(NoParameters), rtt_samples::SlowPathRtt::new,
+        "those that came over the path of the chunk, overtaken ones too", "INET model";
+    "is-rtt" => IsRtt(NoParameters), rtt_samples::IsRtt::new,
+        "those of one probe in a round trip, which asks to be acknowledged at once",
+        "our reading of IS-RTT, Abass 2016";
 }
 
 choices! {

@@ -169,10 +169,10 @@ impl CubicState {
         let limit = quantum(acked.path) * u64::from(parameters.slow_start_limit);
         let growth = acked.ack.newly_acked.min(limit);
         let growth = growth.min(self.window.threshold - self.window.bytes);
-        let pace = match acked.ack.rtt_sample_sent_at {
+        let pace = match acked.ack.rtt_sample {
             // For the initial slow start only (RFC 9406): later ones end at a known threshold.
-            Some(sent_at) if parameters.hystart && self.window.threshold == u64::MAX => {
-                self.hystart.on_ack(sent_at, acked.now)
+            Some(sample) if parameters.hystart && self.window.threshold == u64::MAX => {
+                self.hystart.on_ack(sample.sent_at, acked.now)
             }
             _ => Pace::Full,
         };

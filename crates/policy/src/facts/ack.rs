@@ -25,6 +25,15 @@ impl AckDigest<'_> {
     }
 }
 
+/// A chunk that was sent only once. The later of two is the greater one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SentOnce {
+    /// When.
+    pub sent_at: Instant,
+    /// Its TSN.
+    pub tsn: UnwrappedTsn,
+}
+
 /// What one SACK acknowledged of the chunks last sent on one path. Sizes in bytes of chunks, headers included.
 #[derive(Clone, Debug)]
 pub struct PathAck {
@@ -51,9 +60,11 @@ pub struct PathAck {
     pub latest_transmission: Option<Transmission>,
     /// When the latest newly acknowledged chunk of the path was sent.
     pub latest_sent_at: Option<Instant>,
-    /// When the latest newly acknowledged chunk was sent that was sent only once: an unambiguous round-trip
-    /// sample (Karn's rule, RFC 9260 §6.3.1 C5).
-    pub rtt_sample_sent_at: Option<Instant>,
+    /// The latest newly acknowledged chunk that was sent only once: an unambiguous round-trip sample (Karn's rule,
+    /// RFC 9260 §6.3.1 C5).
+    pub rtt_sample: Option<SentOnce>,
+    /// The latest of these that was sent as a probe (see [`crate::RttSampling::wants_probe`]).
+    pub rtt_probe: Option<SentOnce>,
 }
 
 impl PathAck {
@@ -72,7 +83,8 @@ impl PathAck {
             lowest_newly_acked: None,
             latest_transmission: None,
             latest_sent_at: None,
-            rtt_sample_sent_at: None,
+            rtt_sample: None,
+            rtt_probe: None,
         }
     }
 }

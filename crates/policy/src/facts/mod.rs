@@ -8,7 +8,7 @@ mod loss;
 mod path;
 mod stream;
 
-pub use ack::{AckDigest, PathAck};
+pub use ack::{AckDigest, PathAck, SentOnce};
 pub use arrival::{AckWhen, Arrival};
 pub use buffer::{BufferFacts, Rescue, RescuePenalty, StuckChunk};
 pub use choice::{last_resort, may_carry_data, path_facts};

@@ -13,6 +13,7 @@ mod loss;
 mod path_scheduler;
 mod rescue;
 mod retransmission;
+mod rtt_samples;
 mod sack_path;
 mod stream_scheduler;
 

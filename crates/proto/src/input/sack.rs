@@ -6,8 +6,8 @@
 use core::mem;
 
 use anabranch_policy::{AckDigest, LossCause, LossDigest, PathAck};
-use anabranch_types::{Instant, PathId, Tsn};
-use anabranch_wire::{NrSack, Sack, SackError, ValidSack};
+use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
+use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
 
 use super::publish;
 use crate::Association;
@@ -20,6 +20,7 @@ pub(crate) fn on_sack(
     path: PathId,
     sack: &Sack<'_>,
 ) -> Result<(), Violation> {
+    overhear(association, now, path, sack.cumulative, sack.gap_blocks());
     let scratch = mem::take(&mut association.sack_scratch);
     let (known, next) = (association.sender.cumulative(), association.sender.next_tsn());
     let sack = ValidSack::parse(sack, known, next, scratch);
@@ -33,6 +34,8 @@ pub(crate) fn on_nr_sack(
     path: PathId,
     sack: &NrSack<'_>,
 ) -> Result<(), Violation> {
+    let blocks = sack.gap_blocks().chain(sack.non_renegable_blocks());
+    overhear(association, now, path, sack.cumulative, blocks);
     let scratch = mem::take(&mut association.sack_scratch);
     let (known, next) = (association.sender.cumulative(), association.sender.next_tsn());
     let sack = ValidSack::parse_nr(sack, known, next, scratch);
@@ -117,14 +120,34 @@ fn digest(
     tell_writable(association);
 }
 
+/// Even a SACK that was overtaken, and acknowledges nothing any more, took the time that its path takes.
+fn overhear(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    cumulative: Tsn,
+    blocks: impl Iterator<Item = GapBlock> + Clone,
+) {
+    let cumulative = association.sender.cumulative().nearest(cumulative);
+    let reports = |tsn: UnwrappedTsn| {
+        let reaches = |block: GapBlock| {
+            let (first, last) = (u64::from(block.start), u64::from(block.end));
+            cumulative + first <= tsn && tsn <= cumulative + last
+        };
+        tsn <= cumulative || blocks.clone().any(reaches)
+    };
+    let facts = association.paths.fact(path);
+    if let Some(sent_at) = association.policies.rtt_samples.on_sack(facts, &reports, now) {
+        association.paths.rtt_sample(path, sent_at, now);
+    }
+}
+
 /// A round trip, and the sign that the path works.
 fn measure(association: &mut Association, ack: &PathAck, arrived_on: PathId, now: Instant) {
-    let path = association.paths.path_mut(ack.path);
-    // A SACK that came over another path measured half of each; it counts only while there is nothing better.
-    let own = arrived_on == ack.path || path.rtt.smoothed().is_none();
-    if let Some(sent_at) = ack.rtt_sample_sent_at.filter(|_| own) {
-        path.rtt.on_sample(sent_at, now);
-        association.paths.publish_rtt(ack.path);
+    let facts = association.paths.fact(ack.path);
+    let samples = &mut association.policies.rtt_samples;
+    if let Some(sent_at) = samples.on_ack(ack, facts, arrived_on, now) {
+        association.paths.rtt_sample(ack.path, sent_at, now);
     }
     if ack.newly_acked > 0 {
         association.paths.chunks_arrived(ack.path, ack.newly_acked_chunks);

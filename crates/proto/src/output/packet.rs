@@ -4,6 +4,7 @@
 //! sent are the same thing.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use anabranch_policy::{LossCause, LossDigest, RescuePenalty};
 use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
@@ -230,8 +231,12 @@ fn write_new(
     let fragment_at = association.paths.cut_length(path);
     let scheduler = &mut *association.policies.stream_scheduler;
     let (mut payload, mut chunks) = (0, 0);
+    let mut probe = association
+        .policies
+        .rtt_samples
+        .wants_probe(association.paths.fact(path), now);
     while room > 0 {
-        let Some(chunk) = association
+        let Some(mut chunk) = association
             .sender
             .send_new(path, packet.room(), fragment_at, scheduler, now)
         else {
@@ -240,7 +245,15 @@ fn write_new(
         payload += chunk.payload().len() as u64;
         chunks += 1;
         room = room.saturating_sub(chunk.padded_len());
+        if probe {
+            chunk = chunk.urging();
+        }
         push_data(packet, &chunk);
+        if mem::take(&mut probe) {
+            association.sender.last_was_probe();
+            let facts = association.paths.fact(path);
+            association.policies.rtt_samples.on_probe_sent(facts, now);
+        }
     }
     association.paths.path_mut(path).counters.payload_sent += payload;
     association.paths.fact_mut(path).sent_chunks += chunks;

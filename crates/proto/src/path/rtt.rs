@@ -14,7 +14,8 @@ pub(crate) struct RttEstimator {
     variation: Duration,
     smallest: Option<Duration>,
     rto: Duration,
-    next_sample: Instant,
+    /// When the last sample was taken that counts.
+    sampled_at: Instant,
 }
 
 impl RttEstimator {
@@ -25,7 +26,7 @@ impl RttEstimator {
             variation: Duration::ZERO,
             smallest: None,
             rto: limits.initial,
-            next_sample: Instant::ZERO,
+            sampled_at: Instant::ZERO,
         }
     }
 
@@ -45,12 +46,13 @@ impl RttEstimator {
         self.rto
     }
 
-    /// Takes a sample, unless one was taken less than a round trip ago: "the sender SHOULD measure once per
-    /// round trip" (RFC 9260 §6.3.1 C4), or the variation would shrink with the number of SACKs.
+    /// Takes a sample, unless what it measures left before the last sample was taken: measurements "SHOULD be made no
+    /// more than once per round trip" (RFC 9260 §6.3.1 C4), or the variation would shrink with the number of SACKs.
+    /// Timed by the sending, so that a short round trip is not left out because it comes soon after a long one.
     pub(crate) fn on_sample(&mut self, sent_at: Instant, now: Instant) {
         let sample = now - sent_at;
         self.smallest = Some(self.smallest.map_or(sample, |smallest| smallest.min(sample)));
-        if now < self.next_sample {
+        if sent_at < self.sampled_at {
             return;
         }
         let smoothed = match self.smoothed {
@@ -66,7 +68,7 @@ impl RttEstimator {
             }
         };
         self.smoothed = Some(smoothed);
-        self.next_sample = now + smoothed;
+        self.sampled_at = now;
         // C6, C7.
         self.rto = (smoothed + self.variation * 4)
             .max(self.limits.min)
@@ -105,6 +107,12 @@ mod tests {
         rtt.on_sample(at(90), at(150));
         assert_eq!(rtt.smoothed(), Some(Duration::from_millis(100)));
         assert_eq!(rtt.smallest(), Some(Duration::from_millis(60)));
+        rtt.on_sample(at(100), at(120));
+        assert_eq!(
+            rtt.smoothed(),
+            Some(Duration::from_millis(90)),
+            "a round trip of its own"
+        );
     }
 
     #[test]

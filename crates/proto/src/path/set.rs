@@ -185,6 +185,12 @@ impl PathSet {
         facts.rto = rtt.rto();
     }
 
+    /// Something that was sent on `id` at `sent_at` has just been answered.
+    pub(crate) fn rtt_sample(&mut self, id: PathId, sent_at: Instant, now: Instant) {
+        self.inner[id.index()].rtt.on_sample(sent_at, now);
+        self.publish_rtt(id);
+    }
+
     /// Chunks sent on `id` arrived.
     pub(crate) fn chunks_arrived(&mut self, id: PathId, chunks: u32) {
         let at = self.at(id);

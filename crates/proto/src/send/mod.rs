@@ -268,6 +268,11 @@ impl Sender {
         Some(self.scoreboard.send(chunk, path, now))
     }
 
+    /// What [`Sender::send_new`] gave last leaves with the I bit, to measure the round trip of its path.
+    pub(crate) fn last_was_probe(&mut self) {
+        self.scoreboard.last_was_probe();
+    }
+
     fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
         // RFC 9260 §6.1: "The data sender MUST NOT use a TSN that is more than 2^31 - 1 above the beginning TSN of
         // the current send window."

@@ -24,6 +24,7 @@ mod path_schedulers;
 mod regressions;
 mod restart;
 mod retransmission;
+mod round_trips;
 mod sack_handling;
 mod sack_length;
 mod sack_paths;

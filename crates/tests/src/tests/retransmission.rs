@@ -15,6 +15,8 @@ fn carried_again(policy: &str, cc: &str) -> [u64; 3] {
     let mut policies = PolicyRecipe::cmt();
     policies.set("rtx-policy", policy).unwrap();
     policies.set("cc", cc).unwrap();
+    // SACKs of other paths would make all round trips look alike.
+    policies.set("rtt-samples", "own-path").unwrap();
     let link = |delay: Duration| LinkConfig::new(mbit(50), delay);
     let lossy = link(ms(20)).loss(Loss::Bernoulli(Probability::of(0.02)));
     let mut world = World::paths([lossy, link(ms(60)), link(ms(20))])

@@ -5,8 +5,8 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId};
 
 use super::{Cubic, CubicParameters, Epoch};
-use crate::testing::{CHUNK, healthy, in_order, ms, sack};
-use crate::{CongestionControl, LossCause, LossDigest, PathFacts};
+use crate::testing::{CHUNK, healthy, in_order, ms, sack, tsn};
+use crate::{CongestionControl, LossCause, LossDigest, PathFacts, SentOnce};
 
 const PATH: PathId = PathId(0);
 
@@ -40,7 +40,10 @@ impl Story {
         for _ in 0..sacks {
             self.now += taking / sacks;
             let mut ack = in_order(0, window, 2 * CHUNK);
-            ack.rtt_sample_sent_at = Some(self.now - taking);
+            ack.rtt_sample = Some(SentOnce {
+                sent_at: self.now - taking,
+                tsn: tsn(1 << 32),
+            });
             self.cc
                 .on_ack(&sack(&[ack]), core::slice::from_ref(&self.path), self.now);
         }

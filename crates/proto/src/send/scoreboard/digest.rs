@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use anabranch_policy::PathAck;
+use anabranch_policy::{PathAck, SentOnce};
 use anabranch_types::{PathId, UnwrappedTsn};
 
 use super::record::{Order, Sent};
@@ -77,6 +77,13 @@ pub(super) fn add(digest: &mut PathAck, sent: &Sent, how: Acknowledgement) {
     digest.latest_transmission = digest.latest_transmission.max(Some(sent.transmission));
     digest.latest_sent_at = digest.latest_sent_at.max(Some(sent.sent_at));
     if sent.is_round_trip_sample() {
-        digest.rtt_sample_sent_at = digest.rtt_sample_sent_at.max(Some(sent.sent_at));
+        let sample = Some(SentOnce {
+            sent_at: sent.sent_at,
+            tsn: how.tsn,
+        });
+        digest.rtt_sample = digest.rtt_sample.max(sample);
+        if sent.is_probe {
+            digest.rtt_probe = digest.rtt_probe.max(sample);
+        }
     }
 }

@@ -92,6 +92,14 @@ impl Scoreboard {
         self.ring[tsn].chunk.as_user_data(tsn)
     }
 
+    /// The chunk sent last was a probe of its path's round trip.
+    pub(super) fn last_was_probe(&mut self) {
+        if !self.ring.is_empty() {
+            let last = self.ring.next_tsn().previous();
+            self.ring[last].is_probe = true;
+        }
+    }
+
     /// A chunk that was sent before leaves again, on `path`, whether it was thought lost or in flight.
     pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         self.withdraw(tsn);

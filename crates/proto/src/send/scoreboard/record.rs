@@ -36,6 +36,8 @@ pub(super) struct Sent {
     pub(super) reneged: bool,
     /// It was moved to another path, to unblock a buffer.
     pub(super) moved: bool,
+    /// It was sent with the I bit to measure the round trip.
+    pub(super) is_probe: bool,
     /// It was sent on more than one path, for whatever reason.
     pub(super) strayed: bool,
 }
@@ -75,6 +77,7 @@ impl Sent {
             timed_out: false,
             reneged: false,
             moved: false,
+            is_probe: false,
             strayed: false,
         }
     }

@@ -492,7 +492,7 @@ fn only_a_chunk_sent_once_measures_the_round_trip() {
     let [ack] = scoreboard.digests() else {
         panic!("one path has news")
     };
-    assert_eq!((ack.latest_sent_at, ack.rtt_sample_sent_at), (Some(at(50)), None));
+    assert_eq!((ack.latest_sent_at, ack.rtt_sample), (Some(at(50)), None));
     assert_eq!(
         ack.highest_newly_acked, None,
         "timed out: its TSN does not tell the order of sending"
@@ -504,11 +504,27 @@ fn only_a_chunk_sent_once_measures_the_round_trip() {
         panic!("one path has news")
     };
     assert_eq!(
-        ack.rtt_sample_sent_at,
+        ack.rtt_sample.map(|sample| sample.sent_at),
         Some(at(1)),
         "thought lost, but never sent again"
     );
     assert!(scoreboard.next_lost().is_none());
+}
+
+#[test]
+fn a_probe_is_told_from_other_samples_and_is_none_once_it_was_sent_again() {
+    let mut scoreboard = sent(&[A]);
+    scoreboard.last_was_probe();
+    reports(&mut scoreboard, &[0]);
+    let probe = scoreboard.digests()[0].rtt_probe;
+    assert_eq!(probe.map(|probe| probe.tsn), Some(tsn(0)));
+
+    let mut scoreboard = sent(&[A]);
+    scoreboard.last_was_probe();
+    scoreboard.lose_all(A);
+    scoreboard.send_again(tsn(0), A, at(50));
+    reports(&mut scoreboard, &[0]);
+    assert_eq!(scoreboard.digests()[0].rtt_probe, None);
 }
 
 #[test]

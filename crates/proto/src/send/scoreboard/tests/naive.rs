@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use anabranch_policy::{Eligible, LossCause, PathAck};
+use anabranch_policy::{Eligible, LossCause, PathAck, SentOnce};
 use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -272,6 +272,9 @@ fn count(ack: &mut PathAck, entry: &Entry, by_cumulative: bool, headed: bool) {
     ack.latest_transmission = ack.latest_transmission.max(Some(entry.transmission));
     ack.latest_sent_at = ack.latest_sent_at.max(Some(entry.sent_at));
     if entry.transmissions == 1 {
-        ack.rtt_sample_sent_at = ack.rtt_sample_sent_at.max(Some(entry.sent_at));
+        ack.rtt_sample = ack.rtt_sample.max(Some(SentOnce {
+            sent_at: entry.sent_at,
+            tsn: entry.tsn,
+        }));
     }
 }

@@ -1,0 +1,114 @@
+//! What distinguishes the samplers.
+
+use anabranch_types::{PathId, UnwrappedTsn};
+
+use super::{AnyPath, IsRtt, OwnPath, SlowPathRtt};
+use crate::parameters::NoParameters;
+use crate::testing::{at, healthy, ms, tsn};
+use crate::{PathAck, RttSampling, SentOnce};
+
+const OWN: PathId = PathId(0);
+const OTHER: PathId = PathId(1);
+
+/// Chunk `number`, sent on path 0 at that millisecond, was acknowledged.
+fn acked(number: u64) -> PathAck {
+    let mut ack = PathAck::new(OWN, 10_000);
+    ack.rtt_sample = Some(SentOnce {
+        sent_at: at(number),
+        tsn: tsn(number),
+    });
+    ack
+}
+
+fn probe_acked(number: u64) -> PathAck {
+    let ack = acked(number);
+    PathAck {
+        rtt_probe: ack.rtt_sample,
+        ..ack
+    }
+}
+
+/// A SACK that reports everything up to `number`.
+fn through(number: u64) -> impl Fn(UnwrappedTsn) -> bool {
+    move |wanted| wanted <= tsn(number)
+}
+
+#[test]
+fn any_path_takes_what_it_gets() {
+    let mut policy = AnyPath::new(NoParameters);
+    assert_eq!(policy.on_ack(&acked(5), &healthy(0), OTHER, at(20)), Some(at(5)));
+}
+
+#[test]
+fn own_path_refuses_other_paths_once_there_is_something_better() {
+    let mut policy = OwnPath::new(NoParameters);
+    let mut path = healthy(0);
+    assert_eq!(policy.on_ack(&acked(5), &path, OWN, at(20)), Some(at(5)));
+    assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), None);
+    path.srtt = None;
+    assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), Some(at(5)));
+}
+
+#[test]
+fn slow_path_rtt_waits_for_the_sack_of_the_own_path_however_old() {
+    let mut policy = SlowPathRtt::new(NoParameters);
+    let path = healthy(0);
+    assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), None);
+    assert_eq!(
+        policy.on_ack(&acked(9), &path, OTHER, at(24)),
+        None,
+        "one is remembered"
+    );
+    assert_eq!(policy.on_sack(&path, &through(4), at(50)), None);
+    assert_eq!(policy.on_sack(&path, &through(6), at(55)), Some(at(5)));
+    assert_eq!(policy.on_sack(&path, &through(9), at(60)), None, "once");
+}
+
+#[test]
+fn what_waited_longer_than_a_timeout_is_no_sample() {
+    let mut policy = SlowPathRtt::new(NoParameters);
+    let mut path = healthy(0);
+    policy.on_ack(&acked(5), &path, OTHER, at(20));
+    assert_eq!(policy.on_sack(&path, &through(9), at(2_000)), None);
+    path.srtt = None;
+    policy.on_ack(&acked(5), &path, OTHER, at(20));
+    assert_eq!(
+        policy.on_sack(&path, &through(9), at(2_000)),
+        Some(at(5)),
+        "a timeout that never saw a round trip proves nothing"
+    );
+}
+
+#[test]
+fn is_rtt_takes_the_answers_to_its_probes_and_no_others() {
+    let mut policy = IsRtt::new(NoParameters);
+    let path = healthy(0);
+    assert_eq!(policy.on_ack(&acked(3), &path, OWN, at(20)), None);
+    assert!(policy.wants_probe(&path, at(20)));
+    policy.on_probe_sent(&path, at(20));
+    assert!(!policy.wants_probe(&path, at(21)));
+    assert!(policy.wants_probe(&healthy(1), at(21)), "each path has its own");
+    assert_eq!(policy.on_ack(&probe_acked(20), &path, OWN, at(45)), Some(at(20)));
+    assert!(policy.wants_probe(&path, at(45)));
+}
+
+#[test]
+fn a_probe_acknowledged_over_another_path_is_measured_by_the_sack_that_comes_late() {
+    let mut policy = IsRtt::new(NoParameters);
+    let path = healthy(0);
+    policy.on_probe_sent(&path, at(20));
+    assert_eq!(policy.on_ack(&probe_acked(20), &path, OTHER, at(30)), None);
+    assert!(!policy.wants_probe(&path, at(30)));
+    assert_eq!(policy.on_sack(&path, &through(20), at(90)), Some(at(20)));
+    assert!(policy.wants_probe(&path, at(90)));
+}
+
+#[test]
+fn a_lost_probe_is_followed_by_another_one_after_a_timeout() {
+    let mut policy = IsRtt::new(NoParameters);
+    let mut path = healthy(0);
+    path.rto = ms(400);
+    policy.on_probe_sent(&path, at(20));
+    assert!(!policy.wants_probe(&path, at(420)));
+    assert!(policy.wants_probe(&path, at(421)));
+}
