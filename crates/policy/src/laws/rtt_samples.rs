@@ -32,9 +32,9 @@ fn a_sample_is_when_an_acknowledged_chunk_of_the_path_was_sent() {
                 twin.on_probe_sent(path, now);
                 assert!(!policy.wants_probe(path, now), "one at a time");
             }
-            let mut ack = any_ack(rng, path, (1 << 32) + step as u64, now);
+            let mut ack = any_ack(rng, path, (1 << 32) + step, now);
             ack.rtt_probe = ack.rtt_sample.filter(|_| rng.chance(1, 3));
-            let reported = (1 << 32) + rng.below(STEPS as u64);
+            let reported = (1 << 32) + rng.below(STEPS);
             let reports = move |tsn: UnwrappedTsn| tsn.0 <= reported;
             let arrived_on = PathId(rng.below(5) as u8);
             let overtaken = policy.on_sack(path, &reports, now);
