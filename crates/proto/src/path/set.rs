@@ -187,7 +187,7 @@ impl PathSet {
 
     /// Something that was sent on `id` at `sent_at` has just been answered.
     pub(crate) fn rtt_sample(&mut self, id: PathId, sent_at: Instant, now: Instant) {
-        self.inner[id.index()].rtt.on_sample(sent_at, now);
+        self.path_mut(id).rtt.on_sample(sent_at, now);
         self.publish_rtt(id);
     }
 
