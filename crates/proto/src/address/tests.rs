@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use anabranch_types::{AsconfNumber, AssociationId, Ecn, Instant, PathAddr, Seed};
+use anabranch_types::{AsconfNumber, AssociationId, Ecn, Instant, PathAddr, Seed, StreamId};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
     AddressRequest, Chunk, CommonHeader, CorrelationId, OutboundAbort, OutboundAsconf, OutboundAsconfAck,
     Packet, PacketBuilder, ParameterWriter, RawChunk, ShutdownAck, WriteChunk, dissect,
 };
 
-use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event};
+use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event, Message};
 
 const ID: AssociationId = AssociationId(0);
 /// After the handshake and the first heartbeats.
@@ -428,6 +428,64 @@ fn a_peer_whose_old_address_is_gone_is_heard_at_the_new_one() {
         "to where it came from"
     );
     assert_eq!(pair.alice_is_at(), [at(7, 1).ip()]);
+}
+
+/// RFC 5061 §5.3 F14: an added address is used after it was confirmed, also if it is the only one that is left.
+#[test]
+fn nothing_but_heartbeats_goes_to_the_only_address_while_it_is_not_confirmed() {
+    let mut pair = Pair::with(1);
+    let mut moved = one(|list| list.push_add_address(about(1, "10.0.7.1")));
+    moved.push_delete_address(about(2, "10.0.0.1"));
+    let question = pair.vouched(&pair.question(&moved));
+    let path = PathAddr {
+        local: at(0, 2),
+        remote: SocketAddr::from(([10, 0, 7, 1], DEFAULT_PORT)),
+    };
+    pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &question);
+    let first = said(&mut pair.bob, LATER);
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    bob.send(Message::new(StreamId(0), "where are you?"))
+        .expect("room");
+    bob.shutdown();
+    bob.control.report(Vec::new());
+    bob.receiver.force_sack();
+    drop(bob);
+    let then = said(&mut pair.bob, LATER);
+    for (_, bytes) in first.iter().chain(&then) {
+        let kinds = Packet::parse(bytes).expect("in order").chunks().flatten();
+        let kinds: Vec<u8> = kinds.map(|raw| raw.kind).collect();
+        let allowed = [kind::AUTH, kind::ASCONF_ACK, kind::HEARTBEAT];
+        assert!(kinds.iter().all(|kind| allowed.contains(kind)), "{kinds:?}");
+    }
+    assert!(
+        pair.bob.poll_timeout() > Some(LATER),
+        "nothing is due that cannot be done"
+    );
+    let heartbeat = first.iter().chain(&then).find_map(|(_, bytes)| {
+        let raw = Packet::parse(bytes)
+            .expect("in order")
+            .chunks()
+            .flatten()
+            .find(|raw| raw.kind == kind::HEARTBEAT);
+        raw.map(|raw| raw.value.to_vec())
+    });
+    let answer = RawChunk {
+        kind: kind::HEARTBEAT_ACK,
+        flags: 0,
+        value: &heartbeat.expect("a heartbeat"),
+        bytes: &[],
+        at: 0,
+    };
+    let packet = pair.alices_packet(|_, packet| packet.push(&answer).expect("room"));
+    pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, &packet);
+    let freed = said(&mut pair.bob, LATER);
+    let words: Vec<String> = freed.iter().map(|(_, bytes)| words(bytes)).collect();
+    assert!(
+        words
+            .iter()
+            .any(|line| line.contains("DATA") && line.contains("ERROR")),
+        "{words:?}"
+    );
 }
 
 #[test]

@@ -95,8 +95,12 @@ pub(crate) fn start_heartbeats(association: &mut Association, now: Instant) {
 }
 
 /// "The sending of HEARTBEAT chunks is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk"
-/// (RFC 9260 §8.3): whoever has finished already would answer them with an ABORT.
+/// (RFC 9260 §8.3): whoever has finished already would answer them with an ABORT. Unless there is no path yet on which
+/// these chunks could leave.
 pub(crate) fn stop_heartbeats(association: &mut Association) {
+    if !association.paths.any_confirmed() {
+        return;
+    }
     for id in association.paths.ids() {
         let path = association.paths.path_mut(id);
         path.heartbeat = Heartbeat::default();
@@ -107,10 +111,11 @@ pub(crate) fn stop_heartbeats(association: &mut Association) {
 /// Sets the next heartbeat of `path`: after HB.interval and a retransmission timeout, give or take half of the
 /// latter (RFC 9260 §8.3); at once while the path is unconfirmed and was not given up (RFC 9260 §5.4).
 pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
-    if matches!(
+    let is_finishing = matches!(
         association.state,
         State::ShutdownSent(..) | State::ShutdownAckSent(..)
-    ) {
+    );
+    if is_finishing && association.paths.any_confirmed() {
         return;
     }
     let facts = association.paths.fact(path);

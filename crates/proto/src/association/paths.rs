@@ -14,7 +14,7 @@ use anabranch_types::{Instant, PathAddr, PathId};
 
 use super::{PathChange, liveness};
 use crate::Association;
-use crate::path::{MAX_PATHS, Path, braid};
+use crate::path::{Heartbeat, MAX_PATHS, Path, braid};
 
 /// The addresses are others than before: those that no confirmed path serves are tried in all ways, the braid's first.
 pub(crate) fn follow_addresses(association: &mut Association, now: Instant) {
@@ -121,8 +121,9 @@ pub(crate) fn remove_where(association: &mut Association, is_meant: impl Fn(&Pat
     true
 }
 
-/// The remote end of a path has another encapsulation port from now on.
-pub(crate) fn rebind(association: &mut Association, path: PathId, remote: SocketAddr) {
+/// The remote end of a path has another encapsulation port from now on. If that of a path to be confirmed was a guess
+/// only, as the one of an added address is, it is probed again at once.
+pub(crate) fn rebind(association: &mut Association, path: PathId, remote: SocketAddr, now: Instant) {
     let machinery = association.paths.path_mut(path);
     let left = core::mem::replace(&mut machinery.addr.remote, remote);
     machinery.counters.rebindings += 1;
@@ -134,4 +135,9 @@ pub(crate) fn rebind(association: &mut Association, path: PathId, remote: Socket
         }
     }
     liveness::tell(association, path, PathChange::Rebound);
+    let facts = association.paths.fact(path);
+    if facts.reachability == Reachability::Unconfirmed && association.state.is_connected() {
+        association.paths.path_mut(path).heartbeat = Heartbeat::default();
+        liveness::schedule_heartbeat(association, path, now);
+    }
 }

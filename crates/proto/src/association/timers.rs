@@ -14,11 +14,13 @@ pub(crate) fn next(association: &Association) -> Option<Instant> {
     if association.state.is_closed() {
         return None;
     }
+    // Without a confirmed path these wait for one.
+    let can_leave = association.paths.any_confirmed();
     let deadlines = [
         association.state.deadline(),
-        association.receiver.sack_deadline(),
+        association.receiver.sack_deadline().filter(|_| can_leave),
         association.scheduler_wakes,
-        association.window_probe.deadline(),
+        association.window_probe.deadline().filter(|_| can_leave),
         association.addresses.deadline(),
         association.paths.next_deadline(),
     ];

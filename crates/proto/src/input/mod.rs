@@ -62,7 +62,7 @@ fn locate(
         Arrived::Rebound(path) => {
             // "The receiver updates the remote encapsulation port if the source port of a packet with a correct
             // verification tag is another one" (RFC 6951 §5.4).
-            paths::rebind(association, path, arrival.remote);
+            paths::rebind(association, path, arrival.remote, now);
             Some(path)
         }
         Arrived::Unknown => address::introduce(association, now, arrival, packet),

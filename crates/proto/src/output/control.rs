@@ -115,15 +115,16 @@ impl Control {
         self.any
     }
 
-    /// The path that the next filled slot is bound to; `primary` for those that any path may carry.
-    pub(crate) fn next_path(&self, primary: PathId) -> Option<PathId> {
+    /// The path that the next filled slot is bound to; `any` for those that any confirmed path may carry, if there is
+    /// one.
+    pub(crate) fn next_path(&self, any: Option<PathId>) -> Option<PathId> {
         if !self.any {
             return None;
         }
         let free = !self.errors.is_empty() || self.shutdown || self.shutdown_ack;
         self.cookie_ack
             .or_else(|| self.heartbeat_acks.front().map(|(path, _)| *path))
-            .or_else(|| free.then_some(primary))
+            .or_else(|| any.filter(|_| free))
     }
 
     pub(crate) fn take_cookie_ack(&mut self, path: PathId) -> bool {

@@ -118,14 +118,17 @@ fn sack_wanted(association: &Association, now: Instant) -> SackWanted {
     }
 }
 
-/// The path on which the peer wants it, else the policy's, or a better one if that is not in use. Never an unconfirmed one, to which nothing but
-/// handshake chunks and heartbeats may go (RFC 9260 §5.4); the path of the handshake is confirmed at least.
+/// The path on which the peer wants it, else the policy's, or a better one if that is not in use. Never an unconfirmed
+/// one, to which nothing but handshake chunks and heartbeats may go (RFC 9260 §5.4).
 fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId> {
     if wanted == SackWanted::No {
         return None;
     }
     if let Some(asked) = association.paths.sack_asked() {
         return Some(asked);
+    }
+    if !association.paths.any_confirmed() {
+        return None;
     }
     let arrived_on = association.receiver.last_data_path();
     let facts = association.paths.facts();
@@ -139,6 +142,7 @@ fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId
 /// The path of the next control chunk or heartbeat.
 fn control_path(association: &Association, now: Instant) -> Option<PathId> {
     let any = association.paths.working(association.paths.primary());
+    let any = Some(any).filter(|any| association.paths.is_confirmed(*any));
     association.control.next_path(any).or_else(|| {
         association
             .paths

@@ -290,6 +290,14 @@ impl PathSet {
         facts.is_some_and(|facts| facts.reachability != Reachability::Unconfirmed)
     }
 
+    /// Whether there is any path that may carry more than heartbeats. There always is, unless the peer deleted the
+    /// addresses of all others.
+    pub(crate) fn any_confirmed(&self) -> bool {
+        self.facts
+            .iter()
+            .any(|facts| facts.reachability != Reachability::Unconfirmed)
+    }
+
     /// A path to send control chunks on: `preferred` if it works, else the best of the others.
     pub(crate) fn working(&self, preferred: PathId) -> PathId {
         let rank = |facts: &PathFacts| match facts.reachability {
