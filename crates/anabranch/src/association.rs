@@ -1,9 +1,12 @@
 //! What can a program do with an association? Send, receive, watch and end it.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use anabranch_proto::{self as proto, AssociationStatistics, CloseReason, Message, ReceivedMessage};
+use anabranch_proto::{
+    self as proto, AddressError, AssociationStatistics, CloseReason, Message, ReceivedMessage,
+};
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
 
 use crate::driver::{Looked, Shared, Signals, until};
@@ -200,7 +203,54 @@ impl Association {
     }
 }
 
+/// Addresses that come and go.
+impl Association {
+    /// Uses `local` too, an address of this host for which the endpoint has a socket
+    /// ([`Endpoint::add_local`](crate::Endpoint::add_local)). When the peer agrees, a path from there is confirmed and
+    /// used: [`PathChange::Added`](crate::PathChange::Added) and a change of reachability follow.
+    ///
+    /// # Errors
+    ///
+    /// The association is not established, the peer did not agree to such changes (RFC 5061), or the address is not that
+    /// of one host.
+    pub fn add_local_address(&self, local: SocketAddr) -> Result<(), AddressError> {
+        self.0
+            .about_addresses(|association| association.add_local_address(local))
+    }
+
+    /// Uses `local` no more. What is under way over it is sent again on other paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_local_address`](Self::add_local_address); also if it is the last address that reaches the peer.
+    pub fn remove_local_address(&self, local: SocketAddr) -> Result<(), AddressError> {
+        self.0
+            .about_addresses(|association| association.remove_local_address(local))
+    }
+
+    /// Asks the peer to send to our address `local` when it sends on one path only (RFC 5061 §5.4).
+    ///
+    /// # Errors
+    ///
+    /// As [`add_local_address`](Self::add_local_address).
+    pub fn request_peer_primary(&self, local: SocketAddr) -> Result<(), AddressError> {
+        self.0
+            .about_addresses(|association| association.request_peer_primary(local))
+    }
+}
+
 impl Handle {
+    fn about_addresses(
+        &self,
+        act: impl FnOnce(&mut proto::AssociationMut<'_>) -> Result<(), AddressError>,
+    ) -> Result<(), AddressError> {
+        let done = self.shared.command(|state| {
+            let mut association = state.core.association_mut(self.id)?;
+            Some(act(&mut association))
+        });
+        done.unwrap_or(Err(AddressError::NotConnected))
+    }
+
     /// Changes a setting of the association.
     fn set(
         &self,

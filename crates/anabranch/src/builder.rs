@@ -145,9 +145,9 @@ impl EndpointBuilder {
         getrandom::fill(&mut entropy)?;
         let core = proto::Endpoint::new(endpoint_config, entropy);
         let clock = Clock::start();
-        let shared = Arc::new(Shared::new(core, clock, backlog));
-        runtime::spawn(Driver::new(Arc::clone(&shared), sockets.clone(), clock));
-        Ok(Endpoint::new(shared, sockets, association_config, limits))
+        let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog));
+        runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock));
+        Ok(Endpoint::new(shared, association_config, limits))
     }
 }
 

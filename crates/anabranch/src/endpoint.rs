@@ -1,5 +1,6 @@
 //! Where do associations begin? At an endpoint: a set of local addresses that all of them share.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::association::Association;
 use crate::builder::{EndpointBuilder, Limits};
 use crate::driver::{Shared, until};
 use crate::error::{BindError, ConnectError};
+use crate::runtime;
 
 /// A handle of one endpoint. Clones are the same endpoint.
 ///
@@ -22,21 +24,14 @@ pub struct Endpoint(Arc<Handle>);
 #[derive(Debug)]
 struct Handle {
     shared: Arc<Shared>,
-    sockets: Vec<Arc<dyn Socket>>,
     association_config: AssociationConfig,
     limits: Limits,
 }
 
 impl Endpoint {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        sockets: Vec<Arc<dyn Socket>>,
-        association_config: AssociationConfig,
-        limits: Limits,
-    ) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, association_config: AssociationConfig, limits: Limits) -> Self {
         Self(Arc::new(Handle {
             shared,
-            sockets,
             association_config,
             limits,
         }))
@@ -66,7 +61,49 @@ impl Endpoint {
     /// The address of each socket, in the order of binding.
     #[must_use]
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
-        self.0.sockets.iter().map(|socket| socket.local_addr()).collect()
+        let state = self.0.shared.lock();
+        state.sockets.iter().map(|socket| socket.local_addr()).collect()
+    }
+
+    /// Opens one more UDP socket, at `local`, for associations that begin from now on and for those that are told so by
+    /// [`Association::add_local_address`]. Port 0 takes a free one; the address that it got is returned. If a socket of
+    /// this endpoint that is bound to all addresses serves `local` too, that one is used.
+    ///
+    /// # Errors
+    ///
+    /// The address is not ours or in use, or the operating system denies a socket.
+    pub fn add_local(&self, local: SocketAddr) -> io::Result<SocketAddr> {
+        let serves = |socket: SocketAddr| {
+            socket.ip().is_unspecified()
+                && socket.is_ipv4() == local.is_ipv4()
+                && socket.port() == local.port()
+        };
+        if self.local_addrs().into_iter().any(serves) {
+            self.0.shared.command(|state| state.core.add_local(local));
+            return Ok(local);
+        }
+        Ok(self.add_socket(runtime::udp_socket(local)?))
+    }
+
+    /// Uses a socket that exists already in the same way; gives its address.
+    pub fn add_socket(&self, socket: Arc<dyn Socket>) -> SocketAddr {
+        let local = socket.local_addr();
+        self.0.shared.command(|state| {
+            state.core.add_local(local);
+            state.sockets.push(socket);
+            state.sockets_changed = true;
+        });
+        local
+    }
+
+    /// Closes the socket at `local`. Associations that use it should have been told before, by
+    /// [`Association::remove_local_address`]; to them it is a path that has died.
+    pub fn remove_local(&self, local: SocketAddr) {
+        self.0.shared.command(|state| {
+            state.core.remove_local(local);
+            state.sockets.retain(|socket| socket.local_addr() != local);
+            state.sockets_changed = true;
+        });
     }
 
     /// Sets up an association with a peer that has all the addresses that `peer` resolves to: a slice of

@@ -102,6 +102,9 @@ impl Driver {
             let mut state = self.shared.lock();
             if batch == 0 {
                 state.work = false;
+                if std::mem::take(&mut state.sockets_changed) {
+                    self.lanes.follow(&state.sockets);
+                }
             }
             let transmit = state.core.poll_transmit(now, &mut self.outgoing, max_segments);
             drop(state);

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
+use anabranch_io::Socket;
 use anabranch_proto::{self as proto, Association, AssociationConfig, CloseReason, Event};
 use anabranch_types::{AssociationId, Instant};
 use tokio::sync::Notify;
@@ -32,9 +33,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(core: proto::Endpoint, clock: Clock, backlog: usize) -> Self {
+    pub(crate) fn new(
+        core: proto::Endpoint,
+        sockets: Vec<Arc<dyn Socket>>,
+        clock: Clock,
+        backlog: usize,
+    ) -> Self {
         Self {
-            state: Mutex::new(State::new(core, backlog)),
+            state: Mutex::new(State::new(core, sockets, backlog)),
             clock,
             acceptable: Notify::new(),
             gone: Notify::new(),
@@ -69,6 +75,10 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) core: proto::Endpoint,
+    /// In the order of binding.
+    pub(crate) sockets: Vec<Arc<dyn Socket>>,
+    /// The driver has other sockets than these.
+    pub(crate) sockets_changed: bool,
     /// Set by handles, cleared by the driver: the core may have something to send.
     pub(crate) work: bool,
     /// The driver's waker while it sleeps.
@@ -109,9 +119,11 @@ enum Owner {
 }
 
 impl State {
-    fn new(core: proto::Endpoint, backlog_limit: usize) -> Self {
+    fn new(core: proto::Endpoint, sockets: Vec<Arc<dyn Socket>>, backlog_limit: usize) -> Self {
         Self {
             core,
+            sockets,
+            sockets_changed: false,
             work: false,
             driver: None,
             accepting: true,

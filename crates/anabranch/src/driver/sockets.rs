@@ -33,6 +33,17 @@ impl Lanes {
         }
     }
 
+    /// Has a lane for each of `sockets` from now on, and no others.
+    pub(crate) fn follow(&mut self, sockets: &[Arc<dyn Socket>]) {
+        self.lanes
+            .retain(|lane| sockets.iter().any(|socket| Arc::ptr_eq(socket, &lane.socket)));
+        for socket in sockets {
+            if !self.lanes.iter().any(|lane| Arc::ptr_eq(socket, &lane.socket)) {
+                self.lanes.push(Lane::new(Arc::clone(socket)));
+            }
+        }
+    }
+
     /// Lets each socket fill `incoming` once, beginning with another one each time, and hands `take` what came.
     /// `false` if no socket had anything: then the task is woken when one has.
     pub(crate) fn receive(

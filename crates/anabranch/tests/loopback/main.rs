@@ -2,6 +2,7 @@
 //! addresses.
 #![cfg(test)]
 
+mod addresses;
 mod common;
 mod ending;
 mod many;

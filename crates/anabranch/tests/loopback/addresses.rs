@@ -1,0 +1,85 @@
+//! Can a program get and lose addresses while it talks?
+
+use std::net::SocketAddr;
+
+use anabranch::{AddressError, Association, AssociationEvent, Events, PathChange, Reachability};
+
+use crate::common::{client, join, number_of, numbered, server, story};
+
+/// Waits until a path from `local` can be used.
+async fn is_used(events: &mut Events, local: SocketAddr) {
+    while let Some(event) = events.next().await {
+        if let AssociationEvent::Path(event) = event
+            && event.addr.local == local
+            && event.change == PathChange::Reachability(Reachability::Active)
+        {
+            return;
+        }
+    }
+    panic!("the association ended before");
+}
+
+fn carried(association: &Association, local: SocketAddr) -> u64 {
+    let paths = association.statistics().paths;
+    let from_there = paths.iter().filter(|path| path.addr.local == local);
+    from_there.map(|path| path.counters.payload_sent).sum()
+}
+
+#[tokio::test]
+async fn a_program_moves_from_one_address_to_another_in_the_middle_of_a_transfer() {
+    story(async {
+        let server = server(&["127.0.0.1:0"]).await;
+        let client = client(&["127.0.0.2:0"]).await;
+        let (alice, bob) = join(&client, &server).await;
+        let mut events = alice.events();
+        let reader = tokio::spawn(async move {
+            for number in 0..6_000 {
+                let message = bob.recv().await.unwrap().expect("all messages arrive");
+                assert_eq!(number_of(&message.payload), number);
+            }
+            assert_eq!(bob.recv().await, Ok(None));
+        });
+        for number in 0..2_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        let old = client.local_addrs()[0];
+        let new = client.add_local("127.0.0.3:0".parse().unwrap()).unwrap();
+        alice.add_local_address(new).unwrap();
+        is_used(&mut events, new).await;
+        for number in 2_000..4_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        alice.remove_local_address(old).unwrap();
+        for number in 4_000..6_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        alice.flushed().await.unwrap();
+        client.remove_local(old);
+        assert!(carried(&alice, new) >= 2_000_000, "{}", carried(&alice, new));
+        assert_eq!(client.local_addrs(), [new]);
+        alice.shutdown().await.unwrap();
+        reader.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_address_stays() {
+    story(async {
+        let server = server(&["127.0.0.1:0"]).await;
+        let client = client(&["127.0.0.2:0"]).await;
+        let (alice, bob) = join(&client, &server).await;
+        let only = client.local_addrs()[0];
+        assert_eq!(
+            alice.remove_local_address(only),
+            Err(AddressError::LastAddress(only))
+        );
+        drop(bob);
+        alice.shutdown().await.unwrap();
+        assert_eq!(
+            alice.add_local_address("127.0.0.3:9".parse().unwrap()),
+            Err(AddressError::NotConnected)
+        );
+    })
+    .await;
+}
