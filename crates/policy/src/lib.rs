@@ -15,6 +15,7 @@
 //! | on which path is a SACK sent? | [`SackPath`] |
 //! | which acknowledgements measure a round trip? | [`RttSampling`] |
 //! | which outstanding chunks are lost? | [`LossDetection`] |
+//! | is the tail of what was sent still there? | [`TailProbe`] |
 //! | where does a lost chunk go? | [`RetransmissionPolicy`] |
 //! | when is a path suspected, dead, back, primary? | [`FailoverPolicy`] |
 //!
@@ -56,6 +57,7 @@ pub mod retransmission;
 pub mod rtt_samples;
 pub mod sack_path;
 pub mod stream_scheduler;
+pub mod tail_probe;
 
 pub use anabranch_types::Instant;
 pub use facts::*;

@@ -7,7 +7,7 @@ use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, FailoverChoice, GapLimitChoice,
     InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice, PathSchedulerChoice, RescueChoice,
     RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
-    StreamSchedulerChoice,
+    StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CubicParameters, Growth};
 use crate::failover::{PotentiallyFailedParameters, Rfc9260Parameters};
@@ -86,6 +86,7 @@ impl PolicyRecipe {
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::PerPathOrder,
             }),
+            tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Cwnd(TieParameters {
                 ties: Ties::Own,
                 ..TieParameters::DEFAULT
@@ -121,6 +122,7 @@ impl PolicyRecipe {
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::Always,
             }),
+            tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Alternate(NoParameters),
             failover: FailoverChoice::Rfc9260(Rfc9260Parameters::DEFAULT),
             interleaving: InterleavingChoice::Off(NoParameters),

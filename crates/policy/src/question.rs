@@ -147,8 +147,17 @@ pub trait LossDetection: Policy {
     fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant);
     /// Everything on `path` was declared lost by its T3 timer; what follows starts anew.
     fn on_timeout(&mut self, path: PathId);
-    /// What is lost on `path`, after the last call. Changes nothing.
-    fn line(&self, path: PathId) -> LossLine;
+    /// What is lost on `path`, after the last call. Asked after each SACK, and at the moment that the last line of the
+    /// path named. Changes nothing.
+    fn line(&self, path: PathId, now: Instant) -> LossLine;
+}
+
+/// Is the tail of what was sent still there? Nothing behind it would tell.
+pub trait TailProbe: Policy {
+    /// After how long without anything sent or acknowledged on `path` a chunk is sent to provoke an acknowledgement:
+    /// new data if there is some, else the highest outstanding chunk once more; `None` for never. It is sent once
+    /// until something is acknowledged, and only while the T3 timer runs for longer. The window is not cut for it.
+    fn probe_after(&self, path: &PathFacts) -> Option<Duration>;
 }
 
 /// Where does a lost chunk go (RFC 9260 §6.4)?

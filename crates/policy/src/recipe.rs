@@ -9,7 +9,7 @@ use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, ExtensionPoint,
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice,
     PathSchedulerChoice, PolicyChoice, RescueChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice,
-    SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
+    SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::parameters::Refused;
 use crate::set::PolicySet;
@@ -111,6 +111,8 @@ recipe! {
     rtt_samples: RttSamplesChoice,
     /// `loss`
     loss: LossChoice,
+    /// `tail-probe`
+    tail_probe: TailProbeChoice,
     /// `rto`
     rto: RtoChoice,
     /// `rtx-policy`
@@ -136,6 +138,7 @@ impl PolicyRecipe {
             sack_path: self.sack_path.build(),
             rtt_samples: self.rtt_samples.build(),
             loss: self.loss.build(),
+            tail_probe: self.tail_probe.build(),
             retransmission: self.retransmission.build(),
             failover: self.failover.build(),
         }

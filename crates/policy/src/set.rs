@@ -6,7 +6,7 @@ use anabranch_types::{Instant, PathId};
 
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathFacts,
-    PathScheduler, RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler,
+    PathScheduler, RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler, TailProbe,
 };
 
 /// The policies of one association: one answer to each question.
@@ -35,6 +35,8 @@ pub struct PolicySet {
     pub rtt_samples: Box<dyn RttSampling>,
     /// Which outstanding chunks are lost?
     pub loss: Box<dyn LossDetection>,
+    /// Is the tail of what was sent still there?
+    pub tail_probe: Box<dyn TailProbe>,
     /// Where does a lost chunk go?
     pub retransmission: Box<dyn RetransmissionPolicy>,
     /// When is a path suspected, dead, back, primary?

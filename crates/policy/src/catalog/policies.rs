@@ -4,11 +4,11 @@ use super::choice::choices;
 use crate::parameters::NoParameters;
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathScheduler,
-    RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler,
+    RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler, TailProbe,
 };
 use crate::{
     ack, buffer, burst, congestion, failover, loss, path_scheduler, rescue, retransmission, rtt_samples,
-    sack_path, stream_scheduler,
+    sack_path, stream_scheduler, tail_probe,
 };
 
 choices! {
@@ -89,6 +89,17 @@ choices! {
         "three miss indications, counted on each path alone", "RFC 9260 §7.2.4, SFR and DAC of Iyengar et al. 2006";
     "miss-count-association" => Association(NoParameters), loss::MissCountAssociation::new,
         "three miss indications, whatever path they come from", "RFC 9260 §7.2.4";
+    "rack" => Rack(loss::RackParameters), loss::Rack::new,
+        "overtaken on its path, and late by a quarter of a round trip", "RFC 8985";
+}
+
+choices! {
+    /// After how long a lost tail is looked for.
+    TailProbeChoice of TailProbe = "tail-probe", "is the tail of what was sent still there?";
+    "none" => Never(NoParameters), tail_probe::Never::new,
+        "nobody asks but the T3 timer", "RFC 9260";
+    "tlp" => Tlp(tail_probe::TlpParameters), tail_probe::Tlp::new,
+        "one more packet after two round trips without an acknowledgement", "RFC 8985 §7";
 }
 
 choices! {

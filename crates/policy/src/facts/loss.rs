@@ -31,8 +31,19 @@ pub struct LossLine {
     pub resent_before: Option<Transmission>,
     /// Which retransmitted chunks `resent_before` may cut off.
     pub eligible: Eligible,
-    /// Chunks of both kinds last sent before this moment (RACK, RFC 8985).
-    pub sent_before: Option<Instant>,
+    /// Chunks of both kinds that later ones have overtaken for too long (RACK, RFC 8985).
+    pub late: Option<Late>,
+    /// When to ask again though no SACK comes; `None` for no such moment.
+    pub again_at: Option<Instant>,
+}
+
+/// What is lost by time: what satisfies both conditions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Late {
+    /// It left before this transmission of its path.
+    pub before: Transmission,
+    /// It left at this moment or earlier.
+    pub until: Instant,
 }
 
 /// Which retransmitted chunks may be found lost again because later transmissions were acknowledged.
@@ -53,7 +64,8 @@ impl LossLine {
         below: None,
         resent_before: None,
         eligible: Eligible::Any,
-        sent_before: None,
+        late: None,
+        again_at: None,
     };
 }
 

@@ -47,6 +47,7 @@ fn every_algorithm_says_the_name_it_is_registered_under_and_takes_its_documented
     names_hold::<PathSchedulerChoice>(|policy| policy.name());
     names_hold::<StreamSchedulerChoice>(|policy| policy.name());
     names_hold::<LossChoice>(|policy| policy.name());
+    names_hold::<TailProbeChoice>(|policy| policy.name());
     names_hold::<RetransmissionChoice>(|policy| policy.name());
     names_hold::<RttSamplesChoice>(|policy| policy.name());
     names_hold::<AckChoice>(|policy| policy.name());

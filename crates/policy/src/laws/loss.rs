@@ -17,7 +17,7 @@ fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls
             policy.add_path(path.id);
             twin.add_path(path.id);
         }
-        let mut highest = None;
+        let (mut highest, mut latest) = (None, None);
         for step in 0..STEPS {
             let now = Instant::ZERO + ms(step);
             paths
@@ -31,22 +31,28 @@ fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls
             let mut digest = sack(&acks);
             digest.packet_count = [None, Some(1), Some(2), Some(255)][rng.below(4) as usize];
             highest = highest.max(acks.iter().filter_map(|ack| ack.highest_newly_acked).max());
-            let before: Vec<LossLine> = paths.iter().map(|path| policy.line(path.id)).collect();
+            latest = latest.max(acks.iter().filter_map(|ack| ack.latest_transmission).max());
+            let before: Vec<LossLine> = paths.iter().map(|path| policy.line(path.id, now)).collect();
             policy.on_ack(&digest, &paths, now);
             twin.on_ack(&digest, &paths, now);
             for (path, before) in paths.iter().zip(before) {
-                let line = policy.line(path.id);
-                assert_eq!(line, policy.line(path.id), "asked twice");
-                assert_eq!(line, twin.line(path.id), "same inputs, other answer");
+                let line = policy.line(path.id, now);
+                assert_eq!(line, policy.line(path.id, now), "asked twice");
+                assert_eq!(line, twin.line(path.id, now), "same inputs, other answer");
                 assert!(line.below >= before.below && line.resent_before >= before.resent_before);
                 assert!(line.below <= highest);
+                assert!(
+                    line.late
+                        .is_none_or(|late| Some(late.before) <= latest && late.until <= now)
+                );
+                assert!(line.again_at.is_none_or(|moment| moment > now));
             }
         }
     });
 }
 
 #[test]
-fn two_sacks_in_order_never_make_a_loss() {
+fn two_sacks_in_order_never_make_a_loss_but_by_time() {
     for_all::<LossChoice>(|policy, _, rng| {
         let path = healthy(0);
         policy.add_path(path.id);
@@ -54,7 +60,25 @@ fn two_sacks_in_order_never_make_a_loss() {
             let ack = any_ack(rng, &path, 1_000, Instant::ZERO);
             policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), Instant::ZERO);
         }
-        assert_eq!(policy.line(path.id), LossLine::NOTHING);
+        let line = policy.line(path.id, Instant::ZERO);
+        assert_eq!((line.below, line.resent_before), (None, None));
+    });
+}
+
+/// Once the moment has come that a line names, there is no further one: a path without SACKs is left in peace.
+#[test]
+fn who_is_asked_again_without_a_sack_has_no_more_questions() {
+    for_all::<LossChoice>(|policy, _, rng| {
+        let path = healthy(0);
+        policy.add_path(path.id);
+        for step in 0..STEPS / 10 {
+            let now = Instant::ZERO + ms(1_000 + step);
+            let ack = any_ack(rng, &path, 1_000 + step, now);
+            policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), now);
+            if let Some(moment) = policy.line(path.id, now).again_at {
+                assert_eq!(policy.line(path.id, moment).again_at, None);
+            }
+        }
     });
 }
 
@@ -68,8 +92,8 @@ fn unknown_and_removed_paths_lose_nothing() {
             policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), Instant::ZERO);
         }
         policy.remove_path(path.id);
-        assert_eq!(policy.line(path.id), LossLine::NOTHING);
-        assert_eq!(policy.line(PathId(200)), LossLine::NOTHING);
+        assert_eq!(policy.line(path.id, Instant::ZERO), LossLine::NOTHING);
+        assert_eq!(policy.line(PathId(200), Instant::ZERO), LossLine::NOTHING);
         policy.on_timeout(path.id);
     });
 }

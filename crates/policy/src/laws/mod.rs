@@ -16,6 +16,7 @@ mod retransmission;
 mod rtt_samples;
 mod sack_path;
 mod stream_scheduler;
+mod tail_probe;
 
 use alloc::boxed::Box;
 use alloc::format;

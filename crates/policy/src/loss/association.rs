@@ -65,7 +65,7 @@ impl LossDetection for MissCountAssociation {
     /// or are retransmissions by now.
     fn on_timeout(&mut self, _path: PathId) {}
 
-    fn line(&self, path: PathId) -> LossLine {
+    fn line(&self, path: PathId, _now: Instant) -> LossLine {
         LossLine {
             below: self.known.of(path).and_then(|()| self.strikes.third()),
             ..LossLine::NOTHING

@@ -182,7 +182,7 @@ impl LossDetection for MissCount {
         }
     }
 
-    fn line(&self, path: PathId) -> LossLine {
+    fn line(&self, path: PathId, _now: Instant) -> LossLine {
         let Some(strikes) = self.paths.of(path) else {
             return LossLine::NOTHING;
         };
@@ -196,7 +196,7 @@ impl LossDetection for MissCount {
             below: strikes.first_sent.third(),
             resent_before: eligible.and_then(|_| strikes.sent_again.third()),
             eligible: eligible.unwrap_or_default(),
-            sent_before: None,
+            ..LossLine::NOTHING
         }
     }
 }

@@ -4,13 +4,16 @@
 //! |---|---|
 //! | `miss-count`, also `sfr` | three miss indications, counted on each path alone |
 //! | `miss-count-association` | three miss indications, whatever path they come from: no SFR, for comparison |
+//! | `rack` | overtaken on its path, and late by a part of a round trip |
 
 mod association;
 mod miss_count;
+mod rack;
 mod watermarks;
 
 pub use association::MissCountAssociation;
 pub use miss_count::{FastRetransmitOnce, MissCount, MissCountParameters};
+pub use rack::{Rack, RackParameters};
 
 #[cfg(test)]
 mod tests;

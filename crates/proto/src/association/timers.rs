@@ -35,12 +35,14 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
     state_timer(association, now);
     association.scheduler_wakes.take_if(|wakes| *wakes <= now);
     address::on_timeout(association, now);
+    loss_timer(association, now);
     for path in association.paths.ids() {
         if association.state.is_closed() {
             return;
         }
         let machinery = association.paths.path_mut(path);
         machinery.blocked_until.take_if(|blocked| *blocked <= now);
+        machinery.tail_probe.expire(now);
         let released = machinery.release_at.take_if(|release| *release <= now);
         if released.is_some() {
             association.paths.fact_mut(path).held_back = false;
@@ -107,6 +109,18 @@ fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
     }
 }
 
+/// The loss policy wanted to be asked again, though no SACK came.
+fn loss_timer(association: &mut Association, now: Instant) {
+    let is_due = |path: PathId| {
+        let check_at = association.paths.path(path).loss_check_at;
+        check_at.is_some_and(|at| at <= now)
+    };
+    if association.paths.ids().any(is_due) {
+        crate::input::find_losses(association, now);
+        crate::input::publish(association, now);
+    }
+}
+
 /// T3-rtx expired on `path` (RFC 9260 §6.3.3): everything outstanding on it is lost, its window falls to one
 /// packet, its timeout doubles.
 fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
@@ -126,6 +140,8 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
     machinery.rtt.back_off();
     machinery.recovery_exit = None;
     machinery.retransmission_credit = false;
+    machinery.loss_check_at = None;
+    machinery.tail_probe.settle();
     machinery.counters.timeouts += 1;
     association.paths.publish_rtt(path);
     association.policies.loss.on_timeout(path);

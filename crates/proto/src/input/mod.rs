@@ -12,6 +12,8 @@ mod verify;
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 
+pub(crate) use sack::find_losses;
+
 use crate::association::{close, paths};
 use crate::path::Arrived;
 use crate::{Association, address};
@@ -89,4 +91,18 @@ pub(crate) fn follow_path(association: &mut Association, path: PathId, now: Inst
     let rto = facts.rto;
     let oldest = association.sender.earliest_outstanding(path);
     association.paths.path_mut(path).t3.follow(oldest, rto, now);
+    follow_tail(association, path);
+}
+
+/// A lost tail is probed for some time after the last sign of activity, unless recovery or the T3 timer finds it first.
+fn follow_tail(association: &mut Association, path: PathId) {
+    let facts = association.paths.fact(path);
+    let after = (facts.in_flight > 0 && !facts.in_recovery)
+        .then(|| association.policies.tail_probe.probe_after(facts))
+        .flatten();
+    let machinery = association.paths.path_mut(path);
+    let active = machinery.data_sent_at.max(machinery.acked_at);
+    let at = active.zip(after).map(|(active, after)| active + after);
+    let at = at.filter(|at| machinery.t3.expires().is_some_and(|expires| *at < expires));
+    machinery.tail_probe.follow(at);
 }

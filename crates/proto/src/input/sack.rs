@@ -151,14 +151,17 @@ fn measure(association: &mut Association, ack: &PathAck, arrived_on: PathId, now
     }
     if ack.newly_acked > 0 {
         association.paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
+        let path = association.paths.path_mut(ack.path);
+        path.acked_at = Some(now);
+        path.tail_probe.settle();
         liveness::sign_of_life_on(association, ack.path);
     }
 }
 
-/// Asks the loss policy for its line on each path.
-fn find_losses(association: &mut Association, now: Instant) {
+/// Asks the loss policy for its line on each path: after a SACK, and when the policy wanted to be asked again.
+pub(crate) fn find_losses(association: &mut Association, now: Instant) {
     let Association { sender, policies, .. } = association;
-    sender.look_for_losses(|path| policies.loss.line(path));
+    sender.look_for_losses(|path| policies.loss.line(path, now));
     for path in association.paths.ids() {
         find_losses_on(association, path, now);
         leave_recovery(association, path);
@@ -168,9 +171,9 @@ fn find_losses(association: &mut Association, now: Instant) {
 /// Chunks below the loss policy's line go to the retransmission queue. The first of them in a window of data
 /// begins a fast recovery and cuts the window; the others of the same window do not (RFC 9260 §7.2.4).
 fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
-    let lost = association
-        .sender
-        .lose(path, association.policies.loss.line(path));
+    let line = association.policies.loss.line(path, now);
+    association.paths.path_mut(path).loss_check_at = line.again_at;
+    let lost = association.sender.lose(path, line);
     if lost.chunks == 0 {
         return;
     }

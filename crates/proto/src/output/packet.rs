@@ -171,8 +171,15 @@ fn write_data(
     let mut room = association.paths.fact(path).room.max(1);
     let mut next = match data {
         DataPlan::Again(tsn) => Some(tsn),
-        DataPlan::New => None,
+        DataPlan::New | DataPlan::Tail { .. } => None,
     };
+    if let DataPlan::Tail { new } = data {
+        association.paths.path_mut(path).counters.tail_probes += 1;
+        if !new {
+            write_tail(association, path, packet, now);
+            room = 0;
+        }
+    }
     while let Some(tsn) = next.filter(|_| room > 0) {
         let Some(sent) = write_again(association, tsn, path, packet, now) else {
             break;
@@ -219,6 +226,21 @@ fn write_again(
     machinery.counters.payload_retransmitted += payload;
     association.paths.fact_mut(path).sent_chunks += 1;
     Some(size as u64)
+}
+
+/// Sends the highest chunk in flight on `path` again. One that does not fit beside control chunks stays where it is.
+fn write_tail(association: &mut Association, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
+    let fits = |bytes: u64| bytes <= packet.room() as u64;
+    if !association.sender.tail_bytes(path).is_some_and(fits) {
+        return;
+    }
+    let Some(chunk) = association.sender.probe_tail(path, now) else {
+        return;
+    };
+    let payload = chunk.payload().len() as u64;
+    push_data(packet, &chunk);
+    association.paths.path_mut(path).counters.payload_retransmitted += payload;
+    association.paths.fact_mut(path).sent_chunks += 1;
 }
 
 fn write_new(

@@ -49,6 +49,8 @@ pub(crate) enum DataPlan {
     Again(UnwrappedTsn),
     /// New chunks.
     New,
+    /// A probe for a lost tail: new chunks, or the highest one in flight on the path once more.
+    Tail { new: bool },
 }
 
 pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> {
@@ -155,6 +157,9 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
     if !association.state.sends_data() {
         return None;
     }
+    if let Some(probe) = tail_probe(association) {
+        return Some(probe);
+    }
     let lost = association.sender.next_lost().is_some();
     if !lost && !association.sender.may_send_new() {
         if association.sender.has_unsent() {
@@ -174,6 +179,21 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
     }
     room::refresh(association, Purpose::New, now);
     new(association, now)
+}
+
+/// The first path on which a probe for a lost tail is due. It may exceed the window by a packet (RFC 8985 §7.3): new data
+/// if the peer's window lets some go, else what was sent last.
+fn tail_probe(association: &mut Association) -> Option<(PathId, DataPlan)> {
+    let mut ids = association.paths.ids();
+    let path = ids.find(|id| association.paths.path_mut(*id).tail_probe.take())?;
+    let facts = association.paths.fact_mut(path);
+    if !facts.is_usable() || facts.in_flight == 0 {
+        return None;
+    }
+    facts.room = u64::from(facts.max_data_chunk);
+    let sender = &association.sender;
+    let new = sender.next_lost().is_none() && sender.may_send_new() && room::has_new_for(association, path);
+    Some((path, DataPlan::Tail { new }))
 }
 
 /// How much may be on its way or held by the peer out of order, at most.

@@ -29,7 +29,8 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
     }
 }
 
-fn has_new_for(association: &Association, id: PathId) -> bool {
+/// Whether some stream has new data that may go on path `id`.
+pub(super) fn has_new_for(association: &Association, id: PathId) -> bool {
     let scheduler = &*association.policies.stream_scheduler;
     let fragment_at = association.paths.cut_length(id);
     association.sender.has_new_for(id, fragment_at, scheduler)

@@ -9,6 +9,7 @@ mod pairing;
 mod rtt;
 mod set;
 mod t3;
+mod tail_probe;
 
 use core::time::Duration;
 
@@ -22,6 +23,7 @@ pub(crate) use pairing::{MAX_PATHS, braid};
 pub(crate) use rtt::RttEstimator;
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;
+pub(crate) use tail_probe::TailProbe;
 
 /// The machinery of one path.
 #[derive(Debug)]
@@ -39,6 +41,11 @@ pub(crate) struct Path {
     pub(crate) retransmission_credit: bool,
     /// When DATA last left on it.
     pub(crate) data_sent_at: Option<Instant>,
+    /// When something that was sent on it was last acknowledged.
+    pub(crate) acked_at: Option<Instant>,
+    /// When the loss policy wants to be asked again.
+    pub(crate) loss_check_at: Option<Instant>,
+    pub(crate) tail_probe: TailProbe,
     /// When the burst policy lets the next packet go.
     pub(crate) release_at: Option<Instant>,
     /// A packet that came over it wants to be answered over it at once (I bit, RFC 9260 §3.3.1).
@@ -60,6 +67,9 @@ impl Path {
             recovery_exit: None,
             retransmission_credit: false,
             data_sent_at: None,
+            acked_at: None,
+            loss_check_at: None,
+            tail_probe: TailProbe::default(),
             release_at: None,
             sack_asked: false,
             blocked_until: None,
@@ -90,6 +100,8 @@ pub struct PathCounters {
     pub fast_retransmits: u64,
     /// Expiries of the T3-rtx timer.
     pub timeouts: u64,
+    /// Probes for a lost tail.
+    pub tail_probes: u64,
     /// DATA chunks that a rescue policy moved to this path.
     pub rescued: u64,
     /// Probes of packet sizes sent (RFC 8899).

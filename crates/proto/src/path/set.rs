@@ -259,6 +259,8 @@ impl PathSet {
                     path.mtu.deadline(),
                     path.release_at,
                     path.blocked_until,
+                    path.loss_check_at,
+                    path.tail_probe.deadline(),
                 ]
             })
             .flatten()

@@ -320,6 +320,19 @@ impl Sender {
         self.scoreboard.move_to(tsn, path, now).urging()
     }
 
+    /// Bytes that the highest chunk in flight on `path` takes in a packet, padding included.
+    pub(crate) fn tail_bytes(&self, path: PathId) -> Option<u64> {
+        let tsn = self.scoreboard.highest_in_flight(path)?;
+        self.scoreboard.bytes(tsn)
+    }
+
+    /// Sends the highest chunk in flight on `path` once more there, and asks for a SACK at once: a probe. `None` if
+    /// nothing is in flight on it.
+    pub(crate) fn probe_tail(&mut self, path: PathId, now: Instant) -> Option<UserData<'_>> {
+        let tsn = self.scoreboard.highest_in_flight(path)?;
+        Some(self.scoreboard.send_again(tsn, path, now).urging())
+    }
+
     /// A SACK came. What it changed on each path is in [`Sender::digests`] until the next one.
     pub(crate) fn on_sack(&mut self, sack: &ValidSack, now: Instant) -> SackOutcome {
         // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK

@@ -20,7 +20,7 @@ use anabranch_wire::dissect;
 
 pub(crate) use forger::{Forger, Reply, first_tsn};
 pub(crate) use person::Person;
-use wiretap::{Losses, Notes, SackNotes};
+use wiretap::{ChunkLosses, Losses, Notes, SackNotes};
 
 /// Packets of each side that a failing story shows.
 const SHOWN_PACKETS: usize = 120;
@@ -179,6 +179,16 @@ impl World {
         let mut wiretap = Losses::of(count, chunk);
         for link in self.links() {
             self.simulation.world_mut().set_filter(link, wiretap.filter());
+        }
+    }
+
+    /// Of the chunks that Alice sends from now on, counted from 0, these lose so many of their transmissions.
+    pub(crate) fn loses_chunks(&mut self, script: &[(u32, u32)]) {
+        let losses = ChunkLosses::of(script);
+        let paths = self.simulation.paths().iter();
+        let links: Vec<_> = paths.flat_map(|path| path.there.clone()).collect();
+        for link in links {
+            self.simulation.world_mut().set_filter(link, losses.filter());
         }
     }
 

@@ -1,11 +1,12 @@
 //! Which chunks does a packet carry, and which are to be lost?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anabranch_netsim::{Fate, Filter};
-use anabranch_wire::{Chunk, Packet};
+use anabranch_types::Tsn;
+use anabranch_wire::{Chunk, Packet, RawChunk};
 
 /// Loses packets with a certain chunk, on as many links as share it.
 pub(crate) struct Losses {
@@ -32,6 +33,58 @@ impl Losses {
             if taken { Fate::Drop } else { Fate::Pass }
         })
     }
+}
+
+/// Loses single DATA chunks, with the packets that they are in, as often as it was told.
+#[derive(Clone)]
+pub(crate) struct ChunkLosses(Arc<Mutex<LossScript>>);
+
+struct LossScript {
+    /// The first TSN that was seen; the script counts from there.
+    first: Option<Tsn>,
+    /// Which chunk, and how many of its transmissions are still to be lost.
+    left: BTreeMap<u32, u32>,
+}
+
+impl ChunkLosses {
+    pub(crate) fn of(script: &[(u32, u32)]) -> Self {
+        Self(Arc::new(Mutex::new(LossScript {
+            first: None,
+            left: script.iter().copied().collect(),
+        })))
+    }
+
+    pub(crate) fn filter(&self) -> Filter {
+        let script = Arc::clone(&self.0);
+        Box::new(move |_, datagram| {
+            let mut script = script.lock().unwrap();
+            let lost = tsns(&datagram.payload)
+                .into_iter()
+                .filter(|tsn| script.takes(*tsn))
+                .count();
+            if lost > 0 { Fate::Drop } else { Fate::Pass }
+        })
+    }
+}
+
+impl LossScript {
+    fn takes(&mut self, tsn: Tsn) -> bool {
+        let first = *self.first.get_or_insert(tsn);
+        let left = self.left.get_mut(&tsn.0.wrapping_sub(first.0));
+        left.and_then(|left| left.checked_sub(1).map(|fewer| *left = fewer))
+            .is_some()
+    }
+}
+
+/// The TSNs of the DATA chunks of a packet.
+fn tsns(packet: &[u8]) -> Vec<Tsn> {
+    let packet = Packet::parse_unverified(packet);
+    let chunks = packet.iter().flat_map(Packet::chunks).flatten();
+    let tsn = |chunk: RawChunk<'_>| match chunk.decode() {
+        Ok(Chunk::Data(data)) => Some(data.tsn),
+        _ => None,
+    };
+    chunks.filter_map(tsn).collect()
 }
 
 /// Remembers which chunks passed.

@@ -15,6 +15,7 @@ mod handshake;
 mod hostile_interleaving;
 mod hostile_peer;
 mod interleaving;
+mod loss;
 mod multihoming;
 mod nat;
 mod nr_sack;

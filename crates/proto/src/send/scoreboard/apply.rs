@@ -36,8 +36,7 @@ impl Scoreboard {
         let mut after = mem::take(&mut self.spare);
         let scope = self.hearing.next(above..end, blocks);
         let retained = scope.merge(blocks, &before, &mut after);
-        self.kept.remove_below(above);
-        let insisted = self.insist_on_kept(&mut after);
+        let insisted = self.insist_on_kept(above, &mut after);
         let report = Report {
             through: self.ring.base().0..above.min(end),
             blocks: &after,

@@ -21,6 +21,9 @@ impl Scoreboard {
     ///
     /// What the last SACK was not heard about is not acknowledged yet (see [`super::scope`]), and is freed when it is.
     pub(crate) fn keep(&mut self, kept: &IntervalSet) -> u64 {
+        if kept.is_empty() {
+            return 0;
+        }
         let known = mem::take(&mut self.kept);
         let mut news = IntervalSet::new();
         let mut freed = 0;
@@ -54,7 +57,11 @@ impl Scoreboard {
 
     /// A peer that takes back what it promised to keep is not heard: there is nothing left to send again. Returns
     /// whether it did.
-    pub(super) fn insist_on_kept(&self, reported: &mut Vec<Range<u64>>) -> bool {
+    pub(super) fn insist_on_kept(&mut self, above: u64, reported: &mut Vec<Range<u64>>) -> bool {
+        if self.kept.is_empty() {
+            return false;
+        }
+        self.kept.remove_below(above);
         let missing = difference(self.kept.iter(), reported.iter().cloned()).next();
         if missing.is_some() {
             let mut all: IntervalSet = reported.drain(..).collect();

@@ -1,7 +1,7 @@
 //! Which chunks does a loss line cut off? Those at the heads of the two lists, each touched once.
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{Eligible, LossCause, LossLine};
+use anabranch_policy::{Eligible, Late, LossCause, LossLine};
 use anabranch_types::{PathId, UnwrappedTsn};
 
 use super::Scoreboard;
@@ -34,7 +34,8 @@ pub(super) enum Side {
 
 impl Side {
     pub(super) fn of(line: &LossLine, tsn: UnwrappedTsn, sent: &Sent) -> Self {
-        if line.sent_before.is_some_and(|moment| sent.sent_at < moment) {
+        let is_late = |late: Late| sent.transmission < late.before && sent.sent_at <= late.until;
+        if line.late.is_some_and(is_late) {
             return Self::Lost;
         }
         match sent.order() {

@@ -175,6 +175,11 @@ impl Scoreboard {
         self.lost.first().map(|&tsn| self.lost_chunk(tsn))
     }
 
+    /// Bytes of the chunk `tsn` if it has a record.
+    pub(super) fn bytes(&self, tsn: UnwrappedTsn) -> Option<u64> {
+        self.ring.get(tsn).map(|sent| sent.chunk.bytes())
+    }
+
     /// Bytes of the chunk `tsn` if it is lost.
     pub(super) fn lost_bytes(&self, tsn: UnwrappedTsn) -> Option<u64> {
         let sent = self.ring.get(tsn)?;

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::options::{OutstandingArrayParameters, SlidingWindowParameters};
-use anabranch_policy::{Eligible, LossLine, NoParameters, PathAck};
+use anabranch_policy::{Eligible, Late, LossLine, NoParameters, PathAck};
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Rng, Seed, Ssn, StreamId, Transmission, Tsn, UnwrappedTsn,
 };
@@ -77,6 +77,8 @@ struct World {
     reneges: bool,
     /// The peer says what it keeps, and may be lying.
     keeps: bool,
+    /// Chunks are lost by time too.
+    impatient: bool,
     /// Of the scoreboard, kept apart.
     hearing: Hearing,
     eligible: fn(Instant) -> Eligible,
@@ -101,6 +103,7 @@ impl World {
         Self {
             reneges: rng.chance(1, 2),
             keeps: rng.chance(1, 2),
+            impatient: rng.chance(1, 2),
             hearing,
             eligible: match rng.below(4) {
                 0 => |_| Eligible::OnTheirPath,
@@ -232,16 +235,24 @@ impl World {
             (1..weight).for_each(|_| strike(&mut marks.tsns, ack.lowest_newly_acked));
             strike(&mut marks.transmissions, ack.latest_transmission);
         }
-        let eligible = (self.eligible)(self.now);
+        let (now, impatient) = (self.now, self.impatient);
+        let eligible = (self.eligible)(now);
         let line_of = |path| {
             let marks = self.watermarks.get(&path);
             marks.map_or(LossLine::NOTHING, |marks| LossLine {
                 below: marks.tsns[2],
                 resent_before: marks.transmissions[2],
                 eligible,
-                sent_before: None,
+                late: impatient.then_some(Late {
+                    before: marks.transmissions[0].unwrap_or_default(),
+                    until: Instant::from_nanos(now.as_nanos().saturating_sub(40)),
+                }),
+                again_at: None,
             })
         };
+        for &path in self.watermarks.keys() {
+            self.naive.lose_late(path, line_of(path).late);
+        }
         self.scoreboard.look_for_losses(line_of);
         for &path in self.watermarks.keys() {
             let before = self.scoreboard.in_flight(path);
@@ -472,7 +483,10 @@ fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
     reports(&mut scoreboard, &[1]);
     reports(&mut scoreboard, &[]);
     let late = LossLine {
-        sent_before: Some(at(100)),
+        late: Some(Late {
+            before: Transmission(9),
+            until: at(99),
+        }),
         ..LossLine::NOTHING
     };
     assert_eq!(

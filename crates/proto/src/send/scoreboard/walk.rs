@@ -92,7 +92,7 @@ impl Cover<'_> {
 pub(super) struct Lines<F> {
     line_of: F,
     known: Option<(PathId, LossLine)>,
-    /// Records last sent before this moment may be late; no later ones.
+    /// Records last sent at this moment or before may be late; no later ones.
     latest_moment: Option<Instant>,
 }
 
@@ -114,7 +114,10 @@ impl Scoreboard {
     pub(super) fn lines<F: Fn(PathId) -> LossLine>(&mut self, line_of: F) -> Lines<F> {
         self.walks.found.clear();
         let paths = (0..self.flights.len()).map(|index| PathId(index as u8));
-        let latest_moment = paths.filter_map(|path| line_of(path).sent_before).max();
+        let latest_moment = paths
+            .filter_map(|path| line_of(path).late)
+            .map(|late| late.until)
+            .max();
         Lines {
             line_of,
             known: None,
@@ -144,7 +147,7 @@ impl Scoreboard {
         let judged = reported.max(self.walks.highest_sent_again.0 + 1);
         let mut tsn = start.max(self.ring.base());
         while let Some(sent) = self.ring.get(tsn) {
-            if tsn.0 >= judged && lines.latest_moment.is_none_or(|moment| sent.sent_at >= moment) {
+            if tsn.0 >= judged && lines.latest_moment.is_none_or(|moment| sent.sent_at > moment) {
                 debug_assert_eq!(sent.order(), Order::First, "above all that was sent again");
                 return;
             }

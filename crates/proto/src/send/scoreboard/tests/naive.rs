@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use anabranch_policy::{Eligible, LossCause, PathAck, SentOnce};
+use anabranch_policy::{Eligible, Late, LossCause, PathAck, SentOnce};
 use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -214,6 +214,17 @@ impl Naive {
     pub(super) fn keep(&mut self, kept: &BTreeSet<UnwrappedTsn>) {
         for entry in &mut self.entries {
             entry.kept |= entry.fate == Fate::Acked && kept.contains(&entry.tsn);
+        }
+    }
+
+    /// What was overtaken, and is late.
+    pub(super) fn lose_late(&mut self, path: PathId, late: Option<Late>) {
+        let Some(late) = late else { return };
+        let entries = self.entries.iter_mut();
+        for entry in entries.filter(|entry| entry.path == path && entry.fate == Fate::Flying) {
+            if entry.transmission < late.before && entry.sent_at <= late.until {
+                entry.fate = Fate::Lost(LossCause::FastRetransmit);
+            }
         }
     }
 

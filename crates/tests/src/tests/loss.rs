@@ -1,0 +1,237 @@
+//! When is a chunk found lost, and when is it found lost again?
+
+use std::time::Duration;
+
+use anabranch_netsim::{LinkChange, LinkConfig, Probability};
+use anabranch_policy::{LostChunk, PathFacts, Policy, PolicyRecipe, RetransmissionPolicy};
+use anabranch_proto::{OwnPolicies, PathStatistics};
+use anabranch_sim::Step;
+use anabranch_sim::app::Streams;
+use anabranch_types::PathId;
+
+use crate::story::{World, mbit, ms, secs};
+
+fn recipe(settings: &[(&str, &str)]) -> PolicyRecipe {
+    let mut recipe = PolicyRecipe::cmt();
+    for (point, value) in settings {
+        recipe.set(point, value).unwrap();
+    }
+    recipe
+}
+
+fn total(world: &mut World, count: impl Fn(&PathStatistics) -> u64) -> u64 {
+    world.alice().statistics().paths.iter().map(count).sum()
+}
+
+fn timeouts(world: &mut World) -> u64 {
+    total(world, |path| path.counters.timeouts)
+}
+
+fn fast_retransmits(world: &mut World) -> u64 {
+    total(world, |path| path.counters.fast_retransmits)
+}
+
+/// Sends what is lost over the other one of two paths.
+#[derive(Debug)]
+struct Elsewhere;
+
+impl Policy for Elsewhere {
+    fn name(&self) -> &'static str {
+        "elsewhere"
+    }
+}
+
+impl RetransmissionPolicy for Elsewhere {
+    fn path_for(&mut self, chunk: &LostChunk, _paths: &[PathFacts]) -> Option<PathId> {
+        Some(PathId(1 - chunk.lost_on.0))
+    }
+}
+
+/// How often T3 expires if one chunk is lost, and its first retransmission too.
+fn timeouts_of_a_chunk_lost_twice(fr_once: &str, elsewhere: bool) -> u64 {
+    // A window that no queue overflows for, so that nothing else is lost.
+    let policies = recipe(&[
+        ("loss.fr-once", fr_once),
+        ("rtx-policy", "same"),
+        ("cc", "fixed"),
+        ("cc.window", "40000"),
+    ]);
+    let mut world = World::two_paths(mbit(10), ms(20))
+        .policies(policies)
+        .with(|config| {
+            if elsewhere {
+                let own = OwnPolicies::new(|policies| policies.retransmission = Box::new(Elsewhere));
+                config.own_policies = Some(own);
+            }
+        })
+        .connected();
+    world.loses_chunks(&[(100, 2)]);
+    world.alice().sends_messages(600, 1_400, Streams::in_turn(4));
+    world.delivers_everything(secs(10));
+    timeouts(&mut world)
+}
+
+#[test]
+fn a_retransmission_lost_on_the_same_path_waits_for_its_timer_by_the_standard_only() {
+    assert_eq!(timeouts_of_a_chunk_lost_twice("always", false), 1);
+    for fr_once in ["on-path-change", "per-rtt", "per-path-order"] {
+        assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, false), 0, "{fr_once}");
+    }
+}
+
+#[test]
+fn a_retransmission_lost_on_another_path_waits_for_its_timer_by_the_standard_and_by_the_paper() {
+    for fr_once in ["always", "on-path-change"] {
+        assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, true), 1, "{fr_once}");
+    }
+    for fr_once in ["per-rtt", "per-path-order"] {
+        assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, true), 0, "{fr_once}");
+    }
+}
+
+/// The path has become faster than it seemed, so three later chunks are acknowledged well within one round trip of
+/// before.
+#[test]
+fn a_retransmission_lost_at_once_is_repeated_at_once_or_after_a_round_trip() {
+    let time_between = |fr_once: &str| {
+        let policies = recipe(&[
+            ("loss.fr-once", fr_once),
+            ("cc", "fixed"),
+            ("cc.window", "100000"),
+            ("burst", "unlimited"),
+        ]);
+        let mut world = World::one_path(mbit(50), ms(100)).policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(3));
+        world
+            .simulation
+            .happens(Step::Change(0, LinkChange::Delay(ms(5))));
+        world.runs_for(ms(150));
+        world.loses_chunks(&[(0, 2)]);
+        world.runs_until(|world| fast_retransmits(world) == 1, secs(1));
+        let first = world.simulation.now();
+        world.runs_until(|world| fast_retransmits(world) == 2, secs(1));
+        assert_eq!(timeouts(&mut world), 0);
+        world.simulation.now() - first
+    };
+    let (at_once, later) = (time_between("per-path-order"), time_between("per-rtt"));
+    println!("{at_once:?}, and {later:?} if once for each round trip");
+    assert!(at_once < ms(40), "{at_once:?}");
+    assert!(later > ms(80), "{later:?}");
+}
+
+/// How long twenty messages take if these chunks are lost once, over a path with a round trip of 100 ms. T3 waits for a
+/// second.
+fn time_with_a_lost_tail(settings: &[(&str, &str)], lost: std::ops::Range<u32>) -> Duration {
+    let mut policies = recipe(settings);
+    for (point, value) in [
+        ("ack-policy", "immediate"),
+        ("cc", "fixed"),
+        ("cc.window", "100000"),
+        ("burst", "unlimited"),
+    ] {
+        policies.set(point, value).unwrap();
+    }
+    let mut world = World::one_path(mbit(50), ms(50)).policies(policies).connected();
+    world.alice().sends_messages(20, 1_400, Streams::one(0));
+    world.delivers_everything(secs(1));
+    let script: Vec<_> = lost.map(|chunk| (chunk, 1)).collect();
+    world.loses_chunks(&script);
+    let begin = world.simulation.now();
+    world.alice().sends_messages(20, 1_400, Streams::one(0));
+    world.delivers_everything(secs(5));
+    world.simulation.now() - begin
+}
+
+const TLP: [(&str, &str); 2] = [("tail-probe", "tlp"), ("tail-probe.delay", "0ms")];
+
+#[test]
+fn a_lost_tail_is_found_after_two_round_trips_with_a_probe_and_by_the_timer_without() {
+    let (with, without) = (
+        time_with_a_lost_tail(&TLP, 19..20),
+        time_with_a_lost_tail(&[], 19..20),
+    );
+    println!("{with:?} with a probe, {without:?} without");
+    assert!(
+        with < ms(450),
+        "one round trip, two of waiting, one for the probe: {with:?}"
+    );
+    assert!(without > secs(1), "{without:?}");
+}
+
+#[test]
+fn a_longer_lost_tail_is_found_by_a_probe_and_the_clock_together() {
+    let both = [TLP[0], TLP[1], ("loss", "rack")];
+    let with = time_with_a_lost_tail(&both, 15..20);
+    let [probe_alone, clock_alone] =
+        [&both[..2], &both[2..]].map(|settings| time_with_a_lost_tail(settings, 15..20));
+    println!("{with:?}, {probe_alone:?} without rack, {clock_alone:?} without tlp");
+    assert!(with < ms(550), "{with:?}");
+    assert!(
+        probe_alone > secs(1),
+        "one acknowledgement is no three: {probe_alone:?}"
+    );
+    assert!(
+        clock_alone > secs(1),
+        "nothing overtook the tail: {clock_alone:?}"
+    );
+}
+
+/// A few chunks before the end are lost, so there are no three acknowledgements behind them, and no further one.
+#[test]
+fn what_is_lost_shortly_before_the_end_is_found_by_the_clock() {
+    let rack = time_with_a_lost_tail(&[("loss", "rack")], 17..19);
+    let count = time_with_a_lost_tail(&[], 17..19);
+    println!("{rack:?} by time, {count:?} by counting");
+    assert!(rack < ms(300), "{rack:?}");
+    assert!(count > secs(1), "{count:?}");
+}
+
+/// Nothing is lost, but every tenth packet is overtaken by a dozen others. Gaps hurry the SACKs, as the standard has it:
+/// one that is delayed comes later than the clock waits.
+#[test]
+fn reordering_is_not_taken_for_loss_by_the_clock() {
+    let retransmitted = |loss: &str| {
+        let link = LinkConfig::new(mbit(20), ms(50)).reorder(Probability::of(0.1), ms(8));
+        let policies = recipe(&[
+            ("loss", loss),
+            ("cc", "fixed"),
+            ("cc.window", "100000"),
+            ("ack-policy", "rfc9260"),
+        ]);
+        let mut world = World::paths([link]).policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(5));
+        fast_retransmits(&mut world)
+    };
+    assert!(retransmitted("miss-count") > 50);
+    assert_eq!(retransmitted("rack"), 0);
+}
+
+#[test]
+fn losses_in_the_middle_need_no_timer_by_the_clock() {
+    let mut world = World::two_paths(mbit(10), ms(20))
+        .policies(recipe(&[("loss", "rack")]))
+        .connected();
+    world.loses_chunks(&[(100, 1), (101, 2), (150, 1), (300, 3)]);
+    world.alice().sends_messages(1_000, 1_400, Streams::in_turn(4));
+    world.delivers_everything(secs(10));
+    assert_eq!(timeouts(&mut world), 0);
+    let found = fast_retransmits(&mut world);
+    assert!((7..=9).contains(&found), "seven were lost, {found} found");
+}
+
+/// A probe every two round trips at most, and none while acknowledgements come.
+#[test]
+fn a_path_that_answers_is_not_probed() {
+    let mut world = World::two_paths(mbit(10), ms(20))
+        .policies(recipe(&TLP))
+        .connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(5));
+    assert_eq!(total(&mut world, |path| path.counters.tail_probes), 0);
+    world.path_is_cut(1);
+    world.runs_for(secs(5));
+    let probes = world.alice().path(1).counters.tail_probes;
+    assert!((1..=4).contains(&probes), "{probes} probes into the void");
+}
