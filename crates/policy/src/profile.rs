@@ -10,7 +10,7 @@ use crate::catalog::{
     StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CubicParameters, Growth};
-use crate::failover::{PotentiallyFailedParameters, Rfc9260Parameters};
+use crate::failover::{ErrorLimits, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
 use crate::options::{MtuSearchParameters, RtoParameters};
 use crate::parameters::NoParameters;
@@ -124,7 +124,7 @@ impl PolicyRecipe {
             }),
             tail_probe: TailProbeChoice::Never(NoParameters),
             retransmission: RetransmissionChoice::Alternate(NoParameters),
-            failover: FailoverChoice::Rfc9260(Rfc9260Parameters::DEFAULT),
+            failover: FailoverChoice::Rfc9260(ErrorLimits::DEFAULT),
             interleaving: InterleavingChoice::Off(NoParameters),
             path_mtu: PathMtuChoice::Search(MtuSearchParameters::DEFAULT),
             nr_sack: NrSackChoice::Off(NoParameters),

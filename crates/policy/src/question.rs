@@ -224,6 +224,13 @@ pub trait FailoverPolicy: Policy {
     fn on_error(&mut self, path: &PathFacts) -> Reachability;
     /// A HEARTBEAT ACK came, or a chunk sent only once on `path` was acknowledged.
     fn on_sign_of_life(&mut self, path: &PathFacts) -> Reachability;
+    /// How long SACKs over any path may acknowledge nothing of `path`, which has data in flight, before it becomes
+    /// potentially failed without having lost anything; `None` if only its timer counts. The core asks while
+    /// there is another usable path, and sends a heartbeat at once.
+    fn patience(&self, path: &PathFacts) -> Option<Duration> {
+        let _ = path;
+        None
+    }
     /// The path for what has no path of its own; `None` keeps the current one.
     fn primary(&mut self, paths: &[PathFacts]) -> Option<PathId>;
     /// HB.interval of `path` (RFC 9260 §8.3), to which the core adds the RTO and the jitter; `None` for no

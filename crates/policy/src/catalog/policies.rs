@@ -194,8 +194,10 @@ choices! {
 choices! {
     /// When a path is suspected, dead, back, primary.
     FailoverChoice of FailoverPolicy = "failover", "when is a path suspected, dead, back, primary?";
-    "rfc9260" => Rfc9260(failover::Rfc9260Parameters), failover::Rfc9260::new,
+    "rfc9260" => Rfc9260(failover::ErrorLimits), failover::rfc9260,
         "dead after Path.Max.Retrans errors in a row", "RFC 9260 §8.2";
-    "potentially-failed" => PotentiallyFailed(failover::PotentiallyFailedParameters), failover::PotentiallyFailed::new,
+    "potentially-failed" => PotentiallyFailed(failover::PotentiallyFailedParameters), failover::potentially_failed,
         "suspected after the first error", "RFC 7829";
+    "fast-abandonment" => FastAbandonment(failover::FastAbandonmentParameters), failover::fast_abandonment,
+        "suspected when only others are acknowledged for longer than a round trip", "ours; RFC 7829";
 }

@@ -2,7 +2,10 @@
 
 use core::time::Duration;
 
-use super::{PotentiallyFailed, PotentiallyFailedParameters, Rfc9260, Rfc9260Parameters};
+use super::{
+    ErrorLimits, FastAbandonmentParameters, PotentiallyFailedParameters, fast_abandonment,
+    potentially_failed, rfc9260,
+};
 use crate::testing::healthy;
 use crate::{FailoverPolicy, PathFacts, Reachability};
 
@@ -18,14 +21,14 @@ fn fails(policy: &mut dyn FailoverPolicy, errors: u16) -> Reachability {
 
 #[test]
 fn by_the_standard_a_path_survives_five_errors() {
-    let mut policy = Rfc9260::new(Rfc9260Parameters::DEFAULT);
+    let mut policy = rfc9260(ErrorLimits::DEFAULT);
     assert_eq!(fails(&mut policy, 5), Reachability::Active);
     assert_eq!(fails(&mut policy, 6), Reachability::Inactive);
 }
 
 #[test]
 fn potentially_failed_suspects_after_the_first_and_gives_up_after_the_sixth() {
-    let mut policy = PotentiallyFailed::new(PotentiallyFailedParameters::DEFAULT);
+    let mut policy = potentially_failed(PotentiallyFailedParameters::DEFAULT);
     assert_eq!(fails(&mut policy, 1), Reachability::PotentiallyFailed);
     assert_eq!(fails(&mut policy, 5), Reachability::PotentiallyFailed);
     assert_eq!(fails(&mut policy, 6), Reachability::Inactive);
@@ -33,7 +36,7 @@ fn potentially_failed_suspects_after_the_first_and_gives_up_after_the_sixth() {
 
 #[test]
 fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_minute() {
-    let policy = PotentiallyFailed::new(PotentiallyFailedParameters::DEFAULT);
+    let policy = potentially_failed(PotentiallyFailedParameters::DEFAULT);
     let interval = |reachability, errors| {
         let path = PathFacts {
             reachability,
@@ -52,11 +55,34 @@ fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_mi
 
 #[test]
 fn the_primary_path_stays_until_it_fails_and_another_takes_over() {
-    let mut policy = Rfc9260::new(Rfc9260Parameters::DEFAULT);
+    let mut policy = rfc9260(ErrorLimits::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     paths[0].primary = false;
     paths[2].primary = true;
     assert_eq!(policy.primary(&paths), Some(paths[2].id));
     paths[2].reachability = Reachability::Inactive;
     assert_eq!(policy.primary(&paths), Some(paths[0].id));
+}
+
+#[test]
+fn patience_is_a_round_trip_and_four_times_its_variation_or_the_slack() {
+    let policy = fast_abandonment(FastAbandonmentParameters::DEFAULT);
+    let patience = |srtt, rttvar| {
+        let millis = Duration::from_millis;
+        let path = PathFacts {
+            srtt: Some(millis(srtt)),
+            rttvar: millis(rttvar),
+            ..healthy(0)
+        };
+        policy.patience(&path).map(|patience| patience.as_millis())
+    };
+    assert_eq!(patience(40, 5), Some(140));
+    assert_eq!(patience(500, 150), Some(1_100));
+    let unmeasured = PathFacts {
+        srtt: None,
+        ..healthy(0)
+    };
+    assert_eq!(policy.patience(&unmeasured), None);
+    let others = potentially_failed(PotentiallyFailedParameters::DEFAULT);
+    assert_eq!(others.patience(&healthy(0)), None, "timers only");
 }

@@ -37,6 +37,21 @@ fn errors_make_worse_and_signs_of_life_make_well() {
 }
 
 #[test]
+fn nobody_is_suspected_within_a_round_trip() {
+    for_all::<FailoverChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let path = any_path(rng, 0);
+            let patience = policy.patience(&path);
+            assert_eq!(patience, twin.patience(&path), "same inputs, other answer");
+            if let Some(patience) = patience {
+                let round_trip = path.srtt.expect("patience with a path that was never measured");
+                assert!(patience >= round_trip, "{path:?} after {patience:?}");
+            }
+        }
+    });
+}
+
+#[test]
 fn a_path_that_only_fails_is_given_up() {
     for_all::<FailoverChoice>(|policy, _, rng| {
         let mut path = any_path(rng, 0);

@@ -115,6 +115,7 @@ fn digest(
     association.policies.loss.on_ack(&digest, facts, now);
     association.policies.path_scheduler.on_ack(&digest, facts, now);
     find_losses(association, now);
+    liveness::suspect_the_silent(association, arrived_on, now);
     crate::output::probe_answered(association);
     publish(association, now);
     tell_writable(association);

@@ -98,6 +98,8 @@ pub struct PathCounters {
     pub payload_received: u64,
     /// DATA chunks found lost because later ones were acknowledged.
     pub fast_retransmits: u64,
+    /// Times that it was suspected because others were acknowledged and it was not.
+    pub suspicions: u64,
     /// Expiries of the T3-rtx timer.
     pub timeouts: u64,
     /// Probes for a lost tail.

@@ -10,6 +10,7 @@ mod collision;
 mod coupling;
 mod determinism;
 mod failover;
+mod fast_abandonment;
 mod flow_control;
 mod handshake;
 mod hostile_interleaving;

@@ -1,0 +1,128 @@
+//! What do all failure detectors have in common? They count errors in a row.
+//!
+//! ```text
+//! error:        errors > Path.Max.Retrans ⇒ inactive;  errors > tolerated ⇒ potentially failed, where that exists
+//! sign of life: active
+//! heartbeat:    HB.interval; every RTO while potentially failed, or not confirmed yet
+//! primary:      the current one if usable, else the usable one with the lowest id, else the best of the bad
+//! ```
+
+use core::time::Duration;
+
+use anabranch_types::PathId;
+
+use super::Patience;
+use crate::parameters::{Parameter, Parameters, Slot};
+use crate::{FailoverPolicy, PathFacts, Policy, Reachability, last_resort};
+
+/// When a path is given up, and how often it is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ErrorLimits {
+    /// Path.Max.Retrans: errors in a row that a path survives (RFC 9260 §16).
+    pub max_retransmissions: u16,
+    /// HB.interval (RFC 9260 §16); [`Duration::MAX`] for no heartbeats on confirmed paths.
+    pub heartbeat_interval: Duration,
+}
+
+impl ErrorLimits {
+    /// The values unless set.
+    pub const DEFAULT: Self = Self {
+        max_retransmissions: 5,
+        heartbeat_interval: Duration::from_secs(30),
+    };
+}
+
+impl Default for ErrorLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+pub(super) const MAX_RETRANSMISSIONS: Parameter = Parameter {
+    name: "max-retrans",
+    default: "5",
+    meaning: "errors in a row that a path survives (Path.Max.Retrans of RFC 9260 §16), 0 to 1000",
+};
+
+pub(super) const HEARTBEAT_INTERVAL: Parameter = Parameter {
+    name: "heartbeat",
+    default: "30s",
+    meaning: "time between heartbeats of an idle path, to which the RTO is added (HB.interval of RFC 9260 §16), \
+              at most 86400s",
+};
+
+const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
+
+impl Parameters for ErrorLimits {
+    const LIST: &'static [Parameter] = &[MAX_RETRANSMISSIONS, HEARTBEAT_INTERVAL];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "max-retrans" => Slot::number(&mut self.max_retransmissions, 0..=1_000),
+            "heartbeat" => Slot::time(&mut self.heartbeat_interval, Duration::ZERO..=LONGEST_INTERVAL),
+            _ => return None,
+        })
+    }
+}
+
+/// A failure detector: [`Rfc9260`](super::rfc9260), [`PotentiallyFailed`](super::potentially_failed) and
+/// [`FastAbandonment`](super::fast_abandonment) differ in what they put in.
+#[derive(Debug)]
+pub struct Detector {
+    pub(super) name: &'static str,
+    pub(super) limits: ErrorLimits,
+    /// Errors in a row that a path survives without suspicion; `None` if there is no suspicion.
+    pub(super) tolerated: Option<u16>,
+    /// For how long others may be acknowledged and it not.
+    pub(super) patience: Option<Patience>,
+}
+
+impl Policy for Detector {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl FailoverPolicy for Detector {
+    fn on_error(&mut self, path: &PathFacts) -> Reachability {
+        let is_suspect = self.tolerated.is_some_and(|tolerated| path.errors > tolerated);
+        match path.reachability {
+            Reachability::Unconfirmed => Reachability::Unconfirmed,
+            _ if path.errors > self.limits.max_retransmissions => Reachability::Inactive,
+            Reachability::Active if is_suspect => Reachability::PotentiallyFailed,
+            unchanged => unchanged,
+        }
+    }
+
+    fn on_sign_of_life(&mut self, _path: &PathFacts) -> Reachability {
+        Reachability::Active
+    }
+
+    fn patience(&self, path: &PathFacts) -> Option<Duration> {
+        self.patience?.with(path)
+    }
+
+    fn primary(&mut self, paths: &[PathFacts]) -> Option<PathId> {
+        paths
+            .iter()
+            .filter(|path| path.is_usable())
+            .min_by_key(|path| (!path.primary, path.id))
+            .map(|path| path.id)
+            .or_else(|| last_resort(paths))
+    }
+
+    /// "In each RTO, a probe MAY be sent on an active UNCONFIRMED path […]. If during this probing the path becomes
+    /// inactive, this rate is lowered to the normal HEARTBEAT rate" (RFC 9260 §5.4).
+    fn heartbeat_every(&self, path: &PathFacts) -> Option<Duration> {
+        let ErrorLimits {
+            max_retransmissions,
+            heartbeat_interval,
+        } = self.limits;
+        let interval = match path.reachability {
+            Reachability::PotentiallyFailed => Duration::ZERO,
+            Reachability::Unconfirmed if path.errors <= max_retransmissions => Duration::ZERO,
+            _ => heartbeat_interval,
+        };
+        (interval < Duration::MAX).then_some(interval)
+    }
+}

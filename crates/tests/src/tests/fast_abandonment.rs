@@ -1,0 +1,123 @@
+//! How soon does data leave a path that is dead, and is one that is slow left alone?
+
+use std::time::Duration;
+
+use anabranch_netsim::link::QueueConfig;
+use anabranch_netsim::{LinkChange, LinkConfig};
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_proto::PathChange;
+use anabranch_sim::Step;
+
+use crate::story::{Setting, World, mbit, ms, secs};
+
+fn failover(name: &str) -> PolicyRecipe {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("failover", name).unwrap();
+    policies
+}
+
+/// How long path 1 of `setting` stays in use after it is cut in mid-transfer, and what path 0 carries in the three
+/// seconds after that, in Mbit/s.
+fn cut(setting: Setting) -> (Duration, f64) {
+    let mut world = setting.connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(10));
+    world.path_is_cut(1);
+    let cut_at = world.simulation.now();
+    world.runs_until(
+        |world| world.alice().reachability(1) != Reachability::Active,
+        secs(120),
+    );
+    let took = world.simulation.now() - cut_at;
+    world.runs_for(secs(3));
+    let goodput = world.bob().goodput_of_last(secs(3)).as_bits_per_second() as f64 / 1e6;
+    world.path_heals(1);
+    world.alice().falls_silent();
+    world.delivers_everything(secs(60));
+    (took, goodput)
+}
+
+#[test]
+fn a_dead_path_is_out_of_use_within_a_second_and_the_other_goes_on() {
+    for delay in [5, 20, 60] {
+        let setting = || World::two_paths(mbit(10), ms(delay));
+        let (took, goodput) = cut(setting().policies(failover("fast-abandonment")));
+        println!("{delay} ms each way: out of use after {took:?}, then {goodput:.1} Mbit/s");
+        assert!(took < ms(700), "{took:?}");
+        assert!(goodput > 9.0, "{goodput} Mbit/s");
+        let (by_timer, _) = cut(setting().policies(failover("potentially-failed")));
+        let (by_the_standard, _) = cut(setting().policies(failover("rfc9260")));
+        println!("potentially-failed {by_timer:?}, rfc9260 {by_the_standard:?}");
+        assert!(took <= by_timer && by_timer < by_the_standard);
+        assert!(by_the_standard > secs(10));
+    }
+}
+
+#[test]
+fn a_slow_path_with_jitter_and_a_deep_queue_is_never_suspected() {
+    // A second of queue, on top of half a second there and back.
+    let slow = LinkConfig::new(mbit(5), ms(250))
+        .jitter(ms(50))
+        .queue(QueueConfig::Packets(420));
+    let fast = LinkConfig::new(mbit(10), ms(10));
+    let mut world = World::paths([fast, slow])
+        .policies(failover("fast-abandonment"))
+        .connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(60));
+    let path = world.alice().path(1);
+    assert!(path.counters.payload_sent > 10_000_000, "it is in use");
+    assert_eq!(path.counters.suspicions, 0);
+    assert_eq!(world.alice().path(0).counters.suspicions, 0);
+    assert!(
+        !world
+            .alice()
+            .saw_path(1, PathChange::Reachability(Reachability::PotentiallyFailed))
+    );
+}
+
+#[test]
+fn a_wrong_suspicion_costs_a_round_trip_and_no_window() {
+    let mut world = World::two_paths(mbit(10), ms(20))
+        .policies(failover("fast-abandonment"))
+        .connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(10));
+    let before = world.alice().path(1);
+    world
+        .simulation
+        .happens(Step::Change(1, LinkChange::Delay(ms(260))));
+    world.runs_until(
+        |world| world.alice().reachability(1) == Reachability::PotentiallyFailed,
+        secs(1),
+    );
+    world.runs_until(
+        |world| world.alice().reachability(1) == Reachability::Active,
+        secs(3),
+    );
+    let after = world.alice().path(1);
+    assert_eq!(after.counters.timeouts, before.counters.timeouts);
+    assert!(
+        after.window >= before.window,
+        "{} then {}",
+        before.window,
+        after.window
+    );
+    world.alice().falls_silent();
+    world.delivers_everything(secs(20));
+}
+
+#[test]
+fn the_only_path_is_not_suspected_before_its_timer_expires() {
+    let mut world = World::one_path(mbit(10), ms(20))
+        .policies(failover("fast-abandonment"))
+        .connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(3));
+    world.path_is_cut(0);
+    world.runs_for(secs(2));
+    assert_eq!(world.alice().path(0).counters.suspicions, 0);
+    world.path_heals(0);
+    world.alice().falls_silent();
+    world.delivers_everything(secs(60));
+}
