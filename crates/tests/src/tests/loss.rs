@@ -117,7 +117,7 @@ fn a_retransmission_lost_at_once_is_repeated_at_once_or_after_a_round_trip() {
     let (at_once, later) = (time_between("per-path-order"), time_between("per-rtt"));
     println!("{at_once:?}, and {later:?} if once for each round trip");
     assert!(at_once < ms(40), "{at_once:?}");
-    assert!(later > ms(80), "{later:?}");
+    assert!(later > 2 * at_once, "{later:?}");
 }
 
 /// How long twenty messages take if these chunks are lost once, over a path with a round trip of 100 ms. T3 waits for a
