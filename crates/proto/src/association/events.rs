@@ -52,7 +52,17 @@ pub struct PathEvent {
     pub change: PathChange,
 }
 
-/// What changed on a path.
+/// What changed on a path. This is its whole life, as an application sees it:
+///
+/// ```text
+///  Added ─▶ (unconfirmed) ─▶ Active ─▶ Primary, once and again
+///                             │  ▲
+///           error, or silence ▼  │ any sign of life
+///                    PotentiallyFailed ─▶ Inactive, after more errors; a heartbeat that is answered brings it back
+/// ```
+///
+/// `Mtu` follows when it carries data, and whenever its size changes; `Rebound` and `Removed` may come at any time. The
+/// paths of the handshake exist without being `Added`, and begin unconfirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PathChange {

@@ -13,6 +13,7 @@ pub(crate) mod liveness;
 pub(crate) mod packet_size;
 pub(crate) mod paths;
 pub(crate) mod timers;
+pub(crate) mod way_back;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -1,16 +1,17 @@
 //! What becomes of a chunk of user data?
 
-use anabranch_types::PathId;
+use anabranch_types::{Instant, PathId};
 use anabranch_wire::{Cause, CauseWriter};
 
 use crate::Association;
-use crate::association::{Event, State};
+use crate::association::{Event, State, way_back};
 use crate::recv::DataOutcome;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
 pub(crate) fn on_data(
     association: &mut Association,
+    now: Instant,
     path: PathId,
     chunk: UserData<'_>,
 ) -> Result<(), Violation> {
@@ -25,7 +26,8 @@ pub(crate) fn on_data(
                 .control
                 .report(CauseWriter::one(Cause::InvalidStream(chunk.stream())));
         }
-        DataOutcome::Duplicate | DataOutcome::NoRoom => {}
+        DataOutcome::Duplicate => way_back::duplicate_came(association, now),
+        DataOutcome::NoRoom => {}
     }
     if let State::ShutdownSent(..) = association.state {
         // RFC 9260 §9.2: "in SHUTDOWN-SENT, the receiver of DATA MUST immediately respond with a SACK and a

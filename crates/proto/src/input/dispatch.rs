@@ -52,8 +52,8 @@ fn one(
         return Ok(unknown(association, raw));
     }
     match chunk {
-        Chunk::Data(chunk) => data::on_data(association, path, UserData::Data(chunk))?,
-        Chunk::IData(chunk) => data::on_data(association, path, UserData::IData(chunk))?,
+        Chunk::Data(chunk) => data::on_data(association, now, path, UserData::Data(chunk))?,
+        Chunk::IData(chunk) => data::on_data(association, now, path, UserData::IData(chunk))?,
         Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,
         Chunk::NrSack(chunk) => sack::on_nr_sack(association, now, path, &chunk)?,
         Chunk::InitAck(chunk) => handshake::on_init_ack(association, now, path, &chunk)?,

@@ -3,7 +3,7 @@
 use anabranch_types::{Instant, PathId};
 
 use crate::Association;
-use crate::association::{State, liveness, packet_size};
+use crate::association::{State, liveness, packet_size, way_back};
 use crate::path::HeartbeatInfo;
 
 /// A HEARTBEAT goes back over the path that it came by, its info untouched (RFC 9260 §8.3).
@@ -20,6 +20,7 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
         return;
     };
     if packet_size::answered(association, info.path, info.nonce, now) {
+        way_back::proved(association, info.path, now);
         liveness::sign_of_life_on(association, info.path);
         return;
     }
@@ -29,6 +30,7 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
     };
     machinery.rtt.on_sample(now - round_trip, now);
     association.paths.publish_rtt(info.path);
+    way_back::proved(association, info.path, now);
     liveness::sign_of_life_on(association, info.path);
     liveness::schedule_heartbeat(association, info.path, now);
 }

@@ -6,7 +6,7 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::probe;
 use super::room::{self, Purpose};
-use crate::association::State;
+use crate::association::{State, way_back};
 use crate::recv::SackWanted;
 use crate::{Association, address};
 
@@ -138,7 +138,10 @@ fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId
     let best = association.paths.working(association.paths.primary());
     let is_usable = |id: PathId| path_facts(facts, id).is_some_and(PathFacts::is_usable);
     let replace = !is_usable(chosen) && (is_usable(best) || !association.paths.is_confirmed(chosen));
-    Some(if replace { best } else { chosen })
+    Some(way_back::for_sack(
+        association,
+        if replace { best } else { chosen },
+    ))
 }
 
 /// The path of the next control chunk or heartbeat.

@@ -46,6 +46,10 @@ pub(crate) struct Path {
     /// When the loss policy wants to be asked again.
     pub(crate) loss_check_at: Option<Instant>,
     pub(crate) tail_probe: TailProbe,
+    /// When a heartbeat on it was last answered.
+    pub(crate) answered_at: Option<Instant>,
+    /// Duplicates came and it has not answered since: SACKs may get lost on it.
+    pub(crate) sacks_doubted: bool,
     /// When the burst policy lets the next packet go.
     pub(crate) release_at: Option<Instant>,
     /// A packet that came over it wants to be answered over it at once (I bit, RFC 9260 §3.3.1).
@@ -68,6 +72,8 @@ impl Path {
             retransmission_credit: false,
             data_sent_at: None,
             acked_at: None,
+            answered_at: None,
+            sacks_doubted: false,
             loss_check_at: None,
             tail_probe: TailProbe::default(),
             release_at: None,

@@ -157,6 +157,28 @@ fn a_path_that_carries_only_one_direction_holds_nothing_up_for_good() {
     world.delivers_everything(secs(60));
 }
 
+/// RFC 9260 §6.4: SACKs must not follow the data onto a path on which they get lost.
+#[test]
+fn a_path_that_works_one_way_only_leaves_the_other_its_speed() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::cmt()] {
+        let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(10));
+        let back = world.simulation.paths()[1].back[0];
+        world.simulation.world_mut().change_link(back, LinkChange::Cut);
+        let mut slowest = mbit(100);
+        for _ in 0..6 {
+            world.runs_for(secs(5));
+            let goodput = world.bob().goodput_of_last(secs(5));
+            println!("{goodput}");
+            slowest = slowest.min(goodput);
+        }
+        assert!(slowest > mbit(8), "{slowest}");
+        world.alice().falls_silent();
+        world.delivers_everything(secs(60));
+    }
+}
+
 #[test]
 fn a_message_in_flight_on_a_dying_path_arrives_by_another() {
     let mut world = World::two_paths(mbit(10), ms(20)).connected();
