@@ -129,6 +129,7 @@ impl Scoreboard {
     pub(super) fn take_back(&mut self, tsn: UnwrappedTsn, now: Instant) {
         let sent = &mut self.ring[tsn];
         sent.reneged = true;
+        self.walks.sent_again(tsn);
         if self.flights.is_gone(sent.path) {
             sent.state = State::Lost(LossCause::Timeout);
             self.payload_lost += sent.chunk.payload_bytes();
@@ -137,7 +138,6 @@ impl Scoreboard {
         }
         sent.sent_at = now;
         sent.transmission = self.flights.last_transmission(sent.path);
-        self.walks.sent_again(tsn);
         self.payload_in_flight += sent.chunk.payload_bytes();
         self.flights.launch(&mut self.ring, tsn);
     }

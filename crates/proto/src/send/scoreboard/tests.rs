@@ -1,5 +1,5 @@
-//! Random worlds: several paths, loss, reordering, reneging, timeouts, moved chunks, wrapping TSNs. After every
-//! event the scoreboard must say what looking at every chunk says.
+//! Random worlds: several paths that come and go, loss, reordering, reneging, timeouts, moved chunks, wrapping TSNs.
+//! After every event the scoreboard must say what looking at every chunk says.
 
 mod naive;
 
@@ -122,8 +122,14 @@ impl World {
         }
     }
 
+    /// One that is not gone.
     fn any_path(&mut self) -> PathId {
-        PathId(self.rng.below(PATHS) as u8)
+        let path = PathId(self.rng.below(PATHS) as u8);
+        if self.naive.gone == Some(path) {
+            PathId((path.0 + 1) % PATHS as u8)
+        } else {
+            path
+        }
     }
 
     fn step(&mut self) {
@@ -135,6 +141,7 @@ impl World {
             14..17 => self.retransmits(),
             17 => self.moves_the_oldest(),
             18 if self.rng.chance(1, 4) => self.times_out(),
+            19 if self.rng.chance(1, 4) => self.a_path_comes_or_goes(),
             _ if self.rng.chance(1, 8) => self.is_shut_down_by_the_peer(),
             _ => {}
         }
@@ -293,6 +300,22 @@ impl World {
         let lost = self.scoreboard.lose_all(path);
         assert_eq!(lost.chunks as usize, expected.len());
         assert_eq!(lost.highest, expected.last().copied());
+    }
+
+    /// The number of one that is gone is given away again when nothing was last sent on it.
+    fn a_path_comes_or_goes(&mut self) {
+        if let Some(path) = self.naive.gone {
+            if self.scoreboard.queued(path) == 0 {
+                self.scoreboard.open_path(path);
+                self.naive.gone = None;
+            }
+            return;
+        }
+        let path = self.any_path();
+        self.naive.lose_all(path);
+        self.naive.gone = Some(path);
+        self.scoreboard.close_path(path);
+        self.watermarks.remove(&path);
     }
 
     fn agrees(&self) {

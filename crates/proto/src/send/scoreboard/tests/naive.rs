@@ -37,6 +37,8 @@ pub(super) struct Naive {
     pub(super) entries: Vec<Entry>,
     pub(super) next: UnwrappedTsn,
     transmissions: BTreeMap<PathId, u64>,
+    /// A path that is no more.
+    pub(super) gone: Option<PathId>,
     clock: u64,
 }
 
@@ -46,6 +48,7 @@ impl Naive {
             entries: Vec::new(),
             next: first,
             transmissions: BTreeMap::new(),
+            gone: None,
             clock: 0,
         }
     }
@@ -193,9 +196,13 @@ impl Naive {
             }
             if had && !has {
                 reneged += 1;
+                entry.reneged = true;
+                if self.gone == Some(entry.path) {
+                    entry.fate = Fate::Lost(LossCause::Timeout);
+                    continue;
+                }
                 self.clock += 1;
                 entry.fate = Fate::Flying;
-                entry.reneged = true;
                 entry.sent_at = now;
                 entry.transmission = Transmission(self.transmissions[&entry.path]);
                 entry.again = Some(self.clock);
@@ -205,7 +212,7 @@ impl Naive {
         self.entries.retain(|entry| entry.tsn > cumulative);
         let digests = digests
             .into_values()
-            .filter(|ack| ack.newly_acked_chunks > 0)
+            .filter(|ack| ack.newly_acked_chunks > 0 && self.gone != Some(ack.path))
             .collect();
         (digests, reneged)
     }
