@@ -5,9 +5,9 @@ use crate::buffer::{Counting, SplitParameters};
 use crate::burst::MaxBurstParameters;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, FailoverChoice, GapLimitChoice,
-    InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice, PathSchedulerChoice, RescueChoice,
-    RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice,
-    StreamSchedulerChoice, TailProbeChoice,
+    InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice, PathSchedulerChoice, RecoveryChoice,
+    RescueChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice,
+    SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CubicParameters, Growth};
 use crate::failover::{ErrorLimits, PotentiallyFailedParameters};
@@ -98,6 +98,7 @@ impl PolicyRecipe {
             gap_limit: GapLimitChoice::Mtu(NoParameters),
             sack_window: SackWindowChoice::Unlimited(NoParameters),
             sack_handling: SackHandlingChoice::Indexed(NoParameters),
+            recovery: RecoveryChoice::Proportional(NoParameters),
             rto: RtoChoice::Rfc9260(RtoParameters::RESPONSIVE),
             add_ip: AddIpChoice::Off(NoParameters),
         }
@@ -131,6 +132,7 @@ impl PolicyRecipe {
             gap_limit: GapLimitChoice::Mtu(NoParameters),
             sack_window: SackWindowChoice::Unlimited(NoParameters),
             sack_handling: SackHandlingChoice::Indexed(NoParameters),
+            recovery: RecoveryChoice::Window(NoParameters),
             rto: RtoChoice::Rfc9260(RtoParameters::RFC9260),
             add_ip: AddIpChoice::Off(NoParameters),
         }

@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, ExtensionPoint,
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice,
-    PathSchedulerChoice, PolicyChoice, RescueChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice,
-    SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
+    PathSchedulerChoice, PolicyChoice, RecoveryChoice, RescueChoice, RetransmissionChoice, RtoChoice,
+    RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
+    TailProbeChoice,
 };
 use crate::parameters::Refused;
 use crate::set::PolicySet;
@@ -111,6 +112,8 @@ recipe! {
     rtt_samples: RttSamplesChoice,
     /// `loss`
     loss: LossChoice,
+    /// `recovery`
+    recovery: RecoveryChoice,
     /// `tail-probe`
     tail_probe: TailProbeChoice,
     /// `rto`

@@ -23,6 +23,15 @@ options! {
 }
 
 options! {
+    /// How fast a path sends between a loss and its repair. What is found lost makes room in the window at once.
+    RecoveryChoice = "recovery", "how fast does a path send while it recovers from a loss?";
+    "window" => Window(NoParameters),
+        "as fast as the window lets it that the loss has left", "RFC 9260 §7.2.4";
+    "prr" => Proportional(NoParameters),
+        "in proportion to what arrives", "RFC 9937";
+}
+
+options! {
     /// Whether SACKs say what the receiver will never throw away.
     NrSackChoice = "nr-sack", "do SACKs say what the receiver will never throw away?";
     "off" => Off(NoParameters),

@@ -138,7 +138,7 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
     association.paths.fact_mut(path).in_recovery = false;
     let machinery = association.paths.path_mut(path);
     machinery.rtt.back_off();
-    machinery.recovery_exit = None;
+    machinery.recovery = None;
     machinery.retransmission_credit = false;
     machinery.loss_check_at = None;
     machinery.tail_probe.settle();

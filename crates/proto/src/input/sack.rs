@@ -5,6 +5,7 @@
 
 use core::mem;
 
+use anabranch_policy::catalog::RecoveryChoice;
 use anabranch_policy::{AckDigest, LossCause, LossDigest, PathAck};
 use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
@@ -12,6 +13,7 @@ use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
 use super::publish;
 use crate::Association;
 use crate::association::{Event, State, liveness, packet_size};
+use crate::path::{ProportionalRate, Recovery};
 use crate::violation::Violation;
 
 pub(crate) fn on_sack(
@@ -118,6 +120,7 @@ fn digest(
     liveness::suspect_the_silent(association, arrived_on, now);
     crate::output::probe_answered(association);
     publish(association, now);
+    reduce_rates(association);
     tell_writable(association);
 }
 
@@ -184,10 +187,20 @@ fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
     }
     let machinery = association.paths.path_mut(path);
     machinery.counters.fast_retransmits += u64::from(lost.chunks);
-    if machinery.recovery_exit.is_some() {
+    if machinery.recovery.is_some() {
         return;
     }
-    machinery.recovery_exit = association.sender.highest_outstanding(path).max(lost.highest);
+    let Some(exit) = association.sender.highest_outstanding(path).max(lost.highest) else {
+        return;
+    };
+    let rate = match association.config.policies.recovery {
+        RecoveryChoice::Window(_) => None,
+        RecoveryChoice::Proportional(_) => {
+            let digest = association.sender.digests().iter().find(|ack| ack.path == path);
+            digest.map(|ack| ProportionalRate::begin(ack.in_flight_before))
+        }
+    };
+    machinery.recovery = Some(Recovery { exit, rate });
     machinery.retransmission_credit = true;
     association.paths.fact_mut(path).in_recovery = true;
     let digest = LossDigest {
@@ -202,7 +215,7 @@ fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
 /// cumulative TSN, or, since other paths may hold that back, because nothing up to the exit point is outstanding
 /// on this path or waiting to be sent again (per-path recovery of CMT).
 fn leave_recovery(association: &mut Association, path: PathId) {
-    let Some(exit) = association.paths.path(path).recovery_exit else {
+    let Some(Recovery { exit, .. }) = association.paths.path(path).recovery else {
         return;
     };
     let sender = &association.sender;
@@ -212,9 +225,21 @@ fn leave_recovery(association: &mut Association, path: PathId) {
             .is_none_or(|(tsn, _)| tsn > exit)
             && sender.next_lost().is_none_or(|lost| lost.tsn > exit));
     if passed {
-        association.paths.path_mut(path).recovery_exit = None;
+        association.paths.path_mut(path).recovery = None;
         association.paths.path_mut(path).retransmission_credit = false;
         association.paths.fact_mut(path).in_recovery = false;
+    }
+}
+
+/// What recovering paths may send until the next SACK.
+fn reduce_rates(association: &mut Association) {
+    let Association { sender, paths, .. } = association;
+    for ack in sender.digests() {
+        let facts = paths.fact(ack.path).clone();
+        let recovery = paths.path_mut(ack.path).recovery.as_mut();
+        if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
+            rate.on_ack(ack, &facts);
+        }
     }
 }
 

@@ -343,9 +343,16 @@ fn decay_window_if_idle(association: &mut Association, path: PathId, now: Instan
 }
 
 fn commit_data(association: &mut Association, path: PathId, now: Instant) {
-    association.paths.path_mut(path).data_sent_at = Some(now);
     packet_size::in_use(association, path, now);
+    let before = association.paths.fact(path).in_flight;
     crate::input::follow_path(association, path, now);
+    let sent = association.paths.fact(path).in_flight.saturating_sub(before);
+    let machinery = association.paths.path_mut(path);
+    machinery.data_sent_at = Some(now);
+    let recovery = machinery.recovery.as_mut();
+    if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
+        rate.on_sent(sent);
+    }
 }
 
 /// A packet is in the buffer.

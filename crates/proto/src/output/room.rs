@@ -4,6 +4,7 @@ use anabranch_policy::BufferFacts;
 use anabranch_types::{Instant, PathId};
 
 use crate::Association;
+use crate::path::ProportionalRate;
 
 /// For what there is room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,10 +68,13 @@ fn room_of(association: &mut Association, id: PathId, share: u64, now: Instant) 
     }
     // "The sender MUST NOT send new DATA if it has cwnd or more bytes outstanding", and may go beyond by less
     // than one packet (RFC 9260 §6.1 B).
-    if facts.in_flight >= facts.window {
+    let recovery = association.paths.path(id).recovery.as_ref();
+    let rate = recovery.and_then(|recovery| recovery.rate.as_ref());
+    let window = rate.map_or(facts.window, ProportionalRate::limit);
+    if facts.in_flight >= window {
         return 0;
     }
-    let window = (facts.window - facts.in_flight).max(u64::from(facts.max_data_chunk));
+    let window = (window - facts.in_flight).max(u64::from(facts.max_data_chunk));
     let burst = association.policies.burst.allowance(facts, now);
     let release_at = burst.again_at.filter(|_| burst.bytes == 0);
     association.paths.path_mut(id).release_at = release_at;

@@ -6,6 +6,7 @@ mod heartbeat;
 mod loss_rate;
 mod mtu;
 mod pairing;
+mod recovery;
 mod rtt;
 mod set;
 mod t3;
@@ -14,12 +15,13 @@ mod tail_probe;
 use core::time::Duration;
 
 use anabranch_policy::Reachability;
-use anabranch_types::{Instant, PathAddr, UnwrappedTsn};
+use anabranch_types::{Instant, PathAddr};
 
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, braid};
+pub(crate) use recovery::{ProportionalRate, Recovery};
 pub(crate) use rtt::RttEstimator;
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;
@@ -35,8 +37,7 @@ pub(crate) struct Path {
     pub(crate) heartbeat: Heartbeat,
     /// How large its packets are.
     pub(crate) mtu: PathMtu,
-    /// Fast recovery lasts until this TSN is acknowledged (RFC 9260 §7.2.4).
-    pub(crate) recovery_exit: Option<UnwrappedTsn>,
+    pub(crate) recovery: Option<Recovery>,
     /// One packet may exceed the window, to carry the first fast retransmission (RFC 9260 §7.2.4 step 3).
     pub(crate) retransmission_credit: bool,
     /// When DATA last left on it.
@@ -68,7 +69,7 @@ impl Path {
             t3: T3::default(),
             heartbeat: Heartbeat::default(),
             mtu,
-            recovery_exit: None,
+            recovery: None,
             retransmission_credit: false,
             data_sent_at: None,
             acked_at: None,

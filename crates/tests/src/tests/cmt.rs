@@ -188,3 +188,19 @@ fn a_long_fast_path_fills_up_although_its_acknowledgements_take_a_short_cut() {
     println!("{goodput}");
     assert!(goodput > mbit(130), "{goodput}");
 }
+
+/// Proportional rate reduction: what is found lost is not sent again into the very queue that lost it.
+#[test]
+fn a_path_that_recovers_in_proportion_to_what_arrives_loses_less_again() {
+    let lost = |recovery: &str| {
+        let mut policies = PolicyRecipe::recommended();
+        policies.set("recovery", recovery).unwrap();
+        let mut world = World::one_path(mbit(40), ms(50)).policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(20));
+        world.alice().path(0).counters.fast_retransmits
+    };
+    let (proportional, at_once) = (lost("prr"), lost("window"));
+    println!("{proportional} chunks lost in proportion, {at_once} at once");
+    assert!(proportional * 20 < at_once * 19, "{proportional} and {at_once}");
+}
