@@ -195,11 +195,12 @@ fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
     };
     let rate = match association.config.policies.recovery {
         RecoveryChoice::Window(_) => None,
+        // The facts are still those before the SACK.
         RecoveryChoice::Proportional(_) => {
-            let digest = association.sender.digests().iter().find(|ack| ack.path == path);
-            digest.map(|ack| ProportionalRate::begin(ack.in_flight_before))
+            Some(ProportionalRate::begin(association.paths.fact(path).in_flight))
         }
     };
+    let machinery = association.paths.path_mut(path);
     machinery.recovery = Some(Recovery { exit, rate });
     machinery.retransmission_credit = true;
     association.paths.fact_mut(path).in_recovery = true;

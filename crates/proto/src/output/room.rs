@@ -4,7 +4,6 @@ use anabranch_policy::BufferFacts;
 use anabranch_types::{Instant, PathId};
 
 use crate::Association;
-use crate::path::ProportionalRate;
 
 /// For what there is room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +69,7 @@ fn room_of(association: &mut Association, id: PathId, share: u64, now: Instant) 
     // than one packet (RFC 9260 §6.1 B).
     let recovery = association.paths.path(id).recovery.as_ref();
     let rate = recovery.and_then(|recovery| recovery.rate.as_ref());
-    let window = rate.map_or(facts.window, ProportionalRate::limit);
+    let window = rate.map_or(facts.window, |rate| rate.limit(facts.window));
     if facts.in_flight >= window {
         return 0;
     }

@@ -38,8 +38,8 @@ pub(crate) struct ProportionalRate {
     sent: u64,
     /// [`PathFacts::lost_chunks`] after the last SACK.
     lost_chunks: u64,
-    /// What may be in flight.
-    limit: u64,
+    /// What may be in flight; `None` before the first SACK of the recovery.
+    limit: Option<u64>,
 }
 
 impl ProportionalRate {
@@ -50,7 +50,7 @@ impl ProportionalRate {
             delivered: 0,
             sent: 0,
             lost_chunks: 0,
-            limit: 0,
+            limit: None,
         }
     }
 
@@ -75,16 +75,17 @@ impl ProportionalRate {
             let conserved = self.delivered.saturating_sub(self.sent).max(ack.newly_acked);
             (conserved + probe).min(facts.window - facts.in_flight)
         };
-        self.limit = facts.in_flight + more;
+        self.limit = Some(facts.in_flight + more);
     }
 
     pub(crate) const fn on_sent(&mut self, bytes: u64) {
         self.sent += bytes;
     }
 
-    /// How many bytes may be in flight until the next SACK.
-    pub(crate) const fn limit(&self) -> u64 {
-        self.limit
+    /// How many bytes may be in flight until the next SACK. A recovery that a timer began has heard of nothing that
+    /// arrived yet, so `window` decides.
+    pub(crate) fn limit(&self, window: u64) -> u64 {
+        self.limit.unwrap_or(window)
     }
 }
 
@@ -123,7 +124,7 @@ mod tests {
         for _ in 0..90 {
             in_flight -= CHUNK;
             rate.on_ack(&acked(CHUNK, false), &facts(in_flight));
-            while in_flight < rate.limit() {
+            while in_flight < rate.limit(70 * CHUNK) {
                 in_flight += CHUNK;
                 sent += 1;
                 rate.on_sent(CHUNK);
@@ -140,17 +141,17 @@ mod tests {
         let mut facts = facts(40 * CHUNK);
         facts.lost_chunks = 60;
         rate.on_ack(&acked(2 * CHUNK, false), &facts);
-        assert_eq!(rate.limit(), 42 * CHUNK);
+        assert_eq!(rate.limit(70 * CHUNK), 42 * CHUNK);
         rate.on_sent(2 * CHUNK);
         facts.in_flight = 40 * CHUNK;
         rate.on_ack(&acked(2 * CHUNK, true), &facts);
         assert_eq!(
-            rate.limit(),
+            rate.limit(70 * CHUNK),
             43 * CHUNK,
             "and a chunk more once nothing new is lost"
         );
         facts.in_flight = 70 * CHUNK - 1;
         rate.on_ack(&acked(2 * CHUNK, true), &facts);
-        assert_eq!(rate.limit(), 70 * CHUNK, "never beyond the window");
+        assert_eq!(rate.limit(70 * CHUNK), 70 * CHUNK, "never beyond the window");
     }
 }
