@@ -86,6 +86,15 @@ pub trait StreamScheduler: Policy {
     /// `bytes` of the head message of `stream` were taken; `message_done` if that was its end. The core then
     /// says [`StreamScheduler::on_ready`] or [`StreamScheduler::on_idle`].
     fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool);
+    /// Whether streams are bound to paths. Then a path scheduler only orders the paths that have room: no stream is better
+    /// served by waiting for a path that is not its own.
+    fn binds(&self) -> bool {
+        false
+    }
+    /// How the paths are doing; told before each packet of new data.
+    fn observe(&mut self, paths: &[PathFacts], now: Instant) {
+        let _ = (paths, now);
+    }
     /// The packet for which bytes were taken is done: what is taken from now on goes into another one.
     fn on_packet_end(&mut self) {}
     /// The stream to serve now on `path`; `None` if none is ready for it. Changes nothing.

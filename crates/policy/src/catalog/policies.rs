@@ -43,6 +43,8 @@ choices! {
         "the fastest path that has room", "MPTCP's default in Linux";
     "largest-space" => LargestSpace(NoParameters), path_scheduler::LargestSpace::new,
         "the path with the most free window", "Arzani et al. 2014";
+    "stream-mapped" => StreamMapped(NoParameters), path_scheduler::StreamMapped::new,
+        "any path on which a stream may go", "Dreibholz et al. 2010";
     "ecf" => Ecf(path_scheduler::EcfParameters), path_scheduler::Ecf::new,
         "the fastest path that has room, or wait for a faster one that would be done sooner", "Lim et al. 2017";
     "blest" => Blest(path_scheduler::BlestParameters), path_scheduler::Blest::new,
@@ -66,6 +68,10 @@ choices! {
         "the same number of bytes for each stream", "RFC 8260 §3.5";
     "wfq" => WeightedFair(NoParameters), stream_scheduler::WeightedFair::new,
         "bytes in proportion to the streams' weights", "RFC 8260 §3.6";
+    "fixed-map" => FixedMap(stream_scheduler::FixedMapParameters), stream_scheduler::FixedMap::new,
+        "each stream keeps to its path, by a table", "Dreibholz et al. 2010";
+    "dynamic-map" => DynamicMap(NoParameters), stream_scheduler::DynamicMap::new,
+        "each stream keeps to its path, found by rates and demands", "our reading of Dreibholz et al. 2010 §7";
 }
 
 choices! {

@@ -1,11 +1,14 @@
 //! A ready stream is served eventually, an idle one never; and who is promised a share gets it.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use anabranch_types::{MessageId, PathId, Rng, Seed, StreamId};
+use anabranch_types::{Instant, MessageId, PathId, Rng, Seed, StreamId};
 
 use super::{STEPS, WORLDS, for_all};
 use crate::catalog::{Choice, PolicyChoice, StreamSchedulerChoice};
+use crate::testing::any_paths;
 use crate::{StreamFacts, StreamScheduler};
 
 const STREAMS: u64 = 12;
@@ -200,7 +203,7 @@ fn spread(served: &BTreeMap<StreamId, u64>, of: &[StreamFacts]) -> (u64, u64) {
     )
 }
 
-fn some_streams(rng: &mut Rng) -> alloc::vec::Vec<StreamFacts> {
+fn some_streams(rng: &mut Rng) -> Vec<StreamFacts> {
     let count = 2 + rng.below(6);
     let any = |(id, head)| StreamFacts {
         priority: rng.below(4) as u16,
@@ -263,6 +266,78 @@ fn a_packet_filled_by_rr_packet_carries_one_stream() {
             }
             policy.on_packet_end();
             last = Some(stream);
+        }
+    });
+}
+
+#[test]
+fn a_mapped_stream_is_named_on_one_path_only_and_every_ready_stream_on_some() {
+    for name in ["fixed-map", "dynamic-map"] {
+        for_one(name, |policy, rng| {
+            let mut ready: BTreeMap<StreamId, u64> = BTreeMap::new();
+            let mut now = Instant::ZERO + Duration::from_secs(1);
+            let mut paths = any_paths(rng);
+            for step in 0..STEPS {
+                now += Duration::from_millis(rng.below(300));
+                if rng.chance(1, 20) {
+                    paths = any_paths(rng);
+                }
+                policy.observe(&paths, now);
+                let stream = StreamId(rng.below(STREAMS) as u16);
+                match rng.below(3) {
+                    0 if ready.insert(stream, step).is_none() => policy.on_ready(&facts(stream, step)),
+                    1 if ready.remove(&stream).is_some() => policy.on_idle(stream),
+                    _ => {}
+                }
+                let usable: Vec<PathId> = paths
+                    .iter()
+                    .filter(|path| path.is_usable())
+                    .map(|path| path.id)
+                    .collect();
+                let asked = if usable.is_empty() {
+                    [PATH].to_vec()
+                } else {
+                    usable
+                };
+                let mut named: Vec<StreamId> = asked.iter().filter_map(|path| policy.next(*path)).collect();
+                assert_eq!(named.is_empty(), ready.is_empty());
+                named.sort();
+                assert!(
+                    named.is_sorted_by(|a, b| a < b),
+                    "one stream on two paths: {named:?}"
+                );
+                for stream in named {
+                    assert!(ready.contains_key(&stream), "{stream:?} is idle");
+                    policy.on_taken(stream, 1_000, true);
+                    policy.on_ready(&facts(stream, STEPS + step));
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_stream_keeps_to_the_path_of_its_map_while_that_is_usable() {
+    for_one("fixed-map", |_, rng| {
+        let mut choice = StreamSchedulerChoice::named("fixed-map").expect("a name of the catalog");
+        choice.set_parameter("map", "2,0,1").expect("a map");
+        let mut policy = choice.build();
+        let paths = any_paths(rng);
+        let usable: Vec<PathId> = paths
+            .iter()
+            .filter(|path| path.is_usable())
+            .map(|path| path.id)
+            .collect();
+        policy.observe(&paths, Instant::ZERO);
+        for (stream, wanted) in [(0, 2), (1, 0), (2, 1)] {
+            policy.on_ready(&facts(StreamId(stream), 1));
+            for path in &usable {
+                let is_named = policy.next(*path) == Some(StreamId(stream));
+                if usable.contains(&PathId(wanted)) {
+                    assert_eq!(is_named, *path == PathId(wanted));
+                }
+            }
+            policy.on_idle(StreamId(stream));
         }
     });
 }

@@ -8,6 +8,7 @@
 //! | `largest-space` | the path with the most free window |
 //! | `ecf` | the fastest path that has room, or wait for a faster one that would be done sooner |
 //! | `blest` | the fastest path that has room, or wait for a faster one that it would block |
+//! | `stream-mapped` | any path on which a stream may go, for streams that are bound to paths |
 //! | `capacity` | the fastest path that is not congested, or wait if all would lose packets |
 
 mod blest;
@@ -17,6 +18,7 @@ mod largest_space;
 mod min_rtt;
 mod primary;
 mod round_robin;
+mod stream_mapped;
 
 pub use blest::{Blest, BlestParameters};
 pub use capacity::{Capacity, CapacityParameters};
@@ -25,6 +27,7 @@ pub use largest_space::LargestSpace;
 pub use min_rtt::MinRtt;
 pub use primary::Primary;
 pub use round_robin::RoundRobin;
+pub use stream_mapped::StreamMapped;
 
 use core::time::Duration;
 

@@ -170,6 +170,8 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
         }
         return None;
     }
+    let scheduler = &mut *association.policies.stream_scheduler;
+    scheduler.observe(association.paths.facts(), now);
     if association.paths.usable_count() == 0 {
         return dormant(association, now);
     }
@@ -299,6 +301,14 @@ fn new(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)
             // A scheduler that names a dead or full path is wrong; nothing is sent for it.
             let fit = path_facts(association.paths.facts(), path).is_some_and(PathFacts::can_take_data);
             fit.then_some((path, DataPlan::New))
+        }
+        Pick::Wait { .. } if association.policies.stream_scheduler.binds() => {
+            let mut open = association
+                .paths
+                .facts()
+                .iter()
+                .filter(|path| path.can_take_data());
+            open.next().map(|path| (path.id, DataPlan::New))
         }
         Pick::Wait { until } => {
             association.scheduler_wakes = until.filter(|until| *until > now);

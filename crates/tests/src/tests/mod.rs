@@ -31,6 +31,7 @@ mod sack_handling;
 mod sack_length;
 mod sack_paths;
 mod shutdown;
+mod stream_mapping;
 mod stream_schedulers;
 mod streams;
 mod trace;
