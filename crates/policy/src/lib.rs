@@ -66,4 +66,4 @@ pub use profile::{PROFILES, Profile};
 pub use question::*;
 pub use recipe::{PolicyRecipe, RecipeError};
 pub use set::PolicySet;
-pub use unknown_name::UnknownName;
+pub use unknown_name::{UnknownName, nearest};

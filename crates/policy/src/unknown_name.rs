@@ -36,14 +36,21 @@ impl UnknownName {
     /// it differs little: by a third of its letters at most.
     #[must_use]
     pub fn nearest(&self) -> Option<&'static str> {
-        let mut longer = self.known.iter().filter(|name| name.starts_with(&self.given));
-        if let (Some(name), None, false) = (longer.next(), longer.next(), self.given.is_empty()) {
-            return Some(name);
-        }
-        let distance = |name: &str| edit_distance(name, &self.given);
-        let nearest = self.known.iter().copied().min_by_key(|name| distance(name))?;
-        (distance(nearest) <= nearest.len().div_ceil(3)).then_some(nearest)
+        nearest(&self.given, self.known.iter().copied())
     }
+}
+
+/// The name among `known` that was meant by `given`, as [`UnknownName::nearest`] finds it.
+#[must_use]
+pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    let mut longer = known.iter().filter(|name| name.starts_with(given));
+    if let (Some(name), None, false) = (longer.next(), longer.next(), given.is_empty()) {
+        return Some(name);
+    }
+    let distance = |name: &str| edit_distance(name, given);
+    let nearest = known.iter().copied().min_by_key(|name| distance(name))?;
+    (distance(nearest) <= nearest.len().div_ceil(3)).then_some(nearest)
 }
 
 impl fmt::Display for UnknownName {

@@ -8,6 +8,7 @@ use anabranch_proto::{AddressError, Association, AssociationConfig, ConnectError
 use anabranch_types::{AssociationId, Instant, Seed};
 
 use crate::app::Conversation;
+use crate::census::SackCensus;
 use crate::log::{Direction, PacketLog};
 use crate::outcome::Tally;
 
@@ -27,6 +28,7 @@ pub struct SctpHost {
     batch: VecDeque<Datagram>,
     tally: Tally,
     log: PacketLog,
+    census: Option<SackCensus>,
 }
 
 impl SctpHost {
@@ -42,6 +44,7 @@ impl SctpHost {
             batch: VecDeque::new(),
             tally: Tally::default(),
             log: PacketLog::default(),
+            census: None,
         }
     }
 
@@ -157,6 +160,17 @@ impl SctpHost {
         &mut self.log
     }
 
+    /// Counts what the SACKs say that come from now on.
+    pub fn count_sacks(&mut self) {
+        self.census = Some(SackCensus::default());
+    }
+
+    /// What SACKs said, if [`SctpHost::count_sacks`] was called.
+    #[must_use]
+    pub const fn census(&self) -> Option<&SackCensus> {
+        self.census.as_ref()
+    }
+
     /// Lets the core write; gives the first packet and keeps the others.
     fn next_batch(&mut self, now: Instant) -> Option<Datagram> {
         let mut payload = self.buffer();
@@ -210,6 +224,9 @@ impl Host for SctpHost {
         let path = datagram.path.reversed();
         self.tally.received(now, path, &datagram.payload);
         self.log.note(now, Direction::Received, path, &datagram.payload);
+        if let Some(census) = &mut self.census {
+            census.note(&datagram.payload);
+        }
         self.endpoint
             .handle_datagram(now, path, datagram.ecn, &datagram.payload);
         if self.spare.len() < SPARE_BUFFERS {

@@ -8,6 +8,8 @@ pub mod adversary;
 pub mod app;
 pub mod replay;
 
+mod census;
+mod histogram;
 mod host;
 mod log;
 mod outcome;
@@ -16,6 +18,11 @@ mod rival;
 mod scenario;
 mod simulation;
 
+pub use anabranch_proto::{
+    AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
+};
+pub use census::SackCensus;
+pub use histogram::{Class, Histogram};
 pub use host::SctpHost;
 pub use log::{Direction, LoggedPacket, PacketLog};
 pub use outcome::{Delivery, Outcome, Tally};

@@ -35,7 +35,8 @@ use crate::{Probe, SctpHost, Side, Simulation};
 pub struct Scenario {
     seed: Seed,
     lanes: Vec<Lane>,
-    bottleneck: Option<LinkConfig>,
+    /// There and back.
+    bottleneck: Option<(LinkConfig, LinkConfig)>,
     rivals: Vec<Rival>,
     port: u16,
     segments: usize,
@@ -150,8 +151,20 @@ impl Scenario {
     /// Leads all paths through one further link in each direction.
     #[must_use]
     pub fn bottleneck(self, link: LinkConfig) -> Self {
+        let name = if link.name.is_empty() {
+            "bottleneck"
+        } else {
+            &link.name
+        };
+        let [there, back] = ["→", "←"].map(|arrow| link.clone().named(format!("{name}{arrow}")));
+        self.asymmetric_bottleneck(there, back)
+    }
+
+    /// Leads all paths through one further link that is different there and back.
+    #[must_use]
+    pub fn asymmetric_bottleneck(self, there: LinkConfig, back: LinkConfig) -> Self {
         Self {
-            bottleneck: Some(link),
+            bottleneck: Some((there, back)),
             ..self
         }
     }
@@ -253,10 +266,10 @@ impl Scenario {
     pub fn build(self) -> Simulation {
         let mut world = World::new(self.seed);
         let hosts = [Side::Near, Side::Far].map(|side| world.add_host(self.host(side)));
-        let shared = self
-            .bottleneck
-            .as_ref()
-            .map(|link| topology::duplex(&mut world, &named(link, || "bottleneck".into())));
+        let shared = self.bottleneck.as_ref().map(|(there, back)| {
+            let there = world.add_link(named(there, || "bottleneck→".into()));
+            (there, world.add_link(named(back, || "bottleneck←".into())))
+        });
         let paths = self.add_paths(&mut world, (hosts[0], hosts[1]), shared);
         let rivals = (0..=u8::MAX).zip(self.rivals);
         let rivals =

@@ -49,6 +49,36 @@ fn a_client_gets_an_answer_for_each_request_after_a_round_trip() {
 }
 
 #[test]
+fn a_metered_conversation_keeps_nothing_but_the_delays_of_its_messages() {
+    let paced = Paced::new(1_000, Duration::from_millis(10), Streams::in_turn(2)).unordered();
+    let mut simulation = Scenario::new(Seed(1))
+        .path(link())
+        .near_talks(Conversation::new([Workload::Paced(paced)]).metered())
+        .far_talks(Conversation::default().metered())
+        .build();
+    simulation.connect();
+    simulation.run_for(Duration::from_secs(10));
+    assert!(
+        simulation
+            .conversation(Side::Near)
+            .unwrap()
+            .outbox()
+            .sent()
+            .is_empty()
+    );
+    let inbox = simulation.conversation(Side::Far).unwrap().inbox();
+    let streams = inbox.meter().unwrap().streams();
+    assert_eq!(streams.len(), 2);
+    let read: u64 = streams.values().map(|stream| stream.messages).sum();
+    assert_eq!(read, inbox.messages());
+    for stream in streams.values() {
+        // 20 ms of travel, and 1,060 bytes at 10 Mbit/s.
+        let typical = stream.delays.quantile(0.5).unwrap();
+        assert!((20_800..21_600).contains(&typical), "{typical}");
+    }
+}
+
+#[test]
 fn a_slow_reader_reads_at_its_pace() {
     let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
     let slow = Conversation::default().reading(Reading::AtRate(Rate::mbit(1)));

@@ -57,6 +57,7 @@ pub(crate) const CRATES: &[Rule] = &[
         "anabranch-sim",
         &[
             "anabranch-types",
+            "anabranch-wire",
             "anabranch-policy",
             "anabranch-proto",
             "anabranch-tcp",
@@ -73,6 +74,7 @@ pub(crate) const CRATES: &[Rule] = &[
         "anabranch-lab",
         &[
             "anabranch-types",
+            "anabranch-netsim",
             "anabranch-policy",
             "anabranch-sim",
             "anabranch-emu",

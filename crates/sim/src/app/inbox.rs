@@ -8,7 +8,7 @@ use anabranch_types::{Instant, StreamId};
 use thiserror::Error;
 
 use super::outbox::{FIRST_PPID, first_of_life, life_of};
-use super::{Outbox, pattern};
+use super::{Meter, Outbox, pattern};
 
 /// How finely the course of reception is kept.
 const BUCKET: Duration = Duration::from_millis(100);
@@ -57,6 +57,8 @@ pub struct Inbox {
     course: Vec<u64>,
     first_complaint: Option<Complaint>,
     last_at: Option<Instant>,
+    /// What is measured, where nothing is checked.
+    meter: Option<Meter>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,22 +70,34 @@ struct Arrived {
 }
 
 impl Inbox {
+    /// Nothing read yet, and what will be is measured, not checked: see [`super::Conversation::metered`].
+    pub(super) fn metered() -> Self {
+        Self {
+            meter: Some(Meter::default()),
+            ..Self::default()
+        }
+    }
+
     /// Takes a message in and checks what can be checked without knowing what was sent.
-    pub(super) fn take(&mut self, now: Instant, message: &ReceivedMessage) -> u32 {
-        let number = message.ppid.0.wrapping_sub(FIRST_PPID);
+    pub(super) fn take(&mut self, now: Instant, message: &ReceivedMessage) {
         self.messages += 1;
         self.bytes += message.payload.len() as u64;
         self.last_at = Some(now);
+        if let Some(meter) = &mut self.meter {
+            meter.take(now, message);
+            return;
+        }
+        let number = message.ppid.0.wrapping_sub(FIRST_PPID);
         self.note_course(now, message.payload.len() as u64);
         let complaint = self.check(now, number, message).err();
         self.first_complaint = self.first_complaint.take().or(complaint);
-        number
     }
 
     /// Forgets what came, but not what was wrong with it.
     pub(super) fn begin_anew(&mut self) {
         *self = Self {
             first_complaint: self.first_complaint.take(),
+            meter: self.meter.take(),
             ..Self::default()
         };
     }
@@ -218,6 +232,12 @@ impl Inbox {
     #[must_use]
     pub const fn last_at(&self) -> Option<Instant> {
         self.last_at
+    }
+
+    /// What was measured, if the conversation is [metered](super::Conversation::metered).
+    #[must_use]
+    pub const fn meter(&self) -> Option<&Meter> {
+        self.meter.as_ref()
     }
 
     /// Bytes read from `from` up to `until`, both rounded down to tenths of a second.

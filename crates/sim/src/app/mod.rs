@@ -1,6 +1,7 @@
 //! What do applications do with an association? They send by a workload, read at their pace, and check everything.
 
 mod inbox;
+mod meter;
 mod outbox;
 mod pattern;
 mod workload;
@@ -9,6 +10,7 @@ use anabranch_proto::{Association, Event};
 use anabranch_types::{Instant, Rate};
 
 pub use inbox::{Complaint, Inbox};
+pub use meter::{Meter, StreamMeter};
 pub use outbox::{Draft, Outbox};
 pub use pattern::{LONGEST_MESSAGE, pattern};
 use workload::Line;
@@ -53,6 +55,16 @@ impl Conversation {
     pub fn of_life(self, life: u32) -> Self {
         Self {
             outbox: Outbox::of_life(life),
+            ..self
+        }
+    }
+
+    /// The same, measuring instead of checking: see [`Meter`]. Both sides have to agree.
+    #[must_use]
+    pub fn metered(self) -> Self {
+        Self {
+            outbox: Outbox::metered(),
+            inbox: Inbox::metered(),
             ..self
         }
     }
@@ -164,7 +176,7 @@ impl Conversation {
             self.inbox.take(now, &message);
         }
         self.inbox.begin_anew();
-        self.outbox = Outbox::of_life(self.outbox.life() + 1);
+        self.outbox = self.outbox.next_life();
     }
 
     fn act(&mut self, now: Instant, association: &mut Association) {

@@ -3,6 +3,7 @@
 use anabranch_proto::{Association, Message, SendError};
 use anabranch_types::{Instant, Ppid, StreamId};
 
+use super::meter::stamp;
 use super::pattern;
 
 /// A message to be made: everything about it but its number and text.
@@ -50,6 +51,8 @@ pub struct Outbox {
     /// When each of them was accepted.
     times: Vec<Instant>,
     bytes: u64,
+    /// Whether messages carry the time instead of a number, and are not kept.
+    metered: bool,
 }
 
 /// Messages of one life.
@@ -62,6 +65,23 @@ impl Outbox {
     pub fn of_life(life: u32) -> Self {
         Self {
             life,
+            ..Self::default()
+        }
+    }
+
+    /// Nothing sent yet in the life after this one, with the same books.
+    pub(super) fn next_life(&self) -> Self {
+        Self {
+            life: self.life + 1,
+            metered: self.metered,
+            ..Self::default()
+        }
+    }
+
+    /// Nothing sent yet, and nothing of it will be kept: see [`super::Conversation::metered`].
+    pub(super) fn metered() -> Self {
+        Self {
+            metered: true,
             ..Self::default()
         }
     }
@@ -82,7 +102,7 @@ impl Outbox {
         self.life
     }
 
-    /// Hands a message over and notes it, unless it is refused.
+    /// Hands a message over and notes it, unless it is refused. Its number; 0 if messages are not numbered.
     ///
     /// # Errors
     ///
@@ -93,16 +113,22 @@ impl Outbox {
         draft: Draft,
         now: Instant,
     ) -> Result<u32, SendError> {
-        let number = self.next_number();
-        let message = Message::new(draft.stream, pattern(number, draft.bytes))
-            .with_ppid(Ppid(FIRST_PPID.wrapping_add(number)));
+        let (number, ppid) = if self.metered {
+            (0, stamp(now))
+        } else {
+            let number = self.next_number();
+            (number, Ppid(FIRST_PPID.wrapping_add(number)))
+        };
+        let message = Message::new(draft.stream, pattern(number, draft.bytes)).with_ppid(ppid);
         association.send(if draft.unordered {
             message.unordered()
         } else {
             message
         })?;
-        self.sent.push(draft);
-        self.times.push(now);
+        if !self.metered {
+            self.sent.push(draft);
+            self.times.push(now);
+        }
         self.bytes += draft.bytes as u64;
         Ok(number)
     }

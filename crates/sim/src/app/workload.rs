@@ -222,6 +222,7 @@ pub struct Paced {
     bytes: usize,
     every: Duration,
     streams: Streams,
+    unordered: bool,
     next: Option<Instant>,
     owed: u64,
 }
@@ -242,8 +243,18 @@ impl Paced {
             bytes,
             every,
             streams,
+            unordered: false,
             next: Some(Instant::ZERO),
             owed: 0,
+        }
+    }
+
+    /// Without regard to order.
+    #[must_use]
+    pub fn unordered(self) -> Self {
+        Self {
+            unordered: true,
+            ..self
         }
     }
 
@@ -256,7 +267,7 @@ impl Paced {
             let draft = Draft {
                 stream: self.streams.choose(),
                 bytes: self.bytes,
-                unordered: false,
+                unordered: self.unordered,
             };
             if line.takes(draft).is_err() {
                 return;

@@ -1,0 +1,44 @@
+//! What do the SACKs say that a host receives? How many TSNs beyond the cumulative one, in how many blocks.
+
+use anabranch_wire::{Chunk, GapBlock, Packet};
+
+use crate::Histogram;
+
+/// What was counted of the SACKs and NR-SACKs that a host received, whatever it made of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SackCensus {
+    /// TSNs that each reports beyond the cumulative one.
+    pub gap_tsns: Histogram,
+    /// Blocks in which it reports them.
+    pub gap_blocks: Histogram,
+}
+
+impl SackCensus {
+    /// Counts the SACKs of a packet.
+    pub(crate) fn note(&mut self, packet: &[u8]) {
+        let Ok(packet) = Packet::parse_unverified(packet) else {
+            return;
+        };
+        for chunk in packet.chunks() {
+            match chunk.and_then(|chunk| chunk.decode()) {
+                Ok(Chunk::Sack(sack)) => self.note_blocks(sack.gap_blocks()),
+                Ok(Chunk::NrSack(sack)) => {
+                    self.note_blocks(sack.gap_blocks().chain(sack.non_renegable_blocks()));
+                }
+                // The rest of a malformed packet is nothing to count.
+                Err(_) => return,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn note_blocks(&mut self, blocks: impl Iterator<Item = GapBlock>) {
+        let (mut count, mut tsns) = (0, 0);
+        for block in blocks {
+            count += 1;
+            tsns += u64::from(block.end.saturating_sub(block.start)) + 1;
+        }
+        self.gap_blocks.note(count);
+        self.gap_tsns.note(tsns);
+    }
+}
