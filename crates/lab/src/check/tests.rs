@@ -1,0 +1,170 @@
+//! Do verdicts follow from lines? Results made by hand, and each kind of check on them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Verdict;
+use crate::plan::{Plan, Point, Reading};
+use crate::results::Results;
+use crate::run::{Bar, Record};
+
+const PLAN: &str = r#"
+title = "x"
+claim = "y"
+repetitions = 2
+
+[paths.a]
+rate = "10Mbit"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+
+[sweep.rate]
+sets = "paths.a.rate"
+values = [10, 20, 30]
+unit = "Mbit"
+
+[[variant]]
+name = "fast"
+
+[[variant]]
+name = "slow"
+
+[[reference]]
+name = "ideal"
+formula = "rate"
+
+[[reference]]
+name = "paper"
+points = [[10, 9.0], [30, 29.0]]
+"#;
+
+/// `fast` has 10, 19 and 25 of 10, 20 and 30; `slow` has 5, 10 and 9, and half the seeds more and half less than that.
+fn record(point: &Point) -> Record {
+    let x = point.coordinates[0].number.unwrap();
+    let value = match (point.line.as_str(), x as u32) {
+        ("fast", 10) => 10.0,
+        ("fast", 20) => 19.0,
+        ("fast", _) => 25.0,
+        (_, 10) => 5.0,
+        (_, 20) => 10.0,
+        (_, _) => 9.0,
+    };
+    let noise = if point.seed == 1 { 0.5 } else { -0.5 };
+    let bar = |low: u64, count: u64| Bar {
+        low,
+        high: low,
+        count,
+    };
+    let mut record = Record::default();
+    record.values.insert("goodput".into(), value + noise);
+    record.values.insert("stream.0.goodput".into(), value);
+    record
+        .histograms
+        .insert("sack.tsns".into(), vec![bar(5, 90), bar(200, 10)]);
+    record
+}
+
+fn verdict(check: &str) -> (Verdict, String) {
+    let text = format!("{PLAN}\n[[check]]\nclaim = \"z\"\n{check}");
+    let plan = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap();
+    let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
+    let results = Results::of(&plan, outcomes.collect());
+    let finding = results.findings[0].clone();
+    (finding.verdict, finding.found)
+}
+
+#[test]
+fn a_value_holds_everywhere_somewhere_or_nowhere() {
+    let about = |line: &str, least: f64| {
+        verdict(&format!(
+            "kind = \"value\"\nline = \"{line}\"\nat-least = {least}"
+        ))
+    };
+    assert_eq!(about("fast", 10.0).0, Verdict::Reproduced);
+    assert_eq!(
+        about("fast", 20.0),
+        (Verdict::Partly, "not so: 10.000 at 10, 19.000 at 20".into())
+    );
+    assert_eq!(about("slow", 20.0).0, Verdict::Contradicted);
+}
+
+#[test]
+fn a_ratio_is_held_against_variants_formulas_points_and_other_metrics() {
+    let of = |rest: &str| verdict(&format!("kind = \"ratio\"\n{rest}")).0;
+    assert_eq!(
+        of("line = \"fast\"\nto = \"slow\"\nat-least = 1.9"),
+        Verdict::Reproduced
+    );
+    assert_eq!(
+        of("line = \"fast\"\nto = \"ideal\"\nx = [10, 20]\nat-least = 0.95"),
+        Verdict::Reproduced
+    );
+    assert_eq!(
+        of("line = \"fast\"\nto = \"ideal\"\nat-least = 0.95"),
+        Verdict::Partly
+    );
+    assert_eq!(
+        of("line = \"fast\"\nto = \"paper\"\nat-least = 1.0"),
+        Verdict::Partly
+    );
+    let itself = "line = \"fast\"\nto-y = \"stream.0.goodput\"\nat-least = 1.0\nat-most = 1.0";
+    assert_eq!(of(itself), Verdict::Reproduced);
+}
+
+#[test]
+fn a_place_has_to_lie_in_its_range() {
+    let first = |from: u32, until: u32| {
+        let check = format!(
+            "kind = \"first\"\nline = \"fast\"\nto = \"ideal\"\nx = [{from}, {until}]\nat-most = 0.96"
+        );
+        verdict(&check).0
+    };
+    assert_eq!(first(15, 25), Verdict::Reproduced);
+    assert_eq!(first(30, 30), Verdict::Contradicted);
+    let peak = |line: &str| verdict(&format!("kind = \"peak\"\nline = \"{line}\"\nx = [20, 20]")).0;
+    assert_eq!(
+        (peak("slow"), peak("fast")),
+        (Verdict::Reproduced, Verdict::Contradicted)
+    );
+}
+
+#[test]
+fn a_line_is_monotone_if_each_of_its_steps_is() {
+    let rising = |rest: &str| verdict(&format!("kind = \"monotone\"\ndirection = \"rising\"\n{rest}"));
+    assert_eq!(rising("line = \"fast\"").0, Verdict::Reproduced);
+    assert_eq!(
+        rising("line = \"slow\""),
+        (Verdict::Partly, "not so: -1.000 at 20 to 30".into())
+    );
+    assert_eq!(
+        rising("line = \"slow\"\ntolerance = \"10%\"").0,
+        Verdict::Reproduced
+    );
+}
+
+#[test]
+fn a_share_is_that_of_the_histogram() {
+    let share = |least: f64| {
+        let check = format!(
+            "kind = \"share\"\ny = \"sack.tsns\"\nline = \"fast\"\nbetween = [0, 100]\nat-least = {least}"
+        );
+        verdict(&check).0
+    };
+    assert_eq!(
+        (share(0.9), share(0.95)),
+        (Verdict::Reproduced, Verdict::Contradicted)
+    );
+}
+
+#[test]
+fn nothing_measured_is_no_verdict_on_the_claim() {
+    let beyond = verdict("kind = \"value\"\nline = \"fast\"\nx = [40, 50]\nat-least = 1.0");
+    assert_eq!(beyond, (Verdict::NotMeasured, "nothing was measured".into()));
+    assert_eq!(
+        Verdict::of_all([Verdict::Reproduced, Verdict::Contradicted]),
+        Some(Verdict::Partly)
+    );
+    assert_eq!(Verdict::of_all([]), None);
+}

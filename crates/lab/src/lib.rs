@@ -1,0 +1,10 @@
+//! Does a claim hold? Experiments as files: what is compared, swept, measured and expected, run on the simulated network.
+
+pub mod check;
+pub mod metric;
+pub mod plan;
+pub mod results;
+pub mod run;
+pub mod stats;
+
+pub use plan::{Plan, PlanError, Point};

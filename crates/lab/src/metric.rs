@@ -1,0 +1,187 @@
+//! What is measured in a run? The list of all metrics, with units.
+//!
+//! Metrics of a path, stream or rival have its name in theirs: `path.north.timeouts`, `stream.0.delay.mean`. A test
+//! holds the list against what runs measure.
+
+use crate::plan::{AppPlan, End, Named, Setting};
+
+/// A number that a run has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Metric {
+    /// Its name, without that of the path, stream or rival.
+    pub name: &'static str,
+    /// Its unit; empty for counts and shares.
+    pub unit: &'static str,
+    /// What it is, in one line.
+    pub meaning: &'static str,
+}
+
+const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
+    Metric { name, unit, meaning }
+}
+
+/// Metrics of a whole run. All are of the measuring time, and of data from the near to the far end.
+pub const OF_RUN: &[Metric] = &[
+    metric("goodput", "Mbit/s", "user data that the far application read"),
+    metric("messages", "", "messages that it read"),
+    metric("delay.mean", "ms", "from a message's handing over to its reading"),
+    metric("delay.p50", "ms", "the median of it"),
+    metric("delay.p95", "ms", "what 95 % of the messages did not exceed"),
+    metric("delay.p99", "ms", "what 99 % of the messages did not exceed"),
+    metric(
+        "completed",
+        "s",
+        "when the last message was read, from the start of the run",
+    ),
+    metric("timeouts", "", "expiries of T3 timers"),
+    metric(
+        "fast-retransmits",
+        "",
+        "chunks found lost because later ones were acknowledged",
+    ),
+    metric("rescued", "", "chunks moved to another path by a rescue policy"),
+    metric(
+        "retransmitted",
+        "",
+        "share of the payload sent that was sent before",
+    ),
+    metric("duplicates", "", "chunks that the far end received again"),
+    metric("sacks", "", "SACKs that the near end took"),
+    metric(
+        "sack.tsns.mean",
+        "",
+        "TSNs beyond the cumulative one that a SACK reports",
+    ),
+    metric("sack.blocks.mean", "", "gap blocks in a SACK"),
+    metric("sack.visited.mean", "", "queue elements visited for a SACK"),
+    metric("send-buffer.mean", "bytes", "held for sending, sampled"),
+    metric("send-buffer.max", "bytes", "the most of it, to 3 %"),
+    metric("receive-buffer.mean", "bytes", "held for reading, sampled"),
+    metric("receive-buffer.max", "bytes", "the most of it, to 3 %"),
+    metric(
+        "sender-blocked",
+        "",
+        "share of samples in which a window had room, and the send buffer was full of sent data",
+    ),
+    metric(
+        "receiver-blocked",
+        "",
+        "share of samples in which the peer's window had no room for a packet",
+    ),
+];
+
+/// Metrics of each path: what the association does with it.
+pub const OF_PATH: &[Metric] = &[
+    metric(
+        "throughput",
+        "Mbit/s",
+        "payload that arrived over it, duplicates included",
+    ),
+    metric("timeouts", "", "expiries of its T3 timer"),
+    metric(
+        "fast-retransmits",
+        "",
+        "chunks found lost on it because later ones were acknowledged",
+    ),
+    metric("rescued", "", "chunks moved to it by a rescue policy"),
+    metric(
+        "retransmitted",
+        "",
+        "share of the payload sent on it that was sent before",
+    ),
+    metric("window.mean", "bytes", "congestion window, sampled"),
+    metric("flight.mean", "bytes", "in flight, sampled"),
+    metric("srtt.mean", "ms", "smoothed round-trip time, sampled"),
+    metric(
+        "blocked.mean",
+        "",
+        "share of the send buffer taken by what arrived and cannot be freed, sampled",
+    ),
+];
+
+/// Metrics of the link of each path, and of the bottleneck, towards the far end.
+pub const OF_LINK: &[Metric] = &[
+    metric("queue.mean", "packets", "waiting at the link, sampled"),
+    metric("queue.max", "packets", "the most of it among the samples"),
+    metric("drops.queue", "", "packets that found the queue full"),
+    metric("drops.early", "", "packets dropped by active queue management"),
+    metric("drops.loss", "", "packets that vanished on the way"),
+    metric("drops.cut", "", "packets lost because the link was cut"),
+    metric(
+        "idle",
+        "",
+        "share of the time in which the line had nothing to do",
+    ),
+    metric("back.drops", "", "packets lost on the way back, for any reason"),
+];
+
+/// Metrics of each stream.
+pub const OF_STREAM: &[Metric] = &[
+    metric("goodput", "Mbit/s", "user data read from it"),
+    metric("delay.mean", "ms", "from a message's handing over to its reading"),
+    metric("delay.p50", "ms", "the median of it"),
+    metric("delay.p95", "ms", "what 95 % of the messages did not exceed"),
+];
+
+/// Metrics of each rival.
+pub const OF_RIVAL: &[Metric] = &[metric("goodput", "Mbit/s", "user data that its far end read")];
+
+/// Histograms that a run has if its plan asks for them.
+pub const HISTOGRAMS: &[&str] = &["delay", "sack.tsns", "sack.blocks"];
+
+/// The metrics of all runs with these settings.
+pub fn names<'s>(settings: impl Iterator<Item = &'s Setting>) -> Vec<String> {
+    let mut names: Vec<String> = OF_RUN.iter().map(|metric| metric.name.to_owned()).collect();
+    let mut groups: Vec<String> = Vec::new();
+    for setting in settings {
+        for (group, metrics) in groups_of(setting) {
+            if !groups.contains(&group) {
+                names.extend(metrics.iter().map(|metric| format!("{group}.{}", metric.name)));
+                groups.push(group);
+            }
+        }
+    }
+    names
+}
+
+/// What has a name of its own in a setting, with its metrics. A path has two groups of them.
+fn groups_of(setting: &Setting) -> Vec<(String, Vec<Metric>)> {
+    let mut groups = Vec::new();
+    for name in setting.paths.names() {
+        groups.push((format!("path.{name}"), [OF_PATH, OF_LINK].concat()));
+    }
+    if setting.bottleneck.is_some() {
+        groups.push(("bottleneck".into(), OF_LINK.to_vec()));
+    }
+    for stream in streams(&setting.apps) {
+        groups.push((format!("stream.{stream}"), OF_STREAM.to_vec()));
+    }
+    for name in setting.rivals.names() {
+        groups.push((format!("rival.{name}"), OF_RIVAL.to_vec()));
+    }
+    groups
+}
+
+/// The streams on which the near end sends.
+pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
+    let near = apps.iter().filter(|(_, app)| app.end() == End::Near);
+    let used = near.flat_map(|(_, app)| match (app.stream, app.streams) {
+        (Some(stream), _) => stream.0..stream.0 + 1,
+        (None, streams) => 0..streams.map_or(1, |count| count.0),
+    });
+    let mut streams: Vec<u16> = used.map(|stream| stream as u16).collect();
+    streams.sort_unstable();
+    streams.dedup();
+    streams
+}
+
+/// The unit of the metric called `name`, with whatever group before it; empty if it has none.
+#[must_use]
+pub fn unit_of(name: &str) -> &'static str {
+    let all = [OF_RUN, OF_PATH, OF_LINK, OF_STREAM, OF_RIVAL].concat();
+    let found = all.iter().find(|metric| {
+        name.strip_suffix(metric.name)
+            .is_some_and(|group| group.is_empty() || group.ends_with('.'))
+    });
+    found.map_or("", |metric| metric.unit)
+}

@@ -1,0 +1,204 @@
+//! Over what is swept? Axes: values for one or several keys of the setting, alone or moving with another axis.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::error::Problem;
+use super::tree::{self, Table, Value};
+
+/// The table of an axis, without the keys that it sets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct AxisPlan {
+    values: Option<Vec<Spanned<Scalar>>>,
+    from: Option<f64>,
+    to: Option<f64>,
+    step: Option<f64>,
+    #[serde(default)]
+    unit: String,
+    with: Option<Spanned<String>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a number or a word")]
+enum Scalar {
+    Whole(i64),
+    Number(f64),
+    Word(String),
+}
+
+/// One value of an axis, as a point has it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Coordinate {
+    /// The axis.
+    pub axis: String,
+    /// The value without unit, as results show it.
+    pub text: String,
+    /// The value as a number, if it is one.
+    pub number: Option<f64>,
+}
+
+/// An axis of a sweep.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Axis {
+    /// Its name.
+    pub name: String,
+    /// The unit of its values; empty if they have none.
+    pub unit: String,
+    /// Its values, in the order of the plan.
+    pub values: Vec<Coordinate>,
+    /// The axis that it moves with.
+    pub with: Option<String>,
+    keys: Vec<Spanned<String>>,
+    places: Vec<core::ops::Range<usize>>,
+}
+
+/// A sweep with fewer points than nobody would wait for.
+const MOST_VALUES: usize = 10_000;
+
+impl Axis {
+    pub(super) fn read(name: &str, value: &Value<'_>) -> Result<Self, Problem> {
+        let (keys, rest) = take_keys(value)?;
+        let plan: AxisPlan = tree::read(rest)?;
+        let values = plan.scalars(value)?;
+        if values.is_empty() {
+            return Err(Problem::new(
+                tree::place(value, &["values"]),
+                format_args!("the sweep `{name}` is empty, expected at least one value"),
+            ));
+        }
+        let coordinates = values.iter().map(|value| value.get_ref().coordinate(name));
+        Ok(Self {
+            name: name.to_owned(),
+            values: coordinates.collect(),
+            places: values.iter().map(Spanned::span).collect(),
+            unit: plan.unit,
+            with: plan.with.map(Spanned::into_inner),
+            keys,
+        })
+    }
+
+    /// Puts value number `index` into a setting.
+    pub(super) fn apply(&self, index: usize, setting: &mut Table<'_>) -> Result<(), Problem> {
+        let text = format!("{}{}", self.values[index].text, self.unit);
+        let value = Spanned::new(self.places[index].clone(), DeValue::String(Cow::Owned(text)));
+        let mut keys = self.keys.iter();
+        keys.try_for_each(|key| tree::put(setting, key, &value))
+    }
+
+    /// Where it stands in the file.
+    pub(super) fn place(&self) -> core::ops::Range<usize> {
+        self.keys.first().map_or(0..0, Spanned::span)
+    }
+}
+
+/// The keys that an axis sets, with their places, and the rest of its table.
+fn take_keys<'t>(value: &Value<'t>) -> Result<(Vec<Spanned<String>>, Value<'t>), Problem> {
+    let expected = |place| {
+        Problem::new(
+            place,
+            "expected `sets`: a key such as \"paths.south.rate\", or a list of them",
+        )
+    };
+    let mut rest = value.clone();
+    let sets = match rest.get_mut() {
+        DeValue::Table(table) => table.remove("sets"),
+        _ => None,
+    };
+    let sets = sets.ok_or_else(|| expected(value.span()))?;
+    let key = |value: &Value<'_>| match value.get_ref() {
+        DeValue::String(key) => Ok(Spanned::new(value.span(), key.clone().into_owned())),
+        _ => Err(expected(value.span())),
+    };
+    let keys = match sets.get_ref() {
+        DeValue::Array(keys) if !keys.is_empty() => keys.iter().map(key).collect::<Result<_, _>>()?,
+        _ => vec![key(&sets)?],
+    };
+    Ok((keys, rest))
+}
+
+impl AxisPlan {
+    fn scalars(&self, value: &Value<'_>) -> Result<Vec<Spanned<Scalar>>, Problem> {
+        let problem = |text: &str| Problem::new(value.span(), text);
+        match (&self.values, self.from, self.to, self.step) {
+            (Some(values), None, None, None) => Ok(values.clone()),
+            (None, Some(from), Some(to), Some(step)) if step > 0.0 && from <= to => {
+                let count = ((to - from) / step + 1e-9).floor() as usize + 1;
+                if count > MOST_VALUES {
+                    return Err(problem("expected at most 10,000 values"));
+                }
+                let scalar = |index: usize| Scalar::Number(from + step * index as f64);
+                let spanned = (0..count).map(|index| Spanned::new(value.span(), scalar(index)));
+                Ok(spanned.collect())
+            }
+            (None, Some(_), Some(_), Some(_)) => Err(problem(
+                "the sweep is empty: expected `from` not above `to`, and `step` above zero",
+            )),
+            _ => Err(problem("expected `values`, or `from`, `to` and `step`")),
+        }
+    }
+}
+
+impl Scalar {
+    fn coordinate(&self, axis: &str) -> Coordinate {
+        let (text, number) = match self {
+            Self::Whole(number) => (number.to_string(), Some(*number as f64)),
+            Self::Number(number) => (number.to_string(), Some(*number)),
+            Self::Word(word) => (word.clone(), word.parse().ok()),
+        };
+        Coordinate {
+            axis: axis.to_owned(),
+            text,
+            number,
+        }
+    }
+}
+
+/// Every combination of the axes' values, as indices into them: axes that move with another one have its index. The last
+/// axis changes fastest.
+pub(super) fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for axis in axes {
+        let leader = axis
+            .with
+            .as_ref()
+            .and_then(|with| axes.iter().position(|other| other.name == *with));
+        let extended = |chosen: &Vec<usize>| -> Vec<Vec<usize>> {
+            let indices = match leader {
+                Some(leader) => chosen[leader]..chosen[leader] + 1,
+                None => 0..axis.values.len(),
+            };
+            indices.map(|index| [&chosen[..], &[index]].concat()).collect()
+        };
+        all = all.iter().flat_map(extended).collect();
+    }
+    all
+}
+
+/// Axes that move with another one stand after it and are as long.
+pub(super) fn check_pairs(axes: &[Axis]) -> Result<(), Problem> {
+    for (index, axis) in axes.iter().enumerate() {
+        let Some(with) = &axis.with else {
+            continue;
+        };
+        let before = axes[..index].iter().filter(|other| other.with.is_none());
+        let Some(leader) = before.clone().find(|other| other.name == *with) else {
+            let known = before.map(|other| other.name.as_str());
+            return Err(Problem::unknown(
+                axis.place(),
+                "axis before this one",
+                with,
+                known,
+            ));
+        };
+        if leader.values.len() != axis.values.len() {
+            let (ours, theirs) = (axis.values.len(), leader.values.len());
+            let text = format!("{ours} values cannot move with the {theirs} of `{with}`");
+            return Err(Problem::new(axis.place(), text));
+        }
+    }
+    Ok(())
+}

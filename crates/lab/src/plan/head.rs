@@ -1,0 +1,322 @@
+//! What does a plan say beside the setting? Title, variants, sweep, seeds, figure, references and checks.
+
+use core::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::axis::{Axis, check_pairs};
+use super::error::Problem;
+use super::figure::{Alone, Check, CheckKind, Figure, Origin, Reference, ReferencePlan};
+use super::formula::Formula;
+use super::points::Point;
+use super::tree::{self, Table, Value};
+use crate::metric;
+
+/// What is swept, compared, drawn and checked.
+pub(super) struct Head<'t> {
+    pub(super) title: String,
+    pub(super) claim: String,
+    pub(super) source: String,
+    pub(super) seeds: Range<u64>,
+    pub(super) variants: Vec<Variant<'t>>,
+    pub(super) axes: Vec<Axis>,
+    /// Each with what it changes in the setting, if it has runs of its own, and its place.
+    pub(super) references: Vec<(Reference, Table<'t>, Range<usize>)>,
+    pub(super) figure: Figure,
+    figure_place: Range<usize>,
+    pub(super) checks: Vec<(Check, Range<usize>)>,
+}
+
+/// A line of the figure: what it changes in the setting.
+pub(super) struct Variant<'t> {
+    pub(super) name: String,
+    pub(super) changes: Table<'t>,
+    pub(super) place: Range<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Words {
+    title: String,
+    claim: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default = "one")]
+    repetitions: u32,
+    #[serde(default = "one")]
+    seed: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const WORDS: [&str; 5] = ["title", "claim", "source", "repetitions", "seed"];
+const TABLES: [&str; 5] = ["variant", "sweep", "figure", "reference", "check"];
+/// The keys of a setting.
+const SETTING: [&str; 10] = [
+    "time",
+    "paths",
+    "bottleneck",
+    "script",
+    "association",
+    "policies",
+    "apps",
+    "reading",
+    "rivals",
+    "record",
+];
+
+impl<'t> Head<'t> {
+    /// Takes a plan apart: its head, and the setting that everything begins with.
+    pub(super) fn split(mut root: Table<'t>, whole: Range<usize>) -> Result<(Self, Value<'t>), Problem> {
+        check_keys(&root, &[&WORDS[..], &TABLES, &SETTING].concat())?;
+        let [variants, sweep, figure, references, checks] = TABLES.map(|key| root.remove(key));
+        let mut words = Table::new();
+        for key in WORDS {
+            if let Some((key, value)) = root.remove_entry(key) {
+                words.insert(key, value);
+            }
+        }
+        let words: Words = tree::read(Spanned::new(0..0, DeValue::Table(words)))?;
+        if words.repetitions == 0 {
+            return Err(Problem::new(0..0, "`repetitions` is 0, expected at least one"));
+        }
+        let seed = u64::from(words.seed);
+        let figure_place = figure.as_ref().map_or(0..0, Spanned::span);
+        let head = Self {
+            title: words.title,
+            claim: words.claim,
+            source: words.source,
+            seeds: seed..seed + u64::from(words.repetitions),
+            variants: variants_of(elements(variants, "variant")?)?,
+            axes: axes_of(sweep)?,
+            references: references_of(elements(references, "reference")?)?,
+            figure: figure.map(tree::read).transpose()?.unwrap_or_default(),
+            figure_place,
+            checks: checks_of(elements(checks, "check")?)?,
+        };
+        Ok((head, Spanned::new(whole, DeValue::Table(root))))
+    }
+
+    /// The axis along which is drawn; `None` if nothing is swept.
+    pub(super) fn x(&self) -> Option<&Axis> {
+        match &self.figure.x {
+            Some(name) => self.axes.iter().find(|axis| axis.name == *name),
+            None => self.axes.first(),
+        }
+    }
+
+    /// Figure, references and checks name only axes, lines and metrics that there are.
+    pub(super) fn check_against(&self, points: &[Point]) -> Result<(), Problem> {
+        let axes = || self.axes.iter().map(|axis| axis.name.as_str());
+        if let Some(x) = self.figure.x.as_ref().filter(|_| self.x().is_none()) {
+            return Err(Problem::unknown(self.figure_place.clone(), "axis", x, axes()));
+        }
+        let metrics = metric::names(points.iter().map(|point| &*point.setting));
+        let known = |name: &str, place: &Range<usize>| check_metric(name, &metrics, place);
+        for metric in self.figure.y.all() {
+            known(metric, &self.figure_place)?;
+        }
+        for (reference, _, place) in &self.references {
+            if let Some(metric) = &reference.y {
+                known(metric, place)?;
+            }
+            let Origin::Formula(formula) = &reference.origin else {
+                continue;
+            };
+            if let Some(name) = formula
+                .names()
+                .into_iter()
+                .find(|name| !axes().any(|axis| axis == *name))
+            {
+                return Err(Problem::unknown(place.clone(), "axis", name, axes()));
+            }
+        }
+        for (check, place) in &self.checks {
+            self.check_lines(check, place)?;
+            match (&check.y, check.kind) {
+                (Some(name), CheckKind::Share) => check_metric(name, metric::HISTOGRAMS, place)?,
+                (Some(name), _) => known(name, place)?,
+                (None, _) => {}
+            }
+            if let Some(name) = &check.to_y {
+                known(name, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_lines(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
+        let variants = self.variants.iter().map(|variant| variant.name.as_str());
+        let references = self
+            .references
+            .iter()
+            .map(|(reference, _, _)| reference.name.as_str());
+        let lines: Vec<&str> = variants.chain(references).collect();
+        for line in [Some(&check.line), check.to.as_ref()].into_iter().flatten() {
+            if !lines.contains(&line.as_str()) {
+                return Err(Problem::unknown(place.clone(), "line", line, lines));
+            }
+        }
+        for (name, _) in check.only.iter() {
+            if !self.axes.iter().any(|axis| axis.name == name) {
+                let axes = self.axes.iter().map(|axis| axis.name.as_str());
+                return Err(Problem::unknown(place.clone(), "axis", name, axes));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_metric<N: AsRef<str>>(name: &str, known: &[N], place: &Range<usize>) -> Result<(), Problem> {
+    if known.iter().any(|known| known.as_ref() == name) {
+        return Ok(());
+    }
+    let known = known.iter().map(AsRef::as_ref);
+    Err(Problem::unknown(place.clone(), "metric", name, known))
+}
+
+fn check_keys(table: &Table<'_>, known: &[&str]) -> Result<(), Problem> {
+    let unknown = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
+    unknown.map_or(Ok(()), |key| {
+        Err(Problem::unknown(
+            key.span(),
+            "key",
+            key.get_ref(),
+            known.iter().copied(),
+        ))
+    })
+}
+
+/// The tables of `[[key]]`.
+fn elements<'t>(value: Option<Value<'t>>, key: &str) -> Result<Vec<(Table<'t>, Range<usize>)>, Problem> {
+    let Some(value) = value else {
+        return Ok(Vec::new());
+    };
+    let expected = |place| Problem::new(place, format_args!("expected tables `[[{key}]]`"));
+    let place = value.span();
+    let DeValue::Array(array) = value.into_inner() else {
+        return Err(expected(place));
+    };
+    let element = |value: Value<'t>| {
+        let place = value.span();
+        match value.into_inner() {
+            DeValue::Table(table) => Ok((table, place)),
+            _ => Err(expected(place)),
+        }
+    };
+    array.into_iter().map(element).collect()
+}
+
+fn variants_of<'t>(elements: Vec<(Table<'t>, Range<usize>)>) -> Result<Vec<Variant<'t>>, Problem> {
+    let mut variants: Vec<Variant<'_>> = Vec::new();
+    for (mut changes, place) in elements {
+        let Some(name) = changes.remove("name") else {
+            return Err(Problem::new(place, "a variant needs a `name`"));
+        };
+        let name: String = tree::read(name)?;
+        check_keys(&changes, &[&["name"][..], &SETTING].concat())?;
+        if variants.iter().any(|other| other.name == name) {
+            return Err(Problem::new(
+                place,
+                format_args!("there are two variants `{name}`"),
+            ));
+        }
+        variants.push(Variant { name, changes, place });
+    }
+    if variants.is_empty() {
+        variants.push(Variant {
+            name: "base".into(),
+            changes: Table::new(),
+            place: 0..0,
+        });
+    }
+    Ok(variants)
+}
+
+fn axes_of(sweep: Option<Value<'_>>) -> Result<Vec<Axis>, Problem> {
+    let Some(sweep) = sweep else {
+        return Ok(Vec::new());
+    };
+    let DeValue::Table(tables) = sweep.get_ref() else {
+        return Err(Problem::new(sweep.span(), "expected tables `[sweep.NAME]`"));
+    };
+    let axes = tables
+        .iter()
+        .map(|(name, value)| Axis::read(name.get_ref(), value));
+    let axes: Vec<Axis> = axes.collect::<Result<_, _>>()?;
+    check_pairs(&axes)?;
+    Ok(axes)
+}
+
+fn references_of<'t>(
+    elements: Vec<(Table<'t>, Range<usize>)>,
+) -> Result<Vec<(Reference, Table<'t>, Range<usize>)>, Problem> {
+    let reference = |(table, place): (Table<'t>, Range<usize>)| {
+        let (changes, own): (Vec<_>, Vec<_>) = table
+            .into_iter()
+            .partition(|(key, _)| SETTING.contains(&key.get_ref().as_ref()));
+        let own: Table<'t> = own.into_iter().collect();
+        let plan: ReferencePlan = tree::read(Spanned::new(place.clone(), DeValue::Table(own)))?;
+        let origin = origin_of(&plan).map_err(|text| Problem::new(place.clone(), text))?;
+        if let Some((key, _)) = changes.first().filter(|_| !matches!(origin, Origin::Alone(_))) {
+            return Err(Problem::new(
+                key.span(),
+                "only a reference with `alone` has runs to change",
+            ));
+        }
+        let reference = Reference {
+            name: plan.name,
+            y: plan.y,
+            origin,
+        };
+        Ok((reference, changes.into_iter().collect(), place))
+    };
+    elements.into_iter().map(reference).collect()
+}
+
+fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
+    match (&plan.formula, &plan.points, &plan.alone) {
+        (Some(formula), None, None) => Formula::parse(formula).map(Origin::Formula),
+        (None, Some(points), None) => Ok(Origin::Points(points.clone())),
+        (None, None, Some(alone)) => Ok(Origin::Alone(match alone.as_str() {
+            "best" => Alone::Best,
+            path => Alone::Path(path.to_owned()),
+        })),
+        _ => Err("a reference needs one of `formula`, `points` and `alone`".into()),
+    }
+}
+
+fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Range<usize>)>, Problem> {
+    let check = |(table, place): (Table<'_>, Range<usize>)| {
+        let check: Check = tree::read(Spanned::new(place.clone(), DeValue::Table(table)))?;
+        if let Some(missing) = missing(&check) {
+            let text = format!("this kind of check needs {missing}");
+            return Err(Problem::new(place, text));
+        }
+        Ok((check, place))
+    };
+    elements.into_iter().map(check).collect()
+}
+
+/// What a check of its kind cannot do without.
+fn missing(check: &Check) -> Option<&'static str> {
+    let has_bound = check.at_least.is_some() || check.at_most.is_some();
+    match check.kind {
+        CheckKind::Monotone => check.direction.is_none().then_some("`direction`"),
+        CheckKind::Peak => check.x.is_none().then_some("`x`, where it has to be"),
+        _ if !has_bound => Some("`at-least` or `at-most`"),
+        CheckKind::Ratio if check.to_y.is_some() => None,
+        CheckKind::Ratio => check.to.is_none().then_some("`to`, the other line"),
+        CheckKind::First => check.x.is_none().then_some("`x`, where it has to happen"),
+        CheckKind::Share if check.y.is_none() => Some("`y`, the histogram"),
+        CheckKind::Share => check
+            .between
+            .is_none()
+            .then_some("`between`, the numbers that count"),
+        CheckKind::Value => None,
+    }
+}

@@ -1,0 +1,143 @@
+//! What is the experiment? One TOML file, read into types that can only say what can be run.
+//!
+//! ```text
+//! text ─▶ tables with places ─▶ quick? command line? ─▶ head: title, sweep, variants, figure, checks
+//!                                                    └▶ base setting
+//! base ─▶ axis values put in ─▶ variant laid over ─▶ Setting ─▶ valid? ─▶ points, one for each seed
+//! ```
+//!
+//! Every value keeps its place in the file through all of this, so that a rate that a variant sets wrongly is reported
+//! where the variant sets it.
+
+mod axis;
+mod error;
+mod figure;
+mod formula;
+mod head;
+mod mechanisms;
+mod named;
+mod points;
+mod quantity;
+mod setting;
+mod tree;
+mod validate;
+
+use std::path::Path;
+
+pub use axis::{Axis, Coordinate};
+pub use error::PlanError;
+pub use figure::{Alone, Check, CheckKind, Direction, Figure, Label, Metrics, Origin, Reference, Statistic};
+pub use formula::Formula;
+pub use mechanisms::Mechanisms;
+pub use named::Named;
+pub use points::Point;
+pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+pub use setting::{
+    AppKind, AppPlan, AssociationPlan, BurstPlan, End, Happening, LinkPlan, LossPlan, QueuePlan, ReadingPlan,
+    Record, RedPlan, RivalPlan, Setting, Timing,
+};
+
+use error::{CHANGES, Problem, Source};
+use head::Head;
+use tree::Table;
+
+/// An experiment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// The name of the file without its ending.
+    pub name: String,
+    /// What the experiment is, in one line.
+    pub title: String,
+    /// The claim that it belongs to, in words.
+    pub claim: String,
+    /// Where the claim was made.
+    pub source: String,
+    /// The names of the variants, in the order of the plan.
+    pub variants: Vec<String>,
+    /// What is swept over.
+    pub axes: Vec<Axis>,
+    /// The lines beside the variants.
+    pub references: Vec<Reference>,
+    /// What is drawn.
+    pub figure: Figure,
+    /// What must hold.
+    pub checks: Vec<Check>,
+    /// The runs.
+    pub points: Vec<Point>,
+}
+
+/// How a plan is to be read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reading {
+    /// In the quick size: shorter, fewer points, fewer seeds, as the plan says.
+    pub quick: bool,
+    /// Changes `key=value`, after everything that the plan says.
+    pub changes: Vec<String>,
+}
+
+impl Plan {
+    /// Reads the plan in `file`.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`]: the file, the line, what is wrong there and what was expected.
+    pub fn load(file: &Path, reading: &Reading) -> Result<Self, PlanError> {
+        let text = std::fs::read_to_string(file).map_err(|error| PlanError {
+            place: file.display().to_string(),
+            problem: error.to_string(),
+        })?;
+        Self::read(file, &text, reading)
+    }
+
+    /// Reads `text` as the plan in `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::load`].
+    pub fn read(file: &Path, text: &str, reading: &Reading) -> Result<Self, PlanError> {
+        let source = Source::new(file, text, &reading.changes);
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        resolve(&name, &source, reading.quick).map_err(|problem| source.error(&problem))
+    }
+}
+
+fn resolve(name: &str, source: &Source, quick: bool) -> Result<Plan, Problem> {
+    let document = Table::parse(source.text()).map_err(|error| Problem::of_toml(&error))?;
+    let whole = document.span();
+    let mut root = document.into_inner();
+    let overlays = [("quick", quick), (CHANGES, true)];
+    for (key, wanted) in overlays {
+        let Some(overlay) = root.remove(key) else {
+            continue;
+        };
+        let place = overlay.span();
+        let toml::de::DeValue::Table(overlay) = overlay.into_inner() else {
+            return Err(Problem::new(place, format_args!("expected a table `[{key}]`")));
+        };
+        if wanted {
+            tree::merge(&mut root, &overlay);
+        }
+    }
+    let (head, base) = Head::split(root, whole)?;
+    let points = points::of(&head, &base)?;
+    head.check_against(&points)?;
+    Ok(Plan {
+        name: name.to_owned(),
+        title: head.title,
+        claim: head.claim,
+        source: head.source,
+        variants: head.variants.iter().map(|variant| variant.name.clone()).collect(),
+        references: head
+            .references
+            .iter()
+            .map(|(reference, _, _)| reference.clone())
+            .collect(),
+        axes: head.axes,
+        figure: head.figure,
+        checks: head.checks.into_iter().map(|(check, _)| check).collect(),
+        points,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Which runs does a plan ask for? One for each variant, each combination of the axes' values, and each seed.
+
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::axis::{Coordinate, combinations};
+use super::error::Problem;
+use super::figure::{Alone, Origin};
+use super::head::Head;
+use super::named::Named;
+use super::quantity::RateLimit;
+use super::setting::{Happening, LinkPlan, Setting};
+use super::tree::{self, Table, Value};
+use super::validate;
+
+/// One run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Point {
+    /// The line that it belongs to: a variant, or a reference that runs over single paths.
+    pub line: String,
+    /// The single path that it runs over, if it is one of several that only together make a value of the line.
+    pub alone: Option<String>,
+    /// Where on the axes.
+    pub coordinates: Vec<Coordinate>,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Everything else that it depends on.
+    pub setting: Arc<Setting>,
+}
+
+impl Point {
+    /// The setting as JSON, with every choice and default spelled out.
+    #[must_use]
+    pub fn setting_text(&self) -> String {
+        serde_json::to_string(&*self.setting).expect("invariant: settings have only names for keys")
+    }
+
+    /// Bits that the links could carry in the time of the run, by which the cost of runs can be compared.
+    #[must_use]
+    pub fn work(&self) -> f64 {
+        let Setting {
+            time,
+            paths,
+            bottleneck,
+            ..
+        } = &*self.setting;
+        let rate = |link: &LinkPlan| match link.rate {
+            Some(RateLimit::At(rate)) => rate.0.as_bits_per_second() as f64,
+            Some(RateLimit::Unlimited) | None => f64::INFINITY,
+        };
+        let sum: f64 = paths.iter().map(|(_, link)| rate(link)).sum();
+        let limit = bottleneck.as_ref().map_or(f64::INFINITY, rate).min(sum).min(1e10);
+        limit * (time.warm_up.0 + time.measure.0).as_secs_f64()
+    }
+}
+
+/// All runs, by line, then by coordinates in the order of the axes, then by seed.
+pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Problem> {
+    let mut points = Vec::new();
+    let combinations = combinations(&head.axes);
+    for variant in &head.variants {
+        for chosen in &combinations {
+            let setting = setting(head, base, chosen, &variant.changes)?;
+            let setting = finish(setting, &variant.place)?;
+            push(&mut points, head, (&variant.name, None), chosen, setting);
+        }
+    }
+    for (reference, changes, place) in &head.references {
+        let Origin::Alone(alone) = &reference.origin else {
+            continue;
+        };
+        for chosen in &combinations {
+            let merged = setting(head, base, chosen, changes)?;
+            let whole = finish(merged, place)?;
+            for (path, setting) in single_paths(&whole, alone, place)? {
+                push(&mut points, head, (&reference.name, Some(path)), chosen, setting);
+            }
+        }
+    }
+    Ok(points)
+}
+
+fn setting<'t>(
+    head: &Head<'t>,
+    base: &Value<'t>,
+    chosen: &[usize],
+    changes: &Table<'t>,
+) -> Result<Value<'t>, Problem> {
+    let DeValue::Table(mut table) = base.get_ref().clone() else {
+        return Err(Problem::new(base.span(), "expected a table"));
+    };
+    for (axis, index) in head.axes.iter().zip(chosen) {
+        axis.apply(*index, &mut table)?;
+    }
+    tree::merge(&mut table, changes);
+    tree::order_policies(&mut table);
+    Ok(Spanned::new(base.span(), DeValue::Table(table)))
+}
+
+fn finish(merged: Value<'_>, place: &core::ops::Range<usize>) -> Result<Setting, Problem> {
+    let setting: Setting = tree::read(merged.clone())?;
+    validate::check(&setting).map_err(|fault| {
+        let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
+        let found = tree::place(&merged, &path);
+        // What nobody wrote has no place of its own; the variant is the nearest.
+        let is_whole = found == merged.span();
+        Problem::new(if is_whole { place.clone() } else { found }, fault.text)
+    })?;
+    Ok(setting)
+}
+
+fn push(
+    points: &mut Vec<Point>,
+    head: &Head<'_>,
+    line: (&str, Option<String>),
+    chosen: &[usize],
+    setting: Setting,
+) {
+    let setting = Arc::new(setting);
+    let values = head.axes.iter().zip(chosen);
+    let coordinates: Vec<Coordinate> = values.map(|(axis, index)| axis.values[*index].clone()).collect();
+    points.extend(head.seeds.clone().map(|seed| Point {
+        line: line.0.to_owned(),
+        alone: line.1.clone(),
+        coordinates: coordinates.clone(),
+        seed,
+        setting: setting.clone(),
+    }));
+}
+
+/// The setting with only one of its paths, for each path that is meant.
+fn single_paths(
+    whole: &Setting,
+    alone: &Alone,
+    place: &core::ops::Range<usize>,
+) -> Result<Vec<(String, Setting)>, Problem> {
+    let only = |name: &str, link: &LinkPlan| {
+        let about_it = |happening: &&Happening| happening.path() == Some(name);
+        let setting = Setting {
+            paths: Named(vec![(name.to_owned(), link.clone())]),
+            script: whole.script.iter().filter(about_it).cloned().collect(),
+            ..whole.clone()
+        };
+        (name.to_owned(), setting)
+    };
+    match alone {
+        Alone::Best => Ok(whole.paths.iter().map(|(name, link)| only(name, link)).collect()),
+        Alone::Path(name) => match whole.paths.get(name) {
+            Some(link) => Ok(vec![only(name, link)]),
+            None => Err(Problem::unknown(place.clone(), "path", name, whole.paths.names())),
+        },
+    }
+}

@@ -1,0 +1,280 @@
+//! How much is `10Mbit`, `1ms`, `64KiB` or `0.25%`? Numbers with units, as plans write them.
+//!
+//! Each type reads the text that it writes, so a resolved plan can be shown and read again. A number without a unit may
+//! stand without quotes.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::time::Duration;
+
+use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
+use serde::{Serialize, Serializer};
+
+/// Units and how much each of them is.
+type Units = &'static [(&'static str, f64)];
+
+/// Something that is written as a number and a unit.
+trait Quantity: Sized {
+    /// What should have been written.
+    const EXPECTED: &'static str;
+    /// The units, the empty one if it may be left out.
+    const UNITS: Units;
+
+    /// So many base units; `None` if there is no such quantity.
+    fn of(amount: f64) -> Option<Self>;
+}
+
+/// Bits per second, more than zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rate(pub anabranch_types::Rate);
+
+impl Quantity for Rate {
+    const EXPECTED: &'static str = "a rate above zero such as \"10Mbit\" or \"1.5Gbit\"";
+    const UNITS: Units = &[("bit", 1.0), ("kbit", 1e3), ("mbit", 1e6), ("gbit", 1e9)];
+
+    fn of(amount: f64) -> Option<Self> {
+        (1.0..=1e12)
+            .contains(&amount)
+            .then(|| Self(anabranch_types::Rate::bits_per_second(amount.round() as u64)))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.0.as_bits_per_second();
+        let units = [(1_000_000, "Mbit"), (1_000, "kbit"), (1, "bit")];
+        write_in(f, bits, &units)
+    }
+}
+
+/// A time from zero to a year.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Time(pub Duration);
+
+impl Quantity for Time {
+    const EXPECTED: &'static str = "a time such as \"300s\", \"10ms\" or \"0s\"";
+    const UNITS: Units = &[
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("min", 60e9),
+        ("h", 3_600e9),
+    ];
+
+    fn of(amount: f64) -> Option<Self> {
+        (0.0..=3.2e16)
+            .contains(&amount)
+            .then(|| Self(Duration::from_nanos(amount.round() as u64)))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.as_nanos() as u64;
+        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+        write_in(f, nanos, &units)
+    }
+}
+
+/// Bytes, at least one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size(pub u64);
+
+impl Quantity for Size {
+    const EXPECTED: &'static str = "a size above zero such as \"64KiB\", \"2MB\" or 1452";
+    const UNITS: Units = &[
+        ("", 1.0),
+        ("b", 1.0),
+        ("kb", 1e3),
+        ("mb", 1e6),
+        ("gb", 1e9),
+        ("kib", 1_024.0),
+        ("mib", 1_048_576.0),
+        ("gib", 1_073_741_824.0),
+    ];
+
+    fn of(amount: f64) -> Option<Self> {
+        (1.0..=1e15)
+            .contains(&amount)
+            .then(|| Self(amount.round() as u64))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_in(f, self.0, &[(1_048_576, "MiB"), (1_024, "KiB"), (1, "")])
+    }
+}
+
+/// A share from 0 to 1.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Share(pub f64);
+
+impl Quantity for Share {
+    const EXPECTED: &'static str = "a share such as \"0.25%\" or 0.0025";
+    const UNITS: Units = &[("%", 0.01), ("", 1.0)];
+
+    fn of(amount: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&amount).then_some(Self(amount))
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A whole number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Whole(pub u32);
+
+impl Quantity for Whole {
+    const EXPECTED: &'static str = "a whole number such as 100";
+    const UNITS: Units = &[("", 1.0)];
+
+    fn of(amount: f64) -> Option<Self> {
+        (amount.fract() == 0.0 && amount <= f64::from(u32::MAX)).then_some(Self(amount as u32))
+    }
+}
+
+impl fmt::Display for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// In the largest unit that needs no fraction.
+fn write_in(f: &mut fmt::Formatter<'_>, amount: u64, units: &[(u64, &str)]) -> fmt::Result {
+    let whole = |(size, _): &&(u64, &str)| amount.is_multiple_of(*size) && amount >= *size;
+    let fallback = units.last().copied().unwrap_or((1, ""));
+    let (size, unit) = units.iter().find(whole).copied().unwrap_or(fallback);
+    write!(f, "{}{unit}", amount / size)
+}
+
+fn parse<Q: Quantity>(text: &str) -> Option<Q> {
+    let text = text.trim().to_ascii_lowercase();
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let number: f64 = number.parse().ok()?;
+    let (_, factor) = Q::UNITS.iter().find(|(name, _)| *name == unit.trim_start())?;
+    Q::of(number * factor)
+}
+
+/// Reads a quantity from text, or from a number where no unit is needed.
+struct Reader<Q>(PhantomData<Q>);
+
+impl<Q: Quantity> Reader<Q> {
+    fn read<E: serde::de::Error>(text: &str) -> Result<Q, E> {
+        parse(text).ok_or_else(|| E::custom(format_args!("expected {}, found `{text}`", Q::EXPECTED)))
+    }
+}
+
+impl<Q: Quantity> Visitor<'_> for Reader<Q> {
+    type Value = Q;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Q::EXPECTED)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Q, E> {
+        Self::read(text)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Q, E> {
+        Self::read(&number.to_string())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Q, E> {
+        Self::read(&number.to_string())
+    }
+}
+
+macro_rules! written {
+    ($($quantity:ty)+) => {$(
+        impl<'de> Deserialize<'de> for $quantity {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Reader(PhantomData))
+            }
+        }
+
+        impl Serialize for $quantity {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )+};
+}
+
+written!(Rate Time Size Share Whole);
+
+/// What a path or line is limited to: a rate, or nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RateLimit {
+    /// So many bits in a second.
+    At(Rate),
+    /// Infinitely fast.
+    Unlimited,
+}
+
+impl<'de> Deserialize<'de> for RateLimit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "unlimited" {
+            return Ok(Self::Unlimited);
+        }
+        let expected = || {
+            let expected = Rate::EXPECTED;
+            D::Error::custom(format_args!(
+                "expected {expected}, or \"unlimited\", found `{text}`"
+            ))
+        };
+        parse(&text).map(Self::At).ok_or_else(expected)
+    }
+}
+
+impl Serialize for RateLimit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::At(rate) => rate.serialize(serializer),
+            Self::Unlimited => serializer.serialize_str("unlimited"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Quantity, Rate, Share, Size, Time, Whole, parse};
+
+    fn round_trip<Q: Quantity + ToString>(text: &str) -> Option<String> {
+        let quantity: Q = parse(text)?;
+        let written = quantity.to_string();
+        assert_eq!(
+            parse::<Q>(&written).map(|again| again.to_string()),
+            Some(written.clone())
+        );
+        Some(written)
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        assert_eq!(round_trip::<Rate>("10 mbit").as_deref(), Some("10Mbit"));
+        assert_eq!(round_trip::<Rate>("7680bit").as_deref(), Some("7680bit"));
+        assert_eq!(round_trip::<Time>("0.5ms").as_deref(), Some("500us"));
+        assert_eq!(round_trip::<Time>("0s").as_deref(), Some("0ns"));
+        assert_eq!(round_trip::<Size>("1864135").as_deref(), Some("1864135"));
+        assert_eq!(round_trip::<Share>("0.25%").as_deref(), Some("0.0025"));
+        assert_eq!(round_trip::<Whole>("100").as_deref(), Some("100"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        assert_eq!(round_trip::<Rate>("-5Mbit"), None);
+        assert_eq!(round_trip::<Rate>("0Mbit"), None);
+        assert_eq!(round_trip::<Rate>("5"), None);
+        assert_eq!(round_trip::<Time>("3 parsecs"), None);
+        assert_eq!(round_trip::<Share>("101%"), None);
+        assert_eq!(round_trip::<Whole>("1.5"), None);
+    }
+}

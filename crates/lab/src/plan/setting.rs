@@ -1,0 +1,285 @@
+//! What does one run look like? Network, script, associations, applications, times: everything a run depends on.
+
+use serde::{Deserialize, Serialize};
+
+use super::mechanisms::Mechanisms;
+use super::named::Named;
+use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+
+/// Everything that one run depends on, except its seed.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Setting {
+    /// How long it runs.
+    #[serde(default)]
+    pub time: Timing,
+    /// The paths between the two hosts; the first one is the primary path.
+    pub paths: Named<LinkPlan>,
+    /// A link that all paths share, in each direction.
+    pub bottleneck: Option<LinkPlan>,
+    /// What happens to the network meanwhile.
+    #[serde(default)]
+    pub script: Vec<Happening>,
+    /// What both ends of the association have in common.
+    #[serde(default)]
+    pub association: AssociationPlan,
+    /// The mechanisms of both ends.
+    #[serde(default)]
+    pub policies: Mechanisms,
+    /// Who sends what.
+    #[serde(default)]
+    pub apps: Named<AppPlan>,
+    /// How the far application reads.
+    #[serde(default)]
+    pub reading: ReadingPlan,
+    /// Other pairs of hosts that send through the bottleneck.
+    #[serde(default)]
+    pub rivals: Named<RivalPlan>,
+    /// What is recorded beside the scalars.
+    #[serde(default)]
+    pub record: Record,
+}
+
+/// How long a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Timing {
+    /// What passes before the measuring begins. 0 s unless set.
+    pub warm_up: Time,
+    /// For how long is measured. 60 s unless set.
+    pub measure: Time,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            warm_up: Time::default(),
+            measure: Time(core::time::Duration::from_secs(60)),
+        }
+    }
+}
+
+/// A link in both directions. In `back`, and in what changes a link, what is left out stays as it is.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct LinkPlan {
+    /// How fast bits leave, of IP packets with their framing.
+    pub rate: Option<RateLimit>,
+    /// From a bit's leaving to its arrival, in one direction. 0 s unless set.
+    pub delay: Option<Time>,
+    /// Who waits. 100 packets, drop-tail, unless set.
+    pub queue: Option<QueuePlan>,
+    /// Who vanishes. Nobody unless set.
+    pub loss: Option<LossPlan>,
+    /// Upper end of a random additional delay. 0 s unless set.
+    pub jitter: Option<Time>,
+    /// The largest IP packet in bytes. 1,500 unless set.
+    pub mtu: Option<Whole>,
+    /// Bytes that the line adds to each IP packet: 26 for Ethernet. 0 unless set.
+    pub framing: Option<Whole>,
+    /// How the way back differs.
+    pub back: Option<Box<Self>>,
+}
+
+/// Who waits before a link.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueuePlan {
+    /// Drop-tail: so many packets.
+    Packets(Whole),
+    /// Drop-tail: so many bytes of IP.
+    Bytes(Size),
+    /// Random early detection.
+    Red(RedPlan),
+}
+
+/// Parameters of random early detection (Floyd and Jacobson 1993); lengths in packets.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RedPlan {
+    /// No packet waits beyond this length.
+    pub limit: Whole,
+    /// Average length below which all packets are taken. 5 unless set.
+    pub minimum: Option<f64>,
+    /// Average length from which none is. 15 unless set.
+    pub maximum: Option<f64>,
+    /// Chance of being turned away at the maximum. 2 % unless set.
+    pub chance: Option<Share>,
+    /// Weight of the newest length in the average. 0.002 unless set.
+    pub weight: Option<f64>,
+    /// Whether the chance grows on beyond the maximum.
+    #[serde(default)]
+    pub gentle: bool,
+}
+
+/// Who vanishes on a link.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossPlan {
+    /// Each packet with this chance.
+    Random(Share),
+    /// In bursts (Gilbert and Elliott).
+    Bursts(BurstPlan),
+}
+
+/// Losses in bursts.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BurstPlan {
+    /// Share of packets lost in the long run.
+    pub loss: Share,
+    /// Mean number of packets lost in a row, at least 1.
+    pub length: f64,
+}
+
+/// Something happens to the network.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Happening {
+    /// When, from the start of the run.
+    pub at: Time,
+    /// This path loses everything.
+    pub cut: Option<String>,
+    /// This path works again.
+    pub heal: Option<String>,
+    /// This path changes.
+    pub change: Option<String>,
+    /// Its new rate.
+    pub rate: Option<RateLimit>,
+    /// Its new delay.
+    pub delay: Option<Time>,
+    /// Its new losses.
+    pub loss: Option<LossPlan>,
+}
+
+/// What both ends of an association have in common.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct AssociationPlan {
+    /// Bytes held for sending, sent ones until they are acknowledged included. 4 MiB unless set.
+    pub send_buffer: Size,
+    /// Bytes held until the application reads them. 4 MiB unless set.
+    pub receive_buffer: Size,
+    /// Largest IP packet. 1,500 unless set.
+    pub mtu: Whole,
+    /// Whether SCTP travels in UDP (RFC 6951), 8 bytes more in each packet; directly over IP unless set.
+    pub udp: bool,
+    /// Association.Max.Retrans (RFC 9260 §8.1). 10 unless set.
+    pub max_retransmits: Whole,
+}
+
+impl Default for AssociationPlan {
+    fn default() -> Self {
+        Self {
+            send_buffer: Size(4 << 20),
+            receive_buffer: Size(4 << 20),
+            mtu: Whole(1_500),
+            udp: false,
+            max_retransmits: Whole(10),
+        }
+    }
+}
+
+/// What an application does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppKind {
+    /// Sends all that the send buffer takes, on its streams in turn.
+    Bulk,
+    /// The same, always on the stream with the fewest bytes waiting (sender-queue information).
+    Even,
+    /// Sends a message every so often.
+    Paced,
+    /// Sends a request, waits for the answer, thinks, and asks again.
+    Client,
+    /// Answers each message.
+    Server,
+}
+
+/// Which end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The one that connects.
+    #[default]
+    Near,
+    /// The one that is connected to.
+    Far,
+}
+
+/// An application.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AppPlan {
+    /// What it does.
+    pub kind: AppKind,
+    /// Where it runs. The near end unless set, the far end for a server.
+    pub end: Option<End>,
+    /// Bytes of each message; of the request or answer.
+    pub message: Size,
+    /// On the first so many streams. 1 unless set.
+    pub streams: Option<Whole>,
+    /// On this stream only.
+    pub stream: Option<Whole>,
+    /// Whether messages may overtake each other.
+    #[serde(default)]
+    pub unordered: bool,
+    /// `bulk`: how many messages; without end unless set.
+    pub messages: Option<Whole>,
+    /// `paced`: time from one message to the next.
+    pub every: Option<Time>,
+    /// `client`: time from an answer to the next request. 0 s unless set.
+    pub thinks: Option<Time>,
+}
+
+impl AppPlan {
+    /// Where it runs.
+    #[must_use]
+    pub fn end(&self) -> End {
+        let usual = match self.kind {
+            AppKind::Server => End::Far,
+            AppKind::Bulk | AppKind::Even | AppKind::Paced | AppKind::Client => End::Near,
+        };
+        self.end.unwrap_or(usual)
+    }
+}
+
+/// How the far application reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadingPlan {
+    /// At once.
+    #[default]
+    Eager,
+    /// Not at all.
+    Paused,
+    /// Never more than this.
+    AtRate(Rate),
+}
+
+/// Another pair of hosts, with one path through the bottleneck.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RivalPlan {
+    /// Its link to the bottleneck. Infinitely fast unless set.
+    #[serde(default)]
+    pub access: LinkPlan,
+    /// What both ends of its association have in common.
+    #[serde(default)]
+    pub association: AssociationPlan,
+    /// Its mechanisms.
+    #[serde(default)]
+    pub policies: Mechanisms,
+    /// What its near end sends.
+    pub apps: Named<AppPlan>,
+}
+
+/// What is recorded beside the scalars.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Record {
+    /// Time from one sample of the time series to the next; no series unless set.
+    pub series: Option<Time>,
+    /// Whether histograms are written: delays, and TSNs and blocks in each SACK.
+    pub histograms: bool,
+}

@@ -1,0 +1,189 @@
+//! Are plans read as they are meant, and refused where they cannot be?
+
+use std::path::Path;
+
+use anabranch_policy::catalog::Choice as _;
+
+use super::{Plan, Reading};
+
+const PLAN: &str = r#"
+title = "Two dissimilar paths"
+claim = "together they are faster than the better one"
+repetitions = 2
+
+[paths.north]
+rate = "10Mbit"
+delay = "1ms"
+
+[paths.south]
+rate = "10Mbit"
+delay = "1ms"
+
+[policies]
+profile = "cmt"
+
+[apps.bulk]
+kind = "bulk"
+message = 1452
+
+[sweep.south]
+sets = "paths.south.rate"
+values = [10, 100]
+unit = "Mbit"
+
+[[variant]]
+name = "plain"
+
+[[variant]]
+name = "split"
+policies.buffer-split = "both"
+
+[[reference]]
+name = "better path"
+alone = "best"
+
+[quick]
+repetitions = 1
+time.measure = "5s"
+"#;
+
+fn read(text: &str, changes: &[&str]) -> Result<Plan, String> {
+    let reading = Reading {
+        quick: false,
+        changes: changes.iter().map(ToString::to_string).collect(),
+    };
+    Plan::read(Path::new("x.toml"), text, &reading).map_err(|error| error.to_string())
+}
+
+/// The message for the plan with `from` replaced by `to`, once.
+fn refusal(from: &str, to: &str) -> String {
+    assert!(PLAN.contains(from), "{from}");
+    read(&PLAN.replacen(from, to, 1), &[]).expect_err("a plan that cannot be run")
+}
+
+#[test]
+fn a_plan_becomes_a_run_for_each_line_coordinate_and_seed() {
+    let plan = read(PLAN, &[]).unwrap();
+    let shown: Vec<String> = plan
+        .points
+        .iter()
+        .filter(|point| point.seed == 1)
+        .map(|point| {
+            let alone = point.alone.as_deref().unwrap_or("all paths");
+            format!("{} {} {alone}", point.line, point.coordinates[0].text)
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "plain 10 all paths",
+            "plain 100 all paths",
+            "split 10 all paths",
+            "split 100 all paths",
+            "better path 10 north",
+            "better path 10 south",
+            "better path 100 north",
+            "better path 100 south",
+        ]
+    );
+    let split = plan.points.iter().find(|point| point.line == "split").unwrap();
+    assert_eq!(split.setting.policies.0.buffer.name(), "both");
+    assert_eq!(plan.points.len(), 16);
+}
+
+#[test]
+fn the_quick_size_and_the_command_line_lie_over_the_plan() {
+    let reading = Reading {
+        quick: true,
+        changes: [
+            "paths.north.rate=20Mbit",
+            "sweep.south.values=[50]",
+            "policies.cc.growth=cuc-v1",
+        ]
+        .map(str::to_owned)
+        .into(),
+    };
+    let plan = Plan::read(Path::new("x.toml"), PLAN, &reading).unwrap();
+    assert_eq!(plan.points.len(), 4);
+    let setting = serde_json::to_value(&*plan.points[0].setting).unwrap();
+    assert_eq!(setting["time"]["measure"], "5s");
+    assert_eq!(setting["paths"]["north"]["rate"], "20Mbit");
+    assert_eq!(setting["paths"]["south"]["rate"], "50Mbit");
+    assert_eq!(setting["policies"]["cc.growth"], "cuc-v1");
+}
+
+#[test]
+fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
+    for (from, to, message) in [
+        (
+            "delay = \"1ms\"",
+            "dealy = \"1ms\"",
+            "x.toml:8:1: unknown key `dealy`, did you mean `delay`? Known: rate, delay, queue, loss, jitter, mtu, framing, \
+             back",
+        ),
+        (
+            "rate = \"10Mbit\"",
+            "rate = \"-10Mbit\"",
+            "x.toml:7:8: expected a rate above zero such as \"10Mbit\" or \"1.5Gbit\", or \"unlimited\", found `-10Mbit`",
+        ),
+        (
+            "values = [10, 100]",
+            "values = []",
+            "x.toml:23:10: the sweep `south` is empty, expected at least one value",
+        ),
+        (
+            "buffer-split = \"both\"",
+            "buffer-split = \"boht\"",
+            "x.toml:31:25: unknown buffer-split `boht`, did you mean `both`? Known: none, sender, receiver, both",
+        ),
+        (
+            "profile = \"cmt\"",
+            "profle = \"cmt\"",
+            "x.toml:15:10: unknown policy `profle`",
+        ),
+        (
+            "title =",
+            "titel =",
+            "x.toml:2:1: unknown key `titel`, did you mean `title`?",
+        ),
+        (
+            "alone = \"best\"",
+            "alone = \"nrth\"",
+            "x.toml:33:1: unknown path `nrth`, did you mean `north`?",
+        ),
+        (
+            "paths.south.rate",
+            "paths.suoth.rate",
+            "x.toml:22:8: unknown name `suoth`, did you mean `south`?",
+        ),
+        (
+            "kind = \"bulk\"",
+            "kind = \"paced\"",
+            "a paced application needs `every`",
+        ),
+        (
+            "repetitions = 2",
+            "repetitions = 2\n[figure]\ny = \"goodptu\"",
+            "unknown metric `goodptu`, did you mean `goodput`?",
+        ),
+        ("[apps.bulk]", "[apps.bulk", "x.toml:17:11: "),
+    ] {
+        let found = refusal(from, to);
+        assert!(found.contains(message), "expected {message}\n   found {found}");
+        assert!(!found.contains('\n'), "{found}");
+    }
+}
+
+#[test]
+fn what_the_command_line_says_wrongly_is_reported_there() {
+    let found = read(PLAN, &["paths.north.rate=fast"]).unwrap_err();
+    assert!(
+        found.starts_with("--set paths.north.rate = \"fast\": expected a rate"),
+        "{found}"
+    );
+    let found = read(PLAN, &["paths.north.speed=1"]).unwrap_err();
+    assert!(
+        found.starts_with("--set paths.north.speed = 1: unknown key `speed`"),
+        "{found}"
+    );
+}

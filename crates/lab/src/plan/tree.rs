@@ -1,0 +1,115 @@
+//! How is one setting changed into another? Tables laid over tables, values put at dotted keys; places in the file stay.
+
+use core::ops::Range;
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::error::Problem;
+use super::mechanisms;
+
+/// A table of the file in which every value knows its place.
+pub(super) type Table<'t> = DeTable<'t>;
+/// A value with its place.
+pub(super) type Value<'t> = Spanned<DeValue<'t>>;
+
+/// Lays `over` over `base`: tables are merged key by key, everything else is replaced.
+pub(super) fn merge<'t>(base: &mut Table<'t>, over: &Table<'t>) {
+    for (key, value) in over {
+        match (base.get_mut(key.get_ref().as_ref()), value.get_ref()) {
+            (Some(below), DeValue::Table(over)) if below.get_ref().is_table() => {
+                if let DeValue::Table(table) = below.get_mut() {
+                    merge(table, over);
+                }
+            }
+            (Some(below), _) => *below = value.clone(),
+            (None, _) => {
+                base.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Puts `value` at a dotted key such as `paths.south.rate`. What comes before the last dot must be there, so that a path
+/// whose name is misspelt does not become another path; only the outermost table is made where it is missing. In
+/// `policies`, the rest of the key is one name.
+pub(super) fn put<'t>(base: &mut Table<'t>, key: &Spanned<String>, value: &Value<'t>) -> Result<(), Problem> {
+    let mut table = base;
+    let mut rest = key.get_ref().as_str();
+    let mut is_policies = false;
+    while let Some((first, further)) = rest.split_once('.').filter(|_| !is_policies) {
+        is_policies = first == "policies";
+        rest = further;
+        let name = Spanned::new(key.span(), Cow::Owned(first.to_owned()));
+        let is_outermost = rest.len() + first.len() + 1 == key.get_ref().len();
+        if !is_outermost && table.get(first).is_none() {
+            let known = table.keys().map(|key| key.get_ref().as_ref());
+            return Err(Problem::unknown(key.span(), "name", first, known));
+        }
+        let inner = table.entry(name);
+        let inner = inner.or_insert_with(|| Spanned::new(key.span(), DeValue::Table(Table::new())));
+        let DeValue::Table(inner) = inner.get_mut() else {
+            let text = format!("`{first}` in `{}` is a value, not a table", key.get_ref());
+            return Err(Problem::new(key.span(), text));
+        };
+        table = inner;
+    }
+    let name: Cow<'t, str> = Cow::Owned(rest.to_owned());
+    match table.get_mut(name.as_ref()) {
+        Some(below) => *below = value.clone(),
+        None => {
+            table.insert(Spanned::new(key.span(), name), value.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Puts the keys of each table of policies in the order in which they are to be applied.
+pub(super) fn order_policies(table: &mut Table<'_>) {
+    for (key, value) in table.iter_mut() {
+        let DeValue::Table(inner) = value.get_mut() else {
+            continue;
+        };
+        if key.get_ref() == "policies" {
+            let mut entries: Vec<_> = core::mem::take(inner).into_iter().collect();
+            entries.sort_by_key(|(key, _)| mechanisms::rank(key.get_ref()));
+            *inner = entries.into_iter().collect();
+        } else {
+            order_policies(inner);
+        }
+    }
+}
+
+/// Where the value at `path` stands, or the innermost table around the place where it is missing.
+pub(super) fn place(table: &Value<'_>, path: &[&str]) -> Range<usize> {
+    let mut value = table;
+    let mut place = table.span();
+    for name in path {
+        let inner = match value.get_ref() {
+            DeValue::Table(inner) => inner.get_key_value(*name).map(|(key, value)| (key.span(), value)),
+            DeValue::Array(inner) => name
+                .parse()
+                .ok()
+                .and_then(|index: usize| inner.get(index))
+                .map(|value| (value.span(), value)),
+            _ => None,
+        };
+        let Some((key, further)) = inner else {
+            break;
+        };
+        place = if further.get_ref().is_table() {
+            key
+        } else {
+            further.span()
+        };
+        value = further;
+    }
+    place
+}
+
+/// Reads a table or value as a `T`.
+pub(super) fn read<T: DeserializeOwned>(value: Value<'_>) -> Result<T, Problem> {
+    T::deserialize(ValueDeserializer::from(value)).map_err(|error| Problem::of_toml(&error))
+}

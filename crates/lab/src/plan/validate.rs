@@ -1,0 +1,184 @@
+//! Can this setting be run? What the types cannot say: names that must exist, parts that belong together.
+
+use anabranch_sim::app::LONGEST_MESSAGE;
+
+use super::error::unknown_name;
+use super::setting::{AppKind, AppPlan, Happening, LinkPlan, LossPlan, QueuePlan, Setting};
+
+/// What is wrong, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Fault {
+    /// The keys that lead there.
+    pub(super) path: Vec<String>,
+    pub(super) text: String,
+}
+
+/// Packets smaller than this carry next to nothing (RFC 791 asks every link for 576).
+const SMALLEST_MTU: u32 = 576;
+/// The largest IP packet.
+const LARGEST_MTU: u32 = 65_535;
+/// What addresses are there for.
+const MOST_PATHS: usize = 64;
+
+pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
+    if setting.time.measure.0.is_zero() {
+        return fault(["time", "measure"], "expected a time above zero");
+    }
+    if setting.paths.is_empty() || setting.paths.len() > MOST_PATHS {
+        return fault(["paths"], "expected between 1 and 64 paths `[paths.NAME]`");
+    }
+    for (name, link) in setting.paths.iter() {
+        check_link(link, &["paths", name])?;
+        if link.rate.is_none() && setting.bottleneck.is_none() {
+            let text = "a path needs a `rate`, such as \"10Mbit\" or \"unlimited\"";
+            return fault(["paths", name], text);
+        }
+    }
+    if let Some(link) = &setting.bottleneck {
+        check_link(link, &["bottleneck"])?;
+    }
+    for (index, happening) in setting.script.iter().enumerate() {
+        check_happening(happening, setting).map_err(|text| Fault {
+            path: vec!["script".into(), index.to_string()],
+            text,
+        })?;
+    }
+    check_mtu(setting.association.mtu.0, &["association", "mtu"])?;
+    for (name, app) in setting.apps.iter() {
+        check_app(app, setting, &["apps", name])?;
+    }
+    if !setting.rivals.is_empty() && setting.bottleneck.is_none() {
+        return fault(["rivals"], "rivals need a `[bottleneck]` to compete for");
+    }
+    for (name, rival) in setting.rivals.iter() {
+        check_link(&rival.access, &["rivals", name, "access"])?;
+        for (app, plan) in rival.apps.iter() {
+            check_app(plan, setting, &["rivals", name, "apps", app])?;
+        }
+    }
+    match setting.record.series {
+        Some(every) if every.0.is_zero() => fault(["record", "series"], "expected a time above zero"),
+        _ => Ok(()),
+    }
+}
+
+fn fault<const N: usize>(path: [&str; N], text: &str) -> Result<(), Fault> {
+    Err(Fault {
+        path: path.map(str::to_owned).into(),
+        text: text.to_owned(),
+    })
+}
+
+/// A fault at a key below `path`.
+fn below(path: &[&str], key: &str, text: impl Into<String>) -> Result<(), Fault> {
+    let path = path.iter().chain([&key]).map(|key| (*key).to_owned());
+    Err(Fault {
+        path: path.collect(),
+        text: text.into(),
+    })
+}
+
+fn check_mtu(mtu: u32, path: &[&str]) -> Result<(), Fault> {
+    if (SMALLEST_MTU..=LARGEST_MTU).contains(&mtu) {
+        return Ok(());
+    }
+    below(
+        path,
+        "",
+        format!("expected between {SMALLEST_MTU} and {LARGEST_MTU} bytes, found {mtu}"),
+    )
+}
+
+fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
+    if let Some(mtu) = link.mtu {
+        check_mtu(mtu.0, &[path, &["mtu"]].concat())?;
+    }
+    match &link.queue {
+        Some(QueuePlan::Red(red)) if red.minimum.unwrap_or(5.0) >= red.maximum.unwrap_or(15.0) => {
+            return below(path, "queue", "expected `minimum` below `maximum`");
+        }
+        _ => {}
+    }
+    match &link.loss {
+        Some(LossPlan::Bursts(bursts)) if bursts.length < 1.0 || bursts.loss.0 >= 1.0 => {
+            return below(
+                path,
+                "loss",
+                "expected a `loss` below 100% and a `length` of at least 1",
+            );
+        }
+        _ => {}
+    }
+    match &link.back {
+        Some(back) if back.back.is_some() => below(path, "back", "the way back has no way back of its own"),
+        Some(back) => check_link(back, &[path, &["back"]].concat()),
+        None => Ok(()),
+    }
+}
+
+impl Happening {
+    /// The path that it happens to; `None` unless there is exactly one.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        let mut named = [&self.cut, &self.heal, &self.change].into_iter().flatten();
+        let first = named.next()?;
+        named.next().is_none().then_some(first)
+    }
+}
+
+fn check_happening(happening: &Happening, setting: &Setting) -> Result<(), String> {
+    let Some(path) = happening.path() else {
+        return Err("expected one of `cut`, `heal` and `change`, with the name of a path".into());
+    };
+    if setting.paths.get(path).is_none() {
+        return Err(unknown_name("path", path, setting.paths.names()));
+    }
+    let changes = happening.rate.is_some() || happening.delay.is_some() || happening.loss.is_some();
+    if changes != happening.change.is_some() {
+        return Err("a `change` needs a new `rate`, `delay` or `loss`; nothing else has one".into());
+    }
+    Ok(())
+}
+
+fn check_app(app: &AppPlan, setting: &Setting, path: &[&str]) -> Result<(), Fault> {
+    let buffer = setting
+        .association
+        .send_buffer
+        .0
+        .min(setting.association.receive_buffer.0);
+    let longest = buffer.min(LONGEST_MESSAGE as u64);
+    if app.message.0 > longest {
+        return below(
+            path,
+            "message",
+            format!("expected at most {longest} bytes, as buffers allow"),
+        );
+    }
+    if app.streams.is_some() && app.stream.is_some() {
+        return below(path, "stream", "expected `streams` or `stream`, not both");
+    }
+    let stream = app.stream.map_or(0, |stream| stream.0);
+    let streams = app.streams.map_or(1, |streams| streams.0);
+    if streams == 0 || streams > 1_024 || stream >= 1_024 {
+        return below(path, "streams", "expected between 1 and 1,024 streams");
+    }
+    let belongs = [
+        ("every", app.every.is_some(), AppKind::Paced),
+        ("thinks", app.thinks.is_some(), AppKind::Client),
+        ("messages", app.messages.is_some(), AppKind::Bulk),
+    ];
+    for (key, is_there, kind) in belongs {
+        if is_there && app.kind != kind {
+            return below(
+                path,
+                key,
+                format!("`{key}` is nothing that this kind of application has"),
+            );
+        }
+    }
+    match app.every {
+        Some(every) if every.0.is_zero() => below(path, "every", "expected a time above zero"),
+        None if app.kind == AppKind::Paced => below(path, "every", "a paced application needs `every`"),
+        _ => Ok(()),
+    }
+}

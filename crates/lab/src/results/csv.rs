@@ -1,0 +1,64 @@
+//! How is a table written as text? RFC 4180, with numbers as short as they can be without loss.
+
+use core::fmt::Write as _;
+
+use super::table::{Table, Values};
+
+/// The table as CSV: a line of names, then a line for each row; nothing where nothing is known.
+pub(super) fn csv(table: &Table) -> String {
+    let mut text = String::new();
+    let names = table.columns.iter().map(|column| quoted(&column.name));
+    line(&mut text, names);
+    for row in 0..table.rows() {
+        line(
+            &mut text,
+            table.columns.iter().map(|column| cell(&column.values, row)),
+        );
+    }
+    text
+}
+
+fn line(text: &mut String, cells: impl Iterator<Item = String>) {
+    for (index, cell) in cells.enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{separator}{cell}");
+    }
+    text.push('\n');
+}
+
+fn cell(values: &Values, row: usize) -> String {
+    match values {
+        Values::Words(words) => words[row].as_deref().map(quoted),
+        Values::Whole(numbers) => numbers[row].map(|number| number.to_string()),
+        Values::Numbers(numbers) => numbers[row].map(|number| number.to_string()),
+    }
+    .unwrap_or_default()
+}
+
+/// RFC 4180 §2: what contains commas, quotes or line breaks stands in quotes, and quotes in it are doubled.
+fn quoted(word: &str) -> String {
+    if word.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", word.replace('"', "\"\""))
+    } else {
+        word.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Table;
+    use super::csv;
+
+    #[test]
+    fn gaps_are_empty_and_commas_are_quoted() {
+        let mut table = Table::default();
+        table.words("line", ["plain".to_owned(), "with \"x\", and y".to_owned()]);
+        table.numbers("goodput", [Some(19.25), None]);
+        table.whole("seed", [1, 2]);
+        assert_eq!(
+            csv(&table),
+            "line,goodput,seed\nplain,19.25,1\n\"with \"\"x\"\", and y\",,2\n"
+        );
+    }
+}

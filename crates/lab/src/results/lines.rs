@@ -1,0 +1,218 @@
+//! What are the lines of the figure? For each variant and reference, and each value of the axes that are not drawn along,
+//! a value at each x.
+
+use super::{Results, Run};
+use crate::plan::{Coordinate, Origin, Plan, Reference, Statistic};
+use crate::run::Record;
+use crate::stats::Summary;
+
+/// A place on a line.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spot {
+    /// Where on the x axis; its number in the row of values if they are words.
+    pub x: f64,
+    /// The same as the plan writes it.
+    pub label: String,
+    /// What the runs there say.
+    pub summary: Summary,
+    /// One value for each seed, for comparing in pairs.
+    pub by_seed: Vec<(u64, f64)>,
+}
+
+/// A line of the figure.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    /// The variant or reference.
+    pub name: String,
+    /// Where on the other axes.
+    pub others: Vec<Coordinate>,
+    /// Its places, by x.
+    pub spots: Vec<Spot>,
+}
+
+impl Line {
+    /// Its value at `x`; `None` if it has none there.
+    #[must_use]
+    pub fn at(&self, x: f64) -> Option<&Spot> {
+        self.spots.iter().find(|spot| spot.x == x)
+    }
+}
+
+/// All lines of one metric.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lines {
+    /// The metric.
+    pub metric: String,
+    /// What stands for several seeds.
+    pub statistic: Statistic,
+    /// The lines: variants, then references, in the order of the plan.
+    pub lines: Vec<Line>,
+}
+
+impl Lines {
+    /// The lines of `metric`.
+    #[must_use]
+    pub fn of(results: &Results<'_>, metric: &str) -> Self {
+        Self::by(results, metric, |record| record.values.get(metric).copied())
+    }
+
+    /// The lines of whatever `value` finds in a record.
+    pub(crate) fn by(results: &Results<'_>, metric: &str, value: impl Fn(&Record) -> Option<f64>) -> Self {
+        let plan = results.plan;
+        let mut lines = Vec::new();
+        for variant in &plan.variants {
+            lines.extend(simulated(results, variant, &value));
+        }
+        let belongs = |reference: &&Reference| reference.y.as_deref().is_none_or(|y| y == metric);
+        for reference in plan.references.iter().filter(belongs) {
+            match &reference.origin {
+                Origin::Alone(_) => lines.extend(simulated(results, &reference.name, &value)),
+                origin => lines.extend(drawn(plan, &reference.name, origin)),
+            }
+        }
+        Self {
+            metric: metric.to_owned(),
+            statistic: plan.figure.statistic,
+            lines,
+        }
+    }
+
+    /// The value that stands for several seeds.
+    #[must_use]
+    pub const fn value(&self, summary: &Summary) -> f64 {
+        match self.statistic {
+            Statistic::Mean => summary.mean,
+            Statistic::Median => summary.median,
+        }
+    }
+
+    /// All lines called `name`.
+    pub fn named<'l>(&'l self, name: &'l str) -> impl Iterator<Item = &'l Line> {
+        self.lines.iter().filter(move |line| line.name == name)
+    }
+
+    /// The line called `name` that is at the same place of the other axes as `line`.
+    #[must_use]
+    pub fn beside(&self, line: &Line, name: &str) -> Option<&Line> {
+        self.lines
+            .iter()
+            .find(|other| other.name == name && other.others == line.others)
+    }
+}
+
+/// The axis that is drawn along.
+pub(crate) fn x_axis(plan: &Plan) -> Option<usize> {
+    match &plan.figure.x {
+        Some(name) => plan.axes.iter().position(|axis| axis.name == *name),
+        None => (!plan.axes.is_empty()).then_some(0),
+    }
+}
+
+/// Where a point lies on the x axis, and its other coordinates, without those that move with the x axis.
+fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinate>) {
+    let Some(x) = x_axis(plan) else {
+        return (0.0, String::new(), coordinates.to_vec());
+    };
+    let axis = &plan.axes[x];
+    let own = &coordinates[x];
+    let place = || axis.values.iter().position(|value| value == own).unwrap_or(0) as f64;
+    let others = plan.axes.iter().zip(coordinates);
+    let others = others.filter(|(other, _)| {
+        other.name != axis.name
+            && other.with.as_ref() != Some(&axis.name)
+            && axis.with.as_ref() != Some(&other.name)
+    });
+    let others = others.map(|(_, coordinate)| coordinate.clone()).collect();
+    (own.number.unwrap_or_else(place), own.text.clone(), others)
+}
+
+/// The lines called `name` whose values come from runs. Where several single paths make one value, the best counts: the
+/// most, for all that they are asked for is goodput.
+fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    let own: Vec<&Run<'_>> = results.runs.iter().filter(|run| run.point.line == name).collect();
+    for run in own {
+        let Some(value) = run.record().and_then(|record| value(record)) else {
+            continue;
+        };
+        let (x, label, others) = split(results.plan, &run.point.coordinates);
+        let line = match lines.iter().position(|line| line.others == others) {
+            Some(index) => &mut lines[index],
+            None => {
+                lines.push(Line {
+                    name: name.to_owned(),
+                    others,
+                    spots: Vec::new(),
+                });
+                let last = lines.len() - 1;
+                &mut lines[last]
+            }
+        };
+        let seed = run.point.seed;
+        match line.spots.iter().position(|spot| spot.x == x) {
+            Some(index) => line.spots[index].note(seed, value),
+            None => line.spots.push(Spot::new(x, label, vec![(seed, value)])),
+        }
+    }
+    for line in &mut lines {
+        line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
+    }
+    lines
+}
+
+impl Spot {
+    fn new(x: f64, label: String, by_seed: Vec<(u64, f64)>) -> Self {
+        let values: Vec<f64> = by_seed.iter().map(|(_, value)| *value).collect();
+        Self {
+            x,
+            label,
+            summary: Summary::of(&values).expect("invariant: a spot has a value"),
+            by_seed,
+        }
+    }
+
+    fn note(&mut self, seed: u64, value: f64) {
+        match self.by_seed.iter_mut().find(|(known, _)| *known == seed) {
+            Some((_, best)) => *best = best.max(value),
+            None => self.by_seed.push((seed, value)),
+        }
+        *self = Self::new(
+            self.x,
+            core::mem::take(&mut self.label),
+            core::mem::take(&mut self.by_seed),
+        );
+    }
+}
+
+/// The lines of a reference that is not run: one for each place of the other axes.
+fn drawn(plan: &Plan, name: &str, origin: &Origin) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for point in &plan.points {
+        let (x, label, others) = split(plan, &point.coordinates);
+        let value = match origin {
+            Origin::Formula(formula) => formula.value(|axis| {
+                let mut coordinates = point.coordinates.iter();
+                coordinates.find(|coordinate| coordinate.axis == axis)?.number
+            }),
+            Origin::Points(points) => points.iter().find(|(at, _)| *at == x).map(|(_, value)| *value),
+            Origin::Alone(_) => None,
+        };
+        let Some(value) = value else {
+            continue;
+        };
+        let spot = Spot::new(x, label, vec![(point.seed, value)]);
+        match lines.iter_mut().find(|line| line.others == others) {
+            Some(line) if line.at(x).is_some() => {}
+            Some(line) => line.spots.push(spot),
+            None => lines.push(Line {
+                name: name.to_owned(),
+                others,
+                spots: vec![spot],
+            }),
+        }
+    }
+    for line in &mut lines {
+        line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
+    }
+    lines
+}

@@ -1,0 +1,79 @@
+//! What came out of a plan? Runs with their results, and the lines of its figure.
+
+mod compare;
+mod csv;
+mod lines;
+mod parquet;
+mod table;
+mod tables;
+mod write;
+
+use std::sync::Arc;
+
+pub use compare::{Difference, compare};
+pub use lines::{Line, Lines, Spot};
+pub use table::{Column, Table, Values};
+pub use write::{WriteError, write};
+
+use crate::check::{Finding, Verdict};
+use crate::plan::{Plan, Point};
+use crate::run::{Outcome, Record};
+
+/// A point with what became of it.
+#[derive(Clone, Debug)]
+pub struct Run<'p> {
+    /// The point.
+    pub point: &'p Point,
+    /// The digest of its setting.
+    pub setting: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+impl Run<'_> {
+    /// What came out; `None` if it failed.
+    #[must_use]
+    pub fn record(&self) -> Option<&Arc<Record>> {
+        self.outcome.as_ref().ok()
+    }
+}
+
+/// A plan with everything that came out of it.
+#[derive(Clone, Debug)]
+pub struct Results<'p> {
+    /// The plan.
+    pub plan: &'p Plan,
+    /// Its runs, in the order of its points.
+    pub runs: Vec<Run<'p>>,
+    /// What its checks found.
+    pub findings: Vec<Finding>,
+    /// What they say together; `None` if there are no checks.
+    pub verdict: Option<Verdict>,
+}
+
+impl<'p> Results<'p> {
+    /// Puts together what came out of the points of `plan`, in their order.
+    #[must_use]
+    pub fn of(plan: &'p Plan, outcomes: Vec<Outcome>) -> Self {
+        let runs = plan.points.iter().zip(outcomes).map(|(point, outcome)| Run {
+            point,
+            setting: crate::run::setting_digest(point),
+            outcome,
+        });
+        let mut results = Self {
+            plan,
+            runs: runs.collect(),
+            findings: Vec::new(),
+            verdict: None,
+        };
+        let found = |check| crate::check::evaluate(check, &results);
+        results.findings = plan.checks.iter().map(found).collect();
+        results.verdict = Verdict::of_all(results.findings.iter().map(|finding| finding.verdict));
+        results
+    }
+
+    /// The runs that failed.
+    pub fn failures(&self) -> impl Iterator<Item = &Run<'p>> {
+        self.runs.iter().filter(|run| run.outcome.is_err())
+    }
+}

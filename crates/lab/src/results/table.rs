@@ -1,0 +1,84 @@
+//! What is a table of results? Named columns, each of words, whole numbers or numbers, with gaps where nothing is known.
+
+/// A column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its values, one for each row.
+    pub values: Values,
+}
+
+/// The values of a column; `None` where nothing is known.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Values {
+    /// Words.
+    Words(Vec<Option<String>>),
+    /// Whole numbers.
+    Whole(Vec<Option<i64>>),
+    /// Numbers.
+    Numbers(Vec<Option<f64>>),
+}
+
+/// A table.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Table {
+    /// Its columns, all of the same length.
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// How many rows it has.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+
+    /// Adds a column of words.
+    pub fn words<W: Into<Option<String>>>(&mut self, name: &str, values: impl IntoIterator<Item = W>) {
+        self.add(name, Values::Words(values.into_iter().map(Into::into).collect()));
+    }
+
+    /// Adds a column of whole numbers.
+    pub fn whole<N: Into<Option<i64>>>(&mut self, name: &str, values: impl IntoIterator<Item = N>) {
+        self.add(name, Values::Whole(values.into_iter().map(Into::into).collect()));
+    }
+
+    /// Adds a column of numbers.
+    pub fn numbers<N: Into<Option<f64>>>(&mut self, name: &str, values: impl IntoIterator<Item = N>) {
+        self.add(
+            name,
+            Values::Numbers(values.into_iter().map(Into::into).collect()),
+        );
+    }
+
+    fn add(&mut self, name: &str, values: Values) {
+        self.columns.push(Column {
+            name: name.to_owned(),
+            values,
+        });
+    }
+}
+
+impl Values {
+    /// How many there are, gaps included.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Words(values) => values.len(),
+            Self::Whole(values) => values.len(),
+            Self::Numbers(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A whole number as tables have it.
+pub(super) fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,97 @@
+//! Which points were run before? Their results are files, named by everything they depend on.
+//!
+//! A file appears under its name only when it is complete, so a program that is killed at any moment leaves a cache that
+//! the next one can use.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::Record;
+use crate::plan::Point;
+
+/// A folder of results.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    build: String,
+}
+
+impl Cache {
+    /// The results in `folder`, which is made when the first one is stored. `build` stands for the program: results of
+    /// another build are not found.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>, build: impl Into<String>) -> Self {
+        Self {
+            folder: folder.into(),
+            build: build.into(),
+        }
+    }
+
+    /// A name for the program that runs: the digest of its file.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not show the file.
+    pub fn this_build() -> io::Result<String> {
+        let program = fs::read(std::env::current_exe()?)?;
+        Ok(hex(&Sha256::digest(program)))
+    }
+
+    /// What the results of a point are called: a digest of its setting, its seed and the build. Points of different
+    /// variants or plans that depend on the same have the same.
+    #[must_use]
+    pub fn key(&self, point: &Point) -> String {
+        let mut digest = Sha256::new();
+        digest.update(self.build.as_bytes());
+        digest.update(point.seed.to_be_bytes());
+        digest.update(point.setting_text().as_bytes());
+        hex(&digest.finalize())
+    }
+
+    /// The results called `key`; `None` if they are not there, or are not readable.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<Record> {
+        let bytes = fs::read(self.file(key)).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Stores results; a reader sees all of them or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the folder or the file cannot be written.
+    pub fn store(&self, key: &str, record: &Record) -> io::Result<()> {
+        let file = self.file(key);
+        let folder = file.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(folder)?;
+        let mut unfinished = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer(&mut unfinished, record)?;
+        unfinished.flush()?;
+        unfinished.persist(&file).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        let (shelf, _) = key.split_at(key.len().min(2));
+        self.folder.join(shelf).join(format!("{key}.json"))
+    }
+}
+
+/// The digest of a point's setting.
+pub(crate) fn setting_digest(point: &Point) -> String {
+    hex(&Sha256::digest(point.setting_text()))
+}
+
+/// The first 128 bits, which is enough to tell results apart.
+fn hex(digest: &[u8]) -> String {
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,253 @@
+//! What happened in the measuring time? The difference of two snapshots, and what was sampled between them.
+
+use std::collections::BTreeMap;
+
+use anabranch_netsim::link::{DropCause, LinkStats};
+use anabranch_netsim::{LinkId, topology};
+use anabranch_sim::app::StreamMeter;
+use anabranch_sim::{AssociationStatistics, Histogram, PathCounters, SackCensus, Side, Simulation};
+use anabranch_types::{Instant, PathId, StreamId};
+
+use super::record::Record;
+use super::samples::Samples;
+use crate::metric;
+use crate::plan::Setting;
+
+/// Everything that is counted, at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    at: Instant,
+    near: AssociationStatistics,
+    far: AssociationStatistics,
+    messages: u64,
+    bytes: u64,
+    last_read: Option<Instant>,
+    streams: BTreeMap<StreamId, StreamMeter>,
+    census: SackCensus,
+    /// Of each path's own link and of the bottleneck, there and back.
+    links: Vec<(LinkStats, LinkStats)>,
+    rivals: Vec<u64>,
+}
+
+/// Where the core put path number `index` of the setting, by its far address.
+pub(super) fn path_id(statistics: &AssociationStatistics, index: usize) -> Option<PathId> {
+    let far = topology::far(u8::try_from(index).ok()?);
+    let mut paths = statistics.paths.iter();
+    paths
+        .find(|path| path.addr.remote.ip() == far)
+        .map(|path| path.id)
+}
+
+/// Each path's own link there and back, then the bottleneck's.
+fn links(simulation: &Simulation, setting: &Setting) -> Vec<(LinkId, LinkId)> {
+    let own = |path: &topology::Path| Some((*path.there.first()?, *path.back.last()?));
+    let shared = |path: &topology::Path| Some((*path.there.last()?, *path.back.first()?));
+    let paths = simulation.paths();
+    let bottleneck = setting.bottleneck.as_ref().and_then(|_| shared(paths.first()?));
+    paths.iter().filter_map(own).chain(bottleneck).collect()
+}
+
+impl Snapshot {
+    /// `None` while there are not two associations.
+    pub(super) fn take(simulation: &Simulation, setting: &Setting) -> Option<Self> {
+        let statistics = |side| Some(simulation.association(side)?.statistics());
+        let inbox = simulation.conversation(Side::Far)?.inbox();
+        let stats = |link: LinkId| simulation.world().link(link).stats().clone();
+        let links = links(simulation, setting).into_iter();
+        let rivals = 0..setting.rivals.len();
+        Some(Self {
+            at: simulation.now(),
+            near: statistics(Side::Near)?,
+            far: statistics(Side::Far)?,
+            messages: inbox.messages(),
+            bytes: inbox.bytes(),
+            last_read: inbox.last_at(),
+            streams: inbox
+                .meter()
+                .map(|meter| meter.streams().clone())
+                .unwrap_or_default(),
+            census: simulation.host(Side::Near).census().cloned().unwrap_or_default(),
+            links: links.map(|(there, back)| (stats(there), stats(back))).collect(),
+            rivals: rivals
+                .map(|index| simulation.rival(index).map_or(0, |reader| reader.inbox().bytes()))
+                .collect(),
+        })
+    }
+}
+
+/// What happened between two snapshots.
+pub(super) struct Window<'a> {
+    pub(super) setting: &'a Setting,
+    pub(super) before: &'a Snapshot,
+    pub(super) after: &'a Snapshot,
+    pub(super) samples: &'a Samples,
+}
+
+impl Window<'_> {
+    /// Every metric that [`metric::names`] lists for the setting, as far as there was something to measure.
+    pub(super) fn record(&self) -> Record {
+        let mut record = Record::default();
+        self.whole(&mut record);
+        for (index, name) in self.setting.paths.names().enumerate() {
+            self.path(&mut record, name, index);
+            self.link(&mut record, &format!("path.{name}"), index);
+        }
+        if self.setting.bottleneck.is_some() {
+            self.link(&mut record, "bottleneck", self.setting.paths.len());
+        }
+        for stream in metric::streams(&self.setting.apps) {
+            self.stream(&mut record, stream);
+        }
+        for (index, name) in self.setting.rivals.names().enumerate() {
+            let bytes = self.after.rivals[index] - self.before.rivals[index];
+            record.set(format!("rival.{name}.goodput"), self.mbit(bytes));
+        }
+        record
+    }
+
+    fn seconds(&self) -> f64 {
+        (self.after.at - self.before.at).as_secs_f64()
+    }
+
+    fn mbit(&self, bytes: u64) -> f64 {
+        bytes as f64 * 8e-6 / self.seconds()
+    }
+
+    fn whole(&self, record: &mut Record) {
+        let Self { before, after, .. } = self;
+        record.set("goodput", self.mbit(after.bytes - before.bytes));
+        record.set("messages", (after.messages - before.messages) as f64);
+        record.set(
+            "completed",
+            after.last_read.map(|at| (at - Instant::ZERO).as_secs_f64()),
+        );
+        let delays = self.delays();
+        record.set("delay.mean", delays.mean().map(in_ms));
+        for (name, share) in [("delay.p50", 0.5), ("delay.p95", 0.95), ("delay.p99", 0.99)] {
+            record.set(name, quantile(&delays, share));
+        }
+        let census = self.census();
+        record.set("sack.tsns.mean", census.gap_tsns.mean());
+        record.set("sack.blocks.mean", census.gap_blocks.mean());
+        if self.setting.record.histograms {
+            record.set_histogram("delay", &delays);
+            record.set_histogram("sack.tsns", &census.gap_tsns);
+            record.set_histogram("sack.blocks", &census.gap_blocks);
+        }
+        self.association(record);
+        self.samples.write(record);
+    }
+
+    fn delays(&self) -> Histogram {
+        let mut all = Histogram::default();
+        for stream in self.after.streams.keys() {
+            all.add(&self.stream_meter(*stream).delays);
+        }
+        all
+    }
+
+    fn stream_meter(&self, stream: StreamId) -> StreamMeter {
+        let of = |snapshot: &Snapshot| snapshot.streams.get(&stream).cloned().unwrap_or_default();
+        let (before, after) = (of(self.before), of(self.after));
+        StreamMeter {
+            messages: after.messages - before.messages,
+            bytes: after.bytes - before.bytes,
+            delays: after.delays.since(&before.delays),
+        }
+    }
+
+    fn census(&self) -> SackCensus {
+        let (before, after) = (&self.before.census, &self.after.census);
+        SackCensus {
+            gap_tsns: after.gap_tsns.since(&before.gap_tsns),
+            gap_blocks: after.gap_blocks.since(&before.gap_blocks),
+        }
+    }
+
+    fn association(&self, record: &mut Record) {
+        let (before, after) = (&self.before.near, &self.after.near);
+        let sacks = after.sacks_received - before.sacks_received;
+        let visited = after.sack_elements_visited - before.sack_elements_visited;
+        record.set("sacks", sacks as f64);
+        record.set("sack.visited.mean", visited as f64 / sacks as f64);
+        let duplicates = self.after.far.duplicates_received - self.before.far.duplicates_received;
+        record.set("duplicates", duplicates as f64);
+        let sum = |counter: fn(&PathCounters) -> u64| {
+            let of = |statistics: &AssociationStatistics| -> u64 {
+                statistics.paths.iter().map(|path| counter(&path.counters)).sum()
+            };
+            of(after).saturating_sub(of(before)) as f64
+        };
+        retransmissions(record, "", sum);
+    }
+
+    fn path(&self, record: &mut Record, name: &str, index: usize) {
+        let group = format!("path.{name}.");
+        let counter = |statistics: &AssociationStatistics, counter: fn(&PathCounters) -> u64| {
+            let id = path_id(statistics, index);
+            let mut paths = statistics.paths.iter();
+            let path = paths.find(|path| Some(path.id) == id);
+            path.map_or(0, |path| counter(&path.counters))
+        };
+        let (near, far) = (
+            (&self.before.near, &self.after.near),
+            (&self.before.far, &self.after.far),
+        );
+        let received = |counters: &PathCounters| counters.payload_received;
+        let arrived = counter(far.1, received).saturating_sub(counter(far.0, received));
+        record.set(format!("{group}throughput"), self.mbit(arrived));
+        retransmissions(record, &group, |of| {
+            counter(near.1, of).saturating_sub(counter(near.0, of)) as f64
+        });
+    }
+
+    fn link(&self, record: &mut Record, group: &str, index: usize) {
+        let (Some(before), Some(after)) = (self.before.links.get(index), self.after.links.get(index)) else {
+            return;
+        };
+        let causes = [
+            ("queue", DropCause::QueueFull),
+            ("early", DropCause::Early),
+            ("loss", DropCause::Lost),
+            ("cut", DropCause::Cut),
+        ];
+        for (name, cause) in causes {
+            let drops = after.0.dropped(cause).packets - before.0.dropped(cause).packets;
+            record.set(format!("{group}.drops.{name}"), drops as f64);
+        }
+        let busy = after.0.busy.saturating_sub(before.0.busy).as_secs_f64();
+        record.set(format!("{group}.idle"), (1.0 - busy / self.seconds()).max(0.0));
+        let back = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;
+        record.set(format!("{group}.back.drops"), back as f64);
+    }
+
+    fn stream(&self, record: &mut Record, stream: u16) {
+        let meter = self.stream_meter(StreamId(stream));
+        let group = format!("stream.{stream}");
+        record.set(format!("{group}.goodput"), self.mbit(meter.bytes));
+        record.set(format!("{group}.delay.mean"), meter.delays.mean().map(in_ms));
+        record.set(format!("{group}.delay.p50"), quantile(&meter.delays, 0.5));
+        record.set(format!("{group}.delay.p95"), quantile(&meter.delays, 0.95));
+    }
+}
+
+/// What was sent again and why, by a function that says how much a counter has grown.
+fn retransmissions(record: &mut Record, group: &str, grown: impl Fn(fn(&PathCounters) -> u64) -> f64) {
+    record.set(format!("{group}timeouts"), grown(|counters| counters.timeouts));
+    record.set(
+        format!("{group}fast-retransmits"),
+        grown(|counters| counters.fast_retransmits),
+    );
+    record.set(format!("{group}rescued"), grown(|counters| counters.rescued));
+    let again = grown(|counters| counters.payload_retransmitted);
+    let first = grown(|counters| counters.payload_sent);
+    record.set(format!("{group}retransmitted"), again / (first + again));
+}
+
+fn in_ms(micros: f64) -> f64 {
+    micros / 1e3
+}
+
+fn quantile(histogram: &Histogram, share: f64) -> Option<f64> {
+    histogram.quantile(share).map(|micros| in_ms(micros as f64))
+}

@@ -1,0 +1,134 @@
+//! What comes out of a point? It is looked up or simulated, on all cores, and nothing that was finished is lost.
+
+mod cache;
+mod measure;
+mod parallel;
+mod record;
+mod samples;
+mod scenario;
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+
+use anabranch_sim::{Side, Simulation};
+use anabranch_types::Instant;
+use thiserror::Error;
+
+pub use cache::Cache;
+pub(crate) use cache::setting_digest;
+pub use parallel::{Outcome, Progress, Runner};
+pub use record::{Bar, Record, SeriesRow};
+
+use crate::plan::{Point, Setting};
+use measure::{Snapshot, Window};
+use samples::Samples;
+
+/// Why a point has no result.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RunError {
+    /// The two ends did not find each other, or lost each other.
+    #[error("the association was not established, or it ended before the measuring began")]
+    NoAssociation,
+    /// It ended while it was measured.
+    #[error("the association ended at {0}")]
+    Ended(String),
+    /// It was asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The simulator gave up; this is a bug.
+    #[error("the simulation panicked: {0}")]
+    Panicked(String),
+}
+
+/// Simulates a point.
+///
+/// # Errors
+///
+/// [`RunError`]; `stop` makes it end within moments.
+pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
+    let setting = &*point.setting;
+    let mut simulation = scenario::scenario(setting, point.seed).build();
+    simulation.act(Side::Near, |host, _| host.count_sacks());
+    simulation.connect();
+    simulation.connect_rivals();
+    let mut run = Run {
+        simulation,
+        setting,
+        stop,
+        samples: Samples::new(setting),
+        series: Vec::new(),
+        next_row: setting.record.series.map(|_| Instant::ZERO),
+    };
+    let end = Instant::ZERO + setting.time.warm_up.0 + setting.time.measure.0;
+    let before = run.warm_up(end)?;
+    while run.simulation.now() < end {
+        run.pass(end)?;
+        run.samples.take(&run.simulation, setting);
+    }
+    let after = Snapshot::take(&run.simulation, setting);
+    let after = after.ok_or_else(|| RunError::Ended(run.simulation.now().to_string()))?;
+    let window = Window {
+        setting,
+        before: &before,
+        after: &after,
+        samples: &run.samples,
+    };
+    let mut record = window.record();
+    record.series = run.series;
+    Ok(record)
+}
+
+/// A simulation that is under way.
+struct Run<'a> {
+    simulation: Simulation,
+    setting: &'a Setting,
+    stop: &'a AtomicBool,
+    samples: Samples,
+    series: Vec<SeriesRow>,
+    /// When the next row of the time series is due, if there is one.
+    next_row: Option<Instant>,
+}
+
+/// How closely is looked for the moment at which the association exists.
+const MOMENT: Duration = Duration::from_millis(1);
+
+impl Run<'_> {
+    /// What is before the measuring, which begins after the warm-up, but not before both ends have an association.
+    fn warm_up(&mut self, end: Instant) -> Result<Snapshot, RunError> {
+        let begin = Instant::ZERO + self.setting.time.warm_up.0;
+        while self.simulation.now() < begin {
+            self.pass(begin)?;
+        }
+        while self.simulation.now() < end {
+            if let Some(snapshot) = Snapshot::take(&self.simulation, self.setting) {
+                return Ok(snapshot);
+            }
+            self.pass(end.min(self.simulation.now() + MOMENT))?;
+        }
+        Err(RunError::NoAssociation)
+    }
+
+    /// Lets time pass up to the next sample, but not beyond `end`.
+    fn pass(&mut self, end: Instant) -> Result<(), RunError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted);
+        }
+        let now = self.simulation.now();
+        if let (Some(next), Some(every)) = (self.next_row, self.setting.record.series)
+            && next <= now
+        {
+            samples::series_rows(&self.simulation, self.setting, &mut self.series);
+            self.next_row = Some(next + every.0);
+        }
+        let until = self
+            .next_row
+            .unwrap_or(Instant::MAX)
+            .min(now + samples::EVERY)
+            .min(end);
+        self.simulation.run_for(until - now);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

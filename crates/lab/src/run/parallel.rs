@@ -1,0 +1,141 @@
+//! How are many points run? Each once, the longest first, on as many threads as there are cores.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Cache, Record, RunError, simulate};
+use crate::plan::Point;
+
+/// What became of a point.
+pub type Outcome = Result<Arc<Record>, RunError>;
+
+/// How far a runner is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// Different points that are done.
+    pub done: usize,
+    /// Different points in all.
+    pub all: usize,
+    /// Of those that are done, the ones that were run before.
+    pub found: usize,
+    /// Simulated bits that are done, those found left out: what the time left can be told from.
+    pub work_done: f64,
+    /// Simulated bits in all, those found left out.
+    pub work: f64,
+}
+
+/// Runs points.
+#[derive(Debug)]
+pub struct Runner<'a> {
+    cache: &'a Cache,
+    jobs: usize,
+    stop: &'a AtomicBool,
+}
+
+/// A point that has to be run.
+struct Job<'p> {
+    key: String,
+    point: &'p Point,
+    work: f64,
+}
+
+/// What all threads share.
+struct Desk<'d> {
+    jobs: &'d [Job<'d>],
+    next: AtomicUsize,
+    results: Mutex<(BTreeMap<String, Outcome>, Progress)>,
+    watch: &'d (dyn Fn(Progress) + Sync),
+}
+
+impl<'a> Runner<'a> {
+    /// A runner with `jobs` threads, at least one, that ends early when `stop` is set.
+    #[must_use]
+    pub const fn new(cache: &'a Cache, jobs: usize, stop: &'a AtomicBool) -> Self {
+        Self { cache, jobs, stop }
+    }
+
+    /// Runs all points that were not run before, and stores what comes out. A point that fails does not disturb the
+    /// others. `watch` is told of each that is done.
+    ///
+    /// The results are in the order of the points.
+    pub fn run(&self, points: &[Point], watch: &(dyn Fn(Progress) + Sync)) -> Vec<Outcome> {
+        let keys: Vec<String> = points.iter().map(|point| self.cache.key(point)).collect();
+        let different: BTreeMap<&String, &Point> = keys.iter().zip(points).collect();
+        let mut found = BTreeMap::new();
+        let mut jobs = Vec::new();
+        for (key, point) in &different {
+            match self.cache.find(key) {
+                Some(record) => {
+                    found.insert((*key).clone(), Ok(Arc::new(record)));
+                }
+                None => jobs.push(Job {
+                    key: (*key).clone(),
+                    point,
+                    work: point.work(),
+                }),
+            }
+        }
+        // The longest first: no core is left alone with a long one at the end.
+        jobs.sort_by(|left, right| {
+            right
+                .work
+                .total_cmp(&left.work)
+                .then_with(|| left.key.cmp(&right.key))
+        });
+        let progress = Progress {
+            done: found.len(),
+            all: different.len(),
+            found: found.len(),
+            work_done: 0.0,
+            work: jobs.iter().map(|job| job.work).sum(),
+        };
+        watch(progress);
+        let desk = Desk {
+            jobs: &jobs,
+            next: AtomicUsize::new(0),
+            results: Mutex::new((found, progress)),
+            watch,
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.clamp(1, jobs.len().max(1)) {
+                scope.spawn(|| self.work(&desk));
+            }
+        });
+        let (results, _) = desk.results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let result = |key: &String| results.get(key).cloned().unwrap_or(Err(RunError::Interrupted));
+        keys.iter().map(result).collect()
+    }
+
+    /// What one thread does.
+    fn work(&self, desk: &Desk<'_>) {
+        while let Some(job) = desk.jobs.get(desk.next.fetch_add(1, Ordering::Relaxed)) {
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let result = carefully(|| simulate(job.point, self.stop));
+            if let Ok(record) = &result {
+                // Without room for the cache the results are still good for this time.
+                let _ = self.cache.store(&job.key, record);
+            }
+            let mut results = desk.results.lock().unwrap_or_else(PoisonError::into_inner);
+            let (results, progress) = &mut *results;
+            results.insert(job.key.clone(), result.map(Arc::new));
+            progress.done += 1;
+            progress.work_done += job.work;
+            (desk.watch)(*progress);
+        }
+    }
+}
+
+/// A panic is the failure of one point, not of all.
+fn carefully(work: impl FnOnce() -> Result<Record, RunError>) -> Result<Record, RunError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(RunError::Panicked(text.unwrap_or("without a word").to_owned()))
+    })
+}

@@ -1,0 +1,191 @@
+//! How full were buffers, windows and queues? Sampled a hundred times in a second, and only sums are kept.
+
+use core::time::Duration;
+
+use anabranch_sim::{Histogram, Side, Simulation};
+
+use super::measure::path_id;
+use super::record::{Record, SeriesRow};
+use crate::plan::Setting;
+
+/// From one sample to the next.
+pub(super) const EVERY: Duration = Duration::from_millis(10);
+
+/// What was sampled so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Samples {
+    send_buffer: Histogram,
+    receive_buffer: Histogram,
+    sender_blocked: Mean,
+    receiver_blocked: Mean,
+    paths: Vec<PathSamples>,
+    /// Of each path's own link, then of the bottleneck.
+    queues: Vec<Histogram>,
+    names: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct PathSamples {
+    window: Mean,
+    flight: Mean,
+    srtt: Mean,
+    blocked: Mean,
+}
+
+/// A mean that is still open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn note(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+impl Samples {
+    pub(super) fn new(setting: &Setting) -> Self {
+        let names: Vec<String> = setting.paths.names().map(|name| format!("path.{name}")).collect();
+        let bottleneck = setting.bottleneck.iter().map(|_| "bottleneck".to_owned());
+        let names: Vec<String> = names.into_iter().chain(bottleneck).collect();
+        Self {
+            paths: vec![PathSamples::default(); setting.paths.len()],
+            queues: vec![Histogram::default(); names.len()],
+            names,
+            ..Self::default()
+        }
+    }
+
+    /// Looks at everything.
+    pub(super) fn take(&mut self, simulation: &Simulation, setting: &Setting) {
+        let (Some(near), Some(far)) = (
+            simulation.association(Side::Near),
+            simulation.association(Side::Far),
+        ) else {
+            return;
+        };
+        let (statistics, far) = (near.statistics(), far.statistics());
+        self.send_buffer.note(statistics.send_buffer_used);
+        self.receive_buffer.note(far.receive_buffer_used);
+        let facts = near.path_facts();
+        let packet = facts
+            .iter()
+            .map(|path| u64::from(path.max_data_chunk))
+            .max()
+            .unwrap_or(0);
+        let limit = setting.association.send_buffer.0;
+        let sent: u64 = facts.iter().map(|path| path.queued).sum();
+        let has_room = facts
+            .iter()
+            .any(|path| path.is_usable() && path.in_flight + packet <= path.window);
+        self.sender_blocked
+            .note(f64::from(has_room && sent + packet > limit));
+        self.receiver_blocked
+            .note(f64::from(statistics.peer_window < packet));
+        for (index, samples) in self.paths.iter_mut().enumerate() {
+            let id = path_id(&statistics, index);
+            let Some(path) = facts.iter().find(|path| Some(path.id) == id) else {
+                continue;
+            };
+            samples.window.note(path.window as f64);
+            samples.flight.note(path.in_flight as f64);
+            samples
+                .blocked
+                .note(path.queued.saturating_sub(path.in_flight) as f64 / limit as f64);
+            if let Some(srtt) = path.srtt {
+                samples.srtt.note(srtt.as_secs_f64() * 1e3);
+            }
+        }
+        let waiting = waiting(simulation, setting);
+        for (queue, waiting) in self.queues.iter_mut().zip(waiting) {
+            queue.note(waiting);
+        }
+    }
+
+    /// Writes the metrics that are made of samples.
+    pub(super) fn write(&self, record: &mut Record) {
+        let buffers = [
+            ("send-buffer", &self.send_buffer),
+            ("receive-buffer", &self.receive_buffer),
+        ];
+        for (name, histogram) in buffers {
+            record.set(format!("{name}.mean"), histogram.mean());
+            record.set(
+                format!("{name}.max"),
+                histogram.quantile(1.0).map(|bytes| bytes as f64),
+            );
+        }
+        record.set("sender-blocked", self.sender_blocked.value());
+        record.set("receiver-blocked", self.receiver_blocked.value());
+        for (samples, name) in self.paths.iter().zip(&self.names) {
+            record.set(format!("{name}.window.mean"), samples.window.value());
+            record.set(format!("{name}.flight.mean"), samples.flight.value());
+            record.set(format!("{name}.srtt.mean"), samples.srtt.value());
+            record.set(format!("{name}.blocked.mean"), samples.blocked.value());
+        }
+        for (queue, name) in self.queues.iter().zip(&self.names) {
+            record.set(format!("{name}.queue.mean"), queue.mean());
+            record.set(
+                format!("{name}.queue.max"),
+                queue.quantile(1.0).map(|packets| packets as f64),
+            );
+        }
+    }
+}
+
+/// Packets that wait at each path's own link, then at the bottleneck.
+fn waiting<'a>(simulation: &'a Simulation, setting: &Setting) -> impl Iterator<Item = u64> + 'a {
+    let paths = simulation.paths();
+    let shared = setting
+        .bottleneck
+        .as_ref()
+        .and_then(|_| paths.first()?.there.last());
+    let links = paths.iter().filter_map(|path| path.there.first()).chain(shared);
+    links.map(|link| simulation.world().link(*link).waiting().packets)
+}
+
+/// The rows of the time series for this moment, one for each path.
+pub(super) fn series_rows(simulation: &Simulation, setting: &Setting, rows: &mut Vec<SeriesRow>) {
+    let (Some(near), Some(far)) = (
+        simulation.association(Side::Near),
+        simulation.association(Side::Far),
+    ) else {
+        return;
+    };
+    let (statistics, far) = (near.statistics(), far.statistics());
+    let reader = simulation.conversation(Side::Far);
+    let delivered = reader.map_or(0, |reader| reader.inbox().bytes());
+    let facts = near.path_facts();
+    for ((index, name), waiting) in setting
+        .paths
+        .names()
+        .enumerate()
+        .zip(waiting(simulation, setting))
+    {
+        let id = path_id(&statistics, index);
+        let Some(path) = facts.iter().find(|path| Some(path.id) == id) else {
+            continue;
+        };
+        rows.push(SeriesRow {
+            time: simulation.now().as_nanos() as f64 / 1e9,
+            path: name.to_owned(),
+            window: path.window,
+            threshold: (path.slow_start_threshold < u64::MAX).then_some(path.slow_start_threshold),
+            flight: path.in_flight,
+            queued: path.queued,
+            srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
+            rto: path.rto.as_secs_f64() * 1e3,
+            waiting,
+            send_buffer: statistics.send_buffer_used,
+            receive_buffer: far.receive_buffer_used,
+            delivered,
+        });
+    }
+}

@@ -1,0 +1,190 @@
+//! How does a setting become a scenario of the simulator?
+
+use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
+use anabranch_netsim::{LinkChange, LinkConfig, Probability};
+use anabranch_sim::app::{Bulk, Client, Conversation, Even, Paced, Reading, Server, Streams, Workload};
+use anabranch_sim::{AssociationConfig, DEFAULT_PORT, Scenario, Step};
+use anabranch_types::Seed;
+
+use crate::plan::{
+    AppKind, AppPlan, AssociationPlan, End, Happening, LinkPlan, LossPlan, Mechanisms, Named, QueuePlan,
+    RateLimit, ReadingPlan, RedPlan, Setting,
+};
+
+/// The scenario of a run.
+pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
+    let association = config(setting.association, setting.policies);
+    let mut scenario = Scenario::new(Seed(seed))
+        .config(association)
+        .encapsulation_port(if setting.association.udp { DEFAULT_PORT } else { 0 })
+        .near_talks(conversation(&setting.apps, End::Near))
+        .far_talks(conversation(&setting.apps, End::Far).reading(reading(setting.reading)));
+    for (name, path) in setting.paths.iter() {
+        let (there, back) = links(path, name);
+        scenario = scenario.asymmetric_path(there, back);
+    }
+    if let Some(bottleneck) = &setting.bottleneck {
+        let (there, back) = links(bottleneck, "bottleneck");
+        scenario = scenario.asymmetric_bottleneck(there, back);
+    }
+    for (_, rival) in setting.rivals.iter() {
+        let (access, _) = links(&rival.access, "");
+        let config = config(rival.association, rival.policies);
+        scenario = scenario.rival(access, config, conversation(&rival.apps, End::Near));
+    }
+    let happenings = setting.script.iter();
+    happenings.fold(scenario, |scenario, happening| {
+        happen(scenario, happening, setting)
+    })
+}
+
+fn config(plan: AssociationPlan, policies: Mechanisms) -> AssociationConfig {
+    AssociationConfig {
+        send_buffer: plan.send_buffer.0,
+        receive_buffer: plan.receive_buffer.0,
+        mtu: narrow(plan.mtu.0),
+        max_retransmits: narrow(plan.max_retransmits.0),
+        max_message: plan.send_buffer.0.min(plan.receive_buffer.0).min(1 << 20) as usize,
+        policies: policies.0,
+        ..AssociationConfig::default()
+    }
+}
+
+fn narrow(number: u32) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+/// The link there and the link back.
+fn links(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
+    let there = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
+    let back = match &plan.back {
+        Some(back) => lay_over(there.clone(), back),
+        None => there.clone(),
+    };
+    (named(there, name, '→'), named(back, name, '←'))
+}
+
+/// A link without a name of its own is named by the simulator.
+fn named(link: LinkConfig, name: &str, arrow: char) -> LinkConfig {
+    if name.is_empty() {
+        return link;
+    }
+    link.named(format!("{name}{arrow}"))
+}
+
+fn lay_over(mut link: LinkConfig, plan: &LinkPlan) -> LinkConfig {
+    match plan.rate {
+        Some(RateLimit::At(rate)) => link.rate = Some(rate.0),
+        Some(RateLimit::Unlimited) => link.rate = None,
+        None => {}
+    }
+    link.delay = plan.delay.map_or(link.delay, |delay| delay.0);
+    link.queue = plan.queue.as_ref().map_or(link.queue, queue);
+    if let Some(plan) = &plan.loss {
+        link.loss = loss(plan);
+    }
+    link.jitter = plan.jitter.map_or(link.jitter, |jitter| jitter.0);
+    link.mtu = plan.mtu.map_or(link.mtu, |mtu| mtu.0);
+    link.framing = plan.framing.map_or(link.framing, |framing| framing.0);
+    link
+}
+
+fn queue(plan: &QueuePlan) -> QueueConfig {
+    match plan {
+        QueuePlan::Packets(packets) => QueueConfig::Packets(packets.0),
+        QueuePlan::Bytes(bytes) => QueueConfig::Bytes(bytes.0),
+        QueuePlan::Red(plan) => QueueConfig::Red(red(plan)),
+    }
+}
+
+fn red(plan: &RedPlan) -> RedConfig {
+    let classic = RedConfig::classic(plan.limit.0);
+    RedConfig {
+        minimum: plan.minimum.unwrap_or(classic.minimum),
+        maximum: plan.maximum.unwrap_or(classic.maximum),
+        max_chance: plan.chance.map_or(classic.max_chance, |chance| chance.0),
+        weight: plan.weight.unwrap_or(classic.weight),
+        gentle: plan.gentle,
+        ..classic
+    }
+}
+
+fn loss(plan: &LossPlan) -> Loss {
+    match plan {
+        LossPlan::Random(share) => Loss::Bernoulli(Probability::of(share.0)),
+        LossPlan::Bursts(bursts) => {
+            Loss::GilbertElliott(GilbertElliott::bursts(bursts.loss.0, bursts.length))
+        }
+    }
+}
+
+fn happen(scenario: Scenario, happening: &Happening, setting: &Setting) -> Scenario {
+    let position = |name: &Option<String>| setting.paths.position(name.as_ref()?);
+    let at = happening.at.0;
+    if let Some(path) = position(&happening.cut) {
+        return scenario.at(at, Step::Cut(path));
+    }
+    if let Some(path) = position(&happening.heal) {
+        return scenario.at(at, Step::Heal(path));
+    }
+    let Some(path) = position(&happening.change) else {
+        return scenario;
+    };
+    let rate = happening.rate.map(|rate| match rate {
+        RateLimit::At(rate) => LinkChange::Rate(Some(rate.0)),
+        RateLimit::Unlimited => LinkChange::Rate(None),
+    });
+    let delay = happening.delay.map(|delay| LinkChange::Delay(delay.0));
+    let loss = happening.loss.as_ref().map(|plan| LinkChange::Loss(loss(plan)));
+    let changes = [rate, delay, loss].into_iter().flatten();
+    changes.fold(scenario, |scenario, change| {
+        scenario.at(at, Step::Change(path, change))
+    })
+}
+
+fn conversation(apps: &Named<AppPlan>, end: End) -> Conversation {
+    let here = apps.iter().filter(|(_, app)| app.end() == end);
+    Conversation::new(here.map(|(_, app)| workload(app))).metered()
+}
+
+fn workload(app: &AppPlan) -> Workload {
+    let bytes = app.message.0 as usize;
+    let count = app.streams.map_or(1, |streams| narrow(streams.0));
+    let first = app.stream.map_or(0, |stream| narrow(stream.0));
+    let streams = match app.stream {
+        Some(_) => Streams::one(first),
+        None if count == 1 => Streams::one(0),
+        None => Streams::in_turn(count),
+    };
+    match app.kind {
+        AppKind::Bulk => {
+            let bulk = Bulk::new(bytes, streams);
+            let bulk = match app.messages {
+                Some(messages) => bulk.messages(u64::from(messages.0)),
+                None => bulk,
+            };
+            Workload::Bulk(if app.unordered { bulk.unordered() } else { bulk })
+        }
+        AppKind::Even => Workload::Even(Even::new(bytes, count)),
+        AppKind::Paced => {
+            let every = app
+                .every
+                .map_or(core::time::Duration::from_secs(1), |every| every.0);
+            let paced = Paced::new(bytes, every, streams);
+            Workload::Paced(if app.unordered { paced.unordered() } else { paced })
+        }
+        AppKind::Client => {
+            let thinks = app.thinks.map_or(core::time::Duration::ZERO, |thinks| thinks.0);
+            Workload::Client(Client::new(bytes, first, thinks))
+        }
+        AppKind::Server => Workload::Server(Server::new(bytes)),
+    }
+}
+
+fn reading(plan: ReadingPlan) -> Reading {
+    match plan {
+        ReadingPlan::Eager => Reading::Eager,
+        ReadingPlan::Paused => Reading::Paused,
+        ReadingPlan::AtRate(rate) => Reading::AtRate(rate.0),
+    }
+}

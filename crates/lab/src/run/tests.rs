@@ -1,0 +1,162 @@
+//! Are runs what they say: the same each time, found again after a kill, and complete?
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use super::{Cache, Progress, RunError, Runner, simulate};
+use crate::metric;
+use crate::plan::{Plan, Reading};
+
+const PLAN: &str = r#"
+title = "Everything that can be measured"
+claim = "it is"
+repetitions = 2
+
+[time]
+warm-up = "500ms"
+measure = "1s"
+
+[paths.north]
+rate = "unlimited"
+delay = "1ms"
+
+[paths.south]
+rate = "20Mbit"
+delay = "5ms"
+back.delay = "8ms"
+
+[bottleneck]
+rate = "10Mbit"
+queue = { packets = 20 }
+
+[policies]
+profile = "cmt"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+streams = 2
+
+[rivals.other]
+policies.profile = "rfc9260"
+apps.sender = { kind = "bulk", message = 1400 }
+
+[record]
+series = "100ms"
+histograms = true
+"#;
+
+fn plan(text: &str) -> Plan {
+    Plan::read(Path::new("x.toml"), text, &Reading::default()).unwrap()
+}
+
+fn go() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+#[test]
+fn the_metrics_of_a_run_are_those_of_the_list() {
+    let plan = plan(PLAN);
+    let record = simulate(&plan.points[0], &go()).unwrap();
+    let listed = metric::names(plan.points.iter().map(|point| &*point.setting));
+    let listed: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
+    let measured: BTreeSet<&str> = record.values.keys().map(String::as_str).collect();
+    assert_eq!(measured, listed);
+    let histograms: Vec<&str> = record.histograms.keys().map(String::as_str).collect();
+    assert_eq!(histograms, ["delay", "sack.blocks", "sack.tsns"]);
+    assert_eq!(
+        record.series.len(),
+        15 * 2 - 2,
+        "from 0.1 s to 1.4 s, a row for each path"
+    );
+}
+
+#[test]
+fn what_was_measured_fits_together() {
+    let plan = plan(PLAN);
+    let record = simulate(&plan.points[0], &go()).unwrap();
+    let value = |name: &str| record.values[name];
+    let streams = value("stream.0.goodput") + value("stream.1.goodput");
+    assert!((value("goodput") - streams).abs() < 1e-9);
+    let all = value("goodput") + value("rival.other.goodput");
+    assert!((8.0..9.7).contains(&all), "{all} of the bottleneck's 10 Mbit/s");
+    assert!(value("path.north.srtt.mean") > 2.0);
+    assert!(value("path.south.srtt.mean") > value("path.north.srtt.mean") + 8.0);
+    assert!(value("bottleneck.idle") < 0.1);
+    assert!(value("delay.p50") <= value("delay.p95"));
+}
+
+#[test]
+fn a_point_is_run_once_and_then_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path(), "this build");
+    let plan = plan(PLAN);
+    let counts = |cache: &Cache| {
+        let last = Mutex::new(None);
+        let stop = go();
+        let outcomes = Runner::new(cache, 2, &stop).run(&plan.points, &|progress| {
+            *last.lock().unwrap() = Some(progress);
+        });
+        let Progress { done, all, found, .. } = last.into_inner().unwrap().unwrap();
+        let records: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
+        ((done, all, found), records)
+    };
+    let (first, run) = counts(&cache);
+    let (second, looked_up) = counts(&cache);
+    assert_eq!((first, second), ((2, 2, 0), (2, 2, 2)));
+    assert_eq!(
+        run, looked_up,
+        "what is read is what was written, to the last bit"
+    );
+    let (other, _) = counts(&Cache::new(folder.path(), "another build"));
+    assert_eq!(other, (2, 2, 0));
+}
+
+#[test]
+fn a_result_that_was_cut_short_is_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path(), "this build");
+    let plan = plan(PLAN);
+    let key = cache.key(&plan.points[0]);
+    cache.store(&key, &super::Record::default()).unwrap();
+    assert!(cache.find(&key).is_some());
+    let file = folder.path().join(&key[..2]).join(format!("{key}.json"));
+    std::fs::write(&file, "{\"values\": {\"good").unwrap();
+    assert!(cache.find(&key).is_none());
+}
+
+#[test]
+fn a_point_that_fails_is_reported_and_the_others_are_not_lost() {
+    let failing = PLAN.replace("repetitions = 2", "repetitions = 1").replace(
+        "[policies]",
+        "[[script]]\nat = \"0s\"\ncut = \"north\"\n[[script]]\nat = \"0s\"\ncut = \"south\"\n\n[policies]",
+    );
+    let mut points = plan(PLAN).points;
+    points.truncate(1);
+    points.extend(plan(&failing).points);
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path(), "this build");
+    let outcomes = Runner::new(&cache, 2, &go()).run(&points, &|_| {});
+    assert!(outcomes[0].is_ok());
+    assert_eq!(outcomes[1], Err(RunError::NoAssociation));
+}
+
+#[test]
+fn a_runner_that_is_told_to_stop_keeps_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path(), "this build");
+    let points = plan(PLAN).points;
+    let stop = go();
+    let outcomes = Runner::new(&cache, 1, &stop).run(&points, &|progress| {
+        stop.store(progress.done == 1, std::sync::atomic::Ordering::Relaxed);
+    });
+    let done = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!(done, 1);
+    assert!(outcomes.contains(&Err(RunError::Interrupted)));
+    let found = points
+        .iter()
+        .filter(|point| cache.find(&cache.key(point)).is_some());
+    assert_eq!(found.count(), 1);
+}
