@@ -5,8 +5,10 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
-# Options for `make demo` and `make bench`.
+# Options for `make demo`, `make lab` and `make bench`.
 ARGS ?=
+# The plan for `make lab`.
+P ?= experiments/sar-1.toml
 # Seconds per fuzz target.
 S ?= 60
 # Seeded worlds of the adversary.
@@ -23,6 +25,10 @@ help: ## list the targets
 .PHONY: demo
 demo: ## send over two shaped paths on this machine and compare with each path alone (ARGS="--help")
 	$(CARGO) run --release --package anabranch-cli --bin anabranch -- demo $(ARGS)
+
+.PHONY: lab
+lab: ## run an experiment and hold it against its claim (P=experiments/sar-1.toml ARGS=--quick)
+	$(CARGO) run --release --package anabranch-cli --bin anabranch -- lab run $(P) $(ARGS)
 
 ##@ Test
 

@@ -1,11 +1,18 @@
 //! What can be asked of the program? Its verbs with their options.
 
+mod lab;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+
+pub(crate) use lab::{
+    LabArguments, LabCompareArguments, LabListArguments, LabRunArguments, LabShowArguments, LabVerb,
+    PlanArguments,
+};
 
 use crate::output::Output;
 use crate::parse::{
@@ -103,6 +110,8 @@ pub(crate) enum Verb {
     /// Compare several paths together with each of them alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
+    /// Run experiments on the simulated network, and hold them against claims
+    Lab(LabArguments),
     /// List the mechanisms that --set, --policies and --profile choose from
     #[command(after_help = POLICIES_EXAMPLES)]
     Policies(PoliciesArguments),
@@ -128,6 +137,7 @@ impl Verb {
             Self::Recv(arguments) => arguments.output,
             Self::Send(arguments) => arguments.output,
             Self::Demo(arguments) => arguments.output,
+            Self::Lab(arguments) => arguments.verb.output(),
             Self::Policies(_) | Self::Profiles(_) | Self::Trace(_) | Self::Completions { .. } => {
                 Output::default()
             }

@@ -1,4 +1,5 @@
-//! How is a file sent over several paths at once? `anabranch send`, `recv`, and `demo` to see what it brings.
+//! How is a file sent over several paths at once? `anabranch send`, `recv`, `demo` to see what it brings, and `lab` to
+//! find out why.
 //!
 //! | folder | question |
 //! |---|---|
@@ -58,6 +59,7 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut interrupt).await,
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut interrupt).await,
             Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
+            Verb::Lab(arguments) => verb::lab::run(arguments.verb, &mut interrupt).await,
             Verb::Policies(arguments) => verb::policies::run(&arguments),
             Verb::Profiles(arguments) => verb::profiles::run(&arguments),
             Verb::Trace(verb) => verb::trace::run(&verb),

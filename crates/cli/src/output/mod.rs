@@ -45,6 +45,14 @@ pub(crate) struct Output {
 }
 
 impl Output {
+    pub(crate) const fn is_json(self) -> bool {
+        self.json
+    }
+
+    pub(crate) const fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
     pub(crate) fn reporter(self) -> Arc<dyn Reporter> {
         if self.json {
             Arc::new(Json::default())

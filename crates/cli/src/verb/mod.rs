@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod lab;
 pub(crate) mod policies;
 pub(crate) mod profiles;
 pub(crate) mod recv;

@@ -6,6 +6,7 @@ mod cut_link;
 mod full_disk;
 mod harness;
 mod hostile;
+mod lab;
 mod loss_of_peer;
 mod small_link;
 mod trace;

@@ -1,0 +1,50 @@
+//! How do results look on a terminal? As columns that stand under each other.
+
+use std::io::Write as _;
+
+/// Prints lines; a reader that has seen enough is no error.
+pub(super) fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// One JSON object in a line.
+pub(super) fn print_json(object: &serde_json::Value) {
+    print(&format!("{object}\n"));
+}
+
+/// Rows of cells, the first row being the head: the first column to the left, the others to the right.
+pub(super) fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let cell = if column == 0 {
+                format!("{cell:<width$}")
+            } else {
+                format!("  {cell:>width$}")
+            };
+            text += &cell;
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::columns;
+
+    #[test]
+    fn cells_stand_under_each_other() {
+        let rows = [["line", "10", "100"], ["base", "19.2", "9"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(columns(&rows), "line    10  100\nbase  19.2    9\n");
+    }
+}

@@ -1,0 +1,198 @@
+//! Is an experiment run, resumed, compared and refused as the help says?
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::harness::{Running, anabranch, run};
+
+const PLAN: &str = r#"
+title = "A small experiment"
+claim = "two paths are faster than one"
+
+[time]
+measure = "1s"
+
+[paths.a]
+rate = "10Mbit"
+delay = "5ms"
+
+[paths.b]
+rate = "10Mbit"
+delay = "5ms"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+
+[sweep.b]
+sets = "paths.b.rate"
+values = [10, 20]
+unit = "Mbit"
+
+[[variant]]
+name = "both"
+
+[[reference]]
+name = "alone"
+alone = "best"
+
+[[check]]
+claim = "two paths are faster than one"
+kind = "ratio"
+line = "both"
+to = "alone"
+at-least = 1.2
+"#;
+
+fn plan(folder: &TempDir, text: &str) -> String {
+    let file = folder.path().join("small.toml");
+    std::fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn inside(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().unwrap().to_owned()
+}
+
+fn objects(stdout: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn of_event<'o>(objects: &'o [Value], event: &str) -> Vec<&'o Value> {
+    objects.iter().filter(|object| object["event"] == event).collect()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn an_experiment_is_run_once_found_again_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, cache) = (plan(&folder, PLAN), inside(&folder, "cache"));
+    let experiment = |out: &str, set: &str| {
+        let out = inside(&folder, out);
+        let arguments = [
+            "lab", "run", &plan, "--json", "--cache", &cache, "--out", &out, "--set", set,
+        ];
+        let output = run(&arguments);
+        assert!(output.status.success(), "{output:?}");
+        objects(&output.stdout)
+    };
+    let first = experiment("first", "seed=1");
+    assert_eq!(of_event(&first, "finding")[0]["verdict"], "reproduced");
+    assert_eq!(of_event(&first, "experiment-done")[0]["runs"], 6);
+    let again = experiment("again", "seed=1");
+    let progress = of_event(&again, "lab-progress");
+    assert_eq!(progress[0]["found"], progress[0]["all"], "nothing is run twice");
+    for file in files(&folder.path().join("first")) {
+        let other = folder.path().join("again").join(file.file_name().unwrap());
+        assert_eq!(
+            std::fs::read(&file).unwrap(),
+            std::fs::read(other).unwrap(),
+            "{file:?}"
+        );
+    }
+    experiment("slower", "paths.a.rate=5Mbit");
+    let arguments = [
+        "lab",
+        "compare",
+        &inside(&folder, "first"),
+        &inside(&folder, "slower"),
+        "--metric",
+        "goodput",
+    ];
+    let text = String::from_utf8(run(&arguments).stdout).unwrap();
+    assert!(text.contains("both, b 10") && text.contains("goodput"), "{text}");
+}
+
+#[test]
+fn an_experiment_that_is_interrupted_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = PLAN
+        .replace("[time]", "repetitions = 8\n\n[time]")
+        .replace("\"1s\"", "\"5s\"");
+    let (plan, cache, out) = (
+        plan(&folder, &long),
+        inside(&folder, "cache"),
+        inside(&folder, "out"),
+    );
+    let arguments = [
+        "lab", "run", &plan, "--json", "--jobs", "1", "--cache", &cache, "--out", &out,
+    ];
+    let mut running = Running::start(anabranch().args(arguments));
+    let done = |object: &Value| object["done"].as_u64().unwrap();
+    while done(&running.event("lab-progress")) < 2 {}
+    running.interrupt();
+    let (code, _) = running.end();
+    assert_eq!(code, Some(130));
+    assert!(!folder.path().join("out").exists(), "nothing is half-written");
+    let again = run(&arguments);
+    assert!(again.status.success());
+    let progress = objects(&again.stdout);
+    let found = of_event(&progress, "lab-progress")[0]["found"].as_u64().unwrap();
+    assert!(found >= 2, "{found}");
+}
+
+#[test]
+fn a_plan_that_cannot_be_run_is_refused_in_one_line_with_the_place() {
+    let folder = tempfile::tempdir().unwrap();
+    for (from, to, expected) in [
+        (
+            "delay = \"5ms\"",
+            "dealy = \"5ms\"",
+            "small.toml:10:1: unknown key `dealy`, did you mean `delay`?",
+        ),
+        (
+            "\"10Mbit\"",
+            "\"-10Mbit\"",
+            "small.toml:9:8: expected a rate above zero",
+        ),
+        ("[10, 20]", "[]", "the sweep `b` is empty"),
+        (
+            "[apps.sender]",
+            "[policies]\ncc = \"liaa\"\n\n[apps.sender]",
+            "unknown cc `liaa`, did you mean `lia`?",
+        ),
+    ] {
+        let plan = plan(&folder, &PLAN.replacen(from, to, 1));
+        let out = inside(&folder, "out");
+        let output = run(&[
+            "lab",
+            "run",
+            &plan,
+            "--out",
+            &out,
+            "--cache",
+            &inside(&folder, "cache"),
+        ]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(expected), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert_eq!(files(folder.path()).len(), 1, "nothing but the plan is there");
+    }
+}
+
+#[test]
+fn what_would_be_run_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(&folder, PLAN);
+    let text = String::from_utf8(run(&["lab", "show", &plan]).stdout).unwrap();
+    assert!(
+        text.contains("alone, a alone") && text.contains("6 runs"),
+        "{text}"
+    );
+    let objects = objects(&run(&["lab", "show", &plan, "--json"]).stdout);
+    assert_eq!(objects.len(), 6);
+    assert_eq!(objects[1]["setting"]["paths"]["b"]["rate"], "20Mbit");
+    let listed = run(&["lab", "list", folder.path().to_str().unwrap()]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("A small experiment"), "{listed}");
+}
