@@ -64,7 +64,7 @@ pub enum Statistic {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ReferencePlan {
     pub(super) name: String,
-    pub(super) y: Option<String>,
+    pub(super) y: Option<Metrics>,
     pub(super) formula: Option<String>,
     pub(super) points: Option<Vec<(f64, f64)>>,
     pub(super) alone: Option<String>,
@@ -75,8 +75,8 @@ pub(super) struct ReferencePlan {
 pub struct Reference {
     /// Its name.
     pub name: String,
-    /// The metric whose panel it belongs to; all of them unless set.
-    pub y: Option<String>,
+    /// The metrics whose panels it belongs to; all of them unless set.
+    pub y: Option<Metrics>,
     /// Where its values come from.
     pub origin: Origin,
 }

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::axis::{Axis, check_pairs};
 use super::error::Problem;
-use super::figure::{Alone, Check, CheckKind, Figure, Origin, Reference, ReferencePlan};
+use super::figure::{Alone, Check, CheckKind, Figure, Metrics, Origin, Reference, ReferencePlan};
 use super::formula::Formula;
 use super::points::Point;
 use super::tree::{self, Table, Value};
@@ -121,7 +121,7 @@ impl<'t> Head<'t> {
             known(metric, &self.figure_place)?;
         }
         for (reference, _, place) in &self.references {
-            if let Some(metric) = &reference.y {
+            for metric in reference.y.iter().flat_map(Metrics::all) {
                 known(metric, place)?;
             }
             let Origin::Formula(formula) = &reference.origin else {

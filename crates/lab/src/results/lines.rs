@@ -2,7 +2,7 @@
 //! a value at each x.
 
 use super::{Results, Run};
-use crate::plan::{Coordinate, Origin, Plan, Reference, Statistic};
+use crate::plan::{Coordinate, Metrics, Origin, Plan, Reference, Statistic};
 use crate::run::Record;
 use crate::stats::Summary;
 
@@ -63,7 +63,8 @@ impl Lines {
         for variant in &plan.variants {
             lines.extend(simulated(results, variant, &value));
         }
-        let belongs = |reference: &&Reference| reference.y.as_deref().is_none_or(|y| y == metric);
+        let is_of = |metrics: &Metrics| metrics.all().iter().any(|y| y == metric);
+        let belongs = |reference: &&Reference| reference.y.as_ref().is_none_or(is_of);
         for reference in plan.references.iter().filter(belongs) {
             match &reference.origin {
                 Origin::Alone(_) => lines.extend(simulated(results, &reference.name, &value)),
