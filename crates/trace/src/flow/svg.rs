@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use super::{View, covers, headline, seconds};
 use crate::conversation::{Conversation, Direction, Row};
 
-/// Width of a text column, and of a lane, in pixels.
-const COLUMN: usize = 430;
+/// Width of a lane and of a letter, in pixels; where labels begin.
 const LANE: usize = 150;
+const LETTER: f64 = 6.7;
+const LABELS: usize = 90;
 /// Distance of two rows at the same moment, and the most that time adds to it.
 const STEP: f64 = 17.0;
 const LONGEST_PAUSE: f64 = 90.0;
@@ -30,11 +31,7 @@ row.addEventListener('mouseenter',()=>mark(true));row.addEventListener('mouselea
 #[must_use]
 pub fn draw(conversation: &Conversation, view: &View) -> String {
     let (rows, wanted) = view.of(conversation);
-    let picture = Picture {
-        conversation,
-        covered_by: covered_by(conversation),
-        lanes_end: COLUMN + conversation.lanes.len() * LANE,
-    };
+    let picture = Picture::of(conversation, rows);
     let heights = heights(rows);
     let bottom = heights.last().copied().unwrap_or(60.0) + 30.0;
     let mut svg = picture.head(bottom);
@@ -92,18 +89,42 @@ fn heights(rows: &[Row]) -> Vec<f64> {
 struct Picture<'a> {
     conversation: &'a Conversation,
     covered_by: BTreeMap<usize, usize>,
+    /// Where the lanes begin, where they end, and where the labels behind them end.
+    lanes_begin: usize,
     lanes_end: usize,
+    width: usize,
 }
 
-impl Picture<'_> {
+impl<'a> Picture<'a> {
+    /// As wide as the labels of `rows` need.
+    fn of(conversation: &'a Conversation, rows: &[Row]) -> Self {
+        let mut picture = Self {
+            conversation,
+            covered_by: covered_by(conversation),
+            lanes_begin: 0,
+            lanes_end: 0,
+            width: 0,
+        };
+        let longest = |direction| {
+            let rows = rows.iter().filter(|row| row.direction == direction);
+            let letters = rows.map(|row| picture.label(row).chars().count()).max();
+            (letters.unwrap_or(0).clamp(20, 140) as f64 * LETTER) as usize
+        };
+        let (forth, back) = (longest(Direction::Forth), longest(Direction::Back));
+        picture.lanes_begin = LABELS + forth + 10;
+        picture.lanes_end = picture.lanes_begin + conversation.lanes.len() * LANE;
+        picture.width = picture.lanes_end + back + 20;
+        picture
+    }
+
     /// The left and the right line of a lane.
     fn lane(&self, lane: usize) -> (f64, f64) {
-        let left = (COLUMN + lane * LANE) as f64;
+        let left = (self.lanes_begin + lane * LANE) as f64;
         (left + 15.0, left + LANE as f64 - 15.0)
     }
 
     fn head(&self, bottom: f64) -> String {
-        let width = self.lanes_end + COLUMN;
+        let width = self.width;
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {bottom:.0}\" width=\"{width}\" \
              height=\"{bottom:.0}\"><style>{STYLE}</style><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\
@@ -144,7 +165,7 @@ impl Picture<'_> {
         text(svg, "time", (10.0, below), &seconds(row.at));
         let label = self.label(row);
         let place = match row.direction {
-            Direction::Forth => 90.0,
+            Direction::Forth => LABELS as f64,
             Direction::Back => self.lanes_end as f64 + 10.0,
         };
         text(svg, "", (place, below), &label);
