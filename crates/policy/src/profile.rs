@@ -100,7 +100,7 @@ impl PolicyRecipe {
             sack_handling: SackHandlingChoice::Indexed(NoParameters),
             recovery: RecoveryChoice::Proportional(NoParameters),
             rto: RtoChoice::Rfc9260(RtoParameters::RESPONSIVE),
-            add_ip: AddIpChoice::Off(NoParameters),
+            add_ip: AddIpChoice::On(NoParameters),
         }
     }
 
@@ -179,6 +179,7 @@ impl PolicyRecipe {
                 counting: Counting::Queued,
             }),
             nr_sack: NrSackChoice::On(NoParameters),
+            add_ip: AddIpChoice::On(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(NoParameters),
             retransmission: RetransmissionChoice::Same(NoParameters),
             ..Self::cmt()

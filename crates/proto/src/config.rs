@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use anabranch_policy::catalog::RtoChoice;
+use anabranch_policy::catalog::{AddIpChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, PolicySet};
 
@@ -65,8 +65,6 @@ pub struct AssociationConfig {
     pub max_init_retransmits: u16,
     /// Association.Max.Retrans: consecutive errors on all paths together before the association ends. 10.
     pub max_retransmits: u16,
-    /// Whether addresses may come and go while the association lives (RFC 5061), if the peer agrees. On.
-    pub address_configuration: bool,
     /// The endpoint pair shared key (RFC 4895 §1): what both ends know and nobody else. It protects changes of addresses
     /// from whoever saw the handshake; the empty one protects from those who did not. Empty.
     pub authentication_key: Vec<u8>,
@@ -77,6 +75,17 @@ pub struct AssociationConfig {
 }
 
 impl AssociationConfig {
+    /// The longest message that is put together, in bytes: it has to fit the buffer, for it is delivered whole.
+    pub(crate) fn longest_received(&self) -> usize {
+        let buffer = usize::try_from(self.receive_buffer).unwrap_or(usize::MAX);
+        self.max_message.min(buffer)
+    }
+
+    /// Whether addresses may come and go while the association lives, if the peer agrees.
+    pub(crate) const fn offers_address_changes(&self) -> bool {
+        matches!(self.policies.add_ip, AddIpChoice::On(_))
+    }
+
     /// A new set of policies: those of the recipe, and own ones in their place.
     pub(crate) fn build_policies(&self) -> PolicySet {
         let mut policies = self.policies.build();
@@ -107,7 +116,6 @@ impl Default for AssociationConfig {
             mtu: 1_500,
             max_init_retransmits: 8,
             max_retransmits: 10,
-            address_configuration: true,
             authentication_key: Vec::new(),
             policies: PolicyRecipe::default(),
             own_policies: None,

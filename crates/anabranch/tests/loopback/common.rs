@@ -18,6 +18,7 @@ pub(crate) fn hasty() -> AssociationConfig {
     let (min, max) = (Duration::from_millis(20), Duration::from_millis(100));
     let mut policies = PolicyRecipe::cmt();
     policies.set("failover", "potentially-failed").unwrap();
+    policies.set("add-ip", "on").unwrap();
     let initial = min;
     policies.rto = RtoChoice::Rfc9260(RtoParameters { initial, min, max });
     AssociationConfig {

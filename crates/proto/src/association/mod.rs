@@ -136,7 +136,9 @@ impl Association {
             local,
             peer,
             addresses: AddressConfiguration::new(local.initial_tsn),
-            authentication: config.address_configuration.then(|| Authentication::new(&random)),
+            authentication: config
+                .offers_address_changes()
+                .then(|| Authentication::new(&random)),
             extensions: Extensions::offered(&config),
             paths: PathSet::default(),
             policies: config.build_policies(),
@@ -152,7 +154,7 @@ impl Association {
             receiver: Receiver::new(ReceiverConfig {
                 initial_tsn: peer.initial_tsn,
                 buffer: config.receive_buffer,
-                max_message: config.max_message,
+                max_message: config.longest_received(),
                 inbound_streams: config.max_inbound_streams,
                 interleaving: false,
             }),

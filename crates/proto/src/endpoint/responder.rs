@@ -249,7 +249,7 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
     association.receiver = association.receiver.restart(ReceiverConfig {
         initial_tsn: cookie.peer_tsn,
         buffer: association.config.receive_buffer,
-        max_message: association.config.max_message,
+        max_message: association.config.longest_received(),
         inbound_streams: cookie.inbound_streams,
         interleaving: association.extensions.agreed(kind::I_DATA),
     });

@@ -22,11 +22,11 @@ impl Extensions {
         let nr_sack = matches!(config.policies.nr_sack, NrSackChoice::On(_));
         Self {
             ours: ChunkKinds::default()
-                .with(kind::AUTH, config.address_configuration)
+                .with(kind::AUTH, config.offers_address_changes())
                 .with(kind::I_DATA, interleaving)
                 .with(kind::NR_SACK, nr_sack)
-                .with(kind::ASCONF, config.address_configuration)
-                .with(kind::ASCONF_ACK, config.address_configuration),
+                .with(kind::ASCONF, config.offers_address_changes())
+                .with(kind::ASCONF_ACK, config.offers_address_changes()),
             theirs: ChunkKinds::default(),
         }
     }

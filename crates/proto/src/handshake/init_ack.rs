@@ -149,7 +149,7 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
     association.receiver = Receiver::new(ReceiverConfig {
         initial_tsn: chunk.initial_tsn,
         buffer: config.receive_buffer,
-        max_message: config.max_message,
+        max_message: config.longest_received(),
         inbound_streams: config.max_inbound_streams.min(chunk.outbound_streams),
         interleaving: association.extensions.agreed(kind::I_DATA),
     });

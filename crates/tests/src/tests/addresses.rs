@@ -15,6 +15,12 @@ fn link() -> LinkConfig {
 }
 
 /// `used` paths that both sides know of, and one more in the network.
+/// The profile of a paper or a standard, and address changes too.
+fn with_address_changes(mut policies: PolicyRecipe) -> PolicyRecipe {
+    policies.set("add-ip", "on").unwrap();
+    policies
+}
+
 fn with_a_spare_path(used: usize) -> Setting {
     World::paths((0..used).map(|_| link())).shaped(|scenario| scenario.spare_path(link()))
 }
@@ -84,6 +90,7 @@ fn a_path_is_removed_in_mid_transfer_and_no_byte_is_lost() {
                 PolicyRecipe::cmt(),
                 PolicyRecipe::rfc9260(),
             ] {
+                let policies = with_address_changes(policies);
                 let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
                 world.alice().sends_messages(4_000, 1_400, Streams::in_turn(4));
                 world.bob().sends_messages(1_000, 1_400, Streams::in_turn(4));
@@ -169,9 +176,13 @@ fn what_was_not_agreed_is_refused_and_the_handshake_says_nothing_of_it() {
     for (near, far) in [(true, false), (false, true), (false, false)] {
         let mut world = with_a_spare_path(1)
             .shaped(move |scenario| {
-                let config = |on| anabranch_proto::AssociationConfig {
-                    address_configuration: on,
-                    ..Default::default()
+                let config = |on| {
+                    let mut config = anabranch_proto::AssociationConfig::default();
+                    config
+                        .policies
+                        .set("add-ip", if on { "on" } else { "off" })
+                        .unwrap();
+                    config
                 };
                 scenario
                     .config_of(Side::Near, config(near))
@@ -208,7 +219,9 @@ fn keys_that_differ_change_nothing_but_addresses() {
 
 #[test]
 fn the_peer_sends_to_the_address_that_it_is_asked_to_prefer() {
-    let mut world = with_a_spare_path(1).policies(PolicyRecipe::rfc9260()).connected();
+    let mut world = with_a_spare_path(1)
+        .policies(with_address_changes(PolicyRecipe::rfc9260()))
+        .connected();
     world.happens(Step::Join(Side::Far, 1));
     world.happens(Step::Join(Side::Near, 1));
     let address = world.simulation.end_of(1, Side::Far);

@@ -17,6 +17,7 @@ mod hostile_interleaving;
 mod hostile_peer;
 mod interleaving;
 mod loss;
+mod marks;
 mod multihoming;
 mod nat;
 mod nr_sack;
