@@ -9,11 +9,12 @@ use crate::catalog::{
     RescueChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice,
     SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
 };
-use crate::congestion::{CmtParameters, CubicParameters, Growth};
+use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth};
 use crate::failover::{ErrorLimits, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
 use crate::options::{MtuSearchParameters, RtoParameters};
 use crate::parameters::NoParameters;
+use crate::path_scheduler::InOrderArrivalParameters;
 use crate::recipe::PolicyRecipe;
 use crate::retransmission::{TieParameters, Ties};
 use crate::unknown_name::UnknownName;
@@ -62,6 +63,12 @@ pub const PROFILES: &[Profile] = &[
         summary: "buffer splitting and NR-SACK, for streams that are mapped to paths",
         source: "Dreibholz et al. 2010",
         recipe: PolicyRecipe::dre_2010(),
+    },
+    Profile {
+        name: "yan-2015",
+        summary: "sent out of order to arrive in order, with the coupled windows of Multipath TCP",
+        source: "Yang 2015, chapter 5",
+        recipe: PolicyRecipe::yan_2015(),
     },
 ];
 
@@ -181,6 +188,20 @@ impl PolicyRecipe {
             nr_sack: NrSackChoice::On(NoParameters),
             add_ip: AddIpChoice::On(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(NoParameters),
+            retransmission: RetransmissionChoice::Same(NoParameters),
+            ..Self::cmt()
+        }
+    }
+
+    /// The setting of chapter 5 of F. Yang, "Non-Renegable Selective Acknowledgments and Scheduling for TCP and
+    /// Multipath TCP" (Delaware 2015), carried over from MPTCP 0.88 for Linux: OLIA (§5.7.1) and in-order arrival
+    /// scheduling, design 2 (§5.6). What subflows do by themselves has its nearest counterpart: each repeats what it
+    /// lost (`same`), and reordering between them neither hurries an acknowledgement nor counts as a loss (`dac`, `sfr`).
+    #[must_use]
+    pub const fn yan_2015() -> Self {
+        Self {
+            path_scheduler: PathSchedulerChoice::InOrderArrival(InOrderArrivalParameters::DEFAULT),
+            congestion: CongestionChoice::Olia(CoupledParameters::DEFAULT),
             retransmission: RetransmissionChoice::Same(NoParameters),
             ..Self::cmt()
         }

@@ -65,7 +65,7 @@ pub trait PathScheduler: Policy {
     fn on_blocked(&mut self) {}
     /// Picks among the paths with [`PathFacts::can_take_data`]; called before each packet.
     fn pick(&mut self, paths: &[PathFacts], backlog: &Backlog, now: Instant) -> Pick;
-    /// New data was put on `path`.
+    /// `bytes` of user data were put on `path` for the first time.
     fn on_sent(&mut self, path: PathId, bytes: u64, now: Instant) {
         let _ = (path, bytes, now);
     }

@@ -121,6 +121,7 @@ pub(crate) fn any_ack(rng: &mut Rng, path: &PathFacts, base: u64, now: Instant) 
             sent_at,
             tsn: tsn(lowest),
         });
+        ack.in_order_since = ack.latest_sent_at.filter(|_| rng.chance(1, 3));
     }
     ack
 }

@@ -51,6 +51,9 @@ choices! {
         "the fastest path that has room, or wait for a faster one that it would block", "Ferlin et al. 2016";
     "capacity" => Capacity(path_scheduler::CapacityParameters), path_scheduler::Capacity::new,
         "the fastest path that is not congested, or wait if all would lose packets", "Yang 2015 §4.3";
+    "in-order-arrival" => InOrderArrival(path_scheduler::InOrderArrivalParameters),
+        path_scheduler::InOrderArrival::new,
+        "the path on which it arrives first, waiting included; what is behind may leave before", "Yang 2015 §5";
 }
 
 choices! {

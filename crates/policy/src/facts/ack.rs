@@ -65,6 +65,9 @@ pub struct PathAck {
     pub rtt_sample: Option<SentOnce>,
     /// The latest of these that was sent as a probe (see [`crate::RttSampling::wants_probe`]).
     pub rtt_probe: Option<SentOnce>,
+    /// A chunk was sent on the path for the first time at this moment, and now it and everything that was sent on the
+    /// path before it has arrived, retransmissions included. One chunk at a time is measured so.
+    pub in_order_since: Option<Instant>,
 }
 
 impl PathAck {
@@ -85,6 +88,7 @@ impl PathAck {
             latest_sent_at: None,
             rtt_sample: None,
             rtt_probe: None,
+            in_order_since: None,
         }
     }
 }

@@ -29,6 +29,9 @@ pub struct Backlog {
     /// Bytes that may have been sent and not be acknowledged cumulatively at any time: what the smaller of send buffer
     /// and peer's receive buffer holds.
     pub send_window: u64,
+    /// If a message has begun that must be finished before another one leaves (RFC 9260 §6.9): the bytes in front of
+    /// it that were passed over.
+    pub bound: Option<u64>,
 }
 
 /// The scheduler's answer.
@@ -36,6 +39,14 @@ pub struct Backlog {
 pub enum Pick {
     /// The next packet goes on this path.
     On(PathId),
+    /// So does this, but it begins behind what is next: that is left for another path to take, without being
+    /// overtaken on its own stream as the receiver sees it. Not while [`Backlog::bound`] is given.
+    Ahead {
+        /// Which path.
+        path: PathId,
+        /// Bytes of chunks to be passed over, more than none.
+        skip: u64,
+    },
     /// Nothing is sent until something changes or, if given, this moment comes.
     Wait {
         /// When to ask again.

@@ -14,6 +14,7 @@ fn any_backlog(rng: &mut Rng) -> Backlog {
         unsent_bytes: 1 + rng.below(1_000_000),
         peer_window: rng.below(1_000_000),
         send_window: rng.below(2_000_000),
+        bound: rng.chance(1, 3).then(|| rng.below(100_000)),
     }
 }
 
@@ -64,7 +65,8 @@ fn never_picks_a_path_that_is_down_or_full_and_answers_alike_when_asked_twice() 
                 twin.pick(&paths, &backlog, now),
                 "same inputs, other answer"
             );
-            if let Pick::On(id) = pick {
+            if let Pick::On(id) | Pick::Ahead { path: id, .. } = pick {
+                assert!(matches!(pick, Pick::On(_)) || backlog.bound.is_none());
                 let path = path_facts(&paths, id).expect("one of the paths");
                 assert!(path.room > 0 && may_carry_data(path, &paths), "{path:?}");
                 policy.on_sent(id, 1_000, now);

@@ -10,10 +10,12 @@
 //! | `blest` | the fastest path that has room, or wait for a faster one that it would block |
 //! | `stream-mapped` | any path on which a stream may go, for streams that are bound to paths |
 //! | `capacity` | the fastest path that is not congested, or wait if all would lose packets |
+//! | `in-order-arrival` | the path on which it arrives first, waiting included; what is behind may leave before |
 
 mod blest;
 mod capacity;
 mod ecf;
+mod in_order_arrival;
 mod largest_space;
 mod min_rtt;
 mod primary;
@@ -23,6 +25,7 @@ mod stream_mapped;
 pub use blest::{Blest, BlestParameters};
 pub use capacity::{Capacity, CapacityParameters};
 pub use ecf::{Ecf, EcfParameters};
+pub use in_order_arrival::{InOrderArrival, InOrderArrivalParameters};
 pub use largest_space::LargestSpace;
 pub use min_rtt::MinRtt;
 pub use primary::Primary;

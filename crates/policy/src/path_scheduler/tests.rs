@@ -3,14 +3,14 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use anabranch_types::Instant;
+use anabranch_types::{Instant, PathId};
 
 use super::{
-    Blest, BlestParameters, Capacity, CapacityParameters, Ecf, EcfParameters, LargestSpace, MinRtt, Primary,
-    RoundRobin,
+    Blest, BlestParameters, Capacity, CapacityParameters, Ecf, EcfParameters, InOrderArrival,
+    InOrderArrivalParameters, LargestSpace, MinRtt, Primary, RoundRobin,
 };
 use crate::parameters::NoParameters;
-use crate::testing::{CHUNK, healthy, ms};
+use crate::testing::{CHUNK, at, healthy, in_order, ms, sack};
 use crate::{Backlog, LossCause, LossDigest, PathFacts, PathScheduler, Pick, Reachability};
 
 fn three_paths() -> Vec<PathFacts> {
@@ -24,6 +24,7 @@ fn pick(scheduler: &mut dyn PathScheduler, paths: &[PathFacts]) -> Option<u8> {
 fn pick_for(scheduler: &mut dyn PathScheduler, paths: &[PathFacts], backlog: &Backlog) -> Option<u8> {
     match scheduler.pick(paths, backlog, Instant::ZERO) {
         Pick::On(path) => Some(path.0),
+        Pick::Ahead { .. } => unreachable!("only in-order-arrival goes ahead"),
         Pick::Wait { .. } => None,
     }
 }
@@ -42,6 +43,7 @@ fn backlog(chunks: u64) -> Backlog {
         unsent_bytes: chunks * CHUNK,
         peer_window: 1_000 * CHUNK,
         send_window: 1_000 * CHUNK,
+        bound: None,
     }
 }
 
@@ -241,4 +243,82 @@ fn capacity_believes_in_more_when_more_is_in_flight_than_before_the_loss() {
     assert_eq!(pick(&mut scheduler, &paths), Some(0));
     paths[0].in_flight = 57 * CHUNK;
     assert_eq!(pick(&mut scheduler, &paths), Some(0));
+}
+
+fn in_order_arrival(design: u8) -> InOrderArrival {
+    let mut scheduler = InOrderArrival::new(InOrderArrivalParameters {
+        design,
+        ..InOrderArrivalParameters::DEFAULT
+    });
+    scheduler.add_path(PathId(0));
+    scheduler.add_path(PathId(1));
+    scheduler
+}
+
+#[test]
+fn in_order_arrival_passes_over_what_a_full_path_delivers_sooner() {
+    // 10 ms and 100 ms: four more rounds of the fast path arrive before 100 ms, 10 chunks each.
+    let paths = fast_full_and_slow_open();
+    let mut scheduler = in_order_arrival(2);
+    let ahead = Pick::Ahead {
+        path: PathId(1),
+        skip: 40 * CHUNK,
+    };
+    assert_eq!(scheduler.pick(&paths, &backlog(100), Instant::ZERO), ahead);
+    assert_eq!(pick_for(&mut scheduler, &paths, &backlog(40)), None, "all of it");
+    let begun = |ahead: u64| Backlog {
+        bound: Some(ahead * CHUNK),
+        ..backlog(100)
+    };
+    assert_eq!(pick_for(&mut scheduler, &paths, &begun(39)), None);
+    assert_eq!(pick_for(&mut scheduler, &paths, &begun(40)), Some(1));
+}
+
+#[test]
+fn in_order_arrival_learns_that_a_path_takes_longer_to_deliver_than_its_round_trips_say() {
+    let mut paths = [healthy(0), healthy(1)];
+    paths[1].srtt = Some(ms(30));
+    let mut scheduler = in_order_arrival(2);
+    assert_eq!(
+        pick_for(&mut scheduler, &paths, &backlog(1)),
+        Some(0),
+        "10 ms and 15 ms"
+    );
+    // First sent 50 ms ago, and the SACK took 10 ms of that.
+    let mut ack = in_order(0, CHUNK, CHUNK);
+    ack.in_order_since = Some(at(0));
+    scheduler.on_ack(&sack(&[ack]), &paths, at(50));
+    assert_eq!(
+        pick_for(&mut scheduler, &paths, &backlog(1)),
+        Some(1),
+        "40 ms and 15 ms"
+    );
+}
+
+#[test]
+fn in_order_arrival_by_queues_binds_each_chunk_to_one_path_for_good() {
+    let mut paths = [healthy(0), healthy(1)];
+    paths[1].srtt = Some(ms(50));
+    paths[0].window = CHUNK;
+    let mut scheduler = in_order_arrival(1);
+    let packet = CHUNK - 16;
+    let three = Backlog {
+        unsent_bytes: 3 * packet,
+        ..Backlog::default()
+    };
+    assert_eq!(
+        pick_for(&mut scheduler, &paths, &three),
+        Some(0),
+        "10 ms and 25 ms"
+    );
+    scheduler.on_sent(PathId(0), packet, Instant::ZERO);
+    paths[0].in_flight = CHUNK;
+    paths[0].room = 0;
+    let two = Backlog {
+        unsent_bytes: 2 * packet,
+        ..Backlog::default()
+    };
+    assert_eq!(pick_for(&mut scheduler, &paths, &two), Some(1), "30 ms and 25 ms");
+    paths[1].srtt = Some(ms(900));
+    assert_eq!(pick_for(&mut scheduler, &paths, &two), Some(1), "bound is bound");
 }

@@ -20,6 +20,7 @@ use crate::Association;
 use crate::association::{State, packet_size};
 use crate::path::HeartbeatInfo;
 use crate::recv::SackForm;
+use crate::send::Ahead;
 use crate::user_data::UserData;
 
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
@@ -171,7 +172,7 @@ fn write_data(
     let mut room = association.paths.fact(path).room.max(1);
     let mut next = match data {
         DataPlan::Again(tsn) => Some(tsn),
-        DataPlan::New | DataPlan::Tail { .. } => None,
+        DataPlan::New { .. } | DataPlan::Tail { .. } => None,
     };
     if let DataPlan::Tail { new } = data {
         association.paths.path_mut(path).counters.tail_probes += 1;
@@ -187,11 +188,13 @@ fn write_data(
         room = room.saturating_sub(sent);
         next = next_lost_for(association, tsn, path);
     }
-    if next.is_none() && data == DataPlan::New {
+    let mut skip = 0;
+    if let DataPlan::New { skip: bytes } = data {
+        skip = bytes;
         room = room.saturating_sub(write_rescued(association, path, packet, now));
     }
     if next.is_none() {
-        write_new(association, path, room, packet, now);
+        write_new(association, NewData { path, skip, room }, packet, now);
     }
     association.policies.stream_scheduler.on_packet_end();
     commit_data(association, path, now);
@@ -243,27 +246,36 @@ fn write_tail(association: &mut Association, path: PathId, packet: &mut PacketBu
     association.paths.fact_mut(path).sent_chunks += 1;
 }
 
-fn write_new(
-    association: &mut Association,
+/// Where new data begins, and how much of it may go.
+struct NewData {
     path: PathId,
-    mut room: u64,
-    packet: &mut PacketBuilder<'_>,
-    now: Instant,
-) {
+    /// Bytes of chunks to be passed over.
+    skip: u64,
+    room: u64,
+}
+
+fn write_new(association: &mut Association, new: NewData, packet: &mut PacketBuilder<'_>, now: Instant) {
+    let NewData { path, skip, mut room } = new;
     let fragment_at = association.paths.cut_length(path);
+    let ahead = Ahead {
+        path,
+        skip,
+        fragment_at,
+    };
     let scheduler = &mut *association.policies.stream_scheduler;
+    let sender = &mut association.sender;
     let (mut payload, mut chunks) = (0, 0);
     let mut probe = association
         .policies
         .rtt_samples
         .wants_probe(association.paths.fact(path), now);
     while room > 0 {
-        let Some(mut chunk) = association
-            .sender
-            .send_new(path, packet.room(), fragment_at, scheduler, now)
-        else {
-            break;
+        let chunk = if skip == 0 && !sender.has_passed_over() {
+            sender.send_new(path, packet.room(), fragment_at, scheduler, now)
+        } else {
+            sender.send_ahead(ahead, packet.room(), scheduler, now)
         };
+        let Some(mut chunk) = chunk else { break };
         payload += chunk.payload().len() as u64;
         chunks += 1;
         room = room.saturating_sub(chunk.padded_len());
@@ -272,10 +284,13 @@ fn write_new(
         }
         push_data(packet, &chunk);
         if mem::take(&mut probe) {
-            association.sender.last_was_probe();
+            sender.last_was_probe();
             let facts = association.paths.fact(path);
             association.policies.rtt_samples.on_probe_sent(facts, now);
         }
+    }
+    if payload > 0 {
+        association.policies.path_scheduler.on_sent(path, payload, now);
     }
     association.paths.path_mut(path).counters.payload_sent += payload;
     association.paths.fact_mut(path).sent_chunks += chunks;
@@ -363,5 +378,4 @@ pub(super) fn commit(association: &mut Association, path: PathId, length: usize,
     counters.packets_sent += 1;
     counters.bytes_sent += bytes;
     association.policies.burst.on_sent(path, bytes, now);
-    association.policies.path_scheduler.on_sent(path, bytes, now);
 }

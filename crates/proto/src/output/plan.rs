@@ -47,8 +47,11 @@ pub(crate) enum Lead {
 pub(crate) enum DataPlan {
     /// This lost chunk, then what else fits.
     Again(UnwrappedTsn),
-    /// New chunks.
-    New,
+    /// New chunks, the first of them behind so many bytes of others.
+    New {
+        /// 0 to begin with what is next.
+        skip: u64,
+    },
     /// A probe for a lost tail: new chunks, or the highest one in flight on the path once more.
     Tail { new: bool },
 }
@@ -105,11 +108,15 @@ const fn about_addresses(due: address::Due) -> Plan {
     }
 }
 
-/// The length of the lost chunk that is next, if it was cut when the packets of `path` were larger.
+/// The length of the lost or passed-over chunk that is next, if it was cut when the packets of `path` were larger.
 fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<usize> {
-    let DataPlan::Again(tsn) = data else { return None };
     let limit = usize::from(association.paths.fact(path).max_data_chunk);
-    association.sender.lost_size(tsn).filter(|size| *size > limit)
+    let size = match data {
+        DataPlan::Again(tsn) => association.sender.lost_size(tsn),
+        DataPlan::New { skip: 0 } | DataPlan::Tail { new: true } => association.sender.passed_over_size(),
+        DataPlan::New { .. } | DataPlan::Tail { new: false } => None,
+    };
+    size.filter(|size| *size > limit)
 }
 
 /// A SACK over another path does not answer a packet that wants one over its own.
@@ -221,7 +228,7 @@ fn dormant(association: &mut Association, now: Instant) -> Option<(PathId, DataP
     facts.room = u64::from(facts.max_data_chunk);
     match association.sender.next_lost() {
         Some(chunk) => Some((path, DataPlan::Again(chunk.tsn))),
-        None => probe::permits(association, now).then_some((path, DataPlan::New)),
+        None => probe::permits(association, now).then_some((path, DataPlan::New { skip: 0 })),
     }
 }
 
@@ -291,28 +298,22 @@ fn new(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)
         unsent_bytes: association.sender.unsent_bytes(),
         peer_window: association.sender.peer_window(),
         send_window: send_window(association),
+        bound: association.sender.bound(),
     };
-    match association
-        .policies
-        .path_scheduler
-        .pick(association.paths.facts(), &backlog, now)
-    {
-        Pick::On(path) => {
-            // A scheduler that names a dead or full path is wrong; nothing is sent for it.
-            let fit = path_facts(association.paths.facts(), path).is_some_and(PathFacts::can_take_data);
-            fit.then_some((path, DataPlan::New))
-        }
+    let facts = association.paths.facts();
+    let (path, skip) = match association.policies.path_scheduler.pick(facts, &backlog, now) {
+        Pick::On(path) => (path, 0),
+        Pick::Ahead { path, skip } => (path, skip),
         Pick::Wait { .. } if association.policies.stream_scheduler.binds() => {
-            let mut open = association
-                .paths
-                .facts()
-                .iter()
-                .filter(|path| path.can_take_data());
-            open.next().map(|path| (path.id, DataPlan::New))
+            let open = facts.iter().find(|path| path.can_take_data())?;
+            (open.id, 0)
         }
         Pick::Wait { until } => {
             association.scheduler_wakes = until.filter(|until| *until > now);
-            None
+            return None;
         }
-    }
+    };
+    // A scheduler that names a dead or full path is wrong; nothing is sent for it.
+    let fit = path_facts(facts, path).is_some_and(PathFacts::can_take_data);
+    fit.then_some((path, DataPlan::New { skip }))
 }

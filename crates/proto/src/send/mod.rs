@@ -5,9 +5,11 @@
 //! not, and [`Sender::send_again`] repeats it. Which stream, which path and what is lost is asked of policies
 //! elsewhere: here it is carried out and counted.
 
+mod ahead;
 mod chunk;
 mod error;
 mod fragment;
+mod line;
 mod queue;
 mod scoreboard;
 mod streams;
@@ -22,10 +24,13 @@ use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk
 use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::ValidSack;
 
+pub(crate) use self::ahead::Ahead;
 pub use self::error::SendError;
 pub(crate) use self::scoreboard::{Hearing, Lost};
 
+use self::chunk::Chunk;
 use self::fragment::Room;
+use self::line::Line;
 use self::scoreboard::{Applied, Scoreboard};
 use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
@@ -84,6 +89,10 @@ pub(crate) struct Unacknowledged {
 #[derive(Debug)]
 pub(crate) struct Sender {
     streams: Streams,
+    /// What was passed over: next before anything of `streams`.
+    line: Line,
+    /// The message that has to be finished before another one begins, for its chunks need consecutive TSNs.
+    begun: Option<MessageId>,
     scoreboard: Scoreboard,
     window: PeerWindow,
     buffer: u64,
@@ -104,6 +113,8 @@ impl Sender {
     pub(crate) fn new(config: SenderConfig) -> Self {
         Self {
             streams: Streams::new(config.outbound_streams),
+            line: Line::default(),
+            begun: None,
             scoreboard: Scoreboard::new(config.initial_tsn, config.sack_handling, config.hearing),
             window: PeerWindow::new(config.peer_window),
             buffer: config.buffer,
@@ -218,7 +229,7 @@ impl Sender {
         scheduler: &dyn StreamScheduler,
     ) -> bool {
         let peer = self.peer_room(self.room(fragment_at, fragment_at));
-        self.streams.next(path, scheduler, peer).is_some()
+        self.has_passed_over() || self.streams.next(path, scheduler, peer).is_some()
     }
 
     fn room(&self, max_chunk: usize, fragment_at: usize) -> Room {
@@ -265,7 +276,19 @@ impl Sender {
         let piece = self.next_piece(path, room, scheduler)?;
         self.full_piece = room.cut(usize::MAX) as u64;
         let chunk = self.streams.cut(piece.stream, piece.payload, scheduler);
-        Some(self.scoreboard.send(chunk, path, now))
+        Some(self.put(chunk, path, now))
+    }
+
+    fn put(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
+        let binds = !chunk.flags.ending && !self.streams.is_interleaving();
+        self.begun = binds.then_some(chunk.message);
+        self.scoreboard.send(chunk, path, now)
+    }
+
+    /// RFC 9260 §6.1: "The data sender MUST NOT use a TSN that is more than 2^31 - 1 above the beginning TSN of the
+    /// current send window."
+    fn has_used_all_tsns(&self) -> bool {
+        self.scoreboard.len() >= i32::MAX as usize
     }
 
     /// What [`Sender::send_new`] gave last leaves with the I bit, to measure the round trip of its path.
@@ -274,9 +297,7 @@ impl Sender {
     }
 
     fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
-        // RFC 9260 §6.1: "The data sender MUST NOT use a TSN that is more than 2^31 - 1 above the beginning TSN of
-        // the current send window."
-        if self.scoreboard.len() >= i32::MAX as usize {
+        if self.has_used_all_tsns() {
             return None;
         }
         let next = self.streams.next(path, scheduler, self.peer_room(room))?;
@@ -377,6 +398,7 @@ impl Sender {
         }
         if self.is_drained() {
             self.streams.shrink(KEPT_WHEN_DRAINED);
+            self.line.shrink(KEPT_WHEN_DRAINED);
             self.scoreboard.shrink(KEPT_WHEN_DRAINED);
         }
         self.scoreboard.debug_check();
@@ -433,7 +455,10 @@ impl Sender {
         let waiting = self.streams.waiting();
         let waiting = waiting.map(|waiting| (waiting.id, waiting.message.stream, waiting.bytes(), false));
         let mut messages = BTreeMap::new();
-        for (message, stream, bytes, sent) in sent.chain(waiting) {
+        let passed_over = self.line.iter();
+        let passed_over =
+            passed_over.map(|chunk| (chunk.message, chunk.stream, chunk.payload_bytes(), false));
+        for (message, stream, bytes, sent) in sent.chain(passed_over).chain(waiting) {
             let nothing = Unacknowledged {
                 message,
                 stream,
@@ -462,12 +487,14 @@ impl Sender {
 
     /// Payload bytes that have not been sent yet.
     pub(crate) fn unsent_bytes(&self) -> u64 {
-        self.streams.unsent_bytes()
+        self.streams.unsent_bytes() + self.line.payload()
     }
 
     /// The same of one stream.
     pub(crate) fn queued_on(&self, stream: StreamId) -> u64 {
-        self.streams.queued_on(stream)
+        let passed_over = self.line.iter().filter(|chunk| chunk.stream == stream);
+        let passed_over: u64 = passed_over.map(Chunk::payload_bytes).sum();
+        self.streams.queued_on(stream) + passed_over
     }
 
     /// Payload bytes in the send buffer: not sent, or not acknowledged cumulatively nor kept by the peer for good.

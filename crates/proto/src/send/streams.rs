@@ -119,6 +119,11 @@ impl Streams {
         self.interleaving = interleaving;
     }
 
+    /// Whether messages of several streams may be under way at once.
+    pub(super) fn is_interleaving(&self) -> bool {
+        self.interleaving
+    }
+
     /// The header of the chunks that carry data, in bytes.
     pub(super) fn header_len(&self) -> usize {
         if self.interleaving {
@@ -333,6 +338,12 @@ impl Streams {
             self.slab.pop(&mut self.streams[stream.index()].waiting);
             self.tell(stream, scheduler);
         }
+    }
+
+    /// Bytes of the message of `chunk` that have not been cut.
+    pub(super) fn rest_of(&self, chunk: &Chunk) -> u64 {
+        let head = self.head(chunk.stream).filter(|head| head.id == chunk.message);
+        head.map_or(0, Waiting::bytes)
     }
 
     /// A chunk was acknowledged for good.

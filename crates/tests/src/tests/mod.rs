@@ -15,6 +15,7 @@ mod flow_control;
 mod handshake;
 mod hostile_interleaving;
 mod hostile_peer;
+mod in_order_arrival;
 mod interleaving;
 mod loss;
 mod marks;

@@ -18,6 +18,8 @@ const LISTED: usize = 16;
 pub struct Groups([u8; LISTED]);
 
 impl Groups {
+    /// All paths in one group.
+    pub const TOGETHER: Self = Self([0; LISTED]);
     /// Each path in a group of its own, so that nothing is coupled. Holds for the first 16 paths.
     pub const SEPARATE: Self = {
         let mut groups = [0; LISTED];

@@ -62,6 +62,14 @@ pub struct CoupledParameters {
     pub groups: Groups,
 }
 
+impl CoupledParameters {
+    /// All paths coupled, each as RFC 9260 says apart from that.
+    pub const DEFAULT: Self = Self {
+        base: CmtParameters::DEFAULT,
+        groups: Groups::TOGETHER,
+    };
+}
+
 impl Parameters for CoupledParameters {
     const LIST: &'static [Parameter] = {
         let [growth, slow_start_limit, initial_packets] = CmtParameters::LIST else {

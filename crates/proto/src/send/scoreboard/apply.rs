@@ -49,6 +49,7 @@ impl Scoreboard {
             SackHandlingChoice::OutstandingArray(size) => self.find_by_array(&report, size, now),
         };
         self.digests.keep_news();
+        self.finish_arrivals();
         self.reported = after;
         self.spare = before;
         self.spare.clear();
@@ -84,12 +85,22 @@ impl Scoreboard {
             self.acknowledge(UnwrappedTsn(tsn), true);
         }
         self.digests.keep_news();
+        self.finish_arrivals();
         reported.retain_mut(|block| {
             block.start = block.start.max(above);
             !block.is_empty()
         });
         self.reported = reported;
         self.kept.remove_below(above);
+    }
+
+    /// What delivered nothing itself in the end is not measured: other paths did it.
+    fn finish_arrivals(&mut self) {
+        for (path, arrival) in self.flights.arrivals() {
+            if let Some(since) = arrival.finish() {
+                self.digests.in_order_since(path, since);
+            }
+        }
     }
 
     pub(super) fn acknowledge(&mut self, tsn: UnwrappedTsn, cumulatively: bool) {
@@ -110,6 +121,8 @@ impl Scoreboard {
                 unreachable!("only what was not acknowledged before is news")
             }
         };
+        let first_path = self.ring[tsn].first_path;
+        self.flights.arrival_mut(first_path).arrived(tsn);
         if self.flights.is_gone(path) {
             return;
         }
@@ -130,6 +143,7 @@ impl Scoreboard {
         let sent = &mut self.ring[tsn];
         sent.reneged = true;
         self.walks.sent_again(tsn);
+        self.flights.arrival_mut(sent.first_path).taken_back(tsn);
         if self.flights.is_gone(sent.path) {
             sent.state = State::Lost(LossCause::Timeout);
             self.payload_lost += sent.chunk.payload_bytes();

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::{PathAck, SentOnce};
-use anabranch_types::{PathId, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::record::{Order, Sent};
 
@@ -54,6 +54,13 @@ impl Digests {
     /// Leaves out the paths on which nothing was acknowledged for the first time.
     pub(super) fn keep_news(&mut self) {
         self.paths.retain(|ack| ack.newly_acked_chunks > 0);
+    }
+
+    /// A measurement that began at `since` has ended on `path`, if there is any news of it.
+    pub(super) fn in_order_since(&mut self, path: PathId, since: Instant) {
+        if let Some(ack) = self.paths.iter_mut().find(|ack| ack.path == path) {
+            ack.in_order_since = Some(since);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use core::num::NonZeroU64;
 
 use anabranch_types::{PathId, Transmission, UnwrappedTsn};
 
+use super::arrival::Arrival;
 use super::record::{Order, Sent, State};
 use super::ring::Ring;
 
@@ -102,6 +103,7 @@ struct PathFlight {
     last_transmission: Transmission,
     /// The path is no more; what was sent on it may still be held.
     gone: bool,
+    arrival: Arrival,
 }
 
 impl PathFlight {
@@ -181,6 +183,17 @@ impl Flights {
         let path = self.on_mut(path);
         path.last_transmission = Transmission(path.last_transmission.0 + 1);
         path.last_transmission
+    }
+
+    /// What measures when chunks that were first sent on `path` arrive in order.
+    pub(super) fn arrival_mut(&mut self, path: PathId) -> &mut Arrival {
+        &mut self.on_mut(path).arrival
+    }
+
+    /// Those of all paths.
+    pub(super) fn arrivals(&mut self) -> impl Iterator<Item = (PathId, &mut Arrival)> {
+        let paths = self.paths.iter_mut().enumerate();
+        paths.map(|(index, path)| (PathId(index as u8), &mut path.arrival))
     }
 
     /// The chunk `tsn` is in flight from now on.

@@ -131,6 +131,7 @@ impl Scoreboard {
     pub(crate) fn close_path(&mut self, path: PathId) {
         self.lose_all(path);
         self.flights.set_gone(path, true);
+        self.flights.arrival_mut(path).forget();
     }
 
     /// A path with this id begins, which nothing that is held was sent on.

@@ -5,6 +5,7 @@
 //! how much is outstanding, unless [`SackHandlingChoice`] says that the ring be walked.
 
 mod apply;
+mod arrival;
 mod difference;
 mod digest;
 mod invariants;
@@ -89,6 +90,7 @@ impl Scoreboard {
         let transmission = self.flights.number_transmission(path);
         let tsn = self.ring.push(Sent::new(chunk, path, transmission, now));
         self.flights.launch(&mut self.ring, tsn);
+        self.flights.arrival_mut(path).sent(tsn, now);
         self.ring[tsn].chunk.as_user_data(tsn)
     }
 
@@ -199,7 +201,7 @@ impl Scoreboard {
             bytes: sent.chunk.bytes(),
             lost_on: sent.path,
             cause,
-            transmissions: sent.transmissions,
+            transmissions: sent.transmissions.into(),
         }
     }
 

@@ -27,9 +27,12 @@ pub(super) struct Sent {
     pub(super) sent_at: Instant,
     /// Which transmission of its path the last one was.
     pub(super) transmission: Transmission,
-    pub(super) transmissions: u16,
+    /// How often it was sent, counted up to 255.
+    pub(super) transmissions: u8,
     /// The path that it was last sent on.
     pub(super) path: PathId,
+    /// The path that it was first sent on.
+    pub(super) first_path: PathId,
     /// The T3 timer found it lost once: from then on its TSN says nothing about when it was sent.
     pub(super) timed_out: bool,
     /// The peer acknowledged it and took that back: it is not news when that happens again.
@@ -74,6 +77,7 @@ impl Sent {
             transmission,
             transmissions: 1,
             path,
+            first_path: path,
             timed_out: false,
             reneged: false,
             moved: false,

@@ -315,6 +315,7 @@ impl World {
         self.naive.lose_all(path);
         self.naive.gone = Some(path);
         self.scoreboard.close_path(path);
+        self.naive.forget_measurement(path);
         self.watermarks.remove(&path);
     }
 

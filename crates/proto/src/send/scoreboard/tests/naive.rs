@@ -28,6 +28,7 @@ pub(super) struct Entry {
     reneged: bool,
     pub(super) kept: bool,
     moved: bool,
+    first_path: PathId,
     paths: BTreeSet<PathId>,
     misses: u32,
 }
@@ -40,6 +41,8 @@ pub(super) struct Naive {
     /// A path that is no more.
     pub(super) gone: Option<PathId>,
     clock: u64,
+    /// The chunk of each path whose arrival in order is measured, and when it was first sent.
+    followed: BTreeMap<PathId, (UnwrappedTsn, Instant)>,
 }
 
 impl Naive {
@@ -50,6 +53,7 @@ impl Naive {
             transmissions: BTreeMap::new(),
             gone: None,
             clock: 0,
+            followed: BTreeMap::new(),
         }
     }
 
@@ -68,6 +72,7 @@ impl Naive {
 
     pub(super) fn send(&mut self, bytes: u64, path: PathId, now: Instant) {
         let transmission = self.stamp(path);
+        self.followed.entry(path).or_insert((self.next, now));
         self.entries.push(Entry {
             tsn: self.next,
             bytes,
@@ -81,6 +86,7 @@ impl Naive {
             reneged: false,
             kept: false,
             moved: false,
+            first_path: path,
             paths: BTreeSet::from([path]),
             misses: 0,
         });
@@ -210,11 +216,40 @@ impl Naive {
             }
         }
         self.entries.retain(|entry| entry.tsn > cumulative);
+        for (path, since) in self.arrived_in_order() {
+            if let Some(ack) = digests.get_mut(&path) {
+                ack.in_order_since = Some(since);
+            }
+        }
         let digests = digests
             .into_values()
             .filter(|ack| ack.newly_acked_chunks > 0 && self.gone != Some(ack.path))
             .collect();
         (digests, reneged)
+    }
+
+    pub(super) fn forget_measurement(&mut self, path: PathId) {
+        self.followed.remove(&path);
+    }
+
+    fn arrived_in_order(&mut self) -> Vec<(PathId, Instant)> {
+        let entries = &self.entries;
+        let missing = |path, tsn| {
+            let mut before = entries
+                .iter()
+                .filter(|entry| entry.first_path == path && entry.tsn <= tsn);
+            before.any(|entry| entry.fate != Fate::Acked)
+        };
+        let done: Vec<_> = self
+            .followed
+            .iter()
+            .map(|(&path, &since)| (path, since))
+            .collect();
+        let done = done.into_iter().filter(|(path, (tsn, _))| !missing(*path, *tsn));
+        let done: Vec<_> = done.map(|(path, (_, since))| (path, since)).collect();
+        self.followed
+            .retain(|path, _| !done.iter().any(|(done, _)| done == path));
+        done
     }
 
     /// The peer says that it keeps these for good.

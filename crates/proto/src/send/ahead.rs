@@ -1,0 +1,110 @@
+//! How does something leave before what is in front of it? What is passed over is cut, numbered and kept in a line.
+//!
+//! So messages of one stream keep their order, whichever leaves first: their numbers say it (RFC 9260 §6.5), and TSNs
+//! say only when each chunk left.
+
+use anabranch_policy::StreamScheduler;
+use anabranch_types::{Instant, PathId};
+
+use super::Sender;
+use super::chunk::Chunk;
+use super::line::Place;
+use crate::user_data::UserData;
+
+/// What leaves next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ahead {
+    /// On which path.
+    pub(crate) path: PathId,
+    /// Bytes of chunks that are to be passed over.
+    pub(crate) skip: u64,
+    /// The largest chunk of an empty packet; see [`Sender::send_new`].
+    pub(crate) fragment_at: usize,
+}
+
+impl Sender {
+    /// Whether something was passed over before and is not sent.
+    pub(crate) fn has_passed_over(&self) -> bool {
+        !self.line.is_empty()
+    }
+
+    /// Bytes that the first of it takes in a packet, padding included.
+    pub(crate) fn passed_over_size(&self) -> Option<usize> {
+        let first = self
+            .begun
+            .map_or_else(Place::default, |begun| self.line.find_message(begun));
+        self.line.at(first).map(|chunk| chunk.bytes() as usize)
+    }
+
+    /// If a message has begun whose chunks need consecutive TSNs (RFC 9260 §6.9): the bytes in front of the next one.
+    pub(crate) fn bound(&self) -> Option<u64> {
+        self.begun.map(|message| self.line.find_message(message).bytes)
+    }
+
+    /// Sends the first chunk that may leave with at least `ahead.skip` bytes of others in front of it.
+    ///
+    /// `None` if there is none, if it does not fit into `max_chunk` bytes, or if the peer's window does not take its
+    /// message and all that is passed over. For what is passed over must find room there, or it would wait for itself.
+    pub(crate) fn send_ahead(
+        &mut self,
+        ahead: Ahead,
+        max_chunk: usize,
+        scheduler: &mut dyn StreamScheduler,
+        now: Instant,
+    ) -> Option<UserData<'_>> {
+        if self.has_used_all_tsns() {
+            return None;
+        }
+        let place = self.find_place(ahead, scheduler)?;
+        let chunk = self.line.at(place)?;
+        let is_probe = !self.has_outstanding() && (place.payload == 0 || self.begun.is_some());
+        let is_admitted = is_probe || self.needs(chunk, place) <= self.peer_window();
+        if !is_admitted || chunk.bytes() > max_chunk as u64 {
+            return None;
+        }
+        let chunk = self.line.take(place)?;
+        Some(self.put(chunk, ahead.path, now))
+    }
+
+    /// What the peer's window must take for `chunk` to leave from `place`. Whoever begins a message ahead of others has to
+    /// be able to finish it and to send them afterwards, since nothing can come in between.
+    fn needs(&self, chunk: &Chunk, place: Place) -> u64 {
+        let bytes = chunk.payload_bytes();
+        if self.begun.is_some() || place.payload == 0 {
+            return bytes;
+        }
+        let cut = self.line.payload_of(chunk.message);
+        let rest = self.streams.rest_of(chunk);
+        place.payload.saturating_add(cut).saturating_add(rest)
+    }
+
+    /// The place in the line of what leaves next; lengthens the line until it is there.
+    fn find_place(&mut self, ahead: Ahead, scheduler: &mut dyn StreamScheduler) -> Option<Place> {
+        let (begun, interleaving) = (self.begun, self.streams.is_interleaving());
+        let mut place = Place::default();
+        loop {
+            place = self.line.find(place, |place, chunk| match begun {
+                Some(message) => chunk.message == message,
+                None => place.bytes >= ahead.skip && (interleaving || chunk.flags.beginning),
+            });
+            if self.line.at(place).is_some() {
+                return Some(place);
+            }
+            if place.payload > self.peer_window() {
+                return None;
+            }
+            self.lengthen_line(ahead, scheduler)?;
+        }
+    }
+
+    fn lengthen_line(&mut self, ahead: Ahead, scheduler: &mut dyn StreamScheduler) -> Option<()> {
+        let room = self.room(ahead.fragment_at, ahead.fragment_at);
+        let peer = self.peer_room(room);
+        let next = self.streams.next(ahead.path, scheduler, peer)?;
+        let (stream, payload) = (next.message.stream, room.piece(next.message.payload.len())?);
+        self.full_piece = room.cut(usize::MAX) as u64;
+        let chunk = self.streams.cut(stream, payload, scheduler);
+        self.line.push(chunk);
+        Some(())
+    }
+}

@@ -1,0 +1,87 @@
+//! What was passed over, so that something behind it could leave before? Chunks in the order of handing over.
+//!
+//! A chunk is numbered when it is put here, as if it had been sent: its message keeps its place in its stream. Empty
+//! unless a path scheduler goes ahead.
+
+use alloc::collections::VecDeque;
+
+use anabranch_types::MessageId;
+
+use super::chunk::Chunk;
+
+/// Chunks that are cut and not sent.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    chunks: VecDeque<Chunk>,
+    payload: u64,
+}
+
+/// A place in the line, and what is in front of it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Place {
+    at: usize,
+    /// Bytes of chunks in front, headers included.
+    pub(super) bytes: u64,
+    /// Bytes of user data in front.
+    pub(super) payload: u64,
+}
+
+impl Line {
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// User data of all chunks.
+    pub(super) fn payload(&self) -> u64 {
+        self.payload
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Chunk> {
+        self.chunks.iter()
+    }
+
+    pub(super) fn push(&mut self, chunk: Chunk) {
+        self.payload += chunk.payload_bytes();
+        self.chunks.push_back(chunk);
+    }
+
+    pub(super) fn at(&self, place: Place) -> Option<&Chunk> {
+        self.chunks.get(place.at)
+    }
+
+    /// The first place from `from` on with a chunk that is meant; the end of the line if there is none.
+    pub(super) fn find(&self, from: Place, is_meant: impl Fn(Place, &Chunk) -> bool) -> Place {
+        let mut place = from;
+        for chunk in self.chunks.range(from.at..) {
+            if is_meant(place, chunk) {
+                break;
+            }
+            place.at += 1;
+            place.bytes += chunk.bytes();
+            place.payload += chunk.payload_bytes();
+        }
+        place
+    }
+
+    /// The first chunk of `message`; the end of the line if there is none.
+    pub(super) fn find_message(&self, message: MessageId) -> Place {
+        self.find(Place::default(), |_, chunk| chunk.message == message)
+    }
+
+    /// User data of those chunks of `message` that are here.
+    pub(super) fn payload_of(&self, message: MessageId) -> u64 {
+        let of_message = self.chunks.iter().filter(|chunk| chunk.message == message);
+        of_message.map(Chunk::payload_bytes).sum()
+    }
+
+    pub(super) fn take(&mut self, place: Place) -> Option<Chunk> {
+        let chunk = self.chunks.remove(place.at)?;
+        self.payload -= chunk.payload_bytes();
+        Some(chunk)
+    }
+
+    /// Gives memory back. To be called when nothing waits.
+    pub(super) fn shrink(&mut self, keep: usize) {
+        self.chunks.shrink_to(keep);
+    }
+}
