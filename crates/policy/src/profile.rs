@@ -16,6 +16,7 @@ use crate::options::{MtuSearchParameters, RtoParameters};
 use crate::parameters::NoParameters;
 use crate::path_scheduler::InOrderArrivalParameters;
 use crate::recipe::PolicyRecipe;
+use crate::rescue::ThresholdParameters;
 use crate::retransmission::{TieParameters, Ties};
 use crate::unknown_name::UnknownName;
 
@@ -69,6 +70,12 @@ pub const PROFILES: &[Profile] = &[
         summary: "sent out of order to arrive in order, with the coupled windows of Multipath TCP",
         source: "Yang 2015, chapter 5",
         recipe: PolicyRecipe::yan_2015(),
+    },
+    Profile {
+        name: "aba-2016",
+        summary: "QR-DAC with buffer splitting, IS-RTT and Rtx-HYBRIDMETRIC, as we read them",
+        source: "our reading of Abass 2016",
+        recipe: PolicyRecipe::aba_2016(),
     },
 ];
 
@@ -203,6 +210,26 @@ impl PolicyRecipe {
             path_scheduler: PathSchedulerChoice::InOrderArrival(InOrderArrivalParameters::DEFAULT),
             congestion: CongestionChoice::Olia(CoupledParameters::DEFAULT),
             retransmission: RetransmissionChoice::Same(NoParameters),
+            ..Self::cmt()
+        }
+    }
+
+    /// CMT-SCTP with what A. H. Abass, "Optimization Algorithms for Multipath Transfer over Asymmetric Paths using
+    /// CMT-SCTP" (UPM 2016), adds: QR-DAC integrated with buffer splitting, IS-RTT, Rtx-HYBRIDMETRIC.
+    ///
+    /// The text at hand names the three and states their purpose; the algorithms are our reading of them. Its plots
+    /// count reschedulings, so chunk rescheduling is on; which buffers were split and how they were counted it does
+    /// not say: both, by what each path holds, as its simulation model does unless told otherwise.
+    #[must_use]
+    pub const fn aba_2016() -> Self {
+        Self {
+            ack: AckChoice::QrDac(DelayParameters::DEFAULT),
+            rtt_samples: RttSamplesChoice::IsRtt(NoParameters),
+            retransmission: RetransmissionChoice::HybridMetric(NoParameters),
+            buffer: BufferChoice::Both(SplitParameters {
+                counting: Counting::Queued,
+            }),
+            rescue: RescueChoice::Both(ThresholdParameters::DEFAULT),
             ..Self::cmt()
         }
     }

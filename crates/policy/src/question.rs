@@ -202,7 +202,12 @@ pub trait BufferPolicy: Policy {
 
 /// The buffer is blocked: what moves to another path?
 pub trait RescuePolicy: Policy {
-    /// Asked before new data goes onto `onto`, with the oldest outstanding chunk of the association.
+    /// Whether the answer is no whatever is asked, so that nobody need ask.
+    fn is_never(&self) -> bool {
+        false
+    }
+    /// Asked before new data goes onto `onto`, and while the buffers let nothing new be sent, with the oldest
+    /// outstanding chunk of the association.
     fn rescue(
         &mut self,
         onto: &PathFacts,

@@ -187,6 +187,8 @@ choices! {
     "both" => Both(rescue::ThresholdParameters),
         |parameters| rescue::Threshold::new(rescue::Watched::Both, parameters),
         "the oldest chunk, when half of either is blocked", "Dreibholz et al. 2010";
+    "sar-modified" => SarModified(rescue::ThresholdParameters), rescue::SarModified::new,
+        "all that its path owes below the first gap, when half of either is blocked; no pause", "Sarnow 2017 §6.2.3";
 }
 
 choices! {

@@ -36,11 +36,23 @@ pub struct StuckChunk {
     pub moved: bool,
 }
 
-/// The stuck chunk is sent again on the path in question.
+/// What blocks the buffers is sent again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rescue {
+    /// How much of it.
+    pub extent: RescueExtent,
     /// What the path it leaves pays for it.
     pub penalty: RescuePenalty,
+}
+
+/// How much is sent again when a buffer is blocked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RescueExtent {
+    /// The stuck chunk, on the path in question.
+    Oldest,
+    /// Everything of its path that is in flight for the first time and below the first TSN that the peer reports
+    /// beyond the cumulative one, on paths as the retransmission policy says.
+    BelowFirstGap,
 }
 
 /// What a path pays for a chunk that was moved away from it.

@@ -6,11 +6,14 @@
 //! | `sender` | the send buffer |
 //! | `receiver` | the peer's receive buffer |
 //! | `both` | both |
+//! | `sar-modified` | both, and moves all that the path owes below the first gap |
 
 mod none;
+mod sar_modified;
 mod threshold;
 
 pub use none::Never;
+pub use sar_modified::SarModified;
 pub use threshold::{Threshold, ThresholdParameters, Watched};
 
 #[cfg(test)]

@@ -32,6 +32,10 @@ impl Policy for Never {
 }
 
 impl RescuePolicy for Never {
+    fn is_never(&self) -> bool {
+        true
+    }
+
     fn rescue(
         &mut self,
         _onto: &PathFacts,

@@ -2,9 +2,9 @@
 
 use anabranch_types::{Instant, PathId};
 
-use super::{Threshold, ThresholdParameters, Watched};
+use super::{SarModified, Threshold, ThresholdParameters, Watched};
 use crate::testing::{at, healthy, ms, tsn};
-use crate::{BufferFacts, PathFacts, Rescue, RescuePenalty, RescuePolicy, StuckChunk};
+use crate::{BufferFacts, PathFacts, Rescue, RescueExtent, RescuePenalty, RescuePolicy, StuckChunk};
 
 const STUCK: StuckChunk = StuckChunk {
     tsn: tsn(7),
@@ -41,6 +41,7 @@ fn rescue(watched: Watched, send_capacity: u64, stuck: &StuckChunk, paths: &[Pat
 #[test]
 fn it_moves_when_half_a_share_of_the_buffer_is_blocked_and_not_before() {
     let cut = Some(Rescue {
+        extent: RescueExtent::Oldest,
         penalty: RescuePenalty::WindowCut,
     });
     assert_eq!(rescue(Watched::Sender, 120_000, &STUCK, &waiting()), cut);
@@ -58,6 +59,7 @@ fn a_path_in_recovery_has_paid_and_pauses_instead() {
     let mut paths = waiting();
     paths[1].in_recovery = true;
     let pause = Rescue {
+        extent: RescueExtent::Oldest,
         penalty: RescuePenalty::Blocked(ms(20)),
     };
     assert_eq!(rescue(Watched::Sender, 100_000, &STUCK, &paths), Some(pause));
@@ -75,4 +77,24 @@ fn a_chunk_of_the_same_path_must_be_old_and_a_moved_one_stays() {
     assert!(rescue(Watched::Sender, 100_000, &own, &paths).is_some());
     let moved = StuckChunk { moved: true, ..STUCK };
     assert_eq!(rescue(Watched::Sender, 100_000, &moved, &waiting()), None);
+}
+
+#[test]
+fn the_modified_form_moves_all_below_the_gap_and_never_pauses_a_path() {
+    let mut policy = SarModified::new(ThresholdParameters::default());
+    let mut paths = waiting();
+    let rescued = policy.rescue(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));
+    let rescued = rescued.expect("half the send buffer is blocked");
+    assert_eq!(
+        (rescued.extent, rescued.penalty),
+        (RescueExtent::BelowFirstGap, RescuePenalty::WindowCut)
+    );
+    paths[1].in_recovery = true;
+    let rescued = policy.rescue(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));
+    assert_eq!(rescued.map(|rescue| rescue.penalty), Some(RescuePenalty::Nothing));
+    let moved = StuckChunk { moved: true, ..STUCK };
+    assert_eq!(
+        policy.rescue(&paths[0], &moved, &buffer(100_000), &paths, at(10)),
+        None
+    );
 }

@@ -22,8 +22,8 @@ use anabranch_types::Instant;
 
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{
-    BufferFacts, PathFacts, Policy, Rescue, RescuePenalty, RescuePolicy, StuckChunk, may_carry_data,
-    path_facts,
+    BufferFacts, PathFacts, Policy, Rescue, RescueExtent, RescuePenalty, RescuePolicy, StuckChunk,
+    may_carry_data, path_facts,
 };
 
 /// Which buffers are watched.
@@ -46,12 +46,17 @@ pub struct ThresholdParameters {
     pub split: bool,
 }
 
+impl ThresholdParameters {
+    /// The values unless set.
+    pub const DEFAULT: Self = Self {
+        threshold_per_mille: 500,
+        split: true,
+    };
+}
+
 impl Default for ThresholdParameters {
     fn default() -> Self {
-        Self {
-            threshold_per_mille: 500,
-            split: true,
-        }
+        Self::DEFAULT
     }
 }
 
@@ -146,6 +151,9 @@ impl RescuePolicy for Threshold {
             Some(old) if old.in_recovery => RescuePenalty::Blocked(old.srtt.unwrap_or(old.rto)),
             Some(_) => RescuePenalty::WindowCut,
         };
-        Some(Rescue { penalty })
+        Some(Rescue {
+            extent: RescueExtent::Oldest,
+            penalty,
+        })
     }
 }

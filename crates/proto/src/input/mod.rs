@@ -9,6 +9,8 @@ mod sack;
 mod shutdown;
 mod verify;
 
+pub(crate) use sack::begin_recovery;
+
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 

@@ -190,24 +190,36 @@ fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
     if machinery.recovery.is_some() {
         return;
     }
-    let Some(exit) = association.sender.highest_outstanding(path).max(lost.highest) else {
-        return;
-    };
+    machinery.retransmission_credit = true;
+    if let Some(highest) = lost.highest {
+        begin_recovery(association, path, (highest, lost.bytes), now);
+    }
+}
+
+/// The window of `path` is cut, once for all that is outstanding now: `lost` are the highest TSN and the bytes that
+/// left it.
+pub(crate) fn begin_recovery(
+    association: &mut Association,
+    path: PathId,
+    lost: (UnwrappedTsn, u64),
+    now: Instant,
+) {
+    let (highest, bytes) = lost;
+    let outstanding = association.sender.highest_outstanding(path);
+    let exit = outstanding.map_or(highest, |outstanding| outstanding.max(highest));
     let rate = match association.config.policies.recovery {
         RecoveryChoice::Window(_) => None,
-        // The facts are still those before the SACK.
+        // The facts are still those before the loss.
         RecoveryChoice::Proportional(_) => {
             Some(ProportionalRate::begin(association.paths.fact(path).in_flight))
         }
     };
-    let machinery = association.paths.path_mut(path);
-    machinery.recovery = Some(Recovery { exit, rate });
-    machinery.retransmission_credit = true;
+    association.paths.path_mut(path).recovery = Some(Recovery { exit, rate });
     association.paths.fact_mut(path).in_recovery = true;
     let digest = LossDigest {
         path,
         cause: LossCause::FastRetransmit,
-        bytes: lost.bytes,
+        bytes,
     };
     association.tell_loss(&digest, now);
 }

@@ -8,6 +8,7 @@ mod mtu_probe;
 mod packet;
 mod plan;
 mod probe;
+mod rescue;
 mod room;
 
 use alloc::vec::Vec;
@@ -68,7 +69,9 @@ pub(crate) fn poll_transmit(
         if written > 0 {
             break (plan, written);
         }
-        if !plan.has_control {
+        // What was rescued without being written waits to be sent again now.
+        let goes_on = plan.data == Some(plan::DataPlan::Rescue) && association.sender.next_lost().is_some();
+        if !plan.has_control && !goes_on {
             return None;
         }
     };

@@ -6,7 +6,6 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use anabranch_policy::{LossCause, LossDigest, RescuePenalty};
 use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
@@ -15,7 +14,7 @@ use anabranch_wire::{
 };
 
 use super::plan::{DataPlan, Lead, Plan};
-use super::{LastWords, Transmit, room};
+use super::{LastWords, Transmit, rescue};
 use crate::Association;
 use crate::association::{State, packet_size};
 use crate::path::HeartbeatInfo;
@@ -172,7 +171,7 @@ fn write_data(
     let mut room = association.paths.fact(path).room.max(1);
     let mut next = match data {
         DataPlan::Again(tsn) => Some(tsn),
-        DataPlan::New { .. } | DataPlan::Tail { .. } => None,
+        DataPlan::New { .. } | DataPlan::Tail { .. } | DataPlan::Rescue => None,
     };
     if let DataPlan::Tail { new } = data {
         association.paths.path_mut(path).counters.tail_probes += 1;
@@ -188,10 +187,12 @@ fn write_data(
         room = room.saturating_sub(sent);
         next = next_lost_for(association, tsn, path);
     }
-    let mut skip = 0;
-    if let DataPlan::New { skip: bytes } = data {
-        skip = bytes;
-        room = room.saturating_sub(write_rescued(association, path, packet, now));
+    let skip = match data {
+        DataPlan::New { skip } => skip,
+        DataPlan::Again(_) | DataPlan::Tail { .. } | DataPlan::Rescue => 0,
+    };
+    if next.is_none() && matches!(data, DataPlan::New { .. } | DataPlan::Rescue) {
+        room = room.saturating_sub(rescue::write(association, path, packet, now));
     }
     if next.is_none() {
         write_new(association, NewData { path, skip, room }, packet, now);
@@ -296,50 +297,7 @@ fn write_new(association: &mut Association, new: NewData, packet: &mut PacketBui
     association.paths.fact_mut(path).sent_chunks += chunks;
 }
 
-/// Sends the oldest outstanding chunk on `path` too, if the rescue policy holds that it blocks the buffers.
-fn write_rescued(
-    association: &mut Association,
-    path: PathId,
-    packet: &mut PacketBuilder<'_>,
-    now: Instant,
-) -> u64 {
-    let Some(stuck) = association.sender.oldest_outstanding() else {
-        return 0;
-    };
-    let buffer = room::buffer_facts(association);
-    let facts = association.paths.facts();
-    let rescue =
-        association
-            .policies
-            .rescue
-            .rescue(association.paths.fact(path), &stuck, &buffer, facts, now);
-    let Some(rescue) = rescue.filter(|_| stuck.bytes <= packet.room() as u64) else {
-        return 0;
-    };
-    let chunk = association.sender.moved(stuck.tsn, path, now);
-    push_data(packet, &chunk);
-    association.paths.path_mut(path).counters.rescued += 1;
-    association.paths.fact_mut(path).sent_chunks += 1;
-    match rescue.penalty {
-        RescuePenalty::Nothing => {}
-        RescuePenalty::Blocked(time) => {
-            association.paths.path_mut(stuck.path).blocked_until = Some(now + time);
-        }
-        RescuePenalty::WindowCut => {
-            let loss = LossDigest {
-                path: stuck.path,
-                cause: LossCause::FastRetransmit,
-                bytes: stuck.bytes,
-            };
-            association.tell_loss(&loss, now);
-            association.publish_windows();
-        }
-    }
-    crate::input::follow_path(association, stuck.path, now);
-    stuck.bytes
-}
-
-fn push_data(packet: &mut PacketBuilder<'_>, chunk: &UserData<'_>) {
+pub(super) fn push_data(packet: &mut PacketBuilder<'_>, chunk: &UserData<'_>) {
     let pushed = packet.push(chunk);
     debug_assert!(pushed.is_ok(), "the sender was told the room");
 }

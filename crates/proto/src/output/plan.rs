@@ -5,6 +5,7 @@ use anabranch_policy::{Backlog, PathFacts, Pick, last_resort, path_facts};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::probe;
+use super::rescue;
 use super::room::{self, Purpose};
 use crate::association::{State, way_back};
 use crate::recv::SackWanted;
@@ -54,6 +55,8 @@ pub(crate) enum DataPlan {
     },
     /// A probe for a lost tail: new chunks, or the highest one in flight on the path once more.
     Tail { new: bool },
+    /// What blocks the buffers, so that nothing new can be sent.
+    Rescue,
 }
 
 pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> {
@@ -175,7 +178,7 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
         if association.sender.has_unsent() {
             association.policies.path_scheduler.on_blocked();
         }
-        return None;
+        return rescue::wanted(association, now).map(|path| (path, DataPlan::Rescue));
     }
     let scheduler = &mut *association.policies.stream_scheduler;
     scheduler.observe(association.paths.facts(), now);

@@ -427,6 +427,14 @@ impl Sender {
         lost
     }
 
+    /// Everything sent once on `path`, in flight and below the first TSN that a gap block reports, waits to be sent
+    /// again and counts as moved. Gives how many chunks.
+    pub(crate) fn reschedule_below_first_gap(&mut self, path: PathId) -> u32 {
+        let chunks = self.scoreboard.reschedule_below_first_gap(path);
+        self.scoreboard.debug_check();
+        chunks
+    }
+
     /// The T3 timer of `path` expired: everything in flight on it waits for retransmission (RFC 9260 §6.3.3 E3).
     pub(crate) fn lose_all(&mut self, path: PathId) -> Lost {
         let lost = self.scoreboard.lose_all(path);

@@ -5,7 +5,7 @@ use anabranch_policy::{Eligible, Late, LossCause, LossLine};
 use anabranch_types::{PathId, UnwrappedTsn};
 
 use super::Scoreboard;
-use super::lists::Links;
+use super::lists::{Flights, Links};
 use super::record::{Order, Sent, State};
 
 /// What was lost at one moment on one path.
@@ -95,6 +95,21 @@ impl Scoreboard {
             }
         }
         lost
+    }
+
+    /// The same for everything sent once below the first gap block, which counts as moved: the buffers wait for it.
+    pub(crate) fn reschedule_below_first_gap(&mut self, path: PathId) -> u32 {
+        let is_reported = |(tsn, sent): (_, &Sent)| (sent.state == State::Acknowledged).then_some(tsn);
+        let Some(first) = self.ring.iter().find_map(is_reported) else {
+            return 0;
+        };
+        let mut moved = Lost::default();
+        let head = |flights: &Flights| flights.head(path, Order::First).filter(|tsn| *tsn < first);
+        while let Some(tsn) = head(&self.flights) {
+            self.ring[tsn].moved = true;
+            self.lose_one(tsn, LossCause::FastRetransmit, &mut moved);
+        }
+        moved.chunks
     }
 
     /// Everything in flight on `path` waits for retransmission from now on: its timer expired

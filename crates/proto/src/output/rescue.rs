@@ -1,0 +1,79 @@
+//! Do the buffers wait for what another path owes? Chunk rescheduling, as the rescue policy decides it.
+
+use anabranch_policy::{PathFacts, Rescue, RescueExtent, RescuePenalty, StuckChunk};
+use anabranch_types::{Instant, PathId};
+use anabranch_wire::PacketBuilder;
+
+use super::packet::push_data;
+use super::room::{self, Purpose};
+use crate::Association;
+
+/// Nothing can be sent, perhaps because the buffers are blocked altogether: the path onto which the policy would move
+/// what blocks them.
+pub(crate) fn wanted(association: &mut Association, now: Instant) -> Option<PathId> {
+    if association.policies.rescue.is_never() {
+        return None;
+    }
+    let stuck = association.sender.oldest_outstanding()?;
+    room::refresh(association, Purpose::Again, now);
+    association.paths.ids().find(|id| {
+        association.paths.fact(*id).can_take_data() && ask(association, *id, &stuck, now).is_some()
+    })
+}
+
+/// Sends the oldest outstanding chunk on `path` too, or gives up the path that owes it, if the policy holds that it
+/// blocks the buffers. Gives the bytes written.
+pub(crate) fn write(
+    association: &mut Association,
+    path: PathId,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) -> u64 {
+    let stuck = association.sender.oldest_outstanding();
+    let Some(stuck) = stuck.filter(|stuck| stuck.bytes <= packet.room() as u64) else {
+        return 0;
+    };
+    let Some(rescue) = ask(association, path, &stuck, now) else {
+        return 0;
+    };
+    let written = match rescue.extent {
+        RescueExtent::Oldest => {
+            let chunk = association.sender.moved(stuck.tsn, path, now);
+            push_data(packet, &chunk);
+            association.paths.path_mut(path).counters.rescued += 1;
+            association.paths.fact_mut(path).sent_chunks += 1;
+            stuck.bytes
+        }
+        RescueExtent::BelowFirstGap => {
+            let chunks = association.sender.reschedule_below_first_gap(stuck.path);
+            association.paths.path_mut(path).counters.rescued += u64::from(chunks);
+            0
+        }
+    };
+    punish(association, &stuck, rescue.penalty, now);
+    crate::input::follow_path(association, stuck.path, now);
+    written
+}
+
+fn ask(association: &mut Association, onto: PathId, stuck: &StuckChunk, now: Instant) -> Option<Rescue> {
+    let buffer = room::buffer_facts(association);
+    let facts: &[PathFacts] = association.paths.facts();
+    let policy = &mut association.policies.rescue;
+    policy.rescue(association.paths.fact(onto), stuck, &buffer, facts, now)
+}
+
+/// A path that is paused already has paid.
+fn punish(association: &mut Association, stuck: &StuckChunk, penalty: RescuePenalty, now: Instant) {
+    let path = stuck.path;
+    if !association.paths.contains(path) || association.paths.path(path).blocked_until.is_some() {
+        return;
+    }
+    match penalty {
+        RescuePenalty::Nothing => {}
+        RescuePenalty::Blocked(time) => association.paths.path_mut(path).blocked_until = Some(now + time),
+        RescuePenalty::WindowCut => {
+            crate::input::begin_recovery(association, path, (stuck.tsn, stuck.bytes), now);
+            association.publish_windows();
+        }
+    }
+}
