@@ -117,7 +117,7 @@ fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<u
     let size = match data {
         DataPlan::Again(tsn) => association.sender.lost_size(tsn),
         DataPlan::New { skip: 0 } | DataPlan::Tail { new: true } => association.sender.passed_over_size(),
-        DataPlan::New { .. } | DataPlan::Tail { new: false } => None,
+        DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Rescue => None,
     };
     size.filter(|size| *size > limit)
 }
