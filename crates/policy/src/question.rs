@@ -6,8 +6,8 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId, StreamId, UnwrappedTsn};
 
 use crate::facts::{
-    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, LossDigest, LossLine, LostChunk, PathAck, PathFacts,
-    Pick, Reachability, Rescue, SendAllowance, StreamFacts, StuckChunk,
+    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, ChunkInFlight, LossDigest, LossLine, LostChunk,
+    PathAck, PathFacts, Pick, Reachability, Rescue, SendAllowance, StreamFacts, StuckChunk,
 };
 
 /// What all policies share.
@@ -71,6 +71,20 @@ pub trait PathScheduler: Policy {
     }
     /// An output call begins: as many packets as windows allow follow at this moment.
     fn on_round(&mut self) {}
+    /// Whether chunks in flight on one path are ever sent on others too, so that somebody need ask.
+    fn makes_copies(&self) -> bool {
+        false
+    }
+    /// Whether `chunk`, in flight on another path, is sent on `onto` too, which has room. Asked before new data is
+    /// scheduled: for each path in the order of TSNs, once about each chunk if the answer is yes, and until it is
+    /// acknowledged or lost if it is no. Changes nothing.
+    ///
+    /// The copy counts as [`PathFacts::copied`] for a round trip. Whatever is said of a chunk with copies says nothing of
+    /// any path: it is neither a round-trip sample nor a sign of life, and no window grows by it.
+    fn copies(&self, chunk: &ChunkInFlight, onto: &PathFacts, now: Instant) -> bool {
+        let _ = (chunk, onto, now);
+        false
+    }
 }
 
 /// Whose bytes are next (RFC 8260 §3)?

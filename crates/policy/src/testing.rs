@@ -80,6 +80,11 @@ pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
     path.slow_start_threshold >>= rng.below(64);
     path.in_flight = rng.below(path.window + 2_000);
     path.queued = path.in_flight + rng.below(1_000_000);
+    path.copied = if rng.chance(1, 3) {
+        rng.below(path.window + 2_000)
+    } else {
+        0
+    };
     path.held_back = rng.chance(1, 8);
     path.room = if rng.chance(1, 3) { 0 } else { rng.below(100_000) };
     path.data_since_sack = rng.chance(1, 2);

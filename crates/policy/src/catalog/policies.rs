@@ -54,6 +54,8 @@ choices! {
     "in-order-arrival" => InOrderArrival(path_scheduler::InOrderArrivalParameters),
         path_scheduler::InOrderArrival::new,
         "the path on which it arrives first, waiting included; what is behind may leave before", "Yang 2015 §5";
+    "redundant" => Redundant(path_scheduler::RedundantParameters), path_scheduler::Redundant::new,
+        "the fastest path that has room, and copies on all others", "ours, after the idea of MPTCP's in Linux";
 }
 
 choices! {

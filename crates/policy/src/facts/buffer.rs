@@ -1,4 +1,4 @@
-//! How full are the buffers, and what is stuck in them?
+//! How full are the buffers, what is stuck in them, and what is in flight?
 
 use core::time::Duration;
 
@@ -34,6 +34,19 @@ pub struct StuckChunk {
     pub sent_at: Instant,
     /// Whether it was moved to another path before.
     pub moved: bool,
+}
+
+/// A chunk in flight, which might go over another path too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChunkInFlight {
+    /// Its TSN.
+    pub tsn: UnwrappedTsn,
+    /// Its size in bytes, header included.
+    pub bytes: u64,
+    /// The path it was last sent on.
+    pub path: PathId,
+    /// When.
+    pub sent_at: Instant,
 }
 
 /// What blocks the buffers is sent again.

@@ -51,6 +51,9 @@ pub struct PathFacts {
     /// Sent on this path and still held in the send buffer: gap-acked chunks count, cumulatively acknowledged
     /// ones do not.
     pub queued: u64,
+    /// Copies of chunks of other paths that left on it within the last round trip, or so: they fill its window too. What
+    /// becomes of them nobody says.
+    pub copied: u64,
     /// What window, burst limit and buffer share let through now; 0 if any of them is used up. Computed just
     /// before a scheduler is asked.
     pub room: u64,
@@ -91,6 +94,7 @@ impl PathFacts {
             slow_start_threshold: u64::MAX,
             in_flight: 0,
             queued: 0,
+            copied: 0,
             room: 0,
             held_back: false,
             last_sent: None,

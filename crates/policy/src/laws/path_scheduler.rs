@@ -1,12 +1,13 @@
 //! New data goes on a path that may carry it and has room; whoever waits for a better one waits for something.
 
-use anabranch_types::{Instant, Rng};
+use anabranch_types::{Instant, PathId, Rng};
 
 use super::{STEPS, for_all};
 use crate::catalog::{Choice, PathSchedulerChoice, PolicyChoice};
-use crate::testing::{any_ack, any_paths, healthy, ms, sack};
+use crate::testing::{any_ack, any_paths, healthy, ms, sack, tsn};
 use crate::{
-    Backlog, LossCause, LossDigest, PathAck, PathFacts, PathScheduler, Pick, may_carry_data, path_facts,
+    Backlog, ChunkInFlight, LossCause, LossDigest, PathAck, PathFacts, PathScheduler, Pick, may_carry_data,
+    path_facts,
 };
 
 fn any_backlog(rng: &mut Rng) -> Backlog {
@@ -96,6 +97,33 @@ fn nobody_waits_while_nothing_is_in_flight_and_a_path_is_open() {
                 .any(|path| path.room > 0 && may_carry_data(path, &paths));
             let pick = policy.pick(&paths, &any_backlog(rng), now);
             assert_eq!(matches!(pick, Pick::Wait { .. }), !open, "{paths:?}");
+        }
+    });
+}
+
+#[test]
+fn copies_never_fill_more_than_the_window() {
+    for_all::<PathSchedulerChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let paths = any_paths(rng);
+            let Some(onto) = paths.first().filter(|_| policy.makes_copies()) else {
+                continue;
+            };
+            let now = Instant::from_nanos(rng.below(1 << 40));
+            let chunk = ChunkInFlight {
+                tsn: tsn(1 << 32),
+                bytes: 20 + 4 * rng.below(2_000),
+                path: PathId(7),
+                sent_at: now - ms(rng.below(500)),
+            };
+            let answer = policy.copies(&chunk, onto, now);
+            assert_eq!(
+                answer,
+                twin.copies(&chunk, onto, now),
+                "same inputs, other answer"
+            );
+            let is_full = onto.copied >= onto.window;
+            assert!(!(answer && is_full), "{onto:?}");
         }
     });
 }

@@ -11,6 +11,7 @@
 //! | `stream-mapped` | any path on which a stream may go, for streams that are bound to paths |
 //! | `capacity` | the fastest path that is not congested, or wait if all would lose packets |
 //! | `in-order-arrival` | the path on which it arrives first, waiting included; what is behind may leave before |
+//! | `redundant` | the fastest path that has room, and copies on all others |
 
 mod blest;
 mod capacity;
@@ -19,6 +20,7 @@ mod in_order_arrival;
 mod largest_space;
 mod min_rtt;
 mod primary;
+mod redundant;
 mod round_robin;
 mod stream_mapped;
 
@@ -29,6 +31,7 @@ pub use in_order_arrival::{InOrderArrival, InOrderArrivalParameters};
 pub use largest_space::LargestSpace;
 pub use min_rtt::MinRtt;
 pub use primary::Primary;
+pub use redundant::{Redundant, RedundantParameters};
 pub use round_robin::RoundRobin;
 pub use stream_mapped::StreamMapped;
 

@@ -47,6 +47,7 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
         if released.is_some() {
             association.paths.fact_mut(path).held_back = false;
         }
+        expire_copies(association, path, now);
         heartbeat_timer(association, path, now);
         packet_size::on_timer(association, path, now);
         t3_timer(association, path, now);
@@ -107,6 +108,14 @@ fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
             liveness::schedule_heartbeat(association, path, now);
         }
     }
+}
+
+/// Copies that left a round trip ago make room.
+fn expire_copies(association: &mut Association, path: PathId, now: Instant) {
+    let copies = &mut association.paths.path_mut(path).copies;
+    copies.expire(now);
+    let bytes = copies.bytes();
+    association.paths.fact_mut(path).copied = bytes;
 }
 
 /// The loss policy wanted to be asked again, though no SACK came.

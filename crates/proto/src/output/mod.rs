@@ -4,6 +4,7 @@
 //! how much each path may take.
 
 mod control;
+mod copies;
 mod mtu_probe;
 mod packet;
 mod plan;

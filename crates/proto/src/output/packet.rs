@@ -14,7 +14,7 @@ use anabranch_wire::{
 };
 
 use super::plan::{DataPlan, Lead, Plan};
-use super::{LastWords, Transmit, rescue};
+use super::{LastWords, Transmit, copies, rescue};
 use crate::Association;
 use crate::association::{State, packet_size};
 use crate::path::HeartbeatInfo;
@@ -171,8 +171,12 @@ fn write_data(
     let mut room = association.paths.fact(path).room.max(1);
     let mut next = match data {
         DataPlan::Again(tsn) => Some(tsn),
-        DataPlan::New { .. } | DataPlan::Tail { .. } | DataPlan::Rescue => None,
+        DataPlan::New { .. } | DataPlan::Tail { .. } | DataPlan::Rescue | DataPlan::Copies => None,
     };
+    if data == DataPlan::Copies {
+        copies::write(association, path, packet, now);
+        room = 0;
+    }
     if let DataPlan::Tail { new } = data {
         association.paths.path_mut(path).counters.tail_probes += 1;
         if !new {
@@ -189,7 +193,7 @@ fn write_data(
     }
     let skip = match data {
         DataPlan::New { skip } => skip,
-        DataPlan::Again(_) | DataPlan::Tail { .. } | DataPlan::Rescue => 0,
+        DataPlan::Again(_) | DataPlan::Tail { .. } | DataPlan::Rescue | DataPlan::Copies => 0,
     };
     if next.is_none() && matches!(data, DataPlan::New { .. } | DataPlan::Rescue) {
         room = room.saturating_sub(rescue::write(association, path, packet, now));

@@ -4,6 +4,7 @@
 use anabranch_policy::{Backlog, PathFacts, Pick, last_resort, path_facts};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
+use super::copies;
 use super::probe;
 use super::rescue;
 use super::room::{self, Purpose};
@@ -57,6 +58,8 @@ pub(crate) enum DataPlan {
     Tail { new: bool },
     /// What blocks the buffers, so that nothing new can be sent.
     Rescue,
+    /// What is in flight on other paths.
+    Copies,
 }
 
 pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> {
@@ -117,7 +120,7 @@ fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<u
     let size = match data {
         DataPlan::Again(tsn) => association.sender.lost_size(tsn),
         DataPlan::New { skip: 0 } | DataPlan::Tail { new: true } => association.sender.passed_over_size(),
-        DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Rescue => None,
+        DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Rescue | DataPlan::Copies => None,
     };
     size.filter(|size| *size > limit)
 }
@@ -174,6 +177,9 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
         return Some(probe);
     }
     let lost = association.sender.next_lost().is_some();
+    if !lost && let Some(path) = copies::wanted(association, now) {
+        return Some((path, DataPlan::Copies));
+    }
     if !lost && !association.sender.may_send_new() {
         if association.sender.has_unsent() {
             association.policies.path_scheduler.on_blocked();

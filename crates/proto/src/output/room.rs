@@ -70,10 +70,11 @@ fn room_of(association: &mut Association, id: PathId, share: u64, now: Instant) 
     let recovery = association.paths.path(id).recovery.as_ref();
     let rate = recovery.and_then(|recovery| recovery.rate.as_ref());
     let window = rate.map_or(facts.window, |rate| rate.limit(facts.window));
-    if facts.in_flight >= window {
+    let filled = facts.in_flight + facts.copied;
+    if filled >= window {
         return 0;
     }
-    let window = (window - facts.in_flight).max(u64::from(facts.max_data_chunk));
+    let window = (window - filled).max(u64::from(facts.max_data_chunk));
     let burst = association.policies.burst.allowance(facts, now);
     let release_at = burst.again_at.filter(|_| burst.bytes == 0);
     association.paths.path_mut(id).release_at = release_at;

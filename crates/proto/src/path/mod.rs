@@ -2,6 +2,7 @@
 //!
 //! What others may read is in [`anabranch_policy::PathFacts`]; the machinery is here. [`PathSet`] owns both.
 
+mod copies;
 mod heartbeat;
 mod loss_rate;
 mod mtu;
@@ -17,6 +18,7 @@ use core::time::Duration;
 use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathAddr};
 
+pub(crate) use copies::Copies;
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
@@ -57,6 +59,8 @@ pub(crate) struct Path {
     pub(crate) sack_asked: bool,
     /// No new data before this moment, as the rescue policy decided.
     pub(crate) blocked_until: Option<Instant>,
+    /// What is also in flight on another path.
+    pub(crate) copies: Copies,
     pub(crate) counters: PathCounters,
 }
 
@@ -80,6 +84,7 @@ impl Path {
             release_at: None,
             sack_asked: false,
             blocked_until: None,
+            copies: Copies::default(),
             counters: PathCounters::default(),
         }
     }
@@ -97,6 +102,8 @@ pub struct PathCounters {
     pub payload_sent: u64,
     /// Bytes of user data in DATA chunks sent again.
     pub payload_retransmitted: u64,
+    /// Bytes of user data in copies of DATA chunks that were in flight on other paths.
+    pub payload_copied: u64,
     /// SCTP packets received.
     pub packets_received: u64,
     /// Bytes of them, common headers included.

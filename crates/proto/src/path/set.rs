@@ -261,6 +261,7 @@ impl PathSet {
                     path.blocked_until,
                     path.loss_check_at,
                     path.tail_probe.deadline(),
+                    path.copies.deadline(),
                 ]
             })
             .flatten()

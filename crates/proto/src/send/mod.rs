@@ -7,6 +7,7 @@
 
 mod ahead;
 mod chunk;
+mod copies;
 mod error;
 mod fragment;
 mod line;

@@ -379,6 +379,29 @@ fn a_moved_chunk_asks_for_a_sack_at_once() {
 }
 
 #[test]
+fn a_copied_chunk_stays_where_it_is_and_its_acknowledgement_is_no_news_of_any_path() {
+    let mut app = Application::new();
+    for _ in 0..3 {
+        app.says(0, 50).unwrap();
+    }
+    app.sends_all();
+    let on_b = |from, app: &Application| app.sender.in_flight_elsewhere(from, B);
+    assert_eq!(on_b(None, &app), nth(1));
+    assert_eq!(app.sender.copy(nth(1)).tsn(), nth(1).wrap());
+    assert_eq!(on_b(Some(nth(2)), &app), nth(2));
+    assert_eq!(
+        app.sender.in_flight_elsewhere(None, A),
+        nth(4),
+        "the next new one"
+    );
+    assert_eq!((app.sender.in_flight(A), app.sender.in_flight(B)), (3 * 68, 0));
+    assert_eq!(app.hears(1, 1_000).freed_bytes, 50);
+    assert!(app.sender.digests().is_empty(), "{:?}", app.sender.digests());
+    app.hears(3, 1_000);
+    assert_eq!(app.sender.digests()[0].newly_acked, 2 * 68);
+}
+
+#[test]
 fn an_overtaken_sack_is_dropped() {
     let mut app = Application::new();
     for _ in 0..3 {

@@ -218,17 +218,22 @@ impl World {
     /// How long messages on `stream` that Bob read since `since` took on average, from handing over to reading.
     #[track_caller]
     pub(crate) fn delay_of_stream(&self, stream: u16, since: Instant) -> Duration {
-        let sent = self
-            .simulation
-            .conversation(Side::Near)
-            .expect("a sender")
-            .outbox();
-        let delays: Vec<Duration> = self
-            .arrivals(stream, since)
-            .map(|(number, _, at)| at - sent.sent_at(number).expect("it was sent"))
-            .collect();
+        let delays: Vec<Duration> = self.delays(stream, since).collect();
         assert!(!delays.is_empty(), "nothing on stream {stream}");
         delays.iter().sum::<Duration>() / delays.len() as u32
+    }
+
+    /// The same of the one that took longest.
+    #[track_caller]
+    pub(crate) fn slowest_of_stream(&self, stream: u16, since: Instant) -> Duration {
+        self.delays(stream, since).max().expect("something was read")
+    }
+
+    fn delays(&self, stream: u16, since: Instant) -> impl Iterator<Item = Duration> {
+        let sender = self.simulation.conversation(Side::Near).expect("a sender");
+        let sent = sender.outbox();
+        let arrivals = self.arrivals(stream, since);
+        arrivals.map(|(number, _, at)| at - sent.sent_at(number).expect("it was sent"))
     }
 
     fn arrivals(&self, stream: u16, since: Instant) -> impl Iterator<Item = (u32, u64, Instant)> {

@@ -26,6 +26,7 @@ mod nr_sack;
 mod own_policies;
 mod path_mtu;
 mod path_schedulers;
+mod redundant;
 mod regressions;
 mod restart;
 mod retransmission;

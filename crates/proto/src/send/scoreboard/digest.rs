@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use anabranch_policy::{PathAck, SentOnce};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
-use super::record::{Order, Sent};
+use super::record::{Order, Proof, Sent};
 
 /// How a chunk was acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,9 @@ impl Digests {
 
 /// Adds a chunk that was acknowledged.
 pub(super) fn add(digest: &mut PathAck, sent: &Sent, how: Acknowledgement) {
+    if sent.proof == Proof::Nothing {
+        return;
+    }
     match sent.order() {
         Order::First => digest.pseudo_cumulative_advanced |= how.headed_its_list,
         Order::Again => digest.retransmitted_pseudo_cumulative_advanced |= how.headed_its_list,
@@ -89,7 +92,7 @@ pub(super) fn add(digest: &mut PathAck, sent: &Sent, how: Acknowledgement) {
             tsn: how.tsn,
         });
         digest.rtt_sample = digest.rtt_sample.max(sample);
-        if sent.is_probe {
+        if sent.proof == Proof::Probe {
             digest.rtt_probe = digest.rtt_probe.max(sample);
         }
     }

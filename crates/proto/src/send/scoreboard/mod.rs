@@ -25,14 +25,14 @@ use core::mem;
 use core::ops::{Bound, Range};
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{LostChunk, PathAck, StuckChunk};
+use anabranch_policy::{ChunkInFlight, LostChunk, PathAck, StuckChunk};
 use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 
 pub(crate) use self::apply::Applied;
 use self::digest::Digests;
 use self::lists::Flights;
 pub(crate) use self::loss_line::Lost;
-use self::record::{Order, Sent, State};
+use self::record::{Order, Proof, Sent, State};
 use self::ring::Ring;
 pub(crate) use self::scope::Hearing;
 use self::walk::Walks;
@@ -98,7 +98,7 @@ impl Scoreboard {
     pub(super) fn last_was_probe(&mut self) {
         if !self.ring.is_empty() {
             let last = self.ring.next_tsn().previous();
-            self.ring[last].is_probe = true;
+            self.ring[last].proof = Proof::Probe;
         }
     }
 
@@ -126,6 +126,39 @@ impl Scoreboard {
         let sent = &mut self.ring[tsn];
         sent.moved |= sent.path != path;
         self.send_again(tsn, path, now)
+    }
+
+    /// The lowest TSN from `from` on that is in flight on another path than `path`, or else the next new one.
+    pub(super) fn in_flight_elsewhere(&self, from: Option<UnwrappedTsn>, path: PathId) -> UnwrappedTsn {
+        let base = self.ring.base();
+        let mut tsn = from.map_or(base, |from| from.max(base));
+        while let Some(sent) = self.ring.get(tsn) {
+            if sent.is_in_flight() && sent.path != path {
+                break;
+            }
+            tsn = tsn.next();
+        }
+        tsn
+    }
+
+    /// The chunk `tsn`, if it is in flight.
+    pub(super) fn in_flight_chunk(&self, tsn: UnwrappedTsn) -> Option<ChunkInFlight> {
+        let sent = self.ring.get(tsn).filter(|sent| sent.is_in_flight())?;
+        Some(ChunkInFlight {
+            tsn,
+            bytes: sent.chunk.bytes(),
+            path: sent.path,
+            sent_at: sent.sent_at,
+        })
+    }
+
+    /// The chunk `tsn`, in flight, is sent once more beside its record, which stays with the path of its last
+    /// transmission.
+    pub(super) fn copy(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
+        let sent = &mut self.ring[tsn];
+        debug_assert!(sent.is_in_flight(), "TSN {tsn:?} needs no copy");
+        sent.proof = Proof::Nothing;
+        sent.chunk.as_user_data(tsn)
     }
 
     /// Takes a chunk out of flight or out of the queue of lost ones.

@@ -39,8 +39,7 @@ pub(super) struct Sent {
     pub(super) reneged: bool,
     /// It was moved to another path, to unblock a buffer.
     pub(super) moved: bool,
-    /// It was sent with the I bit to measure the round trip.
-    pub(super) is_probe: bool,
+    pub(super) proof: Proof,
     /// It was sent on more than one path, for whatever reason.
     pub(super) strayed: bool,
 }
@@ -56,6 +55,17 @@ pub(super) enum State {
     Acknowledged,
     /// The peer has it and keeps it: it has no user data any more.
     Kept,
+}
+
+/// What the acknowledgement of a chunk proves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Proof {
+    /// That its path delivers.
+    Path,
+    /// The same, and it was sent with the I bit to measure the round trip.
+    Probe,
+    /// Nothing of any path: copies of it were sent on others.
+    Nothing,
 }
 
 /// Which of the two lists of its path a chunk in flight belongs to.
@@ -81,7 +91,7 @@ impl Sent {
             timed_out: false,
             reneged: false,
             moved: false,
-            is_probe: false,
+            proof: Proof::Path,
             strayed: false,
         }
     }
