@@ -169,7 +169,7 @@ impl Meeting {
     ///
     /// If that does not happen.
     pub fn end(&mut self, ending: Ending) {
-        let ended = |speaker: &mut Speaker| speaker.core.ending() == Some(ending);
+        let ended = |speaker: &mut Speaker| speaker.core.ending().as_ref() == Some(&ending);
         self.run_until(&[self.near, self.far], ended, "ended");
     }
 
@@ -179,7 +179,7 @@ impl Meeting {
     ///
     /// If that does not happen.
     pub fn end_for_us(&mut self, ending: Ending) {
-        let ended = |speaker: &mut Speaker| speaker.core.ending() == Some(ending);
+        let ended = |speaker: &mut Speaker| speaker.core.ending().as_ref() == Some(&ending);
         self.run_until(&[self.near], ended, "ended");
     }
 

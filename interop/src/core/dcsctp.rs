@@ -17,8 +17,6 @@ pub struct Dcsctp {
     socket: Socket,
     packets: std::collections::VecDeque<Vec<u8>>,
     ending: Option<Ending>,
-    /// What it complained about.
-    pub complaints: Vec<String>,
 }
 
 impl Dcsctp {
@@ -35,7 +33,6 @@ impl Dcsctp {
             socket: Socket::new("dcsctp", &options),
             packets: std::collections::VecDeque::new(),
             ending: None,
-            complaints: Vec::new(),
         }
     }
 
@@ -47,11 +44,9 @@ impl Dcsctp {
                 SocketEvent::OnAborted(kind, what) => {
                     self.ending = Some(match kind {
                         ErrorKind::PeerReported => Ending::Aborted,
-                        _ => Ending::Failed,
+                        _ => Ending::Failed(format!("{kind:?}: {what}")),
                     });
-                    self.complaints.push(format!("{kind:?}: {what}"));
                 }
-                SocketEvent::OnError(kind, what) => self.complaints.push(format!("{kind:?}: {what}")),
                 _ => {}
             }
         }
@@ -130,7 +125,7 @@ impl Core for Dcsctp {
     }
 
     fn ending(&self) -> Option<Ending> {
-        self.ending
+        self.ending.clone()
     }
 }
 
@@ -139,7 +134,6 @@ impl fmt::Debug for Dcsctp {
         f.debug_struct("Dcsctp")
             .field("state", &self.socket.state())
             .field("ending", &self.ending)
-            .field("complaints", &self.complaints)
             .finish_non_exhaustive()
     }
 }

@@ -32,14 +32,14 @@ pub struct Letter {
 }
 
 /// How an association ended, as one side saw it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// Both finished.
     Finished,
     /// This side or the other ended it at once.
     Aborted,
-    /// Something that must not happen in a conversation of friends.
-    Failed,
+    /// In a way that must not happen in a conversation of friends.
+    Failed(String),
 }
 
 /// One side of one association, without sockets and clocks.

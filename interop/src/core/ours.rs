@@ -18,8 +18,7 @@ pub struct Ours {
     config: AssociationConfig,
     path: PathAddr,
     association: Option<AssociationId>,
-    /// Why the association ended, in words too.
-    pub closed: Option<CloseReason>,
+    closed: Option<CloseReason>,
 }
 
 impl Ours {
@@ -134,7 +133,7 @@ impl Core for Ours {
         Some(match self.closed.as_ref()? {
             CloseReason::Finished => Ending::Finished,
             CloseReason::Aborted | CloseReason::AbortedByPeer(_) => Ending::Aborted,
-            _ => Ending::Failed,
+            reason => Ending::Failed(reason.to_string()),
         })
     }
 }

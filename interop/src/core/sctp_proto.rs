@@ -33,8 +33,6 @@ pub struct SctpProto {
     ending: Option<Ending>,
     /// One of the sides wants to finish: what it calls a loss is the good end.
     finishing: bool,
-    /// Events that tell of trouble.
-    pub complaints: Vec<String>,
 }
 
 impl SctpProto {
@@ -62,7 +60,6 @@ impl SctpProto {
             connected: false,
             ending: None,
             finishing: false,
-            complaints: Vec::new(),
         }
     }
 
@@ -88,13 +85,11 @@ impl SctpProto {
                 Event::Connected => self.connected = true,
                 Event::Stream(StreamEvent::Readable { id }) => self.readable.push_back(id),
                 Event::AssociationLost { reason } => {
-                    self.complaints.push(reason.to_string());
                     let finishing = self.finishing;
                     self.ending.get_or_insert_with(|| ending_of(&reason, finishing));
                 }
                 Event::HandshakeFailed { reason } => {
-                    self.complaints.push(reason.to_string());
-                    self.ending = Some(Ending::Failed);
+                    self.ending = Some(Ending::Failed(reason.to_string()));
                 }
                 _ => {}
             }
@@ -123,14 +118,14 @@ fn packets_of(transmit: Transmit) -> Vec<Vec<u8>> {
 }
 
 /// It has one word for "the peer aborted" and for "both finished".
-const fn ending_of(reason: &AssociationError, finishing: bool) -> Ending {
+fn ending_of(reason: &AssociationError, finishing: bool) -> Ending {
     match reason {
         AssociationError::AssociationClosed if finishing => Ending::Finished,
         AssociationError::AssociationClosed
         | AssociationError::ApplicationClosed
         | AssociationError::LocallyClosed
         | AssociationError::Reset => Ending::Aborted,
-        _ => Ending::Failed,
+        _ => Ending::Failed(reason.to_string()),
     }
 }
 
@@ -227,23 +222,19 @@ impl Core for SctpProto {
     fn shutdown(&mut self) {
         if let Some((_, association)) = &mut self.association {
             self.finishing = true;
-            if let Err(error) = association.shutdown() {
-                self.complaints.push(error.to_string());
-            }
+            association.shutdown().expect("it is established");
         }
     }
 
     /// It has no word for that to the peer: it vanishes.
     fn abort(&mut self) {
-        if let Some((_, association)) = &mut self.association
-            && let Err(error) = association.close()
-        {
-            self.complaints.push(error.to_string());
+        if let Some((_, association)) = &mut self.association {
+            association.close().expect("it always can");
         }
         self.ending = Some(Ending::Aborted);
     }
 
     fn ending(&self) -> Option<Ending> {
-        self.ending
+        self.ending.clone()
     }
 }

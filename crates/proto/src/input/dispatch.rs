@@ -62,7 +62,7 @@ fn one(
         Chunk::HeartbeatAck(chunk) => heartbeat::on_heartbeat_ack(association, now, chunk.info),
         Chunk::Abort(chunk) => close::aborted_by_peer(association, &chunk),
         Chunk::Error(chunk) => error::on_error(association, now, &chunk),
-        Chunk::Shutdown(chunk) => shutdown::on_shutdown(association, now, path, chunk)?,
+        Chunk::Shutdown(chunk) => shutdown::on_shutdown(association, now, path, chunk),
         Chunk::ShutdownAck => shutdown::on_shutdown_ack(association),
         Chunk::ShutdownComplete(_) => shutdown::on_shutdown_complete(association),
         // INIT and COOKIE ECHO are the endpoint's business; it has seen them before us. Congestion marks are

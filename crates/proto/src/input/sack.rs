@@ -76,21 +76,16 @@ fn apply(
 }
 
 /// The cumulative TSN of a SHUTDOWN acknowledges like a SACK that says nothing of gaps (RFC 9260 §9.2).
-pub(crate) fn on_cumulative(
-    association: &mut Association,
-    now: Instant,
-    path: PathId,
-    cumulative: Tsn,
-) -> Result<(), Violation> {
-    let cumulative = association.sender.cumulative().nearest(cumulative);
-    if cumulative >= association.sender.next_tsn() {
-        return Err(Violation::Protocol("SHUTDOWN acknowledges what was never sent"));
-    }
-    if cumulative >= association.sender.cumulative() {
-        let outcome = association.sender.on_cumulative(cumulative);
+///
+/// pion and its descendants write what they know of their own TSNs there. A number that cannot be ours says nothing,
+/// then; SACKs tell the rest.
+pub(crate) fn on_cumulative(association: &mut Association, now: Instant, path: PathId, cumulative: Tsn) {
+    let sender = &mut association.sender;
+    let cumulative = sender.cumulative().nearest(cumulative);
+    if cumulative >= sender.cumulative() && cumulative < sender.next_tsn() {
+        let outcome = sender.on_cumulative(cumulative);
         digest(association, now, path, outcome.cumulative_advanced, None);
     }
-    Ok(())
 }
 
 /// Everything that follows from what the sender's scoreboard found.

@@ -6,7 +6,6 @@ use anabranch_wire::Shutdown;
 use super::sack;
 use crate::Association;
 use crate::association::{CloseReason, Event, Retry, State, close};
-use crate::violation::Violation;
 
 /// Any packet came. "The reception of any packet from its peer SHOULD clear the endpoint's retransmission count and
 /// restart the T2-shutdown timer, giving its peer ample opportunity to transmit all of its queued DATA chunks"
@@ -20,12 +19,7 @@ pub(super) fn heard(association: &mut Association, now: Instant) {
 
 /// The peer has nothing more to send. Its cumulative TSN acknowledges; when all we sent is acknowledged,
 /// SHUTDOWN ACK follows from the output side.
-pub(crate) fn on_shutdown(
-    association: &mut Association,
-    now: Instant,
-    path: PathId,
-    chunk: Shutdown,
-) -> Result<(), Violation> {
+pub(crate) fn on_shutdown(association: &mut Association, now: Instant, path: PathId, chunk: Shutdown) {
     match association.state {
         State::Established | State::ShutdownPending => {
             association.state = State::ShutdownReceived;
@@ -36,9 +30,9 @@ pub(crate) fn on_shutdown(
         State::ShutdownSent(..) => association.state = State::ShutdownReceived,
         State::ShutdownAckSent(..) => association.control.send_shutdown_ack(),
         State::ShutdownReceived => {}
-        State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return Ok(()),
+        State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return,
     }
-    sack::on_cumulative(association, now, path, chunk.cumulative)
+    sack::on_cumulative(association, now, path, chunk.cumulative);
 }
 
 /// The peer has nothing outstanding either: it is told that we know, and that is the end.

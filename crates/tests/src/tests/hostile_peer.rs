@@ -1,6 +1,6 @@
 //! What if packets come that no honest peer would send? Each is made by hand, and the answer looked at.
 
-use anabranch_proto::{CloseReason, Event};
+use anabranch_proto::{CloseReason, Event, Message};
 use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
@@ -368,6 +368,27 @@ mod association {
         };
         forger.sends(Forger::init().initiate_tag, &[&abort]);
         assert_eq!(forger.closed_because(), Some(&CloseReason::Finished));
+    }
+
+    /// Some stacks write a TSN of their own there.
+    #[test]
+    fn a_shutdown_that_acknowledges_what_was_never_sent_acknowledges_nothing() {
+        let mut forger = Forger::associated();
+        let sent = forger.victim_sends(Message::new(StreamId(0), "not acknowledged yet"));
+        let tsn = sent[0].tsns()[0];
+        let shutdown = Shutdown {
+            cumulative: Tsn(tsn.0.wrapping_add(5)),
+        };
+        assert_eq!(forger.sends(forger.tag(), &[&shutdown]), []);
+        let sack = OutboundSack {
+            cumulative: tsn,
+            a_rwnd: 10_000,
+            packet_count: None,
+            blocks: &[],
+            duplicates: &[],
+        };
+        let replies = forger.sends(forger.tag(), &[&sack]);
+        assert_eq!(replies[0].kinds(), [kind::SHUTDOWN_ACK]);
     }
 
     #[test]
