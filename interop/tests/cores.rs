@@ -19,7 +19,7 @@ fn sctp_proto() -> Box<dyn Core> {
 }
 
 fn ours() -> Box<dyn Core> {
-    Box::new(Ours::new(path(), AssociationConfig::default()))
+    Box::new(Ours::new(path(), AssociationConfig::webrtc()))
 }
 
 /// Both say `plan`, we connect.
@@ -128,7 +128,10 @@ fn what_is_offered_may_be_refused(peer: Peer) {
 }
 
 fn offers_everything() -> Box<dyn Core> {
-    let mut config = AssociationConfig::default();
+    let mut config = AssociationConfig {
+        single_homed: false,
+        ..AssociationConfig::webrtc()
+    };
     config.policies.interleaving = InterleavingChoice::On(NoParameters);
     config.policies.nr_sack = NrSackChoice::On(NoParameters);
     Box::new(Ours::new(path(), config))

@@ -99,6 +99,18 @@ impl EndpointBuilder {
         self
     }
 
+    /// For data channels of WebRTC, or of anything that speaks like them: SCTP port 5000 on both sides, one path, no word
+    /// of addresses; see [`AssociationConfig::webrtc`]. DTLS, where it is wanted, is for the [socket](Self::socket) to do.
+    #[must_use]
+    pub fn webrtc(self) -> Self {
+        let endpoint_config = EndpointConfig {
+            accept: None,
+            ..EndpointConfig::webrtc()
+        };
+        self.endpoint_config(endpoint_config)
+            .association_config(AssociationConfig::webrtc())
+    }
+
     /// Lets peers set up associations; else only we do.
     #[must_use]
     pub const fn listen(mut self) -> Self {

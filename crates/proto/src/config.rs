@@ -14,6 +14,13 @@ use crate::OwnPolicies;
 /// SCTP's port in the UDP encapsulation (RFC 6951 §5.1), also a sensible SCTP port to listen on.
 pub const DEFAULT_PORT: u16 = 9899;
 
+/// SCTP's port on both sides of a data channel, unless the session description says otherwise (RFC 8841).
+const WEBRTC_PORT: u16 = 5_000;
+
+/// 1,280 bytes of IPv6, less 37 of DTLS 1.2 with AES-GCM, less 4 of a TURN channel, less 20 by which the header of IPv6
+/// is longer than that of IPv4.
+const WEBRTC_MTU: u16 = 1_219;
+
 /// What one endpoint is.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
@@ -42,6 +49,19 @@ impl Default for EndpointConfig {
     }
 }
 
+impl EndpointConfig {
+    /// For data channels of WebRTC, or of anything that speaks like them: accepts associations at SCTP port 5000 as
+    /// [`AssociationConfig::webrtc`] says. DTLS is not in here: it is the socket's business.
+    #[must_use]
+    pub fn webrtc() -> Self {
+        Self {
+            sctp_port: WEBRTC_PORT,
+            accept: Some(AssociationConfig::webrtc()),
+            ..Self::default()
+        }
+    }
+}
+
 /// What one association is.
 #[derive(Clone, Debug)]
 pub struct AssociationConfig {
@@ -59,6 +79,10 @@ pub struct AssociationConfig {
     pub outbound_streams: u16,
     /// Streams we let the peer have. 65,535.
     pub max_inbound_streams: u16,
+    /// One path only, and no word of addresses: neither INIT nor INIT ACK lists any or the types of them, as they must
+    /// not where packets travel through DTLS (RFC 8261 §6.1), what the peer lists is not heard, and addresses do not
+    /// change. False.
+    pub single_homed: bool,
     /// Largest IP packet for every path, in bytes. 1,500.
     pub mtu: u16,
     /// Max.Init.Retransmits: how often INIT and COOKIE ECHO are repeated. 8.
@@ -75,6 +99,27 @@ pub struct AssociationConfig {
 }
 
 impl AssociationConfig {
+    /// For data channels of WebRTC, or of anything that speaks like them: SCTP port 5000 on both sides, single-homed, as
+    /// many streams as there are numbers (RFC 8831 §6.2), and room for the header and the seal that DTLS and TURN add
+    /// within the 1,280 bytes that every IPv6 path carries.
+    ///
+    /// ```
+    /// use anabranch_proto::AssociationConfig;
+    /// let config = AssociationConfig::webrtc();
+    /// assert!(config.single_homed && config.peer_sctp_port == 5_000);
+    /// ```
+    #[must_use]
+    pub fn webrtc() -> Self {
+        Self {
+            peer_sctp_port: WEBRTC_PORT,
+            local_sctp_port: Some(WEBRTC_PORT),
+            single_homed: true,
+            outbound_streams: u16::MAX,
+            mtu: WEBRTC_MTU,
+            ..Self::default()
+        }
+    }
+
     /// The longest message that is put together, in bytes: it has to fit the buffer, for it is delivered whole.
     pub(crate) fn longest_received(&self) -> usize {
         let buffer = usize::try_from(self.receive_buffer).unwrap_or(usize::MAX);
@@ -83,7 +128,7 @@ impl AssociationConfig {
 
     /// Whether addresses may come and go while the association lives, if the peer agrees.
     pub(crate) const fn offers_address_changes(&self) -> bool {
-        matches!(self.policies.add_ip, AddIpChoice::On(_))
+        matches!(self.policies.add_ip, AddIpChoice::On(_)) && !self.single_homed
     }
 
     /// A new set of policies: those of the recipe, and own ones in their place.
@@ -113,6 +158,7 @@ impl Default for AssociationConfig {
             max_message: 1 << 20,
             outbound_streams: 1_024,
             max_inbound_streams: u16::MAX,
+            single_homed: false,
             mtu: 1_500,
             max_init_retransmits: 8,
             max_retransmits: 10,

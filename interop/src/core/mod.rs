@@ -11,9 +11,6 @@ pub use self::dcsctp::Dcsctp;
 pub use self::ours::Ours;
 pub use self::sctp_proto::SctpProto;
 
-/// The SCTP port of both sides, as WebRTC has it.
-pub const PORT: u16 = 5_000;
-
 /// Largest SCTP packet of both sides, in bytes.
 pub(crate) const LARGEST_PACKET: u16 = 1_400;
 

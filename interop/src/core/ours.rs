@@ -6,7 +6,7 @@ use anabranch_proto::{AssociationConfig, CloseReason, Endpoint, EndpointConfig, 
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed, StreamId};
 use bytes::Bytes;
 
-use super::{Core, Ending, LARGEST_PACKET, LONGEST_MESSAGE, Letter, PORT};
+use super::{Core, Ending, LARGEST_PACKET, LONGEST_MESSAGE, Letter};
 
 /// IP and UDP headers.
 const OVERHEAD: u16 = 28;
@@ -22,21 +22,18 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// At the local end of `path`, as `config` says, but for ports and sizes.
+    /// At the local end of `path`, as `config` says, but for sizes.
     #[must_use]
     pub fn new(path: PathAddr, config: AssociationConfig) -> Self {
         let config = AssociationConfig {
-            peer_sctp_port: PORT,
-            local_sctp_port: Some(PORT),
             mtu: LARGEST_PACKET + OVERHEAD,
             max_message: LONGEST_MESSAGE,
             ..config
         };
         let endpoint = EndpointConfig {
             local: vec![path.local],
-            sctp_port: PORT,
             accept: Some(config.clone()),
-            ..EndpointConfig::default()
+            ..EndpointConfig::webrtc()
         };
         Self {
             endpoint: Endpoint::new(endpoint, Seed(1)),

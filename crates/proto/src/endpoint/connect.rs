@@ -56,9 +56,17 @@ impl Endpoint {
         if self.slots.len() >= self.config.max_associations {
             return Err(ConnectError::TooMany);
         }
-        let pairs = braid(&self.here, remotes);
+        let remotes = if config.single_homed {
+            &remotes[..1]
+        } else {
+            remotes
+        };
+        let mut pairs = braid(&self.here, remotes);
         if pairs.is_empty() {
             return Err(ConnectError::Unreachable);
+        }
+        if config.single_homed {
+            pairs.truncate(1);
         }
         let peer_port = config.peer_sctp_port;
         let port = self.local_port(remotes, peer_port, config.local_sctp_port)?;

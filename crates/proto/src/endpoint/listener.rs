@@ -225,12 +225,21 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         extensions: extensions.ours.common(&wishes.extensions),
         vector,
         source: inbound.arrival.remote,
-        listed: wishes.addresses.clone(),
+        listed: if config.single_homed {
+            Vec::new()
+        } else {
+            wishes.addresses.clone()
+        },
     };
     let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
     let mut mandatory = ParameterWriter::new();
     mandatory.push_state_cookie(&sealed);
     handshake::push_extensions(&extensions, ours.as_ref(), &mut mandatory);
+    let addresses = if config.single_homed {
+        Vec::new()
+    } else {
+        handshake::listed(&endpoint.here, Some(inbound.arrival.remote))
+    };
     let limit = (inbound.packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
     let chunk = OutboundInit {
         acknowledges: true,
@@ -239,24 +248,18 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         outbound_streams: cookie.outbound_streams,
         inbound_streams: config.max_inbound_streams,
         initial_tsn: super::tsn_of(answer.local_tag),
-        parameters: parameters(endpoint, inbound, wishes, mandatory, limit),
+        parameters: parameters(&addresses, wishes, mandatory, limit),
     };
     endpoint.replies.push(inbound, init.initiate_tag, &chunk);
 }
 
 /// What must be there, then as many of our addresses and reports as the amplification limit lets through.
-fn parameters(
-    endpoint: &Endpoint,
-    inbound: &Inbound<'_>,
-    wishes: &Wishes,
-    mandatory: ParameterWriter,
-    limit: usize,
-) -> Vec<u8> {
+fn parameters(addresses: &[IpAddr], wishes: &Wishes, mandatory: ParameterWriter, limit: usize) -> Vec<u8> {
     let mut all = mandatory.finish();
     let mut optional: Vec<Vec<u8>> = Vec::new();
-    for address in handshake::listed(&endpoint.here, Some(inbound.arrival.remote)) {
+    for address in addresses {
         let mut one = ParameterWriter::new();
-        one.push_address(address);
+        one.push_address(*address);
         optional.push(one.finish());
     }
     for unrecognized in &wishes.unrecognized {

@@ -1,6 +1,7 @@
 //! What does a COOKIE ECHO bring into being? A new association, or a decision about an old one (RFC 9260 §5.1,
 //! §5.2.4).
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -12,6 +13,7 @@ use super::cookie::{BadCookie, Cookie};
 use super::{Endpoint, Inbound, listener};
 use crate::Association;
 use crate::association::{Event, Setup, Side, State};
+use crate::config::AssociationConfig;
 use crate::handshake;
 use crate::path::{Arrived, braid, covers};
 use crate::recv::ReceiverConfig;
@@ -140,7 +142,7 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     }
     association.peer.initial_tsn = cookie.peer_tsn;
     open_streams(association, cookie);
-    let pairs = pairs(&association.here, inbound, cookie);
+    let pairs = pairs(&association.config, &association.here, inbound, cookie);
     association.replace_paths(&pairs, remotes(cookie), inbound.now);
     association.events.push(Event::Connected { incoming: false });
     complete(association, inbound);
@@ -180,7 +182,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
             ..old.peer
         },
         there: remotes(cookie),
-        pairs: pairs(&old.here, inbound, cookie),
+        pairs: pairs(&old.config, &old.here, inbound, cookie),
         random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: slot.association.secrets.split(),
     };
@@ -215,6 +217,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
     if ports.ours != endpoint.config.sctp_port || endpoint.slots.len() >= endpoint.config.max_associations {
         return;
     }
+    let pairs = pairs(&config, &endpoint.here, inbound, cookie);
     let setup = Setup {
         id: endpoint.fresh_id(),
         config,
@@ -230,7 +233,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
             initial_tsn: cookie.peer_tsn,
         },
         there: remotes(cookie),
-        pairs: pairs(&endpoint.here, inbound, cookie),
+        pairs,
         random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: endpoint.secrets.split(),
     };
@@ -270,9 +273,17 @@ fn path_of(association: &Association, arrival: PathAddr) -> PathId {
 
 /// The paths to the peer. The pair that the handshake came over is one of them, even if our side of it is an address
 /// that the endpoint was not told of.
-fn pairs(here: &[SocketAddr], inbound: &Inbound<'_>, cookie: &Cookie) -> Vec<PathAddr> {
-    let mut pairs = braid(here, &remotes(cookie));
+fn pairs(
+    config: &AssociationConfig,
+    here: &[SocketAddr],
+    inbound: &Inbound<'_>,
+    cookie: &Cookie,
+) -> Vec<PathAddr> {
     let proven = inbound.arrival;
+    if config.single_homed {
+        return vec![proven];
+    }
+    let mut pairs = braid(here, &remotes(cookie));
     let known = |pair: &PathAddr| pair.remote == proven.remote && covers(pair.local, proven.local);
     if !pairs.iter().any(known) {
         pairs.insert(0, proven);

@@ -8,7 +8,7 @@ use anabranch_types::{
     AssociationId, Ecn, Instant, PathAddr, Ppid, Seed, Ssn, StreamId, Tsn, VerificationTag,
 };
 use anabranch_wire::chunk::kind;
-use anabranch_wire::parameter::kind::HOST_NAME;
+use anabranch_wire::parameter::kind::{HOST_NAME, IPV4, IPV6, SUPPORTED_ADDRESS_TYPES};
 use anabranch_wire::{
     Cause, CauseWriter, Chunk, CommonHeader, CookieEcho, Data, DataFlags, Heartbeat, OutboundAbort,
     OutboundError, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter, RawParameter, Shutdown,

@@ -50,7 +50,12 @@ pub(crate) fn on_init_ack(
         let sent_at = retry.expires - retry.timeout;
         association.paths.path_mut(path).rtt.on_sample(sent_at, now);
     }
-    let path = take_addresses(association, &offer.addresses, answered_from, path, now);
+    let path = if association.config.single_homed {
+        association.paths.publish_rtt(path);
+        path
+    } else {
+        take_addresses(association, &offer.addresses, answered_from, path, now)
+    };
     if !offer.unrecognized.is_empty() {
         association
             .control

@@ -30,11 +30,13 @@ const PARAMETER_HEADER: usize = 4;
 pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'_>) {
     let remote = association.paths.remotes().next();
     let mut parameters = ParameterWriter::new();
-    for address in listed(&association.here, remote) {
-        parameters.push_address(address);
+    if !association.config.single_homed {
+        for address in listed(&association.here, remote) {
+            parameters.push_address(address);
+        }
+        let versions = |v4: bool| association.here.iter().any(|addr| addr.is_ipv4() == v4);
+        parameters.push_supported_address_types(versions(true), versions(false));
     }
-    let versions = |v4: bool| association.here.iter().any(|addr| addr.is_ipv4() == v4);
-    parameters.push_supported_address_types(versions(true), versions(false));
     let vector = association.authentication.as_ref().map(Authentication::ours);
     push_extensions(&association.extensions, vector, &mut parameters);
     let mut parameters = parameters.finish();

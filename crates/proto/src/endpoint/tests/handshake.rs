@@ -56,6 +56,86 @@ fn what_no_peer_can_have_for_an_address_becomes_no_path() {
     assert_eq!(paths(&endpoint), 1);
 }
 
+/// The types of the parameters that an INIT or INIT ACK has.
+fn parameters(packets: &[Vec<u8>]) -> Vec<u16> {
+    let packet = Packet::parse(&packets[0]).expect("a packet in order");
+    let chunk = packet.chunks().flatten().next().expect("a chunk");
+    let (Ok(Chunk::Init(said)) | Ok(Chunk::InitAck(said))) = chunk.decode() else {
+        panic!("neither INIT nor INIT ACK");
+    };
+    said.parameters.iter().flatten().map(|raw| raw.kind).collect()
+}
+
+/// With two addresses, for data channels.
+fn webrtc() -> Endpoint {
+    let config = EndpointConfig {
+        local: vec![here(), SocketAddr::from(([10, 0, 1, 1], DEFAULT_PORT))],
+        ..EndpointConfig::webrtc()
+    };
+    Endpoint::new(config, Seed(1))
+}
+
+/// RFC 8261 §6.1: no addresses and no types of them. Ports are those that both ends have agreed on.
+#[test]
+fn a_single_homed_call_says_nothing_of_addresses_and_hears_nothing() {
+    let mut endpoint = webrtc();
+    let called = endpoint.connect(START, &[peer(2), peer(3)], &AssociationConfig::webrtc());
+    let id = called.expect("a path to the peer");
+    let call = said(&mut endpoint, START);
+    assert_eq!(call.len(), 1, "one path");
+    let header = Packet::parse(&call[0]).expect("a packet in order").header();
+    assert_eq!((header.source_port, header.destination_port), (5_000, 5_000));
+    let unwanted = [IPV4, IPV6, SUPPORTED_ADDRESS_TYPES];
+    assert!(!parameters(&call).iter().any(|kind| unwanted.contains(kind)));
+    let (tag, _) = tag_and_cookie(&call);
+    let answer = init_ack(5, &[peer(2).ip(), peer(4).ip()]);
+    let ports = CommonHeader {
+        source_port: 5_000,
+        destination_port: 5_000,
+        tag,
+    };
+    let mut bytes = Vec::new();
+    let mut packet = PacketBuilder::new(&mut bytes, ports, 1_400);
+    packet.push(&answer).expect("a small chunk");
+    packet.finish();
+    assert_eq!(
+        kinds(&hears_bytes(&mut endpoint, START, peer(2), &bytes)),
+        [kind::COOKIE_ECHO]
+    );
+    assert_eq!(
+        endpoint.association(id).map(|known| known.path_facts().len()),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_single_homed_listener_says_nothing_of_addresses_and_hears_nothing() {
+    let config = EndpointConfig {
+        local: vec![here(), SocketAddr::from(([10, 0, 1, 1], DEFAULT_PORT))],
+        accept: Some(AssociationConfig {
+            single_homed: true,
+            ..config()
+        }),
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(config, Seed(1));
+    let call = init(5, listing(&[peer(2).ip(), peer(3).ip()]));
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
+    assert!(!parameters(&answer).iter().any(|kind| [IPV4, IPV6].contains(kind)));
+    let (tag, cookie) = tag_and_cookie(&answer);
+    hears(
+        &mut endpoint,
+        START,
+        peer(2),
+        tag,
+        &CookieEcho { cookie: &cookie },
+    );
+    let paths = |known: &Association| known.path_addresses();
+    let both: Vec<PathAddr> = endpoint.associations().flat_map(paths).collect();
+    let [only] = both[..] else { panic!("{both:?}") };
+    assert_eq!((only.local, only.remote), (here(), peer(2)));
+}
+
 #[test]
 fn a_peer_that_finds_every_cookie_stale_is_not_called_for_ever() {
     let mut endpoint = endpoint();
