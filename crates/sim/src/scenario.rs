@@ -141,11 +141,16 @@ impl Scenario {
     /// Adds a path whose ends neither side uses until [`Step::Join`] says so.
     #[must_use]
     pub fn spare_path(self, link: LinkConfig) -> Self {
-        let mut scenario = self.path(link);
-        if let Some(lane) = scenario.lanes.last_mut() {
+        self.path(link).with_last_path_spare()
+    }
+
+    /// The same, with neither side using the last path that was added until [`Step::Join`] says so.
+    #[must_use]
+    pub fn with_last_path_spare(mut self) -> Self {
+        if let Some(lane) = self.lanes.last_mut() {
             lane.spare = true;
         }
-        scenario
+        self
     }
 
     /// Leads all paths through one further link in each direction.

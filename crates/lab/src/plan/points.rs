@@ -137,7 +137,10 @@ fn single_paths(
     place: &core::ops::Range<usize>,
 ) -> Result<Vec<(String, Setting)>, Problem> {
     let only = |name: &str, link: &LinkPlan| {
-        let about_it = |happening: &&Happening| happening.path() == Some(name);
+        // A path that is alone is there from the start.
+        let about_it = |happening: &&Happening| {
+            happening.path() == Some(name) && happening.join.is_none() && happening.leave.is_none()
+        };
         let setting = Setting {
             paths: Named(vec![(name.to_owned(), link.clone())]),
             script: whole.script.iter().filter(about_it).cloned().collect(),

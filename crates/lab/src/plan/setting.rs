@@ -142,6 +142,10 @@ pub struct Happening {
     pub cut: Option<String>,
     /// This path works again.
     pub heal: Option<String>,
+    /// Both ends get their addresses on this path, and tell each other of them (RFC 5061).
+    pub join: Option<String>,
+    /// Both ends lose their addresses on this path, and tell each other of it.
+    pub leave: Option<String>,
     /// This path changes.
     pub change: Option<String>,
     /// Its new rate.
@@ -150,6 +154,36 @@ pub struct Happening {
     pub delay: Option<Time>,
     /// Its new losses.
     pub loss: Option<LossPlan>,
+}
+
+impl Happening {
+    /// The path that it happens to; `None` unless there is exactly one.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        let all = [&self.cut, &self.heal, &self.join, &self.leave, &self.change];
+        let mut named = all.into_iter().flatten();
+        let first = named.next()?;
+        named.next().is_none().then_some(first)
+    }
+}
+
+impl Setting {
+    /// Whether the hosts do not know of the path at first: what happens to its addresses first is that they join.
+    #[must_use]
+    pub fn joins_later(&self, path: &str) -> bool {
+        let comes_or_goes = |happening: &&Happening| {
+            [&happening.join, &happening.leave]
+                .into_iter()
+                .flatten()
+                .any(|named| named == path)
+        };
+        let first = self
+            .script
+            .iter()
+            .filter(comes_or_goes)
+            .min_by_key(|happening| happening.at);
+        first.is_some_and(|happening| happening.join.is_some())
+    }
 }
 
 /// What both ends of an association have in common.

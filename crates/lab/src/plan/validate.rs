@@ -1,5 +1,6 @@
 //! Can this setting be run? What the types cannot say: names that must exist, parts that belong together.
 
+use anabranch_policy::catalog::Choice as _;
 use anabranch_sim::app::LONGEST_MESSAGE;
 
 use super::error::unknown_name;
@@ -43,6 +44,7 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
             text,
         })?;
     }
+    check_joining(setting)?;
     check_mtu(setting.association.mtu.0, &["association", "mtu"])?;
     for (name, app) in setting.apps.iter() {
         check_app(app, setting, &["apps", name])?;
@@ -116,19 +118,34 @@ fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
     }
 }
 
-impl Happening {
-    /// The path that it happens to; `None` unless there is exactly one.
-    #[must_use]
-    pub fn path(&self) -> Option<&str> {
-        let mut named = [&self.cut, &self.heal, &self.change].into_iter().flatten();
-        let first = named.next()?;
-        named.next().is_none().then_some(first)
+/// The association needs a path to begin with, and the first one is its primary path; addresses come and go only in
+/// associations that know how.
+fn check_joining(setting: &Setting) -> Result<(), Fault> {
+    let moves = |happening: &Happening| happening.join.is_some() || happening.leave.is_some();
+    let Some(first_move) = setting.script.iter().position(moves) else {
+        return Ok(());
+    };
+    if setting.policies.0.add_ip.name() == "off" {
+        let index = first_move.to_string();
+        return fault(
+            ["script", &index],
+            "addresses `join` and `leave` only with `policies.add-ip = \"on\"`",
+        );
+    }
+    match setting.paths.names().next() {
+        Some(first) if setting.joins_later(first) => fault(
+            ["paths", first],
+            "the first path is there from the start; let another one `join`",
+        ),
+        _ => Ok(()),
     }
 }
 
 fn check_happening(happening: &Happening, setting: &Setting) -> Result<(), String> {
     let Some(path) = happening.path() else {
-        return Err("expected one of `cut`, `heal` and `change`, with the name of a path".into());
+        return Err(
+            "expected one of `cut`, `heal`, `join`, `leave` and `change`, with the name of a path".into(),
+        );
     };
     if setting.paths.get(path).is_none() {
         return Err(unknown_name("path", path, setting.paths.names()));

@@ -3,7 +3,7 @@
 use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_sim::app::{Bulk, Client, Conversation, Even, Paced, Reading, Server, Streams, Workload};
-use anabranch_sim::{AssociationConfig, DEFAULT_PORT, Scenario, Step};
+use anabranch_sim::{AssociationConfig, DEFAULT_PORT, Scenario, Side, Step};
 use anabranch_types::Seed;
 
 use crate::plan::{
@@ -22,6 +22,9 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
     for (name, path) in setting.paths.iter() {
         let (there, back) = links(path, name);
         scenario = scenario.asymmetric_path(there, back);
+        if setting.joins_later(name) {
+            scenario = scenario.with_last_path_spare();
+        }
     }
     if let Some(bottleneck) = &setting.bottleneck {
         let (there, back) = links(bottleneck, "bottleneck");
@@ -127,6 +130,12 @@ fn happen(scenario: Scenario, happening: &Happening, setting: &Setting) -> Scena
     if let Some(path) = position(&happening.heal) {
         return scenario.at(at, Step::Heal(path));
     }
+    if let Some(path) = position(&happening.join) {
+        return both_ends(scenario, |side| Step::Join(side, path), at);
+    }
+    if let Some(path) = position(&happening.leave) {
+        return both_ends(scenario, |side| Step::Leave(side, path), at);
+    }
     let Some(path) = position(&happening.change) else {
         return scenario;
     };
@@ -140,6 +149,11 @@ fn happen(scenario: Scenario, happening: &Happening, setting: &Setting) -> Scena
     changes.fold(scenario, |scenario, change| {
         scenario.at(at, Step::Change(path, change))
     })
+}
+
+fn both_ends(scenario: Scenario, step: impl Fn(Side) -> Step, at: core::time::Duration) -> Scenario {
+    let sides = Side::BOTH.into_iter();
+    sides.fold(scenario, |scenario, side| scenario.at(at, step(side)))
 }
 
 fn conversation(apps: &Named<AppPlan>, end: End) -> Conversation {
