@@ -31,7 +31,7 @@ pub const OF_RUN: &[Metric] = &[
     metric(
         "completed",
         "s",
-        "when the last message was read, from the start of the run",
+        "when the last message was read, from the start of the run; missing if some of a given number were not",
     ),
     metric("timeouts", "", "expiries of T3 timers"),
     metric(
@@ -92,6 +92,18 @@ pub const OF_PATH: &[Metric] = &[
     metric("window.mean", "bytes", "congestion window, sampled"),
     metric("flight.mean", "bytes", "in flight, sampled"),
     metric("srtt.mean", "ms", "smoothed round-trip time, sampled"),
+    metric("srtt.max", "ms", "the most of it among the samples"),
+    metric(
+        "rto.mean",
+        "ms",
+        "retransmission timeout, back-off included, sampled",
+    ),
+    metric("rto.max", "ms", "the most of it among the samples"),
+    metric(
+        "backed-off",
+        "",
+        "share of samples in which a timeout or error was not yet answered by an acknowledgement",
+    ),
     metric(
         "blocked.mean",
         "",

@@ -61,6 +61,12 @@ fn refusal(from: &str, to: &str) -> String {
     read(&PLAN.replacen(from, to, 1), &[]).expect_err("a plan that cannot be run")
 }
 
+fn is_refused(from: &str, to: &str, message: &str) {
+    let found = refusal(from, to);
+    assert!(found.contains(message), "expected {message}\n   found {found}");
+    assert!(!found.contains('\n'), "{found}");
+}
+
 #[test]
 fn a_plan_becomes_a_run_for_each_line_coordinate_and_seed() {
     let plan = read(PLAN, &[]).unwrap();
@@ -168,9 +174,26 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
         ),
         ("[apps.bulk]", "[apps.bulk", "x.toml:17:11: "),
     ] {
-        let found = refusal(from, to);
-        assert!(found.contains(message), "expected {message}\n   found {found}");
-        assert!(!found.contains('\n'), "{found}");
+        is_refused(from, to, message);
+    }
+}
+
+#[test]
+fn addresses_come_and_go_only_where_they_can() {
+    for (join, policies, message) in [
+        (
+            "north",
+            "add-ip = \"on\"\n",
+            "x.toml:6:8: the first path is there from the start; let another one `join`",
+        ),
+        (
+            "south",
+            "",
+            "addresses `join` and `leave` only with `policies.add-ip = \"on\"`",
+        ),
+    ] {
+        let script = format!("[[script]]\nat = \"1s\"\njoin = \"{join}\"\n[policies]\n{policies}");
+        is_refused("[policies]\n", &script, message);
     }
 }
 
@@ -186,4 +209,26 @@ fn what_the_command_line_says_wrongly_is_reported_there() {
         found.starts_with("--set paths.north.speed = 1: unknown key `speed`"),
         "{found}"
     );
+}
+
+#[test]
+fn every_plan_of_the_project_can_be_read_in_both_sizes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let plans: Vec<_> = files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "toml"))
+        .collect();
+    assert!(plans.len() >= 18, "{}", plans.len());
+    for file in plans {
+        for quick in [false, true] {
+            let reading = Reading {
+                quick,
+                changes: Vec::new(),
+            };
+            let plan = Plan::load(&file, &reading).map_err(|error| error.to_string());
+            assert_eq!(plan.map(|plan| plan.checks.is_empty()), Ok(false));
+        }
+    }
 }

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use anabranch_netsim::link::{DropCause, LinkStats};
 use anabranch_netsim::{LinkId, topology};
 use anabranch_sim::app::StreamMeter;
-use anabranch_sim::{AssociationStatistics, Histogram, PathCounters, SackCensus, Side, Simulation};
+use anabranch_sim::{
+    AssociationStatistics, Histogram, PathCounters, PathStatistics, SackCensus, Side, Simulation,
+};
 use anabranch_types::{Instant, PathId, StreamId};
 
 use super::record::Record;
 use super::samples::Samples;
 use crate::metric;
-use crate::plan::Setting;
+use crate::plan::{End, Setting};
 
 /// Everything that is counted, at one moment.
 #[derive(Clone, Debug)]
@@ -29,13 +31,15 @@ pub(super) struct Snapshot {
     rivals: Vec<u64>,
 }
 
-/// Where the core put path number `index` of the setting, by its far address.
+/// Where the core put path number `index` of the setting, by its two addresses; either end may be asked.
 pub(super) fn path_id(statistics: &AssociationStatistics, index: usize) -> Option<PathId> {
-    let far = topology::far(u8::try_from(index).ok()?);
-    let mut paths = statistics.paths.iter();
-    paths
-        .find(|path| path.addr.remote.ip() == far)
-        .map(|path| path.id)
+    let number = u8::try_from(index).ok()?;
+    let ends = [topology::near(number), topology::far(number)];
+    let joins = |path: &&PathStatistics| {
+        let (local, remote) = (path.addr.local.ip(), path.addr.remote.ip());
+        ends == [local, remote] || ends == [remote, local]
+    };
+    statistics.paths.iter().find(joins).map(|path| path.id)
 }
 
 /// Each path's own link there and back, then the bottleneck's.
@@ -117,9 +121,11 @@ impl Window<'_> {
         let Self { before, after, .. } = self;
         record.set("goodput", self.mbit(after.bytes - before.bytes));
         record.set("messages", (after.messages - before.messages) as f64);
+        let is_complete = self.expected().is_none_or(|all| after.messages >= all);
+        let last_read = after.last_read.filter(|_| is_complete);
         record.set(
             "completed",
-            after.last_read.map(|at| (at - Instant::ZERO).as_secs_f64()),
+            last_read.map(|at| (at - Instant::ZERO).as_secs_f64()),
         );
         let delays = self.delays();
         record.set("delay.mean", delays.mean().map(in_ms));
@@ -136,6 +142,13 @@ impl Window<'_> {
         }
         self.association(record);
         self.samples.write(record);
+    }
+
+    /// How many messages the near end sends in all, if that is a number.
+    fn expected(&self) -> Option<u64> {
+        let near = self.setting.apps.iter().filter(|(_, app)| app.end() == End::Near);
+        near.map(|(_, app)| app.messages.map(|messages| u64::from(messages.0)))
+            .sum()
     }
 
     fn delays(&self) -> Histogram {

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use anabranch_policy::PathFacts;
 use anabranch_sim::{Histogram, Side, Simulation};
 
 use super::measure::path_id;
@@ -29,24 +30,47 @@ struct PathSamples {
     window: Mean,
     flight: Mean,
     srtt: Mean,
+    rto: Mean,
+    backed_off: Mean,
     blocked: Mean,
 }
 
-/// A mean that is still open.
+/// A mean and a maximum that are still open.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     sum: f64,
     count: u64,
+    most: f64,
 }
 
 impl Mean {
     fn note(&mut self, value: f64) {
         self.sum += value;
         self.count += 1;
+        self.most = self.most.max(value);
     }
 
     fn value(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    /// The most that was noted; nothing is below zero.
+    fn most(self) -> Option<f64> {
+        (self.count > 0).then_some(self.most)
+    }
+}
+
+impl PathSamples {
+    fn note(&mut self, path: &PathFacts, send_buffer: u64) {
+        self.window.note(path.window as f64);
+        self.flight.note(path.in_flight as f64);
+        let blocked = path.queued.saturating_sub(path.in_flight);
+        self.blocked.note(blocked as f64 / send_buffer as f64);
+        self.rto.note(path.rto.as_secs_f64() * 1e3);
+        self.backed_off.note(f64::from(path.errors > 0));
+        if let Some(srtt) = path.srtt {
+            self.srtt.note(srtt.as_secs_f64() * 1e3);
+        }
     }
 }
 
@@ -94,14 +118,7 @@ impl Samples {
             let Some(path) = facts.iter().find(|path| Some(path.id) == id) else {
                 continue;
             };
-            samples.window.note(path.window as f64);
-            samples.flight.note(path.in_flight as f64);
-            samples
-                .blocked
-                .note(path.queued.saturating_sub(path.in_flight) as f64 / limit as f64);
-            if let Some(srtt) = path.srtt {
-                samples.srtt.note(srtt.as_secs_f64() * 1e3);
-            }
+            samples.note(path, limit);
         }
         let waiting = waiting(simulation, setting);
         for (queue, waiting) in self.queues.iter_mut().zip(waiting) {
@@ -128,6 +145,10 @@ impl Samples {
             record.set(format!("{name}.window.mean"), samples.window.value());
             record.set(format!("{name}.flight.mean"), samples.flight.value());
             record.set(format!("{name}.srtt.mean"), samples.srtt.value());
+            record.set(format!("{name}.srtt.max"), samples.srtt.most());
+            record.set(format!("{name}.rto.mean"), samples.rto.value());
+            record.set(format!("{name}.rto.max"), samples.rto.most());
+            record.set(format!("{name}.backed-off"), samples.backed_off.value());
             record.set(format!("{name}.blocked.mean"), samples.blocked.value());
         }
         for (queue, name) in self.queues.iter().zip(&self.names) {

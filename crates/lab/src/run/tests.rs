@@ -86,6 +86,35 @@ fn what_was_measured_fits_together() {
     assert!(value("path.south.srtt.mean") > value("path.north.srtt.mean") + 8.0);
     assert!(value("bottleneck.idle") < 0.1);
     assert!(value("delay.p50") <= value("delay.p95"));
+    assert!(value("path.south.rto.mean") <= value("path.south.rto.max"));
+    let arrived = value("path.north.throughput") + value("path.south.throughput");
+    assert!(arrived >= value("goodput") * 0.99, "{arrived}");
+}
+
+#[test]
+fn a_path_that_joins_carries_nothing_before_and_its_share_from_then_on() {
+    let joining = PLAN.replace(
+        "[policies]",
+        "[[script]]\nat = \"1s\"\njoin = \"south\"\n\n[policies]\nadd-ip = \"on\"",
+    );
+    let plan = plan(&joining);
+    let record = simulate(&plan.points[0], &go()).unwrap();
+    let first = record.series.iter().find(|row| row.path == "south").unwrap();
+    assert!((1.0..1.2).contains(&first.time), "known from {} s on", first.time);
+    assert!(record.values["path.south.throughput"] > 0.5);
+}
+
+#[test]
+fn a_transfer_is_complete_when_all_of_it_was_read() {
+    let sending = |messages: u32| {
+        let apps = format!("streams = 2\nmessages = {messages}");
+        let plan = plan(&PLAN.replace("streams = 2", &apps));
+        let record = simulate(&plan.points[0], &go()).unwrap();
+        record.values.get("completed").copied()
+    };
+    let quick = sending(100).unwrap();
+    assert!((0.08..1.2).contains(&quick), "{quick}");
+    assert_eq!(sending(40_000), None);
 }
 
 #[test]
