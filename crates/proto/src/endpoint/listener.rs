@@ -244,7 +244,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let chunk = OutboundInit {
         acknowledges: true,
         initiate_tag: answer.local_tag,
-        a_rwnd: u32::try_from(config.receive_buffer.max(config.max_message as u64)).unwrap_or(u32::MAX),
+        a_rwnd: u32::try_from(config.receive_buffer).unwrap_or(u32::MAX),
         outbound_streams: cookie.outbound_streams,
         inbound_streams: config.max_inbound_streams,
         initial_tsn: super::tsn_of(answer.local_tag),

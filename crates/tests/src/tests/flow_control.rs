@@ -121,3 +121,15 @@ fn a_full_send_buffer_says_when_there_is_room() {
     world.delivers_everything(secs(20));
     assert_eq!(world.alice().sent(), 5_000);
 }
+
+#[test]
+fn the_handshake_promises_no_more_than_the_buffer_holds() {
+    let mut world = World::two_paths(mbit(20), ms(10))
+        .with(|config| {
+            config.receive_buffer = BUFFER;
+            config.max_message = 1 << 20;
+        })
+        .connected();
+    assert_eq!(world.alice().statistics().peer_window, BUFFER, "by the INIT ACK");
+    assert_eq!(world.bob().statistics().peer_window, BUFFER, "by the INIT");
+}
