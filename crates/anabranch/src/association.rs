@@ -5,7 +5,8 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use anabranch_proto::{
-    self as proto, AddressError, AssociationStatistics, CloseReason, Message, ReceivedMessage,
+    self as proto, AddressError, AssociationStatistics, BufferError, CloseReason, Message, ReceivedMessage,
+    SendQueue,
 };
 use anabranch_types::{AssociationId, MessageId, PathId, StreamId};
 
@@ -203,6 +204,59 @@ impl Association {
     }
 }
 
+/// Buffers, and what waits in them.
+impl Association {
+    /// Holds `bytes` of messages for sending from now on, sent ones until they are acknowledged included. Who waits for
+    /// room is woken. What is held already stays: a smaller buffer takes nothing more until it is no fuller than that.
+    ///
+    /// # Errors
+    ///
+    /// The size is below 1,500 bytes, or the association is over.
+    pub fn set_send_buffer(&self, bytes: u64) -> Result<(), BufferError> {
+        let resized = self
+            .0
+            .shared
+            .command(|state| state.resize_send_buffer(self.0.id, bytes));
+        self.0.signals.writable.notify_waiters();
+        resized
+    }
+
+    /// Holds `bytes` of messages until they are received from now on. The peer is told of a larger buffer at once. A
+    /// smaller one keeps what the peer was told, and shrinks as that is used up and received.
+    ///
+    /// # Errors
+    ///
+    /// The size is below that of the longest message that was allowed up to now, or the association is over.
+    pub fn set_receive_buffer(&self, bytes: u64) -> Result<(), BufferError> {
+        let resized = self.0.shared.command(|state| {
+            let mut association = state.core.association_mut(self.0.id)?;
+            Some(association.set_receive_buffer(bytes))
+        });
+        resized.unwrap_or(Err(BufferError::NotConnected))
+    }
+
+    /// What waits to be sent, on which stream.
+    #[must_use]
+    pub fn send_queue(&self) -> SendQueue {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association
+            .expect("the core forgets an association after its last handle only")
+            .send_queue()
+    }
+
+    pub(crate) fn queued_on(&self, stream: StreamId) -> u64 {
+        let state = self.0.shared.lock();
+        let association = state.core.association(self.0.id);
+        association.map_or(0, |association| association.queued_on(stream))
+    }
+
+    /// Waits until no more than `bytes` wait on `stream`.
+    pub(crate) async fn low_water(&self, stream: StreamId, bytes: u64) -> Result<(), SendError> {
+        until(&self.0.signals.progress, || self.0.is_low(stream, bytes)).await
+    }
+}
+
 /// Addresses that come and go.
 impl Association {
     /// Uses `local` too, an address of this host for which the endpoint has a socket
@@ -266,6 +320,21 @@ impl Handle {
         });
         let set = set.unwrap_or(Err(proto::SendError::NotConnected));
         set.map_err(|error| SendError::of(error, self.signals.ended()))
+    }
+
+    /// Whether no more than `bytes` wait on `stream`. `None` if more do: then watchers are woken when that changes.
+    fn is_low(&self, stream: StreamId, bytes: u64) -> Option<Result<(), SendError>> {
+        if let Some(reason) = self.signals.ended() {
+            return Some(Err(SendError::Closed(reason.clone())));
+        }
+        let mut state = self.shared.lock();
+        let mut association = state.core.association_mut(self.id)?;
+        let is_low = association.queued_on(stream) <= bytes;
+        let mark = if is_low { u64::MAX } else { bytes };
+        match association.set_stream_low_water(stream, mark) {
+            Ok(()) => is_low.then_some(Ok(())),
+            Err(error) => Some(Err(SendError::of(error, None))),
+        }
     }
 
     /// Takes the message, unless the buffer is full.

@@ -55,8 +55,8 @@ pub use anabranch_io as io;
 pub use anabranch_policy as policy;
 pub use anabranch_policy::{PolicyRecipe, Reachability};
 pub use anabranch_proto::{
-    AddressError, AssociationConfig, AssociationStatistics, CloseReason, EndpointConfig, Message,
-    OwnPolicies, PathChange, PathCounters, PathEvent, PathStatistics, ReceivedMessage,
+    AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason, EndpointConfig,
+    Message, OwnPolicies, PathChange, PathCounters, PathEvent, PathStatistics, ReceivedMessage, SendQueue,
 };
 pub use anabranch_types::{MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;

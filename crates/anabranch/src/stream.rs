@@ -34,6 +34,24 @@ impl SendStream {
         &self.association
     }
 
+    /// Bytes of the messages on it that have not been sent yet.
+    #[must_use]
+    pub fn queued(&self) -> u64 {
+        self.association.queued_on(self.stream)
+    }
+
+    /// Waits until `bytes` or fewer of its messages have not been sent yet. So a program that feeds several streams can
+    /// keep a little waiting on each, and none starves behind another in the send buffer.
+    ///
+    /// One task for each stream should wait: of several, the one with the lowest mark may wake all.
+    ///
+    /// # Errors
+    ///
+    /// The association is over, or has no such stream.
+    pub async fn low_water(&self, bytes: u64) -> Result<(), SendError> {
+        self.association.low_water(self.stream, bytes).await
+    }
+
     /// As [`Association::send`].
     ///
     /// # Errors

@@ -40,7 +40,9 @@ mod user_data;
 mod violation;
 
 pub use address::AddressError;
-pub use association::{Association, AssociationStatistics, CloseReason, Event, PathChange, PathEvent};
+pub use association::{
+    Association, AssociationStatistics, BufferError, CloseReason, Event, PathChange, PathEvent, SendQueue,
+};
 pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters};
 pub use message::{Message, ReceivedMessage};

@@ -255,6 +255,8 @@ impl Host for SctpHost {
         self.tally.sent(now, datagram.path, &datagram.payload);
         self.log
             .note(now, Direction::Sent, datagram.path, &datagram.payload);
+        // What left may have made room, or emptied a stream.
+        self.serve(now);
         Some(datagram)
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use anabranch_io::Socket;
-use anabranch_proto::{self as proto, Association, AssociationConfig, CloseReason, Event};
+use anabranch_proto::{self as proto, Association, AssociationConfig, BufferError, CloseReason, Event};
 use anabranch_types::{AssociationId, Instant};
 use tokio::sync::Notify;
 
@@ -198,6 +198,20 @@ impl State {
         }
     }
 
+    /// Gives the send buffer of an association another size, and asks for as much room before writers are woken.
+    pub(crate) fn resize_send_buffer(&mut self, id: AssociationId, bytes: u64) -> Result<(), BufferError> {
+        let association = self.core.association_mut(id);
+        let (Some(mut association), Some(tracked)) = (association, self.associations.get_mut(&id)) else {
+            return Err(BufferError::NotConnected);
+        };
+        if association.is_closed() {
+            return Err(BufferError::NotConnected);
+        }
+        association.set_send_buffer(bytes)?;
+        tracked.comfortable_room = bytes / 2;
+        Ok(())
+    }
+
     /// Watches for the moment when everything sent is acknowledged.
     pub(crate) fn watch_flush(&mut self, id: AssociationId) {
         self.flushing.insert(id);
@@ -309,6 +323,7 @@ impl State {
                 }
             }
             Event::Writable => drop(self.congested.insert(id)),
+            Event::StreamLow(_) => wakings.add(signals, Wake::Watchers),
             Event::PeerShutdown => {
                 signals.set_peer_finished();
                 signals.publish(AssociationEvent::PeerShutdown);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anabranch::{AssociationConfig, TrySendError};
+use anabranch::{Association, AssociationConfig, BufferError, Endpoint, SendError, StreamId, TrySendError};
 
 use crate::common::{at, join, next, number_of, numbered, pair, story};
 
@@ -108,6 +108,159 @@ async fn many_senders_wait_for_room_and_all_get_it() {
         for sender in senders {
             sender.await.unwrap();
         }
+    })
+    .await;
+}
+
+/// The longest message is 64 KiB, so that buffers can be small.
+async fn small_pair() -> (Association, Association, [Endpoint; 2]) {
+    let builder = || at(&["127.0.0.1:0"]).association_config(small_buffers());
+    let endpoints = [
+        builder().bind().await.unwrap(),
+        builder().listen().bind().await.unwrap(),
+    ];
+    let (alice, bob) = join(&endpoints[0], &endpoints[1]).await;
+    (alice, bob, endpoints)
+}
+
+#[tokio::test]
+async fn a_writer_goes_on_when_the_send_buffer_grows() {
+    story(async {
+        let (alice, bob, _endpoints) = small_pair().await;
+        let mut taken = 0;
+        // Bob does not read: both buffers fill.
+        let full = loop {
+            match alice.try_send(numbered(taken, 1_000)) {
+                Ok(_) => taken += 1,
+                Err(TrySendError::Full) if alice.statistics().peer_window < 3_000 => break taken,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        };
+        let writer = tokio::spawn({
+            let alice = alice.clone();
+            async move {
+                for number in full..full + 200 {
+                    alice.send(numbered(number, 1_000)).await.unwrap();
+                }
+            }
+        });
+        tokio::task::yield_now().await;
+        assert!(!writer.is_finished(), "there is no room");
+        assert_eq!(alice.set_send_buffer(2 * BUFFER), Ok(()));
+        writer.await.unwrap();
+        for number in 0..full + 200 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+        }
+        assert_eq!(
+            alice.set_send_buffer(0),
+            Err(BufferError::TooSmall { min: 1_500 })
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn writers_are_woken_by_a_buffer_that_has_shrunk() {
+    story(async {
+        let (alice, bob, _endpoints) = small_pair().await;
+        let writer = tokio::spawn({
+            let alice = alice.clone();
+            async move {
+                for number in 0..2_000 {
+                    alice.send(numbered(number, 1_000)).await.unwrap();
+                }
+            }
+        });
+        for number in 0..2_000 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+            if number == 500 {
+                alice.set_send_buffer(10_000).unwrap();
+            }
+        }
+        writer.await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_receive_buffer_that_grows_lets_more_come() {
+    story(async {
+        let (alice, bob, _endpoints) = small_pair().await;
+        assert_eq!(
+            bob.set_receive_buffer(1_000),
+            Err(BufferError::TooSmall { min: 64 << 10 })
+        );
+        alice.set_send_buffer(8 * BUFFER).unwrap();
+        for number in 0..2_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        while alice.statistics().peer_window > 3_000 {
+            tokio::task::yield_now().await;
+        }
+        assert!(bob.statistics().receive_buffer_used <= BUFFER);
+        bob.set_receive_buffer(4 * BUFFER).unwrap();
+        while bob.statistics().receive_buffer_used < 3 * BUFFER {
+            tokio::task::yield_now().await;
+        }
+        for number in 0..2_000 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_program_that_knows_its_queues_keeps_a_little_waiting_on_each_stream() {
+    story(async {
+        let (alice, bob, _endpoints) = small_pair().await;
+        let feeders: Vec<_> = (0..3)
+            .map(|number| {
+                let stream = alice.stream(StreamId(number));
+                tokio::spawn(async move {
+                    for _ in 0..500 {
+                        stream.low_water(4_000).await.unwrap();
+                        stream.send(vec![7; 1_000]).await.unwrap();
+                        assert!(stream.queued() <= 5_000);
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..1_500 {
+            next(&bob).await;
+        }
+        for feeder in feeders {
+            feeder.await.unwrap();
+        }
+        alice.flushed().await.unwrap();
+        let queue = alice.send_queue();
+        assert_eq!((queue.limit, queue.used, queue.unsent), (BUFFER, 0, 0));
+        assert!(queue.streams.is_empty(), "{queue:?}");
+        let nowhere = alice.stream(StreamId(u16::MAX));
+        assert!(matches!(
+            nowhere.low_water(0).await,
+            Err(SendError::InvalidStream { .. })
+        ));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_waits_for_an_empty_stream_hears_of_the_end() {
+    story(async {
+        let (alice, _bob, _endpoints) = small_pair().await;
+        let stream = alice.stream(StreamId(0));
+        // More than Bob, who does not read, and the network hold.
+        alice.set_send_buffer(4 * BUFFER).unwrap();
+        for number in 0..1_000 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        let waiter = tokio::spawn(async move { stream.low_water(0).await });
+        tokio::task::yield_now().await;
+        assert!(!waiter.is_finished());
+        alice.abort("enough");
+        assert!(matches!(waiter.await.unwrap(), Err(SendError::Closed(_))));
+        assert_eq!(alice.set_send_buffer(BUFFER), Err(BufferError::NotConnected));
+        assert_eq!(alice.set_receive_buffer(BUFFER), Err(BufferError::NotConnected));
     })
     .await;
 }

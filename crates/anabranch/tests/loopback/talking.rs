@@ -2,8 +2,11 @@
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 
-use anabranch::{BindError, Bytes, ConnectError, Endpoint, Message, Ppid, SendError, StreamId};
+use anabranch::{
+    AssociationConfig, BindError, Bytes, ConnectError, Endpoint, Message, Ppid, SendError, StreamId,
+};
 
 use crate::common::{at, client, hasty, join, next, number_of, numbered, pair, server, story, text};
 
@@ -185,6 +188,78 @@ async fn several_tasks_share_the_messages() {
             total += worker.await.unwrap();
         }
         assert_eq!(total, 1_000);
+    })
+    .await;
+}
+
+/// The streams of the first messages that arrive when two streams have `each` messages to send, and `prepare` has said
+/// how they are to be treated.
+async fn first_streams(
+    scheduler: &str,
+    each: usize,
+    count: usize,
+    prepare: impl FnOnce(&anabranch::Association),
+) -> Vec<u16> {
+    let mut config = AssociationConfig::default();
+    config.policies.set("stream-scheduler", scheduler).unwrap();
+    let builder = || at(&["127.0.0.1:0"]).association_config(config.clone());
+    let client = builder().bind().await.unwrap();
+    let server = builder().listen().bind().await.unwrap();
+    let (alice, bob) = join(&client, &server).await;
+    prepare(&alice);
+    // Nothing leaves while this task does not pause.
+    for stream in [0, 1] {
+        for _ in 0..each {
+            alice
+                .try_send(Message::new(StreamId(stream), vec![7; 1_000]))
+                .unwrap();
+        }
+    }
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        streams.push(next(&bob).await.stream.0);
+    }
+    streams
+}
+
+#[tokio::test]
+async fn an_urgent_stream_goes_first_though_it_was_filled_last() {
+    story(async {
+        let streams = first_streams("priority", 20, 40, |alice| {
+            alice.set_stream_priority(StreamId(0), 7).unwrap();
+            let nowhere = alice.set_stream_priority(StreamId(u16::MAX), 1);
+            assert!(matches!(nowhere, Err(SendError::InvalidStream { .. })));
+        });
+        assert_eq!(streams.await, [[1; 20], [0; 20]].concat());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_gets_in_proportion_to_its_weight() {
+    story(async {
+        let streams = first_streams("wfq", 40, 40, |alice| {
+            let three = NonZeroU16::new(3).unwrap();
+            alice.set_stream_weight(StreamId(1), three).unwrap();
+            let nowhere = alice.set_stream_weight(StreamId(u16::MAX), three);
+            assert!(matches!(nowhere, Err(SendError::InvalidStream { .. })));
+        });
+        let heavy = streams.await.iter().filter(|stream| **stream == 1).count();
+        assert!((28..=32).contains(&heavy), "{heavy} of 40");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn streams_of_an_association_that_is_over_cannot_be_set() {
+    story(async {
+        let (alice, _bob, _endpoints) = pair().await;
+        alice.abort("enough");
+        alice.closed().await;
+        let priority = alice.set_stream_priority(StreamId(0), 1);
+        assert!(matches!(priority, Err(SendError::Closed(_))));
+        let weight = alice.set_stream_weight(StreamId(0), NonZeroU16::MIN);
+        assert!(matches!(weight, Err(SendError::Closed(_))));
     })
     .await;
 }

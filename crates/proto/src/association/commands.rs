@@ -112,18 +112,6 @@ impl Association {
         self.sender.is_drained()
     }
 
-    /// Bytes that [`Association::send`] would take now.
-    #[must_use]
-    pub fn send_room(&self) -> u64 {
-        self.sender.free_space()
-    }
-
-    /// Bytes of the messages on `stream` that have not been sent yet; 0 for a stream that does not exist.
-    #[must_use]
-    pub fn queued_on(&self, stream: StreamId) -> u64 {
-        self.sender.queued_on(stream)
-    }
-
     /// Whether [`Association::receive`] has something.
     #[must_use]
     pub fn is_readable(&self) -> bool {

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 
 use anabranch_policy::Reachability;
-use anabranch_types::{PathAddr, PathId};
+use anabranch_types::{PathAddr, PathId, StreamId};
 use thiserror::Error;
 
 /// Something happened that the application may want to know.
@@ -25,6 +25,9 @@ pub enum Event {
     Readable,
     /// The send buffer has room again, after a message was refused.
     Writable,
+    /// What waits on this stream has fallen to its low-water mark; see
+    /// [`Association::set_stream_low_water`](crate::Association::set_stream_low_water).
+    StreamLow(StreamId),
     /// Messages queued before the handshake was complete went to streams that the peer does not take, and were
     /// dropped.
     Undeliverable {

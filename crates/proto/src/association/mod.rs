@@ -3,6 +3,7 @@
 //! Nothing happens here but delegation: what arrives goes to [`crate::input`], what leaves comes from
 //! [`crate::output`], becoming associated is in [`crate::handshake`].
 
+mod buffers;
 mod commands;
 mod events;
 mod state;
@@ -34,6 +35,7 @@ use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{Hearing, Sender, SenderConfig};
 
+pub use buffers::{BufferError, SendQueue};
 pub(crate) use events::Events;
 pub use events::{CloseReason, Event, PathChange, PathEvent};
 pub(crate) use state::{Guard, Retry, State};

@@ -12,7 +12,7 @@ use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
 
 use super::publish;
 use crate::Association;
-use crate::association::{Event, State, liveness, packet_size};
+use crate::association::{liveness, packet_size};
 use crate::path::{ProportionalRate, Recovery};
 use crate::violation::Violation;
 
@@ -116,7 +116,7 @@ fn digest(
     crate::output::probe_answered(association);
     publish(association, now);
     reduce_rates(association);
-    tell_writable(association);
+    association.tell_writable();
 }
 
 /// Even a SACK that was overtaken, and acknowledges nothing any more, took the time that its path takes.
@@ -248,13 +248,5 @@ fn reduce_rates(association: &mut Association) {
         if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
             rate.on_ack(ack, &facts);
         }
-    }
-}
-
-fn tell_writable(association: &mut Association) {
-    let accepting = matches!(association.state, State::Established);
-    if association.owed.writable && accepting && association.sender.free_space() > 0 {
-        association.owed.writable = false;
-        association.events.push(Event::Writable);
     }
 }

@@ -77,6 +77,7 @@ pub(crate) fn poll_transmit(
         }
     };
     let size = first + more_for_the_same_path(association, &plan, first, max_segments, buffer, now);
+    association.tell_low_streams();
     Some(Transmit {
         path: association.paths.path(plan.path).addr,
         ecn: Ecn::NotCapable,

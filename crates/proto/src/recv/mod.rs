@@ -115,6 +115,18 @@ impl Receiver {
         anew
     }
 
+    /// The buffer has `buffer` bytes from now on, and holds messages as long as `max_message`, which is no less than
+    /// before. A larger one is told at once.
+    pub(crate) fn resize(&mut self, buffer: u64, max_message: usize) {
+        let before = self.window.offer();
+        self.tracker.resize(buffer);
+        self.window.resize(buffer, max_message);
+        self.reassembly.allow(max_message);
+        if self.window.offer() > before {
+            self.schedule.force();
+        }
+    }
+
     /// A chunk of user data arrived. After the last one of a packet comes [`Receiver::packet_done`].
     ///
     /// # Errors

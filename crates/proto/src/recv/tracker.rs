@@ -41,6 +41,10 @@ pub(super) struct NewTsn {
     pub(super) below_highest: bool,
 }
 
+fn reach(buffer: u64) -> u64 {
+    REPORTABLE.saturating_add(buffer).min(MAX_REACH)
+}
+
 /// The TSNs that were accepted. None is ever taken back: this receiver does not renege.
 #[derive(Debug)]
 pub(super) struct Tracker {
@@ -59,9 +63,14 @@ impl Tracker {
             cumulative: before_first,
             highest: before_first,
             above: IntervalSet::new(),
-            reach: REPORTABLE.saturating_add(buffer).min(MAX_REACH),
+            reach: reach(buffer),
             duplicates: Vec::new(),
         }
+    }
+
+    /// The buffer has `buffer` bytes from now on. What was within reach stays so.
+    pub(super) fn resize(&mut self, buffer: u64) {
+        self.reach = self.reach.max(reach(buffer));
     }
 
     /// Judges `tsn`; [`Tracker::record`] then makes it ours.

@@ -23,7 +23,10 @@ const WORTHWHILE: u64 = 2 * 1_500;
 /// The receive buffer of one association, as a balance.
 #[derive(Debug)]
 pub(super) struct Window {
+    /// The size of the buffer: what was asked for, or more while what was advertised before needs more.
     capacity: u64,
+    /// What was asked for.
+    wanted: u64,
     /// The largest message: the memory of chunks that fill gaps may exceed the budget by this much.
     reserve: u64,
     /// User bytes held.
@@ -45,6 +48,7 @@ impl Window {
         let capacity = buffer.max(reserve);
         Self {
             capacity,
+            wanted: capacity,
             reserve,
             payload: 0,
             chunks: 0,
@@ -52,6 +56,23 @@ impl Window {
             edge: capacity,
             unread: false,
         }
+    }
+
+    /// The buffer shall have `buffer` bytes, and hold messages as long as `max_message`.
+    ///
+    /// "A TCP receiver SHOULD NOT shrink the window, i.e., move the right window edge to the left" (RFC 1122 §4.2.2.16): a
+    /// smaller buffer keeps what was promised, and shrinks as that is used up and read.
+    pub(super) fn resize(&mut self, buffer: u64, max_message: usize) {
+        self.reserve = max_message as u64;
+        self.wanted = buffer.max(self.reserve);
+        self.capacity = self.capacity.max(self.wanted);
+        self.shrink();
+    }
+
+    /// As far as promises allow.
+    fn shrink(&mut self) {
+        let promised = self.payload + self.believed();
+        self.capacity = self.capacity.min(self.wanted.max(promised));
     }
 
     /// Whether a chunk of `len` user bytes may be accepted.
@@ -95,6 +116,7 @@ impl Window {
         );
         self.payload -= len as u64;
         self.chunks -= 1;
+        self.shrink();
     }
 
     /// Whether the application has something to read now.
@@ -154,5 +176,45 @@ impl Window {
 
     fn worthwhile(&self) -> u64 {
         WORTHWHILE.min(self.capacity.div_ceil(2)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use anabranch_types::Seed;
+
+    use super::Window;
+
+    /// An honest sender, chunks of 100 bytes and more, any number of sizes in between.
+    #[test]
+    fn the_right_edge_of_the_window_never_moves_to_the_left() {
+        for seed in 0..200 {
+            let mut rng = Seed(seed).rng();
+            let mut window = Window::new(100_000, 5_000);
+            let (mut held, mut arrived, mut edge) = (Vec::new(), 0, 100_000);
+            for _ in 0..500 {
+                match rng.below(4) {
+                    0 => window.resize(5_000 + rng.below(200_000), 5_000),
+                    1 if !held.is_empty() => window.release(held.remove(0)),
+                    _ => {
+                        let len = 100 + rng.below(1_300) as usize;
+                        if arrived + len as u64 <= edge {
+                            assert!(window.has_room(len, false), "it was promised");
+                            window.on_arrival(len);
+                            window.hold(len);
+                            held.push(len);
+                            arrived += len as u64;
+                        }
+                    }
+                }
+                window.set_unread(!held.is_empty());
+                let told = arrived + window.offer();
+                assert!(told >= edge, "{told} after {edge}: {window:?}");
+                edge = told;
+                window.on_advertised();
+            }
+        }
     }
 }

@@ -11,14 +11,15 @@ mod copies;
 mod error;
 mod fragment;
 mod line;
+mod low_water;
 mod queue;
 mod scoreboard;
+mod settings;
 mod streams;
 mod window;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::num::NonZeroU16;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk};
@@ -32,6 +33,7 @@ pub(crate) use self::scoreboard::{Hearing, Lost};
 use self::chunk::Chunk;
 use self::fragment::Room;
 use self::line::Line;
+use self::low_water::LowWater;
 use self::scoreboard::{Applied, Scoreboard};
 use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
@@ -96,6 +98,7 @@ pub(crate) struct Sender {
     begun: Option<MessageId>,
     scoreboard: Scoreboard,
     window: PeerWindow,
+    low_water: LowWater,
     buffer: u64,
     max_message: usize,
     /// The longest piece that the path of the last one takes.
@@ -118,6 +121,7 @@ impl Sender {
             begun: None,
             scoreboard: Scoreboard::new(config.initial_tsn, config.sack_handling, config.hearing),
             window: PeerWindow::new(config.peer_window),
+            low_water: LowWater::default(),
             buffer: config.buffer,
             max_message: config.max_message,
             full_piece: 0,
@@ -160,43 +164,12 @@ impl Sender {
         if length > self.free_space() {
             return Err(SendError::BufferFull);
         }
-        Ok(self.streams.push(message, scheduler))
-    }
-
-    /// How urgent a stream is; see [`crate::Association::set_stream_priority`].
-    ///
-    /// # Errors
-    /// [`SendError::InvalidStream`].
-    pub(crate) fn set_priority(
-        &mut self,
-        stream: StreamId,
-        priority: u16,
-        scheduler: &mut dyn StreamScheduler,
-    ) -> Result<(), SendError> {
-        self.check_stream(stream)?;
-        self.streams.set_priority(stream, priority, scheduler);
-        Ok(())
-    }
-
-    /// The weight of a stream; see [`crate::Association::set_stream_weight`].
-    ///
-    /// # Errors
-    /// [`SendError::InvalidStream`].
-    pub(crate) fn set_weight(
-        &mut self,
-        stream: StreamId,
-        weight: NonZeroU16,
-        scheduler: &mut dyn StreamScheduler,
-    ) -> Result<(), SendError> {
-        self.check_stream(stream)?;
-        self.streams.set_weight(stream, weight, scheduler);
-        Ok(())
-    }
-
-    /// After a restart of the peer: streams are as urgent and as weighty as with the sender before. To be called
-    /// before anything is queued.
-    pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
-        self.streams.keep_settings(&before.streams);
+        let stream = message.stream;
+        let id = self.streams.push(message, scheduler);
+        if self.low_water.watches(stream) {
+            self.low_water.rose_to(stream, self.queued_on(stream));
+        }
+        Ok(id)
     }
 
     fn check_stream(&self, stream: StreamId) -> Result<(), SendError> {
@@ -283,6 +256,9 @@ impl Sender {
     fn put(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
         let binds = !chunk.flags.ending && !self.streams.is_interleaving();
         self.begun = binds.then_some(chunk.message);
+        if self.low_water.watches(chunk.stream) {
+            self.low_water.fell_to(chunk.stream, self.queued_on(chunk.stream));
+        }
         self.scoreboard.send(chunk, path, now)
     }
 

@@ -110,6 +110,11 @@ impl Streams {
         self.count
     }
 
+    /// Streams below this number have been used or set.
+    pub(super) fn used(&self) -> u16 {
+        self.streams.len() as u16
+    }
+
     /// The handshake told which kind of chunk carries data. To be called before any does.
     pub(super) fn interleave(&mut self, interleaving: bool) {
         debug_assert!(

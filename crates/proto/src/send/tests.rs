@@ -402,6 +402,26 @@ fn a_copied_chunk_stays_where_it_is_and_its_acknowledgement_is_no_news_of_any_pa
 }
 
 #[test]
+fn the_queue_tells_what_waits_on_which_stream_and_when_it_is_little() {
+    let mut app = Application::new();
+    app.sender.set_low_water(StreamId(4), 60).unwrap();
+    app.says(1, 100).unwrap();
+    app.says(4, 50).unwrap();
+    app.says(4, 50).unwrap();
+    assert_eq!(app.sender.queues(), [(StreamId(1), 100), (StreamId(4), 100)]);
+    app.sends(A, 1_000, 1_000).unwrap();
+    assert_eq!(app.sender.queues(), [(StreamId(4), 100)]);
+    assert_eq!(app.sender.next_low_stream(), None);
+    app.sends(A, 1_000, 1_000).unwrap();
+    assert_eq!(app.sender.next_low_stream(), Some(StreamId(4)));
+    assert_eq!(app.sender.next_low_stream(), None, "once");
+    assert_eq!(
+        app.sender.set_low_water(StreamId(10), 0),
+        Err(SendError::InvalidStream { streams: 10 })
+    );
+}
+
+#[test]
 fn an_overtaken_sack_is_dropped() {
     let mut app = Application::new();
     for _ in 0..3 {

@@ -14,7 +14,7 @@ pub use meter::{Meter, StreamMeter};
 pub use outbox::{Draft, Outbox};
 pub use pattern::{LONGEST_MESSAGE, pattern};
 use workload::Line;
-pub use workload::{Bulk, Client, Even, Paced, Server, Streams, Workload};
+pub use workload::{Bulk, Client, Even, Paced, Refill, Server, Streams, Workload};
 
 /// How the application reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,7 +83,7 @@ impl Conversation {
     pub(crate) fn on_event(&mut self, now: Instant, event: Event, association: &mut Association) {
         match event {
             Event::Readable => self.read(now, association),
-            Event::Writable | Event::Connected { .. } => self.act(now, association),
+            Event::Writable | Event::StreamLow(_) | Event::Connected { .. } => self.act(now, association),
             Event::Restarted { .. } => self.begin_anew(now, association),
             Event::Closed(_) => {
                 self.read(now, association);
@@ -96,7 +96,7 @@ impl Conversation {
 
     /// An event of an association that is gone.
     pub(crate) fn note(&mut self, now: Instant, event: Event) {
-        if !matches!(event, Event::Readable | Event::Writable) {
+        if !matches!(event, Event::Readable | Event::Writable | Event::StreamLow(_)) {
             self.events.push((now, event));
         }
     }

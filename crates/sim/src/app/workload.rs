@@ -15,6 +15,8 @@ pub enum Workload {
     Bulk(Bulk),
     /// Sends all that the send buffer takes, and shares the buffer out evenly.
     Even(Even),
+    /// Keeps a little waiting on each stream.
+    Refill(Refill),
     /// Sends at a pace.
     Paced(Paced),
     /// Asks, waits for the answer, asks again.
@@ -29,6 +31,7 @@ impl Workload {
         match self {
             Self::Bulk(bulk) => bulk.act(line),
             Self::Even(even) => even.act(line),
+            Self::Refill(refill) => refill.act(line),
             Self::Paced(paced) => paced.act(now, line),
             Self::Client(client) => client.act(now, line),
             Self::Server(server) => server.act(line),
@@ -38,7 +41,7 @@ impl Workload {
     /// A message came.
     pub(super) fn on_message(&mut self, now: Instant, message: &ReceivedMessage) {
         match self {
-            Self::Bulk(_) | Self::Even(_) | Self::Paced(_) => {}
+            Self::Bulk(_) | Self::Even(_) | Self::Refill(_) | Self::Paced(_) => {}
             Self::Client(client) => client.on_message(now),
             Self::Server(server) => server.owed.push(message.stream),
         }
@@ -46,7 +49,7 @@ impl Workload {
 
     pub(super) const fn deadline(&self) -> Option<Instant> {
         match self {
-            Self::Bulk(_) | Self::Even(_) | Self::Server(_) => None,
+            Self::Bulk(_) | Self::Even(_) | Self::Refill(_) | Self::Server(_) => None,
             Self::Paced(paced) => paced.next,
             Self::Client(client) => client.next,
         }
@@ -212,6 +215,45 @@ impl Even {
             if line.takes(draft).is_err() {
                 return;
             }
+        }
+    }
+}
+
+/// Keeps messages waiting on each stream up to a level, and is told by the association when one falls to half of it: an
+/// application that needs to look at nothing in between.
+#[derive(Clone, Debug)]
+pub struct Refill {
+    bytes: usize,
+    streams: u16,
+    level: u64,
+}
+
+impl Refill {
+    /// Messages of `bytes` bytes without end, on the first `streams` streams, `level` bytes on each.
+    #[must_use]
+    pub const fn new(bytes: usize, streams: u16, level: u64) -> Self {
+        Self {
+            bytes,
+            streams,
+            level,
+        }
+    }
+
+    fn act(&self, line: &mut Line<'_>) {
+        for stream in (0..self.streams).map(StreamId) {
+            let draft = Draft {
+                stream,
+                bytes: self.bytes,
+                unordered: false,
+            };
+            if line.association.queued_on(stream) > self.level / 2 {
+                continue;
+            }
+            let is_watched = line.association.set_stream_low_water(stream, self.level / 2);
+            while is_watched.is_ok()
+                && line.association.queued_on(stream) < self.level
+                && line.takes(draft).is_ok()
+            {}
         }
     }
 }

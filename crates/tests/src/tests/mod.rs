@@ -28,6 +28,7 @@ mod path_mtu;
 mod path_schedulers;
 mod redundant;
 mod regressions;
+mod resizing;
 mod restart;
 mod retransmission;
 mod round_trips;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::PolicyRecipe;
-use anabranch_sim::app::{Even, Workload};
+use anabranch_sim::app::{Bulk, Even, Refill, Streams, Workload};
 
 use crate::story::{Setting, World, mbit, ms, secs};
 
@@ -53,12 +53,21 @@ impl Outcome {
 }
 
 fn run(scheduler: &str, paths: &[LinkConfig], buffer: u64, streams: u16) -> Outcome {
+    let even = Workload::Even(Even::new(1_452, streams));
+    run_with(even, scheduler, paths, buffer, streams)
+}
+
+fn run_with(
+    application: Workload,
+    scheduler: &str,
+    paths: &[LinkConfig],
+    buffer: u64,
+    streams: u16,
+) -> Outcome {
     let mut world = setting(scheduler, paths, buffer).connected();
     // Until all paths are confirmed.
     world.runs_for(secs(2));
-    world
-        .alice()
-        .also_works_at(Workload::Even(Even::new(1_452, streams)));
+    world.alice().also_works_at(application);
     world.runs_for(secs(10));
     let since = world.simulation.now();
     world.runs_for(secs(20));
@@ -112,6 +121,28 @@ fn streams_get_what_their_paths_carry_if_the_sender_knows_their_queues() {
     );
 }
 
+/// DRE-3 again: what the application knows makes the difference, whether it looks or is told.
+#[test]
+fn an_application_that_knows_nothing_of_queues_holds_the_fast_path_to_the_slow_one() {
+    let paths = [path(10, 10), path(50, 10)];
+    let with = |application| run_with(application, "fixed-map=0,1", &paths, 512 << 10, 2);
+    let in_turn = with(Workload::Bulk(Bulk::new(1_452, Streams::in_turn(2))));
+    assert!(
+        in_turn.rates[1] < 10.5,
+        "held to the other one: {:?}",
+        in_turn.rates
+    );
+    let looks = with(Workload::Even(Even::new(1_452, 2)));
+    let is_told = with(Workload::Refill(Refill::new(1_452, 2, 64 << 10)));
+    for knows in [looks, is_told] {
+        assert!(
+            knows.rates[0] > 8.5 && knows.rates[1] > 42.0,
+            "both are filled: {:?}",
+            knows.rates
+        );
+    }
+}
+
 /// DRE-5 in the settings of DRE-1, DRE-3 and DRE-4: within a tenth of the best fixed map, of which it is not told.
 #[test]
 fn a_map_found_is_as_good_as_the_best_one_given() {
@@ -151,9 +182,7 @@ fn any_path_scheduler_serves_mapped_streams() {
                 .policies(policies)
                 .connected();
             world.runs_for(secs(2));
-            world
-                .alice()
-                .sends_messages(300, 20_000, anabranch_sim::app::Streams::in_turn(5));
+            world.alice().sends_messages(300, 20_000, Streams::in_turn(5));
             world.runs_for(ms(300));
             world.path_is_cut(2);
             world.delivers_everything(secs(60));

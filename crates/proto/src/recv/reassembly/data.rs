@@ -57,6 +57,11 @@ impl DataReassembly {
         }
     }
 
+    /// Messages may be so long from now on.
+    pub(super) const fn allow(&mut self, max_message: usize) {
+        self.max_message = max_message;
+    }
+
     /// Judges a new chunk; changes nothing.
     pub(super) fn judge(
         &self,

@@ -80,16 +80,29 @@ pub(in crate::recv) struct IDataReassembly {
     inbound_streams: u16,
 }
 
+/// The longest message whose fragments can be counted.
+const fn countable(max_message: usize) -> usize {
+    if max_message < u32::MAX as usize {
+        max_message
+    } else {
+        u32::MAX as usize
+    }
+}
+
 impl IDataReassembly {
     pub(super) fn new(max_message: usize, inbound_streams: u16) -> Self {
         Self {
             fragments: Fragments::default(),
             begun: BTreeMap::new(),
             order: StreamOrder::default(),
-            // Beyond it fragments could not be counted.
-            max_message: max_message.min(u32::MAX as usize),
+            max_message: countable(max_message),
             inbound_streams,
         }
+    }
+
+    /// Messages may be so long from now on.
+    pub(super) const fn allow(&mut self, max_message: usize) {
+        self.max_message = countable(max_message);
     }
 
     /// Judges a new chunk; changes nothing.

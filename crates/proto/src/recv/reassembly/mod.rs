@@ -54,6 +54,14 @@ impl Reassembly {
         }
     }
 
+    /// Messages may be so long from now on.
+    pub(super) const fn allow(&mut self, max_message: usize) {
+        match self {
+            Self::Data(reassembly) => reassembly.allow(max_message),
+            Self::IData(reassembly) => reassembly.allow(max_message),
+        }
+    }
+
     /// Whether parts of several messages may wait at once, however the TSNs run.
     pub(super) const fn interleaves(&self) -> bool {
         matches!(self, Self::IData(_))

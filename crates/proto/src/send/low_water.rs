@@ -1,0 +1,131 @@
+//! On which streams does little wait? Those that have fallen to their low-water marks.
+
+use alloc::collections::BTreeMap;
+
+use anabranch_types::StreamId;
+
+/// The marks of the streams that have one.
+#[derive(Debug, Default)]
+pub(super) struct LowWater {
+    marks: BTreeMap<StreamId, Mark>,
+    /// How many have fallen and were not told.
+    fallen: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    bytes: u64,
+    level: Level,
+}
+
+/// Where a queue stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Level {
+    Above,
+    /// It was above, and is not any more.
+    Fallen,
+    Below,
+}
+
+impl LowWater {
+    /// The mark of `stream`, on which `queued` bytes wait; [`u64::MAX`] for none.
+    pub(super) fn set(&mut self, stream: StreamId, bytes: u64, queued: u64) {
+        let before = if bytes == u64::MAX {
+            self.marks.remove(&stream)
+        } else {
+            let level = if queued > bytes {
+                Level::Above
+            } else {
+                Level::Below
+            };
+            self.marks.insert(stream, Mark { bytes, level })
+        };
+        self.fallen -= u16::from(before.is_some_and(|mark| mark.level == Level::Fallen));
+    }
+
+    /// The same marks, with nothing waiting.
+    pub(super) fn anew(&self) -> Self {
+        let marks = self.marks.iter().map(|(stream, mark)| {
+            let level = Level::Below;
+            (*stream, Mark { level, ..*mark })
+        });
+        Self {
+            marks: marks.collect(),
+            fallen: 0,
+        }
+    }
+
+    /// Whether `stream` has a mark.
+    pub(super) fn watches(&self, stream: StreamId) -> bool {
+        !self.marks.is_empty() && self.marks.contains_key(&stream)
+    }
+
+    /// More waits on `stream`: `queued` bytes now.
+    pub(super) fn rose_to(&mut self, stream: StreamId, queued: u64) {
+        if let Some(mark) = self.marks.get_mut(&stream)
+            && queued > mark.bytes
+        {
+            self.fallen -= u16::from(mark.level == Level::Fallen);
+            mark.level = Level::Above;
+        }
+    }
+
+    /// Less waits on `stream`: `queued` bytes now.
+    pub(super) fn fell_to(&mut self, stream: StreamId, queued: u64) {
+        if let Some(mark) = self.marks.get_mut(&stream)
+            && queued <= mark.bytes
+            && mark.level == Level::Above
+        {
+            mark.level = Level::Fallen;
+            self.fallen += 1;
+        }
+    }
+
+    /// A stream that has fallen to its mark; once for each time.
+    pub(super) fn next_fallen(&mut self) -> Option<StreamId> {
+        if self.fallen == 0 {
+            return None;
+        }
+        let mut marks = self.marks.iter_mut();
+        let (stream, mark) = marks.find(|(_, mark)| mark.level == Level::Fallen)?;
+        mark.level = Level::Below;
+        self.fallen -= 1;
+        Some(*stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: StreamId = StreamId(3);
+
+    #[test]
+    fn a_stream_is_told_once_for_each_time_that_it_falls() {
+        let mut marks = LowWater::default();
+        marks.set(STREAM, 100, 0);
+        assert_eq!(marks.next_fallen(), None, "it has always been low");
+        marks.rose_to(STREAM, 200);
+        marks.fell_to(STREAM, 101);
+        assert_eq!(marks.next_fallen(), None);
+        marks.fell_to(STREAM, 100);
+        marks.fell_to(STREAM, 50);
+        assert_eq!(marks.next_fallen(), Some(STREAM));
+        assert_eq!(marks.next_fallen(), None);
+    }
+
+    #[test]
+    fn what_has_risen_again_or_lost_its_mark_is_not_told() {
+        let mut marks = LowWater::default();
+        for change in [
+            |marks: &mut LowWater| marks.rose_to(STREAM, 150),
+            |marks: &mut LowWater| marks.set(STREAM, u64::MAX, 0),
+            |marks: &mut LowWater| *marks = marks.anew(),
+        ] {
+            marks.set(STREAM, 100, 200);
+            marks.fell_to(STREAM, 0);
+            change(&mut marks);
+            assert_eq!((marks.next_fallen(), marks.fallen), (None, 0));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What may an application set while it sends? The buffer, and how each stream is treated.
+
+use alloc::vec::Vec;
+use core::num::NonZeroU16;
+
+use anabranch_policy::StreamScheduler;
+use anabranch_types::StreamId;
+
+use super::{SendError, Sender};
+
+impl Sender {
+    /// The buffer has `bytes` from now on; see [`crate::Association::set_send_buffer`].
+    pub(crate) const fn resize(&mut self, bytes: u64) {
+        self.buffer = bytes;
+    }
+
+    /// How urgent a stream is; see [`crate::Association::set_stream_priority`].
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`].
+    pub(crate) fn set_priority(
+        &mut self,
+        stream: StreamId,
+        priority: u16,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        self.streams.set_priority(stream, priority, scheduler);
+        Ok(())
+    }
+
+    /// The weight of a stream; see [`crate::Association::set_stream_weight`].
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`].
+    pub(crate) fn set_weight(
+        &mut self,
+        stream: StreamId,
+        weight: NonZeroU16,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        self.streams.set_weight(stream, weight, scheduler);
+        Ok(())
+    }
+
+    /// After a restart of the peer: streams are as urgent and as weighty as with the sender before, and have the same
+    /// low-water marks. To be called
+    /// before anything is queued.
+    pub(crate) fn keep_stream_settings(&mut self, before: &Self) {
+        self.streams.keep_settings(&before.streams);
+        self.low_water = before.low_water.anew();
+    }
+
+    /// When to tell that little waits on a stream; see [`crate::Association::set_stream_low_water`].
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`].
+    pub(crate) fn set_low_water(&mut self, stream: StreamId, bytes: u64) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        let queued = self.queued_on(stream);
+        self.low_water.set(stream, bytes, queued);
+        Ok(())
+    }
+
+    /// A stream that has fallen to its low-water mark, and was not told yet.
+    pub(crate) fn next_low_stream(&mut self) -> Option<StreamId> {
+        self.low_water.next_fallen()
+    }
+
+    /// Bytes that wait on each stream, in the order of streams; those without any are left out.
+    pub(crate) fn queues(&self) -> Vec<(StreamId, u64)> {
+        let streams = (0..self.streams.used()).map(StreamId);
+        let queues = streams.map(|stream| (stream, self.streams.queued_on(stream)));
+        let mut queues: Vec<_> = queues.collect();
+        for chunk in self.line.iter() {
+            queues[chunk.stream.index()].1 += chunk.payload_bytes();
+        }
+        queues.retain(|(_, bytes)| *bytes > 0);
+        queues
+    }
+}
