@@ -210,6 +210,14 @@ pub trait SackPath: Policy {
 
 /// How much of the shared send and receive buffer may a path hold?
 pub trait BufferPolicy: Policy {
+    /// Whether it gives each path a share of the send buffer; told to the others as [`BufferFacts::send_split`].
+    fn splits_send_buffer(&self) -> bool {
+        false
+    }
+    /// The same of the peer's receive buffer.
+    fn splits_receive_buffer(&self) -> bool {
+        false
+    }
     /// Further bytes that `path` may take; [`u64::MAX`] for no limit.
     fn allowance(&self, path: &PathFacts, paths: &[PathFacts], buffer: &BufferFacts) -> u64;
 }

@@ -121,6 +121,14 @@ impl<S: Side> Policy for Split<S> {
 }
 
 impl<S: Side> BufferPolicy for Split<S> {
+    fn splits_send_buffer(&self) -> bool {
+        S::SENDER
+    }
+
+    fn splits_receive_buffer(&self) -> bool {
+        S::RECEIVER
+    }
+
     fn allowance(&self, path: &PathFacts, _paths: &[PathFacts], buffer: &BufferFacts) -> u64 {
         let chunk = u64::from(path.max_data_chunk);
         let paths = u64::from(buffer.usable_paths.max(1));

@@ -12,6 +12,8 @@ const BUFFER: BufferFacts = BufferFacts {
     in_flight: 20_000,
     queued: 50_000,
     usable_paths: 2,
+    send_split: true,
+    receive_split: true,
 };
 
 /// 10,000 bytes in flight, 45,000 held.

@@ -19,6 +19,10 @@ pub struct BufferFacts {
     pub queued: u64,
     /// Paths that carry data.
     pub usable_paths: u32,
+    /// Each of them may hold only its share of the send buffer, as the [`crate::BufferPolicy`] says.
+    pub send_split: bool,
+    /// The same of the peer's receive buffer.
+    pub receive_split: bool,
 }
 
 /// The oldest outstanding chunk, which may be what blocks the buffers.

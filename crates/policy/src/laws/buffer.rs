@@ -17,6 +17,8 @@ fn an_empty_path_may_send_a_chunk_and_a_fuller_one_never_more_than_an_emptier_on
                 in_flight: path.in_flight + rng.below(100_000),
                 queued: path.queued + rng.below(1_000_000),
                 usable_paths: rng.below(5) as u32,
+                send_split: rng.chance(1, 2),
+                receive_split: rng.chance(1, 2),
             };
             let allowance = policy.allowance(&path, &[], &buffer);
             assert_eq!(

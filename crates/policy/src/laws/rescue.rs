@@ -32,6 +32,8 @@ fn a_rescue_uses_a_healthy_path_with_window_and_moves_a_chunk_once() {
                 in_flight: onto.in_flight,
                 queued: onto.queued + rng.below(1_000_000),
                 usable_paths: rng.below(5) as u32,
+                send_split: rng.chance(1, 2),
+                receive_split: rng.chance(1, 2),
             };
             let rescue = policy.rescue(onto, &stuck, &buffer, &paths, now);
             assert_eq!(

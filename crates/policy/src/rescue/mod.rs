@@ -14,7 +14,7 @@ mod threshold;
 
 pub use none::Never;
 pub use sar_modified::SarModified;
-pub use threshold::{Threshold, ThresholdParameters, Watched};
+pub use threshold::{Shares, Threshold, ThresholdParameters, Watched};
 
 #[cfg(test)]
 mod tests;

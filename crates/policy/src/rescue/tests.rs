@@ -2,7 +2,7 @@
 
 use anabranch_types::{Instant, PathId};
 
-use super::{SarModified, Threshold, ThresholdParameters, Watched};
+use super::{SarModified, Shares, Threshold, ThresholdParameters, Watched};
 use crate::testing::{at, healthy, ms, tsn};
 use crate::{BufferFacts, PathFacts, Rescue, RescueExtent, RescuePenalty, RescuePolicy, StuckChunk};
 
@@ -30,6 +30,8 @@ fn buffer(send_capacity: u64) -> BufferFacts {
         in_flight: 10_000,
         queued: 45_000,
         usable_paths: 2,
+        send_split: true,
+        receive_split: true,
     }
 }
 
@@ -52,6 +54,36 @@ fn it_moves_when_half_a_share_of_the_buffer_is_blocked_and_not_before() {
         "the receiver has room"
     );
     assert_eq!(rescue(Watched::Both, 120_000, &STUCK, &waiting()), cut);
+}
+
+#[test]
+fn the_limit_is_a_share_of_the_buffers_that_are_split() {
+    let blocked_at = |split, capacity, is_split| {
+        let parameters = ThresholdParameters {
+            split,
+            ..ThresholdParameters::default()
+        };
+        let mut policy = Threshold::new(Watched::Sender, parameters);
+        let buffer = BufferFacts {
+            send_split: is_split,
+            receive_split: !is_split,
+            ..buffer(capacity)
+        };
+        let paths = waiting();
+        policy
+            .rescue(&paths[0], &STUCK, &buffer, &paths, at(10))
+            .is_some()
+    };
+    let (share, whole) = (120_000, 60_000);
+    for (split, is_split, limit) in [
+        (Shares::AsHeld, true, share),
+        (Shares::AsHeld, false, whole),
+        (Shares::Always, false, share),
+        (Shares::Never, true, whole),
+    ] {
+        assert!(blocked_at(split, limit, is_split), "{split:?}");
+        assert!(!blocked_at(split, limit + 4, is_split), "{split:?}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! ```text
 //! onto: window not full, not in recovery
 //! blocked = (queued − in flight) of onto
-//! limit   = send buffer, or peer's window + queued by all; divided by the number of paths if `split`
+//! limit   = send buffer, or peer's window + queued by all; divided by the number of paths if that buffer is split
 //! blocked ≥ threshold · limit, stuck chunk never moved before,
 //! and it is on another path or older than 2 · srtt of onto:
 //!     send it on onto; its old path: blocked for one srtt if in recovery, else window cut
@@ -20,7 +20,7 @@
 
 use anabranch_types::Instant;
 
-use crate::parameters::{Parameter, Parameters, Slot};
+use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{
     BufferFacts, PathFacts, Policy, Rescue, RescueExtent, RescuePenalty, RescuePolicy, StuckChunk,
     may_carry_data, path_facts,
@@ -37,20 +37,47 @@ pub enum Watched {
     Both,
 }
 
+/// Whether buffers are taken for split among the paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Shares {
+    /// Each as the buffer policy splits it.
+    #[default]
+    AsHeld,
+    /// Both.
+    Always,
+    /// None.
+    Never,
+}
+
+impl Shares {
+    const fn divide(self, is_split: bool) -> bool {
+        match self {
+            Self::AsHeld => is_split,
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+impl Word for Shares {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("auto", Self::AsHeld), ("on", Self::Always), ("off", Self::Never)];
+}
+
 /// Parameters of [`Threshold`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThresholdParameters {
     /// How much of the buffer must be blocked, in thousandths.
     pub threshold_per_mille: u32,
-    /// Whether the buffers are split among the paths, so that each path's share is the limit.
-    pub split: bool,
+    /// Whether a path's share of a buffer is the limit, or the buffer.
+    pub split: Shares,
 }
 
 impl ThresholdParameters {
     /// The values unless set.
     pub const DEFAULT: Self = Self {
         threshold_per_mille: 500,
-        split: true,
+        split: Shares::AsHeld,
     };
 }
 
@@ -69,8 +96,8 @@ impl Parameters for ThresholdParameters {
         },
         Parameter {
             name: "split",
-            default: "on",
-            meaning: "take one n-th of the buffer as the limit, n being the number of usable paths: on or off",
+            default: "auto",
+            meaning: "take one n-th of a buffer as the limit, n being the number of usable paths: on, off, or auto (if buffer-split splits it)",
         },
     ];
 
@@ -98,18 +125,20 @@ impl Threshold {
     }
 
     fn is_blocked(&self, onto: &PathFacts, buffer: &BufferFacts) -> bool {
-        let paths = if self.parameters.split {
-            buffer.usable_paths.max(1)
-        } else {
-            1
-        };
         let blocked = u128::from(onto.queued.saturating_sub(onto.in_flight));
-        let reached = |limit: u64| {
+        let reached = |limit: u64, is_split| {
+            let divided = self.parameters.split.divide(is_split);
+            let paths = if divided { buffer.usable_paths.max(1) } else { 1 };
             let limit = u128::from(limit / u64::from(paths)).max(1);
             blocked * 1_000 >= limit * u128::from(self.parameters.threshold_per_mille)
         };
-        let sender = || reached(buffer.send_capacity);
-        let receiver = || reached(buffer.peer_window.saturating_add(buffer.queued));
+        let sender = || reached(buffer.send_capacity, buffer.send_split);
+        let receiver = || {
+            reached(
+                buffer.peer_window.saturating_add(buffer.queued),
+                buffer.receive_split,
+            )
+        };
         match self.watched {
             Watched::Sender => sender(),
             Watched::Receiver => receiver(),

@@ -45,6 +45,8 @@ pub(crate) fn buffer_facts(association: &Association) -> BufferFacts {
         in_flight: association.sender.total_in_flight(),
         queued: association.sender.total_queued(),
         usable_paths: association.paths.usable_count(),
+        send_split: association.policies.buffer.splits_send_buffer(),
+        receive_split: association.policies.buffer.splits_receive_buffer(),
     }
 }
 
