@@ -109,6 +109,10 @@ fn ecf_and_blest_use_the_slow_path_when_there_is_enough_to_send() {
 
 /// Two interfaces of which the second can queue three packets (Yang 2015 §4.6): it is over-fed again and again unless the
 /// scheduler remembers what it carried.
+///
+/// The delay of 3 ms was chosen: there fewer losses come with more goodput (19.2 instead of 18.9 Mbit/s). With 5, 10 and
+/// 20 ms a queue of three packets is small beside the window, and what `capacity` spares in retransmissions (48 instead of
+/// 333, 51 of 139, 55 of 80) costs a sixth, a ninth and a quarter of the goodput (15.4, 15.9 and 12.8 Mbit/s).
 #[test]
 fn capacity_loses_less_where_an_interface_can_queue_only_three_packets() {
     let run = |settings: &[(&str, &str)]| {
