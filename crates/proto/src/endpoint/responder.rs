@@ -15,7 +15,7 @@ use crate::Association;
 use crate::association::{Event, Setup, Side, State};
 use crate::config::AssociationConfig;
 use crate::handshake;
-use crate::path::{Arrived, braid, covers};
+use crate::path::{Arrived, braid_through};
 use crate::recv::ReceiverConfig;
 
 /// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
@@ -279,16 +279,11 @@ fn pairs(
     inbound: &Inbound<'_>,
     cookie: &Cookie,
 ) -> Vec<PathAddr> {
-    let proven = inbound.arrival;
     if config.single_homed {
-        return vec![proven];
+        vec![inbound.arrival]
+    } else {
+        braid_through(here, &remotes(cookie), inbound.arrival)
     }
-    let mut pairs = braid(here, &remotes(cookie));
-    let known = |pair: &PathAddr| pair.remote == proven.remote && covers(pair.local, proven.local);
-    if !pairs.iter().any(known) {
-        pairs.insert(0, proven);
-    }
-    pairs
 }
 
 /// The peer's addresses in the order in which it pairs them: as listed, with the source of its INIT among them.

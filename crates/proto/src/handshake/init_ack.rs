@@ -12,7 +12,7 @@ use super::ChunkKinds;
 use crate::Association;
 use crate::association::{Retry, Side, State, liveness};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
-use crate::path::braid;
+use crate::path::braid_through;
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::violation::Violation;
 
@@ -181,7 +181,7 @@ fn take_addresses(
             remotes.push(remote);
         }
     }
-    let pairs = braid(&association.here, &remotes);
+    let pairs = braid_through(&association.here, &remotes, answered_from);
     let same = pairs.len() == known.len()
         && pairs
             .iter()

@@ -22,7 +22,7 @@ pub(crate) use copies::Copies;
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
-pub(crate) use pairing::{MAX_PATHS, braid};
+pub(crate) use pairing::{MAX_PATHS, braid, braid_through};
 pub(crate) use recovery::{ProportionalRate, Recovery};
 pub(crate) use rtt::RttEstimator;
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};

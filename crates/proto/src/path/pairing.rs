@@ -5,6 +5,8 @@ use core::net::SocketAddr;
 
 use anabranch_types::{AddressScope, PathAddr};
 
+use super::covers;
+
 /// Most paths of one association; more address pairs are left out.
 pub(crate) const MAX_PATHS: usize = 16;
 
@@ -27,6 +29,31 @@ pub(crate) fn braid(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr
         .collect();
     pairs.truncate(MAX_PATHS);
     pairs
+}
+
+/// Joins them so that `proven`, the pair that carried the handshake, is a path.
+///
+/// If the braid lacks it, the two ends list their addresses in orders that have nothing to do with each other, and the
+/// braid begins at the pair that works: path i joins the i-th local address after that of the pair with the i-th remote
+/// one. Both ends derive the same pairs in this way too.
+pub(crate) fn braid_through(local: &[SocketAddr], remote: &[SocketAddr], proven: PathAddr) -> Vec<PathAddr> {
+    let pairs = braid(local, remote);
+    let is_proven = |pair: &PathAddr| pair.remote == proven.remote && covers(pair.local, proven.local);
+    if pairs.iter().any(is_proven) {
+        return pairs;
+    }
+    let ours = local.iter().position(|known| covers(*known, proven.local));
+    let theirs = remote.iter().position(|known| *known == proven.remote);
+    let (Some(ours), Some(theirs)) = (ours, theirs) else {
+        // An address that this end was not told of.
+        let mut pairs: Vec<_> = core::iter::once(proven).chain(pairs).collect();
+        pairs.truncate(MAX_PATHS);
+        return pairs;
+    };
+    let (mut local, mut remote) = (local.to_vec(), remote.to_vec());
+    local.rotate_left(ours);
+    remote.rotate_left(theirs);
+    braid(&local, &remote)
 }
 
 /// Within what addresses can be joined: an IP version, and this host or the world.
@@ -110,6 +137,48 @@ mod tests {
             ours,
             theirs.into_iter().map(PathAddr::reversed).collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn the_pair_that_carried_the_handshake_is_a_path_and_the_others_follow_it() {
+        let (near, far) = (["10.0.0.1:1", "10.1.0.1:1"], ["10.1.0.2:9", "10.0.0.2:9"]);
+        let proven = PathAddr {
+            local: near[0].parse().unwrap(),
+            remote: far[1].parse().unwrap(),
+        };
+        let ours = braid_through(&addresses(&near), &addresses(&far), proven);
+        let written: Vec<_> = ours.iter().map(ToString::to_string).collect();
+        assert_eq!(written, ["10.0.0.1:1 -> 10.0.0.2:9", "10.1.0.1:1 -> 10.1.0.2:9"]);
+        let theirs = braid_through(&addresses(&far), &addresses(&near), proven.reversed());
+        let reversed: Vec<_> = theirs.into_iter().map(PathAddr::reversed).collect();
+        assert_eq!(ours, reversed, "the other end thinks so too");
+    }
+
+    #[test]
+    fn a_braid_that_has_the_proven_pair_stays_as_it_is() {
+        let lists = (
+            addresses(&["10.0.0.1:1", "10.1.0.1:1"]),
+            addresses(&["10.0.0.2:9", "10.1.0.2:9"]),
+        );
+        let proven = PathAddr {
+            local: lists.0[1],
+            remote: lists.1[1],
+        };
+        assert_eq!(
+            braid_through(&lists.0, &lists.1, proven),
+            braid(&lists.0, &lists.1)
+        );
+    }
+
+    #[test]
+    fn a_pair_with_an_address_that_nobody_told_us_comes_first() {
+        let (local, remote) = (addresses(&["10.0.0.1:1"]), addresses(&["10.0.0.2:9"]));
+        let proven = PathAddr {
+            local: "10.9.0.1:1".parse().unwrap(),
+            remote: remote[0],
+        };
+        let pairs = braid_through(&local, &remote, proven);
+        assert_eq!((pairs.len(), pairs[0]), (2, proven));
     }
 
     #[test]
