@@ -40,6 +40,10 @@ setup: ## install the Debian packages that the tests need, where they are missin
 test: setup ## run every test, doc tests included
 	$(CARGO) test --workspace
 
+.PHONY: interop
+interop: setup ## conversations with stacks of others: dcsctp, sctp-proto, usrsctp, pion, aiortc
+	$(CARGO) test --package anabranch-interop
+
 .PHONY: adversary
 adversary: ## random worlds against two hosts (N=20000)
 	ANABRANCH_SEEDS=$(N) $(CARGO) test --package anabranch-tests adversary

@@ -1,21 +1,22 @@
-//! What is our side? The core on a UDP socket of the loopback interface, everything that passes recorded.
+//! What is our side? The core on UDP sockets, everything that passes recorded.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant as Wall};
 
 use anabranch_netsim::Datagram;
 use anabranch_netsim::capture::{Direction, InterfaceId, PcapngWriter};
-use anabranch_proto::{AssociationConfig, CloseReason, Endpoint, EndpointConfig, Event};
+use anabranch_proto::{CloseReason, Endpoint, EndpointConfig, Event};
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::NamedTempFile;
 
 /// The longest time without looking around.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Our core, a socket, a clock and a recorder.
+/// Our core, its sockets, a clock and a recorder.
 #[derive(Debug)]
 pub struct Host {
     /// The core.
@@ -24,7 +25,8 @@ pub struct Host {
     pub association: Option<AssociationId>,
     /// Why it ended, once it has.
     pub closed: Option<CloseReason>,
-    socket: UdpSocket,
+    sockets: Vec<UdpSocket>,
+    port: u16,
     start: Wall,
     buffer: Vec<u8>,
     recorder: PcapngWriter<BufWriter<File>>,
@@ -33,29 +35,35 @@ pub struct Host {
 }
 
 impl Host {
-    /// On a free UDP port, listening on `sctp_port`.
+    /// With a socket at each of `addresses`, all at one UDP port that is free; `config` says the rest.
     ///
     /// # Errors
     ///
     /// No socket, no file, or no randomness.
-    pub fn new(sctp_port: u16, config: &AssociationConfig) -> io::Result<Self> {
-        let socket = UdpSocket::bind("127.0.0.1:0")?;
-        let endpoint = EndpointConfig {
-            local: vec![socket.local_addr()?],
-            sctp_port,
-            accept: Some(config.clone()),
-            ..EndpointConfig::default()
+    pub fn new(addresses: &[IpAddr], config: EndpointConfig) -> io::Result<Self> {
+        let mut sockets: Vec<UdpSocket> = Vec::new();
+        let mut port = 0;
+        for address in addresses {
+            let socket = UdpSocket::bind((*address, port))?;
+            socket.set_nonblocking(true)?;
+            port = socket.local_addr()?.port();
+            sockets.push(socket);
+        }
+        let config = EndpointConfig {
+            local: addresses.iter().map(|address| (*address, port).into()).collect(),
+            ..config
         };
         // Nobody attacks a test; the port makes the secrets of two tests differ.
-        let seed = anabranch_types::Seed(socket.local_addr()?.port().into());
+        let seed = anabranch_types::Seed(port.into());
         let record = NamedTempFile::with_suffix(".pcapng")?;
         let mut recorder = PcapngWriter::new(BufWriter::new(record.reopen()?))?;
-        let interface = recorder.add_interface("loopback")?;
+        let interface = recorder.add_interface("sockets")?;
         Ok(Self {
-            endpoint: Endpoint::new(endpoint, seed),
+            endpoint: Endpoint::new(config, seed),
             association: None,
             closed: None,
-            socket,
+            sockets,
+            port,
             start: Wall::now(),
             buffer: Vec::new(),
             recorder,
@@ -64,13 +72,10 @@ impl Host {
         })
     }
 
-    /// Where the socket is.
-    ///
-    /// # Errors
-    ///
-    /// Those of the operating system.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+    /// The UDP port of all its sockets.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Now, as the core sees it.
@@ -125,34 +130,39 @@ impl Host {
                 return Ok(());
             };
             self.note(Direction::Out, transmit.path, self.buffer.clone())?;
+            let mut locals = self.endpoint.local().iter();
+            let socket = locals.position(|local| *local == transmit.path.local);
+            let socket = &self.sockets[socket.unwrap_or_default()];
             // A full socket buffer is a loss like any other.
-            let _ = self.socket.send_to(&self.buffer, transmit.path.remote);
+            let _ = socket.send_to(&self.buffer, transmit.path.remote);
         }
     }
 
     /// Waits for the first datagram, takes all.
     fn receive(&mut self) -> io::Result<()> {
-        let mut datagram = [0; 1 << 16];
         let mut wait = TICK;
         if let Some(deadline) = self.endpoint.poll_timeout() {
             wait = wait.min(deadline.saturating_duration_since(self.now()));
         }
-        // Zero would mean to wait for ever.
-        self.socket
-            .set_read_timeout(Some(wait.max(Duration::from_micros(50))))?;
-        self.socket.set_nonblocking(false)?;
-        let mut received = self.socket.recv_from(&mut datagram);
-        self.socket.set_nonblocking(true)?;
-        while let Ok((length, remote)) = received {
-            let path = PathAddr {
-                local: self.address()?,
-                remote,
-            };
+        let sockets = self.sockets.iter();
+        let mut polled: Vec<PollFd<'_>> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+        let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
+        poll(&mut polled, Some(&wait))?;
+        for index in 0..self.sockets.len() {
+            self.receive_at(index)?;
+        }
+        Ok(())
+    }
+
+    fn receive_at(&mut self, index: usize) -> io::Result<()> {
+        let mut datagram = [0; 1 << 16];
+        let local = self.endpoint.local()[index];
+        while let Ok((length, remote)) = self.sockets[index].recv_from(&mut datagram) {
+            let path = PathAddr { local, remote };
             self.note(Direction::In, path.reversed(), datagram[..length].to_vec())?;
             let now = self.now();
             self.endpoint
                 .handle_datagram(now, path, Ecn::NotCapable, &datagram[..length]);
-            received = self.socket.recv_from(&mut datagram);
         }
         Ok(())
     }

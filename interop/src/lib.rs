@@ -1,25 +1,30 @@
-//! Do others understand us, and we them? Conversations with real peers over real sockets, judged by a dissector.
+//! Do others understand us, and we them? Conversations with stacks that nobody here wrote, judged by a dissector.
 //!
 //! | file | what |
 //! |---|---|
-//! | `core` | cores in virtual time: ours, dcsctp, sctp-proto |
 //! | `letters` | messages that are recognised when they arrive |
+//! | `core` | cores in virtual time: ours, dcsctp, sctp-proto |
 //! | `meeting` | two cores and a bad link, everything that passes recorded |
-//! | `host` | our core on a UDP socket, everything that passes recorded |
-//! | `tsctp` | usrsctp's test program as a peer |
+//! | `host` | our core on UDP sockets, everything that passes recorded |
+//! | `stack` | usrsctp, pion and aiortc, in the programs of `peers/` |
+//! | `peer` | how those are spoken to |
+//! | `namespace` | two hosts with several cables between them |
 //! | `verdict` | tshark's opinion of what was recorded |
-//! | `tools` | what happens if one of these programs is missing |
+//! | `tools` | what happens if a program is missing |
 
 pub mod core;
 mod host;
 mod letters;
 pub mod meeting;
-mod tools;
-mod tsctp;
+mod namespace;
+mod peer;
+mod stack;
+pub mod tools;
 mod verdict;
 
 pub use host::Host;
 pub use letters::{Inbox, Plan, payload};
-pub use tools::{Tools, free_udp_port};
-pub use tsctp::Tsctp;
+pub use namespace::Hosts;
+pub use peer::{Peer, Report};
+pub use stack::Stack;
 pub use verdict::Verdict;

@@ -11,9 +11,10 @@ use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 use anabranch_wire::dissect;
 use tempfile::NamedTempFile;
 
+use crate::Verdict;
 use crate::core::{Core, Ending};
 use crate::letters::{Inbox, Plan};
-use crate::{Tools, Verdict};
+use crate::tools::TSHARK;
 
 /// UDP ports of the two sides: the judge holds ours to a higher standard.
 const PORTS: [u16; 2] = [9_899, 9_900];
@@ -219,11 +220,11 @@ impl Meeting {
     /// If it has something to complain about.
     pub fn judge(mut self) {
         self.check();
-        let Some(tools) = Tools::find() else { return };
+        let Some(tshark) = TSHARK.find() else { return };
         self.world.finish_captures().expect("memory takes everything");
         let mut file = NamedTempFile::with_suffix(".pcapng").expect("a file for the recording");
         file.write_all(&self.record.take()).expect("room on the disk");
-        let verdict = Verdict::of(&tools.tshark, file.path(), PORTS[0]).expect("tshark runs");
+        let verdict = Verdict::of(&tshark, file.path(), PORTS[0]).expect("tshark runs");
         assert!(verdict.good_checksums > 0 && verdict.is_clean(), "{verdict:#?}");
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use anabranch_interop::{Tools, Verdict};
+use anabranch_interop::Verdict;
+use anabranch_interop::tools::TSHARK;
 use anabranch_netsim::Datagram;
 use anabranch_netsim::capture::{Direction, PcapngWriter};
 use anabranch_types::{Ecn, Instant, PathAddr, Tsn, VerificationTag};
@@ -24,7 +25,7 @@ fn packet() -> Vec<u8> {
 }
 
 fn verdict_on(packets: &[Vec<u8>]) -> io::Result<Option<Verdict>> {
-    let Some(tools) = Tools::find() else {
+    let Some(tshark) = TSHARK.find() else {
         return Ok(None);
     };
     let record = tempfile::NamedTempFile::new()?;
@@ -44,7 +45,7 @@ fn verdict_on(packets: &[Vec<u8>]) -> io::Result<Option<Verdict>> {
         recorder.write(Instant::ZERO, interface, Direction::Out, &datagram)?;
     }
     recorder.finish()?;
-    Verdict::of(&tools.tshark, record.path(), OWN_PORT).map(Some)
+    Verdict::of(&tshark, record.path(), OWN_PORT).map(Some)
 }
 
 #[test]

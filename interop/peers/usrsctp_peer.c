@@ -1,0 +1,550 @@
+/*
+ * How does usrsctp behave with these options? One association, client or server, messages in both directions, and a
+ * report as one line of JSON. It says nothing else, so that its figures are those of the stack and not of a terminal.
+ *
+ * The options, the messages and the report are those of all foreign peers (README.md beside this file); --set reaches
+ * every knob of the stack by its name. Built by the tests with: cc -O2 usrsctp_peer.c -lusrsctp -lpthread
+ *
+ * usrsctp 0.9.5 as Debian has it, and what is done about it:
+ * - its header declares knobs that the library lacks (multiple_asconfs, sendall_limit): they are not offered;
+ * - a read has no timeout, and a socket must not be closed under a thread that reads: an ABORT is sent as a message
+ *   is, and the thread that reads learns of it;
+ * - usrsctp_finish() fails while anything lives and may wait for ever on its threads: the process just exits;
+ * - it can send over UDP to one port per association: all addresses of the peer have the same;
+ * - it chooses no source address itself; whoever wants several paths gives each its own network (see the tests).
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <usrsctp.h>
+
+/* Socket options that the stack has and its header does not export. */
+#define OPTION_CMT_ON_OFF 0x00001200
+#define OPTION_PLUGGABLE_CC 0x00001202
+
+enum { MAX_ADDRESSES = 16, MAX_LENGTHS = 16, MAX_STREAMS = 2048, RECEIVE = 1 << 16 };
+
+enum ending { SHUTDOWN, ABORT, WAIT };
+
+struct options {
+	bool connect;
+	struct sockaddr_in own[MAX_ADDRESSES], peer[MAX_ADDRESSES];
+	int owns, peers;
+	uint16_t own_udp, peer_udp, own_port, peer_port;
+	uint32_t say, hear, seconds;
+	uint32_t length[MAX_LENGTHS], lengths;
+	uint16_t streams;
+	bool odd_unordered;
+	enum ending end;
+	int cmt, cc, scheduler, send_buffer, receive_buffer, nodelay;
+};
+
+struct report {
+	bool connected, finished, aborted;
+	uint32_t said, heard;
+	uint64_t bytes;
+	double first, last;
+	int paths;
+	char complaint[160];
+};
+
+static struct options options = {
+	.own_port = 9899, .peer_port = 9899, .length = { 1000 }, .lengths = 1, .streams = 1, .cmt = -1, .cc = -1,
+	.scheduler = -1, .nodelay = 1, .own = { { .sin_family = AF_INET } }, .owns = 1,
+};
+static struct report report;
+static struct socket *association;
+
+/* Every knob of the stack, by the name it has in FreeBSD's net.inet.sctp. */
+#define KNOB(name) { #name, usrsctp_sysctl_set_sctp_##name }
+static const struct knob {
+	const char *name;
+	int (*set)(uint32_t);
+} knobs[] = {
+	KNOB(cmt_on_off), KNOB(cmt_use_dac), KNOB(buffer_splitting), KNOB(nrsack_enable), KNOB(do_drain),
+	KNOB(path_pf_threshold), KNOB(path_rtx_max_default), KNOB(assoc_rtx_max_default), KNOB(init_rtx_max_default),
+	KNOB(rto_min_default), KNOB(rto_initial_default), KNOB(rto_max_default), KNOB(init_rto_max_default),
+	KNOB(sack_freq_default), KNOB(delayed_sack_time_default), KNOB(enable_sack_immediately),
+	KNOB(max_burst_default), KNOB(fr_max_burst_default), KNOB(hb_maxburst), KNOB(use_cwnd_based_maxburst),
+	KNOB(initial_cwnd), KNOB(L2_abc_variable), KNOB(default_cc_module), KNOB(default_ss_module),
+	KNOB(rttvar_bw), KNOB(rttvar_rtt), KNOB(rttvar_eqret), KNOB(steady_step), KNOB(use_dccc_ecn),
+	KNOB(peer_chunk_oh), KNOB(max_chunks_on_queue), KNOB(max_retran_chunk), KNOB(min_split_point),
+	KNOB(min_residual), KNOB(sendspace), KNOB(recvspace), KNOB(heartbeat_interval_default),
+	KNOB(pmtu_raise_time_default), KNOB(shutdown_guard_time_default), KNOB(secret_lifetime_default),
+	KNOB(valid_cookie_life_default), KNOB(ecn_enable), KNOB(pr_enable), KNOB(auth_enable), KNOB(asconf_enable),
+	KNOB(auto_asconf), KNOB(reconfig_enable), KNOB(pktdrop_enable), KNOB(mobility_base),
+	KNOB(mobility_fasthandoff), KNOB(nat_friendly), KNOB(inits_include_nat_friendly), KNOB(blackhole),
+	KNOB(default_frag_interleave), KNOB(no_csum_on_loopback), KNOB(add_more_threshold), KNOB(vtag_time_wait),
+	KNOB(nr_incoming_streams_default), KNOB(nr_outgoing_streams_default), KNOB(mbuf_threshold_count),
+	KNOB(abort_if_one_2_one_hits_limit), KNOB(system_free_resc_limit), KNOB(asoc_free_resc_limit),
+	KNOB(diag_info_code), KNOB(logging_level),
+};
+
+static void
+fail(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	exit(2);
+}
+
+static void
+complain(const char *what, int error)
+{
+	if (report.complaint[0] == '\0')
+		snprintf(report.complaint, sizeof report.complaint, "%s: %s", what, strerror(error));
+}
+
+static double
+now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Messages */
+
+static uint32_t
+length_of(uint32_t number)
+{
+	return options.length[number % options.lengths];
+}
+
+static uint16_t
+stream_of(uint32_t number)
+{
+	return (uint16_t)(number % options.streams);
+}
+
+/* The number, then bytes that count up from it. */
+static void
+write_message(uint8_t *bytes, uint32_t number)
+{
+	uint32_t length = length_of(number);
+
+	for (uint32_t at = 0; at < length; at++)
+		bytes[at] = (uint8_t)(number + at);
+	for (uint32_t at = 0; at < 4 && at < length; at++)
+		bytes[at] = (uint8_t)(number >> (24 - 8 * at));
+}
+
+static void
+check_message(const uint8_t *bytes, size_t length, uint16_t stream)
+{
+	static uint32_t next[MAX_STREAMS];
+	static bool begun[MAX_STREAMS];
+	uint32_t number = 0;
+
+	for (size_t at = 0; at < 4 && at < length; at++)
+		number = number << 8 | bytes[at];
+	if (length < 4 || length != length_of(number) || stream != stream_of(number)) {
+		complain("a message is not what it should be", EBADMSG);
+		return;
+	}
+	for (size_t at = 4; at < length; at++) {
+		if (bytes[at] != (uint8_t)(number + at)) {
+			complain("a message has changed", EBADMSG);
+			return;
+		}
+	}
+	bool ordered = !(options.odd_unordered && stream % 2 == 1);
+	if (ordered && number != (begun[stream] ? next[stream] : stream))
+		complain("a message came out of its order", EBADMSG);
+	begun[stream] = true;
+	next[stream] = number + options.streams;
+}
+
+/* Ends the association, once: when all is said and all is heard. Called by the thread that speaks and the one that
+ * hears; the latter learns of the end as of any other. */
+static void
+end_if_done(bool has_said_all)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static bool said_all, ended;
+	struct sctp_sndinfo abort = { .snd_flags = SCTP_ABORT };
+
+	pthread_mutex_lock(&lock);
+	said_all |= has_said_all;
+	if (said_all && report.heard >= options.hear && !ended) {
+		ended = true;
+		if (options.end == SHUTDOWN && usrsctp_shutdown(association, SHUT_WR) < 0)
+			complain("shutdown", errno);
+		if (options.end == ABORT) {
+			report.aborted = true;
+			usrsctp_sendv(association, "enough", 6, NULL, 0, &abort, sizeof abort, SCTP_SENDV_SNDINFO, 0);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Says everything, in a thread of its own: the socket blocks. */
+static void *
+speak(void *unused)
+{
+	uint32_t longest = 0;
+	double end = now() + options.seconds;
+
+	(void)unused;
+	for (uint32_t at = 0; at < options.lengths; at++)
+		longest = options.length[at] > longest ? options.length[at] : longest;
+	uint8_t *bytes = malloc(longest);
+	for (uint32_t number = 0; options.seconds > 0 ? now() < end : number < options.say; number++) {
+		struct sctp_sndinfo info = { .snd_sid = stream_of(number) };
+
+		if (options.odd_unordered && info.snd_sid % 2 == 1)
+			info.snd_flags = SCTP_UNORDERED;
+		write_message(bytes, number);
+		if (usrsctp_sendv(association, bytes, length_of(number), NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO,
+		    0) < 0) {
+			complain("send", errno);
+			break;
+		}
+		report.said++;
+	}
+	free(bytes);
+	end_if_done(true);
+	return NULL;
+}
+
+static void
+count_paths(void)
+{
+	struct sockaddr *addresses = NULL;
+
+	report.paths = usrsctp_getpaddrs(association, 0, &addresses);
+	if (report.paths > 0)
+		usrsctp_freepaddrs(addresses);
+}
+
+static void
+hear_notification(const union sctp_notification *notification)
+{
+	if (notification->sn_header.sn_type != SCTP_ASSOC_CHANGE)
+		return;
+	switch (notification->sn_assoc_change.sac_state) {
+	case SCTP_COMM_UP:
+		report.connected = true;
+		count_paths();
+		break;
+	case SCTP_COMM_LOST:
+		report.aborted = true;
+		break;
+	case SCTP_SHUTDOWN_COMP:
+		report.finished = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* The next piece of whatever there is; false when there will be nothing any more. A message may come in pieces. */
+static bool
+hear(void)
+{
+	static uint8_t *message;
+	static size_t length, room;
+	struct sctp_rcvinfo info = { 0 };
+	socklen_t info_length = sizeof info;
+	unsigned int info_type = 0;
+	int flags = 0;
+
+	if (room - length < RECEIVE) {
+		room += RECEIVE + room / 2;
+		message = realloc(message, room);
+	}
+	ssize_t read = usrsctp_recvv(association, message + length, room - length, NULL, NULL, &info, &info_length,
+	    &info_type, &flags);
+	if (read < 0) {
+		report.aborted |= errno == ECONNRESET || errno == ECONNABORTED;
+		if (!report.aborted)
+			complain("receive", errno);
+		return false;
+	}
+	if (read == 0)
+		return false;
+	if (flags & MSG_NOTIFICATION) {
+		hear_notification((union sctp_notification *)(message + length));
+		return !report.aborted && !report.finished;
+	}
+	length += (size_t)read;
+	report.bytes += (uint64_t)read;
+	if (flags & MSG_EOR) {
+		check_message(message, length, info.rcv_sid);
+		length = 0;
+		report.last = now();
+		if (report.heard++ == 0)
+			report.first = report.last;
+		end_if_done(false);
+	}
+	return true;
+}
+
+/* The association */
+
+static void
+set_option(struct socket *socket, int name, const void *value, socklen_t length, const char *what)
+{
+	if (usrsctp_setsockopt(socket, IPPROTO_SCTP, name, value, length) < 0)
+		fail("%s: %s", what, strerror(errno));
+}
+
+static void
+set_number(struct socket *socket, int name, int value, const char *what)
+{
+	struct sctp_assoc_value number = { .assoc_id = SCTP_FUTURE_ASSOC, .assoc_value = (uint32_t)value };
+
+	if (value >= 0)
+		set_option(socket, name, &number, sizeof number, what);
+}
+
+static void
+set_buffer(struct socket *socket, int name, int bytes)
+{
+	if (bytes > 0 && usrsctp_setsockopt(socket, SOL_SOCKET, name, &bytes, sizeof bytes) < 0)
+		fail("buffer of %d bytes: %s", bytes, strerror(errno));
+}
+
+static struct socket *
+make_socket(void)
+{
+	struct socket *socket = usrsctp_socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0, NULL);
+	struct sctp_initmsg init = { .sinit_num_ostreams = options.streams, .sinit_max_instreams = MAX_STREAMS };
+	struct sctp_event event = { .se_type = SCTP_ASSOC_CHANGE, .se_on = 1 };
+	struct sctp_udpencaps encapsulation = { .sue_port = htons(options.peer_udp) };
+	int on = 1;
+
+	if (socket == NULL)
+		fail("socket: %s", strerror(errno));
+	set_option(socket, SCTP_INITMSG, &init, sizeof init, "streams");
+	set_option(socket, SCTP_EVENT, &event, sizeof event, "notifications");
+	set_option(socket, SCTP_RECVRCVINFO, &on, sizeof on, "information on messages");
+	set_option(socket, SCTP_NODELAY, &options.nodelay, sizeof options.nodelay, "no delay");
+	if (options.peer_udp != 0) {
+		encapsulation.sue_address.ss_family = AF_INET;
+		set_option(socket, SCTP_REMOTE_UDP_ENCAPS_PORT, &encapsulation, sizeof encapsulation, "encapsulation");
+	}
+	set_number(socket, OPTION_CMT_ON_OFF, options.cmt, "CMT (needs --set cmt_on_off as well)");
+	set_number(socket, OPTION_PLUGGABLE_CC, options.cc, "congestion control");
+	set_number(socket, SCTP_PLUGGABLE_SS, options.scheduler, "stream scheduler");
+	set_buffer(socket, SO_SNDBUF, options.send_buffer);
+	set_buffer(socket, SO_RCVBUF, options.receive_buffer);
+	for (int at = 0; at < options.owns; at++) {
+		options.own[at].sin_port = htons(options.own_port);
+		if (usrsctp_bindx(socket, (struct sockaddr *)&options.own[at], 1, SCTP_BINDX_ADD_ADDR) < 0)
+			fail("bind: %s", strerror(errno));
+	}
+	return socket;
+}
+
+static void
+associate(void)
+{
+	struct socket *socket = make_socket();
+
+	report.paths = -1;
+	if (options.connect) {
+		for (int at = 0; at < options.peers; at++)
+			options.peer[at].sin_port = htons(options.peer_port);
+		if (usrsctp_connectx(socket, (struct sockaddr *)options.peer, options.peers, NULL) < 0) {
+			complain("connect", errno);
+			return;
+		}
+		association = socket;
+	} else {
+		if (usrsctp_listen(socket, 1) < 0)
+			fail("listen: %s", strerror(errno));
+		printf("{\"event\":\"listening\"}\n");
+		fflush(stdout);
+		association = usrsctp_accept(socket, NULL, NULL);
+		if (association == NULL) {
+			complain("accept", errno);
+			return;
+		}
+		usrsctp_close(socket);
+		/* Its notification of that may be gone. */
+		report.connected = true;
+		count_paths();
+	}
+}
+
+static void
+converse(void)
+{
+	pthread_t speaker;
+
+	pthread_create(&speaker, NULL, speak, NULL);
+	while (hear())
+		continue;
+	pthread_join(speaker, NULL);
+	usrsctp_close(association);
+}
+
+static void
+print_report(void)
+{
+	struct sctpstat statistics;
+	double seconds = report.last - report.first;
+
+	usrsctp_get_stat(&statistics);
+	printf("{\"event\":\"report\",\"stack\":\"usrsctp\",\"connected\":%s,\"ended\":\"%s\",\"said\":%u,\"heard\":%u,"
+	    "\"bytes\":%llu,\"seconds\":%.6f,\"goodput_bit_per_second\":%.0f,\"paths\":%d,\"data_chunks\":%u,"
+	    "\"retransmitted\":%u,\"fast_retransmitted\":%u,\"timeouts\":%u,\"complaint\":\"%s\"}\n",
+	    report.connected ? "true" : "false", report.finished ? "finished" : report.aborted ? "aborted" : "failed",
+	    report.said, report.heard, (unsigned long long)report.bytes, seconds,
+	    seconds > 0 ? (double)report.bytes * 8 / seconds : 0, report.paths, statistics.sctps_senddata,
+	    statistics.sctps_sendretransdata, statistics.sctps_sendfastretrans, statistics.sctps_timodata,
+	    report.complaint);
+	fflush(stdout);
+}
+
+/* Options */
+
+static int
+read_addresses(char *text, struct sockaddr_in *addresses)
+{
+	int count = 0;
+
+	for (char *one = strtok(text, ","); one != NULL; one = strtok(NULL, ",")) {
+		if (count == MAX_ADDRESSES)
+			fail("more than %d addresses", MAX_ADDRESSES);
+		addresses[count].sin_family = AF_INET;
+		if (inet_pton(AF_INET, one, &addresses[count++].sin_addr) != 1)
+			fail("not an IPv4 address: %s", one);
+	}
+	return count;
+}
+
+static void
+read_lengths(char *text)
+{
+	options.lengths = 0;
+	for (char *one = strtok(text, ","); one != NULL; one = strtok(NULL, ",")) {
+		if (options.lengths == MAX_LENGTHS || atoi(one) < 4)
+			fail("at most %d lengths of 4 bytes or more", MAX_LENGTHS);
+		options.length[options.lengths++] = (uint32_t)atoi(one);
+	}
+}
+
+static void
+set_knob(char *text)
+{
+	char *value = strchr(text, '=');
+
+	if (value == NULL)
+		fail("--set wants name=value");
+	*value++ = '\0';
+	for (size_t at = 0; at < sizeof knobs / sizeof *knobs; at++) {
+		if (strcmp(text, knobs[at].name) == 0) {
+			if (knobs[at].set((uint32_t)strtoul(value, NULL, 0)) != 0)
+				fail("%s: %s is out of range", text, value);
+			return;
+		}
+	}
+	fail("no knob is called %s", text);
+}
+
+static enum ending
+read_ending(const char *text)
+{
+	if (strcmp(text, "shutdown") == 0)
+		return SHUTDOWN;
+	if (strcmp(text, "abort") == 0)
+		return ABORT;
+	if (strcmp(text, "wait") == 0)
+		return WAIT;
+	fail("--end wants shutdown, abort or wait");
+	return WAIT;
+}
+
+/* Options that have effect before the stack begins come first; --set needs it to run. */
+static void
+read_options(int count, char **arguments, bool knobs_only)
+{
+	for (int at = 1; at < count; at++) {
+		const char *name = arguments[at];
+
+		if (strcmp(name, "--connect") == 0) {
+			options.connect = true;
+			continue;
+		}
+		if (strcmp(name, "--odd-unordered") == 0) {
+			options.odd_unordered = true;
+			continue;
+		}
+		if (++at >= count)
+			fail("%s wants a value", name);
+		char *value = arguments[at];
+		bool is_knob = strcmp(name, "--set") == 0;
+		if (is_knob != knobs_only)
+			continue;
+		if (is_knob)
+			set_knob(value);
+		else if (strcmp(name, "--own") == 0)
+			options.owns = read_addresses(value, options.own);
+		else if (strcmp(name, "--peer") == 0)
+			options.peers = read_addresses(value, options.peer);
+		else if (strcmp(name, "--own-udp") == 0)
+			options.own_udp = (uint16_t)atoi(value);
+		else if (strcmp(name, "--peer-udp") == 0)
+			options.peer_udp = (uint16_t)atoi(value);
+		else if (strcmp(name, "--own-port") == 0)
+			options.own_port = (uint16_t)atoi(value);
+		else if (strcmp(name, "--peer-port") == 0)
+			options.peer_port = (uint16_t)atoi(value);
+		else if (strcmp(name, "--say") == 0)
+			options.say = (uint32_t)atoi(value);
+		else if (strcmp(name, "--hear") == 0)
+			options.hear = (uint32_t)atoi(value);
+		else if (strcmp(name, "--seconds") == 0)
+			options.seconds = (uint32_t)atoi(value);
+		else if (strcmp(name, "--lengths") == 0)
+			read_lengths(value);
+		else if (strcmp(name, "--streams") == 0)
+			options.streams = (uint16_t)atoi(value);
+		else if (strcmp(name, "--end") == 0)
+			options.end = read_ending(value);
+		else if (strcmp(name, "--cmt") == 0)
+			options.cmt = atoi(value);
+		else if (strcmp(name, "--cc") == 0)
+			options.cc = atoi(value);
+		else if (strcmp(name, "--scheduler") == 0)
+			options.scheduler = atoi(value);
+		else if (strcmp(name, "--send-buffer") == 0)
+			options.send_buffer = atoi(value);
+		else if (strcmp(name, "--receive-buffer") == 0)
+			options.receive_buffer = atoi(value);
+		else if (strcmp(name, "--nodelay") == 0)
+			options.nodelay = atoi(value);
+		else
+			fail("unknown option %s", name);
+	}
+	if (options.streams == 0 || options.streams > MAX_STREAMS)
+		fail("1 to %d streams", MAX_STREAMS);
+}
+
+int
+main(int count, char **arguments)
+{
+	read_options(count, arguments, false);
+	usrsctp_init(options.own_udp, NULL, NULL);
+	read_options(count, arguments, true);
+	associate();
+	if (association != NULL)
+		converse();
+	print_report();
+	_exit(0);
+}

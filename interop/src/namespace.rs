@@ -1,0 +1,132 @@
+//! How does one machine become two with several cables between them? By network namespaces. Needs root and `ip`.
+
+use std::fs::File;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd as _;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::tools::needed;
+
+/// Two hosts, joined by cables; gone when dropped.
+#[derive(Debug)]
+pub struct Hosts {
+    near: String,
+    far: String,
+}
+
+impl Hosts {
+    /// With so many cables of 80 Mbit/s. `None`, and a message, for somebody who is not root.
+    ///
+    /// # Panics
+    ///
+    /// If they cannot be made where CI runs.
+    #[must_use]
+    pub fn joined_by(cables: u8) -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let unique = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let hosts = Self {
+            near: format!("interop-near-{unique}"),
+            far: format!("interop-far-{unique}"),
+        };
+        let made = hosts.make(cables);
+        needed(
+            made.then_some(hosts),
+            "network namespaces",
+            "run as root, with iproute2",
+        )
+    }
+
+    /// Address of the near host at `cable`, counted from 0.
+    #[must_use]
+    pub const fn near_address(cable: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 78, cable, 1)
+    }
+
+    /// Address of the far host at `cable`, counted from 0.
+    #[must_use]
+    pub const fn far_address(cable: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 78, cable, 2)
+    }
+
+    fn make(&self, cables: u8) -> bool {
+        let names = [&self.near, &self.far];
+        names.iter().all(|name| ip(&["netns", "add", name]))
+            && names
+                .iter()
+                .all(|name| ip(&["-n", name, "link", "set", "lo", "up"]))
+            && (0..cables).all(|cable| self.join(cable))
+    }
+
+    fn join(&self, cable: u8) -> bool {
+        let [near, far] = ["near", "far"].map(|side| format!("{side}{cable}"));
+        let ends = [
+            (&self.near, &near, Self::near_address(cable)),
+            (&self.far, &far, Self::far_address(cable)),
+        ];
+        let between = [
+            "link", "add", &near, "netns", &self.near, "type", "veth", "peer", "name", &far, "netns",
+            &self.far,
+        ];
+        ip(&between)
+            && ends.iter().all(|(host, device, address)| {
+                ip(&[
+                    "-n",
+                    host,
+                    "address",
+                    "add",
+                    &format!("{address}/24"),
+                    "dev",
+                    device,
+                ]) && ip(&["-n", host, "link", "set", device, "up"])
+                    && shape(host, device)
+            })
+    }
+
+    /// Moves the calling thread to the near host, for good: what it opens from now on is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system.
+    pub fn enter_near(&self) -> io::Result<()> {
+        let namespace = File::open(format!("/run/netns/{}", self.near))?;
+        Ok(move_into_link_name_space(
+            namespace.as_fd(),
+            Some(LinkNameSpaceType::Network),
+        )?)
+    }
+
+    /// The same program, on the far host.
+    #[must_use]
+    pub fn on_far(&self, program: &Command) -> Command {
+        let mut there = Command::new("ip");
+        there
+            .args(["netns", "exec", &self.far])
+            .arg(program.get_program());
+        there.args(program.get_args());
+        there
+    }
+}
+
+/// A cable without a limit would leave nothing for the others to do.
+fn shape(host: &str, device: &str) -> bool {
+    let place = ["netns", "exec", host, "tc", "qdisc", "add", "dev", device, "root"];
+    let shape = ["tbf", "rate", "80mbit", "burst", "64kb", "latency", "30ms"];
+    ip(&[&place[..], &shape[..]].concat())
+}
+
+fn ip(arguments: &[&str]) -> bool {
+    let output = Command::new("ip").args(arguments).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for name in [&self.near, &self.far] {
+            ip(&["netns", "delete", name]);
+        }
+    }
+}

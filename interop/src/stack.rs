@@ -1,0 +1,111 @@
+//! Which stacks run as programs of their own? Those of `interop/peers`, which are built here when they are needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use crate::tools::{CC, GO, PYTHON, needed};
+
+/// A stack that nobody here wrote, in a program of ours.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Stack {
+    /// FreeBSD's, in user space.
+    Usrsctp,
+    /// Of WebRTC in Go.
+    Pion,
+    /// Of WebRTC in Python.
+    Aiortc,
+}
+
+impl Stack {
+    /// The program, built or installed below `folder` if it was not yet. `None`, and a message, if something is missing
+    /// on somebody's own machine.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be built with what is there, or something is missing where CI runs.
+    #[must_use]
+    pub fn program(self, folder: &Path) -> Option<Command> {
+        /// Tests run at the same time and may want the same program.
+        static BUILDING: Mutex<()> = Mutex::new(());
+        let guard = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let program = match self {
+            Self::Usrsctp => usrsctp(folder),
+            Self::Pion => pion(folder),
+            Self::Aiortc => aiortc(folder),
+        };
+        drop(guard);
+        program
+    }
+}
+
+fn usrsctp(folder: &Path) -> Option<Command> {
+    let compiler = CC.find()?;
+    let header = Path::new("/usr/include/usrsctp.h").is_file();
+    needed(
+        header.then_some(()),
+        "usrsctp",
+        "scripts/setup, or apt-get install libusrsctp-dev",
+    )?;
+    let (source, program) = (sources().join("usrsctp_peer.c"), folder.join("usrsctp_peer"));
+    if is_older(&program, &source) {
+        let mut build = Command::new(compiler);
+        build.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
+        run(build.args([&program, &source]).args(["-lusrsctp", "-lpthread"]));
+    }
+    Some(Command::new(program))
+}
+
+fn pion(folder: &Path) -> Option<Command> {
+    let go = GO.find()?;
+    let program = folder.join("pion_peer");
+    let mut build = Command::new(go);
+    run(build
+        .args(["build", "-o"])
+        .arg(&program)
+        .current_dir(sources().join("pion")));
+    Some(Command::new(program))
+}
+
+/// The list of packages is copied beside them when they are all there.
+fn aiortc(folder: &Path) -> Option<Command> {
+    let python = PYTHON.find()?;
+    let (sources, packages) = (sources().join("aiortc"), folder.join("aiortc"));
+    let (wanted, installed) = (
+        sources.join("requirements.txt"),
+        packages.join("requirements.txt"),
+    );
+    if fs::read(&wanted).ok() != fs::read(&installed).ok() {
+        // What is left of another try, or of another version.
+        let _ = fs::remove_dir_all(&packages);
+        let mut install = Command::new(&python);
+        install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"]);
+        install
+            .env("PIP_ROOT_USER_ACTION", "ignore")
+            .env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
+        run(install.arg(&packages).arg("--requirement").arg(&wanted));
+        fs::copy(&wanted, &installed).expect("room for a small file");
+    }
+    let mut program = Command::new(python);
+    program.arg(sources.join("peer.py"));
+    program
+        .env("PYTHONPATH", packages)
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    Some(program)
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
+}
+
+fn is_older(made: &Path, source: &Path) -> bool {
+    let time = |file: &Path| fs::metadata(file).and_then(|facts| facts.modified()).ok();
+    time(made) < time(source)
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+}
