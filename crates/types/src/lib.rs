@@ -24,4 +24,4 @@ pub use numbers::{AsconfNumber, Fsn, Mid, Ssn, Transmission, Tsn, UnwrappedTsn};
 pub use rate::Rate;
 pub use rng::{Rng, Seed};
 pub use serial::Serial;
-pub use time::Instant;
+pub use time::{Instant, earliest};

@@ -44,6 +44,25 @@ impl Instant {
     }
 }
 
+/// The earliest of some deadlines, each of which there may be. One that never comes is none.
+///
+/// ```
+/// use anabranch_types::{Instant, earliest};
+/// let (soon, later) = (Instant::from_nanos(5), Instant::from_nanos(9));
+/// assert_eq!(earliest([None, Some(later), Some(soon)]), Some(soon));
+/// assert_eq!(earliest([None, Some(Instant::MAX)]), None);
+/// ```
+#[must_use]
+#[inline]
+pub fn earliest(deadlines: impl IntoIterator<Item = Option<Instant>>) -> Option<Instant> {
+    // Without a branch for each: this is asked after every packet.
+    let moments = deadlines
+        .into_iter()
+        .map(|deadline| deadline.unwrap_or(Instant::MAX));
+    let first = moments.fold(Instant::MAX, Instant::min);
+    (first < Instant::MAX).then_some(first)
+}
+
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -157,9 +157,8 @@ pub struct Chunks<'a> {
 impl<'a> Chunks<'a> {
     fn frame(&mut self) -> Result<RawChunk<'a>, DecodeError> {
         let start = self.reader;
-        let kind = self.reader.u8()?;
-        let flags = self.reader.u8()?;
-        let length = usize::from(self.reader.u16()?);
+        let [kind, flags, high, low] = self.reader.array()?;
+        let length = usize::from(u16::from_be_bytes([high, low]));
         let Some(value_len) = length.checked_sub(RawChunk::HEADER_LEN) else {
             return Err(start.error(DecodeErrorKind::BadLength));
         };

@@ -47,17 +47,14 @@ impl<'a> Reader<'a> {
         self.at += count;
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    /// The next `N` bytes.
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(self.error(DecodeErrorKind::Truncated));
         };
         self.rest = rest;
         self.at += N;
         Ok(*taken)
-    }
-
-    pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
-        self.array().map(u8::from_be_bytes)
     }
 
     pub(crate) fn u16(&mut self) -> Result<u16, DecodeError> {

@@ -49,10 +49,13 @@ pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId) {
 /// A SACK came over `arrived_on`. It speaks of all paths: one with data in flight of which it and those before it
 /// said nothing for too long is suspected, if there is another one to take over.
 pub(crate) fn suspect_the_silent(association: &mut Association, arrived_on: PathId, now: Instant) {
+    if association.paths.usable_count() < 2 {
+        return;
+    }
     // What a SACK says was true when it left, which is no longer ago than a round trip.
     let age = association.paths.fact(arrived_on).srtt.unwrap_or_default();
     for path in association.paths.ids() {
-        if association.paths.usable_count() > 1 && is_silent(association, path, now - age) {
+        if is_silent(association, path, now - age) && association.paths.usable_count() > 1 {
             suspect(association, path, now);
         }
     }
@@ -60,13 +63,15 @@ pub(crate) fn suspect_the_silent(association: &mut Association, arrived_on: Path
 
 fn is_silent(association: &Association, path: PathId, until: Instant) -> bool {
     let facts = association.paths.fact(path);
+    let Some(patience) = association.policies.failover.patience(facts) else {
+        return false;
+    };
     let Some((_, sent_at)) = association.sender.earliest_outstanding(path) else {
         return false;
     };
     let acked_at = association.paths.path(path).acked_at;
     let since = acked_at.map_or(sent_at, |acked_at| acked_at.max(sent_at));
-    let patience = association.policies.failover.patience(facts);
-    facts.is_usable() && patience.is_some_and(|patience| since + patience < until)
+    facts.is_usable() && since + patience < until
 }
 
 /// Others take over what is in flight on `path`, and a heartbeat asks it at once. Nothing was lost yet as far as is

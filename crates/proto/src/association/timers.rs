@@ -3,7 +3,7 @@
 use core::mem;
 
 use anabranch_policy::{LossCause, LossDigest};
-use anabranch_types::{Instant, PathId};
+use anabranch_types::{Instant, PathId, earliest};
 
 use super::{CloseReason, State, close, liveness, packet_size};
 use crate::output::WindowProbe;
@@ -16,15 +16,14 @@ pub(crate) fn next(association: &Association) -> Option<Instant> {
     }
     // Without a confirmed path these wait for one.
     let can_leave = association.paths.any_confirmed();
-    let deadlines = [
+    earliest([
         association.state.deadline(),
         association.receiver.sack_deadline().filter(|_| can_leave),
         association.scheduler_wakes,
         association.window_probe.deadline().filter(|_| can_leave),
         association.addresses.deadline(),
         association.paths.next_deadline(),
-    ];
-    deadlines.into_iter().flatten().min()
+    ])
 }
 
 /// Everything that is due happens, in a fixed order.

@@ -13,7 +13,7 @@ use super::Algorithm;
 /// "The RANDOM parameter MUST contain a 32-byte Random Number" (RFC 4895 §6.1).
 pub(crate) const RANDOM_LEN: usize = 32;
 /// Chunks that we accept only behind an AUTH chunk.
-const DEMANDED: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
+pub(super) const DEMANDED: [u8; 2] = [chunk_kind::ASCONF, chunk_kind::ASCONF_ACK];
 /// Bytes of type and length of a parameter.
 const HEADER_LEN: usize = 4;
 

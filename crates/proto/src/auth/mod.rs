@@ -76,8 +76,8 @@ impl Authentication {
     }
 
     /// Whether we accept chunks of type `kind` behind an AUTH chunk only.
-    pub(crate) fn we_demand(&self, kind: u8) -> bool {
-        self.ours.demands(kind)
+    pub(crate) fn we_demand(kind: u8) -> bool {
+        key::DEMANDED.contains(&kind)
     }
 
     /// Judges `auth`; `covered` is its chunk and everything behind it in the packet.

@@ -4,7 +4,7 @@ use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, Packet, RawChunk};
 
 use crate::Association;
-use crate::auth::Verdict;
+use crate::auth::{Authentication, Verdict};
 
 /// Walks along a packet with its chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,7 +31,7 @@ impl Guard {
             return true;
         };
         let Chunk::Auth(auth) = chunk else {
-            return *self == Self::Vouched || !authentication.we_demand(raw.kind);
+            return *self == Self::Vouched || !Authentication::we_demand(raw.kind);
         };
         // RFC 4895 §5.1: "MUST NOT appear more than once in an SCTP packet".
         if *self == Self::Vouched {

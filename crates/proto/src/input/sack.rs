@@ -243,10 +243,10 @@ fn leave_recovery(association: &mut Association, path: PathId) {
 fn reduce_rates(association: &mut Association) {
     let Association { sender, paths, .. } = association;
     for ack in sender.digests() {
-        let facts = paths.fact(ack.path).clone();
-        let recovery = paths.path_mut(ack.path).recovery.as_mut();
+        let (facts, path) = paths.both_mut(ack.path);
+        let recovery = path.recovery.as_mut();
         if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
-            rate.on_ack(ack, &facts);
+            rate.on_ack(ack, facts);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Is the packet meant for this incarnation of the association? Verification tags (RFC 9260 §8.5).
 
 use anabranch_types::{PathAddr, VerificationTag};
+use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
-use anabranch_wire::{Chunk, Packet};
 
 use crate::Association;
 
@@ -21,16 +21,10 @@ fn contains_abort(packet: &Packet<'_>) -> bool {
 /// Whether the tag is the one that the first chunk demands.
 fn tag(association: &Association, packet: &Packet<'_>) -> bool {
     let tag = packet.header().tag;
-    let first = packet
-        .chunks()
-        .next()
-        .and_then(Result::ok)
-        .and_then(|chunk| chunk.decode().ok());
-    match first {
-        Some(Chunk::Abort(abort)) if abort.tag_reflected => is_reflected(association, tag),
-        Some(Chunk::ShutdownComplete(complete)) if complete.tag_reflected => is_reflected(association, tag),
-        Some(_) => tag == association.local.tag,
-        None => false,
+    match packet.chunks().next() {
+        Some(Ok(first)) if first.reflects_tag() => is_reflected(association, tag),
+        Some(Ok(_)) => tag == association.local.tag,
+        Some(Err(_)) | None => false,
     }
 }
 

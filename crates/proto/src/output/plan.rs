@@ -9,6 +9,7 @@ use super::probe;
 use super::rescue;
 use super::room::{self, Purpose};
 use crate::association::{State, way_back};
+use crate::path::PathIds;
 use crate::recv::SackWanted;
 use crate::{Association, address};
 
@@ -159,14 +160,16 @@ fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId
 
 /// The path of the next control chunk or heartbeat.
 fn control_path(association: &Association, now: Instant) -> Option<PathId> {
-    let any = association.paths.working(association.paths.primary());
-    let any = Some(any).filter(|any| association.paths.is_confirmed(*any));
-    association.control.next_path(any).or_else(|| {
+    let paths = &association.paths;
+    let slot = || {
+        let any = paths.working(paths.primary());
         association
-            .paths
-            .ids()
-            .find(|id| association.paths.path(*id).heartbeat.is_due(now))
-    })
+            .control
+            .next_path(Some(any).filter(|any| paths.is_confirmed(*any)))
+    };
+    let is_due = |id: &PathId| paths.path(*id).heartbeat.is_due(now);
+    let waiting = association.control.is_waiting();
+    waiting.then(slot).flatten().or_else(|| paths.ids().find(is_due))
 }
 
 fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)> {
@@ -274,27 +277,22 @@ fn where_it_fits(facts: &[PathFacts], wanted: PathId, bytes: u64) -> PathId {
 }
 
 /// "The first packet of fast retransmissions may be sent even if the window is full" (RFC 9260 §7.2.4 step 3).
-/// The credit is for retransmissions only, so it is withdrawn after the question; the answer is a bit for each
-/// path that got one.
-fn grant_credit(association: &mut Association) -> u64 {
-    let mut granted = 0;
+/// The credit is for retransmissions only, so it is withdrawn after the question; the answer is who got one.
+fn grant_credit(association: &mut Association) -> PathIds {
+    let mut granted = PathIds::default();
     for id in association.paths.ids() {
         let credit = association.paths.path(id).retransmission_credit;
         let facts = association.paths.fact_mut(id);
         if credit && facts.room == 0 {
             facts.room = u64::from(facts.max_data_chunk);
-            granted |= 1 << id.index();
+            granted.insert(id);
         }
     }
     granted
 }
 
-fn withdraw_credit(association: &mut Association, granted: u64) {
-    for id in association
-        .paths
-        .ids()
-        .filter(|id| granted & (1 << id.index()) != 0)
-    {
+fn withdraw_credit(association: &mut Association, granted: PathIds) {
+    for id in granted {
         association.paths.fact_mut(id).room = 0;
     }
 }

@@ -29,6 +29,9 @@ pub(crate) fn write(
     packet: &mut PacketBuilder<'_>,
     now: Instant,
 ) -> u64 {
+    if association.policies.rescue.is_never() {
+        return 0;
+    }
     let stuck = association.sender.oldest_outstanding();
     let Some(stuck) = stuck.filter(|stuck| stuck.bytes <= packet.room() as u64) else {
         return 0;

@@ -4,6 +4,7 @@
 
 mod copies;
 mod heartbeat;
+mod ids;
 mod loss_rate;
 mod mtu;
 mod pairing;
@@ -16,10 +17,11 @@ mod tail_probe;
 use core::time::Duration;
 
 use anabranch_policy::Reachability;
-use anabranch_types::{Instant, PathAddr};
+use anabranch_types::{Instant, PathAddr, earliest};
 
 pub(crate) use copies::Copies;
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
+pub(crate) use ids::PathIds;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
 pub(crate) use pairing::{MAX_PATHS, braid, braid_through};
@@ -87,6 +89,21 @@ impl Path {
             copies: Copies::default(),
             counters: PathCounters::default(),
         }
+    }
+
+    /// The next moment at which anything is due on it.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let deadlines = [
+            self.t3.expires(),
+            self.heartbeat.deadline(),
+            self.mtu.deadline(),
+            self.release_at,
+            self.blocked_until,
+            self.loss_check_at,
+            self.tail_probe.deadline(),
+            self.copies.deadline(),
+        ];
+        earliest(deadlines)
     }
 }
 

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_policy::{PathFacts, Reachability, path_facts};
-use anabranch_types::{Instant, PathAddr, PathId};
+use anabranch_types::{Instant, PathAddr, PathId, earliest};
 
-use super::{MtuSearch, Path, PathMtu, PathStatistics, RttEstimator};
+use super::{MtuSearch, Path, PathIds, PathMtu, PathStatistics, RttEstimator};
 use anabranch_policy::catalog::PathMtuChoice;
 use anabranch_policy::options::RtoParameters;
 
@@ -17,15 +17,14 @@ const SMALLEST_MTU: u16 = 576;
 /// IPv6 requires more of its links (RFC 8200 §5).
 const SMALLEST_MTU_V6: u16 = 1_280;
 
-/// Ids are below this number: a set of them fits a machine word.
-const IDS: u8 = 64;
-
 /// All paths of one association, in the order of ids. An association that keeps its addresses has dense ids: path i
 /// is at index i of both arrays. When a path goes its id stays vacant until nothing in the send buffer names it.
 #[derive(Debug, Default)]
 pub(crate) struct PathSet {
     facts: Vec<PathFacts>,
     inner: Vec<Path>,
+    /// Those of `facts`.
+    ids: PathIds,
 }
 
 /// Which path did a packet come over?
@@ -44,6 +43,7 @@ impl PathSet {
         let mut set = Self {
             facts: Vec::with_capacity(pairs.len()),
             inner: Vec::with_capacity(pairs.len()),
+            ids: PathIds::default(),
         };
         for (index, addr) in pairs.iter().enumerate() {
             let id = PathId(u8::try_from(index).expect("pairing makes few paths"));
@@ -62,12 +62,14 @@ impl PathSet {
         self.facts.insert(at, facts);
         self.inner
             .insert(at, Path::new(addr, mtu, RttEstimator::new(rto)));
+        self.ids.insert(id);
     }
 
     /// One path less. If it was the primary one, the best of the others takes its place.
     pub(crate) fn remove(&mut self, id: PathId) {
         let Some(at) = self.position(id) else { return };
         self.inner.remove(at);
+        self.ids.remove(id);
         if self.facts.remove(at).primary {
             self.set_primary(self.working(id));
         }
@@ -75,7 +77,9 @@ impl PathSet {
 
     /// The lowest id that no path has and that is `free` of memories.
     pub(crate) fn vacant(&self, free: impl Fn(PathId) -> bool) -> Option<PathId> {
-        (0..IDS).map(PathId).find(|id| !self.contains(*id) && free(*id))
+        (0..PathIds::LIMIT)
+            .map(PathId)
+            .find(|id| !self.ids.contains(*id) && free(*id))
     }
 
     fn position(&self, id: PathId) -> Option<usize> {
@@ -97,12 +101,8 @@ impl PathSet {
     }
 
     /// The ids of all paths, as they are now.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
-        let present = self
-            .facts
-            .iter()
-            .fold(0_u64, |present, facts| present | 1 << facts.id.0);
-        (0..IDS).map(PathId).filter(move |id| present & (1 << id.0) != 0)
+    pub(crate) fn ids(&self) -> PathIds {
+        self.ids.clone()
     }
 
     pub(crate) fn fact(&self, id: PathId) -> &PathFacts {
@@ -123,8 +123,14 @@ impl PathSet {
         &mut self.inner[at]
     }
 
-    pub(crate) fn contains(&self, id: PathId) -> bool {
-        self.position(id).is_some()
+    /// What is known of `id`, and its machinery.
+    pub(crate) fn both_mut(&mut self, id: PathId) -> (&mut PathFacts, &mut Path) {
+        let at = self.at(id);
+        (&mut self.facts[at], &mut self.inner[at])
+    }
+
+    pub(crate) const fn contains(&self, id: PathId) -> bool {
+        self.ids.contains(id)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&PathFacts, &Path)> {
@@ -250,22 +256,7 @@ impl PathSet {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.inner
-            .iter()
-            .flat_map(|path| {
-                [
-                    path.t3.expires(),
-                    path.heartbeat.deadline(),
-                    path.mtu.deadline(),
-                    path.release_at,
-                    path.blocked_until,
-                    path.loss_check_at,
-                    path.tail_probe.deadline(),
-                    path.copies.deadline(),
-                ]
-            })
-            .flatten()
-            .min()
+        earliest(self.inner.iter().map(Path::deadline))
     }
 
     pub(crate) fn usable_count(&self) -> u32 {

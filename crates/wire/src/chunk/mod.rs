@@ -109,6 +109,13 @@ impl<'a> RawChunk<'a> {
     /// Bytes of type, flags and length.
     pub const HEADER_LEN: usize = 4;
 
+    /// Whether it is an ABORT or a SHUTDOWN COMPLETE with the T bit: the tag of its packet is the one that its receiver
+    /// puts into packets of its own (RFC 9260 §8.5.1 B, C).
+    #[must_use]
+    pub const fn reflects_tag(&self) -> bool {
+        matches!(self.kind, kind::ABORT | kind::SHUTDOWN_COMPLETE) && self.flags & abort::TAG_REFLECTED != 0
+    }
+
     /// Looks at the value. Types that are not known here become [`Chunk::Unknown`].
     ///
     /// # Errors

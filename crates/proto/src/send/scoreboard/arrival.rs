@@ -7,7 +7,7 @@
 use anabranch_types::{Instant, UnwrappedTsn};
 
 /// The measurement of one path.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     /// Chunks first sent on the path that are not acknowledged.
     missing: u64,
@@ -24,6 +24,12 @@ struct Followed {
 }
 
 impl Arrival {
+    /// Nothing is missing.
+    pub(super) const NONE: Self = Self {
+        missing: 0,
+        followed: None,
+    };
+
     /// `tsn` leaves on the path for the first time.
     pub(super) fn sent(&mut self, tsn: UnwrappedTsn, now: Instant) {
         self.missing += 1;
@@ -79,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_chunk_has_arrived_in_order_when_those_before_it_have() {
-        let mut arrival = Arrival::default();
+        let mut arrival = Arrival::NONE;
         arrival.sent(tsn(1), at(1));
         arrival.sent(tsn(2), at(2));
         arrival.arrived(tsn(1));
@@ -98,7 +104,7 @@ mod tests {
 
     #[test]
     fn later_ones_do_not_count() {
-        let mut arrival = Arrival::default();
+        let mut arrival = Arrival::NONE;
         arrival.sent(tsn(1), at(1));
         arrival.sent(tsn(2), at(2));
         arrival.arrived(tsn(2));

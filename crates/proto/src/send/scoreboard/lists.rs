@@ -51,13 +51,18 @@ impl Links {
 }
 
 /// One list; the records know their neighbours.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct List {
     head: Link,
     tail: Link,
 }
 
 impl List {
+    const EMPTY: Self = Self {
+        head: Link::NONE,
+        tail: Link::NONE,
+    };
+
     fn push(&mut self, ring: &mut Ring, tsn: UnwrappedTsn) {
         ring[tsn].state = State::InFlight(Links {
             before: self.tail,
@@ -94,7 +99,7 @@ fn links(sent: &mut Sent) -> &mut Links {
 }
 
 /// The sending side of one path.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct PathFlight {
     first: List,
     again: List,
@@ -107,6 +112,17 @@ struct PathFlight {
 }
 
 impl PathFlight {
+    /// Of a path that never carried data.
+    const UNUSED: Self = Self {
+        first: List::EMPTY,
+        again: List::EMPTY,
+        in_flight: 0,
+        queued: 0,
+        last_transmission: Transmission(0),
+        gone: false,
+        arrival: Arrival::NONE,
+    };
+
     fn list(&mut self, order: Order) -> &mut List {
         match order {
             Order::First => &mut self.first,
@@ -238,8 +254,8 @@ impl Flights {
         self.paths.len()
     }
 
-    fn on(&self, path: PathId) -> PathFlight {
-        self.paths.get(path.index()).copied().unwrap_or_default()
+    fn on(&self, path: PathId) -> &PathFlight {
+        self.paths.get(path.index()).unwrap_or(&PathFlight::UNUSED)
     }
 
     fn on_mut(&mut self, path: PathId) -> &mut PathFlight {
@@ -247,7 +263,7 @@ impl Flights {
         if index >= self.paths.len() {
             // Paths are few and come seldom: not a slot more than needed.
             self.paths.reserve_exact(index + 1 - self.paths.len());
-            self.paths.resize(index + 1, PathFlight::default());
+            self.paths.resize(index + 1, PathFlight::UNUSED);
         }
         &mut self.paths[index]
     }

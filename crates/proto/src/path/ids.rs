@@ -1,0 +1,55 @@
+//! Which paths? A set of ids in a machine word.
+
+use anabranch_types::PathId;
+
+/// A set of path ids, walked in ascending order at the cost of those that are in it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct PathIds(u64);
+
+impl PathIds {
+    /// Ids are below this number.
+    pub(crate) const LIMIT: u8 = u64::BITS as u8;
+
+    pub(crate) const fn insert(&mut self, id: PathId) {
+        self.0 |= 1 << id.0;
+    }
+
+    pub(crate) const fn remove(&mut self, id: PathId) {
+        self.0 &= !(1 << id.0);
+    }
+
+    pub(crate) const fn contains(&self, id: PathId) -> bool {
+        self.0 & (1 << id.0) != 0
+    }
+}
+
+impl FromIterator<PathId> for PathIds {
+    fn from_iter<I: IntoIterator<Item = PathId>>(ids: I) -> Self {
+        let mut set = Self::default();
+        ids.into_iter().for_each(|id| set.insert(id));
+        set
+    }
+}
+
+impl Iterator for PathIds {
+    type Item = PathId;
+
+    fn next(&mut self) -> Option<PathId> {
+        let lowest = (self.0 != 0).then(|| PathId(self.0.trailing_zeros() as u8))?;
+        self.0 &= self.0 - 1;
+        Some(lowest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PathId, PathIds};
+
+    #[test]
+    fn ids_come_out_in_ascending_order_and_once() {
+        let set: PathIds = [63, 0, 5, 5].map(PathId).into_iter().collect();
+        assert!(set.contains(PathId(5)) && !set.contains(PathId(6)));
+        assert!(set.eq([0, 5, 63].map(PathId)));
+        assert_eq!(PathIds::default().next(), None);
+    }
+}
