@@ -11,13 +11,14 @@ mod verify;
 
 pub(crate) use sack::begin_recovery;
 
+use anabranch_policy::{PathFacts, TailProbe};
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 
 pub(crate) use sack::find_losses;
 
 use crate::association::{close, paths};
-use crate::path::Arrived;
+use crate::path::{Arrived, Path};
 use crate::{Association, address};
 
 pub(crate) fn handle_packet(
@@ -51,7 +52,9 @@ fn data_came(association: &mut Association, path: PathId, now: Instant) {
     let policy = &mut *association.policies.ack;
     let immediate = association.receiver.packet_done(path, policy, now);
     association.paths.fact_mut(path).data_since_sack = true;
-    association.paths.path_mut(path).sack_asked |= immediate;
+    if immediate {
+        association.paths.ask_sack(path);
+    }
 }
 
 /// The path of a packet whose tag is right.
@@ -83,28 +86,31 @@ pub(crate) fn publish(association: &mut Association, now: Instant) {
 
 /// Brings facts and T3 timer of `path` up to date with the sender.
 pub(crate) fn follow_path(association: &mut Association, path: PathId, now: Instant) {
-    let (in_flight, queued) = (
-        association.sender.in_flight(path),
-        association.sender.queued(path),
-    );
-    let facts = association.paths.fact_mut(path);
-    facts.in_flight = in_flight;
-    facts.queued = queued;
-    let rto = facts.rto;
-    let oldest = association.sender.earliest_outstanding(path);
-    association.paths.path_mut(path).t3.follow(oldest, rto, now);
-    follow_tail(association, path);
+    let Association {
+        sender,
+        paths,
+        policies,
+        ..
+    } = association;
+    let (facts, machinery) = paths.both_mut(path);
+    facts.in_flight = sender.in_flight(path);
+    facts.queued = sender.queued(path);
+    let oldest = sender.earliest_outstanding(path);
+    machinery.t3.follow(oldest, facts.rto, now);
+    machinery
+        .tail_probe
+        .follow(tail_probe_at(facts, machinery, &*policies.tail_probe));
 }
 
-/// A lost tail is probed for some time after the last sign of activity, unless recovery or the T3 timer finds it first.
-fn follow_tail(association: &mut Association, path: PathId) {
-    let facts = association.paths.fact(path);
-    let after = (facts.in_flight > 0 && !facts.in_recovery)
-        .then(|| association.policies.tail_probe.probe_after(facts))
-        .flatten();
-    let machinery = association.paths.path_mut(path);
-    let active = machinery.data_sent_at.max(machinery.acked_at);
-    let at = active.zip(after).map(|(active, after)| active + after);
-    let at = at.filter(|at| machinery.t3.expires().is_some_and(|expires| *at < expires));
-    machinery.tail_probe.follow(at);
+/// A lost tail is probed some time after the last sign of activity, unless recovery or the T3 timer finds it first.
+fn tail_probe_at(facts: &PathFacts, path: &Path, policy: &dyn TailProbe) -> Option<Instant> {
+    if facts.in_flight == 0 || facts.in_recovery {
+        return None;
+    }
+    let after = policy.probe_after(facts)?;
+    let at = path.data_sent_at.max(path.acked_at)? + after;
+    path.t3
+        .expires()
+        .is_some_and(|expires| at < expires)
+        .then_some(at)
 }

@@ -73,10 +73,9 @@ pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> 
     if let Some(due) = address::due(association) {
         return Some(about_addresses(due));
     }
-    let wanted = sack_wanted(association, now);
-    let sack_path = sack_path(association, wanted);
+    let (sack_wanted, sack_path) = sack(association, now);
     let control = control_path(association, now);
-    let urgent = control.or_else(|| sack_path.filter(|_| wanted == SackWanted::Must));
+    let urgent = control.or_else(|| sack_path.filter(|_| sack_wanted == SackWanted::Must));
     let data = data(association, now);
     let path = urgent.or_else(|| data.map(|(path, _)| path))?;
     let data = data.filter(|(wanted, _)| *wanted == path).map(|(_, data)| data);
@@ -126,36 +125,35 @@ fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<u
     size.filter(|size| *size > limit)
 }
 
-/// A SACK over another path does not answer a packet that wants one over its own.
-fn sack_wanted(association: &Association, now: Instant) -> SackWanted {
-    match association.paths.sack_asked() {
-        Some(_) => SackWanted::Must,
-        None => association.receiver.sack_wanted(now),
+/// Whether a SACK leaves, and on which path: that on which the peer wants it, for a SACK over another one does not answer
+/// a packet that wants one over its own; else the policy's.
+fn sack(association: &mut Association, now: Instant) -> (SackWanted, Option<PathId>) {
+    if let Some(asked) = association.paths.sack_asked() {
+        return (SackWanted::Must, Some(asked));
+    }
+    match association.receiver.sack_wanted(now) {
+        SackWanted::No => (SackWanted::No, None),
+        wanted => (wanted, sack_path(association)),
     }
 }
 
-/// The path on which the peer wants it, else the policy's, or a better one if that is not in use. Never an unconfirmed
-/// one, to which nothing but handshake chunks and heartbeats may go (RFC 9260 §5.4).
-fn sack_path(association: &mut Association, wanted: SackWanted) -> Option<PathId> {
-    if wanted == SackWanted::No {
-        return None;
-    }
-    if let Some(asked) = association.paths.sack_asked() {
-        return Some(asked);
-    }
+/// The policy's path, or a better one if that is not in use. Never an unconfirmed one, to which nothing but handshake
+/// chunks and heartbeats may go (RFC 9260 §5.4).
+fn sack_path(association: &mut Association) -> Option<PathId> {
     if !association.paths.any_confirmed() {
         return None;
     }
     let arrived_on = association.receiver.last_data_path();
     let facts = association.paths.facts();
-    let chosen = association.policies.sack_path.path(arrived_on, facts);
-    let best = association.paths.working(association.paths.primary());
+    let mut path = association.policies.sack_path.path(arrived_on, facts);
     let is_usable = |id: PathId| path_facts(facts, id).is_some_and(PathFacts::is_usable);
-    let replace = !is_usable(chosen) && (is_usable(best) || !association.paths.is_confirmed(chosen));
-    Some(way_back::for_sack(
-        association,
-        if replace { best } else { chosen },
-    ))
+    if !is_usable(path) {
+        let best = association.paths.working(association.paths.primary());
+        if is_usable(best) || !association.paths.is_confirmed(path) {
+            path = best;
+        }
+    }
+    Some(way_back::for_sack(association, path))
 }
 
 /// The path of the next control chunk or heartbeat.
@@ -167,9 +165,8 @@ fn control_path(association: &Association, now: Instant) -> Option<PathId> {
             .control
             .next_path(Some(any).filter(|any| paths.is_confirmed(*any)))
     };
-    let is_due = |id: &PathId| paths.path(*id).heartbeat.is_due(now);
     let waiting = association.control.is_waiting();
-    waiting.then(slot).flatten().or_else(|| paths.ids().find(is_due))
+    waiting.then(slot).flatten().or_else(|| paths.heartbeat_due(now))
 }
 
 fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)> {
@@ -208,8 +205,7 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
 /// The first path on which a probe for a lost tail is due. It may exceed the window by a packet (RFC 8985 §7.3): new data
 /// if the peer's window lets some go, else what was sent last.
 fn tail_probe(association: &mut Association) -> Option<(PathId, DataPlan)> {
-    let mut ids = association.paths.ids();
-    let path = ids.find(|id| association.paths.path_mut(*id).tail_probe.take())?;
+    let path = association.paths.take_tail_probe()?;
     let facts = association.paths.fact_mut(path);
     if !facts.is_usable() || facts.in_flight == 0 {
         return None;

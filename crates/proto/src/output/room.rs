@@ -1,9 +1,10 @@
 //! How much may each path take now? The window, the burst limit and the share of the buffers together.
 
-use anabranch_policy::BufferFacts;
+use anabranch_policy::{BufferFacts, BurstPolicy, PathFacts};
 use anabranch_types::{Instant, PathId};
 
 use crate::Association;
+use crate::path::Path;
 
 /// For what there is room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,15 +25,16 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
             Purpose::New => share_of(association, id, &buffer),
             Purpose::Again => u64::MAX,
         };
-        let room = room_of(association, id, share, now);
-        association.paths.fact_mut(id).room = room;
+        let Association { paths, policies, .. } = association;
+        let (facts, path) = paths.both_mut(id);
+        allot(facts, path, share, &mut *policies.burst, now);
     }
 }
 
 /// Whether some stream has new data that may go on path `id`.
 pub(super) fn has_new_for(association: &Association, id: PathId) -> bool {
     let scheduler = &*association.policies.stream_scheduler;
-    let fragment_at = association.paths.cut_length(id);
+    let fragment_at = || association.paths.cut_length(id);
     association.sender.has_new_for(id, fragment_at, scheduler)
 }
 
@@ -58,28 +60,24 @@ fn share_of(association: &Association, id: PathId, buffer: &BufferFacts) -> u64 
         .allowance(facts, association.paths.facts(), buffer)
 }
 
-fn room_of(association: &mut Association, id: PathId, share: u64, now: Instant) -> u64 {
-    association.paths.fact_mut(id).held_back = false;
-    if share == 0 {
-        return 0;
-    }
-    let facts = association.paths.fact(id);
-    if !facts.is_usable() || association.paths.path(id).blocked_until.is_some() {
-        return 0;
+/// Says how much may go on one path, `share` of the buffers at most.
+fn allot(facts: &mut PathFacts, path: &mut Path, share: u64, burst: &mut dyn BurstPolicy, now: Instant) {
+    facts.room = 0;
+    facts.held_back = false;
+    if share == 0 || !facts.is_usable() || path.blocked_until.is_some() {
+        return;
     }
     // "The sender MUST NOT send new DATA if it has cwnd or more bytes outstanding", and may go beyond by less
     // than one packet (RFC 9260 §6.1 B).
-    let recovery = association.paths.path(id).recovery.as_ref();
-    let rate = recovery.and_then(|recovery| recovery.rate.as_ref());
+    let rate = path.recovery.as_ref().and_then(|recovery| recovery.rate.as_ref());
     let window = rate.map_or(facts.window, |rate| rate.limit(facts.window));
     let filled = facts.in_flight + facts.copied;
     if filled >= window {
-        return 0;
+        return;
     }
     let window = (window - filled).max(u64::from(facts.max_data_chunk));
-    let burst = association.policies.burst.allowance(facts, now);
-    let release_at = burst.again_at.filter(|_| burst.bytes == 0);
-    association.paths.path_mut(id).release_at = release_at;
-    association.paths.fact_mut(id).held_back = release_at.is_some();
-    window.min(share).min(burst.bytes)
+    let burst = burst.allowance(facts, now);
+    path.release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    facts.held_back = path.release_at.is_some();
+    facts.room = window.min(share).min(burst.bytes);
 }

@@ -14,6 +14,7 @@ impl PathIds {
         self.0 |= 1 << id.0;
     }
 
+    /// Takes `id` out if it is there.
     pub(crate) const fn remove(&mut self, id: PathId) {
         self.0 &= !(1 << id.0);
     }

@@ -57,8 +57,6 @@ pub(crate) struct Path {
     pub(crate) sacks_doubted: bool,
     /// When the burst policy lets the next packet go.
     pub(crate) release_at: Option<Instant>,
-    /// A packet that came over it wants to be answered over it at once (I bit, RFC 9260 §3.3.1).
-    pub(crate) sack_asked: bool,
     /// No new data before this moment, as the rescue policy decided.
     pub(crate) blocked_until: Option<Instant>,
     /// What is also in flight on another path.
@@ -84,7 +82,6 @@ impl Path {
             loss_check_at: None,
             tail_probe: TailProbe::default(),
             release_at: None,
-            sack_asked: false,
             blocked_until: None,
             copies: Copies::default(),
             counters: PathCounters::default(),

@@ -25,6 +25,8 @@ pub(crate) struct PathSet {
     inner: Vec<Path>,
     /// Those of `facts`.
     ids: PathIds,
+    /// A packet that came over these wants to be answered over the same path at once (I bit, RFC 9260 §3.3.1).
+    sacks_asked: PathIds,
 }
 
 /// Which path did a packet come over?
@@ -44,6 +46,7 @@ impl PathSet {
             facts: Vec::with_capacity(pairs.len()),
             inner: Vec::with_capacity(pairs.len()),
             ids: PathIds::default(),
+            sacks_asked: PathIds::default(),
         };
         for (index, addr) in pairs.iter().enumerate() {
             let id = PathId(u8::try_from(index).expect("pairing makes few paths"));
@@ -70,6 +73,7 @@ impl PathSet {
         let Some(at) = self.position(id) else { return };
         self.inner.remove(at);
         self.ids.remove(id);
+        self.sacks_asked.remove(id);
         if self.facts.remove(at).primary {
             self.set_primary(self.working(id));
         }
@@ -215,19 +219,22 @@ impl PathSet {
         facts.lost_chunks += u64::from(chunks);
     }
 
+    /// The peer wants a SACK over `id` at once.
+    pub(crate) const fn ask_sack(&mut self, id: PathId) {
+        self.sacks_asked.insert(id);
+    }
+
     /// The first usable path over which the peer wants a SACK at once.
     pub(crate) fn sack_asked(&self) -> Option<PathId> {
-        let mut all = self.iter();
-        let asked = all.find(|(facts, path)| path.sack_asked && facts.is_usable());
-        asked.map(|(facts, _)| facts.id)
+        self.sacks_asked.clone().find(|id| self.fact(*id).is_usable())
     }
 
     /// The `number`th SACK of the association left on `id`. Nobody waits any more for one on a path that is not
     /// usable.
     pub(crate) fn sack_sent(&mut self, id: PathId, number: u64) {
-        for (facts, path) in self.facts.iter_mut().zip(&mut self.inner) {
-            path.sack_asked &= facts.id != id && facts.is_usable();
-        }
+        self.sacks_asked.remove(id);
+        let waiting = self.sacks_asked.clone();
+        self.sacks_asked = waiting.filter(|id| self.fact(*id).is_usable()).collect();
         let facts = self.fact_mut(id);
         facts.data_since_sack = false;
         facts.last_sack = number;
@@ -241,11 +248,24 @@ impl PathSet {
         facts.max_data_chunk = max_data_chunk(facts.max_packet);
     }
 
+    /// The first path on which a heartbeat is to leave now.
+    pub(crate) fn heartbeat_due(&self, now: Instant) -> Option<PathId> {
+        let mut all = self.iter();
+        let due = all.find(|(_, path)| path.heartbeat.is_due(now));
+        due.map(|(facts, _)| facts.id)
+    }
+
+    /// The first path on which a probe for a lost tail is to leave now; it is out from then on.
+    pub(crate) fn take_tail_probe(&mut self) -> Option<PathId> {
+        let at = self.inner.iter_mut().position(|path| path.tail_probe.take())?;
+        Some(self.facts[at].id)
+    }
+
     /// The path on which a size is to be tried now, and the length of the SCTP packet that tries it.
     pub(crate) fn mtu_probe_due(&self, now: Instant) -> Option<(PathId, u16)> {
-        self.ids().zip(&self.inner).find_map(|(id, path)| {
+        self.iter().find_map(|(facts, path)| {
             let size = path.mtu.due(now)?;
-            Some((id, max_packet(&path.addr, size)))
+            Some((facts.id, max_packet(&path.addr, size)))
         })
     }
 

@@ -99,7 +99,7 @@ impl Sender {
 
     fn lengthen_line(&mut self, ahead: Ahead, scheduler: &mut dyn StreamScheduler) -> Option<()> {
         let room = self.room(ahead.fragment_at, ahead.fragment_at);
-        let peer = self.peer_room(room);
+        let peer = || self.peer_room(room);
         let next = self.streams.next(ahead.path, scheduler, peer)?;
         let (stream, payload) = (next.message.stream, room.piece(next.message.payload.len())?);
         self.full_piece = room.cut(usize::MAX) as u64;

@@ -16,6 +16,11 @@ pub(super) struct Room {
 }
 
 impl Room {
+    /// Whether the packet takes no chunk more, however short.
+    pub(super) const fn is_full(self) -> bool {
+        round_down(self.max_chunk) <= self.header
+    }
+
     /// Payload bytes of the next piece of a message of which `rest` bytes are left; `None` if it does not fit
     /// into the packet.
     pub(super) const fn piece(self, rest: usize) -> Option<usize> {
@@ -111,5 +116,6 @@ mod tests {
     fn no_room_for_payload_means_no_piece() {
         assert_eq!(empty(16).piece(10), None);
         assert_eq!(empty(0).piece(10), None);
+        assert!(empty(19).is_full() && !empty(20).is_full());
     }
 }

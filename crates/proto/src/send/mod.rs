@@ -195,14 +195,14 @@ impl Sender {
     }
 
     /// Whether some stream has new data that may go on `path`, as the stream scheduler says.
-    /// `fragment_at` as for [`Sender::send_new`].
+    /// `fragment_at` tells what it is for [`Sender::send_new`].
     pub(crate) fn has_new_for(
         &self,
         path: PathId,
-        fragment_at: usize,
+        fragment_at: impl Fn() -> usize,
         scheduler: &dyn StreamScheduler,
     ) -> bool {
-        let peer = self.peer_room(self.room(fragment_at, fragment_at));
+        let peer = || self.peer_room(self.room(fragment_at(), fragment_at()));
         self.has_passed_over() || self.streams.next(path, scheduler, peer).is_some()
     }
 
@@ -274,10 +274,10 @@ impl Sender {
     }
 
     fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
-        if self.has_used_all_tsns() {
+        if room.is_full() || self.has_used_all_tsns() {
             return None;
         }
-        let next = self.streams.next(path, scheduler, self.peer_room(room))?;
+        let next = self.streams.next(path, scheduler, || self.peer_room(room))?;
         let payload = room.piece(next.message.payload.len())?;
         let is_admitted = payload as u64 <= self.peer_window() || !self.has_outstanding();
         is_admitted.then_some(Piece {

@@ -219,41 +219,36 @@ impl Streams {
 
     /// The message to go on with on `path`. Without interleaving it is the one begun, whatever its path so far, for its
     /// fragments need consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names, or a
-    /// message begun if that one may not begin now.
+    /// message begun if that one may not begin now. What the `peer` takes is asked only where it matters.
     pub(super) fn next(
         &self,
         path: PathId,
         scheduler: &dyn StreamScheduler,
-        peer: PeerRoom,
+        peer: impl FnOnce() -> PeerRoom,
     ) -> Option<&Waiting> {
         let begun = self.unfinished.first().map(|begun| begun.stream);
         if let Some(begun) = begun.filter(|_| !self.interleaving) {
             return self.head(begun);
         }
         let id = scheduler.next(path)?;
-        if self.may_go_on(id, peer) {
-            return self.head(id);
-        }
-        self.head(begun?)
+        let named = self.head(id).filter(|head| self.may_go_on(id, head, peer));
+        named.or_else(|| self.head(begun?))
     }
 
-    /// Whether the next piece of the head message of `stream` may be sent.
-    fn may_go_on(&self, stream: StreamId, peer: PeerRoom) -> bool {
+    /// Whether the next piece of `head`, the head message of `stream`, may be sent.
+    fn may_go_on(&self, stream: StreamId, head: &Waiting, peer: impl FnOnce() -> PeerRoom) -> bool {
         if self.find_unfinished(stream).is_ok() {
             return true;
         }
-        let (Some(head), Some(stream)) = (self.head(stream), self.streams.get(stream.index())) else {
-            return false;
-        };
         // RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user
         // messages in the current send window."
-        let is_numbered = head.message.unordered || stream.ordered_in_window < u16::MAX;
+        let is_numbered = head.message.unordered || self.streams[stream.index()].ordered_in_window < u16::MAX;
         // Parts of messages fill the peer's buffer until one of them is whole. So all that are begun must fit, or none
         // might ever be; what is whole at once is in nobody's way.
-        let fits = self.unfinished.is_empty()
-            || head.bytes() <= peer.whole
-            || head.bytes().saturating_add(self.unfinished_bytes) <= peer.window;
-        is_numbered && fits
+        let fits = |peer: PeerRoom| {
+            head.bytes() <= peer.whole || head.bytes().saturating_add(self.unfinished_bytes) <= peer.window
+        };
+        is_numbered && (self.unfinished.is_empty() || fits(peer()))
     }
 
     /// Cuts `payload` bytes off the head message of `stream`.
@@ -263,6 +258,7 @@ impl Streams {
         payload: usize,
         scheduler: &mut dyn StreamScheduler,
     ) -> Chunk {
+        let found = self.find_unfinished(stream);
         let queue = self.streams[stream.index()].waiting;
         let head = self
             .slab
@@ -277,9 +273,6 @@ impl Streams {
         let Waiting { id, message, .. } = head;
         let unordered = message.unordered;
         let rest = message.payload.len() as u64;
-        let found = self
-            .unfinished
-            .binary_search_by_key(&stream, |begun| begun.stream);
         let begun = found.map_or_else(
             |_| Begun {
                 stream,
@@ -301,7 +294,7 @@ impl Streams {
             },
             payload: piece,
         };
-        self.follow(begun, chunk.payload_bytes(), rest);
+        self.follow(found, begun, chunk.payload_bytes(), rest);
         self.taken(&chunk, scheduler);
         chunk
     }
@@ -312,9 +305,8 @@ impl Streams {
             .binary_search_by_key(&stream, |begun| begun.stream)
     }
 
-    /// The piece `sent` of a message left; `rest` bytes of it did not.
-    fn follow(&mut self, sent: Begun, bytes: u64, rest: u64) {
-        let found = self.find_unfinished(sent.stream);
+    /// The piece `sent` of a message left, whose place was `found`; `rest` bytes of the message did not.
+    fn follow(&mut self, found: Result<usize, usize>, sent: Begun, bytes: u64, rest: u64) {
         let following = Begun {
             fsn: sent.fsn.next(),
             ..sent

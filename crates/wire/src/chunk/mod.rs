@@ -123,30 +123,32 @@ impl<'a> RawChunk<'a> {
     /// decoded when they are walked.
     pub fn decode(self) -> Result<Chunk<'a>, DecodeError> {
         let reader = Reader::new(self.value, self.at + Self::HEADER_LEN);
-        Ok(match self.kind {
-            kind::DATA => Chunk::Data(Data::decode(self.flags, reader)?),
-            kind::I_DATA => Chunk::IData(IData::decode(self.flags, reader)?),
-            kind::INIT => Chunk::Init(Init::decode(reader)?),
-            kind::INIT_ACK => Chunk::InitAck(InitAck::decode(reader)?),
-            kind::SACK => Chunk::Sack(Sack::decode(self.flags, reader)?),
-            kind::NR_SACK => Chunk::NrSack(NrSack::decode(self.flags, reader)?),
-            kind::HEARTBEAT => Chunk::Heartbeat(Heartbeat::decode(reader)?),
-            kind::HEARTBEAT_ACK => Chunk::HeartbeatAck(HeartbeatAck::decode(reader)?),
-            kind::ABORT => Chunk::Abort(Abort::decode(self.flags, reader)),
-            kind::SHUTDOWN => Chunk::Shutdown(Shutdown::decode(reader)?),
-            kind::SHUTDOWN_ACK => reader.end().map(|()| Chunk::ShutdownAck)?,
-            kind::ERROR => Chunk::Error(ErrorChunk::decode(reader)),
-            kind::COOKIE_ECHO => Chunk::CookieEcho(CookieEcho { cookie: self.value }),
-            kind::COOKIE_ACK => reader.end().map(|()| Chunk::CookieAck)?,
-            kind::ECNE => Chunk::Ecne(Ecne::decode(reader)?),
-            kind::CWR => Chunk::Cwr(Cwr::decode(reader)?),
-            kind::SHUTDOWN_COMPLETE => Chunk::ShutdownComplete(ShutdownComplete::decode(self.flags, reader)?),
-            kind::AUTH => Chunk::Auth(Auth::decode(reader)?),
-            kind::ASCONF => Chunk::Asconf(Asconf::decode(reader)?),
-            kind::ASCONF_ACK => Chunk::AsconfAck(AsconfAck::decode(reader)?),
-            kind::PAD => Chunk::Pad(Pad::of_value(self.value)),
-            _ => Chunk::Unknown(self),
-        })
+        match self.kind {
+            kind::DATA => Data::decode(self.flags, reader).map(Chunk::Data),
+            kind::I_DATA => IData::decode(self.flags, reader).map(Chunk::IData),
+            kind::INIT => Init::decode(reader).map(Chunk::Init),
+            kind::INIT_ACK => InitAck::decode(reader).map(Chunk::InitAck),
+            kind::SACK => Sack::decode(self.flags, reader).map(Chunk::Sack),
+            kind::NR_SACK => NrSack::decode(self.flags, reader).map(Chunk::NrSack),
+            kind::HEARTBEAT => Heartbeat::decode(reader).map(Chunk::Heartbeat),
+            kind::HEARTBEAT_ACK => HeartbeatAck::decode(reader).map(Chunk::HeartbeatAck),
+            kind::ABORT => Ok(Chunk::Abort(Abort::decode(self.flags, reader))),
+            kind::SHUTDOWN => Shutdown::decode(reader).map(Chunk::Shutdown),
+            kind::SHUTDOWN_ACK => reader.end().map(|()| Chunk::ShutdownAck),
+            kind::ERROR => Ok(Chunk::Error(ErrorChunk::decode(reader))),
+            kind::COOKIE_ECHO => Ok(Chunk::CookieEcho(CookieEcho { cookie: self.value })),
+            kind::COOKIE_ACK => reader.end().map(|()| Chunk::CookieAck),
+            kind::ECNE => Ecne::decode(reader).map(Chunk::Ecne),
+            kind::CWR => Cwr::decode(reader).map(Chunk::Cwr),
+            kind::SHUTDOWN_COMPLETE => {
+                ShutdownComplete::decode(self.flags, reader).map(Chunk::ShutdownComplete)
+            }
+            kind::AUTH => Auth::decode(reader).map(Chunk::Auth),
+            kind::ASCONF => Asconf::decode(reader).map(Chunk::Asconf),
+            kind::ASCONF_ACK => AsconfAck::decode(reader).map(Chunk::AsconfAck),
+            kind::PAD => Ok(Chunk::Pad(Pad::of_value(self.value))),
+            _ => Ok(Chunk::Unknown(self)),
+        }
     }
 }
 

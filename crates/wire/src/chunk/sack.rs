@@ -76,17 +76,17 @@ pub struct Sack<'a> {
 }
 
 impl<'a> Sack<'a> {
+    #[inline]
     pub(crate) fn decode(flags: u8, mut reader: Reader<'a>) -> Result<Self, DecodeError> {
-        let cumulative = Tsn(reader.u32()?);
-        let a_rwnd = reader.u32()?;
-        let gap_block_count = usize::from(reader.u16()?);
-        let duplicate_count = usize::from(reader.u16()?);
+        let [c0, c1, c2, c3, w0, w1, w2, w3, g0, g1, d0, d1] = reader.array::<FIXED_LEN>()?;
+        let gap_block_count = usize::from(u16::from_be_bytes([g0, g1]));
+        let duplicate_count = usize::from(u16::from_be_bytes([d0, d1]));
         let gap_blocks = reader.take(4 * gap_block_count)?;
         let duplicates = reader.take(4 * duplicate_count)?;
         reader.end()?;
         Ok(Self {
-            cumulative,
-            a_rwnd,
+            cumulative: Tsn(u32::from_be_bytes([c0, c1, c2, c3])),
+            a_rwnd: u32::from_be_bytes([w0, w1, w2, w3]),
             flags,
             gap_blocks,
             duplicates,

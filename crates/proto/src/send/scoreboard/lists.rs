@@ -176,6 +176,15 @@ impl Flights {
         }
     }
 
+    /// The lower of both heads.
+    pub(super) fn earliest(&self, path: PathId) -> Option<UnwrappedTsn> {
+        let path = self.on(path);
+        match (path.first.head.tsn(), path.again.head.tsn()) {
+            (Some(first), Some(again)) => Some(first.min(again)),
+            (first, again) => first.or(again),
+        }
+    }
+
     /// The chunks of one list of `path`, the latest first.
     pub(super) fn backwards<'a>(
         &self,
@@ -258,13 +267,19 @@ impl Flights {
         self.paths.get(path.index()).unwrap_or(&PathFlight::UNUSED)
     }
 
+    #[inline]
     fn on_mut(&mut self, path: PathId) -> &mut PathFlight {
         let index = path.index();
         if index >= self.paths.len() {
-            // Paths are few and come seldom: not a slot more than needed.
-            self.paths.reserve_exact(index + 1 - self.paths.len());
-            self.paths.resize(index + 1, PathFlight::UNUSED);
+            self.grow(index + 1);
         }
         &mut self.paths[index]
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        // Paths are few and come seldom: not a slot more than needed.
+        self.paths.reserve_exact(len - self.paths.len());
+        self.paths.resize(len, PathFlight::UNUSED);
     }
 }

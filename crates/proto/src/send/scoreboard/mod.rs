@@ -252,8 +252,7 @@ impl Scoreboard {
 
     /// The earlier of the two heads of `path` by TSN, and when it was last sent.
     pub(super) fn earliest_in_flight(&self, path: PathId) -> Option<(UnwrappedTsn, Instant)> {
-        let heads = [Order::First, Order::Again].into_iter();
-        let tsn = heads.filter_map(|order| self.flights.head(path, order)).min()?;
+        let tsn = self.flights.earliest(path)?;
         Some((tsn, self.ring[tsn].sent_at))
     }
 
