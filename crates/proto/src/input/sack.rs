@@ -96,9 +96,14 @@ fn digest(
     cumulative_advanced: bool,
     packet_count: Option<u8>,
 ) {
+    measure(association, arrived_on, now);
     for index in 0..association.sender.digests().len() {
-        let ack = association.sender.digests()[index].clone();
-        measure(association, &ack, arrived_on, now);
+        let PathAck {
+            path, newly_acked, ..
+        } = association.sender.digests()[index];
+        if newly_acked > 0 {
+            liveness::sign_of_life_on(association, path);
+        }
     }
     let digest = AckDigest {
         cumulative: association.sender.cumulative(),
@@ -141,19 +146,25 @@ fn overhear(
     }
 }
 
-/// A round trip, and the sign that the path works.
-fn measure(association: &mut Association, ack: &PathAck, arrived_on: PathId, now: Instant) {
-    let facts = association.paths.fact(ack.path);
-    let samples = &mut association.policies.rtt_samples;
-    if let Some(sent_at) = samples.on_ack(ack, facts, arrived_on, now) {
-        association.paths.rtt_sample(ack.path, sent_at, now);
-    }
-    if ack.newly_acked > 0 {
-        association.paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
-        let path = association.paths.path_mut(ack.path);
-        path.acked_at = Some(now);
-        path.tail_probe.settle();
-        liveness::sign_of_life_on(association, ack.path);
+/// A round trip, and what arrived.
+fn measure(association: &mut Association, arrived_on: PathId, now: Instant) {
+    let Association {
+        sender,
+        paths,
+        policies,
+        ..
+    } = association;
+    for ack in sender.digests() {
+        let samples = &mut policies.rtt_samples;
+        if let Some(sent_at) = samples.on_ack(ack, paths.fact(ack.path), arrived_on, now) {
+            paths.rtt_sample(ack.path, sent_at, now);
+        }
+        if ack.newly_acked > 0 {
+            paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
+            let path = paths.path_mut(ack.path);
+            path.acked_at = Some(now);
+            path.tail_probe.settle();
+        }
     }
 }
 

@@ -369,10 +369,10 @@ impl Sender {
     /// Frees what was acknowledged for good.
     fn settle(&mut self, cumulative: UnwrappedTsn) -> SackOutcome {
         let (mut freed_bytes, before) = (0, self.cumulative());
-        while let Some(chunk) = self.scoreboard.forget(cumulative) {
+        self.scoreboard.forget(cumulative, |chunk| {
             freed_bytes += chunk.payload_bytes();
-            self.streams.acknowledged(&chunk);
-        }
+            self.streams.acknowledged(chunk);
+        });
         if self.is_drained() {
             self.streams.shrink(KEPT_WHEN_DRAINED);
             self.line.shrink(KEPT_WHEN_DRAINED);

@@ -13,6 +13,7 @@ use anabranch_types::{Instant, IntervalSet, UnwrappedTsn};
 use super::Scoreboard;
 use super::difference::difference;
 use super::digest::{self, Acknowledgement};
+use super::lists::Member;
 use super::record::State;
 use super::walk::Report;
 
@@ -62,15 +63,18 @@ impl Scoreboard {
     fn find_by_difference(&mut self, report: &Report<'_>, now: Instant) -> u32 {
         let before = || report.blocks_before.iter().cloned();
         let after = || once(report.through.clone()).chain(report.blocks.iter().cloned());
-        for tsn in difference(after(), before()).flatten() {
-            self.walks.visited += 1;
-            self.acknowledge(UnwrappedTsn(tsn), report.through.contains(&tsn));
+        for news in difference(after(), before()) {
+            self.walks.visited += news.end - news.start;
+            for tsn in news {
+                self.acknowledge(UnwrappedTsn(tsn), report.through.contains(&tsn));
+            }
         }
         let mut reneged = 0;
-        for tsn in difference(before(), after()).flatten() {
-            self.walks.visited += 1;
-            self.take_back(UnwrappedTsn(tsn), now);
-            reneged += 1;
+        for taken_back in difference(before(), after()) {
+            let chunks = taken_back.end - taken_back.start;
+            self.walks.visited += chunks;
+            reneged += chunks as u32;
+            taken_back.for_each(|tsn| self.take_back(UnwrappedTsn(tsn), now));
         }
         reneged
     }
@@ -105,15 +109,17 @@ impl Scoreboard {
 
     pub(super) fn acknowledge(&mut self, tsn: UnwrappedTsn, cumulatively: bool) {
         let sent = &mut self.ring[tsn];
-        let path = sent.path;
+        let (path, payload) = (sent.path, sent.chunk.payload_bytes());
         let in_flight = self.flights.in_flight(path);
+        self.flights.arrival_mut(sent.first_path).arrived(tsn);
         let headed_its_list = match mem::replace(&mut sent.state, State::Acknowledged) {
             State::InFlight(links) => {
-                self.payload_in_flight -= sent.chunk.payload_bytes();
-                self.flights.land(&mut self.ring, tsn, links)
+                self.payload_in_flight -= payload;
+                let member = Member::of(sent);
+                self.flights.land(&mut self.ring, member, links)
             }
             State::Lost(_) => {
-                self.payload_lost -= sent.chunk.payload_bytes();
+                self.payload_lost -= payload;
                 self.lost.remove(&tsn);
                 false
             }
@@ -121,8 +127,6 @@ impl Scoreboard {
                 unreachable!("only what was not acknowledged before is news")
             }
         };
-        let first_path = self.ring[tsn].first_path;
-        self.flights.arrival_mut(first_path).arrived(tsn);
         if self.flights.is_gone(path) {
             return;
         }

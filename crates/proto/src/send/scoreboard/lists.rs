@@ -50,6 +50,24 @@ impl Links {
     }
 }
 
+/// What a list knows of a record in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    path: PathId,
+    order: Order,
+    bytes: u64,
+}
+
+impl Member {
+    pub(super) fn of(sent: &Sent) -> Self {
+        Self {
+            path: sent.path,
+            order: sent.order(),
+            bytes: sent.chunk.bytes(),
+        }
+    }
+}
+
 /// One list; the records know their neighbours.
 #[derive(Clone, Copy, Debug)]
 struct List {
@@ -223,20 +241,17 @@ impl Flights {
 
     /// The chunk `tsn` is in flight from now on.
     pub(super) fn launch(&mut self, ring: &mut Ring, tsn: UnwrappedTsn) {
-        let sent = &ring[tsn];
-        let (order, bytes) = (sent.order(), sent.chunk.bytes());
-        let path = self.on_mut(sent.path);
+        let Member { path, order, bytes } = Member::of(&ring[tsn]);
+        let path = self.on_mut(path);
         path.in_flight += bytes;
         path.list(order).push(ring, tsn);
     }
 
-    /// The chunk `tsn`, which had these links, is in flight no more; `true` if it headed its list.
-    pub(super) fn land(&mut self, ring: &mut Ring, tsn: UnwrappedTsn, links: Links) -> bool {
-        let sent = &ring[tsn];
-        let (order, bytes) = (sent.order(), sent.chunk.bytes());
-        let path = self.on_mut(sent.path);
-        path.in_flight -= bytes;
-        path.list(order).unlink(ring, links)
+    /// A chunk that had these links is in flight no more; `true` if it headed its list.
+    pub(super) fn land(&mut self, ring: &mut Ring, member: Member, links: Links) -> bool {
+        let path = self.on_mut(member.path);
+        path.in_flight -= member.bytes;
+        path.list(member.order).unlink(ring, links)
     }
 
     /// `bytes` are held in the send buffer on behalf of `path`.

@@ -5,7 +5,7 @@ use anabranch_policy::{Eligible, Late, LossCause, LossLine};
 use anabranch_types::{PathId, UnwrappedTsn};
 
 use super::Scoreboard;
-use super::lists::{Flights, Links};
+use super::lists::{Flights, Links, Member};
 use super::record::{Order, Sent, State};
 
 /// What was lost at one moment on one path.
@@ -130,6 +130,7 @@ impl Scoreboard {
             unreachable!("only chunks in flight get lost")
         };
         let again = sent.order() == Order::Again;
+        let member = Member::of(sent);
         sent.state = State::Lost(cause);
         sent.timed_out |= cause == LossCause::Timeout;
         self.payload_in_flight -= sent.chunk.payload_bytes();
@@ -138,7 +139,7 @@ impl Scoreboard {
         lost.chunks += 1;
         lost.again += u32::from(again);
         lost.highest = lost.highest.max(Some(tsn));
-        self.flights.land(&mut self.ring, tsn, links);
+        self.flights.land(&mut self.ring, member, links);
         self.lost.insert(tsn);
     }
 

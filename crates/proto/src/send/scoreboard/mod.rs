@@ -30,7 +30,7 @@ use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 
 pub(crate) use self::apply::Applied;
 use self::digest::Digests;
-use self::lists::Flights;
+use self::lists::{Flights, Member};
 pub(crate) use self::loss_line::Lost;
 use self::record::{Order, Proof, Sent, State};
 use self::ring::Ring;
@@ -163,13 +163,16 @@ impl Scoreboard {
 
     /// Takes a chunk out of flight or out of the queue of lost ones.
     fn withdraw(&mut self, tsn: UnwrappedTsn) {
-        match self.ring[tsn].state {
+        let sent = &self.ring[tsn];
+        let payload = sent.chunk.payload_bytes();
+        match sent.state {
             State::InFlight(links) => {
-                self.payload_in_flight -= self.ring[tsn].chunk.payload_bytes();
-                self.flights.land(&mut self.ring, tsn, links);
+                self.payload_in_flight -= payload;
+                let member = Member::of(sent);
+                self.flights.land(&mut self.ring, member, links);
             }
             State::Lost(_) => {
-                self.payload_lost -= self.ring[tsn].chunk.payload_bytes();
+                self.payload_lost -= payload;
                 self.lost.remove(&tsn);
             }
             State::Acknowledged | State::Kept => {
@@ -178,15 +181,18 @@ impl Scoreboard {
         }
     }
 
-    /// Takes out the next chunk up to `cumulative`, all of which are acknowledged.
-    pub(super) fn forget(&mut self, cumulative: UnwrappedTsn) -> Option<Chunk> {
-        let sent = self.ring.pop_through(cumulative)?;
-        debug_assert!(sent.has_arrived(), "forgotten but not acknowledged");
-        if sent.state != State::Kept {
-            self.flights.release(sent.path, sent.chunk.bytes());
-            self.payload_held -= sent.chunk.payload_bytes();
+    /// Takes out all chunks up to `cumulative`, which are acknowledged, and shows each of them before it goes.
+    pub(super) fn forget(&mut self, cumulative: UnwrappedTsn, mut farewell: impl FnMut(&Chunk)) {
+        while let Some(sent) = self.ring.first_through(cumulative) {
+            debug_assert!(sent.has_arrived(), "forgotten but not acknowledged");
+            let payload = sent.chunk.payload_bytes();
+            if sent.state != State::Kept {
+                self.flights.release(sent.path, sent.chunk.bytes());
+                self.payload_held -= payload;
+            }
+            farewell(&sent.chunk);
+            self.ring.drop_first();
         }
-        Some(sent.chunk)
     }
 
     /// What the last SACK changed, in the order of path ids.

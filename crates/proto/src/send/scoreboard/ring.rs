@@ -54,14 +54,16 @@ impl Ring {
         tsn
     }
 
-    /// Removes the first record if its TSN is not above `cumulative`.
-    pub(super) fn pop_through(&mut self, cumulative: UnwrappedTsn) -> Option<Sent> {
-        if self.base > cumulative {
-            return None;
+    /// The first record if its TSN is not above `cumulative`.
+    pub(super) fn first_through(&self, cumulative: UnwrappedTsn) -> Option<&Sent> {
+        self.first().filter(|_| self.base <= cumulative)
+    }
+
+    /// Removes the first record.
+    pub(super) fn drop_first(&mut self) {
+        if self.records.pop_front().is_some() {
+            self.base = self.base.next();
         }
-        let sent = self.records.pop_front()?;
-        self.base = self.base.next();
-        Some(sent)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (UnwrappedTsn, &Sent)> {
