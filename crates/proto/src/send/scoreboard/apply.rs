@@ -11,7 +11,7 @@ use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_types::{Instant, IntervalSet, UnwrappedTsn};
 
 use super::Scoreboard;
-use super::difference::difference;
+use super::difference::{difference, unlike};
 use super::digest::{self, Acknowledgement};
 use super::lists::Member;
 use super::record::State;
@@ -61,8 +61,10 @@ impl Scoreboard {
     }
 
     fn find_by_difference(&mut self, report: &Report<'_>, now: Instant) -> u32 {
-        let before = || report.blocks_before.iter().cloned();
-        let after = || once(report.through.clone()).chain(report.blocks.iter().cloned());
+        // Most blocks are those of the last SACK. They lie above all that is acknowledged cumulatively now.
+        let [blocks, blocks_before] = unlike(report.blocks, report.blocks_before);
+        let before = || blocks_before.iter().cloned();
+        let after = || once(report.through.clone()).chain(blocks.iter().cloned());
         for news in difference(after(), before()) {
             self.walks.visited += news.end - news.start;
             for tsn in news {

@@ -16,6 +16,16 @@ pub(super) fn difference(
     }
 }
 
+/// Both lists without the ranges that they begin with and end with alike: what one has and the other has not is in the
+/// rest.
+pub(super) fn unlike<'a>(one: &'a [Range<u64>], other: &'a [Range<u64>]) -> [&'a [Range<u64>]; 2] {
+    let alike = |(one, other): &(&Range<u64>, &Range<u64>)| one == other;
+    let begin = one.iter().zip(other).take_while(alike).count();
+    let (one, other) = (&one[begin..], &other[begin..]);
+    let end = one.iter().rev().zip(other.iter().rev()).take_while(alike).count();
+    [&one[..one.len() - end], &other[..other.len() - end]]
+}
+
 struct Difference<R, H> {
     ranges: R,
     holes: H,
@@ -61,7 +71,7 @@ mod tests {
 
     use anabranch_types::{IntervalSet, Seed};
 
-    use super::difference;
+    use super::{difference, unlike};
 
     #[test]
     fn the_merge_agrees_with_looking_up_every_number() {
@@ -83,6 +93,16 @@ mod tests {
                 .collect();
             assert_eq!(merged, expected, "{ranges} minus {holes}");
         }
+    }
+
+    #[test]
+    fn what_two_lists_have_in_common_at_their_ends_is_left_out() {
+        let one = [1..3, 5..8, 12..13, 20..30];
+        let other = [1..3, 5..9, 20..30];
+        assert_eq!(unlike(&one, &other), [&one[1..3], &other[1..2]]);
+        assert_eq!(unlike(&one, &one), [&one[..0]; 2]);
+        assert_eq!(unlike(&one[..3], &one), [&one[..0], &one[3..]]);
+        assert_eq!(unlike(&one, &[]), [&one[..], &[]]);
     }
 
     #[test]
