@@ -167,7 +167,13 @@ impl PolicyRecipe {
 
     /// What FreeBSD's stack did in 2017: the reference of D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD
     /// Kernel" (HAW Hamburg 2017), with the limits that its source code sets: three packets of initial window and
-    /// two chunks for each SACK in slow start.
+    /// two chunks for each SACK in slow start. That stack splits buffers by what is in flight, so where the paper has
+    /// buffer splitting, `buffer-split` needs `buffer-split.counting = outstanding`.
+    ///
+    /// Not taken over: what is a fault (windows cut by every SACK that finds a loss, all that is missing struck during
+    /// recovery, slow-start thresholds of two packets); 256 bytes of overhead for each chunk in the peer's window, which
+    /// the paper found wide open; windows lowered to what is in flight and four packets where [`BurstChoice::MaxBurst`]
+    /// only holds back.
     #[must_use]
     pub const fn freebsd_2017() -> Self {
         Self {
@@ -184,7 +190,9 @@ impl PolicyRecipe {
     }
 
     /// The simulation model of T. Dreibholz et al., "Transmission Scheduling Optimizations for Concurrent Multipath
-    /// Transfer" (2010): buffers split by what each path holds, NR-SACK.
+    /// Transfer" (2010): buffers split by what each path holds, NR-SACK. Where lost chunks go is that of its
+    /// model, INET's: the same path, after a timeout another one. The model's RTO.Initial is the 3 s of RFC 4960, here
+    /// it is 1 s.
     #[must_use]
     pub const fn dre_2010() -> Self {
         Self {
@@ -195,7 +203,7 @@ impl PolicyRecipe {
             nr_sack: NrSackChoice::On(NoParameters),
             add_ip: AddIpChoice::On(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(NoParameters),
-            retransmission: RetransmissionChoice::Same(NoParameters),
+            retransmission: RetransmissionChoice::Alternate(NoParameters),
             ..Self::cmt()
         }
     }

@@ -12,7 +12,11 @@
 //! receiver:  held ≤ (peer's window + held by all) / n
 //! ```
 //!
-//! Deviation: a path that holds nothing may always send one full chunk, else a small buffer would stop it for good.
+//! Only new data is asked about: what is sent again has its place in the buffers already.
+//!
+//! Deviations: a path that holds nothing may always send one full chunk, else a small buffer would stop it for good.
+//! FreeBSD divides by all paths, dead ones included, and lets a path hold one packet more than its share of the send
+//! buffer; neither is done here.
 
 use core::marker::PhantomData;
 

@@ -65,6 +65,29 @@ fn counted_by_flight_what_was_gap_acknowledged_is_free() {
 }
 
 #[test]
+fn each_variant_tells_which_buffers_it_splits() {
+    let parameters = SplitParameters::default();
+    let splits = |policy: &dyn BufferPolicy| (policy.splits_send_buffer(), policy.splits_receive_buffer());
+    assert_eq!(splits(&Shared::new(NoParameters)), (false, false));
+    assert_eq!(splits(&Split::<SplitSender>::new(parameters)), (true, false));
+    assert_eq!(splits(&Split::<SplitReceiver>::new(parameters)), (false, true));
+    assert_eq!(splits(&Split::<SplitBoth>::new(parameters)), (true, true));
+}
+
+#[test]
+fn counted_by_flight_a_backlog_of_what_arrived_is_no_obstacle_and_counted_by_queue_it_is() {
+    let mut path = healthy(0);
+    path.in_flight = 10_000;
+    for (queued, expected) in [(50_000 - CHUNK, CHUNK), (50_001 - CHUNK, 0), (99_000, 0)] {
+        path.queued = queued;
+        let counted =
+            |counting| Split::<SplitSender>::new(SplitParameters { counting }).allowance(&path, &[], &BUFFER);
+        assert_eq!(counted(Counting::Outstanding), 40_000);
+        assert_eq!(counted(Counting::Queued), expected, "{queued} of 50,000");
+    }
+}
+
+#[test]
 fn the_receiver_s_share_may_be_overbooked_by_one_chunk() {
     let mut path = backlogged();
     path.queued = 39_999;

@@ -56,6 +56,8 @@ pub enum Eligible {
     OnTheirPath,
     /// Those last sent before this moment.
     SentBefore(Instant),
+    /// Of those, the ones that chunk rescheduling moved to another path.
+    MovedBefore(Instant),
 }
 
 impl LossLine {

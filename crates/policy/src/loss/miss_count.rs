@@ -32,7 +32,8 @@ use crate::{AckDigest, Eligible, LossDetection, LossLine, PathAck, PathFacts, Po
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FastRetransmitOnce {
     /// Never: "ineligible for a subsequent Fast Retransmit" (RFC 9260 §7.2.4). If the retransmission is lost
-    /// too, only the T3 timer helps, and with several paths all of them stall on that chunk.
+    /// too, only the T3 timer helps, and with several paths all of them stall on that chunk. What chunk rescheduling
+    /// moved is another matter: it may be, once it is older than two smoothed round-trip times of its path.
     Always,
     /// Only a chunk that was never retransmitted on another path: D. Sarnow, "SACK Handling for CMT-SCTP in the
     /// FreeBSD Kernel" (HAW Hamburg 2017, §6.2.1).
@@ -93,8 +94,8 @@ struct Strikes {
     first_sent: Watermarks<UnwrappedTsn>,
     sent_again: Watermarks<Transmission>,
     highest_acked: Option<UnwrappedTsn>,
-    /// The latest moment that was a round trip ago when a SACK came; kept for `fr-once` = `per-rtt` only.
-    round_trip_ago: Option<Instant>,
+    /// The latest moment that was one or two round trips ago when a SACK came, as `fr-once` needs it.
+    long_ago: Option<Instant>,
 }
 
 impl Strikes {
@@ -131,9 +132,14 @@ impl MissCount {
     }
 
     fn note_round_trips(&mut self, paths: &[PathFacts], now: Instant) {
+        let round_trips = match self.parameters.fr_once {
+            FastRetransmitOnce::Always => 2,
+            FastRetransmitOnce::PerRtt => 1,
+            FastRetransmitOnce::OnPathChange | FastRetransmitOnce::PerPathOrder => return,
+        };
         for facts in paths {
             if let Some((strikes, srtt)) = self.paths.of_mut(facts.id).zip(facts.srtt) {
-                strikes.round_trip_ago = strikes.round_trip_ago.max(Some(now - srtt));
+                strikes.long_ago = strikes.long_ago.max(Some(now - srtt * round_trips));
             }
         }
     }
@@ -162,9 +168,7 @@ impl LossDetection for MissCount {
         } else {
             ack.packet_count.unwrap_or(1)
         };
-        if self.parameters.fr_once == FastRetransmitOnce::PerRtt {
-            self.note_round_trips(paths, now);
-        }
+        self.note_round_trips(paths, now);
         for path_ack in acked() {
             let in_recovery = path_facts(paths, path_ack.path).is_some_and(|path| path.in_recovery);
             // "If an endpoint is in Fast Recovery and a SACK chunks arrives that advances the Cumulative TSN Ack
@@ -187,9 +191,9 @@ impl LossDetection for MissCount {
             return LossLine::NOTHING;
         };
         let eligible = match self.parameters.fr_once {
-            FastRetransmitOnce::Always => None,
+            FastRetransmitOnce::Always => strikes.long_ago.map(Eligible::MovedBefore),
             FastRetransmitOnce::OnPathChange => Some(Eligible::OnTheirPath),
-            FastRetransmitOnce::PerRtt => strikes.round_trip_ago.map(Eligible::SentBefore),
+            FastRetransmitOnce::PerRtt => strikes.long_ago.map(Eligible::SentBefore),
             FastRetransmitOnce::PerPathOrder => Some(Eligible::Any),
         };
         LossLine {

@@ -151,13 +151,18 @@ fn a_retransmission_is_lost_when_three_sacks_reported_later_transmissions() {
 }
 
 #[test]
-fn by_the_letter_of_the_rfc_a_retransmission_is_never_lost_before_its_timeout() {
+fn by_the_letter_of_the_rfc_no_retransmission_is_lost_before_its_timeout_but_one_that_was_moved_long_ago() {
     let parameters = MissCountParameters {
         fr_once: FastRetransmitOnce::Always,
     };
     let mut story = Story::begins(MissCount::new(parameters));
+    story.paths[0].srtt = None;
     (101..150).for_each(|number| story.sack(None, false, &[(0, number, number)]));
     assert_eq!(story.line(0).resent_before, None);
+    story.paths[0].srtt = Some(ms(20));
+    story.now = at(120);
+    story.sack(None, false, &[(0, 150, 150)]);
+    assert_eq!(story.line(0).eligible, Eligible::MovedBefore(at(80)));
 }
 
 #[test]

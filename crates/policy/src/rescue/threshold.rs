@@ -16,7 +16,11 @@
 //!     send it on onto; its old path: blocked for one srtt if in recovery, else window cut
 //! ```
 //!
-//! Deviation: a path that is paused already is known to the core only, which lets it go unpunished.
+//! The old path's T3 timer runs on for what it still owes. A moved chunk gives no round-trip time, and may be found lost
+//! by later acknowledgements once it is older than 2 · srtt, even where retransmissions may not (`fr-once` = `always`).
+//!
+//! Deviations: a path that is paused already is known to the core only, which lets it go unpunished. A moved chunk's
+//! acknowledgement counts for the window of the path that delivered it; the INET model can leave it out.
 
 use anabranch_types::Instant;
 

@@ -53,6 +53,10 @@ pub(crate) fn write(
             0
         }
     };
+    if stuck.path != path && association.paths.contains(stuck.path) {
+        let owed = association.sender.earliest_outstanding(stuck.path);
+        association.paths.path_mut(stuck.path).t3.run_on(owed);
+    }
     punish(association, &stuck, rescue.penalty, now);
     crate::input::follow_path(association, stuck.path, now);
     written

@@ -44,6 +44,20 @@ impl T3 {
         }
     }
 
+    /// What the path owed first was taken from it, by no acknowledgement and no fault of the timer: it runs on for what
+    /// is the oldest now, and stops if there is nothing.
+    pub(crate) fn run_on(&mut self, oldest: Option<(UnwrappedTsn, Instant)>) {
+        self.running = self
+            .running
+            .take()
+            .zip(oldest)
+            .map(|(running, (oldest, oldest_sent_at))| Running {
+                oldest,
+                oldest_sent_at,
+                ..running
+            });
+    }
+
     pub(crate) fn stop(&mut self) {
         self.running = None;
     }
@@ -68,6 +82,18 @@ mod tests {
         timer.follow(Some((UnwrappedTsn(9), at(100))), RTO, at(600));
         assert_eq!(timer.expires(), Some(at(1_600)));
         timer.follow(None, RTO, at(700));
+        assert_eq!(timer.expires(), None);
+    }
+
+    #[test]
+    fn it_runs_on_when_the_oldest_chunk_is_moved_away_and_stops_with_the_last_one() {
+        let mut timer = T3::default();
+        timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
+        let next = Some((UnwrappedTsn(9), at(100)));
+        timer.run_on(next);
+        timer.follow(next, RTO, at(600));
+        assert_eq!(timer.expires(), Some(at(1_000)));
+        timer.run_on(None);
         assert_eq!(timer.expires(), None);
     }
 

@@ -57,6 +57,7 @@ fn is_eligible(eligible: Eligible, sent: &Sent) -> bool {
         Eligible::Any => true,
         Eligible::OnTheirPath => !sent.strayed,
         Eligible::SentBefore(moment) => sent.sent_at < moment,
+        Eligible::MovedBefore(moment) => sent.moved && sent.sent_at < moment,
     }
 }
 

@@ -105,9 +105,10 @@ impl World {
             keeps: rng.chance(1, 2),
             impatient: rng.chance(1, 2),
             hearing,
-            eligible: match rng.below(4) {
+            eligible: match rng.below(5) {
                 0 => |_| Eligible::OnTheirPath,
                 1 => |now| Eligible::SentBefore(Instant::from_nanos(now.as_nanos().saturating_sub(100))),
+                2 => |now| Eligible::MovedBefore(Instant::from_nanos(now.as_nanos().saturating_sub(50))),
                 _ => |_| Eligible::Any,
             },
             rng,

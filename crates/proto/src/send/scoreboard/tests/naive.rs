@@ -299,6 +299,7 @@ impl Entry {
             Eligible::Any => false,
             Eligible::OnTheirPath => self.paths.len() > 1,
             Eligible::SentBefore(moment) => self.sent_at >= moment,
+            Eligible::MovedBefore(moment) => !self.moved || self.sent_at >= moment,
         };
         if self.misses >= 3 && !(self.again.is_some() && is_exempt) {
             self.fate = Fate::Lost(LossCause::FastRetransmit);
