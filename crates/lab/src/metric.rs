@@ -52,6 +52,12 @@ pub const OF_RUN: &[Metric] = &[
         "",
         "TSNs beyond the cumulative one that a SACK reports",
     ),
+    metric("sack.tsns.max", "", "the most of them, to 3 %"),
+    metric(
+        "sack.single.max",
+        "",
+        "the most TSNs that a SACK with one gap block reports, to 3 %",
+    ),
     metric("sack.blocks.mean", "", "gap blocks in a SACK"),
     metric("sack.visited.mean", "", "queue elements visited for a SACK"),
     metric("send-buffer.mean", "bytes", "held for sending, sampled"),
@@ -68,6 +74,24 @@ pub const OF_RUN: &[Metric] = &[
         "",
         "share of samples in which the peer's window had no room for a packet",
     ),
+    metric(
+        "stalls",
+        "",
+        "times in which no link brought anything to the far end for 0.5 s or longer",
+    ),
+    metric("stalls.time", "s", "their length, all together"),
+];
+
+/// Metrics of each host whose processor takes time: `processor.near`, `processor.far`.
+pub const OF_PROCESSOR: &[Metric] = &[
+    metric("busy", "", "share of the time in which it had something to do"),
+    metric("sacks", "", "share of the time in which it handled SACKs"),
+    metric(
+        "sack.mean",
+        "µs",
+        "time for a packet with a SACK, beyond that for any packet",
+    ),
+    metric("dropped", "packets", "that found its ring full"),
 ];
 
 /// Metrics of each path: what the association does with it.
@@ -91,6 +115,11 @@ pub const OF_PATH: &[Metric] = &[
     ),
     metric("window.mean", "bytes", "congestion window, sampled"),
     metric("flight.mean", "bytes", "in flight, sampled"),
+    metric(
+        "full",
+        "",
+        "share of samples in which as much was in flight as the window allows",
+    ),
     metric("srtt.mean", "ms", "smoothed round-trip time, sampled"),
     metric("srtt.max", "ms", "the most of it among the samples"),
     metric(
@@ -139,7 +168,7 @@ pub const OF_STREAM: &[Metric] = &[
 pub const OF_RIVAL: &[Metric] = &[metric("goodput", "Mbit/s", "user data that its far end read")];
 
 /// Histograms that a run has if its plan asks for them.
-pub const HISTOGRAMS: &[&str] = &["delay", "sack.tsns", "sack.blocks"];
+pub const HISTOGRAMS: &[&str] = &["delay", "sack.tsns", "sack.blocks", "processor.near.sack"];
 
 /// The metrics of all runs with these settings.
 pub fn names<'s>(settings: impl Iterator<Item = &'s Setting>) -> Vec<String> {
@@ -164,6 +193,11 @@ fn groups_of(setting: &Setting) -> Vec<(String, Vec<Metric>)> {
     }
     if setting.bottleneck.is_some() {
         groups.push(("bottleneck".into(), OF_LINK.to_vec()));
+    }
+    for (end, host) in [("near", setting.hosts.near), ("far", setting.hosts.far)] {
+        if host.processor.is_some() {
+            groups.push((format!("processor.{end}"), OF_PROCESSOR.to_vec()));
+        }
     }
     for stream in streams(&setting.apps) {
         groups.push((format!("stream.{stream}"), OF_STREAM.to_vec()));
@@ -190,7 +224,7 @@ pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
 /// The unit of the metric called `name`, with whatever group before it; empty if it has none.
 #[must_use]
 pub fn unit_of(name: &str) -> &'static str {
-    let all = [OF_RUN, OF_PATH, OF_LINK, OF_STREAM, OF_RIVAL].concat();
+    let all = [OF_RUN, OF_PATH, OF_LINK, OF_PROCESSOR, OF_STREAM, OF_RIVAL].concat();
     let found = all.iter().find(|metric| {
         name.strip_suffix(metric.name)
             .is_some_and(|group| group.is_empty() || group.ends_with('.'))

@@ -41,7 +41,8 @@ mod violation;
 
 pub use address::AddressError;
 pub use association::{
-    Association, AssociationStatistics, BufferError, CloseReason, Event, PathChange, PathEvent, SendQueue,
+    Association, AssociationStatistics, BufferError, CloseReason, Event, PathChange, PathEvent, SackWork,
+    SendQueue,
 };
 pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters};

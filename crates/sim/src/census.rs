@@ -11,6 +11,8 @@ pub struct SackCensus {
     pub gap_tsns: Histogram,
     /// Blocks in which it reports them.
     pub gap_blocks: Histogram,
+    /// TSNs of those that have one block.
+    pub tsns_of_single_block: Histogram,
 }
 
 impl SackCensus {
@@ -40,5 +42,8 @@ impl SackCensus {
         }
         self.gap_blocks.note(count);
         self.gap_tsns.note(tsns);
+        if count == 1 {
+            self.tsns_of_single_block.note(tsns);
+        }
     }
 }

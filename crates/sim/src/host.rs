@@ -11,6 +11,7 @@ use crate::app::Conversation;
 use crate::census::SackCensus;
 use crate::log::{Direction, PacketLog};
 use crate::outcome::Tally;
+use crate::processor::{Processor, ProcessorModel, ProcessorTally};
 
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 64;
@@ -29,6 +30,8 @@ pub struct SctpHost {
     tally: Tally,
     log: PacketLog,
     census: Option<SackCensus>,
+    /// `None` if nothing takes time.
+    processor: Option<Processor>,
 }
 
 impl SctpHost {
@@ -45,7 +48,23 @@ impl SctpHost {
             tally: Tally::default(),
             log: PacketLog::default(),
             census: None,
+            processor: None,
         }
+    }
+
+    /// The same with a processor that takes time for what it does.
+    #[must_use]
+    pub fn with_processor(self, model: Option<ProcessorModel>) -> Self {
+        Self {
+            processor: model.map(Processor::new),
+            ..self
+        }
+    }
+
+    /// What the processor did, if there is one that takes time.
+    #[must_use]
+    pub fn processor(&self) -> Option<&ProcessorTally> {
+        self.processor.as_ref().map(Processor::tally)
     }
 
     /// The same, letting the core write up to `segments` packets at once.
@@ -219,8 +238,8 @@ impl SctpHost {
     }
 }
 
-impl Host for SctpHost {
-    fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
+impl SctpHost {
+    fn handle(&mut self, now: Instant, datagram: Datagram) {
         let path = datagram.path.reversed();
         self.tally.received(now, path, &datagram.payload);
         self.log.note(now, Direction::Received, path, &datagram.payload);
@@ -233,9 +252,23 @@ impl Host for SctpHost {
             self.spare.push(datagram.payload);
         }
         self.serve(now);
+        let so_far = self.processor.is_some().then(|| self.sacks_and_looks());
+        if let (Some(processor), Some(so_far)) = (&mut self.processor, so_far) {
+            processor.handled(now, so_far);
+        }
     }
 
-    fn on_deadline(&mut self, now: Instant) {
+    /// Of all associations, that were ever received and made.
+    fn sacks_and_looks(&self) -> (u64, u64) {
+        let associations = self.conversations.keys();
+        let associations = associations.filter_map(|id| self.endpoint.association(*id));
+        associations.fold((0, 0), |(sacks, looks), association| {
+            let work = association.sack_work();
+            (sacks + work.sacks, looks + work.looks)
+        })
+    }
+
+    fn expire(&mut self, now: Instant) {
         self.tally.deadlines += 1;
         self.endpoint.handle_timeout(now);
         for (id, conversation) in &mut self.conversations {
@@ -250,7 +283,8 @@ impl Host for SctpHost {
         self.serve(now);
     }
 
-    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
+    /// The next packet that the core wants to send.
+    fn write(&mut self, now: Instant) -> Option<Datagram> {
         let datagram = self.batch.pop_front().or_else(|| self.next_batch(now))?;
         self.tally.sent(now, datagram.path, &datagram.payload);
         self.log
@@ -259,8 +293,62 @@ impl Host for SctpHost {
         self.serve(now);
         Some(datagram)
     }
+}
+
+impl Host for SctpHost {
+    fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
+        let datagram = match &mut self.processor {
+            Some(processor) => processor.arrived(now, datagram),
+            None => Some(datagram),
+        };
+        if let Some(datagram) = datagram {
+            self.handle(now, datagram);
+        }
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        let due = self.core_deadline().is_some_and(|deadline| deadline <= now);
+        let is_busy = self
+            .processor
+            .as_ref()
+            .is_some_and(|processor| processor.is_busy(now));
+        if due && !is_busy {
+            self.expire(now);
+        }
+    }
+
+    /// A processor first writes all that is to be sent, one packet after the other, then takes the next packet.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
+        if self.processor.is_none() {
+            return self.write(now);
+        }
+        if let Some(processor) = self.processor.as_mut().filter(|processor| processor.is_busy(now)) {
+            processor.remember_to_send();
+            return None;
+        }
+        let written = self.write(now);
+        let processor = self.processor.as_mut()?;
+        if written.is_some() {
+            processor.sent(now);
+            return written;
+        }
+        if let Some(next) = processor.take() {
+            self.handle(now, next);
+        }
+        None
+    }
 
     fn deadline(&self) -> Option<Instant> {
+        let core = self.core_deadline();
+        match &self.processor {
+            Some(processor) => processor.deadline(core),
+            None => core,
+        }
+    }
+}
+
+impl SctpHost {
+    fn core_deadline(&self) -> Option<Instant> {
         let conversations = self.conversations.values().filter_map(Conversation::deadline);
         conversations.chain(self.endpoint.poll_timeout()).min()
     }

@@ -14,6 +14,7 @@ mod host;
 mod log;
 mod outcome;
 mod probe;
+mod processor;
 mod rival;
 mod scenario;
 mod simulation;
@@ -27,6 +28,7 @@ pub use host::SctpHost;
 pub use log::{Direction, LoggedPacket, PacketLog};
 pub use outcome::{Delivery, Outcome, Tally};
 pub use probe::{Probe, Sample};
+pub use processor::{ProcessorModel, ProcessorTally};
 pub use scenario::{Scenario, Step};
 pub use simulation::{Side, Simulation};
 

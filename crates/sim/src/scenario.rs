@@ -12,7 +12,7 @@ use anabranch_types::{Instant, Seed};
 
 use crate::app::Conversation;
 use crate::rival::Rival;
-use crate::{Probe, SctpHost, Side, Simulation};
+use crate::{Probe, ProcessorModel, SctpHost, Side, Simulation};
 
 /// A simulation to be built: two hosts, the paths between them, applications and a script.
 ///
@@ -40,6 +40,7 @@ pub struct Scenario {
     rivals: Vec<Rival>,
     port: u16,
     segments: usize,
+    processors: [Option<ProcessorModel>; 2],
     configs: [AssociationConfig; 2],
     conversations: [Conversation; 2],
     accepts: [bool; 2],
@@ -86,6 +87,7 @@ impl Scenario {
             rivals: Vec::new(),
             port: DEFAULT_PORT,
             segments: 1,
+            processors: [None; 2],
             configs: Default::default(),
             conversations: Default::default(),
             accepts: [false, true],
@@ -199,6 +201,13 @@ impl Scenario {
         Self { segments, ..self }
     }
 
+    /// The host of one side takes time for what it does; nothing takes any unless set.
+    #[must_use]
+    pub fn processor(mut self, side: Side, model: ProcessorModel) -> Self {
+        self.processors[side.index()] = Some(model);
+        self
+    }
+
     /// How both sides set up associations.
     #[must_use]
     pub fn config(self, config: AssociationConfig) -> Self {
@@ -304,7 +313,9 @@ impl Scenario {
             ..EndpointConfig::default()
         };
         let answering = self.conversations[side.index()].clone();
-        SctpHost::new(config, self.seed.split(side.name()), answering).with_segments(self.segments)
+        SctpHost::new(config, self.seed.split(side.name()), answering)
+            .with_segments(self.segments)
+            .with_processor(self.processors[side.index()])
     }
 
     fn addresses(&self, side: Side) -> Vec<SocketAddr> {

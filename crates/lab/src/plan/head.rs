@@ -56,13 +56,14 @@ const fn one() -> u32 {
 const WORDS: [&str; 5] = ["title", "claim", "source", "repetitions", "seed"];
 const TABLES: [&str; 5] = ["variant", "sweep", "figure", "reference", "check"];
 /// The keys of a setting.
-const SETTING: [&str; 10] = [
+const SETTING: [&str; 11] = [
     "time",
     "paths",
     "bottleneck",
     "script",
     "association",
     "policies",
+    "hosts",
     "apps",
     "reading",
     "rivals",

@@ -17,6 +17,7 @@ mod head;
 mod mechanisms;
 mod named;
 mod points;
+mod processor;
 mod quantity;
 mod setting;
 mod tree;
@@ -31,10 +32,11 @@ pub use formula::Formula;
 pub use mechanisms::Mechanisms;
 pub use named::Named;
 pub use points::Point;
+pub use processor::Processor;
 pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
 pub use setting::{
-    AppKind, AppPlan, AssociationPlan, BurstPlan, End, Happening, LinkPlan, LossPlan, QueuePlan, ReadingPlan,
-    Record, RedPlan, RivalPlan, Setting, Timing,
+    AppKind, AppPlan, AssociationPlan, BurstPlan, End, Happening, HostPlan, Hosts, LinkPlan, LossPlan,
+    QueuePlan, ReadingPlan, Record, RedPlan, RivalPlan, Setting, Timing,
 };
 
 use error::{CHANGES, Problem, Source};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mechanisms::Mechanisms;
 use super::named::Named;
+use super::processor::Processor;
 use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
 
 /// Everything that one run depends on, except its seed.
@@ -26,6 +27,9 @@ pub struct Setting {
     /// The mechanisms of both ends.
     #[serde(default)]
     pub policies: Mechanisms,
+    /// How fast the two hosts work.
+    #[serde(default)]
+    pub hosts: Hosts,
     /// Who sends what.
     #[serde(default)]
     pub apps: Named<AppPlan>,
@@ -59,6 +63,24 @@ impl Default for Timing {
     }
 }
 
+/// The two hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Hosts {
+    /// The one that connects.
+    pub near: HostPlan,
+    /// The other one.
+    pub far: HostPlan,
+}
+
+/// One host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct HostPlan {
+    /// The processor, by name. Nothing takes time unless set.
+    pub processor: Option<Processor>,
+}
+
 /// A link in both directions. In `back`, and in what changes a link, what is left out stays as it is.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -73,6 +95,8 @@ pub struct LinkPlan {
     pub loss: Option<LossPlan>,
     /// Upper end of a random additional delay. 0 s unless set.
     pub jitter: Option<Time>,
+    /// Packets arrive only at multiples of this time, as behind a traffic shaper. At any moment unless set.
+    pub tick: Option<Time>,
     /// The largest IP packet in bytes. 1,500 unless set.
     pub mtu: Option<Whole>,
     /// Bytes that the line adds to each IP packet: 26 for Ethernet. 0 unless set.

@@ -124,7 +124,7 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
         (
             "delay = \"1ms\"",
             "dealy = \"1ms\"",
-            "x.toml:8:1: unknown key `dealy`, did you mean `delay`? Known: rate, delay, queue, loss, jitter, mtu, framing, \
+            "x.toml:8:1: unknown key `dealy`, did you mean `delay`? Known: rate, delay, queue, loss, jitter, tick, mtu, framing, \
              back",
         ),
         (
@@ -146,6 +146,11 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
             "profile = \"cmt\"",
             "profle = \"cmt\"",
             "x.toml:15:10: unknown policy `profle`",
+        ),
+        (
+            "[policies]",
+            "[hosts.far]\nprocessor = \"abacus\"\n[policies]",
+            "x.toml:15:13: unknown processor `abacus`, known: desktop-3.5ghz, embedded-1ghz",
         ),
         (
             "title =",

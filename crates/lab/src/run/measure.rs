@@ -6,7 +6,8 @@ use anabranch_netsim::link::{DropCause, LinkStats};
 use anabranch_netsim::{LinkId, topology};
 use anabranch_sim::app::StreamMeter;
 use anabranch_sim::{
-    AssociationStatistics, Histogram, PathCounters, PathStatistics, SackCensus, Side, Simulation,
+    AssociationStatistics, Histogram, PathCounters, PathStatistics, ProcessorTally, SackCensus, Side,
+    Simulation,
 };
 use anabranch_types::{Instant, PathId, StreamId};
 
@@ -26,6 +27,8 @@ pub(super) struct Snapshot {
     last_read: Option<Instant>,
     streams: BTreeMap<StreamId, StreamMeter>,
     census: SackCensus,
+    /// Of the near and the far host, if their processors take time.
+    processors: [Option<ProcessorTally>; 2],
     /// Of each path's own link and of the bottleneck, there and back.
     links: Vec<(LinkStats, LinkStats)>,
     rivals: Vec<u64>,
@@ -71,6 +74,7 @@ impl Snapshot {
                 .map(|meter| meter.streams().clone())
                 .unwrap_or_default(),
             census: simulation.host(Side::Near).census().cloned().unwrap_or_default(),
+            processors: Side::BOTH.map(|side| simulation.host(side).processor().cloned()),
             links: links.map(|(there, back)| (stats(there), stats(back))).collect(),
             rivals: rivals
                 .map(|index| simulation.rival(index).map_or(0, |reader| reader.inbox().bytes()))
@@ -98,6 +102,9 @@ impl Window<'_> {
         }
         if self.setting.bottleneck.is_some() {
             self.link(&mut record, "bottleneck", self.setting.paths.len());
+        }
+        for (index, end) in ["near", "far"].into_iter().enumerate() {
+            self.processor(&mut record, end, index);
         }
         for stream in metric::streams(&self.setting.apps) {
             self.stream(&mut record, stream);
@@ -134,6 +141,9 @@ impl Window<'_> {
         }
         let census = self.census();
         record.set("sack.tsns.mean", census.gap_tsns.mean());
+        let most = |histogram: &Histogram| histogram.quantile(1.0).map(|most| most as f64);
+        record.set("sack.tsns.max", most(&census.gap_tsns));
+        record.set("sack.single.max", most(&census.tsns_of_single_block));
         record.set("sack.blocks.mean", census.gap_blocks.mean());
         if self.setting.record.histograms {
             record.set_histogram("delay", &delays);
@@ -174,6 +184,7 @@ impl Window<'_> {
         SackCensus {
             gap_tsns: after.gap_tsns.since(&before.gap_tsns),
             gap_blocks: after.gap_blocks.since(&before.gap_blocks),
+            tsns_of_single_block: after.tsns_of_single_block.since(&before.tsns_of_single_block),
         }
     }
 
@@ -232,6 +243,30 @@ impl Window<'_> {
         record.set(format!("{group}.idle"), (1.0 - busy / self.seconds()).max(0.0));
         let back = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;
         record.set(format!("{group}.back.drops"), back as f64);
+    }
+
+    fn processor(&self, record: &mut Record, end: &str, index: usize) {
+        let (Some(before), Some(after)) = (&self.before.processors[index], &self.after.processors[index])
+        else {
+            return;
+        };
+        let group = format!("processor.{end}");
+        let share = |time: core::time::Duration| time.as_secs_f64() / self.seconds();
+        record.set(
+            format!("{group}.busy"),
+            share(after.busy.saturating_sub(before.busy)),
+        );
+        let with_sacks = after.with_sacks.saturating_sub(before.with_sacks);
+        record.set(format!("{group}.sacks"), share(with_sacks));
+        let times = after.micros_per_sack.since(&before.micros_per_sack);
+        record.set(format!("{group}.sack.mean"), times.mean());
+        record.set(
+            format!("{group}.dropped"),
+            (after.dropped - before.dropped) as f64,
+        );
+        if self.setting.record.histograms {
+            record.set_histogram(&format!("{group}.sack"), &times);
+        }
     }
 
     fn stream(&self, record: &mut Record, stream: u16) {

@@ -23,12 +23,46 @@ pub(super) struct Samples {
     /// Of each path's own link, then of the bottleneck.
     queues: Vec<Histogram>,
     names: Vec<String>,
+    silence: Silence,
+}
+
+/// No silence that is shorter is a stall.
+const STALL: Duration = Duration::from_millis(500);
+
+/// Times in which nothing arrived at the far end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Silence {
+    /// Packets that links have brought so far.
+    delivered: u64,
+    /// Samples since the last one that was different.
+    samples: u32,
+    stalls: u64,
+    time: Duration,
+}
+
+impl Silence {
+    fn note(&mut self, delivered: u64) {
+        if delivered != self.delivered {
+            self.delivered = delivered;
+            self.samples = 0;
+            return;
+        }
+        self.samples += 1;
+        let length = EVERY * self.samples;
+        if length == STALL {
+            self.stalls += 1;
+            self.time += STALL;
+        } else if length > STALL {
+            self.time += EVERY;
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
 struct PathSamples {
     window: Mean,
     flight: Mean,
+    full: Mean,
     srtt: Mean,
     rto: Mean,
     backed_off: Mean,
@@ -64,6 +98,7 @@ impl PathSamples {
     fn note(&mut self, path: &PathFacts, send_buffer: u64) {
         self.window.note(path.window as f64);
         self.flight.note(path.in_flight as f64);
+        self.full.note(f64::from(path.in_flight >= path.window));
         let blocked = path.queued.saturating_sub(path.in_flight);
         self.blocked.note(blocked as f64 / send_buffer as f64);
         self.rto.note(path.rto.as_secs_f64() * 1e3);
@@ -120,6 +155,10 @@ impl Samples {
             };
             samples.note(path, limit);
         }
+        let links = simulation.paths().iter().filter_map(|path| path.there.first());
+        let delivered =
+            |link: &anabranch_netsim::LinkId| simulation.world().link(*link).stats().delivered.packets;
+        self.silence.note(links.map(delivered).sum());
         let waiting = waiting(simulation, setting);
         for (queue, waiting) in self.queues.iter_mut().zip(waiting) {
             queue.note(waiting);
@@ -139,11 +178,14 @@ impl Samples {
                 histogram.quantile(1.0).map(|bytes| bytes as f64),
             );
         }
+        record.set("stalls", self.silence.stalls as f64);
+        record.set("stalls.time", self.silence.time.as_secs_f64());
         record.set("sender-blocked", self.sender_blocked.value());
         record.set("receiver-blocked", self.receiver_blocked.value());
         for (samples, name) in self.paths.iter().zip(&self.names) {
             record.set(format!("{name}.window.mean"), samples.window.value());
             record.set(format!("{name}.flight.mean"), samples.flight.value());
+            record.set(format!("{name}.full"), samples.full.value());
             record.set(format!("{name}.srtt.mean"), samples.srtt.value());
             record.set(format!("{name}.srtt.max"), samples.srtt.most());
             record.set(format!("{name}.rto.mean"), samples.rto.value());

@@ -35,6 +35,12 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
         let config = config(rival.association, rival.policies);
         scenario = scenario.rival(access, config, conversation(&rival.apps, End::Near));
     }
+    let hosts = [(Side::Near, setting.hosts.near), (Side::Far, setting.hosts.far)];
+    for (side, host) in hosts {
+        if let Some(processor) = host.processor {
+            scenario = scenario.processor(side, processor.model);
+        }
+    }
     let happenings = setting.script.iter();
     happenings.fold(scenario, |scenario, happening| {
         happen(scenario, happening, setting)
@@ -87,6 +93,7 @@ fn lay_over(mut link: LinkConfig, plan: &LinkPlan) -> LinkConfig {
         link.loss = loss(plan);
     }
     link.jitter = plan.jitter.map_or(link.jitter, |jitter| jitter.0);
+    link.tick = plan.tick.map_or(link.tick, |tick| tick.0);
     link.mtu = plan.mtu.map_or(link.mtu, |mtu| mtu.0);
     link.framing = plan.framing.map_or(link.framing, |framing| framing.0);
     link

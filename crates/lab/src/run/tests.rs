@@ -34,6 +34,9 @@ queue = { packets = 20 }
 [policies]
 profile = "cmt"
 
+[hosts.near]
+processor = "desktop-3.5ghz"
+
 [apps.sender]
 kind = "bulk"
 message = 1400
@@ -65,7 +68,10 @@ fn the_metrics_of_a_run_are_those_of_the_list() {
     let measured: BTreeSet<&str> = record.values.keys().map(String::as_str).collect();
     assert_eq!(measured, listed);
     let histograms: Vec<&str> = record.histograms.keys().map(String::as_str).collect();
-    assert_eq!(histograms, ["delay", "sack.blocks", "sack.tsns"]);
+    assert_eq!(
+        histograms,
+        ["delay", "processor.near.sack", "sack.blocks", "sack.tsns"]
+    );
     assert_eq!(
         record.series.len(),
         15 * 2 - 2,

@@ -45,6 +45,9 @@ pub struct LinkConfig {
     pub framing: u32,
     /// Upper end of a uniformly distributed additional delay. Does not change the order of packets.
     pub jitter: Duration,
+    /// Packets arrive only at multiples of this time, all that are due together; zero for any moment. A traffic shaper
+    /// that looks at its queues at each tick of the system's clock does that, as dummynet does every millisecond.
+    pub tick: Duration,
     /// Who is held back and overtaken.
     pub reorder: Reorder,
     /// How often a packet arrives twice.
@@ -75,6 +78,7 @@ impl LinkConfig {
             mtu: 1_500,
             framing: 0,
             jitter: Duration::ZERO,
+            tick: Duration::ZERO,
             reorder: Reorder {
                 chance: Probability::NEVER,
                 hold: Duration::ZERO,
@@ -129,6 +133,12 @@ impl LinkConfig {
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Self {
         Self { jitter, ..self }
+    }
+
+    /// Sets the time between the moments at which packets arrive.
+    #[must_use]
+    pub fn tick(self, tick: Duration) -> Self {
+        Self { tick, ..self }
     }
 
     /// Sets how often, and for how long, a packet is held back.

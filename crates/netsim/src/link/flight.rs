@@ -39,7 +39,7 @@ impl<T> Flight<T> {
     /// Sends a packet off; `true` if it is held back so that others may overtake it.
     pub(super) fn launch(&mut self, left: Instant, parcel: Parcel<T>, config: &LinkConfig) -> bool {
         let jitter = self.draw_jitter(config.jitter);
-        let in_order = self.earliest_arrival(left + jitter, config.delay);
+        let in_order = self.earliest_arrival(left + jitter, config);
         let Reorder { chance, hold } = config.reorder;
         let held_back = chance.happens(&mut self.rng);
         let arrival = if held_back {
@@ -53,8 +53,13 @@ impl<T> Flight<T> {
     }
 
     /// The earliest moment at which a packet that leaves at `left` can arrive.
-    pub(super) fn earliest_arrival(&self, left: Instant, delay: Duration) -> Instant {
-        (left + delay).max(self.not_before)
+    pub(super) fn earliest_arrival(&self, left: Instant, config: &LinkConfig) -> Instant {
+        let arrival = (left + config.delay).max(self.not_before);
+        let tick = u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX);
+        match tick {
+            0 => arrival,
+            tick => Instant::from_nanos(arrival.as_nanos().div_ceil(tick).saturating_mul(tick)),
+        }
     }
 
     pub(super) fn next_arrival(&self) -> Option<Instant> {

@@ -135,7 +135,7 @@ impl<T: Packet> Link<T> {
         let landing = self.flight.next_arrival();
         let leaving = match self.line {
             Line::Idle { .. } => None,
-            Line::Busy { done, .. } => Some(self.flight.earliest_arrival(done, self.config.delay)),
+            Line::Busy { done, .. } => Some(self.flight.earliest_arrival(done, &self.config)),
         };
         let earliest = landing.into_iter().chain(leaving).min()?;
         (earliest < Instant::MAX).then_some(earliest)

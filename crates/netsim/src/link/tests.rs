@@ -175,6 +175,19 @@ fn jitter_spreads_arrivals_but_keeps_their_order() {
 }
 
 #[test]
+fn behind_a_shaper_packets_arrive_together_at_its_ticks_and_none_is_early() {
+    let mut link = link(config().tick(ms(4)));
+    for number in 1..=6 {
+        link.offer(at(0), vec![number], 1_000);
+    }
+    let arrivals = drain(&mut link);
+    assert_eq!(numbers(&arrivals), [1, 2, 3, 4, 5, 6]);
+    let moments: Vec<Instant> = arrivals.into_iter().map(|(moment, _)| moment).collect();
+    // By itself, each would arrive a millisecond after the one before, the first at 11.
+    assert_eq!(moments, [at(12), at(12), at(16), at(16), at(16), at(16)]);
+}
+
+#[test]
 fn a_packet_held_back_is_overtaken() {
     let mut link = link(config().reorder(Probability::ALWAYS, Duration::from_micros(3_500)));
     link.offer(at(0), vec![1], 1_000);

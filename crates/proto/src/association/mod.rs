@@ -39,8 +39,8 @@ pub use buffers::{BufferError, SendQueue};
 pub(crate) use events::Events;
 pub use events::{CloseReason, Event, PathChange, PathEvent};
 pub(crate) use state::{Guard, Retry, State};
-pub use statistics::AssociationStatistics;
 pub(crate) use statistics::Counters;
+pub use statistics::{AssociationStatistics, SackWork};
 
 /// One SCTP association.
 ///

@@ -50,7 +50,25 @@ pub(crate) struct Counters {
     pub(crate) packets_dropped: u64,
 }
 
+/// How much work SACKs were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackWork {
+    /// [`AssociationStatistics::sacks_received`].
+    pub sacks: u64,
+    /// [`AssociationStatistics::sack_elements_visited`].
+    pub looks: u64,
+}
+
 impl Association {
+    /// The part of [`Association::statistics`] that costs nothing to ask for.
+    #[must_use]
+    pub fn sack_work(&self) -> SackWork {
+        SackWork {
+            sacks: self.counters.sacks_received,
+            looks: self.sender.elements_visited(),
+        }
+    }
+
     /// A snapshot of all counts.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {

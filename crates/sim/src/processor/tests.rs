@@ -1,0 +1,114 @@
+//! Does a host take the time that its processor says?
+
+use core::time::Duration;
+
+use anabranch_netsim::LinkConfig;
+use anabranch_types::{Rate, Seed};
+
+use super::ProcessorModel;
+use crate::app::{Bulk, Conversation, Streams, Workload};
+use crate::{Scenario, Side, Simulation};
+
+const QUICK: ProcessorModel = ProcessorModel {
+    receive: Duration::from_micros(10),
+    send: Duration::from_micros(10),
+    sack: Duration::from_micros(10),
+    thousand_looks: Duration::ZERO,
+    ring: 100,
+};
+
+/// Ten seconds of as much as goes, near to far, over a path that could carry 100 Mbit/s.
+fn ten_seconds(near: Option<ProcessorModel>, far: Option<ProcessorModel>) -> Simulation {
+    let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
+    let mut scenario = Scenario::new(Seed(1))
+        .path(LinkConfig::new(Rate::mbit(100), Duration::from_millis(1)))
+        .near_talks(Conversation::new([bulk]).metered())
+        .far_talks(Conversation::default().metered());
+    for (side, model) in [(Side::Near, near), (Side::Far, far)] {
+        if let Some(model) = model {
+            scenario = scenario.processor(side, model);
+        }
+    }
+    let mut simulation = scenario.build();
+    simulation.connect();
+    simulation.run_for(Duration::from_secs(10));
+    simulation
+}
+
+fn mbit(simulation: &Simulation) -> f64 {
+    simulation.outcome().forward.bytes as f64 * 8e-7
+}
+
+#[test]
+fn a_processor_with_time_to_spare_costs_next_to_nothing() {
+    let (without, with) = (ten_seconds(None, None), ten_seconds(Some(QUICK), Some(QUICK)));
+    assert!(
+        mbit(&with) > 0.98 * mbit(&without),
+        "{} of {}",
+        mbit(&with),
+        mbit(&without)
+    );
+    assert!(without.host(Side::Near).processor().is_none());
+    let tally = with.host(Side::Near).processor().expect("there is one");
+    let sent = with.host(Side::Near).tally().packets_sent;
+    assert!(tally.busy >= QUICK.send * u32::try_from(sent).unwrap());
+    assert!(Duration::ZERO < tally.with_sacks && tally.with_sacks < tally.busy);
+    assert_eq!(tally.dropped, 0);
+}
+
+#[test]
+fn who_sends_a_packet_in_a_millisecond_sends_a_thousand_in_a_second() {
+    let slow = ProcessorModel {
+        send: Duration::from_millis(1),
+        ..QUICK
+    };
+    let simulation = ten_seconds(Some(slow), None);
+    // Each packet takes a message of 1,000 bytes, and SACKs take their time too.
+    let mbit = mbit(&simulation);
+    assert!((7.0..8.0).contains(&mbit), "{mbit} Mbit/s");
+    let busy = simulation
+        .host(Side::Near)
+        .processor()
+        .expect("there is one")
+        .busy;
+    assert!(busy > Duration::from_millis(9_900), "{busy:?}");
+}
+
+#[test]
+fn a_receiver_that_cannot_keep_up_drops_what_finds_its_ring_full() {
+    let slow = ProcessorModel {
+        receive: Duration::from_millis(1),
+        ring: 10,
+        ..QUICK
+    };
+    let simulation = ten_seconds(None, Some(slow));
+    let mbit = mbit(&simulation);
+    assert!((4.0..8.0).contains(&mbit), "{mbit} Mbit/s");
+    let dropped = simulation
+        .host(Side::Far)
+        .processor()
+        .expect("there is one")
+        .dropped;
+    assert!(dropped > 0);
+    let near = simulation.outcome().near.expect("it is up");
+    let lost: u64 = near.paths.iter().map(|path| path.counters.fast_retransmits).sum();
+    assert!(lost > 0, "the sender learns of it as of any loss");
+}
+
+#[test]
+fn looks_at_the_queue_cost_what_the_model_says() {
+    let model = ProcessorModel {
+        thousand_looks: Duration::from_micros(500),
+        ..QUICK
+    };
+    assert_eq!(model.sacks(2, 3_000), Duration::from_micros(2 * 10 + 3 * 500));
+}
+
+#[test]
+fn every_name_has_its_model() {
+    assert_eq!(
+        ProcessorModel::named("embedded-1ghz"),
+        Some(ProcessorModel::EMBEDDED)
+    );
+    assert_eq!(ProcessorModel::named("abacus"), None);
+}
