@@ -148,11 +148,6 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
             "x.toml:15:10: unknown policy `profle`",
         ),
         (
-            "[policies]",
-            "[hosts.far]\nprocessor = \"abacus\"\n[policies]",
-            "x.toml:15:13: unknown processor `abacus`, known: desktop-3.5ghz, embedded-1ghz",
-        ),
-        (
             "title =",
             "titel =",
             "x.toml:2:1: unknown key `titel`, did you mean `title`?",
@@ -236,4 +231,11 @@ fn every_plan_of_the_project_can_be_read_in_both_sizes() {
             assert_eq!(plan.map(|plan| plan.checks.is_empty()), Ok(false));
         }
     }
+}
+
+#[test]
+fn a_processor_is_known_by_its_name() {
+    let found = refusal("[policies]", "[hosts.far]\nprocessor = \"abacus\"\n[policies]");
+    let message = "x.toml:15:13: unknown processor `abacus`, known: desktop-3.5ghz, embedded-1ghz";
+    assert!(found.contains(message), "{found}");
 }
