@@ -35,6 +35,7 @@ mod path_table;
 mod profile;
 mod question;
 mod recipe;
+mod rtt;
 mod set;
 mod unknown_name;
 
@@ -65,5 +66,6 @@ pub use parameters::{NoParameters, Parameter, Parameters, Refused, Slot, Text};
 pub use profile::{PROFILES, Profile};
 pub use question::*;
 pub use recipe::{PolicyRecipe, RecipeError};
+pub use rtt::RttEstimator;
 pub use set::PolicySet;
 pub use unknown_name::{UnknownName, nearest};

@@ -1,14 +1,15 @@
-//! How long is a round trip, and when is an answer overdue? The estimator of RFC 9260 §6.3.1.
+//! How long is a round trip, and when is an answer overdue? The estimator of RFC 6298, which RFC
+//! 9260 §6.3.1 took over.
 
 use core::time::Duration;
 
 use anabranch_types::Instant;
 
-use anabranch_policy::options::RtoParameters;
+use crate::options::RtoParameters;
 
 /// RTT estimator and retransmission timeout of one path.
 #[derive(Clone, Debug)]
-pub(crate) struct RttEstimator {
+pub struct RttEstimator {
     limits: RtoParameters,
     smoothed: Option<Duration>,
     variation: Duration,
@@ -19,7 +20,9 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    pub(crate) const fn new(limits: RtoParameters) -> Self {
+    /// Nothing measured yet.
+    #[must_use]
+    pub const fn new(limits: RtoParameters) -> Self {
         Self {
             limits,
             smoothed: None,
@@ -30,26 +33,34 @@ impl RttEstimator {
         }
     }
 
-    pub(crate) const fn smoothed(&self) -> Option<Duration> {
+    /// Smoothed round-trip time; `None` before the first sample.
+    #[must_use]
+    pub const fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }
 
-    pub(crate) const fn variation(&self) -> Duration {
+    /// Its variation; zero before the first sample.
+    #[must_use]
+    pub const fn variation(&self) -> Duration {
         self.variation
     }
 
-    pub(crate) const fn smallest(&self) -> Option<Duration> {
+    /// The smallest sample.
+    #[must_use]
+    pub const fn smallest(&self) -> Option<Duration> {
         self.smallest
     }
 
-    pub(crate) const fn rto(&self) -> Duration {
+    /// The timeout, back-off included.
+    #[must_use]
+    pub const fn rto(&self) -> Duration {
         self.rto
     }
 
     /// Takes a sample, unless what it measures left before the last sample was taken: measurements "SHOULD be made no
     /// more than once per round trip" (RFC 9260 §6.3.1 C4), or the variation would shrink with the number of SACKs.
     /// Timed by the sending, so that a short round trip is not left out because it comes soon after a long one.
-    pub(crate) fn on_sample(&mut self, sent_at: Instant, now: Instant) {
+    pub fn on_sample(&mut self, sent_at: Instant, now: Instant) {
         let sample = now - sent_at;
         self.smallest = Some(self.smallest.map_or(sample, |smallest| smallest.min(sample)));
         if sent_at < self.sampled_at {
@@ -76,7 +87,7 @@ impl RttEstimator {
     }
 
     /// E2: the timer expired.
-    pub(crate) fn back_off(&mut self) {
+    pub fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.limits.max);
     }
 }
