@@ -9,7 +9,7 @@ use crate::catalog::{
     RescueChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice,
     SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
 };
-use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth};
+use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
 use crate::failover::{ErrorLimits, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
 use crate::options::{MtuSearchParameters, RtoParameters};
@@ -76,6 +76,12 @@ pub const PROFILES: &[Profile] = &[
         summary: "QR-DAC with buffer splitting, IS-RTT and Rtx-HYBRIDMETRIC, as we read them",
         source: "our reading of Abass 2016",
         recipe: PolicyRecipe::aba_2016(),
+    },
+    Profile {
+        name: "tcp",
+        summary: "what TCP does: its congestion control, its timeouts, no limit to bursts",
+        source: "RFC 5681, RFC 6298, RFC 6928",
+        recipe: PolicyRecipe::tcp(),
     },
 ];
 
@@ -149,6 +155,18 @@ impl PolicyRecipe {
             recovery: RecoveryChoice::Window(NoParameters),
             rto: RtoChoice::Rfc9260(RtoParameters::RFC9260),
             add_ip: AddIpChoice::Off(NoParameters),
+        }
+    }
+
+    /// TCP's opinions, for the comparison with it: RFC 5681 and RFC 6298, the fastest of several paths first.
+    #[must_use]
+    pub const fn tcp() -> Self {
+        Self {
+            path_scheduler: PathSchedulerChoice::MinRtt(NoParameters),
+            congestion: CongestionChoice::Reno(RenoParameters::DEFAULT),
+            burst: BurstChoice::Unlimited(NoParameters),
+            retransmission: RetransmissionChoice::Same(NoParameters),
+            ..Self::rfc9260()
         }
     }
 

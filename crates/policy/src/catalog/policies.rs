@@ -16,6 +16,8 @@ choices! {
     CongestionChoice of CongestionControl = "cc", "how much may be in flight on each path?";
     "cmt" => Cmt(congestion::CmtParameters), congestion::Cmt::new,
         "the standard's rules on each path alone", "RFC 9260 §7.2, CUC of Iyengar et al. 2006";
+    "reno" => Reno(congestion::RenoParameters), congestion::Reno::new,
+        "TCP's rules on each path alone", "RFC 5681, RFC 6928";
     "cubic" => Cubic(congestion::CubicParameters), congestion::Cubic::new,
         "window as a cubic function of the time since the last loss", "RFC 9438, RFC 9406";
     "cmt-rpv1" => CmtRpV1(congestion::CoupledParameters), congestion::CmtRpV1::new,

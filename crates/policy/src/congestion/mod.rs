@@ -3,6 +3,7 @@
 //! | name | idea | couples paths |
 //! |---|---|---|
 //! | `cmt` | RFC 9260 on each path alone | no |
+//! | `reno` | RFC 5681 on each path alone, as TCP does | no |
 //! | `cubic` | window as a cubic function of time since the last loss | no |
 //! | `cmt-rpv1` | one step for all paths together, shared by slow-start thresholds; losses cut half of the sum | yes |
 //! | `cmt-rpv2` | the same, shared by rates | yes |
@@ -22,6 +23,7 @@ mod independent;
 mod lia;
 mod olia;
 mod partial;
+mod reno;
 mod rpv1;
 mod rpv2;
 mod window;
@@ -35,5 +37,6 @@ pub use growth::Growth;
 pub use independent::{Acked, Independent, SinglePath};
 pub use lia::{Lia, LinkedIncreases};
 pub use olia::{Olia, OpportunisticIncreases};
+pub use reno::{Reno, RenoParameters, RenoState};
 pub use rpv1::{CmtRpV1, ThresholdShares};
 pub use rpv2::{CmtRpV2, RateShares};

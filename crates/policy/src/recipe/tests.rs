@@ -45,7 +45,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
     let refused = |key, value| PolicyRecipe::default().set(key, value).unwrap_err().to_string();
     assert_eq!(
         refused("cc", "cubik"),
-        "unknown cc `cubik`, did you mean `cubic`? Known: cmt, cubic, cmt-rpv1, cmt-rpv2, lia, olia, balia, fixed"
+        "unknown cc `cubik`, did you mean `cubic`? Known: cmt, reno, cubic, cmt-rpv1, cmt-rpv2, lia, olia, balia, fixed"
     );
     assert_eq!(
         refused("cc.grow", "cuc-v1"),

@@ -1,0 +1,89 @@
+//! The rules of RFC 5681, one by one.
+
+use anabranch_types::{Instant, PathId};
+
+use super::{Reno, RenoParameters};
+use crate::testing::{CHUNK, healthy, in_order, ms, sack};
+use crate::{CongestionControl, LossCause, LossDigest, PathFacts};
+
+const PATH: PathId = PathId(0);
+
+struct Story {
+    cc: Reno,
+    path: PathFacts,
+}
+
+impl Story {
+    fn begins() -> Self {
+        let mut cc = Reno::new(RenoParameters::DEFAULT);
+        let path = healthy(0);
+        cc.add_path(&path, Instant::ZERO);
+        Self { cc, path }
+    }
+
+    /// The window in full segments.
+    fn segments(&self) -> u64 {
+        self.cc.window(PATH) / CHUNK
+    }
+
+    fn acked(&mut self, segments: u64) {
+        let ack = in_order(0, self.cc.window(PATH), segments * CHUNK);
+        let paths = core::slice::from_ref(&self.path);
+        self.cc.on_ack(&sack(&[ack]), paths, Instant::ZERO);
+    }
+
+    fn lost(&mut self, cause: LossCause) {
+        let loss = LossDigest {
+            path: PATH,
+            cause,
+            bytes: CHUNK,
+        };
+        let paths = core::slice::from_ref(&self.path);
+        self.cc.on_loss(&loss, paths, Instant::ZERO);
+    }
+}
+
+#[test]
+fn slow_start_adds_one_segment_for_each_acknowledgement() {
+    let mut story = Story::begins();
+    assert_eq!(story.segments(), 10);
+    story.acked(1);
+    story.acked(2);
+    assert_eq!(story.segments(), 12);
+}
+
+#[test]
+fn a_loss_halves_and_then_each_window_acknowledged_adds_one_segment() {
+    let mut story = Story::begins();
+    story.lost(LossCause::FastRetransmit);
+    assert_eq!(story.segments(), 5);
+    for _ in 0..4 {
+        story.acked(1);
+    }
+    assert_eq!(story.segments(), 5);
+    story.acked(1);
+    assert_eq!(story.segments(), 6);
+}
+
+#[test]
+fn small_windows_are_halved_down_to_two_segments() {
+    let mut story = Story::begins();
+    for expected in [5, 2, 2] {
+        story.lost(LossCause::FastRetransmit);
+        assert_eq!(story.segments(), expected);
+    }
+    story.lost(LossCause::Timeout);
+    assert_eq!(story.segments(), 1);
+}
+
+#[test]
+fn after_idleness_it_begins_with_the_initial_window() {
+    let mut story = Story::begins();
+    for _ in 0..20 {
+        story.acked(1);
+    }
+    story.cc.on_idle(&story.path, ms(900));
+    assert_eq!(story.segments(), 30);
+    story.cc.on_idle(&story.path, ms(1_000));
+    assert_eq!(story.segments(), 10);
+}
