@@ -6,8 +6,8 @@ use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant as Wall};
 
-use anabranch_netsim::Datagram;
 use anabranch_netsim::capture::{Direction, InterfaceId, PcapngWriter};
+use anabranch_netsim::{Datagram, Protocol};
 use anabranch_proto::{CloseReason, Endpoint, EndpointConfig, Event};
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -170,6 +170,7 @@ impl Host {
     fn note(&mut self, direction: Direction, path: PathAddr, payload: Vec<u8>) -> io::Result<()> {
         let datagram = Datagram {
             path,
+            protocol: Protocol::SCTP,
             ecn: Ecn::NotCapable,
             may_fragment: false,
             payload,

@@ -4,8 +4,8 @@ use std::io;
 
 use anabranch_interop::Verdict;
 use anabranch_interop::tools::TSHARK;
-use anabranch_netsim::Datagram;
 use anabranch_netsim::capture::{Direction, PcapngWriter};
+use anabranch_netsim::{Datagram, Protocol};
 use anabranch_types::{Ecn, Instant, PathAddr, Tsn, VerificationTag};
 use anabranch_wire::{CommonHeader, PacketBuilder, Shutdown, checksum};
 
@@ -38,6 +38,7 @@ fn verdict_on(packets: &[Vec<u8>]) -> io::Result<Option<Verdict>> {
     for payload in packets {
         let datagram = Datagram {
             path,
+            protocol: Protocol::SCTP,
             ecn: Ecn::NotCapable,
             may_fragment: false,
             payload: payload.clone(),

@@ -22,6 +22,7 @@ impl Parcel {
             ecn,
             may_fragment,
             payload,
+            ..
         } = &self.datagram;
         self.exit
             .try_send(&Outgoing {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use anabranch_io::{Incoming, Outgoing, Socket};
-use anabranch_netsim::Datagram;
+use anabranch_netsim::{Datagram, Protocol};
 
 use crate::control::LinkHandle;
 use crate::parcel::Parcel;
@@ -50,6 +50,7 @@ impl Socket for ShapedSocket {
         self.link.offer(outgoing.datagrams().map(|payload| Parcel {
             datagram: Datagram {
                 path: outgoing.path,
+                protocol: Protocol::SCTP,
                 ecn: outgoing.ecn,
                 may_fragment: outgoing.may_fragment,
                 payload: payload.to_vec(),

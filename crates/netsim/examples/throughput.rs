@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anabranch_netsim::link::QueueConfig;
-use anabranch_netsim::{Datagram, Host, LinkConfig, World, topology};
+use anabranch_netsim::{Datagram, Host, LinkConfig, Protocol, World, topology};
 use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 
 const TRANSFER: Duration = Duration::from_secs(300);
@@ -45,6 +45,7 @@ impl Sender {
         payload.resize(DATA_BYTES, 0);
         Some(Datagram {
             path: self.path,
+            protocol: Protocol::SCTP,
             ecn: Ecn::NotCapable,
             may_fragment: false,
             payload,

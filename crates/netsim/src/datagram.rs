@@ -8,12 +8,27 @@ const IPV4_HEADER: u32 = 20;
 const IPV6_HEADER: u32 = 40;
 const UDP_HEADER: u32 = 8;
 
+/// What IP calls the protocol that it carries (IANA's protocol numbers). Matters to captures only.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Protocol(pub u8);
+
+impl Protocol {
+    /// TCP (RFC 9293).
+    pub const TCP: Self = Self(6);
+    /// UDP (RFC 768).
+    pub const UDP: Self = Self(17);
+    /// SCTP (RFC 9260).
+    pub const SCTP: Self = Self(132);
+}
+
 /// A packet of some protocol above IP, or above UDP over IP if the remote port is not 0 (RFC 6951).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
     /// Source (`local`) and destination (`remote`) as the sender sees them, all the way: the receiver's view is
     /// [`PathAddr::reversed`].
     pub path: PathAddr,
+    /// Of which protocol it is, if it is not encapsulated in UDP.
+    pub protocol: Protocol,
     /// The ECN bits of the IP header; a marking queue may change them.
     pub ecn: Ecn,
     /// Whether a link with a smaller MTU may cut it up; else it is dropped there (the don't-fragment bit).

@@ -8,7 +8,7 @@
 //! it from another clock.
 //!
 //! ```
-//! use anabranch_netsim::{Datagram, Host, LinkConfig, World, topology};
+//! use anabranch_netsim::{Datagram, Host, LinkConfig, Protocol, World, topology};
 //! use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 //! use std::time::Duration;
 //!
@@ -31,7 +31,8 @@
 //! let path = topology::one_path(&mut world, (alice, bob), &dsl);
 //!
 //! // 1,000 bytes at 8 Mbit/s take 1 ms: 972 of payload, 20 of IPv4, 8 of UDP.
-//! let letter = Datagram { path: path.addr(9_899), ecn: Ecn::NotCapable, may_fragment: false, payload: vec![0; 972] };
+//! let (path, protocol) = (path.addr(9_899), Protocol::SCTP);
+//! let letter = Datagram { path, protocol, ecn: Ecn::NotCapable, may_fragment: false, payload: vec![0; 972] };
 //! world.act(alice, |mailbox, _now| mailbox.outgoing.push(letter));
 //! world.run_until(Instant::ZERO + Duration::from_secs(1));
 //! assert_eq!(world.host(bob).arrived[0].0, Instant::ZERO + Duration::from_millis(21));
@@ -46,7 +47,7 @@ pub mod topology;
 pub mod traffic;
 mod world;
 
-pub use datagram::Datagram;
+pub use datagram::{Datagram, Protocol};
 pub use host::{Host, HostId};
 pub use link::{Link, LinkChange, LinkConfig, LinkId};
 pub use random::{Probability, exponential};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anabranch_types::{Ecn, Instant, PathAddr};
 
-use crate::{Datagram, Host};
+use crate::{Datagram, Host, Protocol};
 
 #[derive(Default)]
 pub(crate) struct TestHost {
@@ -47,6 +47,7 @@ pub(crate) fn numbered(path: PathAddr, number: u32) -> Datagram {
     payload[..4].copy_from_slice(&number.to_be_bytes());
     Datagram {
         path,
+        protocol: Protocol::SCTP,
         ecn: Ecn::NotCapable,
         may_fragment: false,
         payload,

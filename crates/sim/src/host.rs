@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use anabranch_netsim::{Datagram, Host};
+use anabranch_netsim::{Datagram, Host, Protocol};
 use anabranch_proto::{AddressError, Association, AssociationConfig, ConnectError, Endpoint, EndpointConfig};
 use anabranch_types::{AssociationId, Instant, Seed};
 
@@ -203,6 +203,7 @@ impl SctpHost {
             further.extend_from_slice(&payload[start..payload.len().min(start + segment)]);
             self.batch.push_back(Datagram {
                 path: transmit.path,
+                protocol: Protocol::SCTP,
                 ecn: transmit.ecn,
                 may_fragment: transmit.may_fragment,
                 payload: further,
@@ -211,6 +212,7 @@ impl SctpHost {
         payload.truncate(segment);
         Some(Datagram {
             path: transmit.path,
+            protocol: Protocol::SCTP,
             ecn: transmit.ecn,
             may_fragment: transmit.may_fragment,
             payload,

@@ -2,11 +2,9 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::Datagram;
+use crate::{Datagram, Protocol};
 
-/// Protocol numbers of IP.
-const UDP: u8 = 17;
-const SCTP: u8 = 132;
+const UDP: u8 = Protocol::UDP.0;
 
 const HOPS: u8 = 64;
 
@@ -15,7 +13,11 @@ const HOPS: u8 = 64;
 pub(super) fn append(datagram: &Datagram, out: &mut Vec<u8>) {
     let path = datagram.path;
     let transport_length = datagram.payload.len() + if datagram.is_encapsulated() { 8 } else { 0 };
-    let protocol = if datagram.is_encapsulated() { UDP } else { SCTP };
+    let protocol = if datagram.is_encapsulated() {
+        UDP
+    } else {
+        datagram.protocol.0
+    };
     let mut pseudo = Checksum::default();
     match path.remote {
         SocketAddr::V4(remote) => {

@@ -1,7 +1,7 @@
 //! One link and its changes, at exact moments.
 
 use super::{Count, DropCause, Link, LinkChange, LinkConfig, Loss, QueueConfig, RedConfig, Verdict};
-use crate::{Datagram, Probability};
+use crate::{Datagram, Probability, Protocol};
 use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 use std::time::Duration;
 
@@ -238,6 +238,7 @@ fn a_marking_queue_marks_who_can_be_marked_and_drops_the_others() {
     };
     let datagram = |ecn| Datagram {
         path,
+        protocol: Protocol::SCTP,
         ecn,
         may_fragment: false,
         payload: vec![0; 100],

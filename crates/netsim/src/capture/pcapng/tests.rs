@@ -2,7 +2,7 @@
 
 use super::super::ip::Checksum;
 use super::{Direction, PcapngWriter};
-use crate::Datagram;
+use crate::{Datagram, Protocol};
 use anabranch_types::{Ecn, Instant, PathAddr};
 
 /// A block without its lengths.
@@ -76,6 +76,7 @@ fn datagram(local: &str, remote: &str, payload: &[u8]) -> Datagram {
     };
     Datagram {
         path,
+        protocol: Protocol::SCTP,
         ecn: Ecn::Capable0,
         may_fragment: false,
         payload: payload.to_vec(),
