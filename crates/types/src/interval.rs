@@ -71,6 +71,13 @@ impl IntervalSet {
         self.ranges.get(at).is_some_and(|range| range.start <= number)
     }
 
+    /// The range that `number` is in.
+    #[must_use]
+    pub fn range_with(&self, number: u64) -> Option<Range<u64>> {
+        let range = self.ranges.get(self.first_ending_after(number))?;
+        range.contains(&number).then(|| range.clone())
+    }
+
     /// Adds all numbers of `range`; `true` if at least one was new.
     pub fn insert(&mut self, range: Range<u64>) -> bool {
         if range.is_empty() {

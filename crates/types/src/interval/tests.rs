@@ -77,3 +77,12 @@ fn a_cleared_set_is_empty_and_grows_again() {
     assert!(set.insert(3..5));
     assert_eq!(set.to_string(), "2-4");
 }
+
+#[test]
+fn the_range_around_a_number_is_found() {
+    let set: IntervalSet = [3..6, 9..10].into_iter().collect();
+    assert_eq!(set.range_with(3), Some(3..6));
+    assert_eq!(set.range_with(9), Some(9..10));
+    assert_eq!(set.range_with(6), None);
+    assert_eq!(set.range_with(10), None);
+}
