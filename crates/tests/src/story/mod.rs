@@ -6,6 +6,7 @@
 
 mod forger;
 mod person;
+pub(crate) mod tshark;
 mod wiretap;
 
 use std::time::Duration;

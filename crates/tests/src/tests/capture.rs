@@ -1,16 +1,12 @@
 //! What does somebody else's dissector say about our packets? Wireshark's, in its command line form.
 
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::app::{Draft, Streams};
 use anabranch_sim::{Scenario, Side};
 
+use crate::story::tshark::{self, Temporary, count, shown};
 use crate::story::{World, mbit, ms, secs};
 
 /// An association with a bit of everything: both IP versions, losses, large messages, a probe of a shut window, a
@@ -50,12 +46,7 @@ fn an_eventful_life(port: u16, interleaving: &str) -> Vec<u8> {
 
 #[test]
 fn wireshark_finds_nothing_wrong_with_a_capture() {
-    if !tshark_is_here() {
-        assert!(
-            env::var("CI").is_err(),
-            "tshark is missing (Debian package tshark)"
-        );
-        println!("skipped: tshark is missing (Debian package tshark)");
+    if !tshark::is_here() {
         return;
     }
     for (port, interleaving) in [(9_899, "off"), (0, "off"), (9_899, "on")] {
@@ -98,66 +89,5 @@ fn wireshark_finds_nothing_wrong_with_a_capture() {
         if port != 0 {
             assert_eq!(count(&file.0, "udp.checksum.status == 1"), frames);
         }
-    }
-}
-
-fn tshark_is_here() -> bool {
-    Command::new("tshark")
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
-}
-
-fn tshark(file: &Path, filter: &str) -> String {
-    let output = Command::new("tshark")
-        .args(["-n", "-d", "udp.port==9899,sctp"])
-        .args([
-            "-o",
-            "sctp.checksum:CRC 32c",
-            "-o",
-            "udp.check_checksum:TRUE",
-            "-o",
-            "ip.check_checksum:TRUE",
-        ])
-        .args(["-Y", filter, "-r"])
-        .arg(file)
-        .output()
-        .expect("tshark runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// Frames that a display filter lets through.
-fn count(file: &Path, filter: &str) -> usize {
-    tshark(file, filter).lines().count()
-}
-
-/// The first of them.
-fn shown(file: &Path, filter: &str) -> String {
-    tshark(file, filter)
-        .lines()
-        .take(5)
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-/// A file that goes when it is not needed any more.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn with(name: &str, content: &[u8]) -> Self {
-        let path = env::temp_dir().join(name);
-        fs::write(&path, content).expect("room in the temporary directory");
-        Self(path)
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
     }
 }
