@@ -7,6 +7,7 @@
 pub mod adversary;
 pub mod app;
 pub mod replay;
+pub mod tcp;
 
 mod census;
 mod histogram;

@@ -1,10 +1,10 @@
-//! Do the four core crates begin with `#![no_std]`? It makes "no clock, no socket, no thread" a compile error.
+//! Do the core crates begin with `#![no_std]`? It makes "no clock, no socket, no thread" a compile error.
 
 use crate::finding::Finding;
 use crate::sources::Source;
 
-/// The crates below the drivers: the words, the bytes, the opinions, the protocol.
-pub(crate) const CORE: [&str; 4] = ["types", "wire", "policy", "proto"];
+/// The crates below the drivers: the words, the bytes, the opinions, the protocol, and TCP to compare it with.
+pub(crate) const CORE: [&str; 5] = ["types", "wire", "policy", "proto", "tcp"];
 
 /// Finds the core crates whose `lib.rs` is missing or has something other than `#![no_std]` after its documentation.
 pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
@@ -52,6 +52,13 @@ mod tests {
             lib("io", "//! What?\n"),
         ];
         let found: Vec<String> = check(&sources).into_iter().map(|finding| finding.at).collect();
-        assert_eq!(found, ["crates/policy/src/lib.rs", "crates/proto/src/lib.rs"]);
+        assert_eq!(
+            found,
+            [
+                "crates/policy/src/lib.rs",
+                "crates/proto/src/lib.rs",
+                "crates/tcp/src/lib.rs"
+            ]
+        );
     }
 }

@@ -39,4 +39,5 @@ mod shutdown;
 mod stream_mapping;
 mod stream_schedulers;
 mod streams;
+mod tcp;
 mod trace;

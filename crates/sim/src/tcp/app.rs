@@ -1,0 +1,191 @@
+//! What do applications do with a TCP connection? They send bytes that tell their place, and check those that come.
+
+use anabranch_tcp::{Connection, Event};
+use anabranch_types::Instant;
+use bytes::Bytes;
+
+use crate::app::{Reading, pattern};
+
+/// The content repeats its source after so many bytes, with another beginning each time.
+const BLOCK: u64 = 1 << 16;
+
+/// One side's application on one connection.
+#[derive(Clone, Debug, Default)]
+pub struct TcpApp {
+    /// How much it sends in all.
+    sends: u64,
+    written: u64,
+    /// It ends its direction when everything is handed over, or when the peer has ended its own.
+    closes: bool,
+    reading: Reading,
+    reads_next: Option<Instant>,
+    read: u64,
+    /// Where the first byte came that is not what was sent.
+    wrong_at: Option<u64>,
+    first_read_at: Option<Instant>,
+    peer_finished_at: Option<Instant>,
+    events: Vec<(Instant, Event)>,
+}
+
+impl TcpApp {
+    /// Sends `bytes`, ends its direction, and reads whatever comes.
+    #[must_use]
+    pub fn sender(bytes: u64) -> Self {
+        Self {
+            sends: bytes,
+            closes: true,
+            ..Self::default()
+        }
+    }
+
+    /// Sends without end.
+    #[must_use]
+    pub fn bulk() -> Self {
+        Self {
+            sends: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Sends nothing, reads, and ends its direction when the peer has ended.
+    #[must_use]
+    pub fn reader() -> Self {
+        Self::sender(0)
+    }
+
+    /// The same, reading otherwise.
+    #[must_use]
+    pub fn reading(self, reading: Reading) -> Self {
+        Self { reading, ..self }
+    }
+
+    /// The same, waiting with the last `bytes` until [`TcpApp::hands_over`].
+    #[must_use]
+    pub fn holding_back(self, bytes: u64) -> Self {
+        Self {
+            sends: self.sends - bytes.min(self.sends),
+            closes: false,
+            ..self
+        }
+    }
+
+    /// Hands over so many bytes more.
+    pub fn hands_over(&mut self, now: Instant, bytes: u64, connection: &mut Connection) {
+        self.sends += bytes;
+        self.act(now, connection);
+    }
+
+    /// Bytes handed over.
+    #[must_use]
+    pub const fn bytes_written(&self) -> u64 {
+        self.written
+    }
+
+    /// Bytes read.
+    #[must_use]
+    pub const fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// Where the first byte was read that is not what the peer has sent there.
+    #[must_use]
+    pub const fn wrong_at(&self) -> Option<u64> {
+        self.wrong_at
+    }
+
+    /// When the first byte was read.
+    #[must_use]
+    pub const fn first_read_at(&self) -> Option<Instant> {
+        self.first_read_at
+    }
+
+    /// When the peer had ended its direction and everything was read.
+    #[must_use]
+    pub const fn finished_at(&self) -> Option<Instant> {
+        self.peer_finished_at
+    }
+
+    /// What happened, except that something could be read or written.
+    #[must_use]
+    pub fn events(&self) -> &[(Instant, Event)] {
+        &self.events
+    }
+
+    /// Reads otherwise from now on.
+    pub fn read_otherwise(&mut self, now: Instant, reading: Reading, connection: &mut Connection) {
+        self.reading = reading;
+        self.reads_next = None;
+        self.act(now, connection);
+    }
+
+    pub(super) fn on_event(&mut self, now: Instant, event: Event, connection: Option<&mut Connection>) {
+        if let Some(connection) = connection {
+            self.act(now, connection);
+        }
+        if !matches!(event, Event::Readable | Event::Writable) {
+            self.events.push((now, event));
+        }
+    }
+
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.reads_next
+    }
+
+    /// Reads and writes what can be.
+    pub(super) fn act(&mut self, now: Instant, connection: &mut Connection) {
+        self.take(now, connection);
+        while self.written < self.sends {
+            let content = content(self.written, (self.sends - self.written).min(connection.room()));
+            if content.is_empty() {
+                break;
+            }
+            let length = content.len() as u64;
+            let left = connection.write(content);
+            self.written += length - left.len() as u64;
+        }
+        let done = self.written == self.sends && (self.sends > 0 || connection.peer_finished());
+        if self.closes && done {
+            connection.close();
+        }
+    }
+
+    fn take(&mut self, now: Instant, connection: &mut Connection) {
+        if self.reads_next.is_some_and(|next| next > now) {
+            return;
+        }
+        self.reads_next = None;
+        while self.reading != Reading::Paused
+            && let Some(bytes) = connection.read(BLOCK as usize)
+        {
+            self.check(&bytes);
+            self.first_read_at.get_or_insert(now);
+            if let Reading::AtRate(rate) = self.reading {
+                self.reads_next = Some(now + rate.time_for(bytes.len() as u64));
+                break;
+            }
+        }
+        if connection.peer_finished() && connection.unread() == 0 {
+            self.peer_finished_at.get_or_insert(now);
+        }
+    }
+
+    fn check(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let expected = content(self.read, bytes.len() as u64);
+            let (here, rest) = bytes.split_at(expected.len());
+            if here != expected {
+                self.wrong_at.get_or_insert(self.read);
+            }
+            self.read += here.len() as u64;
+            bytes = rest;
+        }
+    }
+}
+
+/// The bytes of any stream from `place` on: `most` of them, or fewer.
+fn content(place: u64, most: u64) -> Bytes {
+    let (block, within) = (place / BLOCK, place % BLOCK);
+    let length = most.min(BLOCK - within) as usize;
+    let whole = pattern(block as u32, BLOCK as usize);
+    whole.slice(within as usize..within as usize + length)
+}

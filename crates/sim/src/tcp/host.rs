@@ -1,0 +1,158 @@
+//! How does the TCP endpoint meet the simulated network? As a host that hands segments, deadlines and bytes on.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use anabranch_netsim::{Datagram, Host, Protocol};
+use anabranch_tcp::{Connection, ConnectionId, Endpoint, Envelope, TcpConfig};
+use anabranch_types::{Ecn, Instant, PathAddr, Seed};
+
+use super::TcpApp;
+
+/// The port that servers listen on.
+pub(super) const PORT: u16 = 80;
+
+/// An endpoint with an application on each of its connections.
+pub struct TcpHost {
+    endpoint: Endpoint,
+    apps: BTreeMap<ConnectionId, TcpApp>,
+    /// What answers a peer that connects.
+    answering: TcpApp,
+    segments_received: u64,
+}
+
+impl TcpHost {
+    /// A host whose first numbers come from `seed`. Whoever connects talks to a copy of `answering`.
+    #[must_use]
+    pub fn new(seed: Seed, answering: TcpApp) -> Self {
+        Self {
+            endpoint: Endpoint::new(seed),
+            apps: BTreeMap::new(),
+            answering,
+            segments_received: 0,
+        }
+    }
+
+    /// Lets others connect.
+    pub fn listen(&mut self, config: TcpConfig) {
+        self.endpoint.listen(PORT, config);
+    }
+
+    /// Begins a connection with an application on it.
+    ///
+    /// # Panics
+    ///
+    /// If the two addresses are of different IP versions, or all ports are taken.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        local: SocketAddr,
+        remote: SocketAddr,
+        config: TcpConfig,
+        app: TcpApp,
+    ) -> ConnectionId {
+        let connected = self.endpoint.connect(local, remote, config);
+        let id = connected.expect("a scenario's addresses can be connected");
+        self.apps.insert(id, app);
+        self.talk(now, id, |app, connection| app.act(now, connection));
+        id
+    }
+
+    /// Lets the user act on a connection and its application; `None` if there is no such connection.
+    pub fn talk<R>(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        act: impl FnOnce(&mut TcpApp, &mut Connection) -> R,
+    ) -> Option<R> {
+        let app = self.apps.get_mut(&id)?;
+        let result = self.endpoint.with(id, |connection| act(app, connection));
+        self.serve(now);
+        result
+    }
+
+    /// Forgets a connection, as a host does that begins anew.
+    pub fn forget(&mut self, id: ConnectionId) {
+        self.endpoint.forget(id);
+    }
+
+    /// The endpoint.
+    #[must_use]
+    pub const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The applications, by connection.
+    pub fn apps(&self) -> impl DoubleEndedIterator<Item = (ConnectionId, &TcpApp)> + ExactSizeIterator {
+        self.apps.iter().map(|(id, app)| (*id, app))
+    }
+
+    /// The application on a connection; it outlives it.
+    #[must_use]
+    pub fn app(&self, id: ConnectionId) -> Option<&TcpApp> {
+        self.apps.get(&id)
+    }
+
+    /// Segments that arrived, damaged ones included.
+    #[must_use]
+    pub const fn segments_received(&self) -> u64 {
+        self.segments_received
+    }
+
+    fn serve(&mut self, now: Instant) {
+        while let Some((id, event)) = self.endpoint.poll_event() {
+            let app = self.apps.entry(id).or_insert_with(|| self.answering.clone());
+            let mut event = Some(event);
+            self.endpoint.with(id, |connection| {
+                if let Some(event) = event.take() {
+                    app.on_event(now, event, Some(connection));
+                }
+            });
+            if let Some(event) = event {
+                app.on_event(now, event, None);
+            }
+        }
+    }
+}
+
+impl Host for TcpHost {
+    fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
+        self.segments_received += 1;
+        let envelope = Envelope {
+            source: datagram.path.local.ip(),
+            destination: datagram.path.remote.ip(),
+        };
+        self.endpoint.handle_segment(now, envelope, &datagram.payload);
+        self.serve(now);
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        self.endpoint.handle_timeout(now);
+        for (id, app) in &mut self.apps {
+            if app.deadline().is_some_and(|deadline| deadline <= now) {
+                self.endpoint.with(*id, |connection| app.act(now, connection));
+            }
+        }
+        self.serve(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
+        let mut payload = Vec::new();
+        let envelope = self.endpoint.poll_transmit(now, &mut payload)?;
+        Some(Datagram {
+            path: PathAddr {
+                local: SocketAddr::new(envelope.source, 0),
+                remote: SocketAddr::new(envelope.destination, 0),
+            },
+            protocol: Protocol::TCP,
+            ecn: Ecn::NotCapable,
+            may_fragment: false,
+            payload,
+        })
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let apps = self.apps.values().filter_map(TcpApp::deadline);
+        apps.chain(self.endpoint.poll_timeout()).min()
+    }
+}

@@ -1,0 +1,26 @@
+//! What would TCP have done on the same network? Hosts with TCP endpoints, their applications, and scenarios of them.
+//!
+//! ```
+//! use anabranch_netsim::LinkConfig;
+//! use anabranch_sim::tcp::{TcpApp, TcpScenario};
+//! use anabranch_types::{Rate, Seed};
+//! use std::time::Duration;
+//! let dsl = LinkConfig::new(Rate::mbit(10), Duration::from_millis(20));
+//! let mut simulation = TcpScenario::new(Seed(7), dsl)
+//!     .near_talks(TcpApp::sender(100_000))
+//!     .build();
+//! simulation.connect();
+//! simulation.run_for(Duration::from_secs(2));
+//! assert_eq!(simulation.app(anabranch_sim::Side::Far, 0).unwrap().bytes_read(), 100_000);
+//! ```
+
+mod app;
+mod host;
+mod scenario;
+
+pub use anabranch_tcp::{
+    CloseReason, Connection, ConnectionId, ConnectionStatistics, Event, FlowCounters, State, TcpConfig,
+};
+pub use app::TcpApp;
+pub use host::TcpHost;
+pub use scenario::{TcpScenario, TcpSimulation};

@@ -1,0 +1,7 @@
+//! Where are the bytes between application and network?
+
+mod reassembly;
+mod send;
+
+pub(crate) use reassembly::Reassembly;
+pub(crate) use send::SendBuffer;

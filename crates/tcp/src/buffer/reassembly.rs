@@ -1,0 +1,198 @@
+//! What has arrived, and what is missing before it can be read?
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use anabranch_types::IntervalSet;
+use bytes::Bytes;
+
+/// Blocks of which the latest arrival is remembered; more than fit into any acknowledgement.
+const REMEMBERED: usize = 6;
+/// Parts that may always wait for what is missing.
+const PARTS: usize = 64;
+/// Beyond them, each part must on average be this large, so that tiny segments cannot make memory of many times the
+/// window necessary.
+const BYTES_PER_PART: u64 = 64;
+
+/// Bytes in any order, made into a row.
+#[derive(Debug)]
+pub(crate) struct Reassembly {
+    /// The first place that is missing.
+    next: u64,
+    parts: BTreeMap<u64, Bytes>,
+    /// What `parts` covers, all beyond `next`.
+    beyond: IntervalSet,
+    beyond_bytes: u64,
+    /// A place in each block that arrived lately, the latest first.
+    latest: Vec<u64>,
+}
+
+/// What an arrival changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Arrived {
+    /// Bytes that were not there before.
+    pub(crate) new: u64,
+    /// Something is missing before it, or it closed a gap, even in part.
+    pub(crate) gaps_changed: bool,
+}
+
+impl Reassembly {
+    pub(crate) const fn new(next: u64) -> Self {
+        Self {
+            next,
+            parts: BTreeMap::new(),
+            beyond: IntervalSet::new(),
+            beyond_bytes: 0,
+            latest: Vec::new(),
+        }
+    }
+
+    /// The first place that is missing.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes that wait for what is missing before them.
+    pub(crate) const fn beyond_bytes(&self) -> u64 {
+        self.beyond_bytes
+    }
+
+    pub(crate) fn has_gaps(&self) -> bool {
+        !self.beyond.is_empty()
+    }
+
+    /// Takes over what is new in `bytes`, the first of which is at `start`. What can be read now follows `ready`.
+    pub(crate) fn insert(&mut self, start: u64, bytes: &[u8], ready: &mut Vec<(u64, Bytes)>) -> Arrived {
+        let end = start + bytes.len() as u64;
+        let from = start.max(self.next);
+        if from >= end {
+            return Arrived::default();
+        }
+        let piece = |range: &Range<u64>| {
+            let part = &bytes[(range.start - start) as usize..(range.end - start) as usize];
+            Bytes::copy_from_slice(part)
+        };
+        if self.beyond.is_empty() && from == self.next {
+            ready.push((from, piece(&(from..end))));
+            self.next = end;
+            return Arrived {
+                new: end - from,
+                gaps_changed: false,
+            };
+        }
+        let arrival: IntervalSet = core::iter::once(from..end).collect();
+        let new: Vec<Range<u64>> = arrival.difference(&self.beyond).collect();
+        let may_wait =
+            self.parts.len() < PARTS || self.parts.len() as u64 * BYTES_PER_PART < self.beyond_bytes;
+        let mut count = 0;
+        for range in new {
+            if range.start > self.next && !may_wait {
+                continue;
+            }
+            count += range.end - range.start;
+            self.parts.insert(range.start, piece(&range));
+            self.beyond.insert(range);
+        }
+        self.beyond_bytes += count;
+        if count > 0 {
+            self.remember(from);
+        }
+        self.advance(ready);
+        Arrived {
+            new: count,
+            gaps_changed: true,
+        }
+    }
+
+    fn advance(&mut self, ready: &mut Vec<(u64, Bytes)>) {
+        while let Some(first) = self.parts.first_entry()
+            && *first.key() == self.next
+        {
+            let part = first.remove();
+            ready.push((self.next, part.clone()));
+            self.next += part.len() as u64;
+            self.beyond_bytes -= part.len() as u64;
+        }
+        self.beyond.remove_below(self.next);
+    }
+
+    fn remember(&mut self, place: u64) {
+        let block = |place: u64| Some(self.beyond.range_with(place)?.start);
+        let this = block(place);
+        let mut latest = core::mem::take(&mut self.latest);
+        latest.retain(|other| block(*other).is_some_and(|start| Some(start) != this));
+        latest.insert(0, place);
+        latest.truncate(REMEMBERED);
+        self.latest = latest;
+    }
+
+    /// The blocks beyond what is missing: "the first SACK block […] MUST specify the contiguous block of data containing
+    /// the segment which triggered this ACK" (RFC 2018 §4), then those that were reported before it.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.latest
+            .iter()
+            .filter_map(|place| self.beyond.range_with(*place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use anabranch_types::Seed;
+    use bytes::Bytes;
+
+    use super::Reassembly;
+
+    #[test]
+    fn any_order_gives_the_same_row() {
+        for seed in 0..200 {
+            let mut rng = Seed(seed).rng();
+            let mut sent = vec![0; 500];
+            rng.fill(&mut sent);
+            let mut reassembly = Reassembly::new(7);
+            let mut read = Vec::new();
+            while read.len() < sent.len() {
+                let start = rng.below(500) as usize;
+                let end = (start + 1 + rng.below(80) as usize).min(sent.len());
+                let mut ready: Vec<(u64, Bytes)> = Vec::new();
+                reassembly.insert(7 + start as u64, &sent[start..end], &mut ready);
+                for (place, part) in ready {
+                    assert_eq!(place, 7 + read.len() as u64);
+                    read.extend_from_slice(&part);
+                }
+                assert_eq!(reassembly.next(), 7 + read.len() as u64);
+            }
+            assert_eq!(read, sent);
+            assert_eq!(reassembly.beyond_bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn the_latest_block_is_reported_first() {
+        let mut reassembly = Reassembly::new(0);
+        let mut ready = Vec::new();
+        for start in [10, 50, 30, 12] {
+            reassembly.insert(start, &[0; 2], &mut ready);
+        }
+        let blocks: Vec<_> = reassembly.blocks().collect();
+        assert_eq!(blocks, [10..14, 30..32, 50..52]);
+        reassembly.insert(0, &[0; 10], &mut ready);
+        let blocks: Vec<_> = reassembly.blocks().collect();
+        assert_eq!(blocks, [30..32, 50..52]);
+    }
+
+    #[test]
+    fn tiny_parts_are_refused_when_there_are_too_many() {
+        let mut reassembly = Reassembly::new(0);
+        let mut ready = Vec::new();
+        for part in 1..10_000 {
+            reassembly.insert(part * 2, &[0], &mut ready);
+        }
+        assert!(reassembly.parts.len() <= super::PARTS);
+        reassembly.insert(0, &[0; 3], &mut ready);
+        assert_eq!(reassembly.next(), 3, "what is missing is always taken");
+    }
+}

@@ -1,0 +1,347 @@
+//! Whose segment is it? All connections of a host: who listens, who connects, and what strangers are answered.
+
+mod stranger;
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::{IpAddr, SocketAddr};
+
+use anabranch_types::{Instant, Rng, Seed};
+use thiserror::Error;
+
+use crate::TcpConfig;
+use crate::connection::{Beginning, Connection, Event};
+use crate::sequence::SequenceNumber;
+use crate::wire::{Kind, Segment};
+
+/// Connections that may be opening at a time because others asked for them.
+const BACKLOG: usize = 1_024;
+/// Answers to strangers that may wait to be sent; more are dropped.
+const ANSWERS: usize = 256;
+/// Ports that this side takes for connections it begins (RFC 6335 §6).
+const EPHEMERAL: core::ops::RangeInclusive<u16> = 49_152..=65_535;
+
+/// A connection of one endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+impl fmt::Debug for ConnectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "connection {}", self.0)
+    }
+}
+
+/// The two ends of a connection, ports of TCP included.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FourTuple {
+    /// Our end.
+    pub local: SocketAddr,
+    /// The peer's end.
+    pub remote: SocketAddr,
+}
+
+/// Between which addresses a segment travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// From where.
+    pub source: IpAddr,
+    /// To where.
+    pub destination: IpAddr,
+}
+
+/// Why no connection was begun.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+pub enum ConnectError {
+    /// The two addresses are of different IP versions.
+    #[error("the two ends are of different IP versions")]
+    MixedAddresses,
+    /// There is a connection between these two ends.
+    #[error("there is a connection between these two ends")]
+    InUse,
+    /// All ports are taken.
+    #[error("all ports are taken")]
+    NoPort,
+}
+
+/// All connections of a host, sans-IO: segments and moments in, segments and events out.
+///
+/// ```
+/// use anabranch_tcp::{Endpoint, Envelope, Event, TcpConfig};
+/// use anabranch_types::{Instant, Seed};
+/// let (near, far) = ("192.0.2.1:0".parse()?, "192.0.2.2:80".parse()?);
+/// let mut client = Endpoint::new(Seed(1));
+/// let mut server = Endpoint::new(Seed(2));
+/// server.listen(80, TcpConfig::default());
+/// let id = client.connect(near, far, TcpConfig::default())?;
+///
+/// let mut segment = Vec::new();
+/// for _ in 0..2 {
+///     while let Some(envelope) = client.poll_transmit(Instant::ZERO, &mut segment) {
+///         server.handle_segment(Instant::ZERO, envelope, &segment);
+///         segment.clear();
+///     }
+///     while let Some(envelope) = server.poll_transmit(Instant::ZERO, &mut segment) {
+///         client.handle_segment(Instant::ZERO, envelope, &segment);
+///         segment.clear();
+///     }
+/// }
+/// assert_eq!(client.poll_event(), Some((id, Event::Connected)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Endpoint {
+    rng: Rng,
+    listeners: BTreeMap<u16, TcpConfig>,
+    connections: BTreeMap<ConnectionId, Connection>,
+    by_ends: BTreeMap<FourTuple, ConnectionId>,
+    next_id: u32,
+    next_port: u16,
+    /// Connections that may have something to send.
+    lively: BTreeSet<ConnectionId>,
+    /// Segments to strangers.
+    answers: VecDeque<(Envelope, Vec<u8>)>,
+    events: VecDeque<(ConnectionId, Event)>,
+    /// Connections that others asked for and that are not open yet.
+    opening: BTreeSet<ConnectionId>,
+}
+
+impl Endpoint {
+    /// An endpoint without connections, whose first numbers come from `seed`. A real driver draws it from the system.
+    #[must_use]
+    pub fn new(seed: Seed) -> Self {
+        Self {
+            rng: seed.rng(),
+            listeners: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            by_ends: BTreeMap::new(),
+            next_id: 0,
+            next_port: *EPHEMERAL.start(),
+            lively: BTreeSet::new(),
+            answers: VecDeque::new(),
+            events: VecDeque::new(),
+            opening: BTreeSet::new(),
+        }
+    }
+
+    /// Lets others connect to `port`.
+    pub fn listen(&mut self, port: u16, config: TcpConfig) {
+        self.listeners.insert(port, config);
+    }
+
+    /// Connects; [`Event::Connected`] or [`Event::Closed`] will follow. A local port of 0 stands for any.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`].
+    pub fn connect(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        config: TcpConfig,
+    ) -> Result<ConnectionId, ConnectError> {
+        if local.is_ipv4() != remote.is_ipv4() {
+            return Err(ConnectError::MixedAddresses);
+        }
+        let mut tuple = FourTuple { local, remote };
+        if local.port() == 0 {
+            tuple.local.set_port(self.free_port(tuple)?);
+        }
+        if self.by_ends.contains_key(&tuple) {
+            return Err(ConnectError::InUse);
+        }
+        let beginning = self.beginning(tuple, config);
+        Ok(self.add(Connection::connect(beginning)))
+    }
+
+    fn free_port(&mut self, tuple: FourTuple) -> Result<u16, ConnectError> {
+        for _ in EPHEMERAL {
+            let port = self.next_port;
+            self.next_port = port.checked_add(1).unwrap_or(*EPHEMERAL.start());
+            let local = SocketAddr::new(tuple.local.ip(), port);
+            if !self.by_ends.contains_key(&FourTuple { local, ..tuple }) {
+                return Ok(port);
+            }
+        }
+        Err(ConnectError::NoPort)
+    }
+
+    fn beginning(&mut self, tuple: FourTuple, config: TcpConfig) -> Beginning {
+        Beginning {
+            tuple,
+            initial: SequenceNumber(self.rng.next_u32()),
+            config,
+        }
+    }
+
+    fn add(&mut self, connection: Connection) -> ConnectionId {
+        let id = ConnectionId(self.next_id);
+        self.next_id += 1;
+        self.by_ends.insert(connection.tuple(), id);
+        self.connections.insert(id, connection);
+        self.lively.insert(id);
+        id
+    }
+
+    /// Takes a segment that IP carried. What is damaged or nonsense is dropped.
+    pub fn handle_segment(&mut self, now: Instant, envelope: Envelope, bytes: &[u8]) {
+        let Ok(segment) = Segment::parse(bytes, envelope.source, envelope.destination) else {
+            return;
+        };
+        let tuple = FourTuple {
+            local: SocketAddr::new(envelope.destination, segment.destination_port),
+            remote: SocketAddr::new(envelope.source, segment.source_port),
+        };
+        match self.by_ends.get(&tuple) {
+            Some(id) => self.hand_over(*id, now, envelope, &segment),
+            None => self.on_stranger(tuple, envelope, &segment),
+        }
+    }
+
+    fn hand_over(&mut self, id: ConnectionId, now: Instant, envelope: Envelope, segment: &Segment<'_>) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if connection.handle_segment(now, segment) {
+            self.answer(envelope, segment);
+        }
+        self.settle(id);
+    }
+
+    fn on_stranger(&mut self, tuple: FourTuple, envelope: Envelope, segment: &Segment<'_>) {
+        let is_first = segment.kind == Kind::Syn && segment.acknowledgement.is_none();
+        match self.listeners.get(&segment.destination_port) {
+            Some(config) if is_first => {
+                if self.opening.len() < BACKLOG {
+                    let config = config.clone();
+                    let beginning = self.beginning(tuple, config);
+                    let id = self.add(Connection::accept(beginning, segment));
+                    self.opening.insert(id);
+                }
+            }
+            _ => self.answer(envelope, segment),
+        }
+    }
+
+    fn answer(&mut self, envelope: Envelope, segment: &Segment<'_>) {
+        if self.answers.len() < ANSWERS
+            && let Some(answer) = stranger::answer(envelope, segment)
+        {
+            self.answers.push_back(answer);
+        }
+    }
+
+    /// Collects what a connection has to tell, and frees its addresses if it is over.
+    fn settle(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        self.lively.insert(id);
+        while let Some(event) = connection.poll_event() {
+            let was_opening =
+                matches!(event, Event::Connected | Event::Closed(_)) && self.opening.remove(&id);
+            // Nobody was told of a connection that never opened.
+            if !was_opening || event == Event::Connected {
+                self.events.push_back((id, event));
+            }
+            if was_opening && event != Event::Connected {
+                self.forget(id);
+                return;
+            }
+        }
+        if connection.is_gone() {
+            self.by_ends.remove(&connection.tuple());
+            self.lively.remove(&id);
+        }
+    }
+
+    /// Appends the next segment to `out` and says between which addresses it travels; `None` if there is nothing to send
+    /// now.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Envelope> {
+        if let Some((envelope, bytes)) = self.answers.pop_front() {
+            out.extend_from_slice(&bytes);
+            return Some(envelope);
+        }
+        while let Some(id) = self.lively.first().copied() {
+            let Some(connection) = self.connections.get_mut(&id) else {
+                self.lively.remove(&id);
+                continue;
+            };
+            if connection.poll_transmit(now, out) {
+                let FourTuple { local, remote } = connection.tuple();
+                return Some(Envelope {
+                    source: local.ip(),
+                    destination: remote.ip(),
+                });
+            }
+            self.lively.remove(&id);
+            if connection.is_gone() {
+                self.by_ends.remove(&connection.tuple());
+            }
+        }
+        None
+    }
+
+    /// When [`Endpoint::handle_timeout`] is to be called, if ever.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.connections
+            .values()
+            .filter_map(Connection::poll_timeout)
+            .min()
+    }
+
+    /// Lets everything happen whose moment has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let is_due = |connection: &Connection| connection.poll_timeout().is_some_and(|due| due <= now);
+        let due: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, connection)| is_due(connection))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in due {
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.handle_timeout(now);
+            }
+            self.settle(id);
+        }
+    }
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
+        self.events.pop_front()
+    }
+
+    /// Looks at a connection.
+    #[must_use]
+    pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.get(&id)
+    }
+
+    /// Lets the application act on a connection; `None` if there is none of this number.
+    pub fn with<R>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> R) -> Option<R> {
+        let result = act(self.connections.get_mut(&id)?);
+        self.settle(id);
+        Some(result)
+    }
+
+    /// All connections, oldest first; those that are over until they are forgotten.
+    pub fn connections(&self) -> impl DoubleEndedIterator<Item = (ConnectionId, &Connection)> {
+        self.connections.iter().map(|(id, connection)| (*id, connection))
+    }
+
+    /// Forgets a connection; what it had not done yet remains undone.
+    pub fn forget(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.remove(&id)
+            && self.by_ends.get(&connection.tuple()) == Some(&id)
+        {
+            self.by_ends.remove(&connection.tuple());
+        }
+        self.lively.remove(&id);
+        self.opening.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests;

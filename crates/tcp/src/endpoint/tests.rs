@@ -1,0 +1,257 @@
+//! What can somebody do who only guesses? Two endpoints that talk to each other, and a third who forges segments.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use anabranch_types::{Instant, Seed};
+use bytes::Bytes;
+
+use super::*;
+use crate::flow::{CloseReason, State};
+use crate::wire::{Options, SackBlock};
+
+struct World {
+    now: Instant,
+    client: Endpoint,
+    server: Endpoint,
+    id: ConnectionId,
+    /// The last segment that each sent.
+    last: [Option<(Envelope, Vec<u8>)>; 2],
+}
+
+const SERVER: &str = "192.0.2.2:80";
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+impl World {
+    fn connected() -> Self {
+        let mut client = Endpoint::new(Seed(1));
+        let mut server = Endpoint::new(Seed(2));
+        server.listen(80, TcpConfig::default());
+        let config = TcpConfig::default();
+        let id = client
+            .connect(address("192.0.2.1:4000"), address(SERVER), config)
+            .unwrap();
+        let mut world = Self {
+            now: Instant::ZERO,
+            client,
+            server,
+            id,
+            last: [None, None],
+        };
+        world.talk();
+        assert_eq!(world.client.poll_event(), Some((id, Event::Connected)));
+        world
+    }
+
+    /// Everybody says what there is to say, without any time passing.
+    fn talk(&mut self) -> usize {
+        let mut count = 0;
+        loop {
+            let mut bytes = Vec::new();
+            let (from, to, last) = match self.client.poll_transmit(self.now, &mut bytes) {
+                Some(envelope) => (envelope, &mut self.server, &mut self.last[0]),
+                None => match self.server.poll_transmit(self.now, &mut bytes) {
+                    Some(envelope) => (envelope, &mut self.client, &mut self.last[1]),
+                    None => return count,
+                },
+            };
+            to.handle_segment(self.now, from, &bytes);
+            *last = Some((from, bytes));
+            count += 1;
+        }
+    }
+
+    fn says(&mut self, text: &'static str) {
+        self.client.with(self.id, |connection| {
+            connection.write(Bytes::from_static(text.as_bytes()))
+        });
+        self.talk();
+    }
+
+    /// The server gets a copy of the client's last segment, changed. Returns how many segments follow.
+    fn forged(&mut self, change: impl FnOnce(&mut Segment<'static>)) -> usize {
+        self.now += Duration::from_secs(1);
+        let (envelope, bytes) = self.last[0].clone().unwrap();
+        let copied = Segment::parse(&bytes, envelope.source, envelope.destination).unwrap();
+        let mut segment = Segment {
+            payload: &[],
+            ..copied
+        };
+        if let Some(timestamps) = &mut segment.options.timestamps {
+            timestamps.value += 1;
+        }
+        segment.kind = Kind::Plain;
+        change(&mut segment);
+        let mut forged = Vec::new();
+        segment.write(envelope.source, envelope.destination, &mut forged);
+        self.server.handle_segment(self.now, envelope, &forged);
+        self.talk()
+    }
+
+    fn server_state(&self) -> State {
+        self.server.connections().next().unwrap().1.state()
+    }
+}
+
+#[test]
+fn a_reset_needs_the_exact_number() {
+    let mut world = World::connected();
+    world.says("hello");
+    let end = 5;
+    for ahead in [1, 1_000] {
+        let asked = world.forged(|segment| {
+            segment.kind = Kind::Reset;
+            segment.sequence = segment.sequence + end + ahead;
+        });
+        assert_eq!(asked, 1, "in the window: asked whether it is true");
+    }
+    let outside = world.forged(|segment| {
+        segment.kind = Kind::Reset;
+        segment.sequence = segment.sequence + (1 << 30);
+    });
+    assert_eq!(outside, 0);
+    assert_eq!(world.server_state(), State::Established);
+    world.forged(|segment| {
+        segment.kind = Kind::Reset;
+        segment.sequence = segment.sequence + end;
+    });
+    assert_eq!(world.server_state(), State::Closed);
+    let events: Vec<Event> = core::iter::from_fn(|| world.server.poll_event())
+        .map(|(_, event)| event)
+        .collect();
+    assert_eq!(events.last(), Some(&Event::Closed(CloseReason::Reset)));
+}
+
+#[test]
+fn a_syn_in_the_middle_is_asked_about_and_changes_nothing() {
+    let mut world = World::connected();
+    world.says("hello");
+    let asked = world.forged(|segment| {
+        segment.kind = Kind::Syn;
+        segment.sequence = segment.sequence + 5;
+    });
+    assert_eq!(asked, 1);
+    assert_eq!(world.server_state(), State::Established);
+    world.says("still there");
+    assert_eq!(world.server.connections().next().unwrap().1.unread(), 16);
+}
+
+#[test]
+fn questions_are_rationed() {
+    let mut world = World::connected();
+    world.says("hello");
+    let mut answers = 0;
+    for _ in 0..100 {
+        world.now = world.now - Duration::from_secs(1);
+        answers += world.forged(|segment| {
+            segment.kind = Kind::Syn;
+            segment.sequence = segment.sequence + 5;
+        });
+    }
+    assert_eq!(answers, 1);
+}
+
+#[test]
+fn what_acknowledges_the_unsent_is_not_believed() {
+    let mut world = World::connected();
+    world.says("hello");
+    world.forged(|segment| {
+        segment.sequence = segment.sequence + 5;
+        segment.acknowledgement = segment.acknowledgement.map(|ack| ack + 1_000);
+        segment.payload = b"evil";
+    });
+    assert_eq!(world.server.connections().next().unwrap().1.unread(), 5);
+}
+
+#[test]
+fn blocks_of_the_unsent_are_not_believed() {
+    let mut world = World::connected();
+    world.says("hello");
+    world.forged(|segment| {
+        segment.sequence = segment.sequence + 5;
+        let at = segment.acknowledgement.unwrap_or_default();
+        let block = |start, end| SackBlock {
+            start: at + start,
+            end: at + end,
+        };
+        segment.options = Options {
+            timestamps: segment.options.timestamps,
+            sack: [block(10, 20), block(30, 5), block(u32::MAX / 2, u32::MAX)]
+                .into_iter()
+                .collect(),
+            ..Options::default()
+        };
+    });
+    assert_eq!(world.server_state(), State::Established);
+}
+
+#[test]
+fn nobody_is_told_of_a_connection_that_never_opened() {
+    let mut server = Endpoint::new(Seed(2));
+    server.listen(80, TcpConfig::default());
+    let envelope = Envelope {
+        source: address("192.0.2.9:0").ip(),
+        destination: address(SERVER).ip(),
+    };
+    for port in 1..=3_000 {
+        let syn = Segment {
+            source_port: port,
+            destination_port: 80,
+            kind: Kind::Syn,
+            ..Segment::default()
+        };
+        let mut bytes = Vec::new();
+        syn.write(envelope.source, envelope.destination, &mut bytes);
+        server.handle_segment(Instant::ZERO, envelope, &bytes);
+    }
+    assert_eq!(server.connections().count(), BACKLOG);
+    let mut now = Instant::ZERO;
+    loop {
+        let mut bytes = Vec::new();
+        while server.poll_transmit(now, &mut bytes).is_some() {
+            bytes.clear();
+        }
+        let Some(deadline) = server.poll_timeout() else { break };
+        now = deadline;
+        server.handle_timeout(now);
+    }
+    assert_eq!(now - Instant::ZERO, Duration::from_secs(93));
+    assert_eq!(server.connections().count(), 0);
+    assert_eq!(server.poll_event(), None);
+}
+
+#[test]
+fn any_segment_at_all_is_survived() {
+    static PAYLOAD: [u8; 90] = [7; 90];
+    for seed in 0..200 {
+        let mut rng = Seed(seed).rng();
+        let mut world = World::connected();
+        world.says("hello");
+        for _ in 0..100 {
+            let (kind, ahead, ack, length) = (
+                rng.below(4),
+                rng.below(100),
+                rng.below(20),
+                rng.below(90) as usize,
+            );
+            world.forged(|segment| {
+                segment.kind = [Kind::Plain, Kind::Syn, Kind::Fin, Kind::Plain][kind as usize];
+                segment.sequence = segment.sequence + (ahead as u32);
+                segment.acknowledgement = segment.acknowledgement.map(|at| at + (ack as u32));
+                segment.window = (ahead * 300) as u16;
+                segment.payload = &PAYLOAD[..length];
+            });
+            if let Some(deadline) = world.server.poll_timeout()
+                && rng.chance(1, 4)
+            {
+                world.now = world.now.max(deadline);
+                world.server.handle_timeout(world.now);
+                world.talk();
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! One conversation in one sequence space: what is sent, what has arrived, and when is something overdue?
+//!
+//! A flow knows no application and no endpoint. It is told of segments and moments, and asked what it wants to send;
+//! bytes come from the connection's send buffer and go to its reader.
+
+mod acks;
+mod input;
+mod opening;
+mod output;
+mod record;
+mod recovery;
+mod scoreboard;
+mod state;
+mod timers;
+mod timestamps;
+mod window;
+
+use alloc::vec::Vec;
+
+use anabranch_policy::{PathFacts, PolicySet, RttEstimator};
+use anabranch_types::{Instant, PathId};
+use bytes::Bytes;
+
+use acks::AckSchedule;
+pub(crate) use opening::Hello;
+pub(crate) use output::{Outgoing, Supply};
+use recovery::Recovery;
+use scoreboard::Scoreboard;
+pub use state::State;
+use timers::Timers;
+use timestamps::Clocks;
+use window::{OwnWindow, PeerWindow};
+
+use crate::TcpConfig;
+use crate::buffer::Reassembly;
+use crate::sequence::Origin;
+use crate::sequence::SequenceNumber;
+use crate::wire::HEADER;
+
+/// Space of the two timestamps in each segment, padding included.
+const TIMESTAMPS: u16 = 12;
+/// "TCP implementations MUST assume a default send MSS of 536 (576-40) for IPv4" (RFC 9293 §3.7.1).
+const DEFAULT_MAX_SEGMENT: u16 = 536;
+/// Nobody gains by segments smaller than this, but an attacker might.
+const SMALLEST_SEGMENT: u16 = 64;
+
+/// What the flow works with, for the time of one call.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Instant,
+    pub(crate) config: &'a TcpConfig,
+    pub(crate) policies: &'a mut PolicySet,
+    /// What is known of each flow of the connection.
+    pub(crate) facts: &'a mut [PathFacts],
+}
+
+/// What the two ends agreed on with their SYNs.
+#[derive(Clone, Copy, Debug)]
+struct Agreed {
+    /// Largest payload of our segments, options other than timestamps not counted.
+    max_segment: u16,
+    sack: bool,
+    clocks: Option<Clocks>,
+}
+
+/// One TCP flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    id: PathId,
+    state: State,
+    /// Largest payload that we take.
+    own_max_segment: u16,
+    local: Origin,
+    remote: Origin,
+    agreed: Agreed,
+    board: Scoreboard,
+    peer_window: PeerWindow,
+    own_window: OwnWindow,
+    rtt: RttEstimator,
+    recovery: Recovery,
+    inbound: Reassembly,
+    /// Where the peer's FIN is, once it was seen.
+    peer_fin: Option<u64>,
+    acks: AckSchedule,
+    timers: Timers,
+    /// Both ends scale their windows.
+    scales: bool,
+    /// When the last data left.
+    last_sent: Option<Instant>,
+    /// When what may have been forged was last answered.
+    challenged_at: Option<Instant>,
+    /// A SYN, SYN-ACK or probe of the window is to leave.
+    control: Option<Control>,
+    counters: FlowCounters,
+}
+
+/// What leaves apart from data and acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Control {
+    /// SYN or SYN-ACK, as the state says.
+    Syn,
+    /// A segment that the peer must answer, and so tells its window.
+    WindowProbe,
+}
+
+/// What a flow counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlowCounters {
+    /// Segments sent, those without data included.
+    pub segments_sent: u64,
+    /// Segments received that belonged to the flow.
+    pub segments_received: u64,
+    /// Bytes sent for the first time.
+    pub bytes_sent: u64,
+    /// Bytes sent again.
+    pub bytes_retransmitted: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Fast recoveries that began.
+    pub fast_recoveries: u64,
+    /// Times the retransmission timer expired.
+    pub timeouts: u64,
+    /// Payload received that was there already.
+    pub duplicate_bytes: u64,
+}
+
+/// What a segment or a moment changed, for the connection to act upon.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// Both ends have agreed to begin.
+    pub(crate) opened: bool,
+    /// Bytes that can be read now, in order.
+    pub(crate) ready: Vec<(u64, Bytes)>,
+    /// The peer has sent everything, and all of it is here.
+    pub(crate) peer_finished: bool,
+    /// Payload that was acknowledged and leaves the send buffer.
+    pub(crate) freed: u64,
+    /// The flow is over.
+    pub(crate) closed: Option<CloseReason>,
+}
+
+/// Why a connection is over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CloseReason {
+    /// Both directions were ended in order.
+    Finished,
+    /// The peer aborted it.
+    Reset,
+    /// The peer does not want it: there is no listener.
+    Refused,
+    /// The peer answered nothing for too long.
+    TimedOut,
+    /// This side aborted it.
+    Aborted,
+}
+
+impl Flow {
+    /// A flow in `state`, before anything is known of the peer.
+    fn new(hello: Hello, state: State, config: &TcpConfig) -> Self {
+        let agreed = Agreed {
+            max_segment: hello.max_segment,
+            sack: false,
+            clocks: None,
+        };
+        Self {
+            id: hello.id,
+            state,
+            own_max_segment: hello.max_segment,
+            local: Origin(hello.initial),
+            remote: Origin(SequenceNumber::default()),
+            agreed,
+            board: Scoreboard::new(1, config.nr_sack),
+            peer_window: PeerWindow::new(0),
+            own_window: OwnWindow::new(config.receive_buffer, config.window_scaling),
+            rtt: RttEstimator::new(config.rto()),
+            recovery: Recovery::default(),
+            inbound: Reassembly::new(0),
+            peer_fin: None,
+            acks: AckSchedule::new(config.quick_acks),
+            timers: Timers::default(),
+            scales: false,
+            last_sent: None,
+            challenged_at: None,
+            control: None,
+            counters: FlowCounters::default(),
+        }
+    }
+
+    pub(crate) const fn state(&self) -> State {
+        self.state
+    }
+
+    pub(crate) const fn counters(&self) -> &FlowCounters {
+        &self.counters
+    }
+
+    /// Bytes that arrived and wait for what is missing before them.
+    pub(crate) const fn out_of_order_bytes(&self) -> u64 {
+        self.inbound.beyond_bytes()
+    }
+
+    /// Largest payload of a segment that has only the options of every segment.
+    pub(crate) const fn segment_size(&self) -> u64 {
+        let options = if self.agreed.clocks.is_some() {
+            TIMESTAMPS
+        } else {
+            0
+        };
+        (self.agreed.max_segment - options) as u64
+    }
+
+    /// Payload that fits a packet of `mtu` bytes with headers and without options: what the MSS option says (RFC 6691).
+    pub(crate) fn max_segment_for(mtu: u16, is_ipv4: bool) -> u16 {
+        let ip = if is_ipv4 { 20 } else { 40 };
+        mtu.saturating_sub(HEADER as u16 + ip).max(SMALLEST_SEGMENT)
+    }
+
+    fn facts<'a>(&self, context: &'a mut Context<'_>) -> &'a mut PathFacts {
+        &mut context.facts[self.id.index()]
+    }
+
+    /// The facts follow what the flow and the congestion control know.
+    fn refresh(&self, context: &mut Context<'_>) {
+        let window = context.policies.congestion.window(self.id);
+        let threshold = context.policies.congestion.slow_start_threshold(self.id);
+        let facts = self.facts(context);
+        facts.window = window;
+        facts.slow_start_threshold = threshold;
+        facts.in_flight = self.in_flight();
+        facts.queued = self.board.held();
+        facts.in_recovery = self.recovery.is_fast();
+        facts.srtt = self.rtt.smoothed();
+        facts.rttvar = self.rtt.variation();
+        facts.min_rtt = self.rtt.smallest();
+        facts.rto = self.rtt.rto();
+        facts.last_sent = self.last_sent;
+    }
+
+    /// Numbers believed to be on their way. Without SACK each duplicate acknowledgement stands for a segment that has
+    /// arrived (RFC 5681 §3.2).
+    fn in_flight(&self) -> u64 {
+        let arrived = self.recovery.duplicates() * self.segment_size();
+        self.board.in_flight().saturating_sub(arrived)
+    }
+
+    /// The connection ends here and now; nothing more is sent or expected.
+    pub(crate) fn forget(&mut self) {
+        self.state = State::Closed;
+        self.timers = Timers::default();
+        self.control = None;
+        self.acks.on_sent();
+    }
+}

@@ -1,0 +1,153 @@
+//! How does a flow begin? SYN, SYN-ACK, ACK (RFC 9293 §3.5), and what the two ends agree on with them.
+
+use anabranch_policy::Reachability;
+use anabranch_types::{Instant, PathId};
+
+use super::timestamps::Clocks;
+use super::{CloseReason, Context, Control, Flow, News, SMALLEST_SEGMENT, State};
+use crate::TcpConfig;
+use crate::buffer::Reassembly;
+use crate::sequence::Origin;
+use crate::sequence::SequenceNumber;
+use crate::wire::{Kind, Options, Segment, Timestamps};
+
+/// What a flow begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hello {
+    pub(crate) id: PathId,
+    /// Our first number.
+    pub(crate) initial: SequenceNumber,
+    /// Largest payload that we take.
+    pub(crate) max_segment: u16,
+}
+
+impl Flow {
+    /// A flow that sends the first SYN.
+    pub(crate) fn connect(hello: Hello, config: &TcpConfig) -> Self {
+        let mut flow = Self::new(hello, State::SynSent, config);
+        flow.control = Some(Control::Syn);
+        flow
+    }
+
+    /// A flow that answers `syn`.
+    pub(crate) fn accept(hello: Hello, syn: &Segment<'_>, config: &TcpConfig) -> Self {
+        let mut flow = Self::new(hello, State::SynReceived, config);
+        flow.agree(syn, config);
+        flow.control = Some(Control::Syn);
+        flow
+    }
+
+    /// The options of our SYN or SYN-ACK. An answer offers only what the peer has offered.
+    pub(super) fn syn_options(&self, now: Instant, config: &TcpConfig) -> Options {
+        let answers = self.state == State::SynReceived;
+        let timestamps = match self.agreed.clocks {
+            Some(clocks) => Some(clocks.now(now)),
+            None if answers || !config.timestamps => None,
+            None => Some(Timestamps {
+                value: Clocks::value(self.local.0.0, now),
+                echo: 0,
+            }),
+        };
+        let scales = if answers {
+            self.scales
+        } else {
+            config.window_scaling
+        };
+        Options {
+            max_segment: Some(self.own_max_segment),
+            window_scale: scales.then_some(self.own_window.scale()),
+            sack_permitted: config.sack && (!answers || self.agreed.sack),
+            timestamps,
+            ..Options::default()
+        }
+    }
+
+    /// What the peer's SYN says.
+    fn agree(&mut self, syn: &Segment<'_>, config: &TcpConfig) {
+        let Options {
+            max_segment,
+            window_scale,
+            sack_permitted,
+            timestamps,
+            ..
+        } = syn.options;
+        self.remote = Origin(syn.sequence);
+        self.inbound = Reassembly::new(1);
+        let theirs = max_segment
+            .unwrap_or(super::DEFAULT_MAX_SEGMENT)
+            .max(SMALLEST_SEGMENT);
+        self.agreed.max_segment = self.agreed.max_segment.min(theirs);
+        self.agreed.sack = sack_permitted && config.sack;
+        self.agreed.clocks = timestamps
+            .filter(|_| config.timestamps)
+            .map(|timestamps| Clocks::new(self.local.0.0, timestamps.value));
+        match window_scale.filter(|_| config.window_scaling) {
+            Some(scale) => {
+                self.scales = true;
+                self.peer_window = super::PeerWindow::new(scale);
+            }
+            None => self.own_window.unscale(),
+        }
+        self.peer_window.begin(0, 0, syn.window);
+    }
+
+    /// The SYN left; when is it sent again?
+    pub(super) fn on_syn_sent(&mut self, now: Instant, config: &TcpConfig) {
+        let wait = config.syn_timeout * 2_u32.pow(u32::from(self.timers.tries.min(10)));
+        self.timers.opening = Some(now + wait);
+        self.last_sent = Some(now);
+    }
+
+    /// A segment came while our SYN is not answered (RFC 9293 §3.10.7.3). Returns whether it must be answered by a
+    /// reset.
+    pub(super) fn on_answer(
+        &mut self,
+        segment: &Segment<'_>,
+        context: &mut Context<'_>,
+        news: &mut News,
+    ) -> bool {
+        let ours = self.local.wire(1);
+        let acknowledged = segment.acknowledgement.map(|ack| ack == ours);
+        match (segment.kind, acknowledged) {
+            (Kind::Reset, Some(true)) => self.end(CloseReason::Refused, news),
+            (Kind::Reset, _) => {}
+            (_, Some(false)) => return true,
+            (Kind::Syn, Some(true)) => {
+                self.agree(segment, context.config);
+                self.acks.now(context.now);
+                self.open(context, news);
+            }
+            // Both have connected at once: the SYN is answered by a SYN-ACK.
+            (Kind::Syn, None) => {
+                self.agree(segment, context.config);
+                self.state = State::SynReceived;
+                self.control = Some(Control::Syn);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Our SYN is acknowledged, and theirs is there.
+    pub(super) fn open(&mut self, context: &mut Context<'_>, news: &mut News) {
+        self.state = State::Established;
+        self.control = None;
+        self.timers.opening = None;
+        // Karn's rule: a SYN that was sent twice measures nothing.
+        if self.timers.tries == 0
+            && let Some(sent_at) = self.last_sent
+        {
+            self.rtt.on_sample(sent_at, context.now);
+        }
+        self.timers.tries = 0;
+        let segment = self.segment_size() as u16;
+        let facts = self.facts(context);
+        facts.reachability = Reachability::Active;
+        facts.max_data_chunk = segment;
+        facts.max_packet = segment + super::HEADER as u16;
+        let facts = facts.clone();
+        context.policies.add_path(&facts, context.now);
+        self.refresh(context);
+        news.opened = true;
+    }
+}

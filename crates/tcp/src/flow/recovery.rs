@@ -1,0 +1,144 @@
+//! What was lost, and how is that made good? RFC 6675 with SACK, RFC 6582 without.
+
+use anabranch_policy::{LossCause, LossDigest};
+
+use super::scoreboard::Changes;
+use super::{Context, Flow};
+use crate::sequence::Position;
+
+/// Duplicate acknowledgements that mean a loss (RFC 5681 §3.2).
+const DUPLICATES: u64 = 3;
+
+/// Whether losses are being made good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Phase {
+    /// Nothing is known to be lost, or what is was not answered yet.
+    #[default]
+    Open,
+    /// Until everything below is acknowledged, the window does not change (fast recovery).
+    Fast { until: Position },
+    /// Until everything below is acknowledged, losses are those of the timeout.
+    Timeout { until: Position },
+}
+
+/// The recovery of one flow.
+#[derive(Debug, Default)]
+pub(super) struct Recovery {
+    phase: Phase,
+    /// Duplicate acknowledgements in a row, where there is no SACK.
+    duplicates: u64,
+    /// The next retransmission leaves whatever the window says: the first of a recovery.
+    urgent: bool,
+    /// The last segment may be sent once more, if nothing else is left to send (RFC 6675 §4, rule 4).
+    rescue: bool,
+}
+
+impl Recovery {
+    pub(super) const fn is_fast(&self) -> bool {
+        matches!(self.phase, Phase::Fast { .. })
+    }
+
+    pub(super) const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    pub(super) const fn is_urgent(&self) -> bool {
+        self.urgent
+    }
+
+    pub(super) const fn may_rescue(&self) -> bool {
+        self.rescue && self.is_fast()
+    }
+
+    /// A retransmission left.
+    pub(super) const fn on_retransmission(&mut self) {
+        self.urgent = false;
+    }
+
+    pub(super) const fn on_rescue(&mut self) {
+        self.rescue = false;
+    }
+
+    pub(super) const fn on_timeout(&mut self, until: Position) {
+        self.phase = Phase::Timeout { until };
+        self.duplicates = 0;
+        self.urgent = true;
+        self.rescue = false;
+    }
+
+    /// Everything before `ack` is acknowledged; ends what ends there.
+    const fn pass(&mut self, ack: Position) {
+        if let Phase::Fast { until } | Phase::Timeout { until } = self.phase
+            && ack >= until
+        {
+            self.phase = Phase::Open;
+            self.rescue = false;
+        }
+    }
+
+    const fn begin(&mut self, until: Position) {
+        self.phase = Phase::Fast { until };
+        self.urgent = true;
+        self.rescue = true;
+    }
+}
+
+impl Flow {
+    /// An acknowledgement was applied to the scoreboard. `is_duplicate` as RFC 5681 §2 defines it. The window has not
+    /// grown yet, and grows only afterwards.
+    pub(super) fn recover(&mut self, changes: &Changes, is_duplicate: bool, context: &mut Context<'_>) {
+        let lost = if self.agreed.sack {
+            self.board.find_lost(self.segment_size())
+        } else {
+            self.find_lost_by_duplicates(changes, is_duplicate)
+        };
+        self.recovery.pass(self.board.first());
+        if lost == 0 {
+            return;
+        }
+        self.facts(context).lost_chunks += lost.div_ceil(self.segment_size());
+        if self.recovery.phase == Phase::Open {
+            self.recovery.begin(self.board.next());
+            self.counters.fast_recoveries += 1;
+            self.refresh(context);
+            let loss = LossDigest {
+                path: self.id,
+                cause: LossCause::FastRetransmit,
+                bytes: lost,
+            };
+            context
+                .policies
+                .path_scheduler
+                .on_loss(&loss, context.facts, context.now);
+            context
+                .policies
+                .congestion
+                .on_loss(&loss, context.facts, context.now);
+        }
+    }
+
+    /// NewReno (RFC 6582): the third duplicate says that the oldest segment is lost, and in recovery so does every
+    /// acknowledgement that does not end it.
+    fn find_lost_by_duplicates(&mut self, changes: &Changes, is_duplicate: bool) -> u64 {
+        let before = self.board.in_flight();
+        let oldest = self.board.first()..self.board.first() + 1;
+        match self.recovery.phase {
+            Phase::Fast { until } if changes.advanced && self.board.first() < until => {
+                // What the duplicates stood for is now acknowledged, as far as it is.
+                let passed = changes.newly_acked / self.segment_size();
+                self.recovery.duplicates = self.recovery.duplicates.saturating_sub(passed);
+                self.board.lose(oldest);
+                self.recovery.urgent = true;
+            }
+            _ if changes.advanced => self.recovery.duplicates = 0,
+            phase if is_duplicate => {
+                self.recovery.duplicates += 1;
+                if self.recovery.duplicates == DUPLICATES && phase == Phase::Open {
+                    self.board.lose(oldest);
+                }
+            }
+            _ => {}
+        }
+        before - self.board.in_flight()
+    }
+}

@@ -1,0 +1,29 @@
+//! What would TCP have done? A TCP to compare SCTP with: sans-IO like the core, on the same policies.
+//!
+//! An [`Endpoint`] takes segments and moments and gives segments and events; it knows no clock, no socket and no
+//! simulator. Congestion control, path schedulers and acknowledgement policies are the very code that SCTP uses.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`wire`] | segments and options |
+//! | `endpoint` | whose segment is it? |
+//! | `connection` | what the application hands over and reads |
+//! | `flow` | one sequence space: scoreboard, recovery, timers, windows |
+//! | `buffer` | bytes between application and network |
+#![no_std]
+
+extern crate alloc;
+
+mod buffer;
+mod config;
+mod connection;
+mod endpoint;
+mod flow;
+mod sequence;
+pub mod wire;
+
+pub use config::TcpConfig;
+pub use connection::{Connection, ConnectionStatistics, Event};
+pub use endpoint::{ConnectError, ConnectionId, Endpoint, Envelope, FourTuple};
+pub use flow::{CloseReason, FlowCounters, State};
+pub use sequence::SequenceNumber;

@@ -1,0 +1,191 @@
+//! How does a segment look on the wire? Header, options, payload and checksum of RFC 9293 §3.1.
+
+mod checksum;
+mod error;
+mod options;
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::IpAddr;
+
+pub use error::{DecodeError, DecodeErrorKind};
+pub use options::{Options, SackBlock, SackBlocks, Timestamps};
+
+use crate::sequence::SequenceNumber;
+
+/// The fixed part of the header.
+pub const HEADER: usize = 20;
+/// What the options may take: the header length is counted in units of four bytes, at most 15 of them.
+pub const MAX_OPTIONS: usize = 40;
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+
+/// What a segment is for. Flags that exclude each other have no representation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Kind {
+    /// Data, an acknowledgement, or both.
+    #[default]
+    Plain,
+    /// The beginning of a direction (SYN).
+    Syn,
+    /// Its end (FIN), perhaps behind data.
+    Fin,
+    /// The end of everything (RST).
+    Reset,
+}
+
+/// One TCP segment. URG, ECE and CWR are neither sent nor understood.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Segment<'a> {
+    /// The sender's port.
+    pub source_port: u16,
+    /// The receiver's port.
+    pub destination_port: u16,
+    /// The number of the first byte, or of the SYN.
+    pub sequence: SequenceNumber,
+    /// The next number that the sender expects (ACK).
+    pub acknowledgement: Option<SequenceNumber>,
+    /// What it is for.
+    pub kind: Kind,
+    /// The receiver shall not wait for more before it hands over what it has (PSH).
+    pub push: bool,
+    /// The window field, as it is on the wire: not yet scaled (RFC 7323 §2.2).
+    pub window: u16,
+    /// The options.
+    pub options: Options,
+    /// The data.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Segment<'a> {
+    /// Reads what IP carried from `source` to `destination`. Unknown options are passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] for bytes that are no segment, or that were damaged.
+    pub fn parse(bytes: &'a [u8], source: IpAddr, destination: IpAddr) -> Result<Self, DecodeError> {
+        let error = |at, kind| DecodeError { at, kind };
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
+            return Err(error(0, DecodeErrorKind::TooShort));
+        };
+        let header_length = usize::from(header[12] >> 4) * 4;
+        let options = header_length
+            .checked_sub(HEADER)
+            .and_then(|length| rest.split_at_checked(length));
+        let Some((options, payload)) = options else {
+            return Err(error(12, DecodeErrorKind::TooShort));
+        };
+        if checksum::checksum(bytes, source, destination)? != 0 {
+            return Err(error(16, DecodeErrorKind::BadChecksum));
+        }
+        let flags = header[13];
+        let Some(kind) = kind_of(flags) else {
+            return Err(error(13, DecodeErrorKind::BadFlags));
+        };
+        let acknowledgement = SequenceNumber(u32_at(header, 8));
+        Ok(Self {
+            source_port: u16_at(header, 0),
+            destination_port: u16_at(header, 2),
+            sequence: SequenceNumber(u32_at(header, 4)),
+            acknowledgement: (flags & ACK != 0).then_some(acknowledgement),
+            kind,
+            push: flags & PSH != 0,
+            window: u16_at(header, 14),
+            options: Options::parse(options, HEADER)?,
+            payload,
+        })
+    }
+
+    /// Appends the segment to `out`, with its checksum.
+    ///
+    /// # Panics
+    ///
+    /// If the options take more than [`MAX_OPTIONS`] bytes, or the addresses are of two IP versions.
+    pub fn write(&self, source: IpAddr, destination: IpAddr, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.source_port.to_be_bytes());
+        out.extend_from_slice(&self.destination_port.to_be_bytes());
+        out.extend_from_slice(&self.sequence.0.to_be_bytes());
+        out.extend_from_slice(&self.acknowledgement.unwrap_or_default().0.to_be_bytes());
+        out.extend_from_slice(&[0, self.flags()]);
+        out.extend_from_slice(&self.window.to_be_bytes());
+        // Checksum and urgent pointer.
+        out.extend_from_slice(&[0; 4]);
+        self.options.write(out);
+        let header_length = out.len() - start;
+        assert!(header_length <= HEADER + MAX_OPTIONS, "options too long");
+        out[start + 12] = ((header_length / 4) as u8) << 4;
+        out.extend_from_slice(self.payload);
+        let checksum = checksum::checksum(&out[start..], source, destination);
+        let checksum = checksum.expect("both ends of a connection are of one IP version");
+        out[start + 16..start + 18].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    /// Numbers that the segment takes: its bytes, and one for SYN or FIN (RFC 9293 §3.4).
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        let control = matches!(self.kind, Kind::Syn | Kind::Fin);
+        u32::try_from(self.payload.len()).unwrap_or(u32::MAX) + u32::from(control)
+    }
+
+    fn flags(&self) -> u8 {
+        let kind = match self.kind {
+            Kind::Plain => 0,
+            Kind::Syn => SYN,
+            Kind::Fin => FIN,
+            Kind::Reset => RST,
+        };
+        let acknowledges = if self.acknowledgement.is_some() { ACK } else { 0 };
+        let push = if self.push { PSH } else { 0 };
+        kind | acknowledges | push
+    }
+}
+
+/// `None` if SYN comes with FIN or RST. A reset ends everything, so FIN beside it says nothing more.
+const fn kind_of(flags: u8) -> Option<Kind> {
+    match flags & (FIN | SYN | RST) {
+        0 => Some(Kind::Plain),
+        SYN => Some(Kind::Syn),
+        FIN => Some(Kind::Fin),
+        RST => Some(Kind::Reset),
+        both if both == RST | FIN => Some(Kind::Reset),
+        _ => None,
+    }
+}
+
+fn u16_at(header: &[u8; HEADER], at: usize) -> u16 {
+    u16::from_be_bytes([header[at], header[at + 1]])
+}
+
+fn u32_at(header: &[u8; HEADER], at: usize) -> u32 {
+    u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+}
+
+/// One line, as packet tools print it: `[SYN] 1..2 ack 7 win 65535`.
+impl fmt::Display for Segment<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.sequence;
+        write!(f, "{} → {} ", self.source_port, self.destination_port)?;
+        match self.kind {
+            Kind::Plain => {}
+            Kind::Syn => f.write_str("[SYN] ")?,
+            Kind::Fin => f.write_str("[FIN] ")?,
+            Kind::Reset => f.write_str("[RST] ")?,
+        }
+        write!(f, "{first}..{}", first + self.length())?;
+        if let Some(acknowledgement) = self.acknowledgement {
+            write!(f, " ack {acknowledgement}")?;
+        }
+        for block in self.options.sack.iter() {
+            write!(f, " sack {}..{}", block.start, block.end)?;
+        }
+        write!(f, " win {}", self.window)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! What stands behind the fixed header? The options that this implementation knows.
+
+use alloc::vec::Vec;
+
+use super::{DecodeError, DecodeErrorKind, MAX_OPTIONS};
+use crate::sequence::SequenceNumber;
+
+const END: u8 = 0;
+const NO_OPERATION: u8 = 1;
+const MAX_SEGMENT: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// "the shift count MUST be limited to 14" (RFC 7323 §2.3).
+const LARGEST_SCALE: u8 = 14;
+
+/// The options of one segment; what is not there is `None`, `false` or empty.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Largest payload that the sender of the option takes (RFC 9293 §3.7.1); with SYN only.
+    pub max_segment: Option<u16>,
+    /// By how many bits its windows are shifted, at most 14 (RFC 7323 §2.2); with SYN only.
+    pub window_scale: Option<u8>,
+    /// It understands SACK (RFC 2018 §2); with SYN only.
+    pub sack_permitted: bool,
+    /// Its clock, and what it last saw of ours (RFC 7323 §3.2).
+    pub timestamps: Option<Timestamps>,
+    /// What it has beyond the acknowledgement number (RFC 2018 §3).
+    pub sack: SackBlocks,
+}
+
+/// The two fields of the timestamps option.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Timestamps {
+    /// The sender's clock (TSval).
+    pub value: u32,
+    /// What it echoes (TSecr); means nothing without an acknowledgement.
+    pub echo: u32,
+}
+
+/// A run of bytes that arrived out of order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackBlock {
+    /// Its first byte.
+    pub start: SequenceNumber,
+    /// The number behind its last byte.
+    pub end: SequenceNumber,
+}
+
+/// Up to four blocks, in the order of the wire: that of the latest arrival first (RFC 2018 §4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SackBlocks {
+    blocks: [SackBlock; Self::MOST],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// So many fit where nothing else is; beside timestamps, three (RFC 2018 §3).
+    pub const MOST: usize = 4;
+
+    /// Adds a block at the end; a fifth one is left out.
+    pub fn push(&mut self, block: SackBlock) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            *slot = block;
+            self.count += 1;
+        }
+    }
+
+    /// The blocks, in the order of the wire.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = SackBlock> + '_ {
+        self.blocks[..usize::from(self.count)].iter().copied()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How many fit into `room` bytes of options.
+    #[must_use]
+    pub const fn fitting(room: usize) -> usize {
+        let most = room.saturating_sub(4) / 8;
+        if most < Self::MOST { most } else { Self::MOST }
+    }
+}
+
+impl FromIterator<SackBlock> for SackBlocks {
+    fn from_iter<I: IntoIterator<Item = SackBlock>>(blocks: I) -> Self {
+        let mut all = Self::default();
+        blocks.into_iter().for_each(|block| all.push(block));
+        all
+    }
+}
+
+impl Options {
+    /// Reads the options, which begin `at` bytes behind the start of the segment.
+    pub(super) fn parse(mut bytes: &[u8], mut at: usize) -> Result<Self, DecodeError> {
+        let mut options = Self::default();
+        while let [kind, rest @ ..] = bytes {
+            let length = match (*kind, rest) {
+                (END, _) => break,
+                (NO_OPERATION, _) => 1,
+                (_, [length, ..]) => usize::from(*length),
+                (_, []) => 0,
+            };
+            let option = match (*kind, length) {
+                (NO_OPERATION, _) => Some((bytes, rest)),
+                (_, 0 | 1) => None,
+                _ => bytes.split_at_checked(length),
+            };
+            let Some((option, behind)) = option else {
+                return Err(bad(at));
+            };
+            if *kind != NO_OPERATION {
+                options.take(*kind, &option[2..]).ok_or_else(|| bad(at))?;
+            }
+            bytes = behind;
+            at += length;
+        }
+        Ok(options)
+    }
+
+    /// `None` if the length does not fit the kind.
+    fn take(&mut self, kind: u8, value: &[u8]) -> Option<()> {
+        match kind {
+            MAX_SEGMENT => self.max_segment = Some(u16::from_be_bytes(value.try_into().ok()?)),
+            WINDOW_SCALE => {
+                let [scale] = value.try_into().ok()?;
+                self.window_scale = Some(LARGEST_SCALE.min(scale));
+            }
+            SACK_PERMITTED => self.sack_permitted = value.is_empty().then_some(true)?,
+            TIMESTAMPS => {
+                let (value, echo) = value.split_at_checked(4)?;
+                self.timestamps = Some(Timestamps {
+                    value: number(value)?,
+                    echo: number(echo)?,
+                });
+            }
+            SACK => {
+                let (blocks, rest) = value.as_chunks::<8>();
+                if !rest.is_empty() || blocks.is_empty() {
+                    return None;
+                }
+                self.sack = blocks.iter().map(block).collect();
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Appends the options, padded to a multiple of four bytes, each aligned as usual (RFC 7323 appendix A).
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        if let Some(size) = self.max_segment {
+            let [high, low] = size.to_be_bytes();
+            out.extend_from_slice(&[MAX_SEGMENT, 4, high, low]);
+        }
+        if let Some(scale) = self.window_scale {
+            out.extend_from_slice(&[NO_OPERATION, WINDOW_SCALE, 3, scale]);
+        }
+        if self.sack_permitted {
+            out.extend_from_slice(&[NO_OPERATION, NO_OPERATION, SACK_PERMITTED, 2]);
+        }
+        if let Some(Timestamps { value, echo }) = self.timestamps {
+            out.extend_from_slice(&[NO_OPERATION, NO_OPERATION, TIMESTAMPS, 10]);
+            out.extend_from_slice(&value.to_be_bytes());
+            out.extend_from_slice(&echo.to_be_bytes());
+        }
+        if !self.sack.is_empty() {
+            out.extend_from_slice(&[NO_OPERATION, NO_OPERATION, SACK, 2 + 8 * self.sack.count]);
+            for SackBlock { start, end } in self.sack.iter() {
+                out.extend_from_slice(&start.0.to_be_bytes());
+                out.extend_from_slice(&end.0.to_be_bytes());
+            }
+        }
+    }
+
+    /// Bytes that the options take.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let fours = usize::from(self.max_segment.is_some())
+            + usize::from(self.window_scale.is_some())
+            + usize::from(self.sack_permitted);
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let sack = match self.sack.count {
+            0 => 0,
+            count => 4 + 8 * usize::from(count),
+        };
+        fours * 4 + timestamps + sack
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that further options may take.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        MAX_OPTIONS.saturating_sub(self.len())
+    }
+}
+
+fn bad(at: usize) -> DecodeError {
+    DecodeError {
+        at,
+        kind: DecodeErrorKind::BadOption,
+    }
+}
+
+fn number(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.try_into().ok()?))
+}
+
+fn block(bytes: &[u8; 8]) -> SackBlock {
+    let [a, b, c, d, e, f, g, h] = *bytes;
+    SackBlock {
+        start: SequenceNumber(u32::from_be_bytes([a, b, c, d])),
+        end: SequenceNumber(u32::from_be_bytes([e, f, g, h])),
+    }
+}

@@ -1,0 +1,181 @@
+//! Does everything arrive, in order and to the byte, whatever the network does?
+//!
+//! `ANABRANCH_SEEDS=n` plays the first n worlds (10,000 unless set), `ANABRANCH_SEED=n` the world number n alone.
+//!
+//! Bits are not flipped: a checksum of sixteen bits lets some damage pass, and no TCP can notice that.
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anabranch_netsim::link::{Loss, QueueConfig, Reorder};
+use anabranch_netsim::{LinkChange, LinkConfig, Probability};
+use anabranch_policy::PolicyRecipe;
+use anabranch_sim::Side;
+use anabranch_sim::app::Reading;
+use anabranch_sim::tcp::{State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_types::{Rate, Rng, Seed};
+
+use crate::story::{ms, secs};
+
+const SEEDS: u64 = 10_000;
+
+fn pick<T: Copy>(rng: &mut Rng, all: &[T]) -> T {
+    all[rng.below(all.len() as u64) as usize]
+}
+
+fn chance(rng: &mut Rng, share: f64) -> Probability {
+    Probability::of(if rng.chance(1, 3) { share * rng.unit() } else { 0.0 })
+}
+
+fn link(rng: &mut Rng) -> LinkConfig {
+    let rate = Rate::bits_per_second(pick(
+        rng,
+        &[50_000, 500_000, 5_000_000, 50_000_000, 1_000_000_000],
+    ));
+    LinkConfig {
+        queue: QueueConfig::Packets(pick(rng, &[3, 20, 100])),
+        loss: Loss::Bernoulli(chance(rng, 0.2)),
+        jitter: ms(rng.below(30)),
+        reorder: Reorder {
+            chance: chance(rng, 0.2),
+            hold: ms(rng.below(200)),
+        },
+        duplicate: chance(rng, 0.2),
+        ..LinkConfig::new(rate, Duration::from_micros(rng.below(200_000)))
+    }
+}
+
+fn buffer(rng: &mut Rng, least: u64) -> u64 {
+    let most = pick(rng, &[300, 20_000, 500_000]);
+    least + rng.below(most)
+}
+
+fn config(rng: &mut Rng) -> TcpConfig {
+    let mut policies = PolicyRecipe::tcp();
+    let cc = pick(rng, &["reno", "reno", "cubic", "cmt", "lia"]);
+    let ack = pick(rng, &["rfc9260", "rfc9260", "immediate", "dac"]);
+    let burst = pick(rng, &["unlimited", "max-burst", "paced"]);
+    for (point, choice) in [("cc", cc), ("ack-policy", ack), ("burst", burst)] {
+        policies.set(point, choice).expect("names of the catalog");
+    }
+    TcpConfig {
+        policies,
+        send_buffer: buffer(rng, 1),
+        receive_buffer: buffer(rng, 100),
+        mtu: pick(rng, &[1_500, 1_500, 576, 9_000]),
+        sack: rng.chance(3, 4),
+        timestamps: rng.chance(3, 4),
+        window_scaling: rng.chance(3, 4),
+        nr_sack: rng.chance(1, 4),
+        nagle: rng.chance(1, 2),
+        quick_acks: rng.below(20) as u32,
+        syn_retries: 10,
+        retries: 60,
+        ..TcpConfig::default()
+    }
+}
+
+fn app(rng: &mut Rng, link: &LinkConfig, buffer: u64) -> (TcpApp, u64) {
+    // What the link carries in half a minute, and what tiny buffers do, so that every world ends.
+    let affordable = link
+        .rate
+        .map_or(u64::MAX, |rate| rate.bytes_in(secs(30)))
+        .min(buffer * 500)
+        .min(400_000);
+    let bytes = 1 + rng.below(affordable);
+    let reading = match rng.below(6) {
+        0 => Reading::AtRate(Rate::bits_per_second(200_000 + rng.below(10_000_000))),
+        _ => Reading::Eager,
+    };
+    (TcpApp::sender(bytes).reading(reading), bytes)
+}
+
+fn play(seed: u64) {
+    let mut rng = Seed(seed).split("tcp").rng();
+    let rng = &mut rng;
+    let (there, back) = (link(rng), link(rng));
+    let (mut near, mut far) = (config(rng), config(rng));
+    // Forgetting what was reported is for peers that keep it.
+    near.nr_sack &= far.sack;
+    far.nr_sack &= near.sack;
+    let largest = |config: &mut TcpConfig| config.mtu = config.mtu.min(1_500);
+    largest(&mut near);
+    largest(&mut far);
+    let smaller = |sender: &TcpConfig, reader: &TcpConfig| sender.send_buffer.min(reader.receive_buffer);
+    let (near_app, near_bytes) = app(rng, &there, smaller(&near, &far));
+    let (far_app, far_bytes) = app(rng, &back, smaller(&far, &near));
+    let mut simulation = TcpScenario::new(Seed(seed), there)
+        .with_way_back(back)
+        .config_of(Side::Near, near)
+        .config_of(Side::Far, far)
+        .near_talks(near_app)
+        .far_talks(far_app)
+        .build();
+    simulation.connect();
+    for _ in 0..rng.below(4) {
+        simulation.run_for(ms(rng.below(5_000)));
+        simulation.change(&LinkChange::Cut);
+        simulation.run_for(ms(rng.below(5_000)));
+        simulation.change(&LinkChange::Heal);
+    }
+    let arrived = |simulation: &TcpSimulation, at, bytes| super::everything_arrived(simulation, at, bytes);
+    let mut waited = 0;
+    while !(arrived(&simulation, Side::Far, near_bytes) && arrived(&simulation, Side::Near, far_bytes)) {
+        waited += 1;
+        let told = |side| {
+            simulation
+                .connection(side, 0)
+                .map(|connection| format!("{:?}", connection.statistics()))
+        };
+        assert!(
+            waited < 3_000,
+            "stuck: {:?} {:?}",
+            told(Side::Near),
+            told(Side::Far)
+        );
+        simulation.run_for(secs(1));
+    }
+    simulation.run_for(secs(2_000));
+    for side in Side::BOTH {
+        let state = simulation
+            .connection(side, 0)
+            .map(|connection| connection.state());
+        assert_eq!(state, Some(State::Closed), "{side:?}");
+    }
+}
+
+#[test]
+fn everything_arrives_whatever_the_network_does() {
+    let number = |variable: &str| env::var(variable).ok()?.parse::<u64>().ok();
+    if let Some(seed) = number("ANABRANCH_SEED") {
+        play(seed);
+        return;
+    }
+    let seeds = number("ANABRANCH_SEEDS").unwrap_or(SEEDS);
+    let (next, broken) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds {
+                        return;
+                    }
+                    if catch_unwind(AssertUnwindSafe(|| play(seed))).is_err() {
+                        broken.lock().unwrap().push(seed);
+                    }
+                }
+            });
+        }
+    });
+    let broken = broken.into_inner().unwrap();
+    assert!(
+        broken.is_empty(),
+        "{} of {seeds} worlds failed: {broken:?}",
+        broken.len()
+    );
+}

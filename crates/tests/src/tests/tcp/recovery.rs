@@ -1,0 +1,148 @@
+//! What is lost, how is it made good?
+
+use anabranch_netsim::Fate;
+use anabranch_netsim::link::QueueConfig;
+use anabranch_policy::PolicyRecipe;
+use anabranch_sim::Side;
+use anabranch_sim::tcp::{FlowCounters, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_types::Seed;
+
+use super::{dsl, everything_arrived, lossy};
+use crate::story::secs;
+
+const BYTES: u64 = 1_000_000;
+
+/// A transfer in which the data segments with these numbers, counted from 0, are lost.
+fn transfer(config: &TcpConfig, lost: &'static [usize]) -> TcpSimulation {
+    let mut simulation = TcpScenario::new(Seed(1), dsl().queue(QueueConfig::Packets(2_000)))
+        .config(config.clone())
+        .near_talks(TcpApp::sender(BYTES))
+        .build();
+    let link = simulation.path().there[0];
+    let mut count = 0;
+    simulation.world_mut().set_filter(
+        link,
+        Box::new(move |_, datagram| {
+            if datagram.payload.len() < 500 {
+                return Fate::Pass;
+            }
+            count += 1;
+            if lost.contains(&(count - 1)) {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        }),
+    );
+    simulation.connect();
+    simulation.run_for(secs(20));
+    assert!(everything_arrived(&simulation, Side::Far, BYTES));
+    simulation
+}
+
+fn counters(simulation: &TcpSimulation) -> FlowCounters {
+    simulation
+        .connection(Side::Near, 0)
+        .unwrap()
+        .statistics()
+        .counters
+}
+
+fn without_sack() -> TcpConfig {
+    TcpConfig {
+        sack: false,
+        ..TcpConfig::default()
+    }
+}
+
+#[test]
+fn one_loss_is_one_retransmission_and_one_recovery() {
+    for config in [TcpConfig::default(), without_sack()] {
+        let counters = counters(&transfer(&config, &[100]));
+        assert_eq!(
+            (
+                counters.retransmissions,
+                counters.fast_recoveries,
+                counters.timeouts
+            ),
+            (1, 1, 0)
+        );
+    }
+}
+
+#[test]
+fn many_losses_of_one_window_are_one_recovery() {
+    let lost = &[100, 103, 105, 106, 110, 111, 112];
+    for config in [TcpConfig::default(), without_sack()] {
+        let counters = counters(&transfer(&config, lost));
+        assert_eq!(
+            (
+                counters.retransmissions,
+                counters.fast_recoveries,
+                counters.timeouts
+            ),
+            (7, 1, 0)
+        );
+    }
+}
+
+#[test]
+fn a_retransmission_that_is_lost_is_sent_again_before_the_timer_expires() {
+    // Number 100 is found lost when its window is under way: its retransmission is lost too, whichever it is.
+    let simulation = transfer(
+        &TcpConfig::default(),
+        &[60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 90, 91, 92, 93, 94, 95],
+    );
+    let counters = counters(&simulation);
+    assert!(counters.retransmissions >= 17, "{counters:?}");
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timer() {
+    let last = (BYTES / 1_448) as usize;
+    let lost: &'static [usize] = Vec::leak(vec![last]);
+    let counters = counters(&transfer(&TcpConfig::default(), lost));
+    assert_eq!((counters.retransmissions, counters.timeouts), (1, 1));
+}
+
+#[test]
+fn every_congestion_control_of_the_catalog_carries_everything() {
+    for cc in ["reno", "cubic", "cmt", "lia", "olia", "balia"] {
+        let mut policies = PolicyRecipe::tcp();
+        policies.set("cc", cc).unwrap();
+        let config = TcpConfig {
+            policies,
+            ..TcpConfig::default()
+        };
+        let mut simulation = TcpScenario::new(Seed(1), lossy(0.01))
+            .config(config)
+            .near_talks(TcpApp::sender(BYTES))
+            .build();
+        simulation.connect();
+        assert!(
+            simulation.run_until(secs(60), |simulation| everything_arrived(
+                simulation,
+                Side::Far,
+                BYTES
+            )),
+            "{cc}"
+        );
+    }
+}
+
+#[test]
+fn heavy_loss_only_slows() {
+    for config in [TcpConfig::default(), without_sack()] {
+        let mut simulation = TcpScenario::new(Seed(3), lossy(0.2))
+            .config(config)
+            .near_talks(TcpApp::sender(200_000))
+            .far_talks(TcpApp::sender(200_000))
+            .build();
+        simulation.connect();
+        assert!(simulation.run_until(secs(1_000), |simulation| {
+            Side::BOTH
+                .iter()
+                .all(|side| everything_arrived(simulation, *side, 200_000))
+        }));
+    }
+}
