@@ -6,7 +6,7 @@ use std::time::Duration;
 use anabranch_netsim::capture::SharedBuffer;
 use anabranch_netsim::link::Loss;
 use anabranch_netsim::topology::{far, near, one_path};
-use anabranch_netsim::{Datagram, Host, HostId, LinkConfig, Probability, World};
+use anabranch_netsim::{Datagram, Host, HostId, LinkConfig, Probability, Protocol, World};
 use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 use anabranch_wire::dissect;
 use tempfile::NamedTempFile;
@@ -89,6 +89,7 @@ impl Host for Speaker {
         let payload = self.core.poll_packet(now)?;
         Some(Datagram {
             path: self.path,
+            protocol: Protocol::SCTP,
             ecn: Ecn::NotCapable,
             may_fragment: false,
             payload,

@@ -15,6 +15,8 @@ pub struct Tool {
 
 /// Wireshark's dissector for terminals.
 pub const TSHARK: Tool = Tool::new("tshark", "/usr/bin", "scripts/setup, or apt-get install tshark");
+/// What leads packets between a device and a socket.
+pub const SOCAT: Tool = Tool::new("socat", "/usr/bin", "scripts/setup, or apt-get install socat");
 /// The compiler of C.
 pub const CC: Tool = Tool::new("cc", "/usr/bin", "scripts/setup, or apt-get install gcc");
 /// The compiler of Go.

@@ -12,6 +12,11 @@ pub use shared_buffer::SharedBuffer;
 
 use crate::{Datagram, HostId, LinkId};
 
+/// Appends the IP packet that `datagram` would be on the wire, with the IP and UDP headers that its path implies.
+pub fn append_ip_packet(datagram: &Datagram, out: &mut Vec<u8>) {
+    ip::append(datagram, out);
+}
+
 type Sink = Box<dyn io::Write + Send>;
 
 /// The captures of a world.

@@ -215,7 +215,9 @@ fn nobody_is_told_of_a_connection_that_never_opened() {
         while server.poll_transmit(now, &mut bytes).is_some() {
             bytes.clear();
         }
-        let Some(deadline) = server.poll_timeout() else { break };
+        let Some(deadline) = server.poll_timeout() else {
+            break;
+        };
         now = deadline;
         server.handle_timeout(now);
     }

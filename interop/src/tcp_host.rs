@@ -1,0 +1,190 @@
+//! What is our side of a conversation with the kernel's TCP? An endpoint behind links of the simulator, in real time.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::net::UnixDatagram;
+use std::time::{Duration, Instant as Wall};
+
+use anabranch_netsim::capture::append_ip_packet;
+use anabranch_netsim::{Datagram, Link, LinkConfig, Protocol};
+use anabranch_tcp::{ConnectionId, Endpoint, Envelope, Event};
+use anabranch_types::{Ecn, Instant, PathAddr, Seed};
+
+use crate::Line;
+
+/// The longest time without looking around.
+const TICK: Duration = Duration::from_millis(1);
+
+/// Our TCP, a clock, and the lines to the kernel.
+#[derive(Debug)]
+pub struct TcpHost {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// What happened, in order.
+    pub events: Vec<(ConnectionId, Event)>,
+    start: Wall,
+    lines: Vec<ShapedLine>,
+}
+
+/// A line with a link of the simulator in each direction.
+#[derive(Debug)]
+struct ShapedLine {
+    socket: UnixDatagram,
+    ours: Ipv4Addr,
+    there: Link<Vec<u8>>,
+    back: Link<Vec<u8>>,
+}
+
+impl TcpHost {
+    /// An endpoint at the end of `lines`, each of which is like `link` in both directions.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sockets.
+    pub fn new(lines: &[Line], link: &LinkConfig, seed: Seed) -> io::Result<Self> {
+        let shaped = lines.iter().zip(0..).map(|(line, number)| {
+            line.socket.set_nonblocking(true)?;
+            let seed = seed.nth(number);
+            Ok(ShapedLine {
+                socket: line.socket.try_clone()?,
+                ours: line.ours,
+                there: Link::new(link.clone(), seed.split("there")),
+                back: Link::new(link.clone(), seed.split("back")),
+            })
+        });
+        Ok(Self {
+            endpoint: Endpoint::new(seed),
+            events: Vec::new(),
+            start: Wall::now(),
+            lines: shaped.collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// Now, as the endpoint sees it.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        Instant::ZERO + self.start.elapsed()
+    }
+
+    /// Talks until `done` says so, or `patience` ends; `act` is called again and again to do what the application
+    /// would do. Tells whether it was done in time.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sockets.
+    pub fn talk(&mut self, patience: Duration, mut act: impl FnMut(&mut Self) -> bool) -> io::Result<bool> {
+        let end = Wall::now() + patience;
+        while Wall::now() < end {
+            let done = act(self);
+            let now = self.now();
+            self.hear(now)?;
+            if self
+                .endpoint
+                .poll_timeout()
+                .is_some_and(|deadline| deadline <= now)
+            {
+                self.endpoint.handle_timeout(now);
+            }
+            self.events
+                .extend(std::iter::from_fn(|| self.endpoint.poll_event()));
+            self.say(now)?;
+            if done {
+                return Ok(true);
+            }
+            self.sleep();
+        }
+        Ok(false)
+    }
+
+    /// From the devices into the links, and out of the links to the endpoint.
+    fn hear(&mut self, now: Instant) -> io::Result<()> {
+        let mut packet = [0; 1 << 16];
+        for line in &mut self.lines {
+            loop {
+                match line.socket.recv(&mut packet) {
+                    Ok(length) => {
+                        line.back.offer(now, packet[..length].to_vec(), length as u32);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            while line.back.deadline().is_some_and(|deadline| deadline <= now) {
+                let Some(packet) = line.back.take_due(now) else {
+                    continue;
+                };
+                if let Some((envelope, segment)) = segment(&packet) {
+                    self.endpoint.handle_segment(now, envelope, segment);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// From the endpoint into the links, and out of the links to the devices.
+    fn say(&mut self, now: Instant) -> io::Result<()> {
+        let mut segment = Vec::new();
+        while let Some(envelope) = self.endpoint.poll_transmit(now, &mut segment) {
+            let packet = packet(envelope, std::mem::take(&mut segment));
+            if let Some(line) = self.lines.iter_mut().find(|line| line.ours == envelope.source) {
+                let length = packet.len() as u32;
+                line.there.offer(now, packet, length);
+            }
+        }
+        for line in &mut self.lines {
+            while line.there.deadline().is_some_and(|deadline| deadline <= now) {
+                let Some(packet) = line.there.take_due(now) else {
+                    continue;
+                };
+                match line.socket.send(&packet) {
+                    // A full socket is a loss like any other.
+                    Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Until the next moment that matters, or for a tick.
+    fn sleep(&self) {
+        let links = self
+            .lines
+            .iter()
+            .flat_map(|line| [line.there.deadline(), line.back.deadline()]);
+        let next = links.chain([self.endpoint.poll_timeout()]).flatten().min();
+        let wait = next.map_or(TICK, |next| (next - self.now()).min(TICK));
+        std::thread::sleep(wait.min(Duration::from_micros(300)));
+    }
+}
+
+/// The TCP segment in an IPv4 packet.
+fn segment(packet: &[u8]) -> Option<(Envelope, &[u8])> {
+    let header = usize::from(packet.first()? & 0xf) * 4;
+    let is_tcp = packet[0] >> 4 == 4 && *packet.get(9)? == Protocol::TCP.0;
+    let address = |at: usize| {
+        let octets: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
+        Some(IpAddr::V4(octets.into()))
+    };
+    let envelope = Envelope {
+        source: address(12)?,
+        destination: address(16)?,
+    };
+    is_tcp.then_some((envelope, packet.get(header..)?))
+}
+
+fn packet(envelope: Envelope, payload: Vec<u8>) -> Vec<u8> {
+    let datagram = Datagram {
+        path: PathAddr {
+            local: SocketAddr::new(envelope.source, 0),
+            remote: SocketAddr::new(envelope.destination, 0),
+        },
+        protocol: Protocol::TCP,
+        ecn: Ecn::NotCapable,
+        may_fragment: false,
+        payload,
+    };
+    let mut packet = Vec::new();
+    append_ip_packet(&datagram, &mut packet);
+    packet
+}
