@@ -12,6 +12,7 @@ use anabranch_proto::{self as proto, AssociationConfig, EndpointConfig};
 use crate::driver::{Driver, Shared};
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
+use crate::observe::Observer;
 use crate::runtime::{self, Clock, Watched};
 
 /// Associations that may wait to be accepted, unless told otherwise.
@@ -39,6 +40,7 @@ pub struct EndpointBuilder {
     association_config: AssociationConfig,
     listens: bool,
     backlog: usize,
+    observer: Option<Box<dyn Observer>>,
 }
 
 /// Where packets come from.
@@ -57,6 +59,7 @@ impl Default for EndpointBuilder {
             association_config: AssociationConfig::default(),
             listens: false,
             backlog: DEFAULT_BACKLOG,
+            observer: None,
         }
     }
 }
@@ -125,6 +128,13 @@ impl EndpointBuilder {
         self
     }
 
+    /// Lets `observer` see all packets, and what is known of the paths after each of them. Without one, nobody pays for it.
+    #[must_use]
+    pub fn observe(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
     /// Opens the sockets and starts the endpoint's task on the current tokio runtime.
     ///
     /// # Errors
@@ -137,6 +147,7 @@ impl EndpointBuilder {
             association_config,
             listens,
             backlog,
+            observer,
         } = self;
         let mut sockets = Vec::new();
         for place in places {
@@ -158,7 +169,7 @@ impl EndpointBuilder {
         let core = proto::Endpoint::new(endpoint_config, entropy);
         let clock = Clock::start();
         let shared = Arc::new(Shared::new(core, sockets.clone(), clock, backlog));
-        runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock));
+        runtime::spawn(Driver::new(Arc::clone(&shared), sockets, clock, observer));
         Ok(Endpoint::new(shared, association_config, limits))
     }
 }

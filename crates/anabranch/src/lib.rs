@@ -48,6 +48,7 @@ mod driver;
 mod endpoint;
 mod error;
 mod events;
+mod observe;
 mod runtime;
 mod stream;
 
@@ -58,12 +59,13 @@ pub use anabranch_proto::{
     AddressError, AssociationConfig, AssociationStatistics, BufferError, CloseReason, EndpointConfig,
     Message, OwnPolicies, PathChange, PathCounters, PathEvent, PathStatistics, ReceivedMessage, SendQueue,
 };
-pub use anabranch_types::{MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
+pub use anabranch_types::{AssociationId, Instant, MessageId, PathAddr, PathId, Ppid, Rate, StreamId};
 pub use association::Association;
 pub use builder::EndpointBuilder;
 pub use bytes::Bytes;
 pub use endpoint::Endpoint;
 pub use error::{BindError, ConnectError, Impossible, RecvError, SendError, TrySendError, UnfinishedError};
 pub use events::{AssociationEvent, Events};
+pub use observe::{Observer, Way};
 pub use runtime::udp_socket;
 pub use stream::SendStream;

@@ -202,6 +202,10 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 
+    /// Log events into this file, as docs/event-log.md describes them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) settings: Settings,
 
@@ -231,6 +235,10 @@ pub(crate) struct DemoArguments {
     /// One more run, in which path N is cut half-way and stays cut; without N, the fastest
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0")]
     pub(crate) cut: Option<usize>,
+
+    /// Log events into this file, as docs/event-log.md describes them; the number of the run goes before its ending
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) settings: Settings,

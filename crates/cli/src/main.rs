@@ -10,6 +10,7 @@
 //! | `output` | what does the program say, and to whom? |
 
 mod arguments;
+mod event_log;
 mod failure;
 mod interrupt;
 mod network;

@@ -1,11 +1,12 @@
 //! How does the core meet the simulated network? As a host that hands datagrams, deadlines and buffers on.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::net::SocketAddr;
 
 use anabranch_netsim::{Datagram, Host, Protocol};
 use anabranch_proto::{AddressError, Association, AssociationConfig, ConnectError, Endpoint, EndpointConfig};
-use anabranch_types::{AssociationId, Instant, Seed};
+use anabranch_types::{AssociationId, Instant, PathAddr, Seed};
 
 use crate::app::Conversation;
 use crate::census::SackCensus;
@@ -15,6 +16,22 @@ use crate::processor::{Processor, ProcessorModel, ProcessorTally};
 
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 64;
+
+/// Watches a host: every packet, and its associations after every step.
+pub trait Observer: Send {
+    /// A packet came or went.
+    fn on_packet(&mut self, now: Instant, direction: Direction, path: PathAddr, packet: &[u8]);
+
+    /// This is how an association is now.
+    fn on_association(&mut self, now: Instant, id: AssociationId, association: &Association);
+
+    /// There is nothing more to see.
+    ///
+    /// # Errors
+    ///
+    /// What kept it from writing down what it saw.
+    fn finish(&mut self) -> io::Result<()>;
+}
 
 /// An endpoint with an application on each of its associations.
 pub struct SctpHost {
@@ -32,6 +49,7 @@ pub struct SctpHost {
     census: Option<SackCensus>,
     /// `None` if nothing takes time.
     processor: Option<Processor>,
+    observer: Option<Box<dyn Observer>>,
 }
 
 impl SctpHost {
@@ -49,6 +67,7 @@ impl SctpHost {
             log: PacketLog::default(),
             census: None,
             processor: None,
+            observer: None,
         }
     }
 
@@ -190,6 +209,34 @@ impl SctpHost {
         self.census.as_ref()
     }
 
+    /// Lets `observer` see everything from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(observer);
+    }
+
+    /// Lets nobody see it any more.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Observer::finish`].
+    pub fn finish_observation(&mut self) -> io::Result<()> {
+        self.observer
+            .take()
+            .map_or(Ok(()), |mut observer| observer.finish())
+    }
+
+    /// Shows all associations to the observer, if there is one.
+    fn show(&mut self, now: Instant) {
+        let Some(observer) = &mut self.observer else {
+            return;
+        };
+        for id in self.conversations.keys() {
+            if let Some(association) = self.endpoint.association(*id) {
+                observer.on_association(now, *id, association);
+            }
+        }
+    }
+
     /// Lets the core write; gives the first packet and keeps the others.
     fn next_batch(&mut self, now: Instant) -> Option<Datagram> {
         let mut payload = self.buffer();
@@ -248,6 +295,9 @@ impl SctpHost {
         if let Some(census) = &mut self.census {
             census.note(&datagram.payload);
         }
+        if let Some(observer) = &mut self.observer {
+            observer.on_packet(now, Direction::Received, path, &datagram.payload);
+        }
         self.endpoint
             .handle_datagram(now, path, datagram.ecn, &datagram.payload);
         if self.spare.len() < SPARE_BUFFERS {
@@ -258,6 +308,7 @@ impl SctpHost {
         if let (Some(processor), Some(so_far)) = (&mut self.processor, so_far) {
             processor.handled(now, so_far);
         }
+        self.show(now);
     }
 
     /// Of all associations, that were ever received and made.
@@ -283,6 +334,7 @@ impl SctpHost {
             }
         }
         self.serve(now);
+        self.show(now);
     }
 
     /// The next packet that the core wants to send.
@@ -291,8 +343,12 @@ impl SctpHost {
         self.tally.sent(now, datagram.path, &datagram.payload);
         self.log
             .note(now, Direction::Sent, datagram.path, &datagram.payload);
+        if let Some(observer) = &mut self.observer {
+            observer.on_packet(now, Direction::Sent, datagram.path, &datagram.payload);
+        }
         // What left may have made room, or emptied a stream.
         self.serve(now);
+        self.show(now);
         Some(datagram)
     }
 }

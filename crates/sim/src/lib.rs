@@ -21,11 +21,11 @@ mod scenario;
 mod simulation;
 
 pub use anabranch_proto::{
-    AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
+    Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
 };
 pub use census::SackCensus;
 pub use histogram::{Class, Histogram};
-pub use host::SctpHost;
+pub use host::{Observer, SctpHost};
 pub use log::{Direction, LoggedPacket, PacketLog};
 pub use outcome::{Delivery, Outcome, Tally};
 pub use probe::{Probe, Sample};

@@ -8,12 +8,14 @@
 //! | [`flow`] | what does a conversation look like? |
 //! | [`gaps`] | how much is acknowledged selectively? |
 //! | [`idle`] | when was nothing sent? |
+//! | [`log`] | what happened in an association, event by event? |
 
 pub mod capture;
 pub mod conversation;
 pub mod flow;
 pub mod gaps;
 pub mod idle;
+pub mod log;
 pub mod segment;
 
 pub use capture::{CaptureError, Frame, frames};

@@ -35,7 +35,11 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(2, "anabranch-policy", &["anabranch-types"]),
     rule(2, "anabranch-netsim", &["anabranch-types"]),
     rule(2, "anabranch-io", &["anabranch-types"]),
-    rule(3, "anabranch-trace", &["anabranch-types", "anabranch-wire"]),
+    rule(
+        3,
+        "anabranch-trace",
+        &["anabranch-types", "anabranch-wire", "anabranch-policy"],
+    ),
     rule(
         4,
         "anabranch-proto",
@@ -77,6 +81,7 @@ pub(crate) const CRATES: &[Rule] = &[
             "anabranch-netsim",
             "anabranch-policy",
             "anabranch-sim",
+            "anabranch-trace",
             "anabranch-emu",
             "anabranch",
         ],

@@ -18,6 +18,7 @@ pub(crate) use inbox::Looked;
 pub(crate) use shared::{Shared, State};
 pub(crate) use signals::{Signals, until};
 
+use crate::observe::{Observer, Way, tell};
 use crate::runtime::{self, Clock, Timer};
 use signals::Wakings;
 use sockets::Lanes;
@@ -41,6 +42,7 @@ pub(crate) struct Driver {
     incoming: Vec<Incoming>,
     outgoing: Vec<u8>,
     wakings: Wakings,
+    observer: Option<Box<dyn Observer>>,
 }
 
 /// What to do after a round.
@@ -51,7 +53,12 @@ enum Next {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, sockets: Vec<Arc<dyn Socket>>, clock: Clock) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        sockets: Vec<Arc<dyn Socket>>,
+        clock: Clock,
+        observer: Option<Box<dyn Observer>>,
+    ) -> Self {
         Self {
             shared,
             lanes: Lanes::new(sockets),
@@ -59,6 +66,7 @@ impl Driver {
             incoming: vec![Incoming::new(); RECEIVE_BATCHES],
             outgoing: Vec::new(),
             wakings: Wakings::default(),
+            observer,
         }
     }
 
@@ -69,6 +77,7 @@ impl Driver {
             lanes,
             incoming,
             wakings,
+            observer,
             ..
         } = self;
         lanes.receive(cx, incoming, |batches| {
@@ -82,7 +91,15 @@ impl Driver {
                 }
             }
             let happened = state.collect(wakings);
+            let seen = observer.as_ref().map(|_| state.look());
             drop(state);
+            if let (Some(observer), Some(seen)) = (observer.as_mut(), seen) {
+                let packets = batches.iter().flat_map(|batch| {
+                    let path = batch.path();
+                    batch.datagrams().map(move |datagram| (path, datagram))
+                });
+                tell(&mut **observer, (now, Way::Received), packets, &seen);
+            }
             wakings.carry_out();
             if happened.acceptable {
                 shared.acceptable.notify_waiters();
@@ -107,8 +124,17 @@ impl Driver {
                 }
             }
             let transmit = state.core.poll_transmit(now, &mut self.outgoing, max_segments);
+            let seen = self.observer.as_ref().map(|_| state.look());
             drop(state);
             let Some(transmit) = transmit else { return true };
+            if let (Some(observer), Some(seen)) = (&mut self.observer, seen) {
+                let segment = transmit.segment_size.unwrap_or(transmit.size).max(1);
+                let packets = self
+                    .outgoing
+                    .chunks(segment)
+                    .map(|packet| (transmit.path, packet));
+                tell(&mut **observer, (now, Way::Sent), packets, &seen);
+            }
             self.lanes.send(&transmit, &self.outgoing);
         }
         false

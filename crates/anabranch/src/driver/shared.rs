@@ -163,6 +163,11 @@ impl State {
         }
     }
 
+    /// All associations that are not forgotten.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = AssociationId> + '_ {
+        self.associations.keys().copied()
+    }
+
     /// Begins the end of every association.
     pub(crate) fn shut_down_all(&mut self) {
         for id in self.associations.keys() {

@@ -83,6 +83,14 @@ pub(crate) struct LabRunArguments {
     #[arg(long, value_name = "DIR", default_value = "target/lab/cache")]
     pub(crate) cache: PathBuf,
 
+    /// Folder for a log of each run's events, as docs/event-log.md describes them; all points are run then
+    #[arg(long, value_name = "DIR")]
+    pub(crate) events: Option<PathBuf>,
+
+    /// Folder for a capture of each run's packets, in pcapng format; all points are run then
+    #[arg(long, value_name = "DIR")]
+    pub(crate) capture: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) output: Output,
 }

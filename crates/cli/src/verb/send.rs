@@ -9,6 +9,7 @@ use anabranch::Endpoint;
 use anabranch::io::Socket;
 
 use crate::arguments::SendArguments;
+use crate::event_log::EventLog;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::network;
@@ -30,7 +31,11 @@ pub(crate) async fn run(
     let source = open(&arguments)?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let sockets = sockets(arguments.from.as_ref(), &remotes)?;
-    let endpoint = network::endpoint_on(sockets, config)
+    let log = arguments.log.as_deref();
+    let log = log
+        .map(|file| EventLog::create(file, &name.to_string()))
+        .transpose()?;
+    let endpoint = EventLog::of(log.as_ref(), network::endpoint_on(sockets, config))
         .bind()
         .await
         .map_err(Failure::work)?;
@@ -44,7 +49,8 @@ pub(crate) async fn run(
     let result = interrupt.or(work).await;
     // After an interruption too: the receiver is to know.
     network::close(&endpoint).await;
-    result
+    let logged = EventLog::finish(log);
+    result.and(logged)
 }
 
 async fn connect_and_send(

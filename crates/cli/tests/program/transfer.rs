@@ -51,6 +51,35 @@ fn twenty_megabytes_arrive_over_two_paths_that_both_carry_some() {
 }
 
 #[test]
+fn what_happens_is_logged_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "small.bin", 200_000);
+    let log = folder.path().join("events.jsonl");
+    let receiver = Receiver::start(TWO, &["--once"]);
+    let mut sender = receiver.sender(&path, &["--from", TWO, "--log", log.to_str().unwrap()]);
+    sender.event("summary");
+    assert_eq!(sender.end(), (Some(0), String::new()));
+
+    let text = std::fs::read_to_string(&log).unwrap();
+    let mut lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let header = lines.next().unwrap();
+    assert_eq!(header["title"], "small.bin");
+    assert_eq!(
+        header["trace"]["common_fields"]["reference_time"]["clock_type"],
+        "monotonic"
+    );
+    let sent: u64 = lines
+        .filter(|line| line["name"] == "sctp:packet_sent")
+        .flat_map(|line| line["data"]["chunks"].as_array().unwrap().clone())
+        .filter(|chunk| chunk["chunk_type"] == "data")
+        .map(|chunk| chunk["length"].as_u64().unwrap())
+        .sum();
+    assert!(sent >= 200_000, "{sent}");
+}
+
+#[test]
 fn one_address_of_the_other_ip_version_does_as_well() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "six.bin", 20_000_000);

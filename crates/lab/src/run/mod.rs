@@ -1,6 +1,7 @@
 //! What comes out of a point? It is looked up or simulated, on all cores, and nothing that was finished is lost.
 
 mod cache;
+mod files;
 mod measure;
 mod parallel;
 mod record;
@@ -16,6 +17,7 @@ use thiserror::Error;
 
 pub use cache::Cache;
 pub(crate) use cache::setting_digest;
+pub use files::Files;
 pub use parallel::{Outcome, Progress, Runner};
 pub use record::{Bar, Record, SeriesRow};
 
@@ -35,6 +37,9 @@ pub enum RunError {
     /// It was asked to stop.
     #[error("interrupted")]
     Interrupted,
+    /// What was to be written down beside the results was not.
+    #[error("cannot write what was recorded: {0}")]
+    Files(String),
     /// The simulator gave up; this is a bug.
     #[error("the simulation panicked: {0}")]
     Panicked(String),
@@ -46,8 +51,20 @@ pub enum RunError {
 ///
 /// [`RunError`]; `stop` makes it end within moments.
 pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
+    simulate_with(point, stop, &Files::default())
+}
+
+/// The same, with files beside the results.
+///
+/// # Errors
+///
+/// As [`simulate`], and [`RunError::Files`].
+pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
     let setting = &*point.setting;
-    let mut simulation = scenario::scenario(setting, point.seed).build();
+    let unwritten = |error: std::io::Error| RunError::Files(error.to_string());
+    let scenario = files.capture(point, scenario::scenario(setting, point.seed));
+    let mut simulation = scenario.map_err(unwritten)?.build();
+    files.observe(point, &mut simulation).map_err(unwritten)?;
     simulation.act(Side::Near, |host, _| host.count_sacks());
     simulation.connect();
     simulation.connect_rivals();
@@ -74,6 +91,7 @@ pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
         samples: &run.samples,
     };
     let mut record = window.record();
+    files::finish(&mut run.simulation).map_err(unwritten)?;
     record.series = run.series;
     Ok(record)
 }

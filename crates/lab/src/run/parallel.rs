@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Cache, Record, RunError, simulate};
+use super::{Cache, Files, Record, RunError, simulate_with};
 use crate::plan::Point;
 
 /// What became of a point.
@@ -32,6 +32,7 @@ pub struct Runner<'a> {
     cache: &'a Cache,
     jobs: usize,
     stop: &'a AtomicBool,
+    files: Files,
 }
 
 /// A point that has to be run.
@@ -52,8 +53,20 @@ struct Desk<'d> {
 impl<'a> Runner<'a> {
     /// A runner with `jobs` threads, at least one, that ends early when `stop` is set.
     #[must_use]
-    pub const fn new(cache: &'a Cache, jobs: usize, stop: &'a AtomicBool) -> Self {
-        Self { cache, jobs, stop }
+    pub fn new(cache: &'a Cache, jobs: usize, stop: &'a AtomicBool) -> Self {
+        let files = Files::default();
+        Self {
+            cache,
+            jobs,
+            stop,
+            files,
+        }
+    }
+
+    /// The same, writing files for each run. Nothing is looked up then: what is found was not recorded.
+    #[must_use]
+    pub fn recording(self, files: Files) -> Self {
+        Self { files, ..self }
     }
 
     /// Runs all points that were not run before, and stores what comes out. A point that fails does not disturb the
@@ -66,7 +79,7 @@ impl<'a> Runner<'a> {
         let mut found = BTreeMap::new();
         let mut jobs = Vec::new();
         for (key, point) in &different {
-            match self.cache.find(key) {
+            match self.cache.find(key).filter(|_| self.files.are_none()) {
                 Some(record) => {
                     found.insert((*key).clone(), Ok(Arc::new(record)));
                 }
@@ -114,7 +127,7 @@ impl<'a> Runner<'a> {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let result = carefully(|| simulate(job.point, self.stop));
+            let result = carefully(|| simulate_with(job.point, self.stop, &self.files));
             if let Ok(record) = &result {
                 // Without room for the cache the results are still good for this time.
                 let _ = self.cache.store(&job.key, record);

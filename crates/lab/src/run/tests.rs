@@ -1,5 +1,7 @@
 //! Are runs what they say: the same each time, found again after a kill, and complete?
 
+mod files;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;

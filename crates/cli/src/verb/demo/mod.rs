@@ -42,6 +42,7 @@ pub(crate) async fn run(arguments: DemoArguments, reporter: &Arc<dyn Reporter>) 
         scratch: scratch.path().to_owned(),
         paths: plan.paths.clone(),
         config: arguments.settings.association_config()?,
+        log: arguments.log,
         reporter: Arc::clone(reporter),
     };
     let mut rows: Vec<DemoRow> = Vec::new();

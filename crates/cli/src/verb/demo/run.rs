@@ -1,6 +1,6 @@
 //! How does one run go? Two endpoints in this process, the real sender and the real receiver, links in between.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use tokio::time::interval;
 
 use super::links::Links;
 use super::plan::Run;
+use crate::event_log::EventLog;
 use crate::failure::Failure;
 use crate::network::{self, Guarded};
 use crate::output::{Counter, DemoRow, Event, PathReport, Reporter, Role, Summary, observe};
@@ -32,6 +33,8 @@ pub(super) struct Stage {
     pub(super) scratch: PathBuf,
     pub(super) paths: Vec<ShapedPath>,
     pub(super) config: AssociationConfig,
+    /// Where to log events, with the number of the run before its ending.
+    pub(super) log: Option<PathBuf>,
     pub(super) reporter: Arc<dyn Reporter>,
 }
 
@@ -45,7 +48,13 @@ impl Stage {
             .bind()
             .await
             .map_err(Failure::work)?;
-        let sender = bind(&links.sender).bind().await.map_err(Failure::work)?;
+        let log = self
+            .log
+            .as_deref()
+            .map(|file| EventLog::create(&numbered(file, number), &run.name));
+        let log = log.transpose()?;
+        let sender = EventLog::of(log.as_ref(), bind(&links.sender));
+        let sender = sender.bind().await.map_err(Failure::work)?;
         let folder = tempfile::tempdir_in(&self.scratch).map_err(Failure::work)?;
         let receiving = Receiving {
             // The links are measured, not the disk.
@@ -63,6 +72,7 @@ impl Stage {
         )?;
         network::close(&sender).await;
         network::close(&receiver).await;
+        EventLog::finish(log)?;
         Ok(DemoRow {
             run: run.name.clone(),
             size: sent.size,
@@ -127,6 +137,16 @@ impl Stage {
             self.reporter.report(&Event::Cut { path: cut as u64 + 1 });
         }
         std::future::pending().await
+    }
+}
+
+/// `demo.jsonl` is `demo-2.jsonl` for run 2.
+fn numbered(file: &Path, number: u64) -> PathBuf {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let numbered = file.with_file_name(format!("{stem}-{number}"));
+    match file.extension() {
+        Some(ending) => numbered.with_extension(ending),
+        None => numbered,
     }
 }
 

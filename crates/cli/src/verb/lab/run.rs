@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anabranch_lab::Plan;
 use anabranch_lab::metric::unit_of;
 use anabranch_lab::results::{Line, Lines, Results, Run, write};
-use anabranch_lab::run::{Cache, Outcome, Progress, Runner};
+use anabranch_lab::run::{Cache, Files, Outcome, Progress, Runner};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::text::{columns, print, print_json};
@@ -25,7 +25,14 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         let cache = Cache::new(&arguments.cache, Cache::this_build().map_err(Failure::work)?);
         let jobs = arguments.jobs.map_or_else(cores, usize::from);
         let watch = Watch::new(&arguments);
-        move || Runner::new(&cache, jobs, &stop).run(&plan.points, &|progress| watch.show(progress))
+        let files = Files {
+            events: arguments.events.clone(),
+            captures: arguments.capture.clone(),
+        };
+        move || {
+            let runner = Runner::new(&cache, jobs, &stop).recording(files);
+            runner.run(&plan.points, &|progress| watch.show(progress))
+        }
     };
     let mut work = tokio::task::spawn_blocking(work);
     let outcomes = tokio::select! {

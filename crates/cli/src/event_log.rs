@@ -1,0 +1,87 @@
+//! What happened, event by event? A log of what an endpoint does, in a file (`docs/event-log.md`).
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anabranch::policy::PathFacts;
+use anabranch::{AssociationId, AssociationStatistics, EndpointBuilder, Instant, Observer, PathAddr, Way};
+use anabranch_trace::log::{self, About, Clock};
+
+use crate::failure::Failure;
+
+/// A log that an endpoint writes and this program ends.
+#[derive(Clone, Debug)]
+pub(crate) struct EventLog {
+    file: PathBuf,
+    log: Arc<Mutex<log::EventLog<BufWriter<File>>>>,
+}
+
+impl EventLog {
+    /// A log in `file`, of whoever connects, titled `title`.
+    pub(crate) fn create(file: &Path, title: &str) -> Result<Self, Failure> {
+        let failed = |error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
+        let sink = BufWriter::new(File::create(file).map_err(failed)?);
+        let about = About {
+            title,
+            name: "sender",
+            connects: true,
+            clock: Clock::Monotonic,
+        };
+        Ok(Self {
+            file: file.to_owned(),
+            log: Arc::new(Mutex::new(log::EventLog::new(sink, &about))),
+        })
+    }
+
+    /// The endpoint, observed if there is a log to be written.
+    pub(crate) fn of(log: Option<&Self>, endpoint: EndpointBuilder) -> EndpointBuilder {
+        match log {
+            Some(log) => endpoint.observe(log.clone()),
+            None => endpoint,
+        }
+    }
+
+    /// The log is complete.
+    pub(crate) fn finish(log: Option<Self>) -> Result<(), Failure> {
+        log.map_or(Ok(()), |log| {
+            let finished = log.with(log::EventLog::finish);
+            finished.map_err(|error| Failure::Work(format!("cannot write {}: {error}", log.file.display())))
+        })
+    }
+
+    fn with<R>(&self, act: impl FnOnce(&mut log::EventLog<BufWriter<File>>) -> R) -> R {
+        act(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer for EventLog {
+    fn on_packet(&mut self, at: Instant, way: Way, path: PathAddr, packet: &[u8]) {
+        let way = match way {
+            Way::Sent => log::Way::Sent,
+            Way::Received => log::Way::Received,
+        };
+        self.with(|log| log.packet(at, way, path, packet));
+    }
+
+    fn on_association(
+        &mut self,
+        at: Instant,
+        id: AssociationId,
+        statistics: &AssociationStatistics,
+        facts: &[PathFacts],
+    ) {
+        let views = statistics.paths.iter().filter_map(|path| {
+            Some(log::PathView {
+                facts: facts.iter().find(|facts| facts.id == path.id)?,
+                addr: path.addr,
+                timeouts: path.counters.timeouts,
+                fast_retransmits: path.counters.fast_retransmits,
+                rescued: path.counters.rescued,
+            })
+        });
+        let views: Vec<_> = views.collect();
+        self.with(|log| log.paths(at, id, &views));
+    }
+}

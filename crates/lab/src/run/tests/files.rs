@@ -1,0 +1,181 @@
+//! Is what is written beside the results what it is said to be?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::super::{Cache, Files, Runner};
+use super::{PLAN, go, plan};
+
+const SCHEMA: &str = include_str!("../../../../../docs/event-log.schema.json");
+
+/// Runs one point on lossy paths, one of which is cut for a while, and gives the file that was written.
+fn recorded(folder: &Path, files: &Files) -> PathBuf {
+    let text = PLAN.replace("delay = \"5ms\"", "delay = \"5ms\"\nloss = { random = \"2%\" }").replace(
+        "[policies]",
+        "[[script]]\nat = \"300ms\"\ncut = \"south\"\n[[script]]\nat = \"900ms\"\nheal = \"south\"\n\n[policies]\n\"rto.min\" = \"100ms\"\n\"rto.initial\" = \"100ms\"",
+    );
+    let mut points = plan(&text).points;
+    points.truncate(1);
+    let cache = Cache::new(folder.join("cache"), "this build");
+    let place = files.events.clone().or_else(|| files.captures.clone()).unwrap();
+    let (stop, mut written) = (go(), Vec::new());
+    // What was run before is run again, for the files' sake.
+    for _ in 0..2 {
+        let _ = fs::remove_dir_all(&place);
+        let runner = Runner::new(&cache, 1, &stop).recording(files.clone());
+        assert!(runner.run(&points, &|_| {})[0].is_ok());
+        written = fs::read_dir(&place)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        assert_eq!(written.len(), 1);
+    }
+    written.remove(0)
+}
+
+#[test]
+fn every_line_of_an_event_log_is_what_the_schema_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = Some(folder.path().join("events"));
+    let written = recorded(
+        folder.path(),
+        &Files {
+            events,
+            ..Files::default()
+        },
+    );
+    assert!(written.ends_with("base_seed-1.jsonl"), "{written:?}");
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let text = fs::read_to_string(&written).unwrap();
+    let mut names = std::collections::BTreeSet::new();
+    let mut latest = 0.0;
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        fits(&schema, &schema, &line).unwrap_or_else(|why| panic!("{why}\nin {line}"));
+        if let Some(name) = line["name"].as_str() {
+            names.insert(name.to_owned());
+            assert!(line["time"].as_f64().unwrap() >= latest, "{line}");
+            latest = line["time"].as_f64().unwrap();
+        }
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "sctp:chunks_lost",
+            "sctp:congestion_state_updated",
+            "sctp:packet_received",
+            "sctp:packet_sent",
+            "sctp:path_added",
+            "sctp:path_state_updated",
+            "sctp:primary_path_updated",
+            "sctp:recovery_metrics_updated",
+            "sctp:timer_updated",
+        ]
+    );
+}
+
+#[test]
+fn a_capture_of_a_run_can_be_read_by_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let captures = Some(folder.path().join("captures"));
+    let written = recorded(
+        folder.path(),
+        &Files {
+            captures,
+            ..Files::default()
+        },
+    );
+    let shark = Command::new("tshark")
+        .args(["-d", "udp.port==9899,sctp", "-Y", "sctp.chunk_type == 3", "-r"])
+        .arg(&written)
+        .output();
+    let Ok(shark) = shark else {
+        eprintln!("tshark is not installed: not tested");
+        return;
+    };
+    assert!(
+        shark.status.success(),
+        "{}",
+        String::from_utf8_lossy(&shark.stderr)
+    );
+    let sacks = String::from_utf8_lossy(&shark.stdout).lines().count();
+    assert!(sacks > 100, "{sacks} SACKs");
+}
+
+/// Whether `value` is what `schema` says, of which only the words are known that ours uses.
+fn fits(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
+    for (word, says) in schema.as_object().unwrap() {
+        let list = || says.as_array().unwrap();
+        let holds = match word.as_str() {
+            "$schema" | "$defs" | "title" => true,
+            "const" => says == value,
+            "enum" => list().contains(value),
+            "type" => is_of_type(value, says.as_str().unwrap()),
+            "required" => list()
+                .iter()
+                .all(|key| value.get(key.as_str().unwrap()).is_some()),
+            "additionalProperties" => {
+                assert_eq!(*says, Value::Bool(false));
+                let known = &schema["properties"];
+                let keys = value.as_object().into_iter().flat_map(|object| object.keys());
+                keys.cloned().all(|key| known.get(key).is_some())
+            }
+            "minItems" => value
+                .as_array()
+                .is_none_or(|items| items.len() as u64 >= says.as_u64().unwrap()),
+            "maxItems" => value
+                .as_array()
+                .is_none_or(|items| items.len() as u64 <= says.as_u64().unwrap()),
+            further => inner_fits(root, (further, says), value)?,
+        };
+        if !holds {
+            return Err(format!("{word} of {says} does not hold"));
+        }
+    }
+    Ok(())
+}
+
+/// The words that have schemas of their own in them.
+fn inner_fits(root: &Value, (word, says): (&str, &Value), value: &Value) -> Result<bool, String> {
+    match word {
+        "$ref" => {
+            let pointer = says.as_str().unwrap().trim_start_matches('#');
+            fits(root, root.pointer(pointer).unwrap(), value)?;
+        }
+        "oneOf" => {
+            let all = says.as_array().unwrap();
+            let refusals = all.iter().filter_map(|one| fits(root, one, value).err());
+            let refusals: Vec<String> = refusals.collect();
+            if refusals.len() + 1 != all.len() {
+                return Err(refusals.join("; "));
+            }
+        }
+        "properties" => {
+            for (key, schema) in says.as_object().unwrap() {
+                value.get(key).map_or(Ok(()), |value| fits(root, schema, value))?;
+            }
+        }
+        "items" => {
+            let mut items = value.as_array().into_iter().flatten();
+            items.try_for_each(|item| fits(root, says, item))?;
+        }
+        other => panic!("a schema with the word {other}"),
+    }
+    Ok(true)
+}
+
+fn is_of_type(value: &Value, name: &str) -> bool {
+    match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64(),
+        "number" => value.is_number(),
+        other => panic!("a schema with the type {other}"),
+    }
+}

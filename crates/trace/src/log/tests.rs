@@ -1,0 +1,131 @@
+//! Does the log say what happened, and nothing else?
+
+use std::io;
+use std::time::Duration;
+
+use anabranch_policy::{PathFacts, Reachability};
+use anabranch_types::{AssociationId, Instant, PathAddr, PathId};
+
+use super::{About, Clock, EventLog, PathView, Way};
+
+const ABOUT: About<'static> = About {
+    title: "test",
+    name: "near",
+    connects: true,
+    clock: Clock::Virtual,
+};
+
+fn addr(port: u16) -> PathAddr {
+    PathAddr {
+        local: ([10, 0, 0, 1], port).into(),
+        remote: ([10, 0, 0, 2], 9_899).into(),
+    }
+}
+
+fn facts() -> PathFacts {
+    PathFacts {
+        reachability: Reachability::Active,
+        window: 4_380,
+        ..PathFacts::new(PathId(0), 1_480, 1_468, Duration::from_secs(1))
+    }
+}
+
+fn view(facts: &PathFacts) -> PathView<'_> {
+    PathView {
+        facts,
+        addr: addr(9_899),
+        timeouts: 0,
+        fast_retransmits: 0,
+        rescued: 0,
+    }
+}
+
+/// The lines that follow the header, without times.
+fn lines(tell: impl FnOnce(&mut EventLog<&mut Vec<u8>>)) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let mut log = EventLog::new(&mut bytes, &ABOUT);
+    tell(&mut log);
+    log.finish().unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let event = |line: &str| line.split_once(",\"name\":\"sctp:").unwrap().1.to_owned();
+    text.lines().skip(1).map(event).collect()
+}
+
+#[test]
+fn what_did_not_change_is_not_told_again() {
+    let now = facts();
+    let told = lines(|log| {
+        log.paths(Instant::ZERO, AssociationId(0), &[view(&now)]);
+        log.paths(Instant::ZERO, AssociationId(0), &[view(&now)]);
+    });
+    let names: Vec<&str> = told.iter().map(|line| line.split_once('"').unwrap().0).collect();
+    assert_eq!(
+        names,
+        ["path_added", "path_state_updated", "recovery_metrics_updated"]
+    );
+}
+
+#[test]
+fn a_timeout_is_told_with_what_it_lost_and_what_follows_from_it() {
+    let before = facts();
+    let after = PathFacts {
+        window: 1_468,
+        slow_start_threshold: 5_872,
+        rto: Duration::from_secs(2),
+        lost_chunks: 3,
+        ..facts()
+    };
+    let told = lines(|log| {
+        log.paths(Instant::ZERO, AssociationId(7), &[view(&before)]);
+        let view = PathView {
+            timeouts: 1,
+            ..view(&after)
+        };
+        log.paths(Instant::ZERO, AssociationId(7), &[view]);
+    });
+    assert_eq!(
+        told[3..],
+        [
+            r#"timer_updated","group_id":"7","data":{"path":0,"timer_type":"t3_rtx","event_type":"expired","rto":2000.0}}"#,
+            r#"chunks_lost","group_id":"7","data":{"path":0,"count":3,"trigger":"timeout"}}"#,
+            r#"recovery_metrics_updated","group_id":"7","data":{"path":0,"congestion_window":1468,"ssthresh":5872,"rto":2000.0}}"#,
+        ]
+    );
+}
+
+#[test]
+fn a_path_that_is_gone_is_told_once() {
+    let now = facts();
+    let told = lines(|log| {
+        log.paths(Instant::ZERO, AssociationId(0), &[view(&now)]);
+        log.paths(Instant::ZERO, AssociationId(0), &[]);
+        log.paths(Instant::ZERO, AssociationId(0), &[]);
+    });
+    assert_eq!(told[3..], [r#"path_removed","group_id":"0","data":{"path":0}}"#]);
+}
+
+#[test]
+fn bytes_that_are_no_packet_are_told_as_such() {
+    let told = lines(|log| log.packet(Instant::ZERO, Way::Received, addr(1), &[1, 2, 3]));
+    assert!(
+        told[0].contains(r#""length":3,"chunks":[{"chunk_type":"malformed""#),
+        "{}",
+        told[0]
+    );
+}
+
+#[test]
+fn an_error_of_the_sink_is_told_at_the_end() {
+    struct Full;
+    impl io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut log = EventLog::new(Full, &ABOUT);
+    log.packet(Instant::ZERO, Way::Sent, addr(1), &[]);
+    assert_eq!(log.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
+}
