@@ -179,10 +179,9 @@ impl Receiver {
     /// Whether the next packet carries a SACK. Also after the application took messages: a window that opened
     /// again must be told.
     pub(crate) fn sack_wanted(&self, now: Instant) -> SackWanted {
-        if self.window.update_is_due() {
-            SackWanted::Must
-        } else {
-            self.schedule.wanted(now)
+        match self.schedule.wanted(now) {
+            SackWanted::No | SackWanted::May if self.window.update_is_due() => SackWanted::Must,
+            wanted => wanted,
         }
     }
 

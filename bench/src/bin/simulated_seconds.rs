@@ -1,0 +1,115 @@
+//! How fast is simulated time? Some seconds of two networks, and the processor time that they take.
+//!
+//! The number behind each name stands for every packet of both hosts: while it stays, a change made nothing but speed.
+
+use std::time::Duration;
+
+use anabranch_bench::{Arguments, Column, Stopwatch, Table};
+use anabranch_netsim::LinkConfig;
+use anabranch_netsim::link::QueueConfig;
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::AssociationConfig;
+use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
+use anabranch_sim::{Scenario, Side};
+use anabranch_types::{Rate, Seed};
+
+/// Both buffers of the two paths, in bytes.
+const BUFFER: u64 = 1_864_135;
+
+fn main() {
+    let arguments = Arguments {
+        json: false,
+        runs: 3,
+        seconds: 300.0,
+    };
+    let arguments = arguments.or("simulated_seconds: processor time for --seconds of simulated time");
+    let columns = [
+        ("cpu_seconds", 2),
+        ("times_real_time", 0),
+        ("kilo_packets_per_s", 0),
+        ("mbit_per_s", 1),
+    ];
+    let columns = columns.map(|(name, decimals)| Column { name, decimals });
+    let title = format!(
+        "{} simulated seconds, the best of {}",
+        arguments.seconds, arguments.runs
+    );
+    let mut table = Table::new(title, &columns);
+    let networks: [(&str, fn() -> Scenario); 2] = [
+        ("one path, 20 Mbit/s", one_path),
+        (
+            "two paths, 10 and 100 Mbit/s, as in experiments/sar-1.toml",
+            two_paths,
+        ),
+    ];
+    for (name, network) in networks {
+        let runs = (0..arguments.runs).map(|_| Run::of(network(), arguments.seconds));
+        let best = runs.min_by(|one, other| one.cpu_seconds.total_cmp(&other.cpu_seconds));
+        let Some(run) = best else { continue };
+        let figures = [
+            run.cpu_seconds,
+            arguments.seconds / run.cpu_seconds,
+            run.packets as f64 / run.cpu_seconds / 1e3,
+            run.mbit_per_s,
+        ];
+        table.row(format!("{name}: {:016x}", run.trace), &figures);
+    }
+    table.print(arguments.json);
+}
+
+fn one_path() -> Scenario {
+    let link = LinkConfig::new(Rate::mbit(20), Duration::from_millis(10));
+    Scenario::new(Seed(1)).path(link).near_talks(bulk(1_444))
+}
+
+fn two_paths() -> Scenario {
+    let link = |mbit| {
+        LinkConfig::new(Rate::mbit(mbit), Duration::from_millis(1))
+            .queue(QueueConfig::Packets(100))
+            .framing(26)
+    };
+    let mut policies = PolicyRecipe::profile("freebsd-2017").expect("a name of the catalogue");
+    policies
+        .set("sack-handling", "indexed")
+        .expect("a name of the catalogue");
+    Scenario::new(Seed(1))
+        .path(link(10))
+        .path(link(100))
+        .config(AssociationConfig {
+            send_buffer: BUFFER,
+            receive_buffer: BUFFER,
+            policies,
+            ..AssociationConfig::default()
+        })
+        .near_talks(bulk(1_452))
+}
+
+fn bulk(message: usize) -> Conversation {
+    Conversation::new([Workload::Bulk(Bulk::new(message, Streams::one(0)))])
+}
+
+struct Run {
+    cpu_seconds: f64,
+    /// Packets that either side sent.
+    packets: u64,
+    mbit_per_s: f64,
+    trace: u64,
+}
+
+impl Run {
+    fn of(scenario: Scenario, seconds: f64) -> Self {
+        let mut simulation = scenario.build();
+        let stopwatch = Stopwatch::start();
+        simulation.connect();
+        simulation.run_for(Duration::from_secs_f64(seconds));
+        let cpu_seconds = stopwatch.elapsed().as_secs_f64();
+        let outcome = simulation.outcome();
+        let sent = Side::BOTH.map(|side| simulation.host(side).tally().packets_sent);
+        Self {
+            cpu_seconds,
+            packets: sent.iter().sum(),
+            mbit_per_s: outcome.forward.bytes as f64 * 8e-6 / seconds,
+            trace: outcome.trace_hash,
+        }
+    }
+}
