@@ -79,14 +79,20 @@ impl IntervalSet {
     }
 
     /// Adds all numbers of `range`; `true` if at least one was new.
+    #[inline]
     pub fn insert(&mut self, range: Range<u64>) -> bool {
-        if range.is_empty() {
-            return false;
-        }
         // Sets mostly grow at their end; this spares the searches.
-        if self.ranges.last().is_none_or(|last| last.end < range.start) {
+        let is_behind = self.ranges.last().is_none_or(|last| last.end < range.start);
+        if is_behind && !range.is_empty() {
             self.ranges.push(range);
             return true;
+        }
+        self.merge(range)
+    }
+
+    fn merge(&mut self, range: Range<u64>) -> bool {
+        if range.is_empty() {
+            return false;
         }
         // The ranges that overlap or touch the new one are `from..to`.
         let from = self.ranges.partition_point(|known| known.end < range.start);

@@ -224,5 +224,12 @@ impl WriteChunk for OutboundSack<'_> {
 
 /// Appends the blocks of SACK and NR-SACK.
 pub(super) fn write_block_list(writer: &mut Writer<'_>, blocks: &[GapBlock]) {
-    blocks.iter().for_each(|block| writer.u32(block.bits()));
+    // Some at a time: a list may be long, and each append costs a look at the limit.
+    for some in blocks.chunks(16) {
+        let mut bytes = [0; 16 * OutboundSack::ENTRY_LEN];
+        for (place, block) in bytes.as_chunks_mut().0.iter_mut().zip(some) {
+            *place = block.bits().to_be_bytes();
+        }
+        writer.bytes(&bytes[..some.len() * OutboundSack::ENTRY_LEN]);
+    }
 }
