@@ -56,7 +56,9 @@ const fn one() -> u32 {
 const WORDS: [&str; 5] = ["title", "claim", "source", "repetitions", "seed"];
 const TABLES: [&str; 5] = ["variant", "sweep", "figure", "reference", "check"];
 /// The keys of a setting.
-const SETTING: [&str; 11] = [
+const SETTING: [&str; 13] = [
+    "transport",
+    "tcp",
     "time",
     "paths",
     "bottleneck",

@@ -20,6 +20,7 @@ mod points;
 mod processor;
 mod quantity;
 mod setting;
+mod transport;
 mod tree;
 mod validate;
 
@@ -38,6 +39,7 @@ pub use setting::{
     AppKind, AppPlan, AssociationPlan, BurstPlan, End, Happening, HostPlan, Hosts, LinkPlan, LossPlan,
     QueuePlan, ReadingPlan, Record, RedPlan, RivalPlan, Setting, Timing,
 };
+pub use transport::{TcpPlan, TransportPlan};
 
 use error::{CHANGES, Problem, Source};
 use head::Head;

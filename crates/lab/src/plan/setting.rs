@@ -6,11 +6,18 @@ use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::processor::Processor;
 use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+use super::transport::{TcpPlan, TransportPlan};
 
 /// Everything that one run depends on, except its seed.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Setting {
+    /// What carries the data. SCTP unless set.
+    #[serde(default)]
+    pub transport: TransportPlan,
+    /// What only TCP has.
+    #[serde(default)]
+    pub tcp: TcpPlan,
     /// How long it runs.
     #[serde(default)]
     pub time: Timing,

@@ -4,7 +4,8 @@ use anabranch_policy::catalog::Choice as _;
 use anabranch_sim::app::LONGEST_MESSAGE;
 
 use super::error::unknown_name;
-use super::setting::{AppKind, AppPlan, Happening, LinkPlan, LossPlan, QueuePlan, Setting};
+use super::setting::{AppKind, AppPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, Setting};
+use super::transport::TransportPlan;
 
 /// What is wrong, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +46,7 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
         })?;
     }
     check_joining(setting)?;
+    check_transport(setting)?;
     check_mtu(setting.association.mtu.0, &["association", "mtu"])?;
     for (name, app) in setting.apps.iter() {
         check_app(app, setting, &["apps", name])?;
@@ -138,6 +140,41 @@ fn check_joining(setting: &Setting) -> Result<(), Fault> {
             "the first path is there from the start; let another one `join`",
         ),
         _ => Ok(()),
+    }
+}
+
+/// TCP has one path and no streams that need names; whatever a setting says must have a meaning.
+fn check_transport(setting: &Setting) -> Result<(), Fault> {
+    if setting.transport == TransportPlan::Sctp {
+        return Ok(());
+    }
+    if setting.paths.len() > 1 {
+        return fault(
+            ["transport"],
+            "TCP has one path; lay several over with `transport = \"sctp\"`",
+        );
+    }
+    if setting.bottleneck.is_some() || !setting.rivals.is_empty() {
+        return fault(["transport"], "TCP runs without `[bottleneck]` and rivals");
+    }
+    if !setting.script.is_empty() {
+        return fault(["transport"], "TCP runs without a script");
+    }
+    if setting.hosts != Hosts::default() {
+        return fault(["hosts"], "over TCP nothing takes time");
+    }
+    if setting.record.series.is_some() || setting.record.histograms {
+        return fault(["record"], "of TCP neither series nor histograms are recorded");
+    }
+    for end in [End::Near, End::Far] {
+        let here = setting.apps.iter().filter(|(_, app)| app.end() == end);
+        if here.count() > 1 {
+            return fault(["apps"], "over TCP each end has one application");
+        }
+    }
+    match setting.apps.iter().find(|(_, app)| app.kind != AppKind::Bulk) {
+        Some((name, _)) => fault(["apps", name], "over TCP an application is `bulk`"),
+        None => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@ mod parallel;
 mod record;
 mod samples;
 mod scenario;
+mod tcp;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -21,7 +22,7 @@ pub use files::Files;
 pub use parallel::{Outcome, Progress, Runner};
 pub use record::{Bar, Record, SeriesRow};
 
-use crate::plan::{Point, Setting};
+use crate::plan::{Point, Setting, TransportPlan};
 use measure::{Snapshot, Window};
 use samples::Samples;
 
@@ -61,6 +62,9 @@ pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
 /// As [`simulate`], and [`RunError::Files`].
 pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
     let setting = &*point.setting;
+    if setting.transport == TransportPlan::Tcp {
+        return tcp::simulate(setting, point.seed, stop);
+    }
     let unwritten = |error: std::io::Error| RunError::Files(error.to_string());
     let scenario = files.capture(point, scenario::scenario(setting, point.seed));
     let mut simulation = scenario.map_err(unwritten)?.build();

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use anabranch_policy::PathFacts;
+use anabranch_sim::tcp::TcpSimulation;
 use anabranch_sim::{Histogram, Side, Simulation};
 
 use super::measure::path_id;
@@ -107,6 +108,18 @@ impl PathSamples {
             self.srtt.note(srtt.as_secs_f64() * 1e3);
         }
     }
+
+    fn write(&self, name: &str, record: &mut Record) {
+        record.set(format!("{name}.window.mean"), self.window.value());
+        record.set(format!("{name}.flight.mean"), self.flight.value());
+        record.set(format!("{name}.full"), self.full.value());
+        record.set(format!("{name}.srtt.mean"), self.srtt.value());
+        record.set(format!("{name}.srtt.max"), self.srtt.most());
+        record.set(format!("{name}.rto.mean"), self.rto.value());
+        record.set(format!("{name}.rto.max"), self.rto.most());
+        record.set(format!("{name}.backed-off"), self.backed_off.value());
+        record.set(format!("{name}.blocked.mean"), self.blocked.value());
+    }
 }
 
 impl Samples {
@@ -183,23 +196,49 @@ impl Samples {
         record.set("sender-blocked", self.sender_blocked.value());
         record.set("receiver-blocked", self.receiver_blocked.value());
         for (samples, name) in self.paths.iter().zip(&self.names) {
-            record.set(format!("{name}.window.mean"), samples.window.value());
-            record.set(format!("{name}.flight.mean"), samples.flight.value());
-            record.set(format!("{name}.full"), samples.full.value());
-            record.set(format!("{name}.srtt.mean"), samples.srtt.value());
-            record.set(format!("{name}.srtt.max"), samples.srtt.most());
-            record.set(format!("{name}.rto.mean"), samples.rto.value());
-            record.set(format!("{name}.rto.max"), samples.rto.most());
-            record.set(format!("{name}.backed-off"), samples.backed_off.value());
-            record.set(format!("{name}.blocked.mean"), samples.blocked.value());
+            samples.write(name, record);
         }
         for (queue, name) in self.queues.iter().zip(&self.names) {
-            record.set(format!("{name}.queue.mean"), queue.mean());
-            record.set(
-                format!("{name}.queue.max"),
-                queue.quantile(1.0).map(|packets| packets as f64),
-            );
+            write_queue(queue, name, record);
         }
+    }
+}
+
+fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
+    record.set(format!("{name}.queue.mean"), queue.mean());
+    record.set(
+        format!("{name}.queue.max"),
+        queue.quantile(1.0).map(|packets| packets as f64),
+    );
+}
+
+/// What was sampled of TCP, on its one path. Several connections count as several samples.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TcpSamples {
+    send_buffer: Histogram,
+    path: PathSamples,
+    queue: Histogram,
+}
+
+impl TcpSamples {
+    /// Looks at everything.
+    pub(super) fn take(&mut self, simulation: &TcpSimulation) {
+        for (_, connection) in simulation.host(Side::Near).endpoint().connections() {
+            let statistics = connection.statistics();
+            self.send_buffer.note(statistics.send_buffer_used);
+            self.path.note(&statistics.facts, statistics.send_buffer_size);
+        }
+        let link = simulation.path().there[0];
+        self.queue.note(simulation.world().link(link).waiting().packets);
+    }
+
+    /// Writes the metrics that are made of samples.
+    pub(super) fn write(&self, name: &str, record: &mut Record) {
+        record.set("send-buffer.mean", self.send_buffer.mean());
+        let most = self.send_buffer.quantile(1.0);
+        record.set("send-buffer.max", most.map(|bytes| bytes as f64));
+        self.path.write(name, record);
+        write_queue(&self.queue, name, record);
     }
 }
 

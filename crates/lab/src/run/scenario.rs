@@ -64,7 +64,7 @@ fn narrow(number: u32) -> u16 {
 }
 
 /// The link there and the link back.
-fn links(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
+pub(super) fn links(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
     let there = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
     let back = match &plan.back {
         Some(back) => lay_over(there.clone(), back),
@@ -202,7 +202,7 @@ fn workload(app: &AppPlan) -> Workload {
     }
 }
 
-fn reading(plan: ReadingPlan) -> Reading {
+pub(super) const fn reading(plan: ReadingPlan) -> Reading {
     match plan {
         ReadingPlan::Eager => Reading::Eager,
         ReadingPlan::Paused => Reading::Paused,

@@ -197,3 +197,52 @@ fn a_runner_that_is_told_to_stop_keeps_what_it_has() {
         .filter(|point| cache.find(&cache.key(point)).is_some());
     assert_eq!(found.count(), 1);
 }
+
+#[test]
+fn one_plan_compares_both_transports() {
+    let text = r#"
+title = "SCTP and TCP side by side"
+claim = "both fill the path"
+
+[time]
+measure = "5s"
+
+[paths.net]
+rate = "10Mbit"
+delay = "10ms"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+messages = 2000
+streams = 4
+
+[[variant]]
+name = "SCTP"
+policies.profile = "rfc9260"
+
+[[variant]]
+name = "TCP"
+transport = "tcp"
+policies.profile = "tcp"
+"#;
+    for point in plan(text).points {
+        let record = simulate(&point, &go()).unwrap();
+        let value = |name: &str| record.values.get(name).copied().unwrap_or(f64::NAN);
+        assert!(
+            (2.3..3.5).contains(&value("completed")),
+            "{}: {record:?}",
+            point.line
+        );
+        assert!(
+            (4.4..4.6).contains(&value("goodput")),
+            "{}: {record:?}",
+            point.line
+        );
+        assert!(
+            value("path.net.window.mean") > 10_000.0,
+            "{}: {record:?}",
+            point.line
+        );
+    }
+}

@@ -115,6 +115,7 @@ impl Connection {
             bytes_received: self.bytes_received,
             out_of_order_bytes: self.flow.out_of_order_bytes(),
             send_buffer_used: self.outgoing.used(),
+            send_buffer_size: self.outgoing.capacity(),
             facts: self.facts[0].clone(),
         }
     }

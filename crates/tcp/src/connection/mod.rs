@@ -67,6 +67,8 @@ pub struct ConnectionStatistics {
     pub out_of_order_bytes: u64,
     /// Bytes of the send buffer in use.
     pub send_buffer_used: u64,
+    /// Bytes that it holds.
+    pub send_buffer_size: u64,
     /// Round-trip time, window and more.
     pub facts: PathFacts,
 }
