@@ -25,8 +25,10 @@ fn lossy() -> LinkConfig {
 
 fn config() -> TcpConfig {
     let mut policies = PolicyRecipe::tcp();
-    policies.set("cc", "cubic").unwrap();
-    policies.set("rto.min", "200ms").unwrap();
+    policies.set("cc", "cubic").expect("a name of the catalog");
+    policies
+        .set("rto.min", "200ms")
+        .expect("a parameter of the catalog");
     TcpConfig {
         policies,
         ..TcpConfig::default()
