@@ -4,6 +4,8 @@ use anabranch_types::{Seed, VerificationTag};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
+use crate::endpoint::TieTags;
+
 pub(crate) type HmacSha256 = Hmac<Sha256>;
 
 /// Where the secrets of an endpoint start.
@@ -76,6 +78,16 @@ impl Secrets {
         mac.update(b"tag of an association");
         mac.update(&tag.0.to_be_bytes());
         mac.finalize().into_bytes().into()
+    }
+
+    /// What stands for a pair of tags where they must not be told.
+    pub(crate) fn tie(&self, local: VerificationTag, peer: VerificationTag) -> TieTags {
+        let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
+        mac.update(b"tie tags of an association");
+        mac.update(&local.0.to_be_bytes());
+        mac.update(&peer.0.to_be_bytes());
+        let bytes: [u8; 32] = mac.finalize().into_bytes().into();
+        TieTags(core::array::from_fn(|at| bytes[at]))
     }
 
     /// An independent stream for a part of the endpoint.

@@ -33,8 +33,8 @@ pub(crate) struct Cookie {
     pub(crate) peer_window: u32,
     pub(crate) outbound_streams: u16,
     pub(crate) inbound_streams: u16,
-    /// Tags of the association that existed when the INIT came: ours and the peer's (RFC 9260 §5.2.2).
-    pub(crate) tie_tags: Option<(VerificationTag, VerificationTag)>,
+    /// Which association existed when the INIT came.
+    pub(crate) tie_tags: Option<TieTags>,
     /// Chunk types that both sides support.
     pub(crate) extensions: ChunkKinds,
     /// The peer's part of the key for authentication.
@@ -44,6 +44,12 @@ pub(crate) struct Cookie {
     /// The addresses that the INIT listed, in its order.
     pub(crate) listed: Vec<IpAddr>,
 }
+
+/// Stands for the two tags of an association: whoever receives at an address of our peer's can ask for a cookie and read
+/// it, and must learn no tag from it: "not reveal the true Verification Tags of an existing association" (RFC 9260 §1.3,
+/// RFC 5062 §3.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TieTags(pub(crate) [u8; 8]);
 
 /// What is sealed with a cookie but not in it: every packet says it anyway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,9 +160,8 @@ impl Cookie {
         bytes.extend_from_slice(&self.peer_window.to_be_bytes());
         bytes.extend_from_slice(&self.outbound_streams.to_be_bytes());
         bytes.extend_from_slice(&self.inbound_streams.to_be_bytes());
-        if let Some((ours, peers)) = self.tie_tags {
-            bytes.extend_from_slice(&ours.0.to_be_bytes());
-            bytes.extend_from_slice(&peers.0.to_be_bytes());
+        if let Some(tie_tags) = self.tie_tags {
+            bytes.extend_from_slice(&tie_tags.0);
         }
         let extensions = self.extensions.to_bytes();
         bytes.push(extensions.len() as u8);
@@ -181,7 +186,7 @@ impl Cookie {
         let outbound_streams = reader.u16()?;
         let inbound_streams = reader.u16()?;
         let tie_tags = if flags & HAS_TIE_TAGS != 0 {
-            Some((VerificationTag(reader.u32()?), VerificationTag(reader.u32()?)))
+            Some(TieTags(reader.take()?))
         } else {
             None
         };

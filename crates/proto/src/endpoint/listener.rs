@@ -11,7 +11,7 @@ use anabranch_wire::{
     UnknownAction,
 };
 
-use super::cookie::Cookie;
+use super::cookie::{Cookie, TieTags};
 use super::replies::MAX_AMPLIFICATION;
 use super::{Correspondent, Endpoint, Inbound};
 use crate::association::State;
@@ -36,7 +36,7 @@ struct Wishes {
 /// Who answers: nobody known yet, or an association that is told again.
 struct Answer {
     local_tag: VerificationTag,
-    tie_tags: Option<(VerificationTag, VerificationTag)>,
+    tie_tags: Option<TieTags>,
     config: Arc<AssociationConfig>,
 }
 
@@ -148,12 +148,13 @@ fn known_peer(
     let slot = endpoint.slots.get_mut(&id)?;
     let association = &mut slot.association;
     let config = association.config.clone();
-    let tags = (association.local.tag, association.peer.tag);
+    let local_tag = association.local.tag;
+    let tie_tags = endpoint.randoms.tie(local_tag, association.peer.tag);
     let covered = association.covers(&wishes.addresses);
     match association.state {
         // §5.2.1: "MUST respond with an INIT ACK using the same parameters it sent in its original INIT".
         State::CookieWait(_) => Some(Answer {
-            local_tag: tags.0,
+            local_tag,
             tie_tags: None,
             config,
         }),
@@ -178,8 +179,8 @@ fn known_peer(
             None
         }
         State::CookieEchoed(..) => Some(Answer {
-            local_tag: tags.0,
-            tie_tags: Some(tags),
+            local_tag,
+            tie_tags: Some(tie_tags),
             config,
         }),
         // §5.2.2.
@@ -187,7 +188,7 @@ fn known_peer(
             let local_tag = endpoint.fresh_tag();
             Some(Answer {
                 local_tag,
-                tie_tags: Some(tags),
+                tie_tags: Some(tie_tags),
                 config,
             })
         }

@@ -25,6 +25,7 @@ use crate::output::Transmit;
 use crate::secrets::{Entropy, Secrets};
 use agenda::{Agenda, Entry};
 pub use connect::ConnectError;
+pub(crate) use cookie::TieTags;
 use cookie::{CookieKeys, Ports};
 pub(crate) use directory::Correspondent;
 use directory::Directory;

@@ -59,7 +59,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         return false;
     }
     let existing = existing(endpoint, inbound, &cookie);
-    let verdict = existing.map(|id| (id, compare(&endpoint.slots[&id].association, &cookie)));
+    let verdict = existing.map(|id| (id, compare(endpoint, &endpoint.slots[&id].association, &cookie)));
     // §5.2.4 step 3: a stale cookie is still good for repeating the answer to it.
     if let Some(by) = staleness.filter(|_| !matches!(verdict, Some((_, Verdict::D)))) {
         let staleness = u32::try_from(by.as_micros()).unwrap_or(u32::MAX);
@@ -90,10 +90,13 @@ fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Opti
     })
 }
 
-fn compare(association: &Association, cookie: &Cookie) -> Verdict {
-    let local = cookie.local_tag == association.local.tag;
-    let peer = cookie.peer_tag == association.peer.tag;
-    let tied = cookie.tie_tags == Some((association.local.tag, association.peer.tag));
+fn compare(endpoint: &Endpoint, association: &Association, cookie: &Cookie) -> Verdict {
+    let (ours, peers) = (association.local.tag, association.peer.tag);
+    let local = cookie.local_tag == ours;
+    let peer = cookie.peer_tag == peers;
+    let tied = cookie
+        .tie_tags
+        .is_some_and(|tie_tags| tie_tags == endpoint.randoms.tie(ours, peers));
     match (local, peer) {
         (false, false) if tied => Verdict::A,
         (true, false) => Verdict::B,

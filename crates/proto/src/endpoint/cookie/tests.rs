@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, Seed, Tsn, VerificationTag};
 
-use super::{BadCookie, Cookie, CookieKeys, Ports};
+use super::{BadCookie, Cookie, CookieKeys, Ports, TieTags};
 use crate::auth::KeyVector;
 use crate::handshake::ChunkKinds;
 use crate::secrets::{Entropy, Secrets};
@@ -28,7 +28,7 @@ fn cookie() -> Cookie {
         peer_window: 65_536,
         outbound_streams: 10,
         inbound_streams: 20,
-        tie_tags: Some((VerificationTag(4), VerificationTag(5))),
+        tie_tags: Some(TieTags([4; 8])),
         vector: Some(KeyVector::ours(&[7; 32])),
         extensions: ChunkKinds::from_bytes(&[0x10, 0x40]),
         source: "192.0.2.1:9899".parse().unwrap(),
