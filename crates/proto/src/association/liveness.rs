@@ -148,7 +148,8 @@ pub(crate) fn stop_heartbeats(association: &mut Association) {
 }
 
 /// Sets the next heartbeat of `path`: after HB.interval and a retransmission timeout, give or take half of the
-/// latter (RFC 9260 §8.3); at once while the path is unconfirmed and was not given up (RFC 9260 §5.4).
+/// latter (RFC 9260 §8.3); as soon as the budget allows while the path is unconfirmed and was not given up
+/// (RFC 9260 §5.4).
 pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
     let is_finishing = matches!(
         association.state,
@@ -160,7 +161,10 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, no
     let facts = association.paths.fact(path);
     let every = association.policies.failover.heartbeat_every(facts);
     let next = match facts.reachability {
-        Reachability::Unconfirmed if every == Some(Duration::ZERO) => Some(now),
+        Reachability::Unconfirmed if every == Some(Duration::ZERO) => {
+            let period = association.paths.fact(association.paths.primary()).rto;
+            Some(association.probe_budget.reserve(now, period))
+        }
         _ => every.map(|every| now + every + jittered(facts.rto, association.secrets.number())),
     };
     association.paths.path_mut(path).heartbeat.schedule(next);

@@ -30,7 +30,7 @@ use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
 use crate::config::AssociationConfig;
 use crate::handshake::{ChunkKinds, Extensions};
 use crate::output::{Control, Transmit, WindowProbe};
-use crate::path::{PathSet, Sizes, braid, max_packet};
+use crate::path::{PathSet, ProbeBudget, Sizes, braid, max_packet};
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::secrets::Secrets;
 use crate::send::{Hearing, Sender, SenderConfig};
@@ -71,6 +71,7 @@ pub struct Association {
     /// Consecutive errors on all paths together (RFC 9260 §8.1).
     pub(crate) errors: u16,
     pub(crate) window_probe: WindowProbe,
+    pub(crate) probe_budget: ProbeBudget,
     /// When the path scheduler wants to be asked again.
     pub(crate) scheduler_wakes: Option<Instant>,
     pub(crate) owed: Owed,
@@ -165,6 +166,7 @@ impl Association {
             secrets,
             errors: 0,
             window_probe: WindowProbe::default(),
+            probe_budget: ProbeBudget::default(),
             scheduler_wakes: None,
             owed: Owed::default(),
             sack_scratch: [const { IntervalSet::new() }; 2],

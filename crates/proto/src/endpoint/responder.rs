@@ -15,7 +15,7 @@ use crate::Association;
 use crate::association::{Event, Setup, Side, State};
 use crate::config::AssociationConfig;
 use crate::handshake;
-use crate::path::{Arrived, braid_through};
+use crate::path::{Arrived, braid, braid_through};
 use crate::recv::ReceiverConfig;
 
 /// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
@@ -128,7 +128,7 @@ fn apply(
         }
         Verdict::A => restart(endpoint, inbound, id, cookie),
         Verdict::B => collide(association, inbound, cookie),
-        Verdict::D => repeat(association, inbound),
+        Verdict::D => repeat(association, inbound, cookie),
         Verdict::C | Verdict::None => endpoint.counters.dropped += 1,
     }
     endpoint.touch(id);
@@ -138,9 +138,7 @@ fn apply(
 fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
     if association.state.is_connected() {
-        association
-            .control
-            .send_cookie_ack(path_of(association, inbound.arrival));
+        acknowledge(association, inbound, cookie);
         return;
     }
     association.peer.initial_tsn = cookie.peer_tsn;
@@ -148,18 +146,16 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     let pairs = pairs(&association.config, &association.here, inbound, cookie);
     association.replace_paths(&pairs, remotes(cookie), inbound.now);
     association.events.push(Event::Connected { incoming: false });
-    complete(association, inbound);
+    complete(association, inbound, cookie);
 }
 
 /// D: our own handshake met the peer's in the middle, or the COOKIE ACK was lost.
-fn repeat(association: &mut Association, inbound: &Inbound<'_>) {
+fn repeat(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     if matches!(association.state, State::CookieEchoed(..)) {
         association.events.push(Event::Connected { incoming: false });
-        complete(association, inbound);
+        complete(association, inbound, cookie);
     } else {
-        association
-            .control
-            .send_cookie_ack(path_of(association, inbound.arrival));
+        acknowledge(association, inbound, cookie);
     }
 }
 
@@ -206,7 +202,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         slot.association.state,
         State::ShutdownPending | State::ShutdownSent(..)
     );
-    complete(&mut anew, inbound);
+    complete(&mut anew, inbound, cookie);
     endpoint.directory.insert(&anew);
     *slot.association = anew;
 }
@@ -243,7 +239,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
     let mut association = Association::new(setup, State::Established, inbound.now);
     open_streams(&mut association, cookie);
     association.events.push(Event::Connected { incoming: true });
-    complete(&mut association, inbound);
+    complete(&mut association, inbound, cookie);
     endpoint.insert(association);
 }
 
@@ -261,32 +257,61 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
     });
 }
 
-fn complete(association: &mut Association, inbound: &Inbound<'_>) {
-    let path = path_of(association, inbound.arrival);
+/// "For the receiver of the COOKIE ECHO chunk, the only CONFIRMED address is the address to which the INIT ACK chunk was
+/// sent" (RFC 9260 §5.4). That is where the cookie was had; it may be sent from wherever an attacker writes that it is.
+fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
+    let path = path_to(association, proven(inbound, cookie));
+    let path = path.unwrap_or_else(|| association.paths.primary());
     handshake::establish(association, inbound.now, path);
+    acknowledge(association, inbound, cookie);
+}
+
+/// The COOKIE ACK goes the way that the cookie came, since the other one may have broken. To an address that is not
+/// confirmed it "MUST be bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can go there now, it goes where the
+/// cookie was had.
+fn acknowledge(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
+    let came = path_to(association, inbound.arrival).filter(|path| {
+        let is_proven = association.paths.is_confirmed(*path);
+        is_proven || association.paths.path_mut(*path).heartbeat.hurry(inbound.now)
+    });
+    let path = came.or_else(|| path_to(association, proven(inbound, cookie)));
+    let path = path.unwrap_or_else(|| association.paths.primary());
     association.control.send_cookie_ack(path);
 }
 
-fn path_of(association: &Association, arrival: PathAddr) -> PathId {
-    match association.paths.arrived(arrival) {
-        Arrived::On(path) | Arrived::Rebound(path) => path,
-        Arrived::Unknown => association.paths.primary(),
+fn path_to(association: &Association, addr: PathAddr) -> Option<PathId> {
+    match association.paths.arrived(addr) {
+        Arrived::On(path) | Arrived::Rebound(path) => Some(path),
+        Arrived::Unknown => None,
     }
 }
 
-/// The paths to the peer. The pair that the handshake came over is one of them, even if our side of it is an address
-/// that the endpoint was not told of.
+/// Where the cookie was had. Which of our addresses answered there is not in it.
+const fn proven(inbound: &Inbound<'_>, cookie: &Cookie) -> PathAddr {
+    PathAddr {
+        local: inbound.arrival.local,
+        remote: cookie.source,
+    }
+}
+
+/// The paths to the peer. If the whole handshake went over one pair, it is one of them, even if our side of it is an
+/// address that the endpoint was not told of.
 fn pairs(
     config: &AssociationConfig,
     here: &[SocketAddr],
     inbound: &Inbound<'_>,
     cookie: &Cookie,
 ) -> Vec<PathAddr> {
+    let proven = proven(inbound, cookie);
     if config.single_homed {
-        vec![inbound.arrival]
-    } else {
-        braid_through(here, &remotes(cookie), inbound.arrival)
+        return vec![proven];
     }
+    let remotes = remotes(cookie);
+    if inbound.arrival.remote == cookie.source {
+        return braid_through(here, &remotes, proven);
+    }
+    let pairs = braid(here, &remotes);
+    if pairs.is_empty() { vec![proven] } else { pairs }
 }
 
 /// The peer's addresses in the order in which it pairs them: as listed, with the source of its INIT among them.

@@ -31,6 +31,15 @@ impl Heartbeat {
         self.next = next;
     }
 
+    /// One leaves at once, unless one is on its way; tells which.
+    pub(crate) fn hurry(&mut self, now: Instant) -> bool {
+        let may_leave = self.unanswered.is_none();
+        if may_leave {
+            self.next = Some(now);
+        }
+        may_leave
+    }
+
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.unanswered.is_none() && self.next.is_some_and(|next| next <= now)
     }
@@ -62,6 +71,36 @@ impl Heartbeat {
     }
 }
 
+/// Packets that go to unconfirmed addresses within one retransmission timeout: HB.Max.Burst, for which RFC 9260 §16
+/// recommends 1 and FreeBSD has 4 (`hb_max_burst`). Whoever lists the addresses of others may make us send them so much;
+/// fewer would delay the use of honest paths.
+pub(crate) const HB_MAX_BURST: u8 = 4;
+
+/// When unconfirmed addresses are probed: a few at each timeout (RFC 9260 §5.4), however many a peer lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ProbeBudget {
+    /// When the period began, or will begin, of which `used` are spoken for.
+    begins: Instant,
+    used: u8,
+}
+
+impl ProbeBudget {
+    /// The moment of the next probe, not before `now`, in periods of `period`. It counts as sent then.
+    pub(crate) fn reserve(&mut self, now: Instant, period: Duration) -> Instant {
+        if self.begins + period <= now {
+            *self = Self { begins: now, used: 0 };
+        }
+        if self.used == HB_MAX_BURST {
+            *self = Self {
+                begins: self.begins + period,
+                used: 0,
+            };
+        }
+        self.used += 1;
+        self.begins.max(now)
+    }
+}
+
 /// What we put into a HEARTBEAT and expect back unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HeartbeatInfo {
@@ -90,6 +129,8 @@ impl HeartbeatInfo {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     const RTO: Duration = Duration::from_secs(1);
@@ -131,6 +172,22 @@ mod tests {
         assert!(heartbeat.take_overdue(Instant::ZERO + RTO));
         assert_eq!(heartbeat.deadline(), Some(sooner));
         assert!(heartbeat.is_due(Instant::ZERO + RTO));
+    }
+
+    #[test]
+    fn no_more_probes_than_the_burst_leave_in_one_period() {
+        let mut budget = ProbeBudget::default();
+        let now = Instant::ZERO + 10 * RTO;
+        let times: Vec<Instant> = (0..10).map(|_| budget.reserve(now, RTO)).collect();
+        assert_eq!(times[..4], [now; 4]);
+        assert_eq!(times[4..8], [now + RTO; 4]);
+        assert_eq!(times[8..], [now + 2 * RTO; 2]);
+        assert_eq!(
+            budget.reserve(now + RTO, RTO),
+            now + 2 * RTO,
+            "behind those that wait"
+        );
+        assert_eq!(budget.reserve(now + 9 * RTO, RTO), now + 9 * RTO, "all are gone");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use anabranch_types::{Instant, PathAddr, earliest};
 
 pub(crate) use anabranch_policy::RttEstimator;
 pub(crate) use copies::Copies;
-pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo};
+pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
