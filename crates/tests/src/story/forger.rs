@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anabranch_proto::{
     AssociationConfig, AssociationStatistics, CloseReason, DEFAULT_PORT, Endpoint, EndpointConfig, Event,
-    Message, ReceivedMessage,
+    Message, ReceivedMessage, SendError,
 };
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed, Tsn, VerificationTag};
 use anabranch_wire::chunk::kind;
@@ -31,10 +31,12 @@ pub(crate) struct Forger {
     events: Vec<Event>,
 }
 
-/// A packet that came back.
+/// A packet that came back, or that went to somebody else.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) bytes: Vec<u8>,
+    /// Where it went.
+    pub(crate) to: SocketAddr,
 }
 
 impl Forger {
@@ -177,21 +179,35 @@ impl Forger {
 
     /// Sends any bytes; gives what comes back at once.
     pub(crate) fn sends_bytes(&mut self, bytes: &[u8]) -> Vec<Reply> {
+        self.sends_bytes_from(Self::address(), bytes)
+    }
+
+    /// Sends any bytes from any address, be it somebody else's; gives what is sent at once, to whomever.
+    pub(crate) fn sends_bytes_from(&mut self, source: SocketAddr, bytes: &[u8]) -> Vec<Reply> {
         let path = PathAddr {
             local: SocketAddr::from(([192, 0, 2, 1], DEFAULT_PORT)),
-            remote: SocketAddr::from(([192, 0, 2, 2], 4_000)),
+            remote: source,
         };
         self.victim
             .handle_datagram(self.now, path, Ecn::NotCapable, bytes);
         self.takes_replies()
     }
 
+    /// Where the forger is.
+    pub(crate) fn address() -> SocketAddr {
+        SocketAddr::from(([192, 0, 2, 2], 4_000))
+    }
+
     /// The victim's application sends; gives what comes at once.
     pub(crate) fn victim_sends(&mut self, message: Message) -> Vec<Reply> {
+        self.victim_may_send(message).expect("room for a message")
+    }
+
+    /// The victim's application tries to send; gives what comes at once, if it may.
+    pub(crate) fn victim_may_send(&mut self, message: Message) -> Result<Vec<Reply>, SendError> {
         let association = self.victim.association_mut(AssociationId(0));
-        let sent = association.expect("an association").send(message);
-        sent.expect("room for a message");
-        self.takes_replies()
+        association.expect("an association").send(message)?;
+        Ok(self.takes_replies())
     }
 
     /// Time passes, and the forger says nothing; gives what comes meanwhile.
@@ -214,10 +230,11 @@ impl Forger {
         let mut replies = Vec::new();
         loop {
             let mut bytes = Vec::new();
-            if self.victim.poll_transmit(self.now, &mut bytes, 1).is_none() {
+            let Some(transmit) = self.victim.poll_transmit(self.now, &mut bytes, 1) else {
                 return replies;
-            }
-            replies.push(Reply { bytes });
+            };
+            let to = transmit.path.remote;
+            replies.push(Reply { bytes, to });
         }
     }
 

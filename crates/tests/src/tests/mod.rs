@@ -3,6 +3,7 @@
 mod acknowledgement;
 mod addresses;
 mod adversary;
+mod attacks;
 mod blocked_buffers;
 mod bundling;
 mod capture;
