@@ -11,7 +11,8 @@
 //!
 //! ```text
 //! busy              = something waited at least half of the time since the last look
-//! rate of path d    = what it carried; if nothing busy was on it, window_d / srtt_d if that is more
+//! rate of path d    = what it carried; if nothing busy was on it, window_d / srtt_d if that is more, and the best of all paths'
+//!                     while its slow start has not ended
 //! share on d        = (rate_d − what light streams send) / busy streams on d
 //! every 8 · largest srtt, at least 400 ms, the first that applies:
 //!   a usable path has no busy stream, another two or more:  the one with the smallest share gives one up to it,
@@ -283,15 +284,17 @@ impl DynamicMap {
     }
 }
 
-/// The usable paths. A path that was never measured counts like the best of the others.
+/// The usable paths. A path that was never measured counts like the best of the others; so does one whose window never found
+/// its limit, for it only says how little was asked of the path.
 fn measured(facts: &[PathFacts]) -> impl Iterator<Item = Path> + '_ {
     let usable = || facts.iter().filter(|path| path.is_usable());
     let of = |path: &PathFacts| path.srtt.map(|srtt| rate(path.window, srtt));
     let best = usable().filter_map(of).max().unwrap_or(1);
     let slowest = usable().filter_map(|path| path.srtt).max().unwrap_or_default();
+    let found_its_limit = |path: &&PathFacts| path.slow_start_threshold < u64::MAX;
     usable().map(move |path| Path {
         id: path.id,
-        rate: of(path).unwrap_or(best),
+        rate: Some(path).filter(found_its_limit).and_then(of).unwrap_or(best),
         srtt: path.srtt.unwrap_or(slowest),
         busy: 0,
         light: 0,

@@ -1,12 +1,13 @@
 //! What distinguishes the stream schedulers.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use anabranch_types::{MessageId, PathId, StreamId};
+use anabranch_types::{Instant, MessageId, PathId, StreamId};
 
-use super::{FirstCome, RoundRobin};
+use super::{DynamicMap, FirstCome, RoundRobin};
 use crate::parameters::NoParameters;
-use crate::{StreamFacts, StreamScheduler};
+use crate::{PathFacts, Reachability, StreamFacts, StreamScheduler};
 
 fn ready(scheduler: &mut dyn StreamScheduler, stream: u16, message: u64) {
     scheduler.on_ready(&StreamFacts {
@@ -78,4 +79,33 @@ fn a_stream_whose_head_message_was_abandoned_is_judged_by_the_next_one() {
     ready(&mut scheduler, 6, 2);
     ready(&mut scheduler, 5, 3);
     assert_eq!(next(&scheduler), Some(6));
+}
+
+/// A path in use with a window of `window` bytes, found by a loss if `limited`.
+fn path(id: u8, window: u64, limited: bool, srtt: u64) -> PathFacts {
+    PathFacts {
+        reachability: Reachability::Active,
+        window,
+        slow_start_threshold: if limited { window } else { u64::MAX },
+        srtt: Some(Duration::from_millis(srtt)),
+        ..PathFacts::new(PathId(id), 1_480, 1_468, Duration::from_secs(1))
+    }
+}
+
+#[test]
+fn a_path_that_was_never_used_is_tried_however_small_its_window_still_is() {
+    let mut scheduler = DynamicMap::new(NoParameters);
+    let begin = Instant::ZERO + Duration::from_secs(1);
+    let fast = path(0, 100_000, true, 22);
+    scheduler.observe(core::slice::from_ref(&fast), begin);
+    ready(&mut scheduler, 0, 1);
+    ready(&mut scheduler, 1, 2);
+    // The other path is confirmed later, and an initial window in 150 ms is next to nothing.
+    let late = begin + Duration::from_secs(1);
+    scheduler.observe(&[fast, path(1, 4_380, false, 150)], late);
+    let named = [0, 1].map(|path| scheduler.next(PathId(path)));
+    assert!(
+        named.iter().all(Option::is_some) && named[0] != named[1],
+        "{named:?}"
+    );
 }
