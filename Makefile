@@ -20,7 +20,7 @@ N ?= 20000
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## send over two shaped paths on this machine and compare with each path alone (ARGS="--help")
@@ -57,6 +57,10 @@ bench: ## what the core and the whole cost, beside others (ARGS="--json")
 	$(CARGO) build --release --package anabranch-bench --features peers
 	for program in core sack_cost idle_memory simulated_seconds loopback; do \
 	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
+
+.PHONY: bench-ns3
+bench-ns3: ## simulated packets per second beside ns-3's (needs libns3-dev)
+	@scripts/bench-ns3
 
 ##@ Check
 

@@ -1,0 +1,110 @@
+//! How fast is simulated time beside ns-3's? One flow over a dumbbell, as in `bench/ns3/dumbbell.cc`: 10 Mbit/s and 10 ms between
+//! two routers, a queue of 100 packets, access links of 1 Gbit/s. The arguments are `tcp` or a profile of SCTP, and seconds. Prints
+//! packets that crossed the bottleneck, and Mbit/s, for `scripts/bench-ns3`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_netsim::topology::{self, Path};
+use anabranch_netsim::{Host, HostId, LinkConfig, World};
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::{AssociationConfig, EndpointConfig};
+use anabranch_sim::SctpHost;
+use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
+use anabranch_sim::tcp::{TcpApp, TcpConfig, TcpHost};
+use anabranch_types::{Instant, Rate, Seed};
+
+const TCP_PORT: u16 = 80;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let what = arguments.next().unwrap_or_else(|| "tcp".into());
+    let seconds = arguments.next().and_then(|text| text.parse().ok());
+    let simulated = Duration::from_secs(seconds.unwrap_or(300));
+    match what.as_str() {
+        "tcp" => tcp(simulated),
+        profile => match PolicyRecipe::profile(profile) {
+            Ok(policies) => sctp(policies, simulated),
+            Err(error) => eprintln!("{error}; or tcp"),
+        },
+    }
+}
+
+fn tcp(simulated: Duration) {
+    let mut world = World::new(Seed(1));
+    let near = world.add_host(TcpHost::new(Seed(1), TcpApp::reader()));
+    let mut reader = TcpHost::new(Seed(2), TcpApp::reader());
+    reader.listen(TcpConfig::default());
+    let far = world.add_host(reader);
+    let path = dumbbell(&mut world, (near, far));
+    world.act(near, |host, now| {
+        let (local, remote) = (SocketAddr::new(path.near, 0), SocketAddr::new(path.far, TCP_PORT));
+        host.connect(now, local, remote, TcpConfig::default(), TcpApp::bulk());
+    });
+    run(&mut world, &path, simulated, |world| {
+        world.host(far).apps().map(|(_, app)| app.bytes_read()).sum()
+    });
+}
+
+fn sctp(policies: PolicyRecipe, simulated: Duration) {
+    let mut world = World::new(Seed(1));
+    let config = AssociationConfig {
+        policies,
+        ..AssociationConfig::default()
+    };
+    let host = |ip, accept, seed| {
+        let endpoint = EndpointConfig {
+            local: vec![SocketAddr::new(ip, 0)],
+            accept,
+            ..EndpointConfig::default()
+        };
+        SctpHost::new(endpoint, Seed(seed), Conversation::default().metered())
+    };
+    let near = world.add_host(host(topology::near(0), None, 1));
+    let far = world.add_host(host(topology::far(0), Some(config.clone()), 2));
+    let path = dumbbell(&mut world, (near, far));
+    let bulk = Workload::Bulk(Bulk::new(1_452, Streams::one(0)));
+    world.act(near, |host, now| {
+        let remotes = [SocketAddr::new(path.far, 0)];
+        let connected = host.connect(now, &remotes, &config, Conversation::new([bulk]).metered());
+        connected.expect("invariant: the address can be connected");
+    });
+    run(&mut world, &path, simulated, |world| {
+        let host = world.host(far);
+        let read = host.associations().filter_map(|id| host.conversation(id));
+        read.map(|conversation| conversation.inbox().bytes()).sum()
+    });
+}
+
+/// Sender, two routers, receiver: three links in each direction.
+fn dumbbell<H: Host>(world: &mut World<H>, hosts: (HostId, HostId)) -> Path {
+    let access = LinkConfig::new(Rate::mbit(1_000), Duration::ZERO);
+    let middle = LinkConfig::new(Rate::mbit(10), Duration::from_millis(10));
+    let mut links = |names: [&str; 3]| {
+        let [left, bottleneck, right] = names.map(str::to_owned);
+        vec![
+            world.add_link(access.clone().named(left)),
+            world.add_link(middle.clone().named(bottleneck)),
+            world.add_link(access.clone().named(right)),
+        ]
+    };
+    let path = Path {
+        near: topology::near(0),
+        far: topology::far(0),
+        there: links(["left→", "bottleneck→", "right→"]),
+        back: links(["right←", "bottleneck←", "left←"]),
+    };
+    topology::connect(world, hosts, &path);
+    path
+}
+
+fn run<H: Host>(world: &mut World<H>, path: &Path, simulated: Duration, read: impl Fn(&World<H>) -> u64) {
+    world.run_until(Instant::ZERO + simulated);
+    let bottleneck = [path.there[1], path.back[1]];
+    let crossed = bottleneck.map(|link| world.link(link).stats().delivered.packets);
+    println!(
+        "{}\t{:.2}",
+        crossed.iter().sum::<u64>(),
+        read(world) as f64 * 8e-6 / simulated.as_secs_f64()
+    );
+}
