@@ -18,6 +18,7 @@ use crate::path_scheduler::InOrderArrivalParameters;
 use crate::recipe::PolicyRecipe;
 use crate::rescue::ThresholdParameters;
 use crate::retransmission::{TieParameters, Ties};
+use crate::rtt_samples::OwnPathParameters;
 use crate::unknown_name::UnknownName;
 
 /// A recipe with a name.
@@ -102,7 +103,7 @@ impl PolicyRecipe {
             rescue: RescueChoice::Never(NoParameters),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::DataSource(NoParameters),
-            rtt_samples: RttSamplesChoice::OwnPath(NoParameters),
+            rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::PerPathOrder,
             }),
@@ -220,7 +221,7 @@ impl PolicyRecipe {
             }),
             nr_sack: NrSackChoice::On(NoParameters),
             add_ip: AddIpChoice::On(NoParameters),
-            rtt_samples: RttSamplesChoice::OwnPath(NoParameters),
+            rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::STRICT),
             retransmission: RetransmissionChoice::Alternate(NoParameters),
             ..Self::cmt()
         }

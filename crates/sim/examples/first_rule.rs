@@ -1,7 +1,7 @@
 //! Where does the first design rule hold? Two paths together against the better of them alone, over a grid of rates
 //! and delays, in simulated time.
 //!
-//! `cargo run --release -p anabranch-sim --example first_rule -- [seconds] [profile]`
+//! `cargo run --release -p anabranch-sim --example first_rule -- [seconds] [profile] [question=answer…]`
 //!
 //! Each cell: goodput over both paths in Mbit/s, and its ratio to the goodput of the better path alone. Below 1 the
 //! rule is broken.
@@ -43,9 +43,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let seconds = arguments.next().map_or(Ok(20), |text| text.parse())?;
     let profile = arguments.next().unwrap_or_else(|| "default".to_owned());
-    let policies = PolicyRecipe::profile(&profile)?;
+    let mut policies = PolicyRecipe::profile(&profile)?;
+    let settings: Vec<String> = arguments.collect();
+    for setting in &settings {
+        let (question, answer) = setting.split_once('=').ok_or("expected question=answer")?;
+        policies.set(question, answer)?;
+    }
     let time = Duration::from_secs(seconds);
-    println!("{seconds} s, profile {profile}; {SLOW} Mbit/s beside a faster path");
+    let chosen = [&[profile], &settings[..]].concat().join(" ");
+    println!("{seconds} s, profile {chosen}; {SLOW} Mbit/s beside a faster path");
     print!("{:>14}", "delays, ms");
     FAST.iter()
         .for_each(|fast| print!("{:>18}", format!("{SLOW}+{fast}")));

@@ -86,8 +86,8 @@ choices! {
     RttSamplesChoice of RttSampling = "rtt-samples", "which acknowledgements measure a round trip?";
     "any-path" => AnyPath(NoParameters), rtt_samples::AnyPath::new,
         "all of them", "RFC 9260 §6.3.1";
-    "own-path" => OwnPath(NoParameters), rtt_samples::OwnPath::new,
-        "those that came over the path of the chunk, or from any while there is nothing better", "ours, INET model";
+    "own-path" => OwnPath(rtt_samples::OwnPathParameters), rtt_samples::OwnPath::new,
+        "those that came over the path of the chunk, or any while there are none of these", "ours, INET model";
     "slow-path-rtt" => SlowPathRtt(NoParameters), rtt_samples::SlowPathRtt::new,
         "those that came over the path of the chunk, overtaken ones too", "INET model";
     "is-rtt" => IsRtt(NoParameters), rtt_samples::IsRtt::new,

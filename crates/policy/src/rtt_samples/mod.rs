@@ -20,7 +20,7 @@ mod slow_path;
 
 pub use any_path::AnyPath;
 pub use is_rtt::IsRtt;
-pub use own_path::OwnPath;
+pub use own_path::{OwnPath, OwnPathParameters};
 pub use slow_path::SlowPathRtt;
 
 #[cfg(test)]

@@ -2,28 +2,83 @@
 //!
 //! Source: ours, after the INET simulation model, which takes no samples from SACKs of other paths either.
 //!
-//! Idea: a SACK that came home over another path measured half of each. It is better than nothing, though, so it
-//! counts as long as there is nothing.
+//! Idea: a SACK that came home over another path measured half of each. It is better than nothing, though, and better
+//! than what was true long ago: it counts while there is nothing else, be it that there never was, or that for a whole
+//! retransmission timeout all acknowledgements took another way home, as they will with peers that send SACKs on one
+//! path.
 //!
 //! ```text
-//! SACK came over the path of the chunks, or the path has no round-trip time yet:
+//! SACK came over the path of the chunks, or the path has no round-trip time yet,
+//! or (`others`) it is more than an RTO since the first one was passed over after the last that came over the path:
 //!     the latest newly acknowledged chunk that was sent once
 //! ```
 
 use anabranch_types::{Instant, PathId};
 
-use crate::parameters::NoParameters;
+use crate::parameters::{Parameter, Parameters, Slot};
+use crate::path_table::PathTable;
 use crate::{PathAck, PathFacts, Policy, RttSampling};
 
+/// Parameters of [`OwnPath`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OwnPathParameters {
+    /// Whether SACKs of other paths count while those of the own one have been missing for a retransmission timeout.
+    pub others: bool,
+}
+
+impl OwnPathParameters {
+    /// The values unless set.
+    pub const DEFAULT: Self = Self { others: true };
+    /// Other paths only help to begin, as in the INET simulation model.
+    pub const STRICT: Self = Self { others: false };
+}
+
+impl Default for OwnPathParameters {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Parameters for OwnPathParameters {
+    const LIST: &'static [Parameter] = &[Parameter {
+        name: "others",
+        default: "on",
+        meaning: "take those of other paths too while for an RTO none has come over the own one: on or off",
+    }];
+
+    fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
+        Some(match name {
+            "others" => Slot::text(&mut self.others),
+            _ => return None,
+        })
+    }
+}
+
 /// Samples from SACKs of the same path.
-#[derive(Debug, Default)]
-pub struct OwnPath;
+#[derive(Debug)]
+pub struct OwnPath {
+    parameters: OwnPathParameters,
+    /// Since when what could have been a sample was passed over, with nothing better.
+    passed_over_since: PathTable<Instant>,
+}
 
 impl OwnPath {
     /// The policy.
     #[must_use]
-    pub const fn new(_: NoParameters) -> Self {
-        Self
+    pub fn new(parameters: OwnPathParameters) -> Self {
+        Self {
+            parameters,
+            passed_over_since: PathTable::default(),
+        }
+    }
+
+    /// Whether there is nothing better than the SACK of another path.
+    fn has_nothing_better(&mut self, path: &PathFacts, now: Instant) -> bool {
+        let Some(since) = self.passed_over_since.of(path.id) else {
+            self.passed_over_since.insert(path.id, now);
+            return path.srtt.is_none();
+        };
+        path.srtt.is_none() || self.parameters.others && now - *since > path.rto
     }
 }
 
@@ -34,14 +89,22 @@ impl Policy for OwnPath {
 }
 
 impl RttSampling for OwnPath {
+    fn remove_path(&mut self, path: PathId) {
+        self.passed_over_since.remove(path);
+    }
+
     fn on_ack(
         &mut self,
         ack: &PathAck,
         path: &PathFacts,
         arrived_on: PathId,
-        _now: Instant,
+        now: Instant,
     ) -> Option<Instant> {
-        let fit = arrived_on == ack.path || path.srtt.is_none();
-        ack.rtt_sample.filter(|_| fit).map(|sample| sample.sent_at)
+        let sample = ack.rtt_sample?;
+        if arrived_on == ack.path {
+            self.passed_over_since.remove(path.id);
+            return Some(sample.sent_at);
+        }
+        self.has_nothing_better(path, now).then_some(sample.sent_at)
     }
 }

@@ -2,7 +2,7 @@
 
 use anabranch_types::{PathId, UnwrappedTsn};
 
-use super::{AnyPath, IsRtt, OwnPath, SlowPathRtt};
+use super::{AnyPath, IsRtt, OwnPath, OwnPathParameters, SlowPathRtt};
 use crate::parameters::NoParameters;
 use crate::testing::{at, healthy, ms, tsn};
 use crate::{PathAck, RttSampling, SentOnce};
@@ -41,12 +41,30 @@ fn any_path_takes_what_it_gets() {
 
 #[test]
 fn own_path_refuses_other_paths_once_there_is_something_better() {
-    let mut policy = OwnPath::new(NoParameters);
+    let mut policy = OwnPath::new(OwnPathParameters::DEFAULT);
     let mut path = healthy(0);
     assert_eq!(policy.on_ack(&acked(5), &path, OWN, at(20)), Some(at(5)));
     assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), None);
     path.srtt = None;
     assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), Some(at(5)));
+}
+
+#[test]
+fn own_path_takes_what_it_gets_when_its_own_has_been_missing_for_a_timeout() {
+    let mut policy = OwnPath::new(OwnPathParameters::DEFAULT);
+    // With a timeout of a second.
+    let path = healthy(0);
+    let mut over = |by, sent, now| policy.on_ack(&acked(sent), &path, by, at(now)).is_some();
+    assert!(over(OWN, 5, 20));
+    assert!(!over(OTHER, 5_000, 5_020), "after a pause it has a chance first");
+    assert!(!over(OTHER, 6_000, 6_020));
+    assert!(over(OTHER, 6_001, 6_021));
+    assert!(over(OTHER, 6_500, 6_520), "until there is something better");
+    assert!(over(OWN, 6_600, 6_620));
+    assert!(!over(OTHER, 6_700, 6_720));
+    let mut strict = OwnPath::new(OwnPathParameters::STRICT);
+    assert_eq!(strict.on_ack(&acked(5), &path, OTHER, at(20)), None);
+    assert_eq!(strict.on_ack(&acked(9_000), &path, OTHER, at(9_020)), None);
 }
 
 #[test]

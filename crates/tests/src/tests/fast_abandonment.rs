@@ -5,7 +5,6 @@ use std::time::Duration;
 use anabranch_netsim::link::QueueConfig;
 use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_policy::{PolicyRecipe, Reachability};
-use anabranch_proto::PathChange;
 use anabranch_sim::Step;
 
 use crate::story::{Setting, World, mbit, ms, secs};
@@ -69,16 +68,15 @@ fn a_slow_path_with_jitter_and_a_deep_queue_is_never_suspected() {
     assert!(path.counters.payload_sent > 10_000_000, "it is in use");
     assert_eq!(path.counters.suspicions, 0);
     assert_eq!(world.alice().path(0).counters.suspicions, 0);
-    assert!(
-        !world
-            .alice()
-            .saw_path(1, PathChange::Reachability(Reachability::PotentiallyFailed))
-    );
+    // A retransmission that the full queue drops costs a timeout. Silence alone is never taken for death.
+    assert!(path.counters.timeouts <= 1, "{path:?}");
 }
 
 #[test]
 fn a_wrong_suspicion_costs_a_round_trip_and_no_window() {
-    let mut world = World::two_paths(mbit(10), ms(20))
+    // Short queues, so that the round trip that is known is one without them.
+    let link = LinkConfig::new(mbit(10), ms(20)).queue(QueueConfig::Packets(15));
+    let mut world = World::paths([link.clone(), link])
         .policies(failover("fast-abandonment"))
         .connected();
     world.alice().sends_forever();
@@ -86,7 +84,7 @@ fn a_wrong_suspicion_costs_a_round_trip_and_no_window() {
     let before = world.alice().path(1);
     world
         .simulation
-        .happens(Step::Change(1, LinkChange::Delay(ms(260))));
+        .happens(Step::Change(1, LinkChange::Delay(ms(300))));
     world.runs_until(
         |world| world.alice().reachability(1) == Reachability::PotentiallyFailed,
         secs(1),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::LinkConfig;
+use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_policy::PolicyRecipe;
+use anabranch_sim::Step;
 use anabranch_sim::app::{Paced, Streams, Workload};
 
 use crate::story::{Setting, World, mbit, ms, secs};
@@ -82,6 +83,34 @@ fn a_delayed_sack_measures_its_delay_too_unless_with_is_rtt() {
     let [first, second] = believed_when_idle("is-rtt");
     is_about(first, ms(20));
     is_about(second, ms(50));
+}
+
+/// All SACKs come home over the first path, which takes 10 ms. Data and SACK take 10 ms together until the second path
+/// becomes slower by 50 ms in the direction of the data.
+#[test]
+fn a_path_without_sacks_of_its_own_is_measured_by_those_of_another_one() {
+    let believed = |sampling| {
+        let mut policies = PolicyRecipe::cmt();
+        for (question, answer) in [
+            ("rtt-samples", sampling),
+            ("sack-path", "primary"),
+            ("cc", "fixed"),
+            ("cc.window", "15000"),
+        ] {
+            policies.set(question, answer).unwrap();
+        }
+        let mut world = World::two_paths(mbit(20), ms(5)).policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(5));
+        let slower = LinkChange::Delay(ms(55));
+        world.happens(Step::Change(1, slower));
+        world.runs_for(secs(10));
+        world.alice().path(1).srtt.expect("a round-trip time")
+    };
+    let own = believed("own-path");
+    assert!(own > ms(55), "{own:?}");
+    let stale = believed("slow-path-rtt");
+    assert!(stale < ms(20), "{stale:?}");
 }
 
 /// The I bit is asked for once in a round trip, not with every chunk.
