@@ -31,6 +31,7 @@ const fn rule(level: u8, name: &'static str, uses: &'static [&'static str]) -> R
 /// The crates that exist or are planned, from the ground up.
 pub(crate) const CRATES: &[Rule] = &[
     rule(1, "anabranch-types", &[]),
+    rule(1, "anabranch-chart", &[]),
     rule(2, "anabranch-wire", &["anabranch-types"]),
     rule(2, "anabranch-policy", &["anabranch-types"]),
     rule(2, "anabranch-netsim", &["anabranch-types"]),
@@ -78,6 +79,7 @@ pub(crate) const CRATES: &[Rule] = &[
         "anabranch-lab",
         &[
             "anabranch-types",
+            "anabranch-chart",
             "anabranch-netsim",
             "anabranch-policy",
             "anabranch-sim",

@@ -1,0 +1,108 @@
+//! What is drawn? Lines of spots, each with the look that tells it from the others.
+
+use crate::axis::Axis;
+
+/// A chart.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chart {
+    /// What it shows, for those who cannot see it.
+    pub title: String,
+    /// What is written above it; empty for nothing.
+    pub heading: String,
+    /// The axis to the right.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
+    /// The lines, the first one lowest.
+    pub lines: Vec<Line>,
+}
+
+/// A line.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Line {
+    /// Its name in the legend.
+    pub name: String,
+    /// How it looks.
+    pub look: Look,
+    /// Where it goes, from left to right.
+    pub spots: Vec<Spot>,
+}
+
+/// A place on a line.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spot {
+    /// Where to the right; the number of the word on an axis of words.
+    pub x: f64,
+    /// How high.
+    pub y: f64,
+    /// The ends of the error bar, if there is one.
+    pub range: Option<(f64, f64)>,
+    /// What pointing at it tells; empty for nothing.
+    pub note: String,
+}
+
+/// How a line looks. Lines differ in more than colour, so that they can be told apart without it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Look {
+    /// Its colour.
+    pub colour: Colour,
+    /// How it is drawn from spot to spot.
+    pub stroke: Stroke,
+    /// What stands at each spot.
+    pub marker: Option<Marker>,
+    /// Whether markers are empty inside.
+    pub hollow: bool,
+}
+
+/// The colour of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Colour {
+    /// One of the palette, which begins again after its last.
+    Slot(usize),
+    /// That of texts: for what the others are held against.
+    Neutral,
+}
+
+/// How a line goes from spot to spot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stroke {
+    /// Without gaps.
+    Solid,
+    /// With gaps.
+    Dashed,
+    /// Mostly gaps.
+    Dotted,
+    /// Long pieces and dots.
+    DashDotted,
+    /// Not at all: its spots have nothing between them.
+    None,
+}
+
+/// What stands at a spot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Marker {
+    /// ●
+    Circle,
+    /// ■
+    Square,
+    /// ▲
+    Triangle,
+    /// ◆
+    Diamond,
+    /// ▼
+    Turned,
+    /// ✕
+    Cross,
+}
+
+impl Marker {
+    /// All of them, those that differ most first.
+    pub const ALL: [Self; 6] = [
+        Self::Circle,
+        Self::Square,
+        Self::Triangle,
+        Self::Diamond,
+        Self::Turned,
+        Self::Cross,
+    ];
+}

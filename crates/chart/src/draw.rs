@@ -1,0 +1,320 @@
+//! Where is what? Axes with their labels, the data between them, and the legend to their right, outside of the data.
+
+use crate::axis::{Axis, Ruler, Scale, Spacing, Tick};
+use crate::chart::{Chart, Line, Spot};
+use crate::font::{Font, wrapped};
+use crate::legend::{self, Legend};
+use crate::shape::{Anchor, Drawing, Group, Ink, Path, Pen, Place, Role, Shape, Text};
+
+const WIDTH: f32 = 880.0;
+const HEIGHT: f32 = 430.0;
+const TICK_SIZE: f32 = 12.0;
+const LABEL_SIZE: f32 = 13.0;
+const MARKER: f32 = 4.2;
+/// How near one has to point.
+const REACH: f32 = 9.0;
+const BEHIND_LEGEND: f32 = 12.0;
+
+impl Chart {
+    /// Draws the chart.
+    #[must_use]
+    pub fn draw(&self) -> Drawing {
+        let legend = Legend::of(self);
+        let plot = Plot::of(self, &legend);
+        let mut shapes = plot.frame(self);
+        shapes.extend(
+            self.lines
+                .iter()
+                .enumerate()
+                .map(|(number, line)| plot.line(number, line)),
+        );
+        shapes.extend(legend.draw(&self.lines, (plot.right + 24.0, plot.top)));
+        Drawing {
+            title: self.title.clone(),
+            width: WIDTH,
+            height: plot.height,
+            shapes,
+        }
+    }
+
+    /// Draws the lines alone, small, to know the chart by.
+    #[must_use]
+    pub fn thumbnail(&self) -> Drawing {
+        let (width, height) = (220.0, 120.0);
+        let edges = Edges {
+            left: 4.0,
+            right: width - 6.0,
+            top: 6.0,
+            bottom: height - 5.0,
+        };
+        let plot = Plot::within(self, &edges, height);
+        let corners = vec![
+            (edges.left, 2.0),
+            (edges.left, edges.bottom),
+            (width - 2.0, edges.bottom),
+        ];
+        let mut shapes = vec![Path::line(corners, Pen::new(Ink::Muted, 1.0))];
+        for line in &self.lines {
+            let places: Vec<Place> = plot.places(line).map(|(_, place)| place).collect();
+            shapes.extend(legend::stroke(&line.look, places.clone()));
+            let markers = places
+                .iter()
+                .filter_map(|place| legend::marker(&line.look, *place, 2.4));
+            shapes.extend(markers);
+        }
+        Drawing {
+            title: self.title.clone(),
+            width,
+            height,
+            shapes,
+        }
+    }
+
+    fn ys(&self) -> Vec<f64> {
+        let spots = self.lines.iter().flat_map(|line| &line.spots);
+        let values = spots.flat_map(|spot| {
+            let range = spot.range.into_iter().flat_map(|(low, high)| [low, high]);
+            range.chain([spot.y])
+        });
+        values.collect()
+    }
+
+    fn xs(&self) -> Vec<f64> {
+        let spots = self.lines.iter().flat_map(|line| &line.spots);
+        spots.map(|spot| spot.x).collect()
+    }
+}
+
+/// Where the data are.
+struct Edges {
+    left: f32,
+    right: f32,
+    top: f32,
+    bottom: f32,
+}
+
+/// The part of a chart where the data are, with its rulers.
+struct Plot {
+    left: f32,
+    right: f32,
+    top: f32,
+    bottom: f32,
+    /// Of the whole drawing.
+    height: f32,
+    x: (Ruler, Vec<Tick>),
+    y: (Ruler, Vec<Tick>),
+}
+
+impl Plot {
+    fn of(chart: &Chart, legend: &Legend) -> Self {
+        let heading = if chart.heading.is_empty() { 0.0 } else { 22.0 };
+        let top = heading + if chart.y.label.is_empty() { 16.0 } else { 38.0 };
+        let below = 52.0 + 14.0 * (chart.most_lines_of_a_word() - 1) as f32;
+        let height = HEIGHT.max(top + legend.height + 12.0);
+        let bottom = height - below;
+        let right = WIDTH - legend.width - 24.0 - BEHIND_LEGEND;
+        let font = Font::new(TICK_SIZE, false);
+        let (_, ticks) = chart.y.upwards(&chart.ys(), (bottom, top), UPWARDS);
+        let widest = ticks
+            .iter()
+            .map(|tick| font.length(&tick.label))
+            .fold(0.0, f32::max);
+        let edges = Edges {
+            left: widest * 1.05 + 18.0,
+            right,
+            top,
+            bottom,
+        };
+        Self::within(chart, &edges, height)
+    }
+
+    fn within(chart: &Chart, edges: &Edges, height: f32) -> Self {
+        // Markers at the ends stay clear of the axes.
+        let inside = match chart.x.scale {
+            Scale::Words(_) => 0.0,
+            Scale::Linear | Scale::Log => (edges.right - edges.left) * 0.012,
+        };
+        let ends = (edges.left + inside, edges.right - inside);
+        Self {
+            left: edges.left,
+            right: edges.right,
+            top: edges.top,
+            bottom: edges.bottom,
+            height,
+            x: chart.x.rightwards(&chart.xs(), ends, RIGHTWARDS),
+            y: chart.y.upwards(&chart.ys(), (edges.bottom, edges.top), UPWARDS),
+        }
+    }
+
+    /// Everything but the data: grid, axes, ticks and labels.
+    fn frame(&self, chart: &Chart) -> Vec<Shape> {
+        let mut shapes = Vec::new();
+        if !chart.heading.is_empty() {
+            let heading = text(
+                &chart.heading,
+                (4.0, 16.0),
+                Anchor::Start,
+                LABEL_SIZE,
+                Ink::Neutral,
+            );
+            shapes.push(Shape::Text(Text {
+                is_strong: true,
+                ..heading
+            }));
+        }
+        for tick in &self.y.1 {
+            let y = self.y.0.place(tick.value);
+            let grid = Pen::new(Ink::Grid, 1.0);
+            shapes.push(Path::line(vec![(self.left, y), (self.right, y)], grid));
+            let at = (self.left - 8.0, y + 4.0);
+            shapes.push(Shape::Text(text(
+                &tick.label,
+                at,
+                Anchor::End,
+                TICK_SIZE,
+                Ink::Muted,
+            )));
+        }
+        let corner = vec![(self.left, self.bottom), (self.right, self.bottom)];
+        shapes.push(Path::line(corner, Pen::new(Ink::Muted, 1.2)));
+        let mut lowest = 1;
+        for tick in &self.x.1 {
+            let x = self.x.0.place(tick.value);
+            if !is_of_words(&chart.x) {
+                let mark = vec![(x, self.bottom), (x, self.bottom + 5.0)];
+                shapes.push(Path::line(mark, Pen::new(Ink::Muted, 1.0)));
+            }
+            let lines = chart.lines_of_a_word(&tick.label);
+            lowest = lowest.max(lines.len());
+            for (line, said) in lines.iter().enumerate() {
+                let at = (x, self.bottom + 19.0 + 14.0 * line as f32);
+                shapes.push(Shape::Text(text(said, at, Anchor::Middle, TICK_SIZE, Ink::Muted)));
+            }
+        }
+        let middle = (
+            f32::midpoint(self.left, self.right),
+            self.bottom + 26.0 + 14.0 * lowest as f32,
+        );
+        let below = text(&chart.x.label, middle, Anchor::Middle, LABEL_SIZE, Ink::Neutral);
+        let above = text(
+            &chart.y.label,
+            (4.0, self.top - 18.0),
+            Anchor::Start,
+            LABEL_SIZE,
+            Ink::Neutral,
+        );
+        shapes.extend([below, above].map(Shape::Text));
+        shapes
+    }
+
+    /// The spots that have a place, with it.
+    fn places<'l>(&self, line: &'l Line) -> impl Iterator<Item = (&'l Spot, Place)> {
+        let ((x, _), (y, _)) = (&self.x, &self.y);
+        line.spots
+            .iter()
+            .filter(|spot| x.can_show(spot.x) && y.can_show(spot.y))
+            .map(|spot| (spot, (x.place(spot.x), y.place(spot.y))))
+    }
+
+    fn line(&self, number: usize, line: &Line) -> Shape {
+        let places: Vec<Place> = self.places(line).map(|(_, place)| place).collect();
+        let mut shapes: Vec<Shape> = legend::stroke(&line.look, places).into_iter().collect();
+        if line.look.marker.is_some() || line.spots.iter().any(|spot| !spot.note.is_empty()) {
+            shapes.extend(
+                self.places(line)
+                    .map(|(spot, place)| self.spot(line, spot, place)),
+            );
+        }
+        Shape::Group(Group {
+            role: Role::Line(number),
+            note: String::new(),
+            shapes,
+        })
+    }
+
+    fn spot(&self, line: &Line, spot: &Spot, place: Place) -> Shape {
+        let mut shapes = self.error_bar(line, spot, place.0);
+        shapes.extend(legend::marker(&line.look, place, MARKER));
+        shapes.push(Shape::Circle {
+            centre: place,
+            radius: REACH,
+            fill: Ink::Clear,
+            stroke: None,
+        });
+        Shape::Group(Group {
+            role: Role::Spot,
+            note: spot.note.clone(),
+            shapes,
+        })
+    }
+
+    /// From the one end of the range to the other, with caps; nothing if it is too short to see.
+    fn error_bar(&self, line: &Line, spot: &Spot, x: f32) -> Vec<Shape> {
+        let Some((low, high)) = spot.range else {
+            return Vec::new();
+        };
+        // On a scale of powers, what reaches down to zero ends at the axis.
+        let place = |value: f64| match self.y.0.can_show(value) {
+            true => self.y.0.place(value).min(self.bottom),
+            false => self.bottom,
+        };
+        let (low, high) = (place(low), place(high));
+        if low - high < 1.0 {
+            return Vec::new();
+        }
+        let pen = Pen::new(legend::ink(line.look.colour), 1.2);
+        let cap = |y: f32| Path::line(vec![(x - 3.5, y), (x + 3.5, y)], pen.clone());
+        vec![
+            Path::line(vec![(x, low), (x, high)], pen.clone()),
+            cap(low),
+            cap(high),
+        ]
+    }
+}
+
+const UPWARDS: Spacing = Spacing {
+    usual: 62.0,
+    letter: 0.0,
+};
+const RIGHTWARDS: Spacing = Spacing {
+    usual: 80.0,
+    letter: 7.0,
+};
+
+const fn is_of_words(axis: &Axis) -> bool {
+    matches!(axis.scale, Scale::Words(_))
+}
+
+impl Chart {
+    /// A label of a tick, broken into lines if it is one of several words.
+    fn lines_of_a_word(&self, label: &str) -> Vec<String> {
+        let Scale::Words(words) = &self.x.scale else {
+            return vec![label.to_owned()];
+        };
+        // What the legend leaves, shared by all words.
+        let most = 560.0 / words.len().max(1) as f32 - 8.0;
+        wrapped(&Font::new(TICK_SIZE, false), label, most.max(40.0))
+    }
+
+    fn most_lines_of_a_word(&self) -> usize {
+        let Scale::Words(words) = &self.x.scale else {
+            return 1;
+        };
+        let lines = words.iter().map(|word| self.lines_of_a_word(word).len());
+        lines.max().unwrap_or(1).max(1)
+    }
+}
+
+fn text(said: &str, at: Place, anchor: Anchor, size: f32, ink: Ink) -> Text {
+    Text {
+        said: said.to_owned(),
+        at,
+        anchor,
+        size,
+        is_strong: false,
+        ink,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+use crate::{Axis, Chart, Colour, Line, Look, Marker, Scale, Spot, Stroke};
+
+fn chart() -> Chart {
+    let spot = |x: f64, y: f64| Spot {
+        x,
+        y,
+        range: Some((y * 0.9, y * 1.1)),
+        note: format!("x {x}: <b>{y}</b> & more"),
+    };
+    let line = |slot: usize, factor: f64| Line {
+        name: format!("line \"{slot}\" <i>"),
+        look: Look {
+            colour: Colour::Slot(slot),
+            stroke: Stroke::Solid,
+            marker: Some(Marker::ALL[slot % 6]),
+            hollow: false,
+        },
+        spots: [10.0, 20.0, 40.0].map(|x| spot(x, x * factor)).to_vec(),
+    };
+    Chart {
+        title: "a & b".into(),
+        heading: String::new(),
+        x: Axis {
+            label: "rate, Mbit/s".into(),
+            scale: Scale::Linear,
+        },
+        y: Axis {
+            label: "goodput, Mbit/s".into(),
+            scale: Scale::Linear,
+        },
+        lines: vec![line(0, 1.0), line(1, 2.0)],
+    }
+}
+
+#[test]
+fn every_text_is_escaped() {
+    let svg = chart().draw().svg();
+    for foreign in ["<b>", "<i>", "& more", "a & b"] {
+        assert!(!svg.contains(foreign), "{foreign}");
+    }
+    assert!(svg.contains("x 10: &lt;b&gt;10&lt;/b&gt; &amp; more"));
+}
+
+#[test]
+fn every_spot_can_be_pointed_at_and_every_line_is_in_the_legend() {
+    let svg = chart().draw().svg();
+    assert_eq!(svg.matches("class=\"spot\"").count(), 6);
+    assert_eq!(svg.matches("class=\"entry\"").count(), 2);
+    assert!(
+        !svg.contains("href") && !svg.contains("url("),
+        "nothing from outside"
+    );
+}
+
+#[test]
+fn the_same_chart_gives_the_same_bytes() {
+    let [one, other] = [(); 2].map(|()| chart().draw());
+    assert_eq!(one.svg(), other.svg());
+    assert_eq!(one.png(2.0).unwrap(), other.png(2.0).unwrap());
+}
+
+#[test]
+fn a_png_has_the_colours_of_its_lines() {
+    let bytes = chart().draw().png(2.0).unwrap();
+    let pixels = tiny_skia::Pixmap::decode_png(&bytes).unwrap();
+    assert_eq!(pixels.width(), 1760);
+    for shade in &crate::COLOURS[..2] {
+        let [red, green, blue] = shade.light;
+        let same = pixels
+            .pixels()
+            .iter()
+            .filter(|pixel| (pixel.red(), pixel.green(), pixel.blue()) == (red, green, blue));
+        assert!(same.count() > 200, "{shade:?}");
+    }
+}
+
+#[test]
+fn an_empty_chart_and_one_of_words_can_be_drawn() {
+    let mut chart = chart();
+    chart.x.scale = Scale::Words(vec!["round robin".into(), "a name of several words".into()]);
+    assert!(chart.draw().svg().contains("round robin"));
+    chart.lines.clear();
+    for scale in [Scale::Linear, Scale::Log, Scale::Words(Vec::new())] {
+        chart.x.scale = scale;
+        assert!(!chart.draw().svg().contains("NaN"));
+        assert!(!chart.thumbnail().svg().contains("NaN"));
+    }
+}
+
+#[test]
+fn what_is_not_above_zero_is_left_out_of_a_scale_of_powers() {
+    let mut chart = chart();
+    chart.y.scale = Scale::Log;
+    chart.lines[0].spots[0].y = 0.0;
+    chart.lines[0].spots[1].range = Some((0.0, 30.0));
+    let svg = chart.draw().svg();
+    assert_eq!(svg.matches("class=\"spot\"").count(), 5);
+    assert!(!svg.contains("NaN") && !svg.contains("inf"));
+}

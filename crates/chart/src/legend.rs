@@ -1,0 +1,129 @@
+//! Which line is which? A legend beside the data, with the line and the marker of each.
+
+use crate::chart::{Chart, Colour, Line, Look, Marker, Stroke};
+use crate::font::{Font, wrapped};
+use crate::shape::{Anchor, Group, Ink, Path, Pen, Place, Role, Shape, Text};
+
+const SIZE: f32 = 12.0;
+/// Length of a sample of a line, and what is between it and its name.
+const SAMPLE: f32 = 30.0;
+const GAP: f32 = 8.0;
+/// The longest name that stays in one line.
+const LONGEST: f32 = 190.0;
+const LINE_HEIGHT: f32 = 15.0;
+const ENTRY_GAP: f32 = 7.0;
+
+/// The entries, each with its name in lines, and how large all of them are.
+pub(crate) struct Legend {
+    entries: Vec<Vec<String>>,
+    pub(crate) width: f32,
+    pub(crate) height: f32,
+}
+
+impl Legend {
+    pub(crate) fn of(chart: &Chart) -> Self {
+        let font = Font::new(SIZE, false);
+        let names = chart.lines.iter().map(|line| wrapped(&font, &line.name, LONGEST));
+        let entries: Vec<Vec<String>> = names.collect();
+        let longest = entries
+            .iter()
+            .flatten()
+            .map(|name| font.length(name))
+            .fold(0.0, f32::max);
+        let lines: usize = entries.iter().map(Vec::len).sum();
+        Self {
+            // Another font of a browser may be a little wider.
+            width: SAMPLE + GAP + longest * 1.05,
+            height: lines as f32 * LINE_HEIGHT + entries.len() as f32 * ENTRY_GAP,
+            entries,
+        }
+    }
+
+    /// Draws it with its upper left corner at `at`.
+    pub(crate) fn draw(&self, lines: &[Line], at: Place) -> Vec<Shape> {
+        let mut y = at.1 + LINE_HEIGHT - 4.0;
+        let mut shapes = Vec::new();
+        for (number, (line, names)) in lines.iter().zip(&self.entries).enumerate() {
+            let (left, right) = ((at.0, y - 4.0), (at.0 + SAMPLE, y - 4.0));
+            let mut entry: Vec<Shape> = stroke(&line.look, vec![left, right]).into_iter().collect();
+            entry.extend(marker(&line.look, (at.0 + SAMPLE / 2.0, y - 4.0), 4.0));
+            for name in names {
+                entry.push(Shape::Text(Text {
+                    said: name.clone(),
+                    at: (at.0 + SAMPLE + GAP, y),
+                    anchor: Anchor::Start,
+                    size: SIZE,
+                    is_strong: false,
+                    ink: Ink::Neutral,
+                }));
+                y += LINE_HEIGHT;
+            }
+            y += ENTRY_GAP;
+            shapes.push(Shape::Group(Group {
+                role: Role::Entry(number),
+                note: String::new(),
+                shapes: entry,
+            }));
+        }
+        shapes
+    }
+}
+
+pub(crate) const fn ink(colour: Colour) -> Ink {
+    match colour {
+        Colour::Slot(slot) => Ink::Slot(slot),
+        Colour::Neutral => Ink::Neutral,
+    }
+}
+
+/// The line from place to place; `None` if the look has none.
+pub(crate) fn stroke(look: &Look, places: Vec<Place>) -> Option<Shape> {
+    let dashes: &'static [f32] = match look.stroke {
+        Stroke::Solid => &[],
+        Stroke::Dashed => &[7.0, 4.0],
+        Stroke::Dotted => &[2.0, 3.0],
+        Stroke::DashDotted => &[9.0, 3.0, 2.0, 3.0],
+        Stroke::None => return None,
+    };
+    let pen = Pen {
+        ink: ink(look.colour),
+        width: 1.8,
+        dashes,
+    };
+    Some(Path::line(places, pen))
+}
+
+/// The marker at `at`, about as far as `radius` to all sides.
+pub(crate) fn marker(look: &Look, at: Place, radius: f32) -> Option<Shape> {
+    let ink = ink(look.colour);
+    let pen = Pen::new(ink, 1.5);
+    let fill = if look.hollow { Ink::Paper } else { ink };
+    let polygon = |places: &[Place]| {
+        let place = |(x, y): &Place| (at.0 + x * radius, at.1 + y * radius);
+        Shape::Path(Path {
+            places: places.iter().map(place).collect(),
+            is_closed: true,
+            fill: Some(fill),
+            stroke: Some(pen.clone()),
+        })
+    };
+    Some(match look.marker? {
+        Marker::Circle => Shape::Circle {
+            centre: at,
+            radius: radius * 0.9,
+            fill,
+            stroke: Some(pen),
+        },
+        Marker::Square => polygon(&[(-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)]),
+        Marker::Triangle => polygon(&[(0.0, -1.1), (1.0, 0.8), (-1.0, 0.8)]),
+        Marker::Diamond => polygon(&[(0.0, -1.15), (1.0, 0.0), (0.0, 1.15), (-1.0, 0.0)]),
+        Marker::Turned => polygon(&[(0.0, 1.1), (1.0, -0.8), (-1.0, -0.8)]),
+        // One path there and back, so that it is one shape.
+        Marker::Cross => Path::line(
+            [(-0.8, -0.8), (0.8, 0.8), (0.0, 0.0), (-0.8, 0.8), (0.8, -0.8)]
+                .map(|(x, y)| (at.0 + x * radius, at.1 + y * radius))
+                .to_vec(),
+            Pen::new(ink, 2.0),
+        ),
+    })
+}

@@ -1,0 +1,22 @@
+//! How do measurements become a picture? Lines with error bars over an axis, drawn as SVG and PNG, on any machine alike.
+//!
+//! ```text
+//! Chart ─▶ scales, ticks, legend ─▶ Drawing: a list of shapes ─▶ svg, with notes and classes for a page's style
+//!                                                             └▶ png, with a font of our own
+//! ```
+
+mod axis;
+mod chart;
+mod draw;
+mod font;
+mod legend;
+mod palette;
+mod png;
+mod shape;
+mod svg;
+
+pub use axis::{Axis, Scale};
+pub use chart::{Chart, Colour, Line, Look, Marker, Spot, Stroke};
+pub use palette::{COLOURS, NEUTRAL, Shade};
+pub use png::PngError;
+pub use shape::Drawing;
