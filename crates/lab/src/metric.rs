@@ -170,6 +170,24 @@ pub const OF_RIVAL: &[Metric] = &[metric("goodput", "Mbit/s", "user data that it
 /// Histograms that a run has if its plan asks for them.
 pub const HISTOGRAMS: &[&str] = &["delay", "sack.tsns", "sack.blocks", "processor.near.sack"];
 
+/// What a time series has for each path, and then for the whole association, from `send-buffer` on.
+pub const SERIES: &[Metric] = &[
+    metric("window", "KiB", "congestion window"),
+    metric("threshold", "KiB", "slow-start threshold"),
+    metric("flight", "KiB", "in flight"),
+    metric("queued", "KiB", "sent on the path and still in the send buffer"),
+    metric("srtt", "ms", "smoothed round-trip time"),
+    metric("rto", "ms", "retransmission timeout"),
+    metric("waiting", "packets", "waiting at the path's own link"),
+    metric("send-buffer", "KiB", "in the send buffer"),
+    metric("receive-buffer", "KiB", "in the receive buffer of the far end"),
+    metric(
+        "goodput",
+        "Mbit/s",
+        "user data that the far application read, from row to row",
+    ),
+];
+
 /// The metrics of all runs with these settings.
 pub fn names<'s>(settings: impl Iterator<Item = &'s Setting>) -> Vec<String> {
     let mut names: Vec<String> = OF_RUN.iter().map(|metric| metric.name.to_owned()).collect();

@@ -89,6 +89,11 @@ impl Axis {
         keys.try_for_each(|key| tree::put(setting, key, &value))
     }
 
+    /// The keys of the setting that its values are put at.
+    pub fn sets(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|key| key.get_ref().as_str())
+    }
+
     /// Where it stands in the file.
     pub(super) fn place(&self) -> core::ops::Range<usize> {
         self.keys.first().map_or(0..0, Spanned::span)

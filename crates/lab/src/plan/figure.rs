@@ -19,6 +19,21 @@ pub struct Figure {
     pub x_label: Option<String>,
     /// What is written beside the y axis.
     pub y_label: Option<String>,
+    /// Where numbers are on the x axis.
+    pub x_scale: FigureScale,
+    /// Where numbers are on the y axis.
+    pub y_scale: FigureScale,
+}
+
+/// Where numbers are on an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureScale {
+    /// At equal distances.
+    #[default]
+    Linear,
+    /// Powers of ten at equal distances.
+    Log,
 }
 
 /// One metric or several.

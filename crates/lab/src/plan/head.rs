@@ -10,6 +10,7 @@ use super::axis::{Axis, check_pairs};
 use super::error::Problem;
 use super::figure::{Alone, Check, CheckKind, Figure, Metrics, Origin, Reference, ReferencePlan};
 use super::formula::Formula;
+use super::picture::Picture;
 use super::points::Point;
 use super::tree::{self, Table, Value};
 use crate::metric;
@@ -26,7 +27,9 @@ pub(super) struct Head<'t> {
     pub(super) references: Vec<(Reference, Table<'t>, Range<usize>)>,
     pub(super) figure: Figure,
     figure_place: Range<usize>,
+    pub(super) pictures: Vec<(Picture, Range<usize>)>,
     pub(super) checks: Vec<(Check, Range<usize>)>,
+    pub(super) cause: String,
 }
 
 /// A line of the figure: what it changes in the setting.
@@ -49,12 +52,26 @@ struct Words {
     seed: u32,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct VerdictWords {
+    cause: String,
+}
+
 const fn one() -> u32 {
     1
 }
 
 const WORDS: [&str; 5] = ["title", "claim", "source", "repetitions", "seed"];
-const TABLES: [&str; 5] = ["variant", "sweep", "figure", "reference", "check"];
+const TABLES: [&str; 7] = [
+    "variant",
+    "sweep",
+    "figure",
+    "reference",
+    "picture",
+    "check",
+    "verdict",
+];
 /// The keys of a setting.
 const SETTING: [&str; 13] = [
     "transport",
@@ -76,7 +93,8 @@ impl<'t> Head<'t> {
     /// Takes a plan apart: its head, and the setting that everything begins with.
     pub(super) fn split(mut root: Table<'t>, whole: Range<usize>) -> Result<(Self, Value<'t>), Problem> {
         check_keys(&root, &[&WORDS[..], &TABLES, &SETTING].concat())?;
-        let [variants, sweep, figure, references, checks] = TABLES.map(|key| root.remove(key));
+        let [variants, sweep, figure, references, pictures, checks, verdict] =
+            TABLES.map(|key| root.remove(key));
         let mut words = Table::new();
         for key in WORDS {
             if let Some((key, value)) = root.remove_entry(key) {
@@ -99,6 +117,12 @@ impl<'t> Head<'t> {
             references: references_of(elements(references, "reference")?)?,
             figure: figure.map(tree::read).transpose()?.unwrap_or_default(),
             figure_place,
+            pictures: pictures_of(elements(pictures, "picture")?)?,
+            cause: verdict
+                .map(tree::read::<VerdictWords>)
+                .transpose()?
+                .unwrap_or_default()
+                .cause,
             checks: checks_of(elements(checks, "check")?)?,
         };
         Ok((head, Spanned::new(whole, DeValue::Table(root))))
@@ -138,6 +162,10 @@ impl<'t> Head<'t> {
                 return Err(Problem::unknown(place.clone(), "axis", name, axes()));
             }
         }
+        for (picture, place) in &self.pictures {
+            self.check_line(picture.line.as_ref(), place)?;
+            picture.check(self, points, place)?;
+        }
         for (check, place) in &self.checks {
             self.check_lines(check, place)?;
             match (&check.y, check.kind) {
@@ -152,18 +180,27 @@ impl<'t> Head<'t> {
         Ok(())
     }
 
-    fn check_lines(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
+    fn check_line(&self, line: Option<&String>, place: &Range<usize>) -> Result<(), Problem> {
         let variants = self.variants.iter().map(|variant| variant.name.as_str());
-        let references = self
-            .references
-            .iter()
-            .map(|(reference, _, _)| reference.name.as_str());
-        let lines: Vec<&str> = variants.chain(references).collect();
-        for line in [Some(&check.line), check.to.as_ref()].into_iter().flatten() {
-            if !lines.contains(&line.as_str()) {
-                return Err(Problem::unknown(place.clone(), "line", line, lines));
+        let references = self.references.iter();
+        let lines = || {
+            variants.clone().chain(
+                references
+                    .clone()
+                    .map(|(reference, _, _)| reference.name.as_str()),
+            )
+        };
+        match line {
+            Some(line) if !lines().any(|known| known == line) => {
+                Err(Problem::unknown(place.clone(), "line", line, lines()))
             }
+            _ => Ok(()),
         }
+    }
+
+    fn check_lines(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
+        self.check_line(Some(&check.line), place)?;
+        self.check_line(check.to.as_ref(), place)?;
         for (name, _) in check.only.iter() {
             if !self.axes.iter().any(|axis| axis.name == name) {
                 let axes = self.axes.iter().map(|axis| axis.name.as_str());
@@ -291,6 +328,14 @@ fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
         })),
         _ => Err("a reference needs one of `formula`, `points` and `alone`".into()),
     }
+}
+
+fn pictures_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Picture, Range<usize>)>, Problem> {
+    let picture = |(table, place): (Table<'_>, Range<usize>)| {
+        let picture = tree::read(Spanned::new(place.clone(), DeValue::Table(table)))?;
+        Ok((picture, place))
+    };
+    elements.into_iter().map(picture).collect()
 }
 
 fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Range<usize>)>, Problem> {

@@ -16,6 +16,7 @@ mod formula;
 mod head;
 mod mechanisms;
 mod named;
+mod picture;
 mod points;
 mod processor;
 mod quantity;
@@ -24,14 +25,17 @@ mod transport;
 mod tree;
 mod validate;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use axis::{Axis, Coordinate};
 pub use error::PlanError;
-pub use figure::{Alone, Check, CheckKind, Direction, Figure, Label, Metrics, Origin, Reference, Statistic};
+pub use figure::{
+    Alone, Check, CheckKind, Direction, Figure, FigureScale, Label, Metrics, Origin, Reference, Statistic,
+};
 pub use formula::Formula;
 pub use mechanisms::Mechanisms;
 pub use named::Named;
+pub use picture::{Picture, PictureKind};
 pub use points::Point;
 pub use processor::Processor;
 pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
@@ -48,8 +52,14 @@ use tree::Table;
 /// An experiment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
-    /// The name of the file without its ending.
+    /// The file.
+    pub file: PathBuf,
+    /// Its name without its ending.
     pub name: String,
+    /// Whether this is the quick size, and differs from the full one.
+    pub is_quick: bool,
+    /// Changes `key=value` to what the file says.
+    pub changes: Vec<String>,
     /// What the experiment is, in one line.
     pub title: String,
     /// The claim that it belongs to, in words.
@@ -64,8 +74,12 @@ pub struct Plan {
     pub references: Vec<Reference>,
     /// What is drawn.
     pub figure: Figure,
+    /// What is drawn beside the figure.
+    pub pictures: Vec<Picture>,
     /// What must hold.
     pub checks: Vec<Check>,
+    /// Why what comes out differs from the claim, as far as it is known; empty if there is nothing to say.
+    pub cause: String,
     /// The runs.
     pub points: Vec<Point>,
 }
@@ -100,15 +114,25 @@ impl Plan {
     /// As [`Plan::load`].
     pub fn read(file: &Path, text: &str, reading: &Reading) -> Result<Self, PlanError> {
         let source = Source::new(file, text, &reading.changes);
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        resolve(&name, &source, reading.quick).map_err(|problem| source.error(&problem))
+        let plan = resolve(&source, reading.quick).map_err(|problem| source.error(&problem))?;
+        Ok(Self {
+            name: file
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            file: file.to_owned(),
+            changes: reading.changes.clone(),
+            ..plan
+        })
     }
 }
 
-fn resolve(name: &str, source: &Source, quick: bool) -> Result<Plan, Problem> {
+fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
     let document = Table::parse(source.text()).map_err(|error| Problem::of_toml(&error))?;
     let whole = document.span();
     let mut root = document.into_inner();
+    let is_quick = quick && root.contains_key("quick");
     let overlays = [("quick", quick), (CHANGES, true)];
     for (key, wanted) in overlays {
         let Some(overlay) = root.remove(key) else {
@@ -126,7 +150,10 @@ fn resolve(name: &str, source: &Source, quick: bool) -> Result<Plan, Problem> {
     let points = points::of(&head, &base)?;
     head.check_against(&points)?;
     Ok(Plan {
-        name: name.to_owned(),
+        file: PathBuf::new(),
+        name: String::new(),
+        is_quick,
+        changes: Vec::new(),
         title: head.title,
         claim: head.claim,
         source: head.source,
@@ -138,6 +165,8 @@ fn resolve(name: &str, source: &Source, quick: bool) -> Result<Plan, Problem> {
             .collect(),
         axes: head.axes,
         figure: head.figure,
+        pictures: head.pictures.into_iter().map(|(picture, _)| picture).collect(),
+        cause: head.cause,
         checks: head.checks.into_iter().map(|(check, _)| check).collect(),
         points,
     })

@@ -239,3 +239,57 @@ fn a_processor_is_known_by_its_name() {
     let message = "x.toml:15:13: unknown processor `abacus`, known: desktop-3.5ghz, embedded-1ghz";
     assert!(found.contains(message), "{found}");
 }
+
+#[test]
+fn a_picture_is_of_what_was_recorded_at_few_places() {
+    let with = |picture: &str| {
+        let text = PLAN.replacen("[quick]", &format!("[[picture]]\n{picture}\n\n[quick]"), 1);
+        read(&text, &["record.series=100ms"])
+    };
+    let plan = with("kind = \"series\"\ny = \"window\"\nline = \"split\"\nwhere.south = 100").unwrap();
+    let about = plan
+        .points
+        .iter()
+        .filter(|point| plan.pictures[0].is_about(point));
+    assert_eq!(about.count(), 2, "one for each seed");
+    for (picture, expected) in [
+        ("kind = \"series\"\ny = \"windwo\"", "did you mean `window`?"),
+        (
+            "kind = \"series\"\ny = \"window\"\nwhere.south = 11",
+            "no run that this picture is about",
+        ),
+        (
+            "kind = \"series\"\ny = \"window\"\nline = \"spilt\"",
+            "did you mean `split`?",
+        ),
+        (
+            "kind = \"distribution\"\ny = \"delay\"",
+            "needs `histograms` in `[record]`",
+        ),
+    ] {
+        let refusal = with(picture).expect_err(picture);
+        assert!(refusal.contains(expected), "{refusal}");
+    }
+}
+
+#[test]
+fn the_cause_of_a_contradiction_and_the_size_stand_in_the_plan() {
+    let text = PLAN.replacen(
+        "[quick]",
+        "[verdict]\ncause = \"the queue is too short\"\n\n[quick]",
+        1,
+    );
+    let full = read(&text, &[]).unwrap();
+    assert_eq!(
+        (full.cause.as_str(), full.is_quick),
+        ("the queue is too short", false)
+    );
+    let quick = Reading {
+        quick: true,
+        ..Reading::default()
+    };
+    assert!(Plan::read(Path::new("x.toml"), &text, &quick).unwrap().is_quick);
+    let (without, _) = text.split_once("[quick]").unwrap();
+    let same = Plan::read(Path::new("x.toml"), without, &quick).unwrap();
+    assert!(!same.is_quick, "without a quick size, it is the full one");
+}

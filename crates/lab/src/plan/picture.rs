@@ -1,0 +1,100 @@
+//! What is drawn beside the figure? What happened in the course of time, and how something is distributed.
+
+use core::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Problem;
+use super::figure::Label;
+use super::head::Head;
+use super::named::Named;
+use super::points::Point;
+use super::quantity::Time;
+use crate::metric;
+
+/// A picture of some of the runs.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Picture {
+    /// What kind of picture.
+    pub kind: PictureKind,
+    /// What is drawn: a column of the time series, or a histogram.
+    pub y: String,
+    /// Only this variant or reference; all of them unless set.
+    pub line: Option<String>,
+    /// Only where the axes have these values; everywhere unless set.
+    #[serde(default, rename = "where")]
+    pub only: Named<Label>,
+    /// `series`: the moment at which it begins; that of the run unless set.
+    pub from: Option<Time>,
+    /// `series`: the moment at which it ends; that of the run unless set.
+    pub to: Option<Time>,
+}
+
+/// A kind of picture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PictureKind {
+    /// In the course of time, in the run with the first seed: a picture for each place of the axes.
+    Series,
+    /// The share of what is not more than x, of all seeds together: all places in one picture.
+    Distribution,
+}
+
+/// More places than these in one picture, or more pictures of one series, tell nobody anything.
+const MOST_PLACES: usize = 8;
+
+impl Picture {
+    /// Whether the picture is about this run, seeds left aside.
+    #[must_use]
+    pub fn is_about(&self, point: &Point) -> bool {
+        let has = |(axis, value): (&str, &Label)| {
+            let mut coordinates = point.coordinates.iter();
+            coordinates.any(|own| own.axis == axis && own.text == value.to_string())
+        };
+        self.line.as_ref().is_none_or(|line| *line == point.line)
+            && (self.line.is_some() || point.alone.is_none())
+            && self.only.iter().all(has)
+    }
+
+    /// The picture shows what there is, and not too much of it.
+    pub(super) fn check(
+        &self,
+        head: &Head<'_>,
+        points: &[Point],
+        place: &Range<usize>,
+    ) -> Result<(), Problem> {
+        let axes = || head.axes.iter().map(|axis| axis.name.as_str());
+        if let Some((axis, _)) = self
+            .only
+            .iter()
+            .find(|(name, _)| !axes().any(|axis| axis == *name))
+        {
+            return Err(Problem::unknown(place.clone(), "axis", axis, axes()));
+        }
+        let (known, record): (Vec<&str>, &str) = match self.kind {
+            PictureKind::Series => (
+                metric::SERIES.iter().map(|metric| metric.name).collect(),
+                "series",
+            ),
+            PictureKind::Distribution => (metric::HISTOGRAMS.to_vec(), "histograms"),
+        };
+        if !known.contains(&self.y.as_str()) {
+            return Err(Problem::unknown(place.clone(), record, &self.y, known));
+        }
+        let meant: Vec<&Point> = points.iter().filter(|point| self.is_about(point)).collect();
+        let is_recorded = |point: &&Point| match self.kind {
+            PictureKind::Series => point.setting.record.series.is_some(),
+            PictureKind::Distribution => point.setting.record.histograms,
+        };
+        let mut places: Vec<_> = meant.iter().map(|point| &point.coordinates).collect();
+        places.dedup();
+        let text = match (places.len(), meant.iter().all(is_recorded)) {
+            (0, _) => "there is no run that this picture is about".to_owned(),
+            (_, false) => format!("this picture needs `{record}` in `[record]`"),
+            (1..=MOST_PLACES, true) => return Ok(()),
+            (count, true) => format!("{count} places are too many for this picture: it needs `where`"),
+        };
+        Err(Problem::new(place.clone(), text))
+    }
+}
