@@ -5,10 +5,12 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
-# Options for `make demo`, `make lab` and `make bench`.
+# Options for `make demo`, `make lab`, `make figures` and `make bench`.
 ARGS ?=
 # The plan for `make lab`.
 P ?= experiments/sar-1.toml
+# How the program is built that makes the docs.
+PROFILE ?=
 # Seconds per fuzz target.
 S ?= 60
 # Seeded worlds of the adversary.
@@ -29,6 +31,16 @@ demo: ## send over two shaped paths on this machine and compare with each path a
 .PHONY: lab
 lab: ## run an experiment and hold it against its claim (P=experiments/sar-1.toml ARGS=--quick)
 	$(CARGO) run --release --package anabranch-cli --bin anabranch -- lab run $(P) $(ARGS)
+
+.PHONY: figures
+figures: ## run every experiment, report all, renew docs/claims.md; hours, and goes on where it was (ARGS=--quick)
+	$(CARGO) build --release --package anabranch-cli
+	status=0; \
+	$(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \
+	  lab run experiments/*.toml --keep experiments/results $(ARGS) || status=$$?; \
+	$(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- lab report; \
+	$(MAKE) docs PROFILE=--release; \
+	exit $$status
 
 ##@ Test
 
@@ -94,9 +106,11 @@ doc: ## API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
 
 .PHONY: docs
-docs: ## make the pages that are made: docs/policies.md
-	$(CARGO) run --quiet --package anabranch-cli --bin anabranch -- policies --markdown > docs/policies.md.new
+docs: ## make the pages that are made: docs/policies.md, docs/claims.md
+	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- policies --markdown > docs/policies.md.new
 	mv docs/policies.md.new docs/policies.md
+	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- lab claims > docs/claims.md.new
+	mv docs/claims.md.new docs/claims.md
 
 .PHONY: deny
 deny: ## licences, sources and banned crates (needs: cargo install --locked cargo-deny)

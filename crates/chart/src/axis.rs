@@ -121,6 +121,9 @@ impl Axis {
             begin,
             end,
         };
+        if low == 0.0 && !self.is_log() && different.first().is_some_and(|first| *first > 0.0) {
+            different.insert(0, 0.0);
+        }
         let own = self.ticks(&different);
         let is_roomy = |pair: &[Tick]| {
             let apart = ruler.place(pair[1].value) - ruler.place(pair[0].value);
@@ -296,7 +299,7 @@ mod tests {
     fn ticks_stand_at_the_measurements_while_there_is_room() {
         let few = [10.0, 20.0, 40.0, 100.0, 200.0];
         let (_, ticks) = axis(Scale::Linear).rightwards(&few, (0.0, 600.0), SPACING);
-        assert_eq!(labels(&ticks), ["10", "20", "40", "100", "200"]);
+        assert_eq!(labels(&ticks), ["0", "10", "20", "40", "100", "200"]);
         let many: Vec<f64> = (0..300).map(f64::from).collect();
         let (_, ticks) = axis(Scale::Linear).rightwards(&many, (0.0, 600.0), SPACING);
         assert_eq!(labels(&ticks), ["0", "50", "100", "150", "200", "250"]);

@@ -15,6 +15,8 @@ pub struct Chart {
     pub y: Axis,
     /// The lines, the first one lowest.
     pub lines: Vec<Line>,
+    /// Whether a legend stands beside the data; where the words of an axis name the lines, it need not.
+    pub has_legend: bool,
 }
 
 /// A line.
@@ -26,6 +28,13 @@ pub struct Line {
     pub look: Look,
     /// Where it goes, from left to right.
     pub spots: Vec<Spot>,
+}
+
+impl Line {
+    /// How broad it is drawn, in pixels.
+    pub(crate) const fn width(&self) -> f32 {
+        if self.look.broad { 2.8 } else { 1.7 }
+    }
 }
 
 /// A place on a line.
@@ -52,6 +61,8 @@ pub struct Look {
     pub marker: Option<Marker>,
     /// Whether markers are empty inside.
     pub hollow: bool,
+    /// Whether it is drawn broad, so that another one on top of it leaves its edges to be seen.
+    pub broad: bool,
 }
 
 /// The colour of a line.

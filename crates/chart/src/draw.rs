@@ -10,7 +10,6 @@ const WIDTH: f32 = 880.0;
 const HEIGHT: f32 = 430.0;
 const TICK_SIZE: f32 = 12.0;
 const LABEL_SIZE: f32 = 13.0;
-const MARKER: f32 = 4.2;
 /// How near one has to point.
 const REACH: f32 = 9.0;
 const BEHIND_LEGEND: f32 = 12.0;
@@ -22,13 +21,12 @@ impl Chart {
         let legend = Legend::of(self);
         let plot = Plot::of(self, &legend);
         let mut shapes = plot.frame(self);
-        shapes.extend(
-            self.lines
-                .iter()
-                .enumerate()
-                .map(|(number, line)| plot.line(number, line)),
-        );
-        shapes.extend(legend.draw(&self.lines, (plot.right + 24.0, plot.top)));
+        let drawn = self
+            .below_first()
+            .into_iter()
+            .map(|number| plot.line(number, &self.lines[number]));
+        shapes.extend(drawn);
+        shapes.extend(legend.draw(shown(self), (plot.right + 24.0, plot.top)));
         Drawing {
             title: self.title.clone(),
             width: WIDTH,
@@ -54,9 +52,10 @@ impl Chart {
             (width - 2.0, edges.bottom),
         ];
         let mut shapes = vec![Path::line(corners, Pen::new(Ink::Muted, 1.0))];
-        for line in &self.lines {
+        for number in self.below_first() {
+            let line = &self.lines[number];
             let places: Vec<Place> = plot.places(line).map(|(_, place)| place).collect();
-            shapes.extend(legend::stroke(&line.look, places.clone()));
+            shapes.extend(legend::stroke(&line.look, places.clone(), 1.6));
             let markers = places
                 .iter()
                 .filter_map(|place| legend::marker(&line.look, *place, 2.4));
@@ -68,6 +67,17 @@ impl Chart {
             height,
             shapes,
         }
+    }
+
+    /// The numbers of the lines in the order in which they are drawn: bare lines below, then hollow markers, so that what
+    /// others are held against does not hide them. Among equals, those before lie below.
+    fn below_first(&self) -> Vec<usize> {
+        let mut numbers: Vec<usize> = (0..self.lines.len()).collect();
+        numbers.sort_by_key(|number| {
+            let look = &self.lines[*number].look;
+            (look.marker.is_some(), !look.hollow)
+        });
+        numbers
     }
 
     fn ys(&self) -> Vec<f64> {
@@ -112,7 +122,13 @@ impl Plot {
         let below = 52.0 + 14.0 * (chart.most_lines_of_a_word() - 1) as f32;
         let height = HEIGHT.max(top + legend.height + 12.0);
         let bottom = height - below;
-        let right = WIDTH - legend.width - 24.0 - BEHIND_LEGEND;
+        let right = WIDTH
+            - BEHIND_LEGEND
+            - if chart.has_legend {
+                legend.width + 24.0
+            } else {
+                0.0
+            };
         let font = Font::new(TICK_SIZE, false);
         let (_, ticks) = chart.y.upwards(&chart.ys(), (bottom, top), UPWARDS);
         let widest = ticks
@@ -218,7 +234,9 @@ impl Plot {
 
     fn line(&self, number: usize, line: &Line) -> Shape {
         let places: Vec<Place> = self.places(line).map(|(_, place)| place).collect();
-        let mut shapes: Vec<Shape> = legend::stroke(&line.look, places).into_iter().collect();
+        let mut shapes: Vec<Shape> = legend::stroke(&line.look, places, line.width())
+            .into_iter()
+            .collect();
         if line.look.marker.is_some() || line.spots.iter().any(|spot| !spot.note.is_empty()) {
             shapes.extend(
                 self.places(line)
@@ -234,7 +252,7 @@ impl Plot {
 
     fn spot(&self, line: &Line, spot: &Spot, place: Place) -> Shape {
         let mut shapes = self.error_bar(line, spot, place.0);
-        shapes.extend(legend::marker(&line.look, place, MARKER));
+        shapes.extend(legend::marker(&line.look, place, line.width() + 2.4));
         shapes.push(Shape::Circle {
             centre: place,
             radius: REACH,
@@ -303,6 +321,11 @@ impl Chart {
         let lines = words.iter().map(|word| self.lines_of_a_word(word).len());
         lines.max().unwrap_or(1).max(1)
     }
+}
+
+/// The lines that the legend names.
+pub(crate) fn shown(chart: &Chart) -> &[Line] {
+    if chart.has_legend { &chart.lines } else { &[] }
 }
 
 fn text(said: &str, at: Place, anchor: Anchor, size: f32, ink: Ink) -> Text {

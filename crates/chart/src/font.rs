@@ -57,10 +57,11 @@ impl Font {
     }
 }
 
-/// Breaks a text into lines no longer than `most` pixels, between words; a longer word stays whole.
+/// Breaks a text into lines no longer than `most` pixels, between words; a longer word stays
+/// whole, as do words with a no-break space between them.
 pub(crate) fn wrapped(font: &Font, text: &str, most: f32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
             Some(line) if font.length(line) + font.length(" ") + font.length(word) <= most => {
                 line.push(' ');

@@ -1,6 +1,7 @@
 //! Which line is which? A legend beside the data, with the line and the marker of each.
 
 use crate::chart::{Chart, Colour, Line, Look, Marker, Stroke};
+use crate::draw::shown;
 use crate::font::{Font, wrapped};
 use crate::shape::{Anchor, Group, Ink, Path, Pen, Place, Role, Shape, Text};
 
@@ -9,7 +10,7 @@ const SIZE: f32 = 12.0;
 const SAMPLE: f32 = 30.0;
 const GAP: f32 = 8.0;
 /// The longest name that stays in one line.
-const LONGEST: f32 = 190.0;
+const LONGEST: f32 = 195.0;
 const LINE_HEIGHT: f32 = 15.0;
 const ENTRY_GAP: f32 = 7.0;
 
@@ -23,7 +24,9 @@ pub(crate) struct Legend {
 impl Legend {
     pub(crate) fn of(chart: &Chart) -> Self {
         let font = Font::new(SIZE, false);
-        let names = chart.lines.iter().map(|line| wrapped(&font, &line.name, LONGEST));
+        let names = shown(chart)
+            .iter()
+            .map(|line| wrapped(&font, &line.name, LONGEST));
         let entries: Vec<Vec<String>> = names.collect();
         let longest = entries
             .iter()
@@ -45,8 +48,14 @@ impl Legend {
         let mut shapes = Vec::new();
         for (number, (line, names)) in lines.iter().zip(&self.entries).enumerate() {
             let (left, right) = ((at.0, y - 4.0), (at.0 + SAMPLE, y - 4.0));
-            let mut entry: Vec<Shape> = stroke(&line.look, vec![left, right]).into_iter().collect();
-            entry.extend(marker(&line.look, (at.0 + SAMPLE / 2.0, y - 4.0), 4.0));
+            let mut entry: Vec<Shape> = stroke(&line.look, vec![left, right], line.width())
+                .into_iter()
+                .collect();
+            entry.extend(marker(
+                &line.look,
+                (at.0 + SAMPLE / 2.0, y - 4.0),
+                line.width() + 2.4,
+            ));
             for name in names {
                 entry.push(Shape::Text(Text {
                     said: name.clone(),
@@ -77,7 +86,7 @@ pub(crate) const fn ink(colour: Colour) -> Ink {
 }
 
 /// The line from place to place; `None` if the look has none.
-pub(crate) fn stroke(look: &Look, places: Vec<Place>) -> Option<Shape> {
+pub(crate) fn stroke(look: &Look, places: Vec<Place>, width: f32) -> Option<Shape> {
     let dashes: &'static [f32] = match look.stroke {
         Stroke::Solid => &[],
         Stroke::Dashed => &[7.0, 4.0],
@@ -87,7 +96,7 @@ pub(crate) fn stroke(look: &Look, places: Vec<Place>) -> Option<Shape> {
     };
     let pen = Pen {
         ink: ink(look.colour),
-        width: 1.8,
+        width,
         dashes,
     };
     Some(Path::line(places, pen))

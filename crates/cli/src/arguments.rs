@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use lab::{
-    LabArguments, LabCompareArguments, LabListArguments, LabRunArguments, LabShowArguments, LabVerb,
-    PlanArguments,
+    LabArguments, LabClaimsArguments, LabCompareArguments, LabListArguments, LabReportArguments,
+    LabRunArguments, LabShowArguments, LabVerb, ReadingArguments,
 };
 
 use crate::output::Output;

@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::plan::{Check, CheckKind, Direction};
 use crate::results::{Line, Lines, Results, Spot};
 
 /// What a re-measurement says of a claim.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds everywhere.
@@ -53,7 +53,7 @@ impl fmt::Display for Verdict {
 }
 
 /// What a check found.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 pub struct Finding {
     /// What is claimed, in the words of the plan.
     pub claim: String,
@@ -153,7 +153,9 @@ impl View<'_> {
         let name = self.check.to.as_ref().unwrap_or(&self.check.line);
         let other = self.others.beside(line, name)?.at(spot.x)?;
         let other = self.others.value(&other.summary);
-        (other != 0.0).then(|| value / other)
+        // Nothing is as much as nothing: a line without timeouts has no more of them than another one without.
+        let both_are_nothing = value == 0.0 && other == 0.0;
+        Some(if both_are_nothing { 1.0 } else { value / other })
     }
 
     fn is_in_range(&self, x: f64) -> bool {
@@ -223,9 +225,16 @@ impl View<'_> {
 
 /// A few words: every place where it is not so, or the extremes of where it is.
 fn told(looks: &[Look]) -> String {
+    let number = |value: f64| {
+        if value.is_infinite() {
+            "∞".to_owned()
+        } else {
+            format!("{value:.3}")
+        }
+    };
     let tell = |look: &Look| match look.label.as_str() {
-        "" => format!("{:.3}", look.value),
-        label => format!("{:.3} at {label}", look.value),
+        "" => number(look.value),
+        label => format!("{} at {label}", number(look.value)),
     };
     let failed: Vec<String> = looks.iter().filter(|look| !look.holds).map(tell).collect();
     if !failed.is_empty() {

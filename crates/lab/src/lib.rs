@@ -1,8 +1,12 @@
 //! Does a claim hold? Experiments as files: what is compared, swept, measured and expected, run on the simulated network.
 
+pub mod account;
 pub mod check;
+pub mod claims;
+mod file;
 pub mod metric;
 pub mod plan;
+pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;

@@ -242,10 +242,19 @@ pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
 /// The unit of the metric called `name`, with whatever group before it; empty if it has none.
 #[must_use]
 pub fn unit_of(name: &str) -> &'static str {
+    find(name).map_or("", |metric| metric.unit)
+}
+
+/// What the metric called `name` is, with whatever group before it; empty if there is none.
+#[must_use]
+pub fn meaning_of(name: &str) -> &'static str {
+    find(name).map_or("", |metric| metric.meaning)
+}
+
+fn find(name: &str) -> Option<Metric> {
     let all = [OF_RUN, OF_PATH, OF_LINK, OF_PROCESSOR, OF_STREAM, OF_RIVAL].concat();
-    let found = all.iter().find(|metric| {
+    all.into_iter().find(|metric| {
         name.strip_suffix(metric.name)
             .is_some_and(|group| group.is_empty() || group.ends_with('.'))
-    });
-    found.map_or("", |metric| metric.unit)
+    })
 }

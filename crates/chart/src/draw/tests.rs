@@ -1,3 +1,5 @@
+//! Is everything in a drawing that a chart has, escaped, and nothing else?
+
 use crate::{Axis, Chart, Colour, Line, Look, Marker, Scale, Spot, Stroke};
 
 fn chart() -> Chart {
@@ -14,6 +16,7 @@ fn chart() -> Chart {
             stroke: Stroke::Solid,
             marker: Some(Marker::ALL[slot % 6]),
             hollow: false,
+            broad: slot == 0,
         },
         spots: [10.0, 20.0, 40.0].map(|x| spot(x, x * factor)).to_vec(),
     };
@@ -29,6 +32,7 @@ fn chart() -> Chart {
             scale: Scale::Linear,
         },
         lines: vec![line(0, 1.0), line(1, 2.0)],
+        has_legend: true,
     }
 }
 

@@ -9,13 +9,27 @@ use crate::output::Output;
 const RUN_EXAMPLES: &str = "\
 Examples:
   anabranch lab run experiments/sar-1.toml --quick
-          in minutes, with fewer points and shorter runs
+          in seconds, with fewer points and shorter runs
   anabranch lab run experiments/sar-1.toml
           as the paper did it; what was run before is not run again, so Ctrl-C costs nothing
   anabranch lab run experiments/sar-1.toml --quick --set policies.cc=lia --out lia
           with another mechanism, into another folder; then: anabranch lab compare target/lab/sar-1-quick lia
+  anabranch lab run experiments/*.toml --keep experiments/results
+          all of them, as the papers did it, and keeps what docs/claims.md is made of
 
+Each folder of results has a report, NAME.html, with the figure beside the paper's lines.
 Exit codes: 0 the runs are complete, whatever they say of the claim; 1 some failed; 2 the plan is wrong; 130 interrupted.";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  anabranch lab report
+          every experiment: the results in target/lab, or what is kept in experiments/results; index.html lists them
+  anabranch lab report experiments/sar-1.toml experiments/sar-6.toml --out pages
+          two of them
+  anabranch lab report lia
+          the results in a folder that `anabranch lab run --out lia` wrote
+
+Pages need nothing but themselves; figures lie beside them as SVG and PNG.";
 
 /// Of `lab`.
 #[derive(Args, Debug)]
@@ -27,7 +41,7 @@ pub(crate) struct LabArguments {
 /// What the lab is to do.
 #[derive(Subcommand, Debug)]
 pub(crate) enum LabVerb {
-    /// Run an experiment, and hold what comes out against its claim
+    /// Run experiments, and hold what comes out against their claims
     #[command(after_help = RUN_EXAMPLES)]
     Run(LabRunArguments),
     /// List the experiments of a folder
@@ -36,6 +50,11 @@ pub(crate) enum LabVerb {
     Show(LabShowArguments),
     /// Compare two folders of results, in pairs of the same point and seed
     Compare(LabCompareArguments),
+    /// Write pages with figures of results, and an index over them
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(LabReportArguments),
+    /// Print what became of the claims, as Markdown: docs/claims.md
+    Claims(LabClaimsArguments),
 }
 
 impl LabVerb {
@@ -45,18 +64,16 @@ impl LabVerb {
             Self::List(arguments) => arguments.output,
             Self::Show(arguments) => arguments.output,
             Self::Compare(arguments) => arguments.output,
+            Self::Report(arguments) => arguments.output,
+            Self::Claims(arguments) => arguments.output,
         }
     }
 }
 
-/// Which plan, and how it is read.
+/// How plans are read.
 #[derive(Args, Debug)]
-pub(crate) struct PlanArguments {
-    /// Plan of the experiment (experiments/README.md says how to write one)
-    #[arg(value_name = "PLAN")]
-    pub(crate) plan: PathBuf,
-
-    /// In the quick size that the plan has beside the full one
+pub(crate) struct ReadingArguments {
+    /// In the quick size that plans have beside the full one
     #[arg(long)]
     pub(crate) quick: bool,
 
@@ -68,8 +85,12 @@ pub(crate) struct PlanArguments {
 /// Of `lab run`.
 #[derive(Args, Debug)]
 pub(crate) struct LabRunArguments {
+    /// Plans of experiments (experiments/README.md says how to write one)
+    #[arg(value_name = "PLAN", required = true)]
+    pub(crate) plans: Vec<PathBuf>,
+
     #[command(flatten)]
-    pub(crate) plan: PlanArguments,
+    pub(crate) reading: ReadingArguments,
 
     /// How many runs at a time [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -78,6 +99,10 @@ pub(crate) struct LabRunArguments {
     /// Folder for the results [default: target/lab/NAME, or NAME-quick]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Keep a small summary of the results here; a quick one never in the place of a full one
+    #[arg(long, value_name = "DIR", conflicts_with = "set")]
+    pub(crate) keep: Option<PathBuf>,
 
     /// Folder of what was run before
     #[arg(long, value_name = "DIR", default_value = "target/lab/cache")]
@@ -109,8 +134,12 @@ pub(crate) struct LabListArguments {
 /// Of `lab show`.
 #[derive(Args, Debug)]
 pub(crate) struct LabShowArguments {
+    /// Plan of the experiment
+    #[arg(value_name = "PLAN")]
+    pub(crate) plan: PathBuf,
+
     #[command(flatten)]
-    pub(crate) plan: PlanArguments,
+    pub(crate) reading: ReadingArguments,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -130,6 +159,36 @@ pub(crate) struct LabCompareArguments {
     /// Only this metric, such as goodput; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) metric: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Of `lab report`.
+#[derive(Args, Debug)]
+pub(crate) struct LabReportArguments {
+    /// Plans or folders of results [default: every plan in experiments]
+    #[arg(value_name = "PLAN|DIR")]
+    pub(crate) what: Vec<PathBuf>,
+
+    /// Folder for the pages
+    #[arg(long, value_name = "DIR", default_value = "target/lab/report")]
+    pub(crate) out: PathBuf,
+
+    /// Folder in which the results of plans are looked for
+    #[arg(long, value_name = "DIR", default_value = "target/lab")]
+    pub(crate) results: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Of `lab claims`.
+#[derive(Args, Debug)]
+pub(crate) struct LabClaimsArguments {
+    /// Folder with plans; what is kept of their results is in `results` inside it
+    #[arg(value_name = "DIR", default_value = "experiments")]
+    pub(crate) folder: PathBuf,
 
     #[command(flatten)]
     pub(crate) output: Output,

@@ -196,3 +196,24 @@ fn what_would_be_run_is_shown() {
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.contains("A small experiment"), "{listed}");
 }
+
+#[test]
+fn the_page_of_claims_is_what_plans_and_kept_results_make() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let experiments = root.join("experiments");
+    let output = run(&["lab", "claims", experiments.to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    let page = std::fs::read_to_string(root.join("docs/claims.md")).unwrap();
+    assert!(
+        page == String::from_utf8(output.stdout).unwrap(),
+        "docs/claims.md is out of date: run `make docs`"
+    );
+    for kept in files(&experiments.join("results")) {
+        let plan = experiments.join(kept.file_name().unwrap()).with_extension("toml");
+        assert!(
+            plan.is_file(),
+            "{} is kept of an experiment that is not there",
+            kept.display()
+        );
+    }
+}

@@ -8,6 +8,7 @@ mod harness;
 mod hostile;
 mod lab;
 mod loss_of_peer;
+mod report;
 mod small_link;
 mod trace;
 mod transfer;

@@ -60,6 +60,12 @@ fn record(point: &Point) -> Record {
     let mut record = Record::default();
     record.values.insert("goodput".into(), value + noise);
     record.values.insert("stream.0.goodput".into(), value);
+    let timeouts = if point.line == "slow" && x > 10.0 {
+        3.0
+    } else {
+        0.0
+    };
+    record.values.insert("timeouts".into(), timeouts);
     record
         .histograms
         .insert("sack.tsns".into(), vec![bar(5, 90), bar(200, 10)]);
@@ -167,4 +173,14 @@ fn nothing_measured_is_no_verdict_on_the_claim() {
         Some(Verdict::Partly)
     );
     assert_eq!(Verdict::of_all([]), None);
+}
+
+#[test]
+fn nothing_is_as_much_as_nothing_and_something_is_more() {
+    let ratio = "kind = \"ratio\"\ny = \"timeouts\"\nline = \"slow\"\nto = \"fast\"\nat-most = 1.05";
+    let (found, told) = verdict(ratio);
+    assert_eq!(
+        (found, told.as_str()),
+        (Verdict::Partly, "not so: ∞ at 20, ∞ at 30")
+    );
 }

@@ -83,6 +83,8 @@ pub(super) struct ReferencePlan {
     pub(super) formula: Option<String>,
     pub(super) points: Option<Vec<(f64, f64)>>,
     pub(super) alone: Option<String>,
+    #[serde(default, rename = "where")]
+    pub(super) only: Named<Label>,
 }
 
 /// A line that stands beside the variants.
@@ -94,6 +96,8 @@ pub struct Reference {
     pub y: Option<Metrics>,
     /// Where its values come from.
     pub origin: Origin,
+    /// Only where the other axes have these values; not for runs.
+    pub only: Named<Label>,
 }
 
 /// Where the values of a reference line come from.

@@ -8,8 +8,9 @@ use toml::de::DeValue;
 
 use super::axis::{Axis, check_pairs};
 use super::error::Problem;
-use super::figure::{Alone, Check, CheckKind, Figure, Metrics, Origin, Reference, ReferencePlan};
+use super::figure::{Alone, Check, CheckKind, Figure, Label, Metrics, Origin, Reference, ReferencePlan};
 use super::formula::Formula;
+use super::named::Named;
 use super::picture::Picture;
 use super::points::Point;
 use super::tree::{self, Table, Value};
@@ -151,6 +152,7 @@ impl<'t> Head<'t> {
             for metric in reference.y.iter().flat_map(Metrics::all) {
                 known(metric, place)?;
             }
+            self.check_axes(&reference.only, place)?;
             let Origin::Formula(formula) = &reference.origin else {
                 continue;
             };
@@ -201,13 +203,16 @@ impl<'t> Head<'t> {
     fn check_lines(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
         self.check_line(Some(&check.line), place)?;
         self.check_line(check.to.as_ref(), place)?;
-        for (name, _) in check.only.iter() {
-            if !self.axes.iter().any(|axis| axis.name == name) {
-                let axes = self.axes.iter().map(|axis| axis.name.as_str());
-                return Err(Problem::unknown(place.clone(), "axis", name, axes));
-            }
-        }
-        Ok(())
+        self.check_axes(&check.only, place)
+    }
+
+    /// The axes that are named are there.
+    pub(super) fn check_axes(&self, only: &Named<Label>, place: &Range<usize>) -> Result<(), Problem> {
+        let axes = || self.axes.iter().map(|axis| axis.name.as_str());
+        let unknown = only.names().find(|name| !axes().any(|axis| axis == *name));
+        unknown.map_or(Ok(()), |name| {
+            Err(Problem::unknown(place.clone(), "axis", name, axes()))
+        })
     }
 }
 
@@ -308,10 +313,17 @@ fn references_of<'t>(
                 "only a reference with `alone` has runs to change",
             ));
         }
+        if matches!(origin, Origin::Alone(_)) && !plan.only.is_empty() {
+            return Err(Problem::new(
+                place,
+                "a reference with `alone` is everywhere, without `where`",
+            ));
+        }
         let reference = Reference {
             name: plan.name,
             y: plan.y,
             origin,
+            only: plan.only,
         };
         Ok((reference, changes.into_iter().collect(), place))
     };

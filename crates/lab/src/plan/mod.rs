@@ -10,6 +10,7 @@
 //! where the variant sets it.
 
 mod axis;
+mod digest;
 mod error;
 mod figure;
 mod formula;
@@ -58,6 +59,8 @@ pub struct Plan {
     pub name: String,
     /// Whether this is the quick size, and differs from the full one.
     pub is_quick: bool,
+    /// The digest of what it says in this size, words for people aside.
+    pub digest: String,
     /// Changes `key=value` to what the file says.
     pub changes: Vec<String>,
     /// What the experiment is, in one line.
@@ -152,6 +155,7 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
     Ok(Plan {
         file: PathBuf::new(),
         name: String::new(),
+        digest: digest::digest(source.text(), is_quick).map_err(|error| Problem::of_toml(&error))?,
         is_quick,
         changes: Vec::new(),
         title: head.title,

@@ -64,14 +64,7 @@ impl Picture {
         points: &[Point],
         place: &Range<usize>,
     ) -> Result<(), Problem> {
-        let axes = || head.axes.iter().map(|axis| axis.name.as_str());
-        if let Some((axis, _)) = self
-            .only
-            .iter()
-            .find(|(name, _)| !axes().any(|axis| axis == *name))
-        {
-            return Err(Problem::unknown(place.clone(), "axis", axis, axes()));
-        }
+        head.check_axes(&self.only, place)?;
         let (known, record): (Vec<&str>, &str) = match self.kind {
             PictureKind::Series => (
                 metric::SERIES.iter().map(|metric| metric.name).collect(),

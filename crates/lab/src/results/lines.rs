@@ -68,7 +68,7 @@ impl Lines {
         for reference in plan.references.iter().filter(belongs) {
             match &reference.origin {
                 Origin::Alone(_) => lines.extend(simulated(results, &reference.name, &value)),
-                origin => lines.extend(drawn(plan, &reference.name, origin)),
+                Origin::Formula(_) | Origin::Points(_) => lines.extend(drawn(plan, reference)),
             }
         }
         Self {
@@ -185,33 +185,44 @@ impl Spot {
     }
 }
 
-/// The lines of a reference that is not run: one for each place of the other axes.
-fn drawn(plan: &Plan, name: &str, origin: &Origin) -> Vec<Line> {
+/// The lines of a reference that is not run: one for each place of the other axes that it is for.
+fn drawn(plan: &Plan, reference: &Reference) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for point in &plan.points {
         let (x, label, others) = split(plan, &point.coordinates);
-        let value = match origin {
-            Origin::Formula(formula) => formula.value(|axis| {
+        let is_meant = |other: &Coordinate| {
+            let value = reference.only.get(&other.axis);
+            value.is_none_or(|value| value.to_string() == other.text)
+        };
+        if !others.iter().all(is_meant) {
+            continue;
+        }
+        let index = lines.iter().position(|line| line.others == others);
+        let index = index.unwrap_or_else(|| {
+            lines.push(Line {
+                name: reference.name.clone(),
+                others,
+                spots: Vec::new(),
+            });
+            lines.len() - 1
+        });
+        let line = &mut lines[index];
+        let value = match &reference.origin {
+            Origin::Formula(formula) if line.at(x).is_none() => formula.value(|axis| {
                 let mut coordinates = point.coordinates.iter();
                 coordinates.find(|coordinate| coordinate.axis == axis)?.number
             }),
-            Origin::Points(points) => points.iter().find(|(at, _)| *at == x).map(|(_, value)| *value),
-            Origin::Alone(_) => None,
+            Origin::Points(points) if line.spots.is_empty() => {
+                let spot = |(x, value): &(f64, f64)| Spot::new(*x, x.to_string(), vec![(point.seed, *value)]);
+                line.spots = points.iter().map(spot).collect();
+                None
+            }
+            Origin::Formula(_) | Origin::Points(_) | Origin::Alone(_) => None,
         };
-        let Some(value) = value else {
-            continue;
-        };
-        let spot = Spot::new(x, label, vec![(point.seed, value)]);
-        match lines.iter_mut().find(|line| line.others == others) {
-            Some(line) if line.at(x).is_some() => {}
-            Some(line) => line.spots.push(spot),
-            None => lines.push(Line {
-                name: name.to_owned(),
-                others,
-                spots: vec![spot],
-            }),
-        }
+        line.spots
+            .extend(value.map(|value| Spot::new(x, label, vec![(point.seed, value)])));
     }
+    lines.retain(|line| !line.spots.is_empty());
     for line in &mut lines {
         line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
     }

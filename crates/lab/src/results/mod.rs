@@ -11,6 +11,7 @@ mod write;
 use std::sync::Arc;
 
 pub use compare::{Difference, compare};
+pub(crate) use lines::x_axis;
 pub use lines::{Line, Lines, Spot};
 pub use table::{Column, Table, Values};
 pub use write::{WriteError, write};

@@ -1,8 +1,7 @@
 //! Where do results go? Into a folder: tables as CSV and Parquet, and the settings that runs refer to.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use thiserror::Error;
@@ -37,7 +36,6 @@ pub enum WriteError {
 ///
 /// [`WriteError`].
 pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
-    fs::create_dir_all(folder)?;
     both(folder, "runs", &tables::runs(results))?;
     both(folder, "summary", &tables::summary(results))?;
     for (name, table) in [
@@ -64,12 +62,7 @@ fn both(folder: &Path, name: &str, table: &Table) -> Result<(), WriteError> {
 }
 
 fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut unfinished = tempfile::NamedTempFile::new_in(folder)?;
-    unfinished.write_all(bytes)?;
-    unfinished
-        .persist(folder.join(name))
-        .map_err(|error| error.error)?;
-    Ok(())
+    crate::file::write(&folder.join(name), bytes)
 }
 
 /// A line for each different setting.

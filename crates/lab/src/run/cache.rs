@@ -58,6 +58,12 @@ impl Cache {
         serde_json::from_slice(&bytes).ok()
     }
 
+    /// Whether there are results called `key`, readable or not.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.file(key).is_file()
+    }
+
     /// Stores results; a reader sees all of them or nothing.
     ///
     /// # Errors

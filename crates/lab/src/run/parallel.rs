@@ -69,6 +69,25 @@ impl<'a> Runner<'a> {
         Self { files, ..self }
     }
 
+    /// How much of `points` there is to run, without running it: what [`Runner::run`] would tell first.
+    #[must_use]
+    pub fn survey(&self, points: &[Point]) -> Progress {
+        let different: BTreeMap<String, &Point> = points
+            .iter()
+            .map(|point| (self.cache.key(point), point))
+            .collect();
+        let open = different.iter().filter(|(key, _)| !self.cache.has(key));
+        let work: Vec<f64> = open.map(|(_, point)| point.work()).collect();
+        let found = different.len() - work.len();
+        Progress {
+            done: found,
+            all: different.len(),
+            found,
+            work_done: 0.0,
+            work: work.iter().sum(),
+        }
+    }
+
     /// Runs all points that were not run before, and stores what comes out. A point that fails does not disturb the
     /// others. `watch` is told of each that is done.
     ///

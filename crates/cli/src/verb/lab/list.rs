@@ -1,7 +1,5 @@
 //! Which experiments are there?
 
-use std::path::{Path, PathBuf};
-
 use anabranch_lab::Plan;
 use anabranch_lab::plan::Reading;
 
@@ -11,7 +9,7 @@ use crate::failure::Failure;
 
 pub(super) fn run(arguments: &LabListArguments) -> Result<(), Failure> {
     let mut rows = vec![["PLAN", "TITLE", "SOURCE"].map(str::to_owned).to_vec()];
-    for file in plans(&arguments.folder)? {
+    for file in super::plans(&arguments.folder)? {
         let plan = Plan::load(&file, &Reading::default()).map_err(Failure::usage)?;
         if arguments.output.is_json() {
             print_json(&serde_json::json!({
@@ -29,18 +27,4 @@ pub(super) fn run(arguments: &LabListArguments) -> Result<(), Failure> {
         print(&columns(&rows));
     }
     Ok(())
-}
-
-/// The plans of a folder, by name.
-fn plans(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |error| Failure::Usage(format!("{}: {error}", folder.display()));
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        let file = entry.map_err(unreadable)?.path();
-        if file.extension().is_some_and(|ending| ending == "toml") {
-            files.push(file);
-        }
-    }
-    files.sort();
-    Ok(files)
 }

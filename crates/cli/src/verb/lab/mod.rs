@@ -1,17 +1,26 @@
-//! Does a claim hold? Experiments, listed, shown, run and compared.
+//! Does a claim hold? Experiments, listed, shown, run, compared and reported.
 
+mod claims;
 mod compare;
 mod list;
+mod report;
 mod run;
 mod show;
 mod text;
+mod told;
+mod watch;
+
+use std::path::{Path, PathBuf};
 
 use anabranch_lab::Plan;
 use anabranch_lab::plan::Reading;
 
-use crate::arguments::{LabVerb, PlanArguments};
+use crate::arguments::{LabVerb, ReadingArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+
+/// In a folder of results, what a report is made of.
+const ACCOUNT: &str = "account.json";
 
 /// Does what was asked of the lab.
 pub(crate) async fn run(verb: LabVerb, interrupt: &mut Interrupt) -> Result<(), Failure> {
@@ -20,13 +29,73 @@ pub(crate) async fn run(verb: LabVerb, interrupt: &mut Interrupt) -> Result<(), 
         LabVerb::List(arguments) => list::run(&arguments),
         LabVerb::Show(arguments) => show::run(&arguments),
         LabVerb::Compare(arguments) => compare::run(&arguments),
+        LabVerb::Report(arguments) => report::run(&arguments),
+        LabVerb::Claims(arguments) => claims::run(&arguments),
     }
 }
 
-fn load(arguments: &PlanArguments) -> Result<Plan, Failure> {
+fn load(plan: &Path, arguments: &ReadingArguments) -> Result<Plan, Failure> {
     let reading = Reading {
         quick: arguments.quick,
         changes: arguments.set.clone(),
     };
-    Plan::load(&arguments.plan, &reading).map_err(Failure::usage)
+    Plan::load(plan, &reading).map_err(Failure::usage)
+}
+
+/// A plan in its full and in its quick size.
+fn both_sizes(plan: &Path) -> Result<[Plan; 2], Failure> {
+    let of_size = |quick| {
+        let reading = Reading {
+            quick,
+            changes: Vec::new(),
+        };
+        Plan::load(plan, &reading).map_err(Failure::usage)
+    };
+    Ok([of_size(false)?, of_size(true)?])
+}
+
+/// Where summaries of the plans beside `plan` are kept.
+fn kept_folder(plan: &Path) -> PathBuf {
+    plan.parent().unwrap_or_else(|| Path::new(".")).join("results")
+}
+
+/// The summary of the plan `name` among those that are kept in `folder`.
+fn kept_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.json"))
+}
+
+/// The plans of a folder, by name and number.
+fn plans(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error| Failure::Usage(format!("{}: {error}", folder.display()));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        if file.extension().is_some_and(|ending| ending == "toml") {
+            files.push(file);
+        }
+    }
+    files.sort_by_key(|file| natural(&file.file_stem().unwrap_or_default().to_string_lossy()));
+    Ok(files)
+}
+
+/// What names are sorted by: words as words and numbers as numbers, so that `sar-10` comes after `sar-9`.
+fn natural(name: &str) -> Vec<(String, u64)> {
+    let parts = name.split('-');
+    let key = |part: &str| match part.parse() {
+        Ok(number) => (String::new(), number),
+        Err(_) => (part.to_owned(), 0),
+    };
+    parts.map(key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::natural;
+
+    #[test]
+    fn numbers_in_names_are_sorted_as_numbers() {
+        let mut names = ["sar-10", "aba-1-delay", "sar-9", "aba-1"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["aba-1", "aba-1-delay", "sar-9", "sar-10"]);
+    }
 }

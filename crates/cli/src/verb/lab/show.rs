@@ -7,7 +7,7 @@ use crate::arguments::LabShowArguments;
 use crate::failure::Failure;
 
 pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
-    let plan = super::load(&arguments.plan)?;
+    let plan = super::load(&arguments.plan, &arguments.reading)?;
     if arguments.output.is_json() {
         for point in &plan.points {
             print_json(&serde_json::json!({

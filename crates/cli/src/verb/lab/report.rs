@@ -1,0 +1,79 @@
+//! How do results look? A page for each experiment, and an index over all of them.
+
+use std::path::{Path, PathBuf};
+
+use anabranch_lab::Plan;
+use anabranch_lab::account::Account;
+use anabranch_lab::report::{Entry, write, write_index};
+
+use super::text::{print, print_json};
+use crate::arguments::LabReportArguments;
+use crate::failure::Failure;
+
+pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
+    let asked = if arguments.what.is_empty() {
+        super::plans(Path::new("experiments"))?
+    } else {
+        arguments.what.clone()
+    };
+    let entries = asked.iter().map(|what| entry(what, &arguments.results));
+    let entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
+    for entry in &entries {
+        match entry {
+            Entry::Measured(account) => {
+                let page = write(account, &arguments.out).map_err(Failure::work)?;
+                tell(arguments, &account.plan, Some(&page));
+            }
+            Entry::Open { plan, .. } => tell(arguments, plan, None),
+        }
+    }
+    let index = write_index(&entries, &arguments.out).map_err(Failure::work)?;
+    tell(arguments, "index", Some(&index));
+    Ok(())
+}
+
+fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) {
+    if arguments.output.is_json() {
+        print_json(&serde_json::json!({"event": "report", "name": name, "page": page}));
+    } else if !arguments.output.is_quiet() {
+        let place = page.map_or_else(
+            || format!("no results; anabranch lab run experiments/{name}.toml"),
+            |page| page.display().to_string(),
+        );
+        print(&format!("{name}: {place}\n"));
+    }
+}
+
+/// The results in a folder, or the best that there are of a plan.
+fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
+    if what.is_dir() {
+        let account = Account::load(&what.join(super::ACCOUNT)).map_err(Failure::usage)?;
+        return Ok(Entry::Measured(Box::new(account)));
+    }
+    let [full, quick] = super::both_sizes(what)?;
+    let own = |size: &str| results.join(format!("{}{size}", full.name)).join(super::ACCOUNT);
+    let kept = super::kept_file(&super::kept_folder(what), &full.name);
+    match best(&[own(""), kept, own("-quick")], [&full, &quick])? {
+        Some(account) => Ok(Entry::Measured(Box::new(account))),
+        None => Ok(Entry::Open {
+            plan: full.name,
+            title: full.title,
+            source: full.source,
+        }),
+    }
+}
+
+/// The first account that is of the plan as it is now, in one of its sizes; the first of all if none is.
+fn best(files: &[PathBuf], plans: [&Plan; 2]) -> Result<Option<Account>, Failure> {
+    let files = files.iter().filter(|file| file.is_file());
+    let accounts = files.map(|file| Account::load(file).map_err(Failure::usage));
+    let mut accounts: Vec<Account> = accounts.collect::<Result<_, _>>()?;
+    let is_current = |account: &Account| plans.iter().any(|plan| plan.digest == account.digest);
+    let current = accounts.iter().position(is_current);
+    if current.is_none()
+        && let Some(account) = accounts.first()
+    {
+        eprintln!("{}: the plan was changed after its results", account.plan);
+    }
+    Ok((!accounts.is_empty()).then(|| accounts.swap_remove(current.unwrap_or(0))))
+}

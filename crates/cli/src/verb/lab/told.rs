@@ -1,0 +1,149 @@
+//! How are results told? As tables and verdicts to people, as objects to programs.
+
+use std::path::Path;
+
+use anabranch_lab::check::Verdict;
+use anabranch_lab::metric::unit_of;
+use anabranch_lab::results::{Line, Lines, Results, Run};
+
+use super::text::{columns, print, print_json};
+
+/// Everything: the figure as tables, what the checks found, and where the results are.
+pub(super) fn in_full(results: &Results<'_>, folder: &Path, page: &Path) {
+    print(&text(results));
+    print(&format!(
+        "\nresults in {}\nreport in {}\n",
+        folder.display(),
+        page.display()
+    ));
+}
+
+/// The verdict, and where the report is.
+pub(super) fn in_a_line(results: &Results<'_>, page: &Path) {
+    let verdict = results
+        .verdict
+        .map_or_else(|| "no claim".to_owned(), |verdict| verdict.to_string());
+    print(&format!(
+        "{verdict:>12}  {}: {}  {}\n",
+        results.plan.name,
+        results.plan.title,
+        page.display()
+    ));
+}
+
+/// An object for each failure and each finding, and one at the end.
+pub(super) fn objects(results: &Results<'_>, folder: &Path, page: &Path) {
+    for run in results.failures() {
+        let error = run.outcome.as_ref().err().map(ToString::to_string);
+        print_json(&serde_json::json!({
+            "event": "failed", "run": name(run), "seed": run.point.seed, "error": error,
+        }));
+    }
+    for finding in &results.findings {
+        let mut object = serde_json::json!(finding);
+        object["event"] = "finding".into();
+        print_json(&object);
+    }
+    print_json(&serde_json::json!({
+        "event": "experiment-done",
+        "plan": results.plan.name,
+        "runs": results.runs.len(),
+        "failed": results.failures().count(),
+        "verdict": results.verdict,
+        "folder": folder,
+        "report": page,
+    }));
+}
+
+/// The figure as tables, and what the checks found.
+fn text(results: &Results<'_>) -> String {
+    let plan = results.plan;
+    let mut text = format!("{} ({})\n", plan.title, plan.source);
+    for metric in plan.figure.y.all() {
+        let unit = unit_of(metric);
+        let unit = if unit.is_empty() {
+            String::new()
+        } else {
+            format!(", {unit}")
+        };
+        text += &format!("\n{metric}{unit}\n{}", table(&Lines::of(results, metric)));
+    }
+    for run in results.failures() {
+        if let Err(error) = &run.outcome {
+            text += &format!("failed: {}, seed {}: {error}\n", name(run), run.point.seed);
+        }
+    }
+    if !results.findings.is_empty() {
+        text.push('\n');
+    }
+    for finding in &results.findings {
+        text += &format!(
+            "{:>12}  {} ({} of {}; {})\n",
+            finding.verdict.to_string(),
+            finding.claim,
+            finding.held,
+            finding.all,
+            finding.found
+        );
+    }
+    if let Some(verdict) = results.verdict {
+        text += &format!("\nThe claim is {}.\n", told(verdict));
+    }
+    text
+}
+
+fn told(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Partly => "partly reproduced".into(),
+        verdict => verdict.to_string(),
+    }
+}
+
+fn name(run: &Run<'_>) -> String {
+    let point = run.point;
+    let alone = point.alone.iter().map(|path| format!("{path} alone"));
+    let coordinates = point
+        .coordinates
+        .iter()
+        .map(|coordinate| format!("{} {}", coordinate.axis, coordinate.text));
+    let parts: Vec<String> = [point.line.clone()]
+        .into_iter()
+        .chain(alone)
+        .chain(coordinates)
+        .collect();
+    parts.join(", ")
+}
+
+/// A row for each line, a column for each x.
+fn table(lines: &Lines) -> String {
+    let mut places: Vec<(f64, String)> = Vec::new();
+    for spot in lines.lines.iter().flat_map(|line| &line.spots) {
+        if !places.iter().any(|(x, _)| *x == spot.x) {
+            places.push((spot.x, spot.label.clone()));
+        }
+    }
+    places.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let head = [String::new()]
+        .into_iter()
+        .chain(places.iter().map(|(_, label)| label.clone()));
+    let mut rows: Vec<Vec<String>> = vec![head.collect()];
+    for line in &lines.lines {
+        let value = |x: f64| {
+            line.at(x)
+                .map(|spot| format!("{:.2}", lines.value(&spot.summary)))
+        };
+        let cells = places
+            .iter()
+            .map(|(x, _)| value(*x).unwrap_or_else(|| "-".into()));
+        rows.push([title(line)].into_iter().chain(cells).collect());
+    }
+    columns(&rows)
+}
+
+fn title(line: &Line) -> String {
+    let others = line
+        .others
+        .iter()
+        .map(|other| format!(", {} {}", other.axis, other.text));
+    [line.name.clone()].into_iter().chain(others).collect()
+}

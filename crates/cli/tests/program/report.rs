@@ -1,0 +1,236 @@
+//! Does a browser draw what a report shows? Pages are opened in Chromium, as root without its sandbox.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::harness::run;
+
+const PLAN: &str = r#"
+title = "Two paths & <one>"
+claim = "two paths are faster than one"
+repetitions = 2
+
+[time]
+measure = "1s"
+
+[paths.a]
+rate = "10Mbit"
+delay = "5ms"
+
+[paths.b]
+rate = "10Mbit"
+delay = "5ms"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+
+[record]
+series = "10ms"
+
+[sweep.b]
+sets = "paths.b.rate"
+values = [10, 20]
+unit = "Mbit"
+
+[[variant]]
+name = "both"
+
+[[reference]]
+name = "paper"
+points = [[10, 18.5], [20, 28.0]]
+
+[figure]
+x = "b"
+y = ["goodput", "delay.mean"]
+
+[[picture]]
+kind = "series"
+y = "window"
+where.b = 20
+
+[[check]]
+claim = "two paths are nearly as fast as the paper says"
+kind = "ratio"
+line = "both"
+to = "paper"
+at-least = 0.9
+
+[quick]
+repetitions = 1
+"#;
+
+/// Headless Chromium. Without it the test is skipped and says so; in CI, nothing is left out.
+fn chromium() -> Option<&'static str> {
+    let answers = |program: &&str| {
+        let mut command = Command::new(program);
+        let status = command
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success())
+    };
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(answers);
+    if found.is_none() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "this test needs Chromium: make setup"
+        );
+        eprintln!("skipped: reports are drawn by Chromium, which is not here (make setup)");
+    }
+    found
+}
+
+/// Opens `page` and gives back what Chromium prints.
+fn open(chromium: &str, page: &Path, option: &str) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(chromium)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+        ])
+        .args(["--window-size=1080,1400", "--enable-logging=stderr"])
+        .arg(format!("--user-data-dir={}", home.path().display()))
+        .arg(option)
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let complaint = said.lines().find(|line| line.contains("CONSOLE"));
+    assert_eq!(complaint, None);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs the plan and gives back the page of its report.
+fn report(folder: &TempDir, size: &[&str]) -> PathBuf {
+    let inside = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(inside("two.toml"), PLAN).unwrap();
+    let (plan, cache, out) = (inside("two.toml"), inside("cache"), inside("out"));
+    let mut arguments = vec!["lab", "run", &plan, "--cache", &cache, "--out", &out];
+    arguments.extend(size);
+    let output = run(&arguments);
+    assert!(output.status.success(), "{output:?}");
+    let page = folder.path().join("out").join("two.html");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains(page.to_str().unwrap()),
+        "the run says where the report is: {said}"
+    );
+    page
+}
+
+/// How many pixels of a picture have this colour.
+fn count(file: &Path, colour: [u8; 3]) -> usize {
+    let pixels = tiny_skia::Pixmap::load_png(file).unwrap();
+    let of = |pixel: &tiny_skia::PremultipliedColorU8| [pixel.red(), pixel.green(), pixel.blue()];
+    pixels.pixels().iter().filter(|pixel| of(pixel) == colour).count()
+}
+
+const BLUE: [u8; 3] = [0x00, 0x72, 0xb2];
+
+#[test]
+fn a_browser_draws_the_figures_of_a_report() {
+    let Some(chromium) = chromium() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let page = report(&folder, &[]);
+    let document = open(chromium, &page, "--dump-dom");
+    // Two lines with two spots in each of two panels; the script has run and found them.
+    assert!(document.contains("data-ready=\"8\""), "{document}");
+    assert_eq!(
+        document.matches("<svg").count(),
+        3,
+        "two panels and the window over time"
+    );
+    assert!(document.contains("Two paths &amp; &lt;one&gt;") && document.contains("reproduced"));
+    assert!(!document.contains("quick size"));
+    let shot = folder.path().join("shot.png");
+    open(chromium, &page, &format!("--screenshot={}", shot.display()));
+    assert!(
+        count(&shot, BLUE) > 1_000,
+        "the line is drawn: {}",
+        count(&shot, BLUE)
+    );
+    assert!(count(&page.with_file_name("two-1.png"), BLUE) > 1_000);
+}
+
+#[test]
+fn a_browser_shows_that_a_quick_run_is_not_the_papers_size() {
+    let Some(chromium) = chromium() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let document = open(chromium, &report(&folder, &["--quick"]), "--dump-dom");
+    assert!(document.contains("quick size") && document.contains("not that of the paper"));
+}
+
+#[test]
+fn reports_have_an_index_with_what_is_not_measured_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    report(&folder, &[]);
+    let inside = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(inside("later.toml"), PLAN.replace("Two paths", "Later")).unwrap();
+    let arguments = [
+        "lab",
+        "report",
+        &inside("out"),
+        &inside("later.toml"),
+        "--out",
+        &inside("pages"),
+        "--results",
+        &inside("no"),
+    ];
+    let output = run(&arguments);
+    assert!(output.status.success(), "{output:?}");
+    let index = std::fs::read_to_string(folder.path().join("pages/index.html")).unwrap();
+    assert!(
+        index.contains("href=\"two.html\"") && index.contains("not measured"),
+        "{index}"
+    );
+    assert!(folder.path().join("pages/two.html").is_file());
+    if let Some(chromium) = chromium() {
+        let shot = folder.path().join("shot.png");
+        let index = folder.path().join("pages/index.html");
+        open(chromium, &index, &format!("--screenshot={}", shot.display()));
+        assert!(count(&shot, BLUE) > 50, "the thumbnail is drawn");
+    }
+}
+
+#[test]
+fn a_quick_summary_does_not_take_the_place_of_a_full_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let kept = || std::fs::read_to_string(folder.path().join("results/two.json")).unwrap();
+    let keep = inside("results");
+    report(&folder, &["--quick", "--keep", &keep]);
+    assert!(kept().contains("\"size\": \"quick\""));
+    let claims =
+        || String::from_utf8(run(&["lab", "claims", folder.path().to_str().unwrap()]).stdout).unwrap();
+    assert!(
+        claims().contains("| reproduced | **quick**, not the paper's |"),
+        "{}",
+        claims()
+    );
+    report(&folder, &["--keep", &keep]);
+    assert!(kept().contains("\"size\": \"full\""));
+    report(&folder, &["--quick", "--keep", &keep]);
+    assert!(kept().contains("\"size\": \"full\""));
+    assert!(claims().contains("| reproduced | full |"), "{}", claims());
+    let changed = PLAN.replace("at-least = 0.9", "at-least = 0.8");
+    std::fs::write(folder.path().join("two.toml"), changed).unwrap();
+    assert!(
+        claims().contains("| full; an earlier form of the plan |"),
+        "{}",
+        claims()
+    );
+}

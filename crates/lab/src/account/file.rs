@@ -1,0 +1,83 @@
+//! How is an account kept? As JSON with a line for each thing, so that two of them can be compared by eye.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::Account;
+
+/// Why an account was not read or written.
+#[derive(Debug, Error)]
+pub enum AccountError {
+    /// The system did not let it be.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+    /// It is not an account, or of another version of the program.
+    #[error("{0}: {1}")]
+    Format(PathBuf, serde_json::Error),
+}
+
+/// What fits into so many letters stands in one line.
+const LINE: usize = 110;
+
+impl Account {
+    /// Reads the account in `file`.
+    ///
+    /// # Errors
+    ///
+    /// [`AccountError`].
+    pub fn load(file: &Path) -> Result<Self, AccountError> {
+        let text = fs::read_to_string(file).map_err(|error| AccountError::Io(file.to_owned(), error))?;
+        serde_json::from_str(&text).map_err(|error| AccountError::Format(file.to_owned(), error))
+    }
+
+    /// Writes the account to `file`, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`AccountError`].
+    pub fn store(&self, file: &Path) -> Result<(), AccountError> {
+        crate::file::write(file, self.text().as_bytes())
+            .map_err(|error| AccountError::Io(file.to_owned(), error))
+    }
+
+    /// The account as it is written.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let value = serde_json::to_value(self).expect("invariant: accounts have only names for keys");
+        let mut text = String::new();
+        write(&value, 0, &mut text);
+        text.push('\n');
+        text
+    }
+}
+
+fn write(value: &Value, depth: usize, text: &mut String) {
+    let short = value.to_string();
+    if short.len() + 2 * depth <= LINE {
+        *text += &short;
+        return;
+    }
+    let entries: Vec<(String, &Value)> = match value {
+        Value::Object(table) => {
+            let key = |name: &String| format!("{}: ", Value::String(name.clone()));
+            table.iter().map(|(name, value)| (key(name), value)).collect()
+        }
+        Value::Array(list) => list.iter().map(|value| (String::new(), value)).collect(),
+        _ => {
+            *text += &short;
+            return;
+        }
+    };
+    let (open, close) = if value.is_object() { ('{', '}') } else { ('[', ']') };
+    text.push(open);
+    for (index, (key, value)) in entries.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        *text += &format!("{comma}\n{}{key}", "  ".repeat(depth + 1));
+        write(value, depth + 1, text);
+    }
+    *text += &format!("\n{}{close}", "  ".repeat(depth));
+}

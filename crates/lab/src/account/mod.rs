@@ -1,0 +1,217 @@
+//! What is kept of an experiment? What was claimed and what came out, in a form that is small enough to be read, compared
+//! and kept beside the plans, and that a report is made of.
+
+mod file;
+mod panels;
+mod pictures;
+mod settings;
+
+use serde::{Deserialize, Serialize};
+
+pub use file::AccountError;
+pub use settings::{Changed, Settings, Swept};
+
+use crate::check::{Finding, Verdict};
+use crate::plan::{FigureScale, Statistic};
+use crate::results::Results;
+
+/// An experiment and what came out of it.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Account {
+    /// The name of the plan.
+    pub plan: String,
+    /// What the experiment is, in one line.
+    pub title: String,
+    /// Where the claim was made.
+    pub source: String,
+    /// The claim, in words.
+    pub claim: String,
+    /// Whether it is the size that the plan gives it, or the quick one.
+    pub size: Size,
+    /// Changes `key=value` to what the plan says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<String>,
+    /// The digest of the plan, words for people aside.
+    pub digest: String,
+    /// The version of the program.
+    pub version: String,
+    /// The seeds, each of which ran everything.
+    pub seeds: Vec<u64>,
+    /// How many runs there were.
+    pub runs: usize,
+    /// How many of them failed.
+    pub failed: usize,
+    /// What the checks say together; missing if there are none.
+    pub verdict: Option<Verdict>,
+    /// Why that differs from the claim, as far as it is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// What each check found.
+    pub findings: Vec<Finding>,
+    /// What several seeds are told by.
+    pub statistic: Statistic,
+    /// The x axis of the figure.
+    pub x: XAxis,
+    /// The figure: a panel for each metric.
+    pub panels: Vec<Panel>,
+    /// What the runs were set to.
+    pub settings: Settings,
+    /// Pictures beside the figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<Drawn>,
+}
+
+/// The size of an experiment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Size {
+    /// As the paper did it, or as the plan says.
+    Full,
+    /// Shorter, with fewer points and seeds.
+    Quick,
+}
+
+/// The x axis of a figure.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct XAxis {
+    /// What is written beside it; empty if nothing is swept.
+    pub label: String,
+    /// The words that stand for the places 0, 1, …; empty if the places are numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    /// Where numbers are.
+    pub scale: FigureScale,
+}
+
+/// The lines of one metric.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Panel {
+    /// The metric.
+    pub metric: String,
+    /// What is written beside the y axis.
+    pub label: String,
+    /// Where numbers are on it.
+    pub scale: FigureScale,
+    /// The lines: variants, then references.
+    pub lines: Vec<PanelLine>,
+}
+
+/// A line.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PanelLine {
+    /// The variant or reference.
+    pub name: String,
+    /// Where its values come from.
+    pub origin: LineOrigin,
+    /// Where it is on the axes that are not drawn along, in words such as `delay 10 ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub place: Vec<String>,
+    /// Its values, by x.
+    pub spots: Vec<PanelSpot>,
+}
+
+/// Where the values of a line come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LineOrigin {
+    /// Runs of a variant.
+    Variant,
+    /// Runs over single paths.
+    Alone,
+    /// A formula.
+    Formula,
+    /// A paper.
+    Paper,
+}
+
+/// A value with its range: mean and 95 % confidence interval, or median, least and greatest.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PanelSpot {
+    /// Where on the x axis.
+    pub x: f64,
+    /// The mean or the median.
+    pub value: f64,
+    /// The lower end of the range.
+    pub low: f64,
+    /// The upper end of the range.
+    pub high: f64,
+    /// How many runs it is made of; 0 if of none.
+    pub count: usize,
+}
+
+/// A picture beside the figure.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Drawn {
+    /// What it shows, in a line.
+    pub title: String,
+    /// What is written beside its axes.
+    pub labels: (String, String),
+    /// Its lines.
+    pub lines: Vec<DrawnLine>,
+}
+
+/// A line of a picture.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct DrawnLine {
+    /// Its name.
+    pub name: String,
+    /// Where it goes.
+    pub places: Vec<(f64, f64)>,
+}
+
+impl Account {
+    /// What came out of a plan.
+    #[must_use]
+    pub fn of(results: &Results<'_>) -> Self {
+        let plan = results.plan;
+        let mut seeds: Vec<u64> = plan.points.iter().map(|point| point.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        let (x, panels) = panels::of(results);
+        Self {
+            plan: plan.name.clone(),
+            title: plan.title.clone(),
+            source: plan.source.clone(),
+            claim: plan.claim.trim().to_owned(),
+            size: if plan.is_quick { Size::Quick } else { Size::Full },
+            changes: plan.changes.clone(),
+            digest: plan.digest.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seeds,
+            runs: results.runs.len(),
+            failed: results.failures().count(),
+            verdict: results.verdict,
+            cause: plan.cause.trim().to_owned(),
+            findings: results.findings.clone(),
+            statistic: plan.figure.statistic,
+            x,
+            panels,
+            settings: Settings::of(plan),
+            pictures: pictures::of(results),
+        }
+    }
+
+    /// The account without pictures, which are large and of which nothing is claimed.
+    #[must_use]
+    pub fn in_short(&self) -> Self {
+        Self {
+            pictures: Vec::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// A number with six digits that count, which is more than any run is exact to.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,223 @@
+//! What do the pictures beside the figure show? Time series thinned to what can be seen, and shares of histograms.
+
+use std::collections::BTreeMap;
+
+use super::panels::in_words;
+use super::{Drawn, DrawnLine, rounded};
+use crate::metric::{self, Metric};
+use crate::plan::{Picture, PictureKind, Plan, Point};
+use crate::results::{Results, Run};
+use crate::run::{Bar, SeriesRow};
+
+pub(super) fn of(results: &Results<'_>) -> Vec<Drawn> {
+    let pictures = results.plan.pictures.iter();
+    let drawn = pictures.flat_map(|picture| match picture.kind {
+        PictureKind::Series => series(results, picture),
+        PictureKind::Distribution => vec![distribution(results, picture)],
+    });
+    drawn.filter(|drawn| !drawn.lines.is_empty()).collect()
+}
+
+/// One picture for each place of the axes, of the runs with the first seed.
+fn series(results: &Results<'_>, picture: &Picture) -> Vec<Drawn> {
+    let Some(metric) = metric::SERIES.iter().find(|metric| metric.name == picture.y) else {
+        return Vec::new();
+    };
+    let seed = results.plan.points.iter().map(|point| point.seed).min();
+    let meant = |run: &&Run<'_>| Some(run.point.seed) == seed && picture.is_about(run.point);
+    let mut pictures: Vec<(&Point, Drawn)> = Vec::new();
+    for run in results.runs.iter().filter(meant) {
+        let lines = series_lines(results.plan, run, picture, metric);
+        let place = pictures
+            .iter_mut()
+            .find(|(other, _)| other.coordinates == run.point.coordinates);
+        match place {
+            Some((_, drawn)) => drawn.lines.extend(lines),
+            None => pictures.push((run.point, series_picture(results.plan, run, metric, lines))),
+        }
+    }
+    pictures.into_iter().map(|(_, drawn)| drawn).collect()
+}
+
+fn series_picture(plan: &Plan, run: &Run<'_>, metric: &Metric, lines: Vec<DrawnLine>) -> Drawn {
+    let place: Vec<String> = run
+        .point
+        .coordinates
+        .iter()
+        .map(|own| in_words(plan, own))
+        .collect();
+    let words = [metric.meaning.to_owned()].into_iter().chain(place);
+    let words = words.chain([format!("seed {}", run.point.seed)]);
+    Drawn {
+        title: words.collect::<Vec<_>>().join(", "),
+        labels: ("time, s".to_owned(), format!("{}, {}", metric.name, metric.unit)),
+        lines,
+    }
+}
+
+/// A line for each path, or one for the association.
+fn series_lines(plan: &Plan, run: &Run<'_>, picture: &Picture, metric: &Metric) -> Vec<DrawnLine> {
+    let rows = run.record().map(|record| &record.series[..]).unwrap_or_default();
+    let end = picture.to.map_or(f64::INFINITY, |to| to.0.as_secs_f64());
+    let begin = picture.from.map_or(0.0, |from| from.0.as_secs_f64());
+    let rows: Vec<&SeriesRow> = rows
+        .iter()
+        .filter(|row| (begin..=end).contains(&row.time))
+        .collect();
+    let mut by_path: BTreeMap<&str, Vec<&SeriesRow>> = BTreeMap::new();
+    for row in &rows {
+        by_path.entry(&row.path).or_default().push(row);
+    }
+    let is_of_path = !["send-buffer", "receive-buffer", "goodput"].contains(&metric.name);
+    let several = plan.variants.len() > 1 && picture.line.is_none();
+    let paths = run
+        .point
+        .setting
+        .paths
+        .names()
+        .filter_map(|path| by_path.get_key_value(path));
+    let line = |(path, rows): (&&str, &Vec<&SeriesRow>)| {
+        let variant = if several || !is_of_path {
+            run.point.line.as_str()
+        } else {
+            ""
+        };
+        let path = if is_of_path { *path } else { "" };
+        let name: Vec<&str> = [variant, path]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
+        DrawnLine {
+            name: name.join(", "),
+            places: thinned(&values(rows, metric.name)),
+        }
+    };
+    paths
+        .map(line)
+        .take(if is_of_path { usize::MAX } else { 1 })
+        .collect()
+}
+
+fn values(rows: &[&SeriesRow], column: &str) -> Vec<(f64, f64)> {
+    if column == "goodput" {
+        let rate = |pair: &[&SeriesRow]| {
+            let bits = pair[1].delivered.saturating_sub(pair[0].delivered) as f64 * 8e-6;
+            (pair[1].time, bits / (pair[1].time - pair[0].time))
+        };
+        return rows.windows(2).map(rate).collect();
+    }
+    let kib = |bytes: u64| Some(bytes as f64 / 1_024.0);
+    let value = |row: &SeriesRow| match column {
+        "window" => kib(row.window),
+        "threshold" => row.threshold.and_then(kib),
+        "flight" => kib(row.flight),
+        "queued" => kib(row.queued),
+        "srtt" => row.srtt,
+        "rto" => Some(row.rto),
+        "waiting" => Some(row.waiting as f64),
+        "send-buffer" => kib(row.send_buffer),
+        "receive-buffer" => kib(row.receive_buffer),
+        _ => None,
+    };
+    rows.iter()
+        .filter_map(|row| Some((row.time, value(row)?)))
+        .collect()
+}
+
+/// Slices of time in a picture: about as many as it has pixels.
+const SLICES: usize = 400;
+
+/// No more places than can be seen: of each slice of time the least and the greatest value, in their order.
+fn thinned(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let short = |(time, value): &(f64, f64)| (rounded(*time), rounded(*value));
+    if places.len() <= 2 * SLICES {
+        return places.iter().map(short).collect();
+    }
+    let slices = places.chunks(places.len().div_ceil(SLICES));
+    let ends = |slice: &[(f64, f64)]| {
+        let by_value = |left: &&(f64, f64), right: &&(f64, f64)| left.1.total_cmp(&right.1);
+        let ends = [slice.iter().min_by(by_value), slice.iter().max_by(by_value)];
+        let mut ends: Vec<(f64, f64)> = ends.into_iter().flatten().map(short).collect();
+        ends.sort_by(|left, right| left.0.total_cmp(&right.0));
+        ends.dedup();
+        ends
+    };
+    slices.flat_map(ends).collect()
+}
+
+/// One picture: for each variant and place, how many are not more than x.
+fn distribution(results: &Results<'_>, picture: &Picture) -> Drawn {
+    let mut lines: Vec<(String, BTreeMap<u64, u64>)> = Vec::new();
+    for run in results.runs.iter().filter(|run| picture.is_about(run.point)) {
+        let Some(bars) = run.record().and_then(|record| record.histograms.get(&picture.y)) else {
+            continue;
+        };
+        let place = run
+            .point
+            .coordinates
+            .iter()
+            .map(|own| in_words(results.plan, own));
+        let name: Vec<String> = [run.point.line.clone()].into_iter().chain(place).collect();
+        let name = name.join(", ");
+        match lines.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => add(sum, bars),
+            None => {
+                let mut sum = BTreeMap::new();
+                add(&mut sum, bars);
+                lines.push((name, sum));
+            }
+        }
+    }
+    let (unit, factor) = if picture.y == "delay" {
+        (", ms", 1e-3)
+    } else {
+        ("", 1.0)
+    };
+    let line = |(name, sum): (String, BTreeMap<u64, u64>)| DrawnLine {
+        name,
+        places: shares(&sum, factor),
+    };
+    Drawn {
+        title: format!("distribution of {}", picture.y),
+        labels: (
+            format!("{}{unit}", picture.y),
+            "share that is not more, %".to_owned(),
+        ),
+        lines: lines.into_iter().map(line).collect(),
+    }
+}
+
+fn add(sum: &mut BTreeMap<u64, u64>, bars: &[Bar]) {
+    for bar in bars {
+        *sum.entry(bar.high).or_default() += bar.count;
+    }
+}
+
+fn shares(counts: &BTreeMap<u64, u64>, factor: f64) -> Vec<(f64, f64)> {
+    let all: u64 = counts.values().sum();
+    let mut so_far = 0;
+    let share = |(high, count): (&u64, &u64)| {
+        so_far += count;
+        (
+            rounded(*high as f64 * factor),
+            rounded(100.0 * so_far as f64 / all as f64),
+        )
+    };
+    counts.iter().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SLICES, thinned};
+
+    #[test]
+    fn a_long_series_is_thinned_and_keeps_its_peaks() {
+        let mut places: Vec<(f64, f64)> = (0..100_000).map(|time| (f64::from(time), 5.0)).collect();
+        places[12_345].1 = 900.0;
+        places[67_890].1 = -3.0;
+        let thin = thinned(&places);
+        assert!(thin.len() <= 2 * SLICES, "{}", thin.len());
+        assert!(thin.contains(&(12_345.0, 900.0)) && thin.contains(&(67_890.0, -3.0)));
+        assert!(thin.is_sorted_by(|left, right| left.0 <= right.0));
+    }
+}

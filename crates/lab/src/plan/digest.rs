@@ -1,0 +1,52 @@
+//! Is it still the same experiment? A digest of what a plan says, without its words for people.
+
+use sha2::{Digest as _, Sha256};
+use toml::{Table, Value};
+
+/// Words for people, and what only changes how results look.
+const WORDS: [&str; 5] = ["title", "claim", "source", "verdict", "picture"];
+const LABELS: [&str; 4] = ["x-label", "y-label", "x-scale", "y-scale"];
+
+/// The digest of the plan `text`: comments, spaces and words for people can change without changing it. The quick size
+/// counts only for itself.
+pub(super) fn digest(text: &str, is_quick: bool) -> Result<String, toml::de::Error> {
+    let mut plan: Table = text.parse()?;
+    if !is_quick {
+        plan.remove("quick");
+    }
+    for word in WORDS {
+        plan.remove(word);
+    }
+    if let Some(Value::Table(figure)) = plan.get_mut("figure") {
+        for label in LABELS {
+            figure.remove(label);
+        }
+    }
+    if let Some(Value::Array(checks)) = plan.get_mut("check") {
+        for check in checks.iter_mut().filter_map(Value::as_table_mut) {
+            check.remove("claim");
+        }
+    }
+    let canonical = serde_json::to_string(&plan).expect("invariant: tables have only names for keys");
+    let digest = Sha256::digest(canonical);
+    Ok(digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+
+    const PLAN: &str =
+        "title = \"a\"\n[figure]\nx = \"b\"\n[[check]]\nclaim = \"c\"\nat-least = 1\n[quick]\nseed = 2\n";
+
+    #[test]
+    fn words_for_people_do_not_make_another_experiment() {
+        let of = |from: &str, to: &str, quick| digest(&PLAN.replacen(from, to, 1), quick).unwrap();
+        let plan = of("", "", false);
+        assert_eq!(plan, of("\"a\"", "\"another\" # title", false));
+        assert_eq!(plan, of("\"c\"", "\"said otherwise\"", false));
+        assert_eq!(plan, of("seed = 2", "seed = 3", false));
+        assert_ne!(plan, of("at-least = 1", "at-least = 2", false));
+        assert_ne!(of("", "", true), of("seed = 2", "seed = 3", true));
+    }
+}

@@ -1,0 +1,47 @@
+//! How is a number written for people? With the digits that count.
+
+/// A number with about four digits that count, and commas between thousands.
+#[must_use]
+pub fn figure(number: f64) -> String {
+    let decimals = match number.abs() {
+        size if size >= 999.95 => 0,
+        size if size >= 99.995 => 1,
+        size if size >= 9.9995 => 2,
+        size if size >= 0.01 || size == 0.0 => 3,
+        _ => 5,
+    };
+    let text = format!("{number:.decimals$}");
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let (sign, digits) = whole
+        .strip_prefix('-')
+        .map_or(("", whole), |digits| ("−", digits));
+    let mut grouped = String::from(sign);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figure;
+
+    #[test]
+    fn numbers_have_the_digits_that_count() {
+        let numbers = [0.0, 0.00123, 0.5, 1.2345, 19.2042, 144.156, 1_864_135.0, -12.5];
+        let expected = [
+            "0.000",
+            "0.00123",
+            "0.500",
+            "1.234",
+            "19.20",
+            "144.2",
+            "1,864,135",
+            "−12.50",
+        ];
+        assert_eq!(numbers.map(figure), expected);
+    }
+}

@@ -1,0 +1,89 @@
+//! What experiments are there? A card for each, with a small picture, its verdict and its size.
+
+use anabranch_chart::Chart;
+use maud::{Markup, PreEscaped, html};
+
+use super::charts;
+use super::style::{document, size_badge, verdict_badge};
+use crate::account::{Account, Size};
+use crate::check::Verdict;
+
+/// An experiment in the index.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Entry {
+    /// One with results, whose page is `NAME.html` beside the index.
+    Measured(Box<Account>),
+    /// One without.
+    Open {
+        /// The name of the plan.
+        plan: String,
+        /// What the experiment is, in one line.
+        title: String,
+        /// Where the claim was made.
+        source: String,
+    },
+}
+
+/// The index page.
+#[must_use]
+pub fn index(entries: &[Entry]) -> String {
+    let body = html! {
+        h1 { "Experiments" }
+        p { (counts(entries)) }
+        @if entries.iter().any(is_quick) {
+            div class="notice" {
+                p { "Those in " strong { "quick size" } " show that an experiment runs, not what comes out of it." }
+            }
+        }
+        ul class="cards" { @for entry in entries { li { (card(entry)) } } }
+    };
+    document("Experiments", &body)
+}
+
+fn is_quick(entry: &Entry) -> bool {
+    matches!(entry, Entry::Measured(account) if account.size == Size::Quick)
+}
+
+fn counts(entries: &[Entry]) -> String {
+    let of = |verdict: Verdict| {
+        let is_so =
+            |entry: &&Entry| matches!(entry, Entry::Measured(account) if account.verdict == Some(verdict));
+        entries.iter().filter(is_so).count()
+    };
+    let open = entries
+        .iter()
+        .filter(|entry| matches!(entry, Entry::Open { .. }))
+        .count();
+    format!(
+        "{} claims: {} reproduced, {} partly, {} contradicted, {} not measured.",
+        entries.len(),
+        of(Verdict::Reproduced),
+        of(Verdict::Partly),
+        of(Verdict::Contradicted),
+        open + of(Verdict::NotMeasured),
+    )
+}
+
+fn card(entry: &Entry) -> Markup {
+    match entry {
+        Entry::Measured(account) => {
+            let charts = charts::of(account);
+            let thumbnail = charts.all().next().map(Chart::thumbnail);
+            html! {
+                a href={ (account.plan) ".html" } {
+                    @if let Some(thumbnail) = thumbnail { (PreEscaped(thumbnail.svg())) }
+                    h3 { (account.title) }
+                    p class="source" { (account.plan) " · " (account.source) }
+                    div class="badges" { (verdict_badge(account.verdict)) (size_badge(account.size)) }
+                }
+            }
+        }
+        Entry::Open { plan, title, source } => html! {
+            a {
+                h3 { (title) }
+                p class="source" { (plan) " · " (source) }
+                div class="badges" { (verdict_badge(Some(Verdict::NotMeasured))) }
+            }
+        },
+    }
+}

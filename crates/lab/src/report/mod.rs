@@ -1,0 +1,79 @@
+//! How are results shown? One page for each experiment that needs nothing but itself, its figures as files, and an index.
+
+mod charts;
+mod figures;
+mod index;
+mod page;
+mod style;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anabranch_chart::{Chart, PngError};
+use thiserror::Error;
+
+pub use figures::figure;
+pub use index::{Entry, index};
+
+use crate::account::Account;
+
+/// Why a report was not written.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// The system did not let it be.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+    /// A figure was not painted.
+    #[error(transparent)]
+    Png(#[from] PngError),
+}
+
+/// Pixels of a PNG for each pixel of a figure: sharp in print at the width of a column.
+const SCALE: f32 = 2.0;
+
+/// Writes the report of an experiment into `folder`: the page `NAME.html`, and each figure as SVG and PNG beside it.
+/// Gives back the page's file. The same account gives the same bytes.
+///
+/// # Errors
+///
+/// [`ReportError`].
+pub fn write(account: &Account, folder: &Path) -> Result<PathBuf, ReportError> {
+    let charts = charts::of(account);
+    let all: Vec<&Chart> = charts.all().collect();
+    for (number, chart) in all.iter().enumerate() {
+        let name = file_name(&account.plan, number, all.len());
+        let drawing = chart.draw();
+        put(folder, &format!("{name}.svg"), drawing.svg().as_bytes())?;
+        put(folder, &format!("{name}.png"), &drawing.png(SCALE)?)?;
+    }
+    let name = format!("{}.html", account.plan);
+    put(folder, &name, page::page(account, &charts).as_bytes())?;
+    Ok(folder.join(name))
+}
+
+/// Writes the index over all experiments into `folder`, as `index.html`, and gives back its file.
+///
+/// # Errors
+///
+/// [`ReportError`].
+pub fn write_index(entries: &[Entry], folder: &Path) -> Result<PathBuf, ReportError> {
+    put(folder, "index.html", index(entries).as_bytes())?;
+    Ok(folder.join("index.html"))
+}
+
+/// What the files of figure number `number` of `all` are called, without their ending.
+fn file_name(plan: &str, number: usize, all: usize) -> String {
+    if all == 1 {
+        plan.to_owned()
+    } else {
+        format!("{plan}-{}", number + 1)
+    }
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), ReportError> {
+    let file = folder.join(name);
+    crate::file::write(&file, bytes).map_err(|error| ReportError::Io(file, error))
+}
+
+#[cfg(test)]
+mod tests;

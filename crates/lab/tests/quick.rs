@@ -1,0 +1,83 @@
+//! Does every experiment run in its quick size, and is that size quick?
+//!
+//! A plan that is put into `experiments` is run here by itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use anabranch_lab::account::{Account, Size};
+use anabranch_lab::plan::{Plan, Reading};
+use anabranch_lab::report;
+use anabranch_lab::results::{Results, write};
+use anabranch_lab::run::{Cache, Runner};
+
+/// The most that the links of a quick size may be able to carry, in bits: some seconds for one core.
+const MOST_WORK: f64 = 120e9;
+
+fn plans() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let entries = std::fs::read_dir(folder).expect("the experiments");
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let mut plans: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|ending| ending == "toml"))
+        .collect();
+    plans.sort();
+    plans
+}
+
+/// Runs the plan in `file`, writes everything that there is to write, and gives back what is missing or too much.
+fn faults(file: &Path, cache: &Cache) -> Vec<String> {
+    let quick = Reading {
+        quick: true,
+        ..Reading::default()
+    };
+    let plan = Plan::load(file, &quick).unwrap_or_else(|error| panic!("{error}"));
+    let stop = AtomicBool::new(false);
+    let runner = Runner::new(cache, available_parallelism().map_or(1, usize::from), &stop);
+    let mut faults = Vec::new();
+    let work = runner.survey(&plan.points).work;
+    if work > MOST_WORK {
+        faults.push(format!(
+            "the quick size is {:.0} Gbit, and {:.0} are allowed: fewer points, shorter runs",
+            work / 1e9,
+            MOST_WORK / 1e9
+        ));
+        return faults;
+    }
+    if !plan.is_quick {
+        faults.push("there is no `[quick]`".to_owned());
+    }
+    let results = Results::of(&plan, runner.run(&plan.points, &|_| {}));
+    faults.extend(
+        results
+            .failures()
+            .map(|run| format!("{} failed: {:?}", run.point.line, run.outcome.as_ref().err())),
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    write(&results, folder.path()).expect("results are written");
+    let account = Account::of(&results);
+    assert_eq!(account.size, Size::Quick);
+    report::write(&account, folder.path()).expect("a report is written");
+    faults
+}
+
+#[test]
+fn every_experiment_runs_in_its_quick_size() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = Cache::new(folder.path(), "test");
+    let mut faults_of_all = Vec::new();
+    for file in plans() {
+        let began = Instant::now();
+        let name = file
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let faults = faults(&file, &cache);
+        eprintln!("{name}: {:.1} s", began.elapsed().as_secs_f64());
+        faults_of_all.extend(faults.iter().map(|fault| format!("{name}: {fault}")));
+    }
+    assert!(faults_of_all.is_empty(), "{}", faults_of_all.join("\n"));
+}
