@@ -20,7 +20,9 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
     let plans = arguments.plans.iter();
     let plans = plans.map(|plan| super::load(plan, &arguments.reading).map(Arc::new));
     let plans: Vec<Arc<Plan>> = plans.collect::<Result<_, _>>()?;
-    let has_one_folder = [&arguments.out, &arguments.events, &arguments.capture].into_iter().any(Option::is_some);
+    let has_one_folder = [&arguments.out, &arguments.events, &arguments.capture]
+        .into_iter()
+        .any(Option::is_some);
     if plans.len() > 1 && has_one_folder {
         let text = "--out, --events and --capture are folders for a single plan";
         return Err(Failure::usage(text));
