@@ -402,7 +402,7 @@ mod tests {
             ("anabranch send - --to ::1", "--name"),
             ("anabranch send f --to a:b", "a:b"),
             ("anabranch recv . --listen host", "host"),
-            ("anabranch recv . --profile tcp", "tcp"),
+            ("anabranch recv . --profile quic", "quic"),
             ("anabranch recv . --set cc", "KEY=VALUE"),
             ("anabranch demo --path 1Mbit", "RATE,DELAY"),
             ("anabranch demo --size 1MB --file f", "--file"),
