@@ -13,6 +13,8 @@ use anabranch_types::{AssociationId, Ecn, Instant, PathAddr};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tempfile::NamedTempFile;
 
+use crate::dissect;
+
 /// The longest time without looking around.
 const TICK: Duration = Duration::from_millis(5);
 
@@ -25,6 +27,8 @@ pub struct Host {
     pub association: Option<AssociationId>,
     /// Why it ended, once it has.
     pub closed: Option<CloseReason>,
+    /// Packets that our own dissector does not understand to their end, sent or received.
+    pub undissected: Vec<String>,
     sockets: Vec<UdpSocket>,
     port: u16,
     start: Wall,
@@ -62,6 +66,7 @@ impl Host {
             endpoint: Endpoint::new(config, seed),
             association: None,
             closed: None,
+            undissected: Vec::new(),
             sockets,
             port,
             start: Wall::now(),
@@ -168,6 +173,7 @@ impl Host {
     }
 
     fn note(&mut self, direction: Direction, path: PathAddr, payload: Vec<u8>) -> io::Result<()> {
+        self.undissected.extend(dissect::complaint(&payload));
         let datagram = Datagram {
             path,
             protocol: Protocol::SCTP,

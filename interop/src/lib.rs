@@ -11,10 +11,12 @@
 //! | `namespace` | two hosts with several cables between them |
 //! | `kernel` | the TCP of the system, in a network namespace of its own |
 //! | `tcp_host` | our TCP before it, over links of the simulator in real time |
+//! | `dissect` | our own dissector's opinion |
 //! | `verdict` | tshark's opinion of what was recorded |
 //! | `tools` | what happens if a program is missing |
 
 pub mod core;
+mod dissect;
 mod host;
 mod kernel;
 mod letters;

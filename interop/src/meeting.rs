@@ -8,13 +8,12 @@ use anabranch_netsim::link::Loss;
 use anabranch_netsim::topology::{far, near, one_path};
 use anabranch_netsim::{Datagram, Host, HostId, LinkConfig, Probability, Protocol, World};
 use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
-use anabranch_wire::dissect;
 use tempfile::NamedTempFile;
 
-use crate::Verdict;
 use crate::core::{Core, Ending};
 use crate::letters::{Inbox, Plan};
 use crate::tools::TSHARK;
+use crate::{Verdict, dissect};
 
 /// UDP ports of the two sides: the judge holds ours to a higher standard.
 const PORTS: [u16; 2] = [9_899, 9_900];
@@ -72,10 +71,7 @@ impl Speaker {
 
 impl Host for Speaker {
     fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
-        let line = dissect::line(&datagram.payload);
-        if line.contains('!') || line.contains("(wrong checksum)") {
-            self.complaints.push(line);
-        }
+        self.complaints.extend(dissect::complaint(&datagram.payload));
         self.core.on_packet(now, &datagram.payload);
         self.serve();
     }

@@ -20,7 +20,7 @@ pub enum Stack {
 
 impl Stack {
     /// The program, built or installed below `folder` if it was not yet. `None`, and a message, if something is missing
-    /// on somebody's own machine.
+    /// on somebody's own machine, be it a way to the modules of Go and Python.
     ///
     /// # Panics
     ///
@@ -52,7 +52,9 @@ fn usrsctp(folder: &Path) -> Option<Command> {
     if is_older(&program, &source) {
         let mut build = Command::new(compiler);
         build.args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"]);
-        run(build.args([&program, &source]).args(["-lusrsctp", "-lpthread"]));
+        build.args([&program, &source]).args(["-lusrsctp", "-lpthread"]);
+        let built = run(&mut build);
+        assert!(built.is_ok(), "{built:?}");
     }
     Some(Command::new(program))
 }
@@ -61,10 +63,8 @@ fn pion(folder: &Path) -> Option<Command> {
     let go = GO.find()?;
     let program = folder.join("pion_peer");
     let mut build = Command::new(go);
-    run(build
-        .args(["build", "-o"])
-        .arg(&program)
-        .current_dir(sources().join("pion")));
+    build.args(["build", "-buildvcs=false", "-o"]).arg(&program);
+    fetched(run(build.current_dir(sources().join("pion"))), "pion")?;
     Some(Command::new(program))
 }
 
@@ -84,7 +84,8 @@ fn aiortc(folder: &Path) -> Option<Command> {
         install
             .env("PIP_ROOT_USER_ACTION", "ignore")
             .env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
-        run(install.arg(&packages).arg("--requirement").arg(&wanted));
+        install.arg(&packages).arg("--requirement").arg(&wanted);
+        fetched(run(&mut install), "aiortc")?;
         fs::copy(&wanted, &installed).expect("room for a small file");
     }
     let mut program = Command::new(python);
@@ -104,8 +105,19 @@ fn is_older(made: &Path, source: &Path) -> bool {
     time(made) < time(source)
 }
 
-fn run(command: &mut Command) {
-    let output = command.output().expect("the program starts");
+/// What is fetched from elsewhere may fail to come, which is nobody's fault on somebody's own machine.
+fn fetched(result: Result<(), String>, name: &str) -> Option<()> {
+    let why = result.as_ref().err().cloned().unwrap_or_default();
+    needed(result.ok(), name, &why)
+}
+
+/// What it complained about, if it failed.
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
+    output
+        .status
+        .success()
+        .then_some(())
+        .ok_or_else(|| said.into_owned())
 }

@@ -306,6 +306,7 @@ fn judge(host: Host) -> io::Result<()> {
         return Ok(());
     };
     let port = host.port();
+    assert!(host.undissected.is_empty(), "{:#?}", host.undissected);
     let verdict = host.judge(|recording| Verdict::of(&tshark, recording, port))?;
     assert!(verdict.good_checksums > 0, "{verdict:?}");
     assert!(verdict.is_clean(), "{verdict:#?}");

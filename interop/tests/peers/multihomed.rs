@@ -7,7 +7,7 @@ use anabranch_proto::AssociationConfig;
 
 use crate::conversation::{Conversation, End};
 
-const PLAN: Plan = Plan::ordered(3_000, &[1_200, 10_000], 20);
+const PLAN: Plan = Plan::ordered(1_500, &[1_200, 10_000], 20);
 
 fn two_cables() -> Conversation {
     Conversation::with(Stack::Usrsctp, PLAN).over_cables(2)
