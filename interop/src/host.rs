@@ -1,11 +1,12 @@
-//! What is our side? The core on UDP sockets, everything that passes recorded.
+//! What is our side? The core on real sockets, everything that passes recorded.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::{IpAddr, UdpSocket};
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, Instant as Wall};
 
+use anabranch_io::{Incoming, Outgoing, RawSocket, Transport, UdpSocket};
 use anabranch_netsim::capture::{Direction, InterfaceId, PcapngWriter};
 use anabranch_netsim::{Datagram, Protocol};
 use anabranch_proto::{CloseReason, Endpoint, EndpointConfig, Event};
@@ -29,7 +30,7 @@ pub struct Host {
     pub closed: Option<CloseReason>,
     /// Packets that our own dissector does not understand to their end, sent or received.
     pub undissected: Vec<String>,
-    sockets: Vec<UdpSocket>,
+    sockets: Vec<Box<dyn Transport>>,
     port: u16,
     start: Wall,
     buffer: Vec<u8>,
@@ -39,22 +40,38 @@ pub struct Host {
 }
 
 impl Host {
-    /// With a socket at each of `addresses`, all at one UDP port that is free; `config` says the rest.
+    /// With a UDP socket at each of `addresses`, all at one port that is free; `config` says the rest.
     ///
     /// # Errors
     ///
     /// No socket, no file, or no randomness.
     pub fn new(addresses: &[IpAddr], config: EndpointConfig) -> io::Result<Self> {
-        let mut sockets: Vec<UdpSocket> = Vec::new();
+        let mut sockets: Vec<Box<dyn Transport>> = Vec::new();
         let mut port = 0;
         for address in addresses {
-            let socket = UdpSocket::bind((*address, port))?;
-            socket.set_nonblocking(true)?;
-            port = socket.local_addr()?.port();
-            sockets.push(socket);
+            let socket = UdpSocket::bind((*address, port).into())?;
+            port = socket.local_addr().port();
+            sockets.push(Box::new(socket));
         }
+        Self::on(sockets, port, config)
+    }
+
+    /// Directly over IP, which root may do; in a namespace, for such a socket sees what is for others too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Host::new`].
+    pub fn raw(addresses: &[IpAddr], config: EndpointConfig) -> io::Result<Self> {
+        let mut sockets: Vec<Box<dyn Transport>> = Vec::new();
+        for address in addresses {
+            sockets.push(Box::new(RawSocket::bind(*address)?));
+        }
+        Self::on(sockets, 0, config)
+    }
+
+    fn on(sockets: Vec<Box<dyn Transport>>, port: u16, config: EndpointConfig) -> io::Result<Self> {
         let config = EndpointConfig {
-            local: addresses.iter().map(|address| (*address, port).into()).collect(),
+            local: sockets.iter().map(|socket| socket.local_addr()).collect(),
             ..config
         };
         // Nobody attacks a test; the port makes the secrets of two tests differ.
@@ -77,7 +94,7 @@ impl Host {
         })
     }
 
-    /// The UDP port of all its sockets.
+    /// The UDP port of all its sockets; 0 if there is no UDP.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
@@ -139,7 +156,13 @@ impl Host {
             let socket = locals.position(|local| *local == transmit.path.local);
             let socket = &self.sockets[socket.unwrap_or_default()];
             // A full socket buffer is a loss like any other.
-            let _ = socket.send_to(&self.buffer, transmit.path.remote);
+            let _ = socket.try_send(&Outgoing {
+                path: transmit.path,
+                ecn: transmit.ecn,
+                bytes: &self.buffer,
+                segment_size: None,
+                may_fragment: transmit.may_fragment,
+            });
         }
     }
 
@@ -150,7 +173,9 @@ impl Host {
             wait = wait.min(deadline.saturating_duration_since(self.now()));
         }
         let sockets = self.sockets.iter();
-        let mut polled: Vec<PollFd<'_>> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+        let mut polled: Vec<PollFd<'_>> = sockets
+            .map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN))
+            .collect();
         let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
         poll(&mut polled, Some(&wait))?;
         for index in 0..self.sockets.len() {
@@ -160,14 +185,22 @@ impl Host {
     }
 
     fn receive_at(&mut self, index: usize) -> io::Result<()> {
-        let mut datagram = [0; 1 << 16];
+        let mut incoming = [Incoming::new()];
         let local = self.endpoint.local()[index];
-        while let Ok((length, remote)) = self.sockets[index].recv_from(&mut datagram) {
-            let path = PathAddr { local, remote };
-            self.note(Direction::In, path.reversed(), datagram[..length].to_vec())?;
-            let now = self.now();
-            self.endpoint
-                .handle_datagram(now, path, Ecn::NotCapable, &datagram[..length]);
+        while self.sockets[index]
+            .try_receive(&mut incoming)
+            .is_ok_and(|count| count > 0)
+        {
+            let [batch] = &incoming;
+            let path = PathAddr {
+                local,
+                ..batch.path()
+            };
+            for datagram in batch.datagrams() {
+                self.note(Direction::In, path.reversed(), datagram.to_vec())?;
+                let now = self.now();
+                self.endpoint.handle_datagram(now, path, batch.ecn(), datagram);
+            }
         }
         Ok(())
     }

@@ -35,15 +35,21 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Lets tshark look at `recording`, in which the UDP port `own_port` is ours.
+    /// Lets tshark look at `recording`, in which the UDP port `own_port` is ours; 0 if there is no UDP in it, and then
+    /// the peer's packets are held to the standard of ours.
     ///
     /// # Errors
     ///
     /// It does not start, or it ends with an error.
     pub fn of(tshark: &Path, recording: &Path, own_port: u16) -> io::Result<Self> {
         let mut verdict = Self::default();
+        let own = if own_port == 0 {
+            String::new()
+        } else {
+            own_port.to_string()
+        };
         for line in dissect(tshark, recording, own_port)?.lines() {
-            verdict.add(line, &own_port.to_string());
+            verdict.add(line, &own);
         }
         Ok(verdict)
     }
@@ -78,12 +84,8 @@ fn dissect(tshark: &Path, recording: &Path, port: u16) -> io::Result<String> {
     let output = Command::new(tshark)
         .args(["-n", "-r"])
         .arg(recording)
-        .args([
-            "-d",
-            &format!("udp.port=={port},sctp"),
-            "-o",
-            "sctp.checksum:CRC 32c",
-        ])
+        .args((port != 0).then(|| format!("-dudp.port=={port},sctp")))
+        .args(["-o", "sctp.checksum:CRC 32c"])
         .args(["-T", "fields"])
         .args(FIELDS.iter().flat_map(|field| ["-e", field]))
         .output()?;

@@ -49,6 +49,7 @@ pub(crate) struct Conversation {
     config: AssociationConfig,
     options: Vec<String>,
     cables: u8,
+    raw: bool,
 }
 
 impl Conversation {
@@ -68,6 +69,7 @@ impl Conversation {
             config,
             options: Vec::new(),
             cables: 0,
+            raw: false,
         }
     }
 
@@ -114,6 +116,11 @@ impl Conversation {
         Self { cables, ..self }
     }
 
+    /// Without UDP, on hosts of their own.
+    pub(crate) fn directly_over_ip(self) -> Self {
+        Self { raw: true, ..self }
+    }
+
     /// Lets it take place. Gives the peer's report and our side's view of its paths: bytes sent on each; nothing where
     /// something is missing.
     pub(crate) fn takes_place(self) -> io::Result<Option<(Report, Vec<u64>)>> {
@@ -141,8 +148,9 @@ impl Conversation {
         mut program: Command,
     ) -> io::Result<(Report, Vec<u64>)> {
         let near_ip: Vec<IpAddr> = near.iter().copied().map(IpAddr::from).collect();
-        let mut host = Host::new(&near_ip, self.endpoint())?;
-        let port = free_udp_port();
+        let make = if self.raw { Host::raw } else { Host::new };
+        let mut host = make(&near_ip, self.endpoint())?;
+        let port = if self.raw { 0 } else { free_udp_port() };
         let mut peer = Peer::start(self.tell(&mut program, near, host.port(), port))?;
         let remotes: Vec<SocketAddr> = far.iter().map(|address| (*address, port).into()).collect();
         if self.we_connect {

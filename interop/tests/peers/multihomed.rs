@@ -9,8 +9,13 @@ use crate::conversation::{Conversation, End};
 
 const PLAN: Plan = Plan::ordered(1_500, &[1_200, 10_000], 20);
 
+/// In turn: the windows of a fast and short path alone would take everything.
 fn two_cables() -> Conversation {
-    Conversation::with(Stack::Usrsctp, PLAN).over_cables(2)
+    let conversation = Conversation::with(Stack::Usrsctp, PLAN).over_cables(2);
+    conversation.we(|config| {
+        let set = config.policies.set("path-scheduler", "round-robin");
+        set.expect("a name of the catalog");
+    })
 }
 
 /// Every path carried a good part of it.
@@ -36,6 +41,13 @@ fn we_send_over_two_paths_to_a_receiver_without_cmt() -> io::Result<()> {
 #[test]
 fn both_send_over_two_paths() -> io::Result<()> {
     both_are_used(two_cables().it_connects().option(&["--set", "cmt_on_off=1"]))
+}
+
+/// Protocol 132, without UDP.
+#[test]
+fn both_send_over_two_paths_directly_over_ip() -> io::Result<()> {
+    let options = ["--set", "cmt_on_off=1"];
+    both_are_used(two_cables().directly_over_ip().option(&options))
 }
 
 fn with_nr_sack(config: &mut AssociationConfig) {
