@@ -148,6 +148,12 @@ impl SctpHost {
         self.on_newest(now, |association| association.remove_local_address(local))
     }
 
+    /// The addresses that future associations use.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        self.endpoint.local()
+    }
+
     fn on_newest(
         &mut self,
         now: Instant,

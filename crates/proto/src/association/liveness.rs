@@ -13,7 +13,7 @@ use crate::{Association, address};
 pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant) {
     let facts = association.paths.fact_mut(path);
     facts.errors = facts.errors.saturating_add(1);
-    let counts = facts.reachability != Reachability::Unconfirmed;
+    let is_unconfirmed = facts.reachability == Reachability::Unconfirmed;
     let reachability = association
         .policies
         .failover
@@ -22,8 +22,9 @@ pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant
         // A suspected path is probed sooner than a working one, an inactive one later (RFC 7829 §3.2).
         schedule_heartbeat(association, path, now);
     }
-    // An address that was never confirmed says nothing about the peer.
-    if counts {
+    // An address that was never confirmed says nothing about the peer, unless it is all that is left: both ends may have
+    // removed addresses at once, and what remains need not be connected.
+    if !is_unconfirmed || !association.paths.any_confirmed() {
         association.errors = association.errors.saturating_add(1);
         if association.errors > association.config.max_retransmits {
             close::given_up(association, CloseReason::PeerUnreachable);

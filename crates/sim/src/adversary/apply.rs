@@ -40,6 +40,13 @@ impl Op {
                 simulation.talk(side, |_, association, _| association.abort(b"enough"));
             }
             Self::Restart => restart(simulation, shape),
+            Self::Resize { side, send, receive } => {
+                simulation.talk(side, |_, association, _| {
+                    // Too small for the longest message, or not connected: it stays as it is.
+                    let _ = association.set_send_buffer(send);
+                    let _ = association.set_receive_buffer(receive);
+                });
+            }
             _ => self.apply_to_network(simulation, shape),
         }
     }
@@ -60,6 +67,14 @@ impl Op {
             Self::Rebind { path, port } if shape.has_translators() => {
                 simulation.happens(Step::Rebind(path % paths, port));
             }
+            Self::Mtu { path, bytes } if shape.searches_sizes() => {
+                let mtu = LinkChange::Mtu(bytes.into());
+                simulation.happens(Step::Change(path % paths, mtu));
+            }
+            Self::Leave { side, path } if simulation.host(side).addresses().len() > 1 => {
+                simulation.happens(Step::Leave(side, path % paths));
+            }
+            Self::Join { side, path } => simulation.happens(Step::Join(side, path % paths)),
             Self::Lose {
                 path,
                 toward,
@@ -145,6 +160,10 @@ fn restart(simulation: &mut Simulation, shape: &Shape) {
         let all: Vec<_> = host.associations().collect();
         all.into_iter().for_each(|id| host.forget(id));
     });
+    // Who was switched off and on has all its addresses again.
+    for path in 0..shape.paths.len() {
+        simulation.happens(Step::Join(Side::Near, path));
+    }
     let config = shape.config(Side::Near);
     simulation.connect_from(Side::Near, &config, Conversation::default().of_life(life));
 }

@@ -32,6 +32,8 @@ pub(super) struct Excuses {
     has_translators: bool,
     may_restart: bool,
     restarted: bool,
+    /// What the two sides have left may not be connected: each may have relied on what the other one gave up.
+    stranded: bool,
     impaired: Vec<Impairment>,
     all_impaired_for: Duration,
 }
@@ -42,13 +44,25 @@ struct Impairment {
     lossy: [bool; 2],
     /// Nobody says when the near side speaks again on a path that was rebound, so it stays impaired.
     rebound: bool,
+    /// An end of it has left: which side.
+    left: [bool; 2],
+    /// An end of it has left at some time.
+    was_left: bool,
+    /// It takes only smaller packets than it did.
+    narrow: bool,
     /// Packets lost in bursts, which cost timeouts that go on after them.
     lost: u32,
 }
 
 impl Impairment {
     const fn is_any(&self) -> bool {
-        self.cut || self.lossy[0] || self.lossy[1] || self.rebound || self.lost >= MANY_LOSSES
+        self.cut
+            || self.left[0]
+            || self.left[1]
+            || self.lossy[0]
+            || self.lossy[1]
+            || self.rebound
+            || self.lost >= MANY_LOSSES
     }
 }
 
@@ -63,6 +77,7 @@ impl Excuses {
                 .any(|side| side.rto[2] <= SHORT_RTO_MAX),
             may_restart: shape.may_restart(),
             restarted: false,
+            stranded: false,
             has_translators: shape.has_translators(),
             impaired: vec![Impairment::default(); shape.paths.len()],
             all_impaired_for: Duration::ZERO,
@@ -89,13 +104,31 @@ impl Excuses {
                 corrupt,
                 ..
             } => self.impaired[path % paths].lossy[toward.index()] = lose + corrupt > HEAVY_LOSS,
+            Op::Leave { side, path } => {
+                let path = &mut self.impaired[path % paths];
+                path.left[side.index()] = true;
+                path.was_left = true;
+            }
+            Op::Join { side, path } => self.impaired[path % paths].left[side.index()] = false,
+            Op::Mtu { path, .. } => self.impaired[path % paths].narrow = true,
             Op::Shutdown { .. } => self.shut_down = true,
             Op::Abort { side } => self.aborted[side.index()] = true,
             Op::Read { pace, .. } => self.is_slow |= pace != u32::MAX,
-            Op::Restart => self.restarted = self.may_restart,
-            Op::Send { .. } | Op::Rate { .. } | Op::Delay { .. } | Op::SetPrimary { .. } => {}
+            Op::Restart => {
+                self.restarted = self.may_restart;
+                for path in self.impaired.iter_mut().filter(|_| self.may_restart) {
+                    path.left[Side::Near.index()] = false;
+                }
+            }
+            Op::Send { .. }
+            | Op::Rate { .. }
+            | Op::Delay { .. }
+            | Op::SetPrimary { .. }
+            | Op::Resize { .. } => {}
         }
-        self.was_impaired |= self.impaired.iter().any(Impairment::is_any);
+        let is_lost = |path: &Impairment| path.was_left || path.is_any();
+        self.stranded |= matches!(op, Op::Leave { .. }) && self.impaired.iter().all(is_lost);
+        self.was_impaired |= self.impaired.iter().any(|path| path.is_any() || path.narrow);
     }
 
     /// Whether the end of `side` for `reason` had a cause; `other` is how the other side ended.
@@ -104,7 +137,7 @@ impl Excuses {
             CloseReason::Finished => self.shut_down,
             CloseReason::Aborted => self.aborted[side.index()] || self.shut_down,
             CloseReason::NoAnswer | CloseReason::PeerUnreachable => {
-                self.was_cut_off() || self.peer_is_gone(other)
+                self.was_cut_off() || self.stranded || self.peer_is_gone(other)
             }
             CloseReason::ShutdownTimeout => self.shut_down && (self.is_slow || self.was_impaired),
             // The other side's reason is judged on its own.

@@ -7,14 +7,17 @@
 
 mod apply;
 mod excuses;
+mod limits;
 mod op;
 mod oracle;
 mod shape;
 
 use core::time::Duration;
 
+use anabranch_netsim::LinkChange;
 use anabranch_types::{Instant, Seed};
 use excuses::Excuses;
+use limits::Limits;
 use thiserror::Error;
 
 pub use op::Op;
@@ -22,6 +25,9 @@ pub use shape::{PathShape, Shape, SideShape};
 
 use crate::log::LoggedPacket;
 use crate::{Side, Simulation, Step};
+
+/// A link takes packets as large as anybody sends.
+const WIDE: u32 = 1_500;
 
 /// A world and what happens in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,22 +108,26 @@ impl Plan {
 
     fn play(&self, simulation: &mut Simulation) -> Result<(), String> {
         let mut excuses = Excuses::new(&self.shape);
+        let mut limits = Limits::of(&self.shape);
         self.shape.connect(simulation);
         for op in &self.ops {
             excuses.note(op);
+            limits.note(op);
             op.apply(simulation, &self.shape);
-            oracle::check_at_any_time(simulation, &self.shape)?;
+            oracle::check_at_any_time(simulation, &limits)?;
         }
         self.restore(simulation);
-        oracle::conclude(simulation, &self.shape, &excuses)
+        oracle::conclude(simulation, &limits, &excuses)
     }
 
     /// All paths work again, and everybody reads.
     fn restore(&self, simulation: &mut Simulation) {
         for path in 0..self.shape.paths.len() {
             simulation.happens(Step::Heal(path));
+            simulation.happens(Step::Change(path, LinkChange::Mtu(WIDE)));
             for side in Side::BOTH {
                 apply::disturb(simulation, (path, side), [0; 4]);
+                simulation.happens(Step::Join(side, path));
             }
         }
         for side in Side::BOTH {

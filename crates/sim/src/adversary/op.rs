@@ -89,6 +89,37 @@ pub enum Op {
         /// The port.
         port: u16,
     },
+    /// Packets on a path may be larger or only smaller than before. Nothing happens where the sides send as large packets
+    /// as configured and would not notice.
+    Mtu {
+        /// Which.
+        path: usize,
+        /// The largest IP packet.
+        bytes: u16,
+    },
+    /// A side uses an address no more (RFC 5061), unless it is its last one.
+    Leave {
+        /// Which side.
+        side: Side,
+        /// The path that the address belongs to.
+        path: usize,
+    },
+    /// A side uses an address that it has left.
+    Join {
+        /// Which side.
+        side: Side,
+        /// The path that the address belongs to.
+        path: usize,
+    },
+    /// An application asks for other buffers.
+    Resize {
+        /// On which side.
+        side: Side,
+        /// Bytes for sending.
+        send: u64,
+        /// Bytes for receiving.
+        receive: u64,
+    },
     /// An application chooses the primary path.
     SetPrimary {
         /// On which side.
@@ -115,7 +146,7 @@ impl Op {
     pub(super) fn draw(rng: &mut Rng, shape: &Shape) -> Self {
         let side = *pick(rng, &Side::BOTH);
         let path = rng.below(shape.paths.len() as u64) as usize;
-        match rng.below(1_000) {
+        match rng.below(1_070) {
             0..350 => Self::Advance {
                 millis: *pick(rng, &[0, 1, 7, 30, 100, 300, 1_000, 3_000]),
             },
@@ -147,7 +178,25 @@ impl Op {
             960..975 => Self::SetPrimary { side, path },
             975..985 => Self::Shutdown { side },
             985..991 => Self::Abort { side },
+            1_000..1_070 => Self::draw_change(rng, side, path),
             _ => Self::Restart,
+        }
+    }
+
+    fn draw_change(rng: &mut Rng, side: Side, path: usize) -> Self {
+        let buffer = |rng: &mut Rng| *pick(rng, &[5_000, 20_000, 60_000, 300_000, 1_000_000]);
+        match rng.below(7) {
+            0 | 1 => Self::Leave { side, path },
+            2 | 3 => Self::Join { side, path },
+            4 | 5 => Self::Mtu {
+                path,
+                bytes: *pick(rng, &[576, 1_000, 1_280, 1_400, 1_500]),
+            },
+            _ => Self::Resize {
+                side,
+                send: buffer(rng),
+                receive: buffer(rng),
+            },
         }
     }
 

@@ -5,7 +5,7 @@ use core::time::Duration;
 use anabranch_proto::{Association, CloseReason, Event};
 
 use super::excuses::Excuses;
-use super::shape::Shape;
+use super::limits::Limits;
 use crate::app::{Conversation, Inbox, Outbox};
 use crate::{Side, Simulation};
 
@@ -14,9 +14,13 @@ use crate::{Side, Simulation};
 const PATIENCE: Duration = Duration::from_secs(2_400);
 
 /// Lets everything come to rest, and looks whether it is as it should be.
-pub(super) fn conclude(simulation: &mut Simulation, shape: &Shape, excuses: &Excuses) -> Result<(), String> {
+pub(super) fn conclude(
+    simulation: &mut Simulation,
+    limits: &Limits,
+    excuses: &Excuses,
+) -> Result<(), String> {
     let settled = simulation.run_until(PATIENCE, is_settled);
-    check_at_any_time(simulation, shape)?;
+    check_at_any_time(simulation, limits)?;
     check_reasons(simulation, excuses)?;
     if !settled {
         return Err(format!(
@@ -34,7 +38,7 @@ pub(super) fn conclude(simulation: &mut Simulation, shape: &Shape, excuses: &Exc
 }
 
 /// What must hold at any time: nothing wrong arrived, and no buffer holds more than it may.
-pub(super) fn check_at_any_time(simulation: &Simulation, shape: &Shape) -> Result<(), String> {
+pub(super) fn check_at_any_time(simulation: &Simulation, limits: &Limits) -> Result<(), String> {
     for side in Side::BOTH {
         let complaint = simulation
             .conversation(side)
@@ -42,24 +46,22 @@ pub(super) fn check_at_any_time(simulation: &Simulation, shape: &Shape) -> Resul
         if let Some(complaint) = complaint {
             return Err(format!("{side:?}: {complaint}"));
         }
-        check_buffers(simulation, shape, side)?;
+        check_buffers(simulation, limits, side)?;
     }
     Ok(())
 }
 
-fn check_buffers(simulation: &Simulation, shape: &Shape, side: Side) -> Result<(), String> {
+fn check_buffers(simulation: &Simulation, limits: &Limits, side: Side) -> Result<(), String> {
     let Some(association) = simulation.association(side) else {
         return Ok(());
     };
     let statistics = association.statistics();
-    let settings = shape.of(side);
-    let one_message = shape.max_message as u64;
     let buffers = [
-        ("send", statistics.send_buffer_used, settings.send_buffer),
-        ("receive", statistics.receive_buffer_used, settings.receive_buffer),
+        ("send", statistics.send_buffer_used, limits.send(side)),
+        ("receive", statistics.receive_buffer_used, limits.receive(side)),
     ];
     for (name, used, limit) in buffers {
-        if used > limit + one_message {
+        if used > limit {
             return Err(format!("{side:?}: {name} buffer of {limit} bytes holds {used}"));
         }
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use anabranch_netsim::link::QueueConfig;
 use anabranch_netsim::{LinkConfig, topology};
-use anabranch_policy::catalog::{CATALOG, RtoChoice};
+use anabranch_policy::catalog::{CATALOG, PathMtuChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PROFILES, PolicyRecipe};
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT};
@@ -81,6 +81,12 @@ impl Shape {
         let rng = &mut rng;
         let paths = 1 + rng.below(4);
         let max_message = *pick(rng, &[1_500, 5_000, 20_000, 60_000]);
+        let add_ip = rng.chance(1, 2).then_some(("add-ip", "on"));
+        let side = |rng: &mut Rng| {
+            let mut side = SideShape::draw(rng, max_message);
+            side.policies.extend(add_ip);
+            side
+        };
         Self {
             seed,
             ipv6: rng.chance(1, 4),
@@ -89,8 +95,8 @@ impl Shape {
             restarts: rng.chance(1, 4),
             segments: *pick(rng, &[1, 1, 3, 64]),
             paths: (0..paths).map(|_| PathShape::draw(rng)).collect(),
-            near: SideShape::draw(rng, max_message),
-            far: SideShape::draw(rng, max_message),
+            near: side(rng),
+            far: side(rng),
             max_message,
         }
     }
@@ -99,6 +105,12 @@ impl Shape {
     /// who is to be connected to from outside cannot be behind one, nor can who begins anew be recognised behind one.
     pub(super) const fn has_translators(&self) -> bool {
         self.encapsulated && !self.collides && !self.restarts
+    }
+
+    /// Whether both sides find out how large packets may be, so that the network may change it.
+    pub(super) fn searches_sizes(&self) -> bool {
+        let searches = |side: &SideShape| matches!(side.recipe().path_mtu, PathMtuChoice::Search(_));
+        searches(&self.near) && searches(&self.far)
     }
 
     pub(super) const fn may_restart(&self) -> bool {

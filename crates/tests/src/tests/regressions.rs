@@ -200,3 +200,32 @@ fn a_sack_without_a_path_in_use_stopped_the_clock() {
     ];
     holds(shape, ops);
 }
+
+/// Each end removed the address that the other one relied on. What was left was not connected, had never been confirmed,
+/// and so was asked for ever without a mistake being counted.
+#[test]
+fn an_association_without_a_path_that_works_never_came_to_an_end() {
+    let mut shape = world(vec![path(40_000, 10), path(1_000, 10)]);
+    shape.seed = 395;
+    holds(
+        shape,
+        vec![
+            Op::Send {
+                side: Side::Near,
+                stream: 0,
+                bytes: 20_000,
+                count: 1,
+                unordered: false,
+            },
+            Op::Advance { millis: 60 },
+            Op::Leave {
+                side: Side::Near,
+                path: 0,
+            },
+            Op::Leave {
+                side: Side::Far,
+                path: 1,
+            },
+        ],
+    );
+}
