@@ -55,7 +55,7 @@ fn main() {
 
 fn one_path() -> Scenario {
     let link = LinkConfig::new(Rate::mbit(20), Duration::from_millis(10));
-    Scenario::new(Seed(1)).path(link).near_talks(bulk(1_444))
+    talk(Scenario::new(Seed(1)).path(link), 1_444)
 }
 
 fn two_paths() -> Scenario {
@@ -68,7 +68,7 @@ fn two_paths() -> Scenario {
     policies
         .set("sack-handling", "indexed")
         .expect("a name of the catalogue");
-    Scenario::new(Seed(1))
+    let scenario = Scenario::new(Seed(1))
         .path(link(10))
         .path(link(100))
         .config(AssociationConfig {
@@ -76,12 +76,17 @@ fn two_paths() -> Scenario {
             receive_buffer: BUFFER,
             policies,
             ..AssociationConfig::default()
-        })
-        .near_talks(bulk(1_452))
+        });
+    talk(scenario, 1_452)
 }
 
-fn bulk(message: usize) -> Conversation {
-    Conversation::new([Workload::Bulk(Bulk::new(message, Streams::one(0)))])
+/// The near side sends as much as it can. Messages are measured, not remembered, as in the lab: memory does not grow with
+/// the time that is simulated.
+fn talk(scenario: Scenario, message: usize) -> Scenario {
+    let bulk = Workload::Bulk(Bulk::new(message, Streams::one(0)));
+    scenario
+        .near_talks(Conversation::new([bulk]).metered())
+        .far_talks(Conversation::new([]).metered())
 }
 
 struct Run {
