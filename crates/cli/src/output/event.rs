@@ -35,6 +35,9 @@ pub(crate) enum Event<'a> {
         local: SocketAddr,
         remote: SocketAddr,
         change: &'static str,
+        /// The largest IP packet from now on, if that is what changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mtu: Option<u16>,
     },
     /// The receiver has the file, verified, under its name.
     Stored {

@@ -117,6 +117,12 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         Event::Path {
             local,
             remote,
+            mtu: Some(mtu),
+            ..
+        } => format!("  {local} -> {remote} takes packets of {mtu} bytes"),
+        Event::Path {
+            local,
+            remote,
             change,
             ..
         } => format!("  {local} -> {remote} is now {change}"),

@@ -116,10 +116,13 @@ async fn next_change(events: &mut Events) -> PathEvent {
 }
 
 fn report_change(transfer: u64, event: PathEvent, reporter: &dyn Reporter) {
-    let change = match event.change {
-        PathChange::Reachability(reachability) => state_name(reachability),
-        PathChange::Primary => "primary",
-        PathChange::Rebound => "rebound",
+    let (change, mtu) = match event.change {
+        PathChange::Reachability(reachability) => (state_name(reachability), None),
+        PathChange::Primary => ("primary", None),
+        PathChange::Rebound => ("rebound", None),
+        PathChange::Added => ("added", None),
+        PathChange::Removed => ("removed", None),
+        PathChange::Mtu(size) => ("mtu", Some(size)),
         _ => return,
     };
     let (local, remote) = (event.addr.local, event.addr.remote);
@@ -129,5 +132,6 @@ fn report_change(transfer: u64, event: PathEvent, reporter: &dyn Reporter) {
         local,
         remote,
         change,
+        mtu,
     });
 }

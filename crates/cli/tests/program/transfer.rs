@@ -212,3 +212,21 @@ fn the_demo_finds_both_paths_faster_and_survives_a_cut() {
         "{outcome}"
     );
 }
+
+#[test]
+fn how_large_packets_may_be_is_told_when_it_was_found_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "big.bin", 5_000_000);
+    let receiver = Receiver::start("127.0.0.1", &["--once"]);
+    let mut sender = receiver.sender(&path, &["--from", "127.0.0.1"]);
+    let told = loop {
+        let event = sender.event("path");
+        if event["change"] == "mtu" {
+            break event;
+        }
+        assert!(event.get("mtu").is_none(), "{event}");
+    };
+    assert_eq!(told["mtu"], 1_500);
+    sender.event("summary");
+    assert_eq!(sender.end(), (Some(0), String::new()));
+}

@@ -4,7 +4,8 @@ use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::app::{Draft, Streams};
-use anabranch_sim::{Scenario, Side};
+use anabranch_sim::{Scenario, Side, Step};
+use anabranch_wire::chunk::kind;
 
 use crate::story::tshark::{self, Temporary, count, shown};
 use crate::story::{World, mbit, ms, secs};
@@ -89,5 +90,83 @@ fn wireshark_finds_nothing_wrong_with_a_capture() {
         if port != 0 {
             assert_eq!(count(&file.0, "udp.checksum.status == 1"), frames);
         }
+    }
+}
+
+/// Addresses that come and go while data flows, in the form of RFC 5061 behind codes of RFC 4895, with and without I-DATA.
+fn a_life_on_the_move(interleaving: &str) -> Vec<u8> {
+    let buffer = SharedBuffer::default();
+    let sink = buffer.clone();
+    let shape = move |scenario: Scenario| {
+        let link = LinkConfig::new(mbit(10), ms(20));
+        scenario
+            .path(link.clone())
+            .path_v6(link.clone())
+            .spare_path(link)
+            .capture(Side::Near, sink)
+    };
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("interleaving", interleaving).unwrap();
+    let mut world = World::paths([]).policies(policies).shaped(shape).connected();
+    world.alice().sends_messages(2_000, 3_000, Streams::in_turn(4));
+    for (step, side, path) in [
+        (Step::Join as fn(Side, usize) -> Step, Side::Near, 2),
+        (Step::Join, Side::Far, 2),
+        (Step::Leave, Side::Near, 0),
+        (Step::Leave, Side::Far, 0),
+        (Step::Join, Side::Far, 0),
+        (Step::Join, Side::Near, 0),
+    ] {
+        world.happens(step(side, path));
+        world.runs_for(ms(300));
+    }
+    let address = world.simulation.end_of(2, Side::Near);
+    let asked = world
+        .alice()
+        .talks(|_, association, _| association.request_peer_primary(address));
+    assert_eq!(asked, Ok(()));
+    world.delivers_everything(secs(20));
+    world.simulation.finish_captures().unwrap();
+    buffer.take()
+}
+
+#[test]
+fn wireshark_finds_nothing_wrong_with_changes_of_addresses() {
+    if !tshark::is_here() {
+        return;
+    }
+    for interleaving in ["off", "on"] {
+        let file = Temporary::with(
+            &format!("anabranch-{}-moves-{interleaving}.pcapng", std::process::id()),
+            &a_life_on_the_move(interleaving),
+        );
+        for fault in ["_ws.malformed", "_ws.expert.severity == error"] {
+            assert_eq!(count(&file.0, fault), 0, "{fault}: {}", shown(&file.0, fault));
+        }
+        let of_kind = |kind: u8| count(&file.0, &format!("sctp.chunk_type == {kind}"));
+        // Six changes and a wish, each asked and answered at least once.
+        let [asked, answered] = [kind::ASCONF, kind::ASCONF_ACK].map(of_kind);
+        assert!(
+            asked >= 7 && answered >= 7,
+            "{asked} questions, {answered} answers"
+        );
+        let unauthenticated =
+            "(sctp.chunk_type == 193 || sctp.chunk_type == 128) && !(sctp.chunk_type == 15)";
+        assert_eq!(
+            count(&file.0, unauthenticated),
+            0,
+            "{}",
+            shown(&file.0, unauthenticated)
+        );
+        for (parameter, name) in [(0xc001, "add"), (0xc002, "delete"), (0xc004, "set primary")] {
+            let filter = format!("sctp.parameter_type == {parameter} && sctp.chunk_type == 193");
+            assert!(count(&file.0, &filter) > 0, "no {name} in any ASCONF chunk");
+        }
+        let kind_of_data = if interleaving == "on" {
+            kind::I_DATA
+        } else {
+            kind::DATA
+        };
+        assert!(of_kind(kind_of_data) > 1_000);
     }
 }
