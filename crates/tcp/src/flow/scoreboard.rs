@@ -197,6 +197,7 @@ impl Scoreboard {
             return;
         }
         changes.advanced = true;
+        let mut passed_repeated = false;
         while let Some(record) = self.records.front_mut()
             && record.start < ack
         {
@@ -226,7 +227,12 @@ impl Scoreboard {
                 break;
             };
             changes.in_order_since = Some(record.first_sent_at);
+            passed_repeated |= record.was_repeated();
             self.settle(&record, changes);
+        }
+        // What was sent once may have waited at the peer for what had to be sent again: its time says nothing.
+        if passed_repeated {
+            changes.sample = None;
         }
         self.first = ack;
         self.judged = self.judged.max(ack);

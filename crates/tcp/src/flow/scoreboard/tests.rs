@@ -95,6 +95,25 @@ fn a_peer_that_discards_what_it_reported_gets_it_again() {
 }
 
 #[test]
+fn what_waited_for_a_retransmission_measures_nothing() {
+    let mut board = sent(3);
+    board.lose_all();
+    let later = Instant::ZERO + core::time::Duration::from_secs(60);
+    board.repeat_lost(later);
+    let changes = board.acknowledge(segments(0..3).end, &[]);
+    assert_eq!(
+        changes.sample, None,
+        "the second and the third were there for a minute"
+    );
+    let mut board = sent(3);
+    board.acknowledge(1, &[segments(1..3)]);
+    assert_eq!(
+        board.acknowledge(segments(0..3).end, &[]).sample,
+        Some(Instant::ZERO)
+    );
+}
+
+#[test]
 fn parts_of_segments_may_be_acknowledged() {
     let mut board = sent(3);
     let changes = board.acknowledge(151, &[]);
