@@ -226,10 +226,16 @@ fn groups_of(setting: &Setting) -> Vec<(String, Vec<Metric>)> {
     groups
 }
 
-/// The streams on which the near end sends.
+/// The streams on which is sent what is measured.
 pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
-    let near = apps.iter().filter(|(_, app)| app.end() == End::Near);
-    let used = near.flat_map(|(_, app)| match (app.stream, app.streams) {
+    // Where both ends send, the near one is measured.
+    let end = if apps.iter().any(|(_, app)| app.end() == End::Near) {
+        End::Near
+    } else {
+        End::Far
+    };
+    let sending = apps.iter().filter(|(_, app)| app.end() == end);
+    let used = sending.flat_map(|(_, app)| match (app.stream, app.streams) {
         (Some(stream), _) => stream.0..stream.0 + 1,
         (None, streams) => 0..streams.map_or(1, |count| count.0),
     });

@@ -199,6 +199,17 @@ impl Happening {
 }
 
 impl Setting {
+    /// The end whose data is measured: the near one, unless only the far one sends any.
+    #[must_use]
+    pub fn talker(&self) -> End {
+        let has = |end| self.apps.iter().any(|(_, app)| app.end() == end);
+        if has(End::Far) && !has(End::Near) {
+            End::Far
+        } else {
+            End::Near
+        }
+    }
+
     /// Whether the hosts do not know of the path at first: what happens to its addresses first is that they join.
     #[must_use]
     pub fn joins_later(&self, path: &str) -> bool {

@@ -13,6 +13,7 @@ use anabranch_types::{Instant, PathId, StreamId};
 
 use super::record::Record;
 use super::samples::Samples;
+use super::talker;
 use crate::metric;
 use crate::plan::{End, Setting};
 
@@ -45,27 +46,33 @@ pub(super) fn path_id(statistics: &AssociationStatistics, index: usize) -> Optio
     statistics.paths.iter().find(joins).map(|path| path.id)
 }
 
-/// Each path's own link there and back, then the bottleneck's.
+/// Each path's own link there and back, as whoever talks sees it, then the bottleneck's.
 fn links(simulation: &Simulation, setting: &Setting) -> Vec<(LinkId, LinkId)> {
     let own = |path: &topology::Path| Some((*path.there.first()?, *path.back.last()?));
     let shared = |path: &topology::Path| Some((*path.there.last()?, *path.back.first()?));
     let paths = simulation.paths();
     let bottleneck = setting.bottleneck.as_ref().and_then(|_| shared(paths.first()?));
-    paths.iter().filter_map(own).chain(bottleneck).collect()
+    let all = paths.iter().filter_map(own).chain(bottleneck);
+    all.map(|(there, back)| match setting.talker() {
+        End::Near => (there, back),
+        End::Far => (back, there),
+    })
+    .collect()
 }
 
 impl Snapshot {
     /// `None` while there are not two associations.
     pub(super) fn take(simulation: &Simulation, setting: &Setting) -> Option<Self> {
         let statistics = |side| Some(simulation.association(side)?.statistics());
-        let inbox = simulation.conversation(Side::Far)?.inbox();
+        let talker = talker(setting);
+        let inbox = simulation.conversation(talker.other())?.inbox();
         let stats = |link: LinkId| simulation.world().link(link).stats().clone();
         let links = links(simulation, setting).into_iter();
         let rivals = 0..setting.rivals.len();
         Some(Self {
             at: simulation.now(),
-            near: statistics(Side::Near)?,
-            far: statistics(Side::Far)?,
+            near: statistics(talker)?,
+            far: statistics(talker.other())?,
             messages: inbox.messages(),
             bytes: inbox.bytes(),
             last_read: inbox.last_at(),
@@ -73,7 +80,7 @@ impl Snapshot {
                 .meter()
                 .map(|meter| meter.streams().clone())
                 .unwrap_or_default(),
-            census: simulation.host(Side::Near).census().cloned().unwrap_or_default(),
+            census: simulation.host(talker).census().cloned().unwrap_or_default(),
             processors: Side::BOTH.map(|side| simulation.host(side).processor().cloned()),
             links: links.map(|(there, back)| (stats(there), stats(back))).collect(),
             rivals: rivals
@@ -154,10 +161,12 @@ impl Window<'_> {
         self.samples.write(record);
     }
 
-    /// How many messages the near end sends in all, if that is a number.
+    /// How many messages are to be sent in all, if that is a number.
     fn expected(&self) -> Option<u64> {
-        let near = self.setting.apps.iter().filter(|(_, app)| app.end() == End::Near);
-        near.map(|(_, app)| app.messages.map(|messages| u64::from(messages.0)))
+        let talker = self.setting.talker();
+        let sending = self.setting.apps.iter().filter(|(_, app)| app.end() == talker);
+        sending
+            .map(|(_, app)| app.messages.map(|messages| u64::from(messages.0)))
             .sum()
     }
 

@@ -22,7 +22,7 @@ pub use files::Files;
 pub use parallel::{Outcome, Progress, Runner};
 pub use record::{Bar, Record, SeriesRow};
 
-use crate::plan::{Point, Setting, TransportPlan};
+use crate::plan::{End, Point, Setting, TransportPlan};
 use measure::{Snapshot, Window};
 use samples::Samples;
 
@@ -69,7 +69,7 @@ pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<
     let scenario = files.capture(point, scenario::scenario(setting, point.seed));
     let mut simulation = scenario.map_err(unwritten)?.build();
     files.observe(point, &mut simulation).map_err(unwritten)?;
-    simulation.act(Side::Near, |host, _| host.count_sacks());
+    simulation.act(talker(setting), |host, _| host.count_sacks());
     simulation.connect();
     simulation.connect_rivals();
     let mut run = Run {
@@ -98,6 +98,14 @@ pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<
     files::finish(&mut run.simulation).map_err(unwritten)?;
     record.series = run.series;
     Ok(record)
+}
+
+/// The side whose data is measured.
+fn talker(setting: &Setting) -> Side {
+    match setting.talker() {
+        End::Near => Side::Near,
+        End::Far => Side::Far,
+    }
 }
 
 /// A simulation that is under way.

@@ -2,13 +2,15 @@
 
 use core::time::Duration;
 
+use anabranch_netsim::topology::Path;
 use anabranch_policy::PathFacts;
 use anabranch_sim::tcp::TcpSimulation;
 use anabranch_sim::{Histogram, Side, Simulation};
 
 use super::measure::path_id;
 use super::record::{Record, SeriesRow};
-use crate::plan::Setting;
+use super::talker;
+use crate::plan::{End, Setting};
 
 /// From one sample to the next.
 pub(super) const EVERY: Duration = Duration::from_millis(10);
@@ -138,8 +140,8 @@ impl Samples {
     /// Looks at everything.
     pub(super) fn take(&mut self, simulation: &Simulation, setting: &Setting) {
         let (Some(near), Some(far)) = (
-            simulation.association(Side::Near),
-            simulation.association(Side::Far),
+            simulation.association(talker(setting)),
+            simulation.association(talker(setting).other()),
         ) else {
             return;
         };
@@ -222,13 +224,16 @@ pub(super) struct TcpSamples {
 
 impl TcpSamples {
     /// Looks at everything.
-    pub(super) fn take(&mut self, simulation: &TcpSimulation) {
-        for (_, connection) in simulation.host(Side::Near).endpoint().connections() {
+    pub(super) fn take(&mut self, simulation: &TcpSimulation, talker: Side) {
+        for (_, connection) in simulation.host(talker).endpoint().connections() {
             let statistics = connection.statistics();
             self.send_buffer.note(statistics.send_buffer_used);
             self.path.note(&statistics.facts, statistics.send_buffer_size);
         }
-        let link = simulation.path().there[0];
+        let link = match talker {
+            Side::Near => simulation.path().there[0],
+            Side::Far => simulation.path().back[0],
+        };
         self.queue.note(simulation.world().link(link).waiting().packets);
     }
 
@@ -245,24 +250,24 @@ impl TcpSamples {
 /// Packets that wait at each path's own link, then at the bottleneck.
 fn waiting<'a>(simulation: &'a Simulation, setting: &Setting) -> impl Iterator<Item = u64> + 'a {
     let paths = simulation.paths();
-    let shared = setting
-        .bottleneck
-        .as_ref()
-        .and_then(|_| paths.first()?.there.last());
-    let links = paths.iter().filter_map(|path| path.there.first()).chain(shared);
+    let far = setting.talker() == End::Far;
+    let own = move |path: &'a Path| if far { path.back.last() } else { path.there.first() };
+    let through = |path: &'a Path| if far { path.back.first() } else { path.there.last() };
+    let shared = setting.bottleneck.as_ref().and_then(|_| through(paths.first()?));
+    let links = paths.iter().filter_map(own).chain(shared);
     links.map(|link| simulation.world().link(*link).waiting().packets)
 }
 
 /// The rows of the time series for this moment, one for each path.
 pub(super) fn series_rows(simulation: &Simulation, setting: &Setting, rows: &mut Vec<SeriesRow>) {
     let (Some(near), Some(far)) = (
-        simulation.association(Side::Near),
-        simulation.association(Side::Far),
+        simulation.association(talker(setting)),
+        simulation.association(talker(setting).other()),
     ) else {
         return;
     };
     let (statistics, far) = (near.statistics(), far.statistics());
-    let reader = simulation.conversation(Side::Far);
+    let reader = simulation.conversation(talker(setting).other());
     let delivered = reader.map_or(0, |reader| reader.inbox().bytes());
     let facts = near.path_facts();
     for ((index, name), waiting) in setting

@@ -9,10 +9,10 @@ use anabranch_sim::tcp::{
 };
 use anabranch_types::{Instant, Seed};
 
-use super::RunError;
 use super::record::Record;
 use super::samples::{EVERY, TcpSamples};
 use super::scenario::{links, reading};
+use super::{RunError, talker};
 use crate::plan::{AppPlan, End, Setting};
 
 /// Simulates a point over TCP.
@@ -21,10 +21,13 @@ pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Resul
     let begin = Instant::ZERO + setting.time.warm_up.0;
     let end = begin + setting.time.measure.0;
     let mut samples = TcpSamples::default();
+    let talker = talker(setting);
     pass(&mut simulation, begin, stop, |_| {})?;
-    let before = Snapshot::take(&simulation);
-    pass(&mut simulation, end, stop, |simulation| samples.take(simulation))?;
-    let after = Snapshot::take(&simulation);
+    let before = Snapshot::take(&simulation, talker);
+    pass(&mut simulation, end, stop, |simulation| {
+        samples.take(simulation, talker)
+    })?;
+    let after = Snapshot::take(&simulation, talker);
     let mut record = Record::default();
     let window = Window {
         setting,
@@ -55,7 +58,7 @@ fn pass(
     Ok(())
 }
 
-/// The hosts, connected as often as there are streams; each connection carries its share.
+/// The hosts, which connect one after another as often as there are streams; each connection carries its share.
 fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
     let (name, path) = setting.paths.iter().next().ok_or(RunError::NoAssociation)?;
     let (there, back) = links(path, name);
@@ -67,9 +70,7 @@ fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
         .near_talks(app(setting, End::Near, connections))
         .far_talks(app(setting, End::Far, connections).reading(reading(setting.reading)))
         .build();
-    for _ in 0..connections {
-        simulation.connect();
-    }
+    simulation.connect_in_turn(connections);
     Ok(simulation)
 }
 
@@ -114,17 +115,21 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn take(simulation: &TcpSimulation) -> Self {
-        let links = [simulation.path().there[0], simulation.path().back[0]];
+    fn take(simulation: &TcpSimulation, talker: Side) -> Self {
+        let path = simulation.path();
+        let links = match talker {
+            Side::Near => [path.there[0], path.back[0]],
+            Side::Far => [path.back[0], path.there[0]],
+        };
         Self {
             at: simulation.now(),
             bytes: simulation
-                .host(Side::Far)
+                .host(talker.other())
                 .apps()
                 .map(|(_, app)| app.bytes_read())
                 .sum(),
-            counters: sum(statistics(simulation, Side::Near)),
-            duplicates: sum(statistics(simulation, Side::Far)).duplicate_bytes,
+            counters: sum(statistics(simulation, talker)),
+            duplicates: sum(statistics(simulation, talker.other())).duplicate_bytes,
             links: links.map(|link| simulation.world().link(link).stats().clone()),
         }
     }
@@ -192,7 +197,7 @@ impl Window<'_> {
 
     /// When the last connection had delivered everything.
     fn completed(&self) -> Option<f64> {
-        let apps = self.simulation.host(Side::Far).apps();
+        let apps = self.simulation.host(talker(self.setting).other()).apps();
         let opened = apps.len() as u64 >= connections(self.setting);
         let last = apps
             .map(|(_, app)| app.finished_at())

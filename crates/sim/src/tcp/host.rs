@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use anabranch_netsim::{Datagram, Host, Protocol};
-use anabranch_tcp::{Connection, ConnectionId, Endpoint, Envelope, TcpConfig};
+use anabranch_tcp::{Connection, ConnectionId, Endpoint, Envelope, Event, TcpConfig};
 use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 
 use super::TcpApp;
@@ -19,6 +19,17 @@ pub struct TcpHost {
     /// What answers a peer that connects.
     answering: TcpApp,
     segments_received: u64,
+    /// Connections still to be begun, each when the one before is open.
+    in_turn: Option<InTurn>,
+}
+
+/// Connections to be begun one after another.
+struct InTurn {
+    left: u64,
+    local: SocketAddr,
+    remote: SocketAddr,
+    config: TcpConfig,
+    app: TcpApp,
 }
 
 impl TcpHost {
@@ -30,6 +41,7 @@ impl TcpHost {
             apps: BTreeMap::new(),
             answering,
             segments_received: 0,
+            in_turn: None,
         }
     }
 
@@ -56,6 +68,36 @@ impl TcpHost {
         self.apps.insert(id, app);
         self.talk(now, id, |app, connection| app.act(now, connection));
         id
+    }
+
+    /// Begins `count` connections one after another: each when the one before is open, as a program does that waits for
+    /// `connect`.
+    pub fn connect_in_turn(
+        &mut self,
+        now: Instant,
+        count: u64,
+        ends: (SocketAddr, SocketAddr),
+        config: TcpConfig,
+        app: TcpApp,
+    ) {
+        self.in_turn = Some(InTurn {
+            left: count,
+            local: ends.0,
+            remote: ends.1,
+            config,
+            app,
+        });
+        self.connect_next(now);
+    }
+
+    fn connect_next(&mut self, now: Instant) {
+        let Some(in_turn) = self.in_turn.as_mut().filter(|in_turn| in_turn.left > 0) else {
+            return;
+        };
+        in_turn.left -= 1;
+        let (local, remote) = (in_turn.local, in_turn.remote);
+        let (config, app) = (in_turn.config.clone(), in_turn.app.clone());
+        self.connect(now, local, remote, config, app);
     }
 
     /// Lets the user act on a connection and its application; `None` if there is no such connection.
@@ -101,6 +143,9 @@ impl TcpHost {
 
     fn serve(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
+            if event == Event::Connected {
+                self.connect_next(now);
+            }
             let app = self.apps.entry(id).or_insert_with(|| self.answering.clone());
             let mut event = Some(event);
             self.endpoint.with(id, |connection| {

@@ -147,6 +147,16 @@ impl TcpSimulation {
         })
     }
 
+    /// The near side connects `count` times, each time when the connection before is open.
+    pub fn connect_in_turn(&mut self, count: u64) {
+        let (config, app) = self.near.clone();
+        let local = SocketAddr::new(self.path.near, 0);
+        let remote = SocketAddr::new(self.path.far, PORT);
+        self.act(Side::Near, |host, now| {
+            host.connect_in_turn(now, count, (local, remote), config, app);
+        });
+    }
+
     /// The time.
     #[must_use]
     pub const fn now(&self) -> Instant {
