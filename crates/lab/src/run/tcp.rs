@@ -25,7 +25,7 @@ pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Resul
     pass(&mut simulation, begin, stop, |_| {})?;
     let before = Snapshot::take(&simulation, talker);
     pass(&mut simulation, end, stop, |simulation| {
-        samples.take(simulation, talker)
+        samples.take(simulation, talker);
     })?;
     let after = Snapshot::take(&simulation, talker);
     let mut record = Record::default();
