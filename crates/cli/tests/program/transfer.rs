@@ -219,14 +219,16 @@ fn how_large_packets_may_be_is_told_when_it_was_found_out() {
     let path = file(&folder, "big.bin", 5_000_000);
     let receiver = Receiver::start("127.0.0.1", &["--once"]);
     let mut sender = receiver.sender(&path, &["--from", "127.0.0.1"]);
-    let told = loop {
+    // On a machine that is quick with it, it is known before anybody looks.
+    let connected = sender.event("connected");
+    let mut known = connected["paths"][0]["mtu"].clone();
+    while known != 1_500 {
         let event = sender.event("path");
+        assert_eq!(event["change"] == "mtu", event.get("mtu").is_some(), "{event}");
         if event["change"] == "mtu" {
-            break event;
+            known = event["mtu"].clone();
         }
-        assert!(event.get("mtu").is_none(), "{event}");
-    };
-    assert_eq!(told["mtu"], 1_500);
+    }
     sender.event("summary");
     assert_eq!(sender.end(), (Some(0), String::new()));
 }
