@@ -24,7 +24,7 @@ impl Chart {
         let drawn = self
             .below_first()
             .into_iter()
-            .map(|number| plot.line(number, &self.lines[number]));
+            .map(|number| plot.line(self, number));
         shapes.extend(drawn);
         shapes.extend(legend.draw(shown(self), (plot.right + 24.0, plot.top)));
         Drawing {
@@ -54,7 +54,7 @@ impl Chart {
         let mut shapes = vec![Path::line(corners, Pen::new(Ink::Muted, 1.0))];
         for number in self.below_first() {
             let line = &self.lines[number];
-            let places: Vec<Place> = plot.places(line).map(|(_, place)| place).collect();
+            let places: Vec<Place> = plot.places(self, number).map(|(_, place)| place).collect();
             shapes.extend(legend::stroke(&line.look, places.clone(), 1.6));
             let markers = places
                 .iter()
@@ -223,25 +223,34 @@ impl Plot {
         shapes
     }
 
-    /// The spots that have a place, with it.
-    fn places<'l>(&self, line: &'l Line) -> impl Iterator<Item = (&'l Spot, Place)> {
+    /// The spots of line number `number` that have a place, with it.
+    fn places<'l>(&self, chart: &'l Chart, number: usize) -> impl Iterator<Item = (&'l Spot, Place)> {
         let ((x, _), (y, _)) = (&self.x, &self.y);
-        line.spots
-            .iter()
+        let aside = self.aside(chart, number);
+        let spots = chart.lines[number].spots.iter();
+        spots
             .filter(|spot| x.can_show(spot.x) && y.can_show(spot.y))
-            .map(|spot| (spot, (x.place(spot.x), y.place(spot.y))))
+            .map(move |spot| (spot, (x.place(spot.x) + aside, y.place(spot.y))))
     }
 
-    fn line(&self, number: usize, line: &Line) -> Shape {
-        let places: Vec<Place> = self.places(line).map(|(_, place)| place).collect();
-        let mut shapes: Vec<Shape> = legend::stroke(&line.look, places, line.width())
-            .into_iter()
-            .collect();
+    /// How far aside of its word a line is drawn, so that the lines stand beside each other there.
+    fn aside(&self, chart: &Chart, number: usize) -> f32 {
+        if !is_of_words(&chart.x) || !chart.has_legend {
+            return 0.0;
+        }
+        let lines = chart.lines.len() as f32;
+        let slot = self.x.0.place(1.0) - self.x.0.place(0.0);
+        (number as f32 - (lines - 1.0) / 2.0) * (slot * 0.7 / lines).min(16.0)
+    }
+
+    fn line(&self, chart: &Chart, number: usize) -> Shape {
+        let line = &chart.lines[number];
+        let places: Vec<Place> = self.places(chart, number).map(|(_, place)| place).collect();
+        let stroke = legend::stroke(&line.look, places, line.width());
+        let mut shapes: Vec<Shape> = stroke.into_iter().collect();
         if line.look.marker.is_some() || line.spots.iter().any(|spot| !spot.note.is_empty()) {
-            shapes.extend(
-                self.places(line)
-                    .map(|(spot, place)| self.spot(line, spot, place)),
-            );
+            let places = self.places(chart, number);
+            shapes.extend(places.map(|(spot, place)| self.spot(line, spot, place)));
         }
         Shape::Group(Group {
             role: Role::Line(number),

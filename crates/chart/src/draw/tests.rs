@@ -101,3 +101,21 @@ fn what_is_not_above_zero_is_left_out_of_a_scale_of_powers() {
     assert_eq!(svg.matches("class=\"spot\"").count(), 5);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
+
+#[test]
+fn lines_stand_beside_each_other_at_a_word() {
+    let mut chart = chart();
+    chart.x.scale = Scale::Words(vec!["one".into(), "two".into()]);
+    for line in &mut chart.lines {
+        line.spots = vec![Spot {
+            x: 0.0,
+            y: 5.0,
+            range: None,
+            note: "here".into(),
+        }];
+    }
+    let svg = chart.draw().svg();
+    let places = svg.split("class=\"f-clear\" cx=\"").skip(1);
+    let places: Vec<&str> = places.filter_map(|rest| rest.split('"').next()).collect();
+    assert!(places.len() == 2 && places[0] != places[1], "{places:?}");
+}

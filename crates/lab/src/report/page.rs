@@ -25,7 +25,7 @@ pub(super) fn page(account: &Account, charts: &Charts) -> String {
         }
         @if !charts.pictures.is_empty() {
             h2 { "Beside the figure" }
-            @for chart in &charts.pictures { (numbers.figure(chart, &chart.title)) }
+            @for chart in &charts.pictures { (numbers.figure(chart, &format!("{}.", chart.title))) }
         }
         (checks(account))
         @if !account.cause.is_empty() {
