@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anabranch_lab::Plan;
-use anabranch_lab::account::Account;
+use anabranch_lab::account::{Account, Size};
 use anabranch_lab::report::{Entry, write, write_index};
 
 use super::text::{print, print_json};
@@ -53,7 +53,7 @@ fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     let [full, quick] = super::both_sizes(what)?;
     let own = |size: &str| results.join(format!("{}{size}", full.name)).join(super::ACCOUNT);
     let kept = super::kept_file(&super::kept_folder(what), &full.name);
-    match best(&[own(""), kept, own("-quick")], [&full, &quick])? {
+    match best(&[own(""), own("-quick"), kept], [&full, &quick])? {
         Some(account) => Ok(Entry::Measured(Box::new(account))),
         None => Ok(Entry::Open {
             plan: full.name,
@@ -63,17 +63,16 @@ fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     }
 }
 
-/// The first account that is of the plan as it is now, in one of its sizes; the first of all if none is.
+/// The best account among `files`: of the plan as it is now, then of the full size, then the first.
 fn best(files: &[PathBuf], plans: [&Plan; 2]) -> Result<Option<Account>, Failure> {
     let files = files.iter().filter(|file| file.is_file());
     let accounts = files.map(|file| Account::load(file).map_err(Failure::usage));
-    let mut accounts: Vec<Account> = accounts.collect::<Result<_, _>>()?;
-    let is_current = |account: &Account| plans.iter().any(|plan| plan.digest == account.digest);
-    let current = accounts.iter().position(is_current);
-    if current.is_none()
-        && let Some(account) = accounts.first()
-    {
+    let accounts: Vec<Account> = accounts.collect::<Result<_, _>>()?;
+    let is_outdated = |account: &Account| plans.iter().all(|plan| plan.digest != account.digest);
+    let rank = |account: &Account| (is_outdated(account), account.size == Size::Quick);
+    let best = accounts.into_iter().min_by_key(rank);
+    if let Some(account) = best.as_ref().filter(|account| is_outdated(account)) {
         eprintln!("{}: the plan was changed after its results", account.plan);
     }
-    Ok((!accounts.is_empty()).then(|| accounts.swap_remove(current.unwrap_or(0))))
+    Ok(best)
 }
