@@ -1,9 +1,13 @@
 //! How does an attacker who sees everything write packets? Tag and checksum right, the rest as the bytes decide.
 
-use anabranch_types::VerificationTag;
-use anabranch_wire::{Chunk, Packet, checksum, chunk::kind};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::Choices;
+use anabranch_types::VerificationTag;
+use anabranch_wire::{Chunk, Packet, Parameters, checksum, chunk::kind};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::{Choices, Host};
 
 /// What was overheard between the two.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +26,14 @@ pub(crate) struct Overheard {
     pub(crate) cookie: Vec<u8>,
     /// What the victim wants back from its last HEARTBEAT.
     pub(crate) heartbeat: Vec<u8>,
+    /// What both said of authentication in the handshake, the victim first: the key is made of it (RFC 4895 §6.1).
+    vectors: [Vec<u8>; 2],
+    /// The number that the next question about addresses has (RFC 5061 §4.1.1).
+    serial: u32,
 }
+
+/// Bytes of an AUTH chunk before its code, and of the code.
+const AUTH: (usize, usize) = (8, 32);
 
 impl Overheard {
     /// Listens to a packet of the victim.
@@ -33,10 +44,12 @@ impl Overheard {
         for chunk in packet.chunks().filter_map(|chunk| chunk.ok()?.decode().ok()) {
             match chunk {
                 Chunk::Init(init) => {
+                    self.vectors[0] = vector(&init.parameters);
                     self.tag = init.initiate_tag.0;
                     self.victim_tsn = init.initial_tsn.0.wrapping_sub(1);
                 }
                 Chunk::InitAck(init) => {
+                    self.vectors[0] = vector(&init.parameters);
                     let cookies = init.parameters.iter().filter_map(Result::ok);
                     let cookie = cookies.filter(|parameter| parameter.kind == 7).last();
                     self.cookie = cookie.map_or_else(Vec::new, |cookie| cookie.value.to_vec());
@@ -57,6 +70,8 @@ impl Overheard {
         for chunk in packet.chunks().filter_map(|chunk| chunk.ok()?.decode().ok()) {
             match chunk {
                 Chunk::Init(init) | Chunk::InitAck(init) => {
+                    self.vectors[1] = vector(&init.parameters);
+                    self.serial = init.initial_tsn.0;
                     self.peer_tag = init.initiate_tag.0;
                     self.peer_tsn = init.initial_tsn.0.wrapping_sub(1);
                 }
@@ -80,15 +95,34 @@ impl Overheard {
         packet.extend(self.ports.1.to_be_bytes());
         packet.extend(tag.to_be_bytes());
         packet.extend([0; 4]);
+        let is_authenticated = shape & 24 == 24;
+        if is_authenticated {
+            // Key 0, HMAC-SHA-256 (RFC 4895 §4.1), and a code to be put in at the end.
+            packet.extend([kind::AUTH, 0, 0, (AUTH.0 + AUTH.1) as u8, 0, 0, 0, 3]);
+            packet.extend([0; AUTH.1]);
+        }
         for _ in 0..=(shape & 7) {
             self.chunk(choices, &mut packet);
+        }
+        if is_authenticated {
+            self.authenticate(&mut packet[12..]);
         }
         checksum::seal(&mut packet);
         packet
     }
 
+    /// Puts the right code into the AUTH chunk that `covered` begins with: who saw the handshake can (RFC 4895 §8).
+    fn authenticate(&self, covered: &mut [u8]) {
+        let mut vectors = self.vectors.each_ref();
+        vectors.sort_by_key(|vector| (vector.len(), vector.as_slice()));
+        let mut code = Hmac::<Sha256>::new_from_slice(&vectors.map(Vec::as_slice).concat())
+            .expect("a key of any length");
+        code.update(covered);
+        covered[AUTH.0..AUTH.0 + AUTH.1].copy_from_slice(&code.finalize().into_bytes());
+    }
+
     fn chunk(&mut self, choices: &mut Choices<'_>, packet: &mut Vec<u8>) {
-        const KINDS: [u8; 20] = [
+        const KINDS: [u8; 26] = [
             kind::DATA,
             kind::DATA,
             kind::DATA,
@@ -109,6 +143,12 @@ impl Overheard {
             kind::SHUTDOWN_COMPLETE,
             kind::NR_SACK,
             kind::PAD,
+            kind::ASCONF,
+            kind::ASCONF,
+            kind::ASCONF,
+            kind::ASCONF_ACK,
+            kind::AUTH,
+            kind::I_DATA,
         ];
         let choice = choices.byte();
         let kind = match KINDS.get(usize::from(choice & 31)) {
@@ -132,6 +172,12 @@ impl Overheard {
             kind::DATA => self.data(choices),
             kind::SACK | kind::NR_SACK => self.sack(choices),
             kind::INIT | kind::INIT_ACK => self.init(choices),
+            kind::ASCONF => self.question(choices),
+            kind::ASCONF_ACK => {
+                let mut value = choices.near(self.victim_tsn).to_be_bytes().to_vec();
+                value.extend(parameters(choices, 0xc005));
+                value
+            }
             kind::HEARTBEAT => parameter(1, choices.slice(8)),
             kind::HEARTBEAT_ACK => parameter(1, &damaged(&self.heartbeat, choices)),
             kind::ABORT | kind::ERROR => parameters(choices, 0),
@@ -182,6 +228,30 @@ impl Overheard {
         value
     }
 
+    /// Who asks, then what to add, delete or prefer: addresses that exist, others, and such as are of no use.
+    fn question(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
+        let serial = match choices.byte() {
+            0..192 => self.serial,
+            _ => choices.near(self.serial),
+        };
+        if serial == self.serial {
+            self.serial = serial.wrapping_add(1);
+        }
+        let mut value = serial.to_be_bytes().to_vec();
+        value.extend(address(choices));
+        for number in 0..choices.below(4) {
+            let kind = match choices.below(8) {
+                0..3 => 0xc001,
+                3..6 => 0xc002,
+                6 => 0xc004,
+                _ => choices.short(),
+            };
+            let what = [&[0, 0, 0, number], &*address(choices)].concat();
+            value.extend(parameter(kind, &what));
+        }
+        value
+    }
+
     fn init(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
         let tag = choices.near(self.peer_tag);
         let mut value = tag.to_be_bytes().to_vec();
@@ -191,6 +261,29 @@ impl Overheard {
         value.extend(tsn.to_be_bytes());
         value.extend(parameters(choices, 7));
         value
+    }
+}
+
+/// What an end says of authentication: RANDOM, CHUNKS and HMAC-ALGO, in this order (RFC 4895 §6.1).
+fn vector(parameters: &Parameters<'_>) -> Vec<u8> {
+    let all = || parameters.iter().filter_map(Result::ok);
+    let found = [0x8002, 0x8003, 0x8004].map(|kind| all().find(|parameter| parameter.kind == kind));
+    let found = found.into_iter().flatten();
+    found.flat_map(|parameter| parameter.bytes.to_vec()).collect()
+}
+
+/// One of either host's, or any other.
+fn address(choices: &mut Choices<'_>) -> Vec<u8> {
+    let ip = match choices.byte() {
+        known @ 0..192 => Host::address(1 + (known & 1), known >> 1 & 3).ip(),
+        192..200 => Ipv4Addr::UNSPECIFIED.into(),
+        200..208 => Ipv4Addr::BROADCAST.into(),
+        208..216 => Ipv6Addr::from([choices.byte(); 16]).into(),
+        _ => Ipv4Addr::from(choices.long()).into(),
+    };
+    match ip {
+        IpAddr::V4(ip) => parameter(5, &ip.octets()),
+        IpAddr::V6(ip) => parameter(6, &ip.octets()),
     }
 }
 
