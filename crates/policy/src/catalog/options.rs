@@ -37,7 +37,9 @@ options! {
     "off" => Off(NoParameters),
         "no: the sender keeps everything until the cumulative TSN passes it", "RFC 9260 §3.3.4";
     "on" => On(NoParameters),
-        "yes, if the peer understands: the sender frees it at once", "Natarajan et al. 2008, Dreibholz et al. 2010";
+        "yes, if the peer understands, of all that arrived: the sender frees it at once", "Natarajan et al. 2008";
+    "delivered" => Delivered(NoParameters),
+        "yes, if the peer understands, of what can be read: in its stream's order", "Natarajan et al. 2008, Dreibholz et al. 2010";
 }
 
 options! {

@@ -160,7 +160,8 @@ impl Association {
                 max_message: config.longest_received(),
                 inbound_streams: config.max_inbound_streams,
                 interleaving: false,
-            }),
+            })
+            .promising(config.policies.nr_sack),
             control: Control::default(),
             events: Events::default(),
             secrets,

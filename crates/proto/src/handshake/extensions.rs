@@ -19,7 +19,7 @@ impl Extensions {
     /// What an association with this configuration offers: the one place where an extension is switched on.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
-        let nr_sack = matches!(config.policies.nr_sack, NrSackChoice::On(_));
+        let nr_sack = !matches!(config.policies.nr_sack, NrSackChoice::Off(_));
         Self {
             ours: ChunkKinds::default()
                 .with(kind::AUTH, config.offers_address_changes())

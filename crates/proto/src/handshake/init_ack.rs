@@ -157,7 +157,8 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
         max_message: config.longest_received(),
         inbound_streams: config.max_inbound_streams.min(chunk.outbound_streams),
         interleaving: association.extensions.agreed(kind::I_DATA),
-    });
+    })
+    .promising(association.config.policies.nr_sack);
 }
 
 /// Pairs our addresses with those that the peer listed, in its order, and those that the application named.

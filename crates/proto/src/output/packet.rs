@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
+use anabranch_policy::catalog::NrSackChoice;
 use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
@@ -18,7 +19,7 @@ use super::{LastWords, Transmit, copies, rescue};
 use crate::Association;
 use crate::association::{State, packet_size};
 use crate::path::HeartbeatInfo;
-use crate::recv::SackForm;
+use crate::recv::{Promises, SackForm};
 use crate::send::Ahead;
 use crate::user_data::UserData;
 
@@ -105,7 +106,7 @@ fn write_control(association: &mut Association, plan: &Plan, packet: &mut Packet
     if plan.sack {
         let form = SackForm {
             reports_packet_count: association.policies.ack.reports_packet_count(),
-            non_renegable: association.extensions.agreed(kind::NR_SACK),
+            promises: promises(association),
             ..SackForm::of(&association.config.policies)
         };
         if association.receiver.write_sack(packet, form) {
@@ -113,6 +114,15 @@ fn write_control(association: &mut Association, plan: &Plan, packet: &mut Packet
             let number = association.counters.sacks_sent;
             association.paths.sack_sent(plan.path, number);
         }
+    }
+}
+
+/// What the next SACK says about what is never thrown away.
+fn promises(association: &Association) -> Promises {
+    match association.config.policies.nr_sack {
+        _ if !association.extensions.agreed(kind::NR_SACK) => Promises::Nothing,
+        NrSackChoice::Delivered(_) => Promises::Readable,
+        NrSackChoice::On(_) | NrSackChoice::Off(_) => Promises::Arrived,
     }
 }
 

@@ -6,6 +6,7 @@
 //! What was acknowledged is never thrown away.
 
 mod ack_schedule;
+mod arrivals;
 mod delivery;
 mod reassembly;
 mod sack;
@@ -15,15 +16,17 @@ mod window;
 use core::mem;
 
 use anabranch_policy::AckPolicy;
+use anabranch_policy::catalog::NrSackChoice;
 use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::PacketBuilder;
 
 use self::ack_schedule::AckSchedule;
 pub(crate) use self::ack_schedule::SackWanted;
+use self::arrivals::Arrivals;
 use self::delivery::Delivery;
 use self::reassembly::{Reassembly, Verdict};
-pub(crate) use self::sack::SackForm;
 use self::sack::SackWriter;
+pub(crate) use self::sack::{Promises, SackForm};
 use self::tracker::{NewTsn, Sighting, Tracker};
 use self::window::Window;
 use crate::ReceivedMessage;
@@ -88,6 +91,8 @@ pub(crate) struct Receiver {
     schedule: AckSchedule,
     sack: SackWriter,
     statistics: ReceiveStatistics,
+    /// Kept if SACKs promise no more than what can be read.
+    arrivals: Option<Arrivals>,
 }
 
 impl Receiver {
@@ -100,6 +105,16 @@ impl Receiver {
             schedule: AckSchedule::new(),
             sack: SackWriter::default(),
             statistics: ReceiveStatistics::default(),
+            arrivals: None,
+        }
+    }
+
+    /// The same, knowing what it needs to know for what SACKs are to promise.
+    pub(crate) fn promising(self, nr_sack: NrSackChoice) -> Self {
+        let asks = matches!(nr_sack, NrSackChoice::Delivered(_));
+        Self {
+            arrivals: asks.then(Arrivals::default),
+            ..self
         }
     }
 
@@ -112,6 +127,7 @@ impl Receiver {
             anew.window.hold(length);
         }
         anew.window.set_unread(!anew.delivery.is_empty());
+        anew.arrivals = self.arrivals.as_ref().map(|_| Arrivals::default());
         anew
     }
 
@@ -161,6 +177,9 @@ impl Receiver {
                 self.acknowledge(tsn, payload.len());
                 self.statistics.chunks += 1;
                 self.statistics.bytes += payload.len() as u64;
+                if let Some(arrivals) = &mut self.arrivals {
+                    arrivals.note(tsn, data);
+                }
                 self.reassembly
                     .take(data, tsn, &mut self.window, &mut self.delivery)?;
                 self.window.set_unread(!self.delivery.is_empty());
@@ -206,9 +225,22 @@ impl Receiver {
         let packets = u8::try_from(self.schedule.packets_since_sack()).unwrap_or(u8::MAX);
         let packet_count = form.reports_packet_count.then_some(packets);
         let a_rwnd = self.a_rwnd();
+        let Self {
+            tracker,
+            reassembly,
+            arrivals,
+            ..
+        } = self;
+        if let Some(arrivals) = arrivals {
+            arrivals.forget_up_to(tracker.cumulative());
+        }
+        let is_readable = |tsn| {
+            let arrivals = arrivals.as_ref();
+            arrivals.is_some_and(|arrivals| arrivals.is_readable(tsn, |turn| reassembly.has_passed(turn)))
+        };
         if !self
             .sack
-            .write(builder, &self.tracker, a_rwnd, packet_count, form)
+            .write(builder, (tracker, is_readable), a_rwnd, packet_count, form)
         {
             return false;
         }

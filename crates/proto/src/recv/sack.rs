@@ -1,20 +1,33 @@
 //! What does a SACK say? As much as fits, from the lowest TSN up (RFC 9260 §6.7).
 
 use alloc::vec::Vec;
+use core::mem;
 
 use anabranch_policy::PolicyRecipe;
 use anabranch_policy::catalog::{GapLimitChoice, SackWindowChoice};
+use anabranch_types::UnwrappedTsn;
 use anabranch_wire::{GapBlock, OutboundNrSack, OutboundSack, PacketBuilder};
 
 use super::tracker::Tracker;
+
+/// What a SACK promises to keep, so that the peer may free it. This receiver never throws anything away, but it need not say so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Promises {
+    /// Nothing: it is a plain SACK.
+    Nothing,
+    /// All that it reports.
+    Arrived,
+    /// What the application can read.
+    Readable,
+}
 
 /// How much a SACK says, and in which form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SackForm {
     /// In its flags stands how many packets it acknowledges (DAC).
     pub(crate) reports_packet_count: bool,
-    /// It is an NR-SACK: the peer may free what it reports. This receiver never reneges, so that is all of it.
-    pub(crate) non_renegable: bool,
+    /// Whether it is an NR-SACK, and of what.
+    pub(crate) promises: Promises,
     /// The most gap blocks.
     pub(crate) max_blocks: usize,
     /// The last TSN reported, as an offset from the cumulative one (D. Sarnow, "SACK Handling for CMT-SCTP in the
@@ -27,7 +40,7 @@ impl SackForm {
     pub(crate) fn of(recipe: &PolicyRecipe) -> Self {
         Self {
             reports_packet_count: false,
-            non_renegable: false,
+            promises: Promises::Nothing,
             max_blocks: match recipe.gap_limit {
                 GapLimitChoice::Mtu(_) => usize::MAX,
                 GapLimitChoice::Fixed(limit) => limit.blocks as usize,
@@ -40,10 +53,9 @@ impl SackForm {
     }
 
     const fn header_len(&self) -> usize {
-        if self.non_renegable {
-            OutboundNrSack::HEADER_LEN
-        } else {
-            OutboundSack::HEADER_LEN
+        match self.promises {
+            Promises::Nothing => OutboundSack::HEADER_LEN,
+            Promises::Arrived | Promises::Readable => OutboundNrSack::HEADER_LEN,
         }
     }
 }
@@ -52,6 +64,7 @@ impl SackForm {
 #[derive(Debug, Default)]
 pub(super) struct SackWriter {
     blocks: Vec<GapBlock>,
+    kept: Vec<GapBlock>,
 }
 
 impl SackWriter {
@@ -63,7 +76,7 @@ impl SackWriter {
     pub(super) fn write(
         &mut self,
         builder: &mut PacketBuilder<'_>,
-        tracker: &Tracker,
+        (tracker, is_readable): (&Tracker, impl Fn(UnwrappedTsn) -> bool),
         a_rwnd: u32,
         packet_count: Option<u8>,
         form: SackForm,
@@ -78,19 +91,18 @@ impl SackWriter {
         if self.blocks.len() > entries {
             return false;
         }
+        self.kept.clear();
+        match form.promises {
+            Promises::Nothing => {}
+            Promises::Arrived => mem::swap(&mut self.blocks, &mut self.kept),
+            Promises::Readable => self.divide(tracker.cumulative(), entries, is_readable),
+        }
         let duplicates = tracker.duplicates();
-        let duplicates = &duplicates[..duplicates.len().min(entries - self.blocks.len())];
+        let duplicates = &duplicates[..duplicates
+            .len()
+            .min(entries - self.blocks.len() - self.kept.len())];
         let cumulative = tracker.cumulative().wrap();
-        let pushed = if form.non_renegable {
-            builder.push(&OutboundNrSack {
-                cumulative,
-                a_rwnd,
-                packet_count,
-                blocks: &[],
-                non_renegable: &self.blocks,
-                duplicates,
-            })
-        } else {
+        let pushed = if form.promises == Promises::Nothing {
             builder.push(&OutboundSack {
                 cumulative,
                 a_rwnd,
@@ -98,7 +110,50 @@ impl SackWriter {
                 blocks: &self.blocks,
                 duplicates,
             })
+        } else {
+            builder.push(&OutboundNrSack {
+                cumulative,
+                a_rwnd,
+                packet_count,
+                blocks: &self.blocks,
+                non_renegable: &self.kept,
+                duplicates,
+            })
         };
         pushed.is_ok()
+    }
+
+    /// Divides the blocks into those of TSNs that can be read and the others, the lowest first, as many as there are
+    /// `entries` for.
+    fn divide(
+        &mut self,
+        cumulative: UnwrappedTsn,
+        entries: usize,
+        is_readable: impl Fn(UnwrappedTsn) -> bool,
+    ) {
+        let whole = mem::take(&mut self.blocks);
+        for offset in whole.iter().flat_map(|block| block.start..=block.end) {
+            let list = match is_readable(cumulative + u64::from(offset)) {
+                true => &mut self.kept,
+                false => &mut self.blocks,
+            };
+            match list.last_mut() {
+                Some(last) if last.end + 1 == offset => last.end = offset,
+                _ => {
+                    list.push(GapBlock {
+                        start: offset,
+                        end: offset,
+                    });
+                }
+            }
+            if self.blocks.len() + self.kept.len() > entries {
+                let longer = match self.kept.last().is_some_and(|last| last.start == offset) {
+                    true => &mut self.kept,
+                    false => &mut self.blocks,
+                };
+                longer.pop();
+                break;
+            }
+        }
     }
 }

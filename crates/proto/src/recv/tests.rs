@@ -3,11 +3,13 @@
 mod hostile;
 mod interleaved;
 mod model;
+mod promises;
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use anabranch_policy::catalog::{Choice as _, NrSackChoice};
 use anabranch_policy::{AckPolicy, AckWhen, Arrival, Policy, PolicyRecipe};
 use anabranch_types::{Instant, PathId, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::{CommonHeader, Data, DataFlags, PacketBuilder, dissect};

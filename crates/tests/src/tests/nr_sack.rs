@@ -51,21 +51,24 @@ fn a_gap_of_the_slow_path_does_not_block_the_send_buffer() {
 
 #[test]
 fn everything_arrives_though_alice_forgets_early() {
-    let mut world = a_slow_path_and_a_small_buffer("on").connected();
-    world.path_becomes_lossy(0, 0.03);
-    world.path_becomes_lossy(1, 0.03);
-    world.alice().sends_messages(1_500, 3_000, Streams::in_turn(5));
-    world.delivers_everything(secs(60));
-    world.path_is_cut(0);
-    world.alice().sends_messages(100, 3_000, Streams::in_turn(5));
-    world.delivers_everything(secs(60));
-    assert_eq!(world.alice().statistics().send_buffer_used, 0);
+    for nr_sack in ["on", "delivered"] {
+        let mut world = a_slow_path_and_a_small_buffer(nr_sack).connected();
+        world.path_becomes_lossy(0, 0.03);
+        world.path_becomes_lossy(1, 0.03);
+        world.alice().sends_messages(1_500, 3_000, Streams::in_turn(5));
+        world.delivers_everything(secs(60));
+        world.path_is_cut(0);
+        world.alice().sends_messages(100, 3_000, Streams::in_turn(5));
+        world.delivers_everything(secs(60));
+        assert_eq!(world.alice().statistics().send_buffer_used, 0);
+    }
 }
 
 #[test]
 fn every_sack_is_an_nr_sack_if_both_want_it_and_none_is_otherwise() {
     for (alice, bob, expected) in [
         ("on", "on", kind::NR_SACK),
+        ("delivered", "delivered", kind::NR_SACK),
         ("on", "off", kind::SACK),
         ("off", "on", kind::SACK),
     ] {

@@ -10,6 +10,7 @@ use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
 use crate::ReceivedMessage;
+use crate::recv::arrivals;
 use crate::recv::delivery::Delivery;
 use crate::recv::tracker::Tracker;
 use crate::recv::window::Window;
@@ -95,6 +96,11 @@ impl DataReassembly {
         } else {
             Ok(Verdict::NotYet)
         }
+    }
+
+    pub(super) fn has_passed(&self, turn: arrivals::Turn) -> bool {
+        // The number was one of these 16 bits.
+        self.order.turn(turn.stream, Ssn(turn.number as u16)) == Turn::Past
     }
 
     /// Takes the chunk in, and hands on every message that becomes deliverable by it.

@@ -14,6 +14,7 @@ use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
 use crate::ReceivedMessage;
+use crate::recv::arrivals;
 use crate::recv::delivery::Delivery;
 use crate::recv::window::Window;
 use crate::violation::Violation;
@@ -146,6 +147,10 @@ impl IDataReassembly {
             return Err(BEHIND_THE_END);
         }
         Ok(())
+    }
+
+    pub(super) fn has_passed(&self, turn: arrivals::Turn) -> bool {
+        self.order.turn(turn.stream, Mid(turn.number)) == Turn::Past
     }
 
     /// Takes the chunk in, and hands on every message that becomes deliverable by it.

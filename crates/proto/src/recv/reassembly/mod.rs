@@ -14,6 +14,7 @@ use anabranch_types::UnwrappedTsn;
 use self::data::DataReassembly;
 use self::i_data::IDataReassembly;
 use super::ReceiverConfig;
+use super::arrivals::Turn;
 use super::delivery::Delivery;
 use super::tracker::Tracker;
 use super::window::Window;
@@ -89,6 +90,14 @@ impl Reassembly {
             (Self::Data(reassembly), UserData::Data(data)) => reassembly.judge(data, tsn, tracker),
             (Self::IData(reassembly), UserData::IData(data)) => reassembly.judge(data),
             _ => Err(WRONG_KIND),
+        }
+    }
+
+    /// Whether the application can read, or has read, the message whose turn this is.
+    pub(super) fn has_passed(&self, turn: Turn) -> bool {
+        match self {
+            Self::Data(reassembly) => reassembly.has_passed(turn),
+            Self::IData(reassembly) => reassembly.has_passed(turn),
         }
     }
 
