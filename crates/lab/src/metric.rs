@@ -25,6 +25,11 @@ pub const OF_RUN: &[Metric] = &[
     metric("goodput", "Mbit/s", "user data that the far application read"),
     metric("messages", "", "messages that it read"),
     metric("delay.mean", "ms", "from a message's handing over to its reading"),
+    metric(
+        "delay.streams.mean",
+        "ms",
+        "the mean over the streams of each one's mean",
+    ),
     metric("delay.p50", "ms", "the median of it"),
     metric("delay.p95", "ms", "what 95 % of the messages did not exceed"),
     metric("delay.p99", "ms", "what 99 % of the messages did not exceed"),
@@ -176,6 +181,11 @@ pub const SERIES: &[Metric] = &[
     metric("threshold", "KiB", "slow-start threshold"),
     metric("flight", "KiB", "in flight"),
     metric("queued", "KiB", "sent on the path and still in the send buffer"),
+    metric(
+        "blocked",
+        "",
+        "share of the send buffer taken by what arrived and cannot be freed",
+    ),
     metric("srtt", "ms", "smoothed round-trip time"),
     metric("rto", "ms", "retransmission timeout"),
     metric("waiting", "packets", "waiting at the path's own link"),

@@ -112,6 +112,7 @@ fn values(rows: &[&SeriesRow], column: &str) -> Vec<(f64, f64)> {
         "threshold" => row.threshold.and_then(kib),
         "flight" => kib(row.flight),
         "queued" => kib(row.queued),
+        "blocked" => Some(row.blocked),
         "srtt" => row.srtt,
         "rto" => Some(row.rto),
         "waiting" => Some(row.waiting as f64),

@@ -87,6 +87,7 @@ fn record(seed: u64) -> Record {
         threshold: None,
         flight: 0,
         queued: 0,
+        blocked: 0.0,
         srtt: None,
         rto: 1_000.0,
         waiting: 0,

@@ -112,6 +112,7 @@ pub(super) fn series(results: &Results<'_>) -> Table {
     table.whole("threshold", rows().map(|row| row.threshold.map(whole)));
     table.whole("flight", rows().map(|row| whole(row.flight)));
     table.whole("queued", rows().map(|row| whole(row.queued)));
+    table.numbers("blocked", rows().map(|row| row.blocked));
     table.numbers("srtt", rows().map(|row| row.srtt));
     table.numbers("rto", rows().map(|row| row.rto));
     table.whole("waiting", rows().map(|row| whole(row.waiting)));

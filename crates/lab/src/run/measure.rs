@@ -143,6 +143,7 @@ impl Window<'_> {
         );
         let delays = self.delays();
         record.set("delay.mean", delays.mean().map(in_ms));
+        record.set("delay.streams.mean", self.mean_of_streams().map(in_ms));
         for (name, share) in [("delay.p50", 0.5), ("delay.p95", 0.95), ("delay.p99", 0.99)] {
             record.set(name, quantile(&delays, share));
         }
@@ -176,6 +177,15 @@ impl Window<'_> {
             all.add(&self.stream_meter(*stream).delays);
         }
         all
+    }
+
+    /// Each stream counts the same, however many messages it carried.
+    fn mean_of_streams(&self) -> Option<f64> {
+        let streams = self.after.streams.keys();
+        let means: Vec<f64> = streams
+            .filter_map(|stream| self.stream_meter(*stream).delays.mean())
+            .collect();
+        (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64)
     }
 
     fn stream_meter(&self, stream: StreamId) -> StreamMeter {

@@ -42,6 +42,8 @@ pub struct SeriesRow {
     pub flight: u64,
     /// Sent on the path and still in the send buffer.
     pub queued: u64,
+    /// Share of the send buffer taken by what arrived and cannot be freed.
+    pub blocked: f64,
     /// Smoothed round-trip time; missing before the first sample.
     pub srtt: Option<f64>,
     /// Retransmission timeout.

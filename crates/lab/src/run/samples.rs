@@ -102,8 +102,7 @@ impl PathSamples {
         self.window.note(path.window as f64);
         self.flight.note(path.in_flight as f64);
         self.full.note(f64::from(path.in_flight >= path.window));
-        let blocked = path.queued.saturating_sub(path.in_flight);
-        self.blocked.note(blocked as f64 / send_buffer as f64);
+        self.blocked.note(blocked(path, send_buffer));
         self.rto.note(path.rto.as_secs_f64() * 1e3);
         self.backed_off.note(f64::from(path.errors > 0));
         if let Some(srtt) = path.srtt {
@@ -258,6 +257,11 @@ fn waiting<'a>(simulation: &'a Simulation, setting: &Setting) -> impl Iterator<I
     links.map(|link| simulation.world().link(*link).waiting().packets)
 }
 
+/// The share of the send buffer that is taken by what arrived over the path and cannot be freed.
+fn blocked(path: &PathFacts, send_buffer: u64) -> f64 {
+    path.queued.saturating_sub(path.in_flight) as f64 / send_buffer as f64
+}
+
 /// The rows of the time series for this moment, one for each path.
 pub(super) fn series_rows(simulation: &Simulation, setting: &Setting, rows: &mut Vec<SeriesRow>) {
     let (Some(near), Some(far)) = (
@@ -287,6 +291,7 @@ pub(super) fn series_rows(simulation: &Simulation, setting: &Setting, rows: &mut
             threshold: (path.slow_start_threshold < u64::MAX).then_some(path.slow_start_threshold),
             flight: path.in_flight,
             queued: path.queued,
+            blocked: blocked(path, setting.association.send_buffer.0),
             srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
             rto: path.rto.as_secs_f64() * 1e3,
             waiting,
