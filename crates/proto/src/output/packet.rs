@@ -188,7 +188,9 @@ fn write_data(
         room = 0;
     }
     if let DataPlan::Tail { new } = data {
-        association.paths.path_mut(path).counters.tail_probes += 1;
+        let machinery = association.paths.path_mut(path);
+        machinery.tail_probe.leave();
+        machinery.counters.tail_probes += 1;
         if !new {
             write_tail(association, path, packet, now);
             room = 0;
@@ -331,12 +333,12 @@ fn decay_window_if_idle(association: &mut Association, path: PathId, now: Instan
 
 fn commit_data(association: &mut Association, path: PathId, now: Instant) {
     packet_size::in_use(association, path, now);
+    // Before the timers follow: a tail is probed some time after what is sent now, not after what was sent last.
+    association.paths.path_mut(path).data_sent_at = Some(now);
     let before = association.paths.fact(path).in_flight;
     crate::input::follow_path(association, path, now);
     let sent = association.paths.fact(path).in_flight.saturating_sub(before);
-    let machinery = association.paths.path_mut(path);
-    machinery.data_sent_at = Some(now);
-    let recovery = machinery.recovery.as_mut();
+    let recovery = association.paths.path_mut(path).recovery.as_mut();
     if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
         rate.on_sent(sent);
     }

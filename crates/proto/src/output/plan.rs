@@ -203,11 +203,13 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
 }
 
 /// The first path on which a probe for a lost tail is due. It may exceed the window by a packet (RFC 8985 §7.3): new data
-/// if the peer's window lets some go, else what was sent last.
+/// if the peer's window lets some go, else what was sent last. It stays due until it is written, for this plan may have to
+/// stand back behind what is urgent on another path.
 fn tail_probe(association: &mut Association) -> Option<(PathId, DataPlan)> {
-    let path = association.paths.take_tail_probe()?;
+    let path = association.paths.tail_probe_due()?;
     let facts = association.paths.fact_mut(path);
     if !facts.is_usable() || facts.in_flight == 0 {
+        association.paths.path_mut(path).tail_probe.leave();
         return None;
     }
     facts.room = u64::from(facts.max_data_chunk);

@@ -255,9 +255,9 @@ impl PathSet {
         due.map(|(facts, _)| facts.id)
     }
 
-    /// The first path on which a probe for a lost tail is to leave now; it is out from then on.
-    pub(crate) fn take_tail_probe(&mut self) -> Option<PathId> {
-        let at = self.inner.iter_mut().position(|path| path.tail_probe.take())?;
+    /// The first path on which a probe for a lost tail is to leave now.
+    pub(crate) fn tail_probe_due(&self) -> Option<PathId> {
+        let at = self.inner.iter().position(|path| path.tail_probe.is_due())?;
         Some(self.facts[at].id)
     }
 

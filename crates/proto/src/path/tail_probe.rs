@@ -43,13 +43,14 @@ impl TailProbe {
         }
     }
 
-    /// Whether a probe is to leave now; it is out from then on.
-    pub(crate) fn take(&mut self) -> bool {
-        let is_due = *self == Self::Due;
-        if is_due {
-            *self = Self::Out;
-        }
-        is_due
+    /// Whether a probe is to leave now.
+    pub(crate) fn is_due(self) -> bool {
+        self == Self::Due
+    }
+
+    /// The probe that was due leaves, or there is nothing any more that it could probe.
+    pub(crate) fn leave(&mut self) {
+        *self = Self::Out;
     }
 }
 
@@ -63,12 +64,14 @@ mod tests {
         let mut probe = TailProbe::default();
         probe.follow(Some(soon));
         probe.expire(Instant::ZERO);
-        assert!(!probe.take(), "too early");
+        assert!(!probe.is_due(), "too early");
         probe.expire(soon);
-        assert!(probe.take());
+        assert!(probe.is_due());
+        assert!(probe.is_due(), "to ask is not to send");
+        probe.leave();
         probe.follow(Some(later));
         probe.expire(later);
-        assert!(!probe.take(), "the first one is out");
+        assert!(!probe.is_due(), "the first one is out");
         probe.settle();
         probe.follow(Some(later));
         assert_eq!(probe.deadline(), Some(later));

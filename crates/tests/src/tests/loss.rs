@@ -221,6 +221,36 @@ fn losses_in_the_middle_need_no_timer_by_the_clock() {
     assert!((7..=9).contains(&found), "seven were lost, {found} found");
 }
 
+/// The time to a probe begins with what was sent last, however long the pause before it was.
+#[test]
+fn after_a_pause_a_path_is_probed_only_if_the_tail_is_lost() {
+    let mut policies = recipe(&TLP);
+    for (point, value) in [
+        ("stream-scheduler", "fixed-map"),
+        ("stream-scheduler.map", "0,1"),
+        ("path-scheduler", "stream-mapped"),
+        ("ack-policy", "immediate"),
+    ] {
+        policies.set(point, value).unwrap();
+    }
+    let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+    for _ in 0..3 {
+        world.alice().sends_messages(2, 1_000, Streams::in_turn(2));
+        world.runs_for(ms(500));
+    }
+    let probes = |world: &mut World| [0, 1].map(|path| world.alice().path(path).counters.tail_probes);
+    assert_eq!(
+        probes(&mut world),
+        [0, 0],
+        "a message after a pause is no tail yet"
+    );
+    world.path_is_cut(0);
+    world.path_is_cut(1);
+    world.alice().sends_messages(2, 1_000, Streams::in_turn(2));
+    world.runs_for(ms(300));
+    assert_eq!(probes(&mut world), [1, 1]);
+}
+
 /// A probe every two round trips at most, and none while acknowledgements come.
 #[test]
 fn a_path_that_answers_is_not_probed() {
