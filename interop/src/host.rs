@@ -28,7 +28,8 @@ pub struct Host {
     pub association: Option<AssociationId>,
     /// Why it ended, once it has.
     pub closed: Option<CloseReason>,
-    /// Packets that our own dissector does not understand to their end, sent or received.
+    /// Packets that our own dissector does not understand to their end, sent or received; without one fault of pion's that is
+    /// known.
     pub undissected: Vec<String>,
     sockets: Vec<Box<dyn Transport>>,
     port: u16,
@@ -197,7 +198,9 @@ impl Host {
                 ..batch.path()
             };
             for datagram in batch.datagrams() {
-                self.note(Direction::In, path.reversed(), datagram.to_vec())?;
+                if !dissect::is_empty_heartbeat(datagram) {
+                    self.note(Direction::In, path.reversed(), datagram.to_vec())?;
+                }
                 let now = self.now();
                 self.endpoint.handle_datagram(now, path, batch.ecn(), datagram);
             }
