@@ -12,8 +12,8 @@ const PAGE: &str = include_str!("../../../docs/add-a-path-scheduler.md");
 const EXAMPLE: &str = include_str!("../../anabranch/examples/own_scheduler.rs");
 
 /// The crates that the page's commands build, and what they depend on.
-const CRATES: [&str; 8] = [
-    "types", "wire", "policy", "proto", "netsim", "sim", "trace", "tests",
+const CRATES: [&str; 9] = [
+    "types", "wire", "policy", "proto", "tcp", "netsim", "sim", "trace", "tests",
 ];
 
 /// A code block: what stands behind its three backticks, and its lines.
