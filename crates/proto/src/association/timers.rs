@@ -14,6 +14,11 @@ pub(crate) fn next(association: &Association) -> Option<Instant> {
     if association.state.is_closed() {
         return None;
     }
+    // Nothing but the handshake leaves before its end. What is due on a path, of which an attempt that has to begin again
+    // may have left something behind, waits for it.
+    if let State::CookieWait(_) | State::CookieEchoed(..) = association.state {
+        return association.state.deadline();
+    }
     // Without a confirmed path these wait for one.
     let can_leave = association.paths.any_confirmed();
     earliest([
