@@ -19,8 +19,9 @@ impl PathIds {
         self.0 &= !(1 << id.0);
     }
 
+    /// Whether `id` is there; any number may be asked for, as of what a HEARTBEAT ACK brings.
     pub(crate) const fn contains(&self, id: PathId) -> bool {
-        self.0 & (1 << id.0) != 0
+        id.0 < Self::LIMIT && self.0 & (1 << id.0) != 0
     }
 }
 
@@ -50,6 +51,10 @@ mod tests {
     fn ids_come_out_in_ascending_order_and_once() {
         let set: PathIds = [63, 0, 5, 5].map(PathId).into_iter().collect();
         assert!(set.contains(PathId(5)) && !set.contains(PathId(6)));
+        assert!(
+            !set.contains(PathId(64)) && !set.contains(PathId(255)),
+            "no path has such a number"
+        );
         assert!(set.eq([0, 5, 63].map(PathId)));
         assert_eq!(PathIds::default().next(), None);
     }
