@@ -248,8 +248,9 @@ fn labelled(values: &[f64]) -> Vec<Tick> {
     values.iter().map(tick).collect()
 }
 
-/// Commas between thousands.
-fn grouped(text: &str) -> String {
+/// A decimal number, as `format!` writes it, with commas between thousands and a minus sign that is as long as a plus sign.
+#[must_use]
+pub fn grouped(text: &str) -> String {
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let (sign, digits) = whole
         .strip_prefix('-')

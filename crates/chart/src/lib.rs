@@ -15,7 +15,7 @@ mod png;
 mod shape;
 mod svg;
 
-pub use axis::{Axis, Scale};
+pub use axis::{Axis, Scale, grouped};
 pub use chart::{Chart, Colour, Line, Look, Marker, Spot, Stroke};
 pub use palette::{COLOURS, NEUTRAL, Shade};
 pub use png::PngError;

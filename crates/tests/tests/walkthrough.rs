@@ -11,11 +11,6 @@ use std::process::Command;
 const PAGE: &str = include_str!("../../../docs/add-a-path-scheduler.md");
 const EXAMPLE: &str = include_str!("../../anabranch/examples/own_scheduler.rs");
 
-/// The crates that the page's commands build, and what they depend on.
-const CRATES: [&str; 9] = [
-    "types", "wire", "policy", "proto", "tcp", "netsim", "sim", "trace", "tests",
-];
-
 /// A code block: what stands behind its three backticks, and its lines.
 struct Block {
     info: String,
@@ -43,13 +38,34 @@ fn said<'a>(info: &'a str, key: &str) -> Option<&'a str> {
     value.split(' ').next()
 }
 
+/// The folders of the crates that the page's commands build: the stories' and what they depend on.
+fn crates(here: &Path) -> Vec<String> {
+    let mut names = vec![String::from("tests")];
+    let mut next = 0;
+    while let Some(name) = names.get(next) {
+        let manifest = fs::read_to_string(here.join("crates").join(name).join("Cargo.toml")).unwrap();
+        let ours = manifest
+            .lines()
+            .filter_map(|line| line.strip_prefix("anabranch-"));
+        let ours = ours.filter_map(|line| line.split(['.', ' ']).next());
+        for dependency in ours.map(str::to_owned) {
+            if !names.contains(&dependency) {
+                names.push(dependency);
+            }
+        }
+        next += 1;
+    }
+    names
+}
+
 /// A workspace of some crates of this one, beside the build directory, so that what was built stays for next time.
 fn workspace_copy() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("walkthrough");
     let _ = fs::remove_dir_all(copy.join("crates"));
     fs::create_dir_all(copy.join("crates")).unwrap();
-    for name in CRATES {
+    let crates = crates(&here);
+    for name in &crates {
         copy_folder(&here.join("crates").join(name), &copy.join("crates").join(name));
     }
     for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
@@ -60,7 +76,7 @@ fn workspace_copy() -> PathBuf {
     let manifest = fs::read_to_string(copy.join("Cargo.toml")).unwrap();
     let (before, members) = manifest.split_once("members = [").unwrap();
     let (_, after) = members.split_once(']').unwrap();
-    let list: Vec<String> = CRATES.iter().map(|name| format!("\"crates/{name}\"")).collect();
+    let list: Vec<String> = crates.iter().map(|name| format!("\"crates/{name}\"")).collect();
     fs::write(
         copy.join("Cargo.toml"),
         format!("{before}members = [{}]{after}", list.join(", ")),

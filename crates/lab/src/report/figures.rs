@@ -1,5 +1,7 @@
 //! How is a number written for people? With the digits that count.
 
+use anabranch_chart::grouped;
+
 /// A number with about four digits that count, and commas between thousands.
 #[must_use]
 pub fn figure(number: f64) -> String {
@@ -10,19 +12,7 @@ pub fn figure(number: f64) -> String {
         size if size >= 0.01 || size == 0.0 => 3,
         _ => 5,
     };
-    let text = format!("{number:.decimals$}");
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let (sign, digits) = whole
-        .strip_prefix('-')
-        .map_or(("", whole), |digits| ("−", digits));
-    let mut grouped = String::from(sign);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped + rest
+    grouped(&format!("{number:.decimals$}"))
 }
 
 #[cfg(test)]

@@ -100,21 +100,23 @@ impl Flow {
         if self.recovery.phase == Phase::Open {
             self.recovery.begin(self.board.next());
             self.counters.fast_recoveries += 1;
-            self.refresh(context);
-            let loss = LossDigest {
-                path: self.id,
-                cause: LossCause::FastRetransmit,
-                bytes: lost,
-            };
-            context
-                .policies
-                .path_scheduler
-                .on_loss(&loss, context.facts, context.now);
-            context
-                .policies
-                .congestion
-                .on_loss(&loss, context.facts, context.now);
+            self.tell_loss(LossCause::FastRetransmit, lost, context);
         }
+    }
+
+    /// Tells the policies of a loss that costs window.
+    pub(super) fn tell_loss(&mut self, cause: LossCause, bytes: u64, context: &mut Context<'_>) {
+        self.refresh(context);
+        let loss = LossDigest {
+            path: self.id,
+            cause,
+            bytes,
+        };
+        let Context {
+            policies, facts, now, ..
+        } = context;
+        policies.path_scheduler.on_loss(&loss, facts, *now);
+        policies.congestion.on_loss(&loss, facts, *now);
     }
 
     /// NewReno (RFC 6582): the third duplicate says that the oldest segment is lost, and in recovery so does every

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use anabranch_policy::{LossCause, LossDigest};
+use anabranch_policy::LossCause;
 use anabranch_types::Instant;
 
 use super::{CloseReason, Context, Control, Flow, News, State};
@@ -93,20 +93,7 @@ impl Flow {
         // "On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
         // has already been retransmitted […] at least once, the value of ssthresh is held constant" (RFC 5681 §3.1).
         if self.timers.tries == 1 {
-            self.refresh(context);
-            let loss = LossDigest {
-                path: self.id,
-                cause: LossCause::Timeout,
-                bytes,
-            };
-            context
-                .policies
-                .path_scheduler
-                .on_loss(&loss, context.facts, context.now);
-            context
-                .policies
-                .congestion
-                .on_loss(&loss, context.facts, context.now);
+            self.tell_loss(LossCause::Timeout, bytes, context);
         }
         let lost = self.facts(context);
         lost.lost_chunks += 1;
