@@ -96,6 +96,19 @@ pub struct AssociationConfig {
     pub policies: PolicyRecipe,
     /// Policies that are not in the catalog, in the place of those that the recipe makes.
     pub own_policies: Option<OwnPolicies>,
+    /// What becomes of the walks of `sack-handling`. Done.
+    pub sack_walks: SackWalks,
+}
+
+/// What becomes of the walks by which `sack-handling` may find what a SACK changed. What is found is the same, and so is
+/// [`sack_elements_visited`](crate::AssociationStatistics::sack_elements_visited).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SackWalks {
+    /// They are walked, and take their time.
+    #[default]
+    Done,
+    /// They are counted only: for a simulator, whose clock they do not move but through its model of a processor.
+    Counted,
 }
 
 impl AssociationConfig {
@@ -165,6 +178,7 @@ impl Default for AssociationConfig {
             authentication_key: Vec::new(),
             policies: PolicyRecipe::default(),
             own_policies: None,
+            sack_walks: SackWalks::Done,
         }
     }
 }

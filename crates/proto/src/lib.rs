@@ -44,7 +44,7 @@ pub use association::{
     Association, AssociationStatistics, BufferError, CloseReason, Event, PathChange, PathEvent, SackWork,
     SendQueue,
 };
-pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
+pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, SackWalks};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters};
 pub use message::{Message, ReceivedMessage};
 pub use output::Transmit;

@@ -22,6 +22,7 @@ mod simulation;
 
 pub use anabranch_proto::{
     Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
+    SackWalks,
 };
 pub use census::SackCensus;
 pub use histogram::{Class, Histogram};

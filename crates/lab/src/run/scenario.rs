@@ -3,7 +3,7 @@
 use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_sim::app::{Bulk, Client, Conversation, Even, Paced, Reading, Server, Streams, Workload};
-use anabranch_sim::{AssociationConfig, DEFAULT_PORT, Scenario, Side, Step};
+use anabranch_sim::{AssociationConfig, DEFAULT_PORT, SackWalks, Scenario, Side, Step};
 use anabranch_types::Seed;
 
 use crate::plan::{
@@ -55,6 +55,8 @@ fn config(plan: AssociationPlan, policies: Mechanisms) -> AssociationConfig {
         max_retransmits: narrow(plan.max_retransmits.0),
         max_message: plan.send_buffer.0.min(plan.receive_buffer.0).min(1 << 20) as usize,
         policies: policies.0,
+        // Virtual time passes by the count of what is looked at, so looking can be left out.
+        sack_walks: SackWalks::Counted,
         ..AssociationConfig::default()
     }
 }

@@ -152,6 +152,7 @@ impl Association {
                 outbound_streams: config.outbound_streams,
                 peer_window: 0,
                 sack_handling: config.policies.sack_handling,
+                sack_walks: config.sack_walks,
                 hearing: Hearing::new(config.policies.sack_window),
             }),
             receiver: Receiver::new(ReceiverConfig {

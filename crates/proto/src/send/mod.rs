@@ -38,6 +38,7 @@ use self::scoreboard::{Applied, Scoreboard};
 use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
 use crate::Message;
+use crate::config::SackWalks;
 use crate::user_data::UserData;
 
 /// How many entries each buffer keeps once everything is acknowledged; what a burst needed beyond is given back.
@@ -58,6 +59,7 @@ pub(crate) struct SenderConfig {
     pub(crate) peer_window: u32,
     /// How SACKs are applied.
     pub(crate) sack_handling: SackHandlingChoice,
+    pub(crate) sack_walks: SackWalks,
     /// Which part of SACKs is heard.
     pub(crate) hearing: Hearing,
 }
@@ -119,7 +121,11 @@ impl Sender {
             streams: Streams::new(config.outbound_streams),
             line: Line::default(),
             begun: None,
-            scoreboard: Scoreboard::new(config.initial_tsn, config.sack_handling, config.hearing),
+            scoreboard: Scoreboard::new(
+                config.initial_tsn,
+                (config.sack_handling, config.sack_walks),
+                config.hearing,
+            ),
             window: PeerWindow::new(config.peer_window),
             low_water: LowWater::default(),
             buffer: config.buffer,

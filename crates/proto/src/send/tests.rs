@@ -14,6 +14,7 @@ use anabranch_wire::{DataFlags, ValidSack};
 
 use super::{Hearing, SackOutcome, SendError, Sender, SenderConfig, Unacknowledged};
 use crate::Message;
+use crate::config::SackWalks;
 use crate::user_data::UserData;
 
 const A: PathId = PathId(0);
@@ -146,6 +147,7 @@ const fn config() -> SenderConfig {
         outbound_streams: 10,
         peer_window: 60_000,
         sack_handling: SackHandlingChoice::Indexed(NoParameters),
+        sack_walks: SackWalks::Done,
         hearing: Hearing::Everything,
     }
 }

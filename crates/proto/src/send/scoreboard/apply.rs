@@ -16,6 +16,7 @@ use super::digest::{self, Acknowledgement};
 use super::lists::Member;
 use super::record::State;
 use super::walk::Report;
+use crate::config::SackWalks;
 
 /// What a SACK did to the scoreboard, beside the digests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,11 +45,7 @@ impl Scoreboard {
             blocks_before: &before,
         };
         self.digests.clear();
-        let reneged = match self.walks.handling {
-            SackHandlingChoice::Indexed(_) => self.find_by_difference(&report, now),
-            SackHandlingChoice::Scan(_) => self.find_by_scan(&report, now),
-            SackHandlingChoice::OutstandingArray(size) => self.find_by_array(&report, size, now),
-        };
+        let reneged = self.find(&report, now);
         self.digests.keep_news();
         self.finish_arrivals();
         self.reported = after;
@@ -60,7 +57,18 @@ impl Scoreboard {
         }
     }
 
-    fn find_by_difference(&mut self, report: &Report<'_>, now: Instant) -> u32 {
+    fn find(&mut self, report: &Report<'_>, now: Instant) -> u32 {
+        match (self.walks.doing, self.walks.handling) {
+            (SackWalks::Counted, _) => self.find_by_counting(report, now),
+            (SackWalks::Done, SackHandlingChoice::Indexed(_)) => self.find_by_difference(report, now),
+            (SackWalks::Done, SackHandlingChoice::Scan(_)) => self.find_by_scan(report, now),
+            (SackWalks::Done, SackHandlingChoice::OutstandingArray(size)) => {
+                self.find_by_array(report, size, now)
+            }
+        }
+    }
+
+    pub(super) fn find_by_difference(&mut self, report: &Report<'_>, now: Instant) -> u32 {
         // Most blocks are those of the last SACK. They lie above all that is acknowledged cumulatively now.
         let [blocks, blocks_before] = unlike(report.blocks, report.blocks_before);
         let before = || blocks_before.iter().cloned();

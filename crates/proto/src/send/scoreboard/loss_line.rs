@@ -7,6 +7,7 @@ use anabranch_types::{PathId, UnwrappedTsn};
 use super::Scoreboard;
 use super::lists::{Flights, Links, Member};
 use super::record::{Order, Sent, State};
+use crate::config::SackWalks;
 
 /// What was lost at one moment on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -65,18 +66,27 @@ impl Scoreboard {
     /// To be called before [`Scoreboard::lose`] is called for each path with the same lines: whoever walks the ring
     /// does it once for all paths.
     pub(crate) fn look_for_losses(&mut self, line_of: impl Fn(PathId) -> LossLine) {
-        match self.walks.handling {
-            SackHandlingChoice::Indexed(_) => {}
-            SackHandlingChoice::Scan(_) => self.scan_for_losses(line_of),
-            SackHandlingChoice::OutstandingArray(_) => self.look_through_array(line_of),
+        match (self.walks.doing, self.walks.handling) {
+            (_, SackHandlingChoice::Indexed(_)) => {}
+            (SackWalks::Counted, _) => self.count_search(line_of),
+            (SackWalks::Done, SackHandlingChoice::Scan(_)) => self.scan_for_losses(line_of),
+            (SackWalks::Done, SackHandlingChoice::OutstandingArray(_)) => self.look_through_array(line_of),
         }
     }
 
     /// Everything in flight on `path` below `line` waits for retransmission from now on.
     pub(crate) fn lose(&mut self, path: PathId, line: LossLine) -> Lost {
-        match self.walks.handling {
-            SackHandlingChoice::Indexed(_) => self.lose_heads(path, line),
-            SackHandlingChoice::Scan(_) | SackHandlingChoice::OutstandingArray(_) => self.lose_found(path),
+        match (self.walks.doing, self.walks.handling) {
+            (SackWalks::Done, SackHandlingChoice::Scan(_) | SackHandlingChoice::OutstandingArray(_)) => {
+                self.lose_found(path)
+            }
+            (_, SackHandlingChoice::Indexed(_)) => self.lose_heads(path, line),
+            (SackWalks::Counted, _) => {
+                let visited = self.walks.visited;
+                let lost = self.lose_heads(path, line);
+                self.walks.visited = visited;
+                lost
+            }
         }
     }
 

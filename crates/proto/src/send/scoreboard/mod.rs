@@ -6,6 +6,7 @@
 
 mod apply;
 mod arrival;
+mod counted;
 mod difference;
 mod digest;
 mod invariants;
@@ -37,6 +38,7 @@ use self::ring::Ring;
 pub(crate) use self::scope::Hearing;
 use self::walk::Walks;
 use super::chunk::Chunk;
+use crate::config::SackWalks;
 use crate::user_data::UserData;
 
 /// Every TSN from its first transmission to its cumulative acknowledgement.
@@ -65,7 +67,11 @@ pub(super) struct Scoreboard {
 
 impl Scoreboard {
     /// Nothing sent yet; allocates nothing.
-    pub(super) const fn new(initial: Tsn, handling: SackHandlingChoice, hearing: Hearing) -> Self {
+    pub(super) const fn new(
+        initial: Tsn,
+        (handling, walks): (SackHandlingChoice, SackWalks),
+        hearing: Hearing,
+    ) -> Self {
         Self {
             ring: Ring::new(initial),
             flights: Flights::new(),
@@ -75,7 +81,7 @@ impl Scoreboard {
             kept: IntervalSet::new(),
             hearing,
             digests: Digests::new(),
-            walks: Walks::new(handling),
+            walks: Walks::new(handling, walks),
             payload_held: 0,
             payload_in_flight: 0,
             payload_lost: 0,

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use self::naive::{Fate, Naive};
 use super::scope::Scope;
 use super::{Hearing, Scoreboard};
+use crate::config::SackWalks;
 use crate::send::chunk::{Chunk, Place};
 
 const PATHS: u64 = 3;
@@ -87,7 +88,7 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, walks: SackWalks) -> Self {
         let mut rng = Seed(seed).rng();
         let handling = HANDLINGS[rng.below(3) as usize];
         let hearing = if rng.chance(1, 3) {
@@ -113,7 +114,7 @@ impl World {
             },
             rng,
             now: Instant::ZERO,
-            scoreboard: Scoreboard::new(initial, handling, hearing),
+            scoreboard: Scoreboard::new(initial, (handling, walks), hearing),
             naive: Naive::new(first),
             received: BTreeSet::new(),
             cumulative: first.previous(),
@@ -352,12 +353,22 @@ impl World {
     }
 }
 
+fn played(seed: u64, walks: SackWalks) -> World {
+    let mut world = World::new(seed, walks);
+    (0..300).for_each(|_| world.step());
+    world
+}
+
 #[test]
 fn random_worlds_agree_with_looking_at_every_chunk() {
     let (mut acknowledged, mut lost) = (0, 0);
     for seed in 0..700 {
-        let mut world = World::new(seed);
-        (0..300).for_each(|_| world.step());
+        let [world, counted] = [SackWalks::Done, SackWalks::Counted].map(|walks| played(seed, walks));
+        assert_eq!(
+            world.scoreboard.elements_visited(),
+            counted.scoreboard.elements_visited(),
+            "seed {seed}: what is counted is what would be walked"
+        );
         acknowledged += world.acknowledged;
         lost += world.lost;
     }
@@ -381,7 +392,7 @@ fn tsn(count: u64) -> UnwrappedTsn {
 }
 
 fn sent(paths: &[PathId]) -> Scoreboard {
-    let mut scoreboard = Scoreboard::new(Tsn(1), HANDLINGS[0], Hearing::Everything);
+    let mut scoreboard = Scoreboard::new(Tsn(1), (HANDLINGS[0], SackWalks::Done), Hearing::Everything);
     for (moment, &path) in (0..).zip(paths) {
         scoreboard.send(chunk(10), path, at(moment));
     }

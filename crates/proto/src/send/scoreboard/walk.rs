@@ -13,6 +13,7 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use super::Scoreboard;
 use super::loss_line::{Lost, Side};
 use super::record::Order;
+use crate::config::SackWalks;
 
 /// What is known by the last SACK, and what was by the one before it.
 #[derive(Clone, Debug)]
@@ -47,10 +48,13 @@ pub(super) struct Walks {
     pub(super) missing: Vec<UnwrappedTsn>,
     /// Below this one, whatever is not acknowledged is in the array.
     pub(super) missing_below: UnwrappedTsn,
+    /// How many the array would hold, if walks are counted and not done.
+    pub(super) missing_counted: u64,
+    pub(super) doing: SackWalks,
 }
 
 impl Walks {
-    pub(super) const fn new(handling: SackHandlingChoice) -> Self {
+    pub(super) const fn new(handling: SackHandlingChoice, doing: SackWalks) -> Self {
         Self {
             handling,
             visited: 0,
@@ -58,6 +62,8 @@ impl Walks {
             found: Vec::new(),
             missing: Vec::new(),
             missing_below: UnwrappedTsn(0),
+            missing_counted: 0,
+            doing,
         }
     }
 
@@ -70,6 +76,7 @@ impl Walks {
     pub(super) fn shrink(&mut self) {
         self.found = Vec::new();
         self.missing = Vec::new();
+        self.missing_counted = 0;
     }
 }
 
@@ -97,6 +104,10 @@ pub(super) struct Lines<F> {
 }
 
 impl<F: Fn(PathId) -> LossLine> Lines<F> {
+    pub(super) const fn latest_moment(&self) -> Option<Instant> {
+        self.latest_moment
+    }
+
     fn on(&mut self, path: PathId) -> LossLine {
         match self.known {
             Some((known, line)) if known == path => line,
@@ -143,17 +154,22 @@ impl Scoreboard {
         start: UnwrappedTsn,
         lines: &mut Lines<F>,
     ) {
-        let reported = self.reported.last().map_or(0, |block| block.end);
-        let judged = reported.max(self.walks.highest_sent_again.0 + 1);
+        let judged = self.judged_below();
         let mut tsn = start.max(self.ring.base());
         while let Some(sent) = self.ring.get(tsn) {
-            if tsn.0 >= judged && lines.latest_moment.is_none_or(|moment| sent.sent_at > moment) {
+            if tsn >= judged && lines.latest_moment.is_none_or(|moment| sent.sent_at > moment) {
                 debug_assert_eq!(sent.order(), Order::First, "above all that was sent again");
                 return;
             }
             self.strike(tsn, lines);
             tsn = tsn.next();
         }
+    }
+
+    /// Below this one, any record may be lost.
+    pub(super) fn judged_below(&self) -> UnwrappedTsn {
+        let reported = self.reported.last().map_or(0, |block| block.end);
+        UnwrappedTsn(reported.max(self.walks.highest_sent_again.0 + 1))
     }
 
     /// What the last walk in search of losses found on `path` waits for retransmission from now on.
