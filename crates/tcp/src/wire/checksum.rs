@@ -8,11 +8,11 @@ use super::{DecodeError, DecodeErrorKind};
 const TCP: u8 = 6;
 
 /// The Internet checksum (RFC 1071) over pieces, of which only the last may have an odd length.
-#[derive(Clone, Copy, Default)]
-struct Sum(u64);
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Sum(u64);
 
 impl Sum {
-    fn add(&mut self, bytes: &[u8]) {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
         let (fours, rest) = bytes.as_chunks::<4>();
         self.0 += fours
             .iter()
@@ -23,7 +23,7 @@ impl Sum {
         self.0 += u64::from(u32::from_be_bytes(last));
     }
 
-    const fn value(self) -> u16 {
+    pub(super) const fn value(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);

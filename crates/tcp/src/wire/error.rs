@@ -27,7 +27,10 @@ pub enum DecodeErrorKind {
     /// Flags that exclude each other, such as SYN and FIN.
     #[error("contradictory flags")]
     BadFlags,
-    /// An option reaches beyond the header, or its length contradicts its kind.
+    /// An option reaches beyond the header, its length contradicts its kind, or it excludes an earlier one.
     #[error("impossible length of an option")]
     BadOption,
+    /// A step of a multipath handshake in a segment of another step (RFC 8684 §3.1 and §3.2).
+    #[error("multipath option of another step of the handshake")]
+    WrongStep,
 }

@@ -2,6 +2,7 @@
 
 mod checksum;
 mod error;
+mod multipath;
 mod options;
 
 use alloc::vec::Vec;
@@ -9,6 +10,11 @@ use core::fmt;
 use core::net::IpAddr;
 
 pub use error::{DecodeError, DecodeErrorKind};
+pub use multipath::{
+    AddressCode, AddressId, AddressIds, Advertised, Capable, CapableForm, DataAck, DataChecksum, DataNumber,
+    DataSignal, FirstData, Join, JoinCode, Key, Lead, Mapping, Multipath, Nonce, Notice, NrSackForm, NrSacks,
+    RelativeBlock, ResetReason, Token,
+};
 pub use options::{Options, SackBlock, SackBlocks, Timestamps};
 
 use crate::sequence::SequenceNumber;
@@ -87,6 +93,10 @@ impl<'a> Segment<'a> {
             return Err(error(13, DecodeErrorKind::BadFlags));
         };
         let acknowledgement = SequenceNumber(u32_at(header, 8));
+        let options = Options::parse(options, HEADER)?;
+        if !options.multipath.suits(kind, flags & ACK != 0) {
+            return Err(error(HEADER, DecodeErrorKind::WrongStep));
+        }
         Ok(Self {
             source_port: u16_at(header, 0),
             destination_port: u16_at(header, 2),
@@ -95,7 +105,7 @@ impl<'a> Segment<'a> {
             kind,
             push: flags & PSH != 0,
             window: u16_at(header, 14),
-            options: Options::parse(options, HEADER)?,
+            options,
             payload,
         })
     }

@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
+use super::multipath::{self, Multipath, Notice};
 use super::{DecodeError, DecodeErrorKind, MAX_OPTIONS};
 use crate::sequence::SequenceNumber;
 
 const END: u8 = 0;
-const NO_OPERATION: u8 = 1;
+pub(super) const NO_OPERATION: u8 = 1;
 const MAX_SEGMENT: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
@@ -29,6 +30,8 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// What it has beyond the acknowledgement number (RFC 2018 §3).
     pub sack: SackBlocks,
+    /// What is said of a connection over several paths (RFC 8684 §3).
+    pub multipath: Multipath,
 }
 
 /// The two fields of the timestamps option.
@@ -146,6 +149,7 @@ impl Options {
                 }
                 self.sack = blocks.iter().map(block).collect();
             }
+            multipath::KIND => self.multipath.take(value)?,
             _ => {}
         }
         Some(())
@@ -175,6 +179,32 @@ impl Options {
                 out.extend_from_slice(&end.0.to_be_bytes());
             }
         }
+        self.multipath.write(out);
+    }
+
+    /// Makes them fit into a header, and returns the notices for which there was no room: a later segment may carry them.
+    ///
+    /// What yields, in this order: NR-SACKs, which "yield the TCP option space to all TCP and other MPTCP options" (Yang
+    /// 2015, appendix A.2); SACK blocks, the oldest first; notices, the latest first. Timestamps stay, for a segment
+    /// without them would be dropped (RFC 7323 §3.2), and so does what leads: it says what the segment is.
+    pub fn fit(&mut self) -> Vec<Notice> {
+        while self.len() > MAX_OPTIONS
+            && let Some(nr_sacks) = self.multipath.nr_sacks_mut()
+            && !nr_sacks.is_empty()
+        {
+            nr_sacks.shorten();
+        }
+        while self.len() > MAX_OPTIONS && !self.sack.is_empty() {
+            self.sack.count -= 1;
+            self.sack.blocks[usize::from(self.sack.count)] = SackBlock::default();
+        }
+        let mut left = Vec::new();
+        while self.len() > MAX_OPTIONS
+            && let Some(notice) = self.multipath.notices.pop()
+        {
+            left.insert(0, notice);
+        }
+        left
     }
 
     /// Bytes that the options take.
@@ -188,7 +218,7 @@ impl Options {
             0 => 0,
             count => 4 + 8 * usize::from(count),
         };
-        fours * 4 + timestamps + sack
+        fours * 4 + timestamps + sack + self.multipath.len()
     }
 
     /// Whether there is none.
