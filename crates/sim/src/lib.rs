@@ -9,6 +9,7 @@ pub mod app;
 pub mod replay;
 pub mod tcp;
 
+mod any_host;
 mod census;
 mod histogram;
 mod host;
@@ -24,6 +25,7 @@ pub use anabranch_proto::{
     Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
     SackWalks,
 };
+pub use any_host::AnyHost;
 pub use census::SackCensus;
 pub use histogram::{Class, Histogram};
 pub use host::{Observer, SctpHost};
@@ -31,6 +33,7 @@ pub use log::{Direction, LoggedPacket, PacketLog};
 pub use outcome::{Delivery, Outcome, Tally};
 pub use probe::{Probe, Sample};
 pub use processor::{ProcessorModel, ProcessorTally};
+pub use rival::Rival;
 pub use scenario::{Scenario, Step};
 pub use simulation::{Side, Simulation};
 

@@ -1,62 +1,97 @@
 //! Who else wants the bottleneck? Further pairs of hosts, each with one path of its own through it.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use anabranch_netsim::topology::{self, Path};
 use anabranch_netsim::{HostId, LinkConfig, LinkId, World};
-use anabranch_proto::{AssociationConfig, EndpointConfig};
+use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 use anabranch_types::Seed;
 
-use crate::SctpHost;
 use crate::app::Conversation;
+use crate::tcp::{TCP_PORT, TcpApp, TcpConfig, TcpHost};
+use crate::{AnyHost, SctpHost};
 
-/// Two hosts with one path between them, which leads through the scenario's bottleneck.
+/// Two hosts that have nothing to do with the others, except that the one path between them leads through the
+/// scenario's bottleneck: over a link of their own, then through it. They speak either of two transports, whatever the
+/// others speak, and are measured, not checked.
 #[derive(Clone, Debug)]
-pub(crate) struct Rival {
-    pub(crate) link: LinkConfig,
-    pub(crate) config: AssociationConfig,
-    pub(crate) conversation: Conversation,
+pub struct Rival {
+    link: LinkConfig,
+    talk: Talk,
 }
 
-/// A rival in the world.
-pub(crate) struct RivalHosts {
-    near: HostId,
-    far: HostId,
-    remote: SocketAddr,
-    config: AssociationConfig,
-    conversation: Conversation,
+#[derive(Clone, Debug)]
+enum Talk {
+    Sctp {
+        config: Box<AssociationConfig>,
+        conversation: Box<Conversation>,
+        port: u16,
+    },
+    Tcp {
+        config: Box<TcpConfig>,
+        app: Box<TcpApp>,
+        connections: u64,
+    },
 }
 
 impl Rival {
+    /// Two hosts with an association, on which the near one talks and the far one reads.
+    #[must_use]
+    pub fn sctp(link: LinkConfig, config: AssociationConfig, conversation: Conversation) -> Self {
+        let talk = Talk::Sctp {
+            config: Box::new(config),
+            conversation: Box::new(conversation.metered()),
+            port: DEFAULT_PORT,
+        };
+        Self { link, talk }
+    }
+
+    /// Two hosts with a TCP connection, on which the near one talks and the far one reads.
+    #[must_use]
+    pub fn tcp(link: LinkConfig, config: TcpConfig, app: TcpApp) -> Self {
+        let talk = Talk::Tcp {
+            config: Box::new(config),
+            app: Box::new(app),
+            connections: 1,
+        };
+        Self { link, talk }
+    }
+
+    /// The same with several connections of TCP, opened one after another.
+    #[must_use]
+    pub fn with_connections(mut self, count: u64) -> Self {
+        if let Talk::Tcp { connections, .. } = &mut self.talk {
+            *connections = count;
+        }
+        self
+    }
+
+    /// The same with another port of the UDP encapsulation of SCTP; 0 for none.
+    #[must_use]
+    pub fn encapsulation_port(mut self, number: u16) -> Self {
+        if let Talk::Sctp { port, .. } = &mut self.talk {
+            *port = number;
+        }
+        self
+    }
+
     /// Puts rival number `number` into the world; `shared` is the bottleneck, there and back.
     pub(crate) fn build(
         self,
-        world: &mut World<SctpHost>,
+        world: &mut World<AnyHost>,
         seed: Seed,
         number: u8,
-        port: u16,
         shared: Option<(LinkId, LinkId)>,
     ) -> RivalHosts {
         // From the other end than the paths of the scenario.
         let network = u8::MAX - number;
-        let (near, far) = (topology::near(network), topology::far(network));
-        let seed = seed.split("rival").nth(u64::from(number));
-        let mut host = |name, ip, accept| {
-            let config = EndpointConfig {
-                local: vec![SocketAddr::new(ip, port)],
-                accept,
-                ..EndpointConfig::default()
-            };
-            world.add_host(SctpHost::new(config, seed.split(name), Conversation::default()))
-        };
-        let hosts = (
-            host("near", near, None),
-            host("far", far, Some(self.config.clone())),
-        );
+        let ends = (topology::near(network), topology::far(network));
+        let hosts = self.talk.hosts(ends, seed.split("rival").nth(u64::from(number)));
+        let hosts = (world.add_host(hosts.0), world.add_host(hosts.1));
         let (out, home) = topology::duplex(world, &self.link.named(format!("rival {number}")));
         let path = Path {
-            near,
-            far,
+            near: ends.0,
+            far: ends.1,
             there: [Some(out), shared.map(|(there, _)| there)]
                 .into_iter()
                 .flatten()
@@ -70,24 +105,83 @@ impl Rival {
         RivalHosts {
             near: hosts.0,
             far: hosts.1,
-            remote: SocketAddr::new(far, port),
-            config: self.config,
-            conversation: self.conversation,
+            ends,
+            talk: self.talk,
         }
     }
 }
 
+impl Talk {
+    /// The one that connects, and the one that is connected to.
+    fn hosts(&self, ends: (IpAddr, IpAddr), seed: Seed) -> (AnyHost, AnyHost) {
+        match self {
+            Self::Sctp { config, port, .. } => {
+                let host = |name, ip, accept| {
+                    let config = EndpointConfig {
+                        local: vec![SocketAddr::new(ip, *port)],
+                        accept,
+                        ..EndpointConfig::default()
+                    };
+                    SctpHost::new(config, seed.split(name), Conversation::default().metered()).into()
+                };
+                let accept = AssociationConfig::clone(config);
+                (host("near", ends.0, None), host("far", ends.1, Some(accept)))
+            }
+            Self::Tcp { config, .. } => {
+                let near = TcpHost::new(seed.split("near"), TcpApp::reader());
+                let mut far = TcpHost::new(seed.split("far"), TcpApp::reader());
+                far.listen(TcpConfig::clone(config));
+                (near.into(), far.into())
+            }
+        }
+    }
+}
+
+/// A rival in the world.
+pub(crate) struct RivalHosts {
+    near: HostId,
+    far: HostId,
+    ends: (IpAddr, IpAddr),
+    talk: Talk,
+}
+
 impl RivalHosts {
-    pub(crate) fn connect(&self, world: &mut World<SctpHost>) {
-        let connected = world.act(self.near, |host, now| {
-            host.connect(now, &[self.remote], &self.config, self.conversation.clone())
+    pub(crate) fn connect(&self, world: &mut World<AnyHost>) {
+        let (near, far) = self.ends;
+        world.act(self.near, |host, now| match &self.talk {
+            Talk::Sctp {
+                config,
+                conversation,
+                port,
+            } => {
+                let remotes = [SocketAddr::new(far, *port)];
+                let conversation = Conversation::clone(conversation);
+                let connected = host.sctp_mut().connect(now, &remotes, config, conversation);
+                connected.expect("invariant: a rival's address can be connected");
+            }
+            Talk::Tcp {
+                config,
+                app,
+                connections,
+            } => {
+                let ends = (SocketAddr::new(near, 0), SocketAddr::new(far, TCP_PORT));
+                let (config, app) = (TcpConfig::clone(config), TcpApp::clone(app));
+                host.tcp_mut()
+                    .connect_in_turn(now, *connections, ends, config, app);
+            }
         });
-        connected.expect("invariant: a rival's address can be connected");
     }
 
-    /// What the far end reads; `None` before the rival has connected.
-    pub(crate) fn reader<'w>(&self, world: &'w World<SctpHost>) -> Option<&'w Conversation> {
-        let far = world.host(self.far);
-        far.conversation(far.associations().next_back()?)
+    /// Bytes that the far end has read.
+    pub(crate) fn delivered(&self, world: &World<AnyHost>) -> u64 {
+        match world.host(self.far) {
+            AnyHost::Sctp(host) => {
+                let conversations = host.associations().filter_map(|id| host.conversation(id));
+                conversations
+                    .map(|conversation| conversation.inbox().bytes())
+                    .sum()
+            }
+            AnyHost::Tcp(host) => host.apps().map(|(_, app)| app.bytes_read()).sum(),
+        }
     }
 }

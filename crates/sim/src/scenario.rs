@@ -12,7 +12,7 @@ use anabranch_types::{Instant, Seed};
 
 use crate::app::Conversation;
 use crate::rival::Rival;
-use crate::{Probe, ProcessorModel, SctpHost, Side, Simulation};
+use crate::{AnyHost, Probe, ProcessorModel, SctpHost, Side, Simulation};
 
 /// A simulation to be built: two hosts, the paths between them, applications and a script.
 ///
@@ -176,15 +176,10 @@ impl Scenario {
         }
     }
 
-    /// Adds two hosts that have nothing to do with the others, except that the one path between them leads through the
-    /// bottleneck too: over `link`, then through it. [`Simulation::connect_rivals`] lets them begin.
+    /// Adds two other hosts that send through the bottleneck. [`Simulation::connect_rivals`] lets them begin.
     #[must_use]
-    pub fn rival(mut self, link: LinkConfig, config: AssociationConfig, conversation: Conversation) -> Self {
-        self.rivals.push(Rival {
-            link,
-            config,
-            conversation,
-        });
+    pub fn rival(mut self, rival: Rival) -> Self {
+        self.rivals.push(rival);
         self
     }
 
@@ -279,15 +274,14 @@ impl Scenario {
     #[must_use]
     pub fn build(self) -> Simulation {
         let mut world = World::new(self.seed);
-        let hosts = [Side::Near, Side::Far].map(|side| world.add_host(self.host(side)));
+        let hosts = [Side::Near, Side::Far].map(|side| world.add_host(self.host(side).into()));
         let shared = self.bottleneck.as_ref().map(|(there, back)| {
             let there = world.add_link(named(there, || "bottleneck→".into()));
             (there, world.add_link(named(back, || "bottleneck←".into())))
         });
         let paths = self.add_paths(&mut world, (hosts[0], hosts[1]), shared);
         let rivals = (0..=u8::MAX).zip(self.rivals);
-        let rivals =
-            rivals.map(|(number, rival)| rival.build(&mut world, self.seed, number, self.port, shared));
+        let rivals = rivals.map(|(number, rival)| rival.build(&mut world, self.seed, number, shared));
         let rivals = rivals.collect();
         for (side, sink) in self.captures {
             world.capture_host(hosts[side.index()], side.name(), sink);
@@ -335,7 +329,7 @@ impl Scenario {
 
     fn add_paths(
         &self,
-        world: &mut World<SctpHost>,
+        world: &mut World<AnyHost>,
         hosts: (HostId, HostId),
         shared: Option<(LinkId, LinkId)>,
     ) -> Vec<Path> {

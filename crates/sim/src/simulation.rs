@@ -11,7 +11,7 @@ use anabranch_types::{AssociationId, Instant};
 
 use crate::app::Conversation;
 use crate::rival::RivalHosts;
-use crate::{Outcome, Probe, SctpHost, Step};
+use crate::{AnyHost, Outcome, Probe, SctpHost, Step};
 
 /// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -51,7 +51,7 @@ impl Side {
 ///
 /// [`Simulation::association`] and [`Simulation::conversation`] are about the newest association of a side.
 pub struct Simulation {
-    world: World<SctpHost>,
+    world: World<AnyHost>,
     hosts: [HostId; 2],
     paths: Vec<Path>,
     /// Which of them nobody calls the other on.
@@ -63,7 +63,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    pub(crate) fn new(world: World<SctpHost>, hosts: [HostId; 2], paths: Vec<Path>, port: u16) -> Self {
+    pub(crate) fn new(world: World<AnyHost>, hosts: [HostId; 2], paths: Vec<Path>, port: u16) -> Self {
         Self {
             world,
             hosts,
@@ -127,10 +127,11 @@ impl Simulation {
         }
     }
 
-    /// The application at the far end of a rival, counted from 0; `None` before it has connected.
+    /// Bytes that the far end of a rival, counted from 0, has read.
     #[must_use]
-    pub fn rival(&self, number: usize) -> Option<&Conversation> {
-        self.rivals.get(number)?.reader(&self.world)
+    pub fn delivered_by_rival(&self, number: usize) -> u64 {
+        let rival = self.rivals.get(number);
+        rival.map_or(0, |rival| rival.delivered(&self.world))
     }
 
     /// Addresses of one side with the encapsulation port, in the order of the paths. Those of spare paths are left out.
@@ -164,12 +165,12 @@ impl Simulation {
 
     /// The network.
     #[must_use]
-    pub const fn world(&self) -> &World<SctpHost> {
+    pub const fn world(&self) -> &World<AnyHost> {
         &self.world
     }
 
     /// The network, to be changed in ways that have no method here.
-    pub const fn world_mut(&mut self) -> &mut World<SctpHost> {
+    pub const fn world_mut(&mut self) -> &mut World<AnyHost> {
         &mut self.world
     }
 
@@ -182,12 +183,13 @@ impl Simulation {
     /// The host of one side.
     #[must_use]
     pub fn host(&self, side: Side) -> &SctpHost {
-        self.world.host(self.hosts[side.index()])
+        self.world.host(self.hosts[side.index()]).sctp()
     }
 
     /// Lets the user act on a host, and the host send what follows from it.
     pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut SctpHost, Instant) -> R) -> R {
-        self.world.act(self.hosts[side.index()], action)
+        self.world
+            .act(self.hosts[side.index()], |host, now| action(host.sctp_mut(), now))
     }
 
     /// Lets the user act on the newest association of one side; `None` if there is none.
@@ -277,7 +279,7 @@ impl Simulation {
         }
     }
 
-    fn changes(&self, step: Step) -> Vec<Change<SctpHost>> {
+    fn changes(&self, step: Step) -> Vec<Change<AnyHost>> {
         let both_ways = |path: usize, change: &LinkChange| {
             let links = [self.paths[path].there[0], self.own_link_back(path)];
             links.map(|link| Change::Link(link, change.clone())).into()
@@ -303,11 +305,11 @@ impl Simulation {
         side: Side,
         path: usize,
         change: fn(&mut SctpHost, Instant, SocketAddr) -> Result<(), AddressError>,
-    ) -> Change<SctpHost> {
+    ) -> Change<AnyHost> {
         let (host, address) = (self.hosts[side.index()], self.end_of(path, side));
-        Change::act(move |world| {
+        Change::act(move |world: &mut World<AnyHost>| {
             // A refusal shows in what becomes of the paths.
-            let _ = world.act(host, |host, now| change(host, now, address));
+            let _ = world.act(host, |host, now| change(host.sctp_mut(), now, address));
         })
     }
 

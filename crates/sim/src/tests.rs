@@ -7,7 +7,8 @@ use anabranch_proto::AssociationConfig;
 use anabranch_types::{PathId, Rate, Seed};
 
 use crate::app::{Bulk, Client, Conversation, Paced, Reading, Server, Streams, Workload};
-use crate::{Scenario, Side, Step};
+use crate::tcp::{TcpApp, TcpConfig, TcpScenario};
+use crate::{Rival, Scenario, Side, Step};
 
 fn link() -> LinkConfig {
     LinkConfig::new(Rate::mbit(10), Duration::from_millis(20))
@@ -149,7 +150,7 @@ fn a_rival_shares_the_bottleneck_and_changes_nothing_before_it_connects() {
             .near_talks(bulk());
         if rivals {
             let access = LinkConfig::unlimited(Duration::from_millis(1));
-            scenario = scenario.rival(access, AssociationConfig::default(), bulk());
+            scenario = scenario.rival(Rival::sctp(access, AssociationConfig::default(), bulk()));
         }
         let mut simulation = scenario.build();
         simulation.connect();
@@ -157,7 +158,7 @@ fn a_rival_shares_the_bottleneck_and_changes_nothing_before_it_connects() {
             simulation.connect_rivals();
         }
         simulation.run_for(Duration::from_secs(10));
-        let theirs = simulation.rival(0).map_or(0, |reader| reader.inbox().bytes());
+        let theirs = simulation.delivered_by_rival(0);
         let outcome = simulation.outcome();
         (outcome.trace_hash, outcome.forward.bytes, theirs)
     };
@@ -169,4 +170,51 @@ fn a_rival_shares_the_bottleneck_and_changes_nothing_before_it_connects() {
         "{ours} and {theirs}"
     );
     assert_eq!(run(true, true), run(true, true), "and always in the same way");
+}
+
+#[test]
+fn sctp_and_tcp_share_a_bottleneck_whoever_was_there_first() {
+    let seconds = Duration::from_secs(20);
+    let access = || LinkConfig::unlimited(Duration::from_millis(1));
+    let bulk = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
+    let tcp = || Rival::tcp(access(), TcpConfig::default(), TcpApp::bulk());
+    let sctp = || Rival::sctp(access(), AssociationConfig::default(), bulk());
+
+    let mut simulation = Scenario::new(Seed(1))
+        .path(access())
+        .bottleneck(link())
+        .rival(tcp().with_connections(2))
+        .near_talks(bulk())
+        .build();
+    simulation.connect();
+    simulation.connect_rivals();
+    simulation.run_for(seconds);
+    let beside_tcp = (
+        simulation.outcome().forward.bytes,
+        simulation.delivered_by_rival(0),
+    );
+
+    let mut simulation = TcpScenario::new(Seed(1), access())
+        .bottleneck(link(), link())
+        .rival(sctp())
+        .rival(tcp())
+        .near_talks(TcpApp::bulk())
+        .build();
+    simulation.connect();
+    simulation.connect_rivals();
+    simulation.run_for(seconds);
+    let ours = simulation.app(Side::Far, 0).map_or(0, TcpApp::bytes_read);
+    let beside_both = [
+        ours,
+        simulation.delivered_by_rival(0),
+        simulation.delivered_by_rival(1),
+    ];
+
+    let full = 10_000_000 / 8 * 20;
+    let sum = beside_tcp.0 + beside_tcp.1;
+    assert!((full * 8 / 10..full).contains(&sum), "{beside_tcp:?}");
+    let sum: u64 = beside_both.iter().sum();
+    assert!((full * 8 / 10..full).contains(&sum), "{beside_both:?}");
+    assert!(beside_tcp.0.min(beside_tcp.1) > full / 20, "{beside_tcp:?}");
+    assert!(beside_both.into_iter().min() > Some(full / 20), "{beside_both:?}");
 }

@@ -337,6 +337,12 @@ pub enum ReadingPlan {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RivalPlan {
+    /// What carries its data, whatever carries that of the others. SCTP unless set.
+    #[serde(default)]
+    pub transport: TransportPlan,
+    /// What only TCP has.
+    #[serde(default)]
+    pub tcp: TcpPlan,
     /// Its link to the bottleneck. Infinitely fast unless set.
     #[serde(default)]
     pub access: LinkPlan,

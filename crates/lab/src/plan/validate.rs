@@ -4,6 +4,7 @@ use anabranch_policy::catalog::Choice as _;
 use anabranch_sim::app::LONGEST_MESSAGE;
 
 use super::error::unknown_name;
+use super::named::Named;
 use super::setting::{AppKind, AppPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, Setting};
 use super::transport::TransportPlan;
 
@@ -58,6 +59,9 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
         check_link(&rival.access, &["rivals", name, "access"])?;
         for (app, plan) in rival.apps.iter() {
             check_app(plan, setting, &["rivals", name, "apps", app])?;
+        }
+        if rival.transport == TransportPlan::Tcp {
+            check_tcp_apps(&rival.apps, &["rivals", name, "apps"])?;
         }
     }
     match setting.record.series {
@@ -154,9 +158,6 @@ fn check_transport(setting: &Setting) -> Result<(), Fault> {
             "TCP has one path; lay several over with `transport = \"sctp\"`",
         );
     }
-    if setting.bottleneck.is_some() || !setting.rivals.is_empty() {
-        return fault(["transport"], "TCP runs without `[bottleneck]` and rivals");
-    }
     if !setting.script.is_empty() {
         return fault(["transport"], "TCP runs without a script");
     }
@@ -166,14 +167,19 @@ fn check_transport(setting: &Setting) -> Result<(), Fault> {
     if setting.record.series.is_some() || setting.record.histograms {
         return fault(["record"], "of TCP neither series nor histograms are recorded");
     }
+    check_tcp_apps(&setting.apps, &["apps"])
+}
+
+/// A connection carries bytes, and each end has one application for all its connections.
+fn check_tcp_apps(apps: &Named<AppPlan>, path: &[&str]) -> Result<(), Fault> {
     for end in [End::Near, End::Far] {
-        let here = setting.apps.iter().filter(|(_, app)| app.end() == end);
+        let here = apps.iter().filter(|(_, app)| app.end() == end);
         if here.count() > 1 {
-            return fault(["apps"], "over TCP each end has one application");
+            return below(path, "", "over TCP each end has one application");
         }
     }
-    match setting.apps.iter().find(|(_, app)| app.kind != AppKind::Bulk) {
-        Some((name, _)) => fault(["apps", name], "over TCP an application is `bulk`"),
+    match apps.iter().find(|(_, app)| app.kind != AppKind::Bulk) {
+        Some((name, _)) => below(path, name, "over TCP an application is `bulk`"),
         None => Ok(()),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_netsim::link::{DropCause, LinkStats};
-use anabranch_netsim::{LinkId, topology};
+use anabranch_netsim::topology;
 use anabranch_sim::app::StreamMeter;
 use anabranch_sim::{
     AssociationStatistics, Histogram, PathCounters, PathStatistics, ProcessorTally, SackCensus, Side,
@@ -11,11 +10,12 @@ use anabranch_sim::{
 };
 use anabranch_types::{Instant, PathId, StreamId};
 
+use super::links;
 use super::record::Record;
 use super::samples::Samples;
 use super::talker;
 use crate::metric;
-use crate::plan::{End, Setting};
+use crate::plan::Setting;
 
 /// Everything that is counted, at one moment.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Snapshot {
     /// Of the near and the far host, if their processors take time.
     processors: [Option<ProcessorTally>; 2],
     /// Of each path's own link and of the bottleneck, there and back.
-    links: Vec<(LinkStats, LinkStats)>,
+    links: Vec<links::Counted>,
     rivals: Vec<u64>,
 }
 
@@ -46,28 +46,13 @@ pub(super) fn path_id(statistics: &AssociationStatistics, index: usize) -> Optio
     statistics.paths.iter().find(joins).map(|path| path.id)
 }
 
-/// Each path's own link there and back, as whoever talks sees it, then the bottleneck's.
-fn links(simulation: &Simulation, setting: &Setting) -> Vec<(LinkId, LinkId)> {
-    let own = |path: &topology::Path| Some((*path.there.first()?, *path.back.last()?));
-    let shared = |path: &topology::Path| Some((*path.there.last()?, *path.back.first()?));
-    let paths = simulation.paths();
-    let bottleneck = setting.bottleneck.as_ref().and_then(|_| shared(paths.first()?));
-    let all = paths.iter().filter_map(own).chain(bottleneck);
-    all.map(|(there, back)| match setting.talker() {
-        End::Near => (there, back),
-        End::Far => (back, there),
-    })
-    .collect()
-}
-
 impl Snapshot {
     /// `None` while there are not two associations.
     pub(super) fn take(simulation: &Simulation, setting: &Setting) -> Option<Self> {
         let statistics = |side| Some(simulation.association(side)?.statistics());
         let talker = talker(setting);
         let inbox = simulation.conversation(talker.other())?.inbox();
-        let stats = |link: LinkId| simulation.world().link(link).stats().clone();
-        let links = links(simulation, setting).into_iter();
+        let links = links::of(simulation.paths(), setting).into_iter();
         let rivals = 0..setting.rivals.len();
         Some(Self {
             at: simulation.now(),
@@ -82,10 +67,10 @@ impl Snapshot {
                 .unwrap_or_default(),
             census: simulation.host(talker).census().cloned().unwrap_or_default(),
             processors: Side::BOTH.map(|side| simulation.host(side).processor().cloned()),
-            links: links.map(|(there, back)| (stats(there), stats(back))).collect(),
-            rivals: rivals
-                .map(|index| simulation.rival(index).map_or(0, |reader| reader.inbox().bytes()))
+            links: links
+                .map(|link| links::Counted::at(simulation.world(), link))
                 .collect(),
+            rivals: rivals.map(|index| simulation.delivered_by_rival(index)).collect(),
         })
     }
 }
@@ -105,11 +90,14 @@ impl Window<'_> {
         self.whole(&mut record);
         for (index, name) in self.setting.paths.names().enumerate() {
             self.path(&mut record, name, index);
-            self.link(&mut record, &format!("path.{name}"), index);
         }
-        if self.setting.bottleneck.is_some() {
-            self.link(&mut record, "bottleneck", self.setting.paths.len());
-        }
+        links::write(
+            &mut record,
+            self.setting,
+            &self.before.links,
+            &self.after.links,
+            self.seconds(),
+        );
         for (index, end) in ["near", "far"].into_iter().enumerate() {
             self.processor(&mut record, end, index);
         }
@@ -242,26 +230,6 @@ impl Window<'_> {
         retransmissions(record, &group, |of| {
             counter(near.1, of).saturating_sub(counter(near.0, of)) as f64
         });
-    }
-
-    fn link(&self, record: &mut Record, group: &str, index: usize) {
-        let (Some(before), Some(after)) = (self.before.links.get(index), self.after.links.get(index)) else {
-            return;
-        };
-        let causes = [
-            ("queue", DropCause::QueueFull),
-            ("early", DropCause::Early),
-            ("loss", DropCause::Lost),
-            ("cut", DropCause::Cut),
-        ];
-        for (name, cause) in causes {
-            let drops = after.0.dropped(cause).packets - before.0.dropped(cause).packets;
-            record.set(format!("{group}.drops.{name}"), drops as f64);
-        }
-        let busy = after.0.busy.saturating_sub(before.0.busy).as_secs_f64();
-        record.set(format!("{group}.idle"), (1.0 - busy / self.seconds()).max(0.0));
-        let back = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;
-        record.set(format!("{group}.back.drops"), back as f64);
     }
 
     fn processor(&self, record: &mut Record, end: &str, index: usize) {

@@ -2,6 +2,7 @@
 
 mod cache;
 mod files;
+mod links;
 mod measure;
 mod parallel;
 mod record;

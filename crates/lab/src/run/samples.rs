@@ -2,15 +2,15 @@
 
 use core::time::Duration;
 
-use anabranch_netsim::topology::Path;
 use anabranch_policy::PathFacts;
 use anabranch_sim::tcp::TcpSimulation;
-use anabranch_sim::{Histogram, Side, Simulation};
+use anabranch_sim::{Histogram, Simulation};
 
+use super::links;
 use super::measure::path_id;
 use super::record::{Record, SeriesRow};
 use super::talker;
-use crate::plan::{End, Setting};
+use crate::plan::Setting;
 
 /// From one sample to the next.
 pub(super) const EVERY: Duration = Duration::from_millis(10);
@@ -218,43 +218,48 @@ fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
 pub(super) struct TcpSamples {
     send_buffer: Histogram,
     path: PathSamples,
-    queue: Histogram,
+    /// Of the path's own link, then of the bottleneck.
+    queues: Vec<Histogram>,
 }
 
 impl TcpSamples {
     /// Looks at everything.
-    pub(super) fn take(&mut self, simulation: &TcpSimulation, talker: Side) {
-        for (_, connection) in simulation.host(talker).endpoint().connections() {
+    pub(super) fn take(&mut self, simulation: &TcpSimulation, setting: &Setting) {
+        for (_, connection) in simulation.host(talker(setting)).endpoint().connections() {
             let statistics = connection.statistics();
             self.send_buffer.note(statistics.send_buffer_used);
             self.path.note(&statistics.facts, statistics.send_buffer_size);
         }
-        let link = match talker {
-            Side::Near => simulation.path().there[0],
-            Side::Far => simulation.path().back[0],
-        };
-        self.queue.note(simulation.world().link(link).waiting().packets);
+        let links = links::of(core::slice::from_ref(simulation.path()), setting);
+        self.queues.resize_with(links.len(), Histogram::default);
+        for (queue, (link, _)) in self.queues.iter_mut().zip(links) {
+            queue.note(simulation.world().link(link).waiting().packets);
+        }
     }
 
     /// Writes the metrics that are made of samples.
-    pub(super) fn write(&self, name: &str, record: &mut Record) {
+    pub(super) fn write(&self, setting: &Setting, record: &mut Record) {
         record.set("send-buffer.mean", self.send_buffer.mean());
         let most = self.send_buffer.quantile(1.0);
         record.set("send-buffer.max", most.map(|bytes| bytes as f64));
-        self.path.write(name, record);
-        write_queue(&self.queue, name, record);
+        let names: Vec<String> = setting.paths.names().map(|name| format!("path.{name}")).collect();
+        for name in &names {
+            self.path.write(name, record);
+        }
+        for (queue, name) in self
+            .queues
+            .iter()
+            .zip(names.iter().map(String::as_str).chain(["bottleneck"]))
+        {
+            write_queue(queue, name, record);
+        }
     }
 }
 
 /// Packets that wait at each path's own link, then at the bottleneck.
 fn waiting<'a>(simulation: &'a Simulation, setting: &Setting) -> impl Iterator<Item = u64> + 'a {
-    let paths = simulation.paths();
-    let far = setting.talker() == End::Far;
-    let own = move |path: &'a Path| if far { path.back.last() } else { path.there.first() };
-    let through = |path: &'a Path| if far { path.back.first() } else { path.there.last() };
-    let shared = setting.bottleneck.as_ref().and_then(|_| through(paths.first()?));
-    let links = paths.iter().filter_map(own).chain(shared);
-    links.map(|link| simulation.world().link(*link).waiting().packets)
+    let links = links::of(simulation.paths(), setting).into_iter();
+    links.map(|(link, _)| simulation.world().link(link).waiting().packets)
 }
 
 /// The share of the send buffer that is taken by what arrived over the path and cannot be freed.

@@ -3,12 +3,13 @@
 use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_sim::app::{Bulk, Client, Conversation, Even, Paced, Reading, Server, Streams, Workload};
-use anabranch_sim::{AssociationConfig, DEFAULT_PORT, SackWalks, Scenario, Side, Step};
+use anabranch_sim::{AssociationConfig, DEFAULT_PORT, Rival, SackWalks, Scenario, Side, Step};
 use anabranch_types::Seed;
 
+use super::tcp;
 use crate::plan::{
     AppKind, AppPlan, AssociationPlan, End, Happening, LinkPlan, LossPlan, Mechanisms, Named, QueuePlan,
-    RateLimit, ReadingPlan, RedPlan, Setting,
+    RateLimit, ReadingPlan, RedPlan, RivalPlan, Setting, TransportPlan,
 };
 
 /// The scenario of a run.
@@ -16,24 +17,22 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
     let association = config(setting.association, setting.policies);
     let mut scenario = Scenario::new(Seed(seed))
         .config(association)
-        .encapsulation_port(if setting.association.udp { DEFAULT_PORT } else { 0 })
+        .encapsulation_port(port(setting.association))
         .near_talks(conversation(&setting.apps, End::Near))
         .far_talks(conversation(&setting.apps, End::Far).reading(reading(setting.reading)));
     for (name, path) in setting.paths.iter() {
-        let (there, back) = links(path, name);
+        let (there, back) = there_and_back(path, name);
         scenario = scenario.asymmetric_path(there, back);
         if setting.joins_later(name) {
             scenario = scenario.with_last_path_spare();
         }
     }
     if let Some(bottleneck) = &setting.bottleneck {
-        let (there, back) = links(bottleneck, "bottleneck");
+        let (there, back) = there_and_back(bottleneck, "bottleneck");
         scenario = scenario.asymmetric_bottleneck(there, back);
     }
     for (_, rival) in setting.rivals.iter() {
-        let (access, _) = links(&rival.access, "");
-        let config = config(rival.association, rival.policies);
-        scenario = scenario.rival(access, config, conversation(&rival.apps, End::Near));
+        scenario = scenario.rival(self::rival(rival));
     }
     let hosts = [(Side::Near, setting.hosts.near), (Side::Far, setting.hosts.far)];
     for (side, host) in hosts {
@@ -45,6 +44,23 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
     happenings.fold(scenario, |scenario, happening| {
         happen(scenario, happening, setting)
     })
+}
+
+const fn port(association: AssociationPlan) -> u16 {
+    if association.udp { DEFAULT_PORT } else { 0 }
+}
+
+/// Another pair of hosts.
+pub(super) fn rival(plan: &RivalPlan) -> Rival {
+    let (access, _) = there_and_back(&plan.access, "");
+    match plan.transport {
+        TransportPlan::Sctp => {
+            let config = config(plan.association, plan.policies);
+            Rival::sctp(access, config, conversation(&plan.apps, End::Near))
+                .encapsulation_port(port(plan.association))
+        }
+        TransportPlan::Tcp => tcp::rival(access, plan),
+    }
 }
 
 fn config(plan: AssociationPlan, policies: Mechanisms) -> AssociationConfig {
@@ -66,7 +82,7 @@ fn narrow(number: u32) -> u16 {
 }
 
 /// The link there and the link back.
-pub(super) fn links(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
+pub(super) fn there_and_back(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
     let there = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
     let back = match &plan.back {
         Some(back) => lay_over(there.clone(), back),

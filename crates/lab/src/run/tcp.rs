@@ -2,18 +2,19 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use anabranch_netsim::link::{DropCause, LinkStats};
-use anabranch_sim::Side;
+use anabranch_netsim::LinkConfig;
 use anabranch_sim::tcp::{
     Connection, ConnectionStatistics, FlowCounters, TcpApp, TcpConfig, TcpScenario, TcpSimulation,
 };
+use anabranch_sim::{Rival, Side};
 use anabranch_types::{Instant, Seed};
 
+use super::links;
 use super::record::Record;
 use super::samples::{EVERY, TcpSamples};
-use super::scenario::{links, reading};
+use super::scenario::{reading, rival as any_rival, there_and_back};
 use super::{RunError, talker};
-use crate::plan::{AppPlan, End, Setting};
+use crate::plan::{AppPlan, AssociationPlan, End, Mechanisms, Named, RivalPlan, Setting, TcpPlan};
 
 /// Simulates a point over TCP.
 pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Result<Record, RunError> {
@@ -21,13 +22,12 @@ pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Resul
     let begin = Instant::ZERO + setting.time.warm_up.0;
     let end = begin + setting.time.measure.0;
     let mut samples = TcpSamples::default();
-    let talker = talker(setting);
     pass(&mut simulation, begin, stop, |_| {})?;
-    let before = Snapshot::take(&simulation, talker);
+    let before = Snapshot::take(&simulation, setting);
     pass(&mut simulation, end, stop, |simulation| {
-        samples.take(simulation, talker);
+        samples.take(simulation, setting);
     })?;
-    let after = Snapshot::take(&simulation, talker);
+    let after = Snapshot::take(&simulation, setting);
     let mut record = Record::default();
     let window = Window {
         setting,
@@ -36,9 +36,7 @@ pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Resul
         after: &after,
     };
     window.write(&mut record);
-    if let Some(path) = setting.paths.names().next() {
-        samples.write(&format!("path.{path}"), &mut record);
-    }
+    samples.write(setting, &mut record);
     Ok(record)
 }
 
@@ -61,41 +59,57 @@ fn pass(
 /// The hosts, which connect one after another as often as there are streams; each connection carries its share.
 fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
     let (name, path) = setting.paths.iter().next().ok_or(RunError::NoAssociation)?;
-    let (there, back) = links(path, name);
-    let config = config(setting);
-    let connections = connections(setting);
-    let mut simulation = TcpScenario::new(Seed(seed), there)
+    let (there, back) = there_and_back(path, name);
+    let config = config(setting.association, setting.tcp, setting.policies);
+    let connections = connections(&setting.apps);
+    let far = app(&setting.apps, End::Far, connections).reading(reading(setting.reading));
+    let mut scenario = TcpScenario::new(Seed(seed), there)
         .with_way_back(back)
         .config(config)
-        .near_talks(app(setting, End::Near, connections))
-        .far_talks(app(setting, End::Far, connections).reading(reading(setting.reading)))
-        .build();
+        .near_talks(app(&setting.apps, End::Near, connections))
+        .far_talks(far);
+    if let Some(bottleneck) = &setting.bottleneck {
+        let (there, back) = there_and_back(bottleneck, "bottleneck");
+        scenario = scenario.bottleneck(there, back);
+    }
+    for (_, rival) in setting.rivals.iter() {
+        scenario = scenario.rival(any_rival(rival));
+    }
+    let mut simulation = scenario.build();
     simulation.connect_in_turn(connections);
+    simulation.connect_rivals();
     Ok(simulation)
 }
 
-fn config(setting: &Setting) -> TcpConfig {
+/// Another pair of hosts, with one connection for each stream.
+pub(super) fn rival(access: LinkConfig, plan: &RivalPlan) -> Rival {
+    let config = config(plan.association, plan.tcp, plan.policies);
+    let connections = connections(&plan.apps);
+    Rival::tcp(access, config, app(&plan.apps, End::Near, connections)).with_connections(connections)
+}
+
+fn config(association: AssociationPlan, tcp: TcpPlan, policies: Mechanisms) -> TcpConfig {
     TcpConfig {
-        policies: setting.policies.0,
-        send_buffer: setting.association.send_buffer.0,
-        receive_buffer: setting.association.receive_buffer.0,
-        mtu: u16::try_from(setting.association.mtu.0).unwrap_or(u16::MAX),
-        sack: setting.tcp.sack,
-        nr_sack: setting.tcp.nr_sack,
-        timestamps: setting.tcp.timestamps,
-        nagle: setting.tcp.nagle,
+        policies: policies.0,
+        send_buffer: association.send_buffer.0,
+        receive_buffer: association.receive_buffer.0,
+        mtu: u16::try_from(association.mtu.0).unwrap_or(u16::MAX),
+        sack: tcp.sack,
+        nr_sack: tcp.nr_sack,
+        timestamps: tcp.timestamps,
+        nagle: tcp.nagle,
         ..TcpConfig::default()
     }
 }
 
 /// As many as the application with the most streams has.
-fn connections(setting: &Setting) -> u64 {
+fn connections(apps: &Named<AppPlan>) -> u64 {
     let streams = |(_, app): (&str, &AppPlan)| app.streams.map_or(1, |streams| u64::from(streams.0));
-    setting.apps.iter().map(streams).max().unwrap_or(1)
+    apps.iter().map(streams).max().unwrap_or(1)
 }
 
-fn app(setting: &Setting, end: End, connections: u64) -> TcpApp {
-    let mut here = setting.apps.iter().filter(|(_, app)| app.end() == end);
+fn app(apps: &Named<AppPlan>, end: End, connections: u64) -> TcpApp {
+    let mut here = apps.iter().filter(|(_, app)| app.end() == end);
     let Some((_, app)) = here.next() else {
         return TcpApp::reader();
     };
@@ -111,16 +125,15 @@ struct Snapshot {
     bytes: u64,
     counters: FlowCounters,
     duplicates: u64,
-    links: [LinkStats; 2],
+    links: Vec<links::Counted>,
+    rivals: Vec<u64>,
 }
 
 impl Snapshot {
-    fn take(simulation: &TcpSimulation, talker: Side) -> Self {
-        let path = simulation.path();
-        let links = match talker {
-            Side::Near => [path.there[0], path.back[0]],
-            Side::Far => [path.back[0], path.there[0]],
-        };
+    fn take(simulation: &TcpSimulation, setting: &Setting) -> Self {
+        let talker = talker(setting);
+        let links = links::of(core::slice::from_ref(simulation.path()), setting).into_iter();
+        let rivals = 0..setting.rivals.len();
         Self {
             at: simulation.now(),
             bytes: simulation
@@ -130,7 +143,10 @@ impl Snapshot {
                 .sum(),
             counters: sum(statistics(simulation, talker)),
             duplicates: sum(statistics(simulation, talker.other())).duplicate_bytes,
-            links: links.map(|link| simulation.world().link(link).stats().clone()),
+            links: links
+                .map(|link| links::Counted::at(simulation.world(), link))
+                .collect(),
+            rivals: rivals.map(|index| simulation.delivered_by_rival(index)).collect(),
         }
     }
 }
@@ -191,36 +207,22 @@ impl Window<'_> {
         );
         for name in self.setting.paths.names() {
             record.set(format!("path.{name}.throughput"), goodput);
-            self.link(record, &format!("path.{name}"), seconds);
+        }
+        links::write(record, self.setting, &before.links, &after.links, seconds);
+        for (index, name) in self.setting.rivals.names().enumerate() {
+            let bytes = after.rivals[index] - before.rivals[index];
+            record.set(format!("rival.{name}.goodput"), bytes as f64 * 8e-6 / seconds);
         }
     }
 
     /// When the last connection had delivered everything.
     fn completed(&self) -> Option<f64> {
         let apps = self.simulation.host(talker(self.setting).other()).apps();
-        let opened = apps.len() as u64 >= connections(self.setting);
+        let opened = apps.len() as u64 >= connections(&self.setting.apps);
         let last = apps
             .map(|(_, app)| app.finished_at())
             .collect::<Option<Vec<_>>>()?;
         let last = last.into_iter().max()?;
         opened.then_some((last - Instant::ZERO).as_secs_f64())
-    }
-
-    fn link(&self, record: &mut Record, group: &str, seconds: f64) {
-        let (before, after) = (&self.before.links[0], &self.after.links[0]);
-        for (name, cause) in [
-            ("queue", DropCause::QueueFull),
-            ("early", DropCause::Early),
-            ("loss", DropCause::Lost),
-            ("cut", DropCause::Cut),
-        ] {
-            let drops = after.dropped(cause).packets - before.dropped(cause).packets;
-            record.set(format!("{group}.drops.{name}"), drops as f64);
-        }
-        let busy = after.busy.saturating_sub(before.busy).as_secs_f64();
-        record.set(format!("{group}.idle"), (1.0 - busy / seconds).max(0.0));
-        let back =
-            self.after.links[1].dropped_in_total().packets - self.before.links[1].dropped_in_total().packets;
-        record.set(format!("{group}.back.drops"), back as f64);
     }
 }

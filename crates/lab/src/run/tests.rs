@@ -246,3 +246,83 @@ policies.profile = "tcp"
         );
     }
 }
+
+/// A TCP flow of its own beside whatever the variant is, through a bottleneck of 10 Mbit/s.
+const MIXED: &str = r#"
+title = "Who gets how much"
+claim = "each gets something"
+
+[time]
+warm-up = "2s"
+measure = "20s"
+
+[paths.first]
+rate = "unlimited"
+delay = "1ms"
+
+[bottleneck]
+rate = "10Mbit"
+delay = "10ms"
+queue = { packets = 60 }
+
+[policies]
+profile = "rfc9260"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+
+[rivals.tcp]
+transport = "tcp"
+policies.profile = "tcp"
+apps.sender = { kind = "bulk", message = 1400 }
+
+[[variant]]
+name = "SCTP"
+
+[[variant]]
+name = "TCP"
+transport = "tcp"
+policies.profile = "tcp"
+
+[[variant]]
+name = "TCP beside SCTP"
+transport = "tcp"
+policies.profile = "tcp"
+rivals.tcp.transport = "sctp"
+rivals.tcp.policies.profile = "rfc9260"
+"#;
+
+#[test]
+fn each_variant_has_its_transport_and_so_has_each_rival() {
+    let plan = plan(MIXED);
+    let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
+    let shares: Vec<(f64, f64)> = records
+        .map(|record| {
+            let idle = record.values["bottleneck.idle"];
+            assert!(idle < 0.1, "the bottleneck idles for {idle}");
+            assert!(record.values["bottleneck.queue.mean"] > 1.0);
+            (record.values["goodput"], record.values["rival.tcp.goodput"])
+        })
+        .collect();
+    assert_eq!(shares.len(), 3);
+    for (ours, theirs) in &shares {
+        assert!((8.0..10.0).contains(&(ours + theirs)), "{shares:?}");
+        assert!(ours.min(*theirs) > 1.0, "{shares:?}");
+    }
+    assert_ne!(shares[0], shares[1], "SCTP is not TCP");
+    assert_ne!(shares[1], shares[2], "and neither are the rivals");
+}
+
+#[test]
+fn a_rival_over_tcp_has_an_application_that_tcp_has() {
+    let text = MIXED.replace(
+        "{ kind = \"bulk\", message = 1400 }",
+        "{ kind = \"client\", message = 100 }",
+    );
+    let refused = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap_err();
+    assert!(
+        refused.to_string().contains("over TCP an application is"),
+        "{refused}"
+    );
+}

@@ -10,7 +10,7 @@ use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 use super::TcpApp;
 
 /// The port that servers listen on.
-pub(super) const PORT: u16 = 80;
+pub const TCP_PORT: u16 = 80;
 
 /// An endpoint with an application on each of its connections.
 pub struct TcpHost {
@@ -47,7 +47,7 @@ impl TcpHost {
 
     /// Lets others connect.
     pub fn listen(&mut self, config: TcpConfig) {
-        self.endpoint.listen(PORT, config);
+        self.endpoint.listen(TCP_PORT, config);
     }
 
     /// Begins a connection with an application on it.

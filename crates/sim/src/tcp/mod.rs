@@ -22,5 +22,5 @@ pub use anabranch_tcp::{
     CloseReason, Connection, ConnectionId, ConnectionStatistics, Event, FlowCounters, State, TcpConfig,
 };
 pub use app::TcpApp;
-pub use host::TcpHost;
+pub use host::{TCP_PORT, TcpHost};
 pub use scenario::{TcpScenario, TcpSimulation};

@@ -9,15 +9,18 @@ use anabranch_netsim::{HostId, LinkChange, LinkConfig, World};
 use anabranch_tcp::{Connection, ConnectionId, TcpConfig};
 use anabranch_types::{Instant, Seed};
 
-use super::host::PORT;
-use super::{TcpApp, TcpHost};
-use crate::Side;
+use super::{TCP_PORT, TcpApp, TcpHost};
+use crate::rival::RivalHosts;
+use crate::{AnyHost, Rival, Side};
 
 /// A simulation to be built: two hosts, the network between them, and an application on each.
 pub struct TcpScenario {
     seed: Seed,
     there: LinkConfig,
     back: LinkConfig,
+    /// There and back.
+    bottleneck: Option<(LinkConfig, LinkConfig)>,
+    rivals: Vec<Rival>,
     configs: [TcpConfig; 2],
     apps: [TcpApp; 2],
     ends: (IpAddr, IpAddr),
@@ -32,6 +35,8 @@ impl TcpScenario {
             seed,
             there: link.clone(),
             back: link,
+            bottleneck: None,
+            rivals: Vec::new(),
             configs: Default::default(),
             apps: [TcpApp::reader(), TcpApp::reader()],
             ends: (topology::near(0), topology::far(0)),
@@ -43,6 +48,22 @@ impl TcpScenario {
     #[must_use]
     pub fn with_way_back(self, back: LinkConfig) -> Self {
         Self { back, ..self }
+    }
+
+    /// Leads the path through one further link, there and back.
+    #[must_use]
+    pub fn bottleneck(self, there: LinkConfig, back: LinkConfig) -> Self {
+        Self {
+            bottleneck: Some((there, back)),
+            ..self
+        }
+    }
+
+    /// Adds two other hosts that send through the bottleneck. [`TcpSimulation::connect_rivals`] lets them begin.
+    #[must_use]
+    pub fn rival(mut self, rival: Rival) -> Self {
+        self.rivals.push(rival);
+        self
     }
 
     /// How both sides set up connections.
@@ -98,10 +119,11 @@ impl TcpScenario {
         let mut world = World::new(self.seed);
         let [near_config, far_config] = self.configs;
         let [near_app, far_app] = self.apps;
-        let near = world.add_host(TcpHost::new(self.seed.split("near"), TcpApp::reader()));
+        let near = TcpHost::new(self.seed.split("near"), TcpApp::reader());
+        let near = world.add_host(near.into());
         let mut host = TcpHost::new(self.seed.split("far"), far_app);
         host.listen(far_config);
-        let far = world.add_host(host);
+        let far = world.add_host(host.into());
         let named = |link: LinkConfig, name: &str| {
             if link.name.is_empty() {
                 link.named(name.to_owned())
@@ -109,13 +131,28 @@ impl TcpScenario {
                 link
             }
         };
+        let shared = self.bottleneck.map(|(there, back)| {
+            let there = world.add_link(named(there, "bottleneck→"));
+            (there, world.add_link(named(back, "bottleneck←")))
+        });
+        let own = world.add_link(named(self.there, "path 0→"));
+        let home = world.add_link(named(self.back, "path 0←"));
         let path = Path {
             near: self.ends.0,
             far: self.ends.1,
-            there: vec![world.add_link(named(self.there, "path 0→"))],
-            back: vec![world.add_link(named(self.back, "path 0←"))],
+            there: [Some(own), shared.map(|(there, _)| there)]
+                .into_iter()
+                .flatten()
+                .collect(),
+            back: [shared.map(|(_, back)| back), Some(home)]
+                .into_iter()
+                .flatten()
+                .collect(),
         };
         topology::connect(&mut world, (near, far), &path);
+        let rivals = (0..=u8::MAX).zip(self.rivals);
+        let rivals = rivals.map(|(number, rival)| rival.build(&mut world, self.seed, number, shared));
+        let rivals = rivals.collect();
         for (side, sink) in self.captures {
             world.capture_host([near, far][side.index()], side.name(), sink);
         }
@@ -124,16 +161,18 @@ impl TcpScenario {
             hosts: [near, far],
             path,
             near: (near_config, near_app),
+            rivals,
         }
     }
 }
 
 /// A running scenario.
 pub struct TcpSimulation {
-    world: World<TcpHost>,
+    world: World<AnyHost>,
     hosts: [HostId; 2],
     path: Path,
     near: (TcpConfig, TcpApp),
+    rivals: Vec<RivalHosts>,
 }
 
 impl TcpSimulation {
@@ -141,7 +180,7 @@ impl TcpSimulation {
     pub fn connect(&mut self) -> ConnectionId {
         let (config, app) = self.near.clone();
         let local = SocketAddr::new(self.path.near, 0);
-        let remote = SocketAddr::new(self.path.far, PORT);
+        let remote = SocketAddr::new(self.path.far, TCP_PORT);
         self.act(Side::Near, |host, now| {
             host.connect(now, local, remote, config, app)
         })
@@ -151,10 +190,24 @@ impl TcpSimulation {
     pub fn connect_in_turn(&mut self, count: u64) {
         let (config, app) = self.near.clone();
         let local = SocketAddr::new(self.path.near, 0);
-        let remote = SocketAddr::new(self.path.far, PORT);
+        let remote = SocketAddr::new(self.path.far, TCP_PORT);
         self.act(Side::Near, |host, now| {
             host.connect_in_turn(now, count, (local, remote), config, app);
         });
+    }
+
+    /// The rivals connect, and their applications begin.
+    pub fn connect_rivals(&mut self) {
+        for rival in &self.rivals {
+            rival.connect(&mut self.world);
+        }
+    }
+
+    /// Bytes that the far end of a rival, counted from 0, has read.
+    #[must_use]
+    pub fn delivered_by_rival(&self, number: usize) -> u64 {
+        let rival = self.rivals.get(number);
+        rival.map_or(0, |rival| rival.delivered(&self.world))
     }
 
     /// The time.
@@ -165,12 +218,12 @@ impl TcpSimulation {
 
     /// The network.
     #[must_use]
-    pub const fn world(&self) -> &World<TcpHost> {
+    pub const fn world(&self) -> &World<AnyHost> {
         &self.world
     }
 
     /// The network, to be changed in ways that have no method here.
-    pub const fn world_mut(&mut self) -> &mut World<TcpHost> {
+    pub const fn world_mut(&mut self) -> &mut World<AnyHost> {
         &mut self.world
     }
 
@@ -183,12 +236,13 @@ impl TcpSimulation {
     /// The host of one side.
     #[must_use]
     pub fn host(&self, side: Side) -> &TcpHost {
-        self.world.host(self.hosts[side.index()])
+        self.world.host(self.hosts[side.index()]).tcp()
     }
 
     /// Lets the user act on a host, and the host send what follows from it.
     pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut TcpHost, Instant) -> R) -> R {
-        self.world.act(self.hosts[side.index()], action)
+        self.world
+            .act(self.hosts[side.index()], |host, now| action(host.tcp_mut(), now))
     }
 
     /// Lets the user act on a side's connection number `nth`, counted from 0, and its application.
@@ -218,10 +272,11 @@ impl TcpSimulation {
         Some(app)
     }
 
-    /// Both directions of the path change.
+    /// Both directions of the path's own link change.
     pub fn change(&mut self, change: &LinkChange) {
-        for link in self.path.links().collect::<Vec<_>>() {
-            self.world.change_link(link, change.clone());
+        let own = [self.path.there.first(), self.path.back.last()];
+        for link in own.into_iter().flatten() {
+            self.world.change_link(*link, change.clone());
         }
     }
 

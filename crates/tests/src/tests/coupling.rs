@@ -4,6 +4,7 @@ use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::AssociationConfig;
+use anabranch_sim::Rival;
 use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
 use anabranch_types::Rate;
 
@@ -46,17 +47,18 @@ fn share_at_bottleneck(policies: PolicyRecipe, seed: u64) -> f64 {
             let bottleneck = LinkConfig::new(mbit(20), ms(10)).queue(QueueConfig::Packets(50));
             scenario
                 .bottleneck(bottleneck)
-                .rival(access(), standard(), rival())
+                .rival(Rival::sctp(access(), standard(), rival()))
         });
     let mut world = setting.connected();
     world.alice().sends_forever();
     world.runs_for(ms(100 * seed));
     world.simulation.connect_rivals();
-    world.runs_for(secs(120));
+    world.runs_for(secs(20));
+    let before = world.simulation.delivered_by_rival(0);
+    world.runs_for(secs(100));
     let end = world.simulation.now();
     let ours = world.bob().inbox().bytes_between(end - secs(100), end);
-    let rival = world.simulation.rival(0).expect("a rival that has connected");
-    let theirs = rival.inbox().bytes_between(end - secs(100), end);
+    let theirs = world.simulation.delivered_by_rival(0) - before;
     let total = Rate::of(ours + theirs, secs(100)).unwrap();
     assert!(total > mbit(18), "the bottleneck is full: {total}");
     ours as f64 / (ours + theirs) as f64

@@ -1,0 +1,65 @@
+//! What happened at the links? The same for every transport: each path's own link, then the bottleneck's.
+
+use anabranch_netsim::link::{DropCause, LinkStats};
+use anabranch_netsim::topology::Path;
+use anabranch_netsim::{LinkId, World};
+use anabranch_sim::AnyHost;
+
+use super::record::Record;
+use crate::plan::{End, Setting};
+
+/// Each path's own link as the data crosses it and as the answers come back, then the bottleneck's.
+pub(super) fn of(paths: &[Path], setting: &Setting) -> Vec<(LinkId, LinkId)> {
+    let own = |path: &Path| Some((*path.there.first()?, *path.back.last()?));
+    let shared = |path: &Path| Some((*path.there.last()?, *path.back.first()?));
+    let bottleneck = setting.bottleneck.as_ref().and_then(|_| shared(paths.first()?));
+    let all = paths.iter().filter_map(own).chain(bottleneck);
+    all.map(|(there, back)| match setting.talker() {
+        End::Near => (there, back),
+        End::Far => (back, there),
+    })
+    .collect()
+}
+
+/// What was counted so far, there and back.
+#[derive(Clone, Debug)]
+pub(super) struct Counted(LinkStats, LinkStats);
+
+impl Counted {
+    pub(super) fn at(world: &World<AnyHost>, (there, back): (LinkId, LinkId)) -> Self {
+        let stats = |link| world.link(link).stats().clone();
+        Self(stats(there), stats(back))
+    }
+}
+
+/// Writes the metrics of all links, which have the names of their paths.
+pub(super) fn write(
+    record: &mut Record,
+    setting: &Setting,
+    before: &[Counted],
+    after: &[Counted],
+    seconds: f64,
+) {
+    let paths = setting.paths.names().map(|name| format!("path.{name}"));
+    let bottleneck = setting.bottleneck.as_ref().map(|_| "bottleneck".to_owned());
+    for (group, (before, after)) in paths.chain(bottleneck).zip(before.iter().zip(after)) {
+        link(record, &group, before, after, seconds);
+    }
+}
+
+fn link(record: &mut Record, group: &str, before: &Counted, after: &Counted, seconds: f64) {
+    let causes = [
+        ("queue", DropCause::QueueFull),
+        ("early", DropCause::Early),
+        ("loss", DropCause::Lost),
+        ("cut", DropCause::Cut),
+    ];
+    for (name, cause) in causes {
+        let drops = after.0.dropped(cause).packets - before.0.dropped(cause).packets;
+        record.set(format!("{group}.drops.{name}"), drops as f64);
+    }
+    let busy = after.0.busy.saturating_sub(before.0.busy).as_secs_f64();
+    record.set(format!("{group}.idle"), (1.0 - busy / seconds).max(0.0));
+    let back = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;
+    record.set(format!("{group}.back.drops"), back as f64);
+}

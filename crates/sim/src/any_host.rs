@@ -1,0 +1,103 @@
+//! Which transport does a host speak? Either one, so that SCTP and TCP can share a network.
+
+use anabranch_netsim::{Datagram, Host};
+use anabranch_types::Instant;
+
+use crate::SctpHost;
+use crate::tcp::TcpHost;
+
+/// A host of either transport. What does not understand the other's packets drops them.
+pub enum AnyHost {
+    /// It speaks SCTP.
+    Sctp(Box<SctpHost>),
+    /// It speaks TCP.
+    Tcp(Box<TcpHost>),
+}
+
+impl AnyHost {
+    /// The host, if it speaks SCTP.
+    #[must_use]
+    pub const fn as_sctp(&self) -> Option<&SctpHost> {
+        match self {
+            Self::Sctp(host) => Some(host),
+            Self::Tcp(_) => None,
+        }
+    }
+
+    /// The host, if it speaks TCP.
+    #[must_use]
+    pub const fn as_tcp(&self) -> Option<&TcpHost> {
+        match self {
+            Self::Tcp(host) => Some(host),
+            Self::Sctp(_) => None,
+        }
+    }
+
+    /// A host of which whoever added it knows that it speaks SCTP.
+    pub(crate) const fn sctp(&self) -> &SctpHost {
+        self.as_sctp().expect("invariant: this host speaks SCTP")
+    }
+
+    pub(crate) fn sctp_mut(&mut self) -> &mut SctpHost {
+        match self {
+            Self::Sctp(host) => Some(host),
+            Self::Tcp(_) => None,
+        }
+        .expect("invariant: this host speaks SCTP")
+    }
+
+    /// A host of which whoever added it knows that it speaks TCP.
+    pub(crate) const fn tcp(&self) -> &TcpHost {
+        self.as_tcp().expect("invariant: this host speaks TCP")
+    }
+
+    pub(crate) fn tcp_mut(&mut self) -> &mut TcpHost {
+        match self {
+            Self::Tcp(host) => Some(host),
+            Self::Sctp(_) => None,
+        }
+        .expect("invariant: this host speaks TCP")
+    }
+}
+
+impl From<SctpHost> for AnyHost {
+    fn from(host: SctpHost) -> Self {
+        Self::Sctp(Box::new(host))
+    }
+}
+
+impl From<TcpHost> for AnyHost {
+    fn from(host: TcpHost) -> Self {
+        Self::Tcp(Box::new(host))
+    }
+}
+
+impl Host for AnyHost {
+    fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
+        match self {
+            Self::Sctp(host) => host.on_datagram(now, datagram),
+            Self::Tcp(host) => host.on_datagram(now, datagram),
+        }
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        match self {
+            Self::Sctp(host) => host.on_deadline(now),
+            Self::Tcp(host) => host.on_deadline(now),
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
+        match self {
+            Self::Sctp(host) => host.poll_transmit(now),
+            Self::Tcp(host) => host.poll_transmit(now),
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Sctp(host) => host.deadline(),
+            Self::Tcp(host) => host.deadline(),
+        }
+    }
+}
