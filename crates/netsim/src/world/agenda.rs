@@ -28,28 +28,41 @@ pub(super) struct Agenda {
     noted: u64,
 }
 
-/// The one entry of the agenda that counts for a component whose deadline moves.
+/// The entry of the agenda that counts for a component whose deadline moves, and one that may count again.
 ///
 /// A deadline that moves away leaves its entry in place: when that one comes up, the component is asked again. One
-/// that moves nearer gets a new entry, and the old one is ignored. So a timer that is pushed back with every packet
-/// costs one entry per expiry, not one per packet.
+/// that moves nearer gets a new entry, and the old one is put aside, to count again once the near one has come up. So a
+/// timer that is pushed back with every packet costs one entry per expiry, not one per packet, whatever else the
+/// component waits for in between.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Alarm(Option<Entry>);
+pub(super) struct Alarm {
+    counts: Option<Entry>,
+    /// Not before the one that counts.
+    aside: Option<Entry>,
+}
 
 impl Alarm {
-    /// Sees to it that the agenda has an entry at `deadline` or before.
+    /// Sees to it that an entry at `deadline` or before counts.
     pub(super) fn set(&mut self, deadline: Option<Instant>, occasion: Occasion, agenda: &mut Agenda) {
-        if let Some(at) = deadline
-            && at < Instant::MAX
-            && self.0.is_none_or(|entry| at < entry.at)
-        {
-            self.0 = Some(agenda.note(at, occasion));
+        let Some(at) = deadline.filter(|at| *at < Instant::MAX) else {
+            return;
+        };
+        if self.counts.is_some_and(|entry| entry.at <= at) {
+            return;
         }
+        if self.aside.is_some_and(|entry| entry.at <= at) {
+            self.counts = self.aside.take();
+            return;
+        }
+        // The nearer of the two comes up earlier, and is of use again earlier.
+        self.aside = self.counts.take().or(self.aside);
+        self.counts = Some(agenda.note(at, occasion));
     }
 
     /// Whether `entry` is the one that counts; if so, it counts no longer.
     pub(super) fn rings(&mut self, entry: Entry) -> bool {
-        self.0.take_if(|counts| *counts == entry).is_some()
+        self.aside.take_if(|aside| *aside == entry);
+        self.counts.take_if(|counts| *counts == entry).is_some()
     }
 }
 
@@ -103,5 +116,22 @@ mod tests {
             .map(|entry| alarm.rings(entry))
             .collect();
         assert_eq!(rings, [true, false]);
+    }
+
+    #[test]
+    fn a_far_deadline_keeps_its_entry_while_near_ones_come_up() {
+        let mut agenda = Agenda::default();
+        let mut alarm = Alarm::default();
+        let far = Instant::from_nanos(1_000);
+        for nanos in 1..100 {
+            alarm.set(Some(far), Occasion::Host(0), &mut agenda);
+            alarm.set(Some(Instant::from_nanos(nanos)), Occasion::Host(0), &mut agenda);
+            let near = agenda.pop().unwrap();
+            assert!(near.at < far && alarm.rings(near));
+        }
+        alarm.set(Some(far), Occasion::Host(0), &mut agenda);
+        assert_eq!(agenda.heap.len(), 1);
+        let entry = agenda.pop().unwrap();
+        assert!(alarm.rings(entry), "the far deadline comes up");
     }
 }
