@@ -186,7 +186,7 @@ pub(crate) struct LabReportArguments {
 /// Of `lab claims`.
 #[derive(Args, Debug)]
 pub(crate) struct LabClaimsArguments {
-    /// Folder with plans; what is kept of their results is in `results` inside it
+    /// Folder with plans; what is kept of their results is in `results` inside it, and what tests show in `tested`
     #[arg(value_name = "DIR", default_value = "experiments")]
     pub(crate) folder: PathBuf,
 

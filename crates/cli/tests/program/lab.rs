@@ -217,3 +217,44 @@ fn the_page_of_claims_is_what_plans_and_kept_results_make() {
         );
     }
 }
+
+#[test]
+fn the_tests_that_show_claims_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut named = 0;
+    for file in files(&root.join("experiments/tested")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let values = |key: &str| -> Vec<String> {
+            let lines = text
+                .lines()
+                .filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""));
+            lines
+                .map(|value| value.trim_end_matches('"').to_owned())
+                .collect()
+        };
+        for (package, test) in values("package").iter().zip(values("test")) {
+            let name = package.strip_prefix("anabranch-").unwrap();
+            let declared = format!("fn {test}()");
+            assert!(
+                source_of(&root.join("crates").join(name)).contains(&declared),
+                "{}: {package} has no test {test}",
+                file.display()
+            );
+            named += 1;
+        }
+    }
+    assert!(named > 5, "{named}");
+}
+
+/// Everything written in Rust below a folder.
+fn source_of(folder: &Path) -> String {
+    let mut source = String::new();
+    for file in files(folder) {
+        if file.is_dir() {
+            source += &source_of(&file);
+        } else if file.extension().is_some_and(|ending| ending == "rs") {
+            source += &std::fs::read_to_string(file).unwrap();
+        }
+    }
+    source
+}

@@ -1,23 +1,38 @@
-//! What became of the claims? docs/claims.md, of the plans and of what is kept of their results.
+//! What became of the claims? docs/claims.md, of the plans, of what is kept of their results, and of what tests show.
+
+use std::path::Path;
 
 use anabranch_lab::account::Account;
-use anabranch_lab::claims::{Claim, markdown};
+use anabranch_lab::claims::{Claim, Entry, Tested, markdown};
 
 use super::text::print;
 use crate::arguments::LabClaimsArguments;
 use crate::failure::Failure;
 
+/// Beside the plans, the folder of what tests show.
+const TESTED: &str = "tested";
+
 pub(super) fn run(arguments: &LabClaimsArguments) -> Result<(), Failure> {
-    let mut claims = Vec::new();
-    for file in super::plans(&arguments.folder)? {
-        let [full, quick] = super::both_sizes(&file)?;
-        let kept = super::kept_file(&super::kept_folder(&file), &full.name);
-        let account = match kept.is_file() {
-            true => Some(Account::load(&kept).map_err(Failure::usage)?),
-            false => None,
-        };
-        claims.push(Claim::new(full, &quick, account));
+    let mut files = super::plans(&arguments.folder)?;
+    let tested = arguments.folder.join(TESTED);
+    if tested.is_dir() {
+        files.extend(super::plans(&tested)?);
     }
-    print(&markdown(&claims));
+    super::sort(&mut files);
+    let entries = files.iter().map(|file| entry(file));
+    print(&markdown(&entries.collect::<Result<Vec<_>, _>>()?));
     Ok(())
+}
+
+fn entry(file: &Path) -> Result<Entry, Failure> {
+    if file.parent().is_some_and(|folder| folder.ends_with(TESTED)) {
+        return Tested::load(file).map(Entry::Tested).map_err(Failure::usage);
+    }
+    let [full, quick] = super::both_sizes(file)?;
+    let kept = super::kept_file(&super::kept_folder(file), &full.name);
+    let account = match kept.is_file() {
+        true => Some(Account::load(&kept).map_err(Failure::usage)?),
+        false => None,
+    };
+    Ok(Entry::Measured(Box::new(Claim::new(full, &quick, account))))
 }

@@ -74,8 +74,13 @@ fn plans(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             files.push(file);
         }
     }
-    files.sort_by_key(|file| natural(&file.file_stem().unwrap_or_default().to_string_lossy()));
+    sort(&mut files);
     Ok(files)
+}
+
+/// By name and number, whatever folder they are in.
+fn sort(files: &mut [PathBuf]) {
+    files.sort_by_key(|file| natural(&file.file_stem().unwrap_or_default().to_string_lossy()));
 }
 
 /// What names are sorted by: words as words and numbers as numbers, so that `sar-10` comes after `sar-9`.

@@ -1,10 +1,69 @@
-//! What became of the papers' claims? A page of Markdown, made of the plans and of what is kept of their results.
+//! What became of the papers' claims? A page of Markdown, made of the plans, of what is kept of their results, and of
+//! what tests show.
+
+mod tested;
 
 use core::fmt::Write as _;
+
+pub use tested::{Shown, Tested};
 
 use crate::account::{Account, Size};
 use crate::check::Verdict;
 use crate::plan::Plan;
+
+/// What the page tells of.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Entry {
+    /// A claim that is measured.
+    Measured(Box<Claim>),
+    /// A claim that tests show.
+    Tested(Tested),
+}
+
+impl Entry {
+    fn name(&self) -> &str {
+        match self {
+            Self::Measured(claim) => &claim.plan.name,
+            Self::Tested(tested) => &tested.name,
+        }
+    }
+
+    fn heading(&self) -> String {
+        let title = match self {
+            Self::Measured(claim) => &claim.plan.title,
+            Self::Tested(tested) => &tested.title,
+        };
+        format!("{}: {title}", self.name())
+    }
+
+    fn source(&self) -> &str {
+        match self {
+            Self::Measured(claim) => &claim.plan.source,
+            Self::Tested(tested) => &tested.source,
+        }
+    }
+
+    fn claim(&self) -> &str {
+        match self {
+            Self::Measured(claim) => &claim.plan.claim,
+            Self::Tested(tested) => &tested.claim,
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        match self {
+            Self::Measured(claim) => claim.verdict(),
+            Self::Tested(tested) => tested.verdict(),
+        }
+    }
+
+    fn size(&self) -> String {
+        match self {
+            Self::Measured(claim) => claim.size(),
+            Self::Tested(_) => "shown by tests".to_owned(),
+        }
+    }
+}
 
 /// A claim with what was measured.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,49 +126,46 @@ against them. `make figures` measures everything in full size and makes a report
 
 A claim is *reproduced* if what must hold does at all places, *partly* if at some, *contradicted* if at none. Rows of
 **quick** size come from shorter runs over fewer points than the paper's: they show that an experiment runs, and are no
-result.
+result. Where a claim is a worked example or a property, nothing is measured: tests assert it, number by number.
 
 ";
 
 /// The page.
 #[must_use]
-pub fn markdown(claims: &[Claim]) -> String {
+pub fn markdown(entries: &[Entry]) -> String {
     let mut page = HEAD.to_owned();
     page += "| experiment | source | verdict | size |\n|---|---|---|---|\n";
-    for claim in claims {
-        let plan = &claim.plan;
-        let anchor = anchor(&heading(plan));
+    for entry in entries {
+        let anchor = anchor(&entry.heading());
         // Writing into a string cannot fail.
         let _ = writeln!(
             page,
             "| [{}](#{anchor}) | {} | {} | {} |",
-            plan.name,
-            escaped(&plan.source),
-            claim.verdict(),
-            claim.size()
+            entry.name(),
+            escaped(entry.source()),
+            entry.verdict(),
+            entry.size()
         );
     }
-    for claim in claims {
-        section(claim, &mut page);
+    for entry in entries {
+        let _ = write!(
+            page,
+            "\n## {}\n\n{}:\n\n",
+            escaped(&entry.heading()),
+            escaped(entry.source())
+        );
+        for line in entry.claim().trim().lines() {
+            let _ = writeln!(page, "> {}", escaped(line));
+        }
+        match entry {
+            Entry::Measured(claim) => measured(claim, &mut page),
+            Entry::Tested(tested) => shown(tested, &mut page),
+        }
     }
     page
 }
 
-fn heading(plan: &Plan) -> String {
-    format!("{}: {}", plan.name, plan.title)
-}
-
-fn section(claim: &Claim, page: &mut String) {
-    let plan = &claim.plan;
-    let _ = write!(
-        page,
-        "\n## {}\n\n{}:\n\n",
-        escaped(&heading(plan)),
-        escaped(&plan.source)
-    );
-    for line in plan.claim.trim().lines() {
-        let _ = writeln!(page, "> {}", escaped(line));
-    }
+fn measured(claim: &Claim, page: &mut String) {
     if let Some(account) = &claim.account {
         page.push_str("\n| the paper states | we measured | verdict |\n|---|---|---|\n");
         for finding in &account.findings {
@@ -130,9 +186,7 @@ fn section(claim: &Claim, page: &mut String) {
     } else {
         page.push_str("\nNot measured yet.\n");
     }
-    if !plan.cause.trim().is_empty() {
-        let _ = writeln!(page, "\nWhy: {}", escaped(plan.cause.trim()));
-    }
+    why(&claim.plan.cause, page);
     let is_quick = claim
         .account
         .as_ref()
@@ -141,8 +195,31 @@ fn section(claim: &Claim, page: &mut String) {
     let _ = writeln!(
         page,
         "\n```sh\nanabranch lab run experiments/{}.toml{quick}\n```",
-        plan.name
+        claim.plan.name
     );
+}
+
+fn shown(tested: &Tested, page: &mut String) {
+    page.push_str("\n| the paper states | a test asserts | verdict |\n|---|---|---|\n");
+    for shown in &tested.shown {
+        let (claim, found) = (escaped(&shown.claim), escaped(&shown.found));
+        let _ = writeln!(page, "| {claim} | {found} | {} |", shown.verdict);
+    }
+    let _ = writeln!(page, "\n**{}** (shown by tests)", tested.verdict());
+    why(&tested.cause, page);
+    page.push_str("\n```sh\n");
+    let mut commands: Vec<String> = tested.shown.iter().map(Shown::command).collect();
+    commands.dedup();
+    for command in commands {
+        let _ = writeln!(page, "{command}");
+    }
+    page.push_str("```\n");
+}
+
+fn why(cause: &str, page: &mut String) {
+    if !cause.trim().is_empty() {
+        let _ = writeln!(page, "\nWhy: {}", escaped(cause.trim()));
+    }
 }
 
 /// Words of a plan as Markdown shows them: none of their signs means anything.
@@ -171,7 +248,7 @@ fn anchor(heading: &str) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{Claim, anchor, markdown};
+    use super::{Claim, Entry, anchor, markdown};
     use crate::account::tests::{PLAN, account};
     use crate::account::{Account, Size};
     use crate::plan::{Plan, Reading};
@@ -180,9 +257,42 @@ mod tests {
         Plan::read(Path::new("two.toml"), PLAN, &Reading::default()).unwrap()
     }
 
+    fn page(claim: Claim) -> String {
+        markdown(&[Entry::Measured(Box::new(claim))])
+    }
+
+    #[test]
+    fn what_tests_show_stands_with_what_they_assert_and_the_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("by-hand.toml");
+        let text = r#"
+title = "By hand"
+source = "a book"
+claim = "two and two are four"
+
+[[shown]]
+claim = "the sum"
+found = "4"
+package = "anabranch-lab"
+test = "sums"
+"#;
+        std::fs::write(&file, text).unwrap();
+        let page = markdown(&[Entry::Tested(super::Tested::load(&file).unwrap())]);
+        for part in [
+            "| [by-hand](#by-hand-by-hand) | a book | reproduced | shown by tests |",
+            "| the sum | 4 | reproduced |",
+            "cargo test --package anabranch-lab sums",
+        ] {
+            assert!(page.contains(part), "{part}\n{page}");
+        }
+        std::fs::write(&file, text.replace("found", "fond")).unwrap();
+        let error = super::Tested::load(&file).unwrap_err();
+        assert!(error.to_string().contains("fond"), "{error}");
+    }
+
     #[test]
     fn a_measured_claim_stands_with_its_numbers_and_the_command() {
-        let page = markdown(&[Claim::new(plan(), &plan(), Some(account()))]);
+        let page = page(Claim::new(plan(), &plan(), Some(account())));
         for part in [
             "| [two](#two-two-paths) |  | reproduced | full |",
             "| at most the ideal | from 0.400 at 20 to 0.600 at 10 | reproduced |",
@@ -200,15 +310,15 @@ mod tests {
             digest: "another".into(),
             ..account()
         };
-        let page = markdown(&[Claim::new(plan(), &plan(), Some(quick))]);
+        let marked = page(Claim::new(plan(), &plan(), Some(quick)));
         assert!(
-            page.contains("| **quick**, not the paper's; an earlier form of the plan |"),
-            "{page}"
+            marked.contains("| **quick**, not the paper's; an earlier form of the plan |"),
+            "{marked}"
         );
-        let page = markdown(&[Claim::new(plan(), &plan(), None)]);
+        let open = page(Claim::new(plan(), &plan(), None));
         assert!(
-            page.contains("| not measured | – |") && page.contains("Not measured yet."),
-            "{page}"
+            open.contains("| not measured | – |") && open.contains("Not measured yet."),
+            "{open}"
         );
     }
 
@@ -222,7 +332,7 @@ mod tests {
             &plan(),
             None,
         );
-        assert!(markdown(&[claim]).contains("> a \\| b \\*c\\* \\<d\\>"));
+        assert!(page(claim).contains("> a \\| b \\*c\\* \\<d\\>"));
         assert_eq!(anchor("sar-1: CMT, 10/100"), "sar-1-cmt-10100");
     }
 }
