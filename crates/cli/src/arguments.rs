@@ -92,7 +92,7 @@ Examples:
 
 /// Send files over several network paths at once: SCTP with Concurrent Multipath Transfer, in user space.
 #[derive(Parser, Debug)]
-#[command(name = "anabranch", version, arg_required_else_help = true)]
+#[command(name = "anabranch", version = crate::VERSION, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) verb: Verb,

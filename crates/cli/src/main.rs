@@ -30,6 +30,11 @@ use failure::Failure;
 use interrupt::Interrupt;
 use output::{Event, Reporter};
 
+/// The version of the program, with the commit that it was built from if that is known.
+const VERSION: &str = env!("ANABRANCH_VERSION");
+/// That commit; empty if it is not known.
+const COMMIT: &str = env!("ANABRANCH_COMMIT");
+
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

@@ -12,7 +12,7 @@ pub use file::AccountError;
 pub use settings::{Changed, Settings, Swept};
 
 use crate::check::{Finding, Verdict};
-use crate::plan::{FigureScale, Statistic};
+use crate::plan::{FigureScale, Plan, Statistic};
 use crate::results::Results;
 
 /// An experiment and what came out of it.
@@ -34,7 +34,10 @@ pub struct Account {
     pub changes: Vec<String>,
     /// The digest of the plan, words for people aside.
     pub digest: String,
-    /// The version of the program.
+    /// Whether the plan was changed after that, as far as [`Account::held_against`] was asked.
+    #[serde(skip)]
+    pub is_outdated: bool,
+    /// The version of the program, with the commit that it was built from if that is known.
     pub version: String,
     /// The seeds, each of which ran everything.
     pub seeds: Vec<u64>,
@@ -183,7 +186,8 @@ impl Account {
             size: if plan.is_quick { Size::Quick } else { Size::Full },
             changes: plan.changes.clone(),
             digest: plan.digest.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            is_outdated: false,
+            version: results.version.clone(),
             seeds,
             runs: results.runs.len(),
             failed: results.failures().count(),
@@ -195,6 +199,19 @@ impl Account {
             panels,
             settings: Settings::of(plan),
             pictures: pictures::of(results),
+        }
+    }
+
+    /// The account, knowing whether it is of the plan as it is now, which is given in both its sizes.
+    #[must_use]
+    pub fn held_against(self, full: &Plan, quick: &Plan) -> Self {
+        let plan = match self.size {
+            Size::Full => full,
+            Size::Quick => quick,
+        };
+        Self {
+            is_outdated: self.digest != plan.digest,
+            ..self
         }
     }
 

@@ -79,7 +79,7 @@ cause = "nothing to add"
 "#;
 
 /// A record in which the goodput is the seed plus ten.
-fn record(seed: u64) -> Record {
+pub(crate) fn record(seed: u64) -> Record {
     let row = |time: f64, path: &str| SeriesRow {
         time,
         path: path.to_owned(),

@@ -72,26 +72,14 @@ pub struct Claim {
     pub plan: Plan,
     /// What is kept of it; `None` if it was not measured.
     pub account: Option<Account>,
-    /// Whether the plan was changed after that, words for people aside.
-    pub is_outdated: bool,
 }
 
 impl Claim {
     /// A claim; `quick` is its plan in the quick size.
     #[must_use]
     pub fn new(plan: Plan, quick: &Plan, account: Option<Account>) -> Self {
-        let is_outdated = account.as_ref().is_some_and(|account| {
-            let own = match account.size {
-                Size::Full => &plan,
-                Size::Quick => quick,
-            };
-            account.digest != own.digest
-        });
-        Self {
-            plan,
-            account,
-            is_outdated,
-        }
+        let account = account.map(|account| account.held_against(&plan, quick));
+        Self { plan, account }
     }
 
     fn verdict(&self) -> Verdict {
@@ -108,7 +96,7 @@ impl Claim {
             Size::Full => "full",
             Size::Quick => "**quick**, not the paper's",
         };
-        let outdated = if self.is_outdated {
+        let outdated = if account.is_outdated {
             "; an earlier form of the plan"
         } else {
             ""

@@ -6,6 +6,8 @@ use toml::{Table, Value};
 /// Words for people, and what only changes how results look.
 const WORDS: [&str; 5] = ["title", "claim", "source", "verdict", "picture"];
 const LABELS: [&str; 4] = ["x-label", "y-label", "x-scale", "y-scale"];
+/// What of the records is written.
+const CHOICES: [&str; 2] = ["metrics", "columns"];
 
 /// The digest of the plan `text`: comments, spaces and words for people can change without changing it. The quick size
 /// counts only for itself.
@@ -17,9 +19,11 @@ pub(super) fn digest(text: &str, is_quick: bool) -> Result<String, toml::de::Err
     for word in WORDS {
         plan.remove(word);
     }
-    if let Some(Value::Table(figure)) = plan.get_mut("figure") {
-        for label in LABELS {
-            figure.remove(label);
+    for (name, keys) in [("figure", &LABELS[..]), ("record", &CHOICES)] {
+        if let Some(Value::Table(table)) = plan.get_mut(name) {
+            for key in keys {
+                table.remove(*key);
+            }
         }
     }
     if let Some(Value::Array(checks)) = plan.get_mut("check") {

@@ -28,6 +28,7 @@ pub(super) struct Head<'t> {
     pub(super) references: Vec<(Reference, Table<'t>, Range<usize>)>,
     pub(super) figure: Figure,
     figure_place: Range<usize>,
+    record_place: Range<usize>,
     pub(super) pictures: Vec<(Picture, Range<usize>)>,
     pub(super) checks: Vec<(Check, Range<usize>)>,
     pub(super) cause: String,
@@ -108,6 +109,7 @@ impl<'t> Head<'t> {
         }
         let seed = u64::from(words.seed);
         let figure_place = figure.as_ref().map_or(0..0, Spanned::span);
+        let record_place = root.get("record").map_or(0..0, Spanned::span);
         let head = Self {
             title: words.title,
             claim: words.claim,
@@ -118,6 +120,7 @@ impl<'t> Head<'t> {
             references: references_of(elements(references, "reference")?)?,
             figure: figure.map(tree::read).transpose()?.unwrap_or_default(),
             figure_place,
+            record_place,
             pictures: pictures_of(elements(pictures, "picture")?)?,
             cause: verdict
                 .map(tree::read::<VerdictWords>)
@@ -144,6 +147,7 @@ impl<'t> Head<'t> {
             return Err(Problem::unknown(self.figure_place.clone(), "axis", x, axes()));
         }
         let metrics = metric::names(points.iter().map(|point| &*point.setting));
+        self.check_selections(points, &metrics)?;
         let known = |name: &str, place: &Range<usize>| check_metric(name, &metrics, place);
         for metric in self.figure.y.all() {
             known(metric, &self.figure_place)?;
@@ -177,6 +181,27 @@ impl<'t> Head<'t> {
             }
             if let Some(name) = &check.to_y {
                 known(name, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to be written has to be there.
+    fn check_selections(&self, points: &[Point], metrics: &[String]) -> Result<(), Problem> {
+        let columns: Vec<String> = metric::SERIES
+            .iter()
+            .map(|metric| metric.name.to_owned())
+            .collect();
+        for record in points.iter().map(|point| &point.setting.record) {
+            for (selection, what, names) in [
+                (&record.metrics, "metric", metrics),
+                (&record.columns, "column", &columns[..]),
+            ] {
+                let useless = selection.as_ref().and_then(|selection| selection.useless(names));
+                if let Some(pattern) = useless {
+                    let names = names.iter().map(String::as_str);
+                    return Err(Problem::unknown(self.record_place.clone(), what, pattern, names));
+                }
             }
         }
         Ok(())

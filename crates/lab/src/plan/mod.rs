@@ -21,6 +21,7 @@ mod picture;
 mod points;
 mod processor;
 mod quantity;
+mod selection;
 mod setting;
 mod transport;
 mod tree;
@@ -40,6 +41,7 @@ pub use picture::{Picture, PictureKind};
 pub use points::Point;
 pub use processor::Processor;
 pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+pub use selection::Selection;
 pub use setting::{
     AppKind, AppPlan, AssociationPlan, BurstPlan, End, Happening, HostPlan, Hosts, LinkPlan, LossPlan,
     QueuePlan, ReadingPlan, Record, RedPlan, RivalPlan, Setting, Timing,

@@ -6,6 +6,7 @@ use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::processor::Processor;
 use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
+use super::selection::Selection;
 use super::transport::{TcpPlan, TransportPlan};
 
 /// Everything that one run depends on, except its seed.
@@ -46,7 +47,7 @@ pub struct Setting {
     /// Other pairs of hosts that send through the bottleneck.
     #[serde(default)]
     pub rivals: Named<RivalPlan>,
-    /// What is recorded beside the scalars.
+    /// What is recorded beside the scalars, and what is written.
     #[serde(default)]
     pub record: Record,
 }
@@ -356,12 +357,18 @@ pub struct RivalPlan {
     pub apps: Named<AppPlan>,
 }
 
-/// What is recorded beside the scalars.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+/// What is recorded, and what of it is written.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Record {
     /// Time from one sample of the time series to the next; no series unless set.
     pub series: Option<Time>,
     /// Whether histograms are written: delays, and TSNs and blocks in each SACK.
     pub histograms: bool,
+    /// The metrics that are written for each run. All unless set. Runs do not depend on it, so another choice costs none.
+    #[serde(skip_serializing)]
+    pub metrics: Option<Selection>,
+    /// The columns of the time series, beside time and path. All unless set.
+    #[serde(skip_serializing)]
+    pub columns: Option<Selection>,
 }

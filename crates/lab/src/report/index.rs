@@ -4,7 +4,7 @@ use anabranch_chart::Chart;
 use maud::{Markup, PreEscaped, html};
 
 use super::charts;
-use super::style::{document, size_badge, verdict_badge};
+use super::style::{document, outdated_badge, size_badge, verdict_badge};
 use crate::account::{Account, Size};
 use crate::check::Verdict;
 
@@ -74,7 +74,7 @@ fn card(entry: &Entry) -> Markup {
                     @if let Some(thumbnail) = thumbnail { (PreEscaped(thumbnail.svg())) }
                     h3 { (account.title) }
                     p class="source" { (account.plan) " · " (account.source) }
-                    div class="badges" { (verdict_badge(account.verdict)) (size_badge(account.size)) }
+                    div class="badges" { (verdict_badge(account.verdict)) (size_badge(account.size)) (outdated_badge(account)) }
                 }
             }
         }

@@ -4,7 +4,7 @@ use anabranch_chart::Chart;
 use maud::{Markup, PreEscaped, html};
 
 use super::charts::{Charts, name, range};
-use super::style::{document, size_badge, verdict_badge};
+use super::style::{document, outdated_badge, size_badge, verdict_badge};
 use super::{figure, file_name};
 use crate::account::{Account, LineOrigin, Panel, PanelLine, PanelSpot, Size};
 use crate::metric::meaning_of;
@@ -42,12 +42,20 @@ fn head(account: &Account) -> Markup {
     html! {
         p class="source" { (account.plan) @if !account.source.is_empty() { " · " (account.source) } }
         h1 { (account.title) }
-        div class="badges" { (verdict_badge(account.verdict)) (size_badge(account.size)) }
+        div class="badges" { (verdict_badge(account.verdict)) (size_badge(account.size)) (outdated_badge(account)) }
         @if account.size == Size::Quick {
             div class="notice" {
                 p {
                     strong { "This is the quick size, not that of the paper" }
                     ": shorter runs, fewer points, " (repetitions(account)) ". Nothing on this page is a measured result of the claim."
+                }
+            }
+        }
+        @if account.is_outdated {
+            div class="notice" {
+                p {
+                    strong { "The plan was changed after these results" }
+                    ": they are of an earlier form of it, and so are the settings below."
                 }
             }
         }

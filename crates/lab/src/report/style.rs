@@ -3,7 +3,7 @@
 use anabranch_chart::COLOURS;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::account::Size;
+use crate::account::{Account, Size};
 use crate::check::Verdict;
 
 const STYLE: &str = include_str!("style.css");
@@ -43,6 +43,11 @@ fn colours() -> String {
     };
     let rules: String = COLOURS.iter().enumerate().map(rule).collect();
     format!("@media screen and (prefers-color-scheme: dark){{{rules}}}")
+}
+
+/// That a plan was changed after its results.
+pub(super) fn outdated_badge(account: &Account) -> Markup {
+    html! { @if account.is_outdated { span class="badge quick" { "of an earlier plan" } } }
 }
 
 /// A verdict as a sign and a word, so that it does not need its colour.

@@ -30,6 +30,24 @@ fn a_page_has_the_figure_the_checks_and_the_size() {
 }
 
 #[test]
+fn results_of_an_earlier_form_of_their_plan_say_so_on_every_page() {
+    let pages = |account: &Account| {
+        [
+            page_of(account),
+            index(&[Entry::Measured(Box::new(account.clone()))]),
+        ]
+    };
+    let outdated = Account {
+        is_outdated: true,
+        ..account()
+    };
+    for (old, current) in pages(&outdated).iter().zip(pages(&account())) {
+        assert!(old.contains("of an earlier plan") && !current.contains("of an earlier plan"));
+    }
+    assert!(page_of(&outdated).contains("The plan was changed after these results"));
+}
+
+#[test]
 fn every_text_is_escaped_and_nothing_is_fetched() {
     let mut account = account();
     let hostile = "</title></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";

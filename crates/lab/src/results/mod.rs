@@ -44,6 +44,8 @@ impl Run<'_> {
 pub struct Results<'p> {
     /// The plan.
     pub plan: &'p Plan,
+    /// The version of the program.
+    pub version: String,
     /// Its runs, in the order of its points.
     pub runs: Vec<Run<'p>>,
     /// What its checks found.
@@ -63,6 +65,7 @@ impl<'p> Results<'p> {
         });
         let mut results = Self {
             plan,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             runs: runs.collect(),
             findings: Vec::new(),
             verdict: None,
@@ -71,6 +74,15 @@ impl<'p> Results<'p> {
         results.findings = plan.checks.iter().map(found).collect();
         results.verdict = Verdict::of_all(results.findings.iter().map(|finding| finding.verdict));
         results
+    }
+
+    /// The same, of a program that knows more of its version than this crate does.
+    #[must_use]
+    pub fn of_version(self, version: &str) -> Self {
+        Self {
+            version: version.to_owned(),
+            ..self
+        }
     }
 
     /// The runs that failed.

@@ -52,6 +52,11 @@ impl Table {
         );
     }
 
+    /// Keeps only the columns with such a name.
+    pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
+        self.columns.retain(|column| keeps(&column.name));
+    }
+
     fn add(&mut self, name: &str, values: Values) {
         self.columns.push(Column {
             name: name.to_owned(),

@@ -3,23 +3,32 @@
 use super::lines::Lines;
 use super::table::{Table, whole};
 use super::{Results, Run};
-use crate::metric;
+use crate::metric::{self, SERIES};
+use crate::plan::Selection;
 use crate::run::{Bar, SeriesRow};
-
-/// The version of the program, as rows record it.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// One row for each run that came to an end: where it is in the plan, what it depends on, and its scalars.
 pub(super) fn runs(results: &Results<'_>) -> Table {
     let done: Vec<&Run<'_>> = results.runs.iter().filter(|run| run.outcome.is_ok()).collect();
     let mut table = places(results, done.iter().copied());
     table.words("setting", done.iter().map(|run| run.setting.clone()));
-    table.words("version", done.iter().map(|_| VERSION.to_owned()));
-    for name in metric::names(results.plan.points.iter().map(|point| &*point.setting)) {
+    table.words("version", done.iter().map(|_| results.version.clone()));
+    let settings = || results.plan.points.iter().map(|point| &*point.setting);
+    let is_written = |name: &str| is_chosen(settings().map(|setting| setting.record.metrics.as_ref()), name);
+    for name in metric::names(settings())
+        .into_iter()
+        .filter(|name| is_written(name))
+    {
         let value = |run: &&Run<'_>| run.record().and_then(|record| record.values.get(&name).copied());
         table.numbers(&name, done.iter().map(value));
     }
     table
+}
+
+/// Whether one of these selections has the name; who selects nothing has all.
+fn is_chosen<'s>(selections: impl Iterator<Item = Option<&'s Selection>>, name: &str) -> bool {
+    let mut selections = selections;
+    selections.any(|selection| selection.is_none_or(|selection| selection.has(name)))
 }
 
 /// The columns that say where in the plan rows are: line, path if alone, coordinates, seed.
@@ -97,6 +106,14 @@ pub(super) fn histograms(results: &Results<'_>) -> Table {
     table
 }
 
+/// What a plan calls the column of the time series: the goodput is what was delivered, from row to row.
+fn series_name(column: &str) -> &str {
+    match column {
+        "delivered" => "goodput",
+        name => name,
+    }
+}
+
 /// One row for each sample of each path.
 pub(super) fn series(results: &Results<'_>) -> Table {
     let mut rows: Vec<(&Run<'_>, &SeriesRow)> = Vec::new();
@@ -119,6 +136,12 @@ pub(super) fn series(results: &Results<'_>) -> Table {
     table.whole("send-buffer", rows().map(|row| whole(row.send_buffer)));
     table.whole("receive-buffer", rows().map(|row| whole(row.receive_buffer)));
     table.whole("delivered", rows().map(|row| whole(row.delivered)));
+    let settings = || results.plan.points.iter().map(|point| &*point.setting);
+    table.retain(|column| {
+        let is_optional = SERIES.iter().any(|metric| metric.name == series_name(column));
+        let selections = settings().map(|setting| setting.record.columns.as_ref());
+        !is_optional || is_chosen(selections, series_name(column))
+    });
     table
 }
 
@@ -132,4 +155,54 @@ pub(super) fn findings(results: &Results<'_>) -> Table {
     table.whole("all", findings().map(|finding| finding.all as i64));
     table.words("found", findings().map(|finding| finding.found.clone()));
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::{runs, series};
+    use crate::account::tests::{PLAN, record};
+    use crate::plan::{Plan, PlanError, Reading};
+    use crate::results::{Results, Table};
+
+    fn plan(chosen: &str) -> Result<Plan, PlanError> {
+        let text = PLAN.replacen("histograms = true", &format!("histograms = true\n{chosen}"), 1);
+        Plan::read(Path::new("two.toml"), &text, &Reading::default())
+    }
+
+    fn columns(plan: &Plan, table: fn(&Results<'_>) -> Table) -> Vec<String> {
+        let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point.seed))));
+        let table = table(&Results::of(plan, outcomes.collect()));
+        table.columns.into_iter().map(|column| column.name).collect()
+    }
+
+    #[test]
+    fn what_is_chosen_is_written_and_costs_no_run() {
+        let all = plan("").unwrap();
+        let chosen = plan("metrics = [\"goodput\", \"path.*.timeouts\"]\ncolumns = [\"window\"]").unwrap();
+        let metrics: Vec<String> = columns(&chosen, runs);
+        assert!(metrics.contains(&"path.a.timeouts".to_owned()), "{metrics:?}");
+        assert!(!metrics.contains(&"timeouts".to_owned()) && columns(&all, runs).len() > 2 * metrics.len());
+        assert!(
+            metrics.contains(&"seed".to_owned()),
+            "where a run is in the plan is always said"
+        );
+        let kept: Vec<String> = columns(&chosen, series);
+        assert!(
+            kept.ends_with(&["time".into(), "path".into(), "window".into()]),
+            "{kept:?}"
+        );
+        assert_eq!(all.points[0].setting_text(), chosen.points[0].setting_text());
+        assert_eq!(all.digest, plan("metrics = [\"goodput\"]").unwrap().digest);
+    }
+
+    #[test]
+    fn what_is_chosen_has_to_be_there() {
+        let refused = plan("metrics = [\"goodputt\"]").unwrap_err().to_string();
+        assert!(refused.contains("did you mean `goodput`?"), "{refused}");
+        let refused = plan("columns = [\"windows\"]").unwrap_err().to_string();
+        assert!(refused.contains("did you mean `window`?"), "{refused}");
+    }
 }

@@ -30,13 +30,16 @@ impl Cache {
         }
     }
 
-    /// A name for the program that runs: the digest of its file.
+    /// A name for the program that runs: the digest of its file, without `stamp`, the name of its commit that it carries.
+    /// So a commit that changes nothing of the program does not make it another one.
     ///
     /// # Errors
     ///
     /// If the system does not show the file.
-    pub fn this_build() -> io::Result<String> {
-        let program = fs::read(std::env::current_exe()?)?;
+    pub fn this_build(stamp: &str) -> io::Result<String> {
+        let mut program = fs::read(std::env::current_exe()?)?;
+        blank(&mut program, stamp.as_bytes(), 0);
+        blank(&mut program, BUILD_ID, BUILD_ID_BYTES);
         Ok(hex(&Sha256::digest(program)))
     }
 
@@ -92,6 +95,29 @@ impl Cache {
     }
 }
 
+/// What an ELF file has before its build id: lengths of name and content, the type 3, and the name. The linker makes the
+/// id from the whole file, so it knows of the stamp.
+const BUILD_ID: &[u8] = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
+/// How long the id is.
+const BUILD_ID_BYTES: usize = 20;
+
+/// Overwrites each `mark` and the `further` bytes behind it.
+fn blank(bytes: &mut [u8], mark: &[u8], further: usize) {
+    let Some(first) = mark.first() else {
+        return;
+    };
+    let mut from = 0;
+    while let Some(found) = bytes[from..].iter().position(|byte| byte == first) {
+        let start = from + found;
+        from = start + 1;
+        if bytes[start..].starts_with(mark) {
+            let end = bytes.len().min(start + mark.len() + further);
+            bytes[start..end].fill(0);
+            from = end;
+        }
+    }
+}
+
 /// The digest of a point's setting.
 pub(crate) fn setting_digest(point: &Point) -> String {
     hex(&Sha256::digest(point.setting_text()))
@@ -100,4 +126,26 @@ pub(crate) fn setting_digest(point: &Point) -> String {
 /// The first 128 bits, which is enough to tell results apart.
 fn hex(digest: &[u8]) -> String {
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUILD_ID, BUILD_ID_BYTES, blank};
+
+    #[test]
+    fn programs_that_differ_in_their_commit_alone_are_the_same_program() {
+        let program = |commit: &str, id: u8| {
+            let id = [BUILD_ID, &[id; BUILD_ID_BYTES]].concat();
+            let mut file = [b"some code", &*id, b"1.0 (", commit.as_bytes(), b") and more"].concat();
+            blank(&mut file, commit.as_bytes(), 0);
+            blank(&mut file, BUILD_ID, BUILD_ID_BYTES);
+            file
+        };
+        assert_eq!(program("12ab34cd56ef", 7), program("aaaaaaaaaaaa", 9));
+        assert!(program("12ab34cd56ef", 7).ends_with(b") and more"));
+        let mut untouched = b"nothing of it".to_vec();
+        blank(&mut untouched, b"", 5);
+        blank(&mut untouched, b"else", 5);
+        assert_eq!(untouched, b"nothing of it");
+    }
 }

@@ -48,12 +48,18 @@ fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) {
 fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     if what.is_dir() {
         let account = Account::load(&what.join(super::ACCOUNT)).map_err(Failure::usage)?;
+        let plan = Path::new("experiments").join(format!("{}.toml", account.plan));
+        let account = match super::both_sizes(&plan) {
+            Ok([full, quick]) if account.changes.is_empty() => account.held_against(&full, &quick),
+            // Where its plan is is not known, or it never was of that alone.
+            _ => account,
+        };
         return Ok(Entry::Measured(Box::new(account)));
     }
     let [full, quick] = super::both_sizes(what)?;
     let own = |size: &str| results.join(format!("{}{size}", full.name)).join(super::ACCOUNT);
     let kept = super::kept_file(&super::kept_folder(what), &full.name);
-    match best(&[own(""), own("-quick"), kept], [&full, &quick])? {
+    match best(&[own(""), own("-quick"), kept], &full, &quick)? {
         Some(account) => Ok(Entry::Measured(Box::new(account))),
         None => Ok(Entry::Open {
             plan: full.name,
@@ -64,14 +70,15 @@ fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
 }
 
 /// The best account among `files`: of the plan as it is now, then of the full size, then the first.
-fn best(files: &[PathBuf], plans: [&Plan; 2]) -> Result<Option<Account>, Failure> {
+fn best(files: &[PathBuf], full: &Plan, quick: &Plan) -> Result<Option<Account>, Failure> {
     let files = files.iter().filter(|file| file.is_file());
     let accounts = files.map(|file| Account::load(file).map_err(Failure::usage));
     let accounts: Vec<Account> = accounts.collect::<Result<_, _>>()?;
-    let is_outdated = |account: &Account| plans.iter().all(|plan| plan.digest != account.digest);
-    let rank = |account: &Account| (is_outdated(account), account.size == Size::Quick);
-    let best = accounts.into_iter().min_by_key(rank);
-    if let Some(account) = best.as_ref().filter(|account| is_outdated(account)) {
+    let accounts = accounts
+        .into_iter()
+        .map(|account| account.held_against(full, quick));
+    let best = accounts.min_by_key(|account| (account.is_outdated, account.size == Size::Quick));
+    if let Some(account) = best.as_ref().filter(|account| account.is_outdated) {
         eprintln!("{}: the plan was changed after its results", account.plan);
     }
     Ok(best)

@@ -50,7 +50,10 @@ struct Desk {
 
 impl Desk {
     fn new(arguments: &LabRunArguments, plans: &[Arc<Plan>]) -> Result<Self, Failure> {
-        let cache = Cache::new(&arguments.cache, Cache::this_build().map_err(Failure::work)?);
+        let cache = Cache::new(
+            &arguments.cache,
+            Cache::this_build(crate::COMMIT).map_err(Failure::work)?,
+        );
         let jobs = arguments.jobs.map_or_else(cores, usize::from);
         let stop = Arc::new(AtomicBool::new(false));
         let runner = Runner::new(&cache, jobs, &stop);
@@ -117,7 +120,7 @@ fn conclude(
     is_one_of_several: bool,
 ) -> Result<usize, Failure> {
     let folder = folder(arguments, plan);
-    let results = Results::of(plan, outcomes);
+    let results = Results::of(plan, outcomes).of_version(crate::VERSION);
     write(&results, &folder).map_err(Failure::work)?;
     let account = Account::of(&results);
     account

@@ -1,0 +1,50 @@
+//! Of which commit is this program? What git says, or what `cargo package` has noted; the program is built without it too.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// As many digits as no two commits share.
+const DIGITS: usize = 12;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let here = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let commit = packaged(&here).or_else(|| checked_out(&here));
+    let commit: String = commit.unwrap_or_default().chars().take(DIGITS).collect();
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let version = if commit.is_empty() {
+        version
+    } else {
+        format!("{version} ({commit})")
+    };
+    println!("cargo::rustc-env=ANABRANCH_COMMIT={commit}");
+    println!("cargo::rustc-env=ANABRANCH_VERSION={version}");
+}
+
+/// From the file that `cargo package` puts beside the sources.
+fn packaged(here: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(here.join(".cargo_vcs_info.json")).ok()?;
+    let (_, rest) = text.split_once("\"sha1\"")?;
+    rest.split('"').nth(1).map(str::to_owned)
+}
+
+/// From the repository, if it is this project's and not one that holds a copy of it.
+fn checked_out(here: &Path) -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").current_dir(here).args(arguments).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    };
+    if git(&["rev-parse", "--show-prefix"])? != "crates/cli/" {
+        return None;
+    }
+    // A commit moves the branch that HEAD names, or HEAD itself.
+    let branch = git(&["symbolic-ref", "--quiet", "HEAD"]);
+    for name in [Some("HEAD".to_owned()), branch].into_iter().flatten() {
+        let file = here.join(git(&["rev-parse", "--git-path", &name])?);
+        if file.is_file() {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
+    }
+    git(&["rev-parse", "HEAD"])
+}
