@@ -14,6 +14,7 @@ mod census;
 mod histogram;
 mod host;
 mod log;
+mod network;
 mod outcome;
 mod probe;
 mod processor;

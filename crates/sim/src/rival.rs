@@ -1,13 +1,15 @@
-//! Who else wants the bottleneck? Further pairs of hosts, each with one path of its own through it.
+//! Who else wants the bottleneck? Further pairs of hosts, each with one path of its own through it, or over the link of
+//! one path.
 
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkConfig, LinkId, World};
+use anabranch_netsim::{HostId, LinkConfig, World};
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 use anabranch_types::Seed;
 
 use crate::app::Conversation;
+use crate::network::{self, Both};
 use crate::tcp::{TCP_PORT, TcpApp, TcpConfig, TcpHost};
 use crate::{AnyHost, SctpHost};
 
@@ -18,6 +20,8 @@ use crate::{AnyHost, SctpHost};
 pub struct Rival {
     link: LinkConfig,
     talk: Talk,
+    /// The number of the path whose own link it crosses, instead of the bottleneck.
+    through: Option<u8>,
 }
 
 #[derive(Clone, Debug)]
@@ -34,6 +38,27 @@ enum Talk {
     },
 }
 
+/// Puts rivals into a world with these paths and this bottleneck.
+pub(crate) fn build(
+    rivals: Vec<Rival>,
+    world: &mut World<AnyHost>,
+    seed: Seed,
+    paths: &[Path],
+    bottleneck: Option<Both>,
+) -> Vec<RivalHosts> {
+    let own = |path: &Path| Some((*path.there.first()?, *path.back.last()?));
+    let numbered = (0..=u8::MAX).zip(rivals);
+    numbered
+        .map(|(number, rival)| {
+            let shared = match rival.through {
+                Some(path) => paths.get(usize::from(path)).and_then(own),
+                None => bottleneck,
+            };
+            rival.build(world, seed, number, shared)
+        })
+        .collect()
+}
+
 impl Rival {
     /// Two hosts with an association, on which the near one talks and the far one reads.
     #[must_use]
@@ -43,7 +68,15 @@ impl Rival {
             conversation: Box::new(conversation.metered()),
             port: DEFAULT_PORT,
         };
-        Self { link, talk }
+        Self::new(link, talk)
+    }
+
+    const fn new(link: LinkConfig, talk: Talk) -> Self {
+        Self {
+            link,
+            talk,
+            through: None,
+        }
     }
 
     /// Two hosts with a TCP connection, on which the near one talks and the far one reads.
@@ -54,7 +87,7 @@ impl Rival {
             app: Box::new(app),
             connections: 1,
         };
-        Self { link, talk }
+        Self::new(link, talk)
     }
 
     /// The same with several connections of TCP, opened one after another.
@@ -75,33 +108,22 @@ impl Rival {
         self
     }
 
-    /// Puts rival number `number` into the world; `shared` is the bottleneck, there and back.
-    pub(crate) fn build(
-        self,
-        world: &mut World<AnyHost>,
-        seed: Seed,
-        number: u8,
-        shared: Option<(LinkId, LinkId)>,
-    ) -> RivalHosts {
+    /// The same, not through the bottleneck but over the own link of the scenario's path number `path`, counted from 0.
+    #[must_use]
+    pub const fn through_path(mut self, path: u8) -> Self {
+        self.through = Some(path);
+        self
+    }
+
+    /// Puts rival number `number` into the world; `shared` is what it shares with others, there and back.
+    fn build(self, world: &mut World<AnyHost>, seed: Seed, number: u8, shared: Option<Both>) -> RivalHosts {
         // From the other end than the paths of the scenario.
         let network = u8::MAX - number;
         let ends = (topology::near(network), topology::far(network));
         let hosts = self.talk.hosts(ends, seed.split("rival").nth(u64::from(number)));
         let hosts = (world.add_host(hosts.0), world.add_host(hosts.1));
-        let (out, home) = topology::duplex(world, &self.link.named(format!("rival {number}")));
-        let path = Path {
-            near: ends.0,
-            far: ends.1,
-            there: [Some(out), shared.map(|(there, _)| there)]
-                .into_iter()
-                .flatten()
-                .collect(),
-            back: [shared.map(|(_, back)| back), Some(home)]
-                .into_iter()
-                .flatten()
-                .collect(),
-        };
-        topology::connect(world, hosts, &path);
+        let own = topology::duplex(world, &self.link.named(format!("rival {number}")));
+        network::lead(world, hosts, ends, own, shared);
         RivalHosts {
             near: hosts.0,
             far: hosts.1,

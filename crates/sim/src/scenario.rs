@@ -5,13 +5,15 @@ use core::time::Duration;
 use std::io;
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkChange, LinkConfig, LinkId, World};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, World};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 use anabranch_types::{Instant, Seed};
 
 use crate::app::Conversation;
-use crate::rival::Rival;
+use crate::network;
+use crate::network::Both;
+use crate::rival::{self, Rival};
 use crate::{AnyHost, Probe, ProcessorModel, SctpHost, Side, Simulation};
 
 /// A simulation to be built: two hosts, the paths between them, applications and a script.
@@ -275,14 +277,10 @@ impl Scenario {
     pub fn build(self) -> Simulation {
         let mut world = World::new(self.seed);
         let hosts = [Side::Near, Side::Far].map(|side| world.add_host(self.host(side).into()));
-        let shared = self.bottleneck.as_ref().map(|(there, back)| {
-            let there = world.add_link(named(there, || "bottleneck→".into()));
-            (there, world.add_link(named(back, || "bottleneck←".into())))
-        });
+        let bottleneck = self.bottleneck.as_ref();
+        let shared = bottleneck.map(|(there, back)| network::add(&mut world, there, back, "bottleneck"));
         let paths = self.add_paths(&mut world, (hosts[0], hosts[1]), shared);
-        let rivals = (0..=u8::MAX).zip(self.rivals);
-        let rivals = rivals.map(|(number, rival)| rival.build(&mut world, self.seed, number, shared));
-        let rivals = rivals.collect();
+        let rivals = rival::build(self.rivals, &mut world, self.seed, &paths, shared);
         for (side, sink) in self.captures {
             world.capture_host(hosts[side.index()], side.name(), sink);
         }
@@ -331,40 +329,17 @@ impl Scenario {
         &self,
         world: &mut World<AnyHost>,
         hosts: (HostId, HostId),
-        shared: Option<(LinkId, LinkId)>,
+        shared: Option<Both>,
     ) -> Vec<Path> {
         let mut paths = Vec::new();
         for (number, lane) in self.lanes.iter().enumerate() {
-            let out = world.add_link(named(&lane.there, || format!("path {number}→")));
-            let home = world.add_link(named(&lane.back, || format!("path {number}←")));
-            let path = Path {
-                near: lane.near,
-                far: lane.far,
-                there: [Some(out), shared.map(|(there, _)| there)]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-                back: [shared.map(|(_, back)| back), Some(home)]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-            };
-            topology::connect(world, hosts, &path);
-            paths.push(path);
+            let own = network::add(world, &lane.there, &lane.back, &format!("path {number}"));
+            paths.push(network::lead(world, hosts, (lane.near, lane.far), own, shared));
         }
         paths
     }
 
     fn next_number(&self) -> u8 {
         u8::try_from(self.lanes.len()).expect("invariant: a scenario has at most 256 paths")
-    }
-}
-
-fn named(link: &LinkConfig, name: impl FnOnce() -> String) -> LinkConfig {
-    let link = link.clone();
-    if link.name.is_empty() {
-        link.named(name())
-    } else {
-        link
     }
 }

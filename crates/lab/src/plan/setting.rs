@@ -334,7 +334,7 @@ pub enum ReadingPlan {
     AtRate(Rate),
 }
 
-/// Another pair of hosts, with one path through the bottleneck.
+/// Another pair of hosts, with one path through the bottleneck or over the link of a path.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RivalPlan {
@@ -344,7 +344,9 @@ pub struct RivalPlan {
     /// What only TCP has.
     #[serde(default)]
     pub tcp: TcpPlan,
-    /// Its link to the bottleneck. Infinitely fast unless set.
+    /// The path whose own link it crosses, not the bottleneck.
+    pub through: Option<String>,
+    /// Its link to the bottleneck, or to that of the path. Infinitely fast unless set.
     #[serde(default)]
     pub access: LinkPlan,
     /// What both ends of its association have in common.

@@ -5,7 +5,9 @@ use anabranch_sim::app::LONGEST_MESSAGE;
 
 use super::error::unknown_name;
 use super::named::Named;
-use super::setting::{AppKind, AppPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, Setting};
+use super::setting::{
+    AppKind, AppPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, RivalPlan, Setting,
+};
 use super::transport::TransportPlan;
 
 /// What is wrong, and where.
@@ -52,17 +54,8 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
     for (name, app) in setting.apps.iter() {
         check_app(app, setting, &["apps", name])?;
     }
-    if !setting.rivals.is_empty() && setting.bottleneck.is_none() {
-        return fault(["rivals"], "rivals need a `[bottleneck]` to compete for");
-    }
     for (name, rival) in setting.rivals.iter() {
-        check_link(&rival.access, &["rivals", name, "access"])?;
-        for (app, plan) in rival.apps.iter() {
-            check_app(plan, setting, &["rivals", name, "apps", app])?;
-        }
-        if rival.transport == TransportPlan::Tcp {
-            check_tcp_apps(&rival.apps, &["rivals", name, "apps"])?;
-        }
+        check_rival(name, rival, setting)?;
     }
     match setting.record.series {
         Some(every) if every.0.is_zero() => fault(["record", "series"], "expected a time above zero"),
@@ -122,6 +115,28 @@ fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
         Some(back) => check_link(back, &[path, &["back"]].concat()),
         None => Ok(()),
     }
+}
+
+fn check_rival(name: &str, rival: &RivalPlan, setting: &Setting) -> Result<(), Fault> {
+    match &rival.through {
+        Some(path) if setting.paths.get(path).is_none() => {
+            let text = unknown_name("path", path, setting.paths.names());
+            return below(&["rivals", name], "through", text);
+        }
+        None if setting.bottleneck.is_none() => {
+            let text = "rivals need a `[bottleneck]` to compete for, or a path that they go `through`";
+            return fault(["rivals"], text);
+        }
+        _ => {}
+    }
+    check_link(&rival.access, &["rivals", name, "access"])?;
+    for (app, plan) in rival.apps.iter() {
+        check_app(plan, setting, &["rivals", name, "apps", app])?;
+    }
+    if rival.transport == TransportPlan::Tcp {
+        check_tcp_apps(&rival.apps, &["rivals", name, "apps"])?;
+    }
+    Ok(())
 }
 
 /// The association needs a path to begin with, and the first one is its primary path; addresses come and go only in

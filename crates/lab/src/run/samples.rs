@@ -230,7 +230,7 @@ impl TcpSamples {
             self.send_buffer.note(statistics.send_buffer_used);
             self.path.note(&statistics.facts, statistics.send_buffer_size);
         }
-        let links = links::of(core::slice::from_ref(simulation.path()), setting);
+        let links = links::of(simulation.paths(), setting);
         self.queues.resize_with(links.len(), Histogram::default);
         for (queue, (link, _)) in self.queues.iter_mut().zip(links) {
             queue.note(simulation.world().link(link).waiting().packets);

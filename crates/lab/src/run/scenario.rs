@@ -32,7 +32,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
         scenario = scenario.asymmetric_bottleneck(there, back);
     }
     for (_, rival) in setting.rivals.iter() {
-        scenario = scenario.rival(self::rival(rival));
+        scenario = scenario.rival(self::rival(rival, setting));
     }
     let hosts = [(Side::Near, setting.hosts.near), (Side::Far, setting.hosts.far)];
     for (side, host) in hosts {
@@ -51,15 +51,23 @@ const fn port(association: AssociationPlan) -> u16 {
 }
 
 /// Another pair of hosts.
-pub(super) fn rival(plan: &RivalPlan) -> Rival {
+pub(super) fn rival(plan: &RivalPlan, setting: &Setting) -> Rival {
     let (access, _) = there_and_back(&plan.access, "");
-    match plan.transport {
+    let rival = match plan.transport {
         TransportPlan::Sctp => {
             let config = config(plan.association, plan.policies);
             Rival::sctp(access, config, conversation(&plan.apps, End::Near))
                 .encapsulation_port(port(plan.association))
         }
         TransportPlan::Tcp => tcp::rival(access, plan),
+    };
+    let crossed = plan.through.as_ref().and_then(|name| {
+        let place = setting.paths.names().position(|path| path == name)?;
+        u8::try_from(place).ok()
+    });
+    match crossed {
+        Some(path) => rival.through_path(path),
+        None => rival,
     }
 }
 

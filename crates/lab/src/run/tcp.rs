@@ -73,7 +73,7 @@ fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
         scenario = scenario.bottleneck(there, back);
     }
     for (_, rival) in setting.rivals.iter() {
-        scenario = scenario.rival(any_rival(rival));
+        scenario = scenario.rival(any_rival(rival, setting));
     }
     let mut simulation = scenario.build();
     simulation.connect_in_turn(connections);
@@ -132,7 +132,7 @@ struct Snapshot {
 impl Snapshot {
     fn take(simulation: &TcpSimulation, setting: &Setting) -> Self {
         let talker = talker(setting);
-        let links = links::of(core::slice::from_ref(simulation.path()), setting).into_iter();
+        let links = links::of(simulation.paths(), setting).into_iter();
         let rivals = 0..setting.rivals.len();
         Self {
             at: simulation.now(),

@@ -326,3 +326,49 @@ fn a_rival_over_tcp_has_an_application_that_tcp_has() {
         "{refused}"
     );
 }
+
+/// Two paths of 10 Mbit/s, and somebody else on the first.
+const ON_ONE_PATH: &str = r#"
+title = "Beside one path"
+claim = "only that path has less"
+
+[time]
+warm-up = "2s"
+measure = "20s"
+
+[paths.shared]
+rate = "10Mbit"
+delay = "10ms"
+queue = { packets = 60 }
+
+[paths.own]
+rate = "10Mbit"
+delay = "10ms"
+queue = { packets = 60 }
+
+[policies]
+profile = "cmt"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+
+[rivals.tcp]
+transport = "tcp"
+through = "shared"
+policies.profile = "tcp"
+apps.sender = { kind = "bulk", message = 1400 }
+"#;
+
+#[test]
+fn a_rival_can_go_over_one_of_the_paths() {
+    let plan = plan(ON_ONE_PATH);
+    let record = simulate(&plan.points[0], &go()).unwrap();
+    let of = |name: &str| record.values[name];
+    assert!(of("path.own.throughput") > 8.5);
+    assert!(of("path.shared.throughput") < 8.0);
+    assert!(of("rival.tcp.goodput") > 1.5);
+    let unknown = ON_ONE_PATH.replace("through = \"shared\"", "through = \"shard\"");
+    let refused = Plan::read(Path::new("x.toml"), &unknown, &Reading::default()).unwrap_err();
+    assert!(refused.to_string().contains("shared"), "{refused}");
+}

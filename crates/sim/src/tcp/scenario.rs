@@ -10,20 +10,21 @@ use anabranch_tcp::{Connection, ConnectionId, TcpConfig};
 use anabranch_types::{Instant, Seed};
 
 use super::{TCP_PORT, TcpApp, TcpHost};
-use crate::rival::RivalHosts;
+use crate::network;
+use crate::rival::{self, RivalHosts};
 use crate::{AnyHost, Rival, Side};
 
 /// A simulation to be built: two hosts, the network between them, and an application on each.
 pub struct TcpScenario {
     seed: Seed,
-    there: LinkConfig,
-    back: LinkConfig,
+    /// There and back; one path for TCP, one or more for Multipath TCP.
+    paths: Vec<(LinkConfig, LinkConfig)>,
     /// There and back.
     bottleneck: Option<(LinkConfig, LinkConfig)>,
     rivals: Vec<Rival>,
     configs: [TcpConfig; 2],
     apps: [TcpApp; 2],
-    ends: (IpAddr, IpAddr),
+    ipv6: bool,
     captures: Vec<(Side, Box<dyn io::Write + Send>)>,
 }
 
@@ -33,24 +34,33 @@ impl TcpScenario {
     pub fn new(seed: Seed, link: LinkConfig) -> Self {
         Self {
             seed,
-            there: link.clone(),
-            back: link,
+            paths: vec![(link.clone(), link)],
             bottleneck: None,
             rivals: Vec::new(),
             configs: Default::default(),
             apps: [TcpApp::reader(), TcpApp::reader()],
-            ends: (topology::near(0), topology::far(0)),
+            ipv6: false,
             captures: Vec::new(),
         }
     }
 
-    /// The path is different on the way back.
+    /// The path that was added last is different on the way back.
     #[must_use]
-    pub fn with_way_back(self, back: LinkConfig) -> Self {
-        Self { back, ..self }
+    pub fn with_way_back(mut self, way_back: LinkConfig) -> Self {
+        if let Some((_, back)) = self.paths.last_mut() {
+            *back = way_back;
+        }
+        self
     }
 
-    /// Leads the path through one further link, there and back.
+    /// Adds a path between further addresses of both hosts, for Multipath TCP.
+    #[must_use]
+    pub fn path(mut self, link: LinkConfig) -> Self {
+        self.paths.push((link.clone(), link));
+        self
+    }
+
+    /// Leads all paths through one further link, there and back.
     #[must_use]
     pub fn bottleneck(self, there: LinkConfig, back: LinkConfig) -> Self {
         Self {
@@ -99,10 +109,15 @@ impl TcpScenario {
     /// The addresses are of IP version 6.
     #[must_use]
     pub fn v6(self) -> Self {
-        let address = |host| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, host));
-        Self {
-            ends: (address(1), address(2)),
-            ..self
+        Self { ipv6: true, ..self }
+    }
+
+    fn ends(&self, path: u8) -> (IpAddr, IpAddr) {
+        let address = |host| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, path.into(), 0, 0, 0, host));
+        if self.ipv6 {
+            (address(1), address(2))
+        } else {
+            (topology::near(path), topology::far(path))
         }
     }
 
@@ -117,49 +132,29 @@ impl TcpScenario {
     #[must_use]
     pub fn build(self) -> TcpSimulation {
         let mut world = World::new(self.seed);
-        let [near_config, far_config] = self.configs;
-        let [near_app, far_app] = self.apps;
         let near = TcpHost::new(self.seed.split("near"), TcpApp::reader());
         let near = world.add_host(near.into());
-        let mut host = TcpHost::new(self.seed.split("far"), far_app);
-        host.listen(far_config);
-        let far = world.add_host(host.into());
-        let named = |link: LinkConfig, name: &str| {
-            if link.name.is_empty() {
-                link.named(name.to_owned())
-            } else {
-                link
-            }
-        };
-        let shared = self.bottleneck.map(|(there, back)| {
-            let there = world.add_link(named(there, "bottleneck→"));
-            (there, world.add_link(named(back, "bottleneck←")))
-        });
-        let own = world.add_link(named(self.there, "path 0→"));
-        let home = world.add_link(named(self.back, "path 0←"));
-        let path = Path {
-            near: self.ends.0,
-            far: self.ends.1,
-            there: [Some(own), shared.map(|(there, _)| there)]
-                .into_iter()
-                .flatten()
-                .collect(),
-            back: [shared.map(|(_, back)| back), Some(home)]
-                .into_iter()
-                .flatten()
-                .collect(),
-        };
-        topology::connect(&mut world, (near, far), &path);
-        let rivals = (0..=u8::MAX).zip(self.rivals);
-        let rivals = rivals.map(|(number, rival)| rival.build(&mut world, self.seed, number, shared));
-        let rivals = rivals.collect();
+        let mut far = TcpHost::new(self.seed.split("far"), self.apps[1].clone());
+        far.listen(self.configs[1].clone());
+        let far = world.add_host(far.into());
+        let bottleneck = self.bottleneck.as_ref();
+        let shared = bottleneck.map(|(there, back)| network::add(&mut world, there, back, "bottleneck"));
+        let mut paths = Vec::new();
+        for (number, (there, back)) in (0..=u8::MAX).zip(&self.paths) {
+            let own = network::add(&mut world, there, back, &format!("path {number}"));
+            let ends = self.ends(number);
+            paths.push(network::lead(&mut world, (near, far), ends, own, shared));
+        }
+        let rivals = rival::build(self.rivals, &mut world, self.seed, &paths, shared);
+        let [near_config, _] = self.configs;
+        let [near_app, _] = self.apps;
         for (side, sink) in self.captures {
             world.capture_host([near, far][side.index()], side.name(), sink);
         }
         TcpSimulation {
             world,
             hosts: [near, far],
-            path,
+            paths,
             near: (near_config, near_app),
             rivals,
         }
@@ -170,7 +165,7 @@ impl TcpScenario {
 pub struct TcpSimulation {
     world: World<AnyHost>,
     hosts: [HostId; 2],
-    path: Path,
+    paths: Vec<Path>,
     near: (TcpConfig, TcpApp),
     rivals: Vec<RivalHosts>,
 }
@@ -179,8 +174,7 @@ impl TcpSimulation {
     /// The near side connects once more, and its application begins.
     pub fn connect(&mut self) -> ConnectionId {
         let (config, app) = self.near.clone();
-        let local = SocketAddr::new(self.path.near, 0);
-        let remote = SocketAddr::new(self.path.far, TCP_PORT);
+        let (local, remote) = self.first_ends();
         self.act(Side::Near, |host, now| {
             host.connect(now, local, remote, config, app)
         })
@@ -189,11 +183,16 @@ impl TcpSimulation {
     /// The near side connects `count` times, each time when the connection before is open.
     pub fn connect_in_turn(&mut self, count: u64) {
         let (config, app) = self.near.clone();
-        let local = SocketAddr::new(self.path.near, 0);
-        let remote = SocketAddr::new(self.path.far, TCP_PORT);
+        let (local, remote) = self.first_ends();
         self.act(Side::Near, |host, now| {
             host.connect_in_turn(now, count, (local, remote), config, app);
         });
+    }
+
+    fn first_ends(&self) -> (SocketAddr, SocketAddr) {
+        let first = &self.paths[0];
+        let local = SocketAddr::new(first.near, 0);
+        (local, SocketAddr::new(first.far, TCP_PORT))
     }
 
     /// The rivals connect, and their applications begin.
@@ -227,10 +226,10 @@ impl TcpSimulation {
         &mut self.world
     }
 
-    /// The path between the two.
+    /// The paths between the two, in the order in which they were added. The first one is where connections begin.
     #[must_use]
-    pub const fn path(&self) -> &Path {
-        &self.path
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
     }
 
     /// The host of one side.
@@ -272,11 +271,21 @@ impl TcpSimulation {
         Some(app)
     }
 
-    /// Both directions of the path's own link change.
+    /// Both directions of the first path's own link change.
     pub fn change(&mut self, change: &LinkChange) {
-        let own = [self.path.there.first(), self.path.back.last()];
+        self.change_path(0, change);
+    }
+
+    /// Both directions of the own link of path number `path` change.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such path.
+    pub fn change_path(&mut self, path: usize, change: &LinkChange) {
+        let path = &self.paths[path];
+        let own = [path.there.first().copied(), path.back.last().copied()];
         for link in own.into_iter().flatten() {
-            self.world.change_link(*link, change.clone());
+            self.world.change_link(link, change.clone());
         }
     }
 

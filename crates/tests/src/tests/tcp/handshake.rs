@@ -65,7 +65,7 @@ fn data_follows_in_the_second_round_trip() {
 #[test]
 fn who_does_not_listen_refuses() {
     let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
-    let (near, far) = (simulation.path().near, simulation.path().far);
+    let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
     simulation.act(Side::Near, |host, now| {
         host.connect(
             now,
@@ -86,7 +86,7 @@ fn who_does_not_listen_refuses() {
 #[test]
 fn two_that_connect_to_each_other_at_once_have_one_connection() {
     let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
-    let (near, far) = (simulation.path().near, simulation.path().far);
+    let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
     let app = || TcpApp::sender(50_000);
     simulation.act(Side::Near, |host, now| {
         host.connect(

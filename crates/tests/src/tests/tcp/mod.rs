@@ -33,12 +33,12 @@ type Seen = Arc<Mutex<Vec<(Instant, u8, usize)>>>;
 
 /// Notes every segment that leaves the near side: when, its flags, and its payload.
 fn watch(simulation: &mut TcpSimulation) -> Seen {
-    watch_link(simulation, |simulation| simulation.path().there[0])
+    watch_link(simulation, |simulation| simulation.paths()[0].there[0])
 }
 
 /// Notes every segment that leaves the far side.
 fn watch_back(simulation: &mut TcpSimulation) -> Seen {
-    watch_link(simulation, |simulation| simulation.path().back[0])
+    watch_link(simulation, |simulation| simulation.paths()[0].back[0])
 }
 
 fn watch_link(

@@ -18,7 +18,7 @@ fn transfer(config: &TcpConfig, lost: &'static [usize]) -> TcpSimulation {
         .config(config.clone())
         .near_talks(TcpApp::sender(BYTES))
         .build();
-    let link = simulation.path().there[0];
+    let link = simulation.paths()[0].there[0];
     let mut count = 0;
     simulation.world_mut().set_filter(
         link,

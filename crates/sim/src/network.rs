@@ -1,0 +1,44 @@
+//! How are two hosts of a scenario joined? By links of their own, and through one that others use too.
+
+use core::net::IpAddr;
+
+use anabranch_netsim::topology::{self, Path};
+use anabranch_netsim::{HostId, LinkConfig, LinkId, World};
+
+use crate::AnyHost;
+
+/// A link there and one back.
+pub(crate) type Both = (LinkId, LinkId);
+
+/// Adds both links; those without a name get `name` and an arrow.
+pub(crate) fn add(world: &mut World<AnyHost>, there: &LinkConfig, back: &LinkConfig, name: &str) -> Both {
+    let mut add = |link: &LinkConfig, arrow: char| {
+        let link = link.clone();
+        world.add_link(if link.name.is_empty() {
+            link.named(format!("{name}{arrow}"))
+        } else {
+            link
+        })
+    };
+    (add(there, '→'), add(back, '←'))
+}
+
+/// Leads a path between two addresses over links of its own, on the way there first, and then through `shared`.
+pub(crate) fn lead(
+    world: &mut World<AnyHost>,
+    hosts: (HostId, HostId),
+    ends: (IpAddr, IpAddr),
+    own: Both,
+    shared: Option<Both>,
+) -> Path {
+    let there = [Some(own.0), shared.map(|(there, _)| there)];
+    let back = [shared.map(|(_, back)| back), Some(own.1)];
+    let path = Path {
+        near: ends.0,
+        far: ends.1,
+        there: there.into_iter().flatten().collect(),
+        back: back.into_iter().flatten().collect(),
+    };
+    topology::connect(world, hosts, &path);
+    path
+}
