@@ -65,14 +65,33 @@ impl Reassembly {
     /// Takes over what is new in `bytes`, the first of which is at `start`. What can be read now follows `ready`.
     pub(crate) fn insert(&mut self, start: u64, bytes: &[u8], ready: &mut Vec<(u64, Bytes)>) -> Arrived {
         let end = start + bytes.len() as u64;
+        self.insert_run(start..end, ready, |part| Bytes::copy_from_slice(&bytes[part]))
+    }
+
+    /// The same of bytes that need not be copied.
+    pub(crate) fn insert_shared(
+        &mut self,
+        start: u64,
+        bytes: &Bytes,
+        ready: &mut Vec<(u64, Bytes)>,
+    ) -> Arrived {
+        let end = start + bytes.len() as u64;
+        self.insert_run(start..end, ready, |part| bytes.slice(part))
+    }
+
+    /// `part` gives what is in a range counted from the start of the run.
+    fn insert_run(
+        &mut self,
+        run: Range<u64>,
+        ready: &mut Vec<(u64, Bytes)>,
+        part: impl Fn(Range<usize>) -> Bytes,
+    ) -> Arrived {
+        let Range { start, end } = run;
         let from = start.max(self.next);
         if from >= end {
             return Arrived::default();
         }
-        let piece = |range: &Range<u64>| {
-            let part = &bytes[(range.start - start) as usize..(range.end - start) as usize];
-            Bytes::copy_from_slice(part)
-        };
+        let piece = |range: &Range<u64>| part((range.start - start) as usize..(range.end - start) as usize);
         if self.beyond.is_empty() && from == self.next {
             ready.push((from, piece(&(from..end))));
             self.next = end;

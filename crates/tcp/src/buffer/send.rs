@@ -7,14 +7,40 @@ use bytes::Bytes;
 
 /// Bytes not yet sent, and the count of those that were sent and may be needed again.
 ///
-/// What was sent lies in the records of the scoreboard; here it only takes up room.
+/// What was sent lies in the records of those who sent it; here it only takes up room. Places count all bytes ever handed
+/// over, from 0.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     capacity: u64,
-    unsent: VecDeque<Bytes>,
+    /// In ascending order of places, with gaps where bytes left ahead of others.
+    unsent: VecDeque<Piece>,
     unsent_bytes: u64,
+    /// The place behind everything that was handed over.
+    end: u64,
     /// Sent and not yet given back.
     held: u64,
+}
+
+/// Bytes in a row, and the place of the first of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Piece {
+    pub(crate) place: u64,
+    pub(crate) bytes: Bytes,
+}
+
+impl Piece {
+    fn split_to(&mut self, length: usize) -> Self {
+        let place = self.place;
+        self.place += length as u64;
+        Self {
+            place,
+            bytes: self.bytes.split_to(length),
+        }
+    }
+
+    const fn end(&self) -> u64 {
+        self.place + self.bytes.len() as u64
+    }
 }
 
 impl SendBuffer {
@@ -23,6 +49,7 @@ impl SendBuffer {
             capacity,
             unsent: VecDeque::new(),
             unsent_bytes: 0,
+            end: 0,
             held: 0,
         }
     }
@@ -44,45 +71,86 @@ impl SendBuffer {
         self.unsent_bytes
     }
 
+    /// The place behind everything that was handed over.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The place of the first byte that is not sent, or behind everything.
+    pub(crate) fn first_unsent(&self) -> u64 {
+        self.unsent.front().map_or(self.end, |piece| piece.place)
+    }
+
     /// Takes bytes over as far as there is room; returns what is left of them.
     pub(crate) fn write(&mut self, mut bytes: Bytes) -> Bytes {
-        let taken = bytes.split_to(
-            bytes
-                .len()
-                .min(usize::try_from(self.room()).unwrap_or(usize::MAX)),
-        );
+        let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
+        let taken = bytes.split_to(bytes.len().min(room));
         if !taken.is_empty() {
+            let place = self.end;
             self.unsent_bytes += taken.len() as u64;
-            self.unsent.push_back(taken);
+            self.end += taken.len() as u64;
+            self.unsent.push_back(Piece { place, bytes: taken });
         }
         bytes
     }
 
-    /// The next bytes to be sent, at most `most`. They stay in the buffer as held.
-    pub(crate) fn take(&mut self, most: u64) -> Bytes {
-        let length = usize::try_from(most.min(self.unsent_bytes)).unwrap_or(usize::MAX);
-        self.unsent_bytes -= length as u64;
-        self.held += length as u64;
-        match self.unsent.front_mut() {
-            Some(front) if front.len() > length => front.split_to(length),
-            Some(front) if front.len() == length => self.unsent.pop_front().unwrap_or_default(),
-            _ => self.gather(length).into(),
-        }
+    /// The next bytes to be sent, at most `most`, all in a row. They stay in the buffer as held.
+    pub(crate) fn take(&mut self, most: u64) -> Piece {
+        self.take_behind(0, most)
     }
 
-    /// Bytes from several pieces, put together so that segments are full.
-    fn gather(&mut self, length: usize) -> Vec<u8> {
-        let mut gathered = Vec::with_capacity(length);
-        while gathered.len() < length
-            && let Some(mut front) = self.unsent.pop_front()
+    /// Bytes to be sent ahead of the next `skip` unsent ones.
+    pub(crate) fn take_behind(&mut self, skip: u64, most: u64) -> Piece {
+        let most = most.min(self.unsent_bytes.saturating_sub(skip));
+        let length = usize::try_from(most).unwrap_or(usize::MAX);
+        let at = self.part_at(skip);
+        let taken = match self.unsent.get_mut(at) {
+            Some(piece) if piece.bytes.len() > length => piece.split_to(length),
+            Some(piece) if piece.bytes.len() == length => self.unsent.remove(at).unwrap_or_default(),
+            Some(_) => self.gather(at, length),
+            None => Piece::default(),
+        };
+        self.unsent_bytes -= taken.bytes.len() as u64;
+        self.held += taken.bytes.len() as u64;
+        taken
+    }
+
+    /// Makes a piece begin behind `skip` unsent bytes, and says which.
+    fn part_at(&mut self, skip: u64) -> usize {
+        let mut left = skip;
+        let mut at = 0;
+        while let Some(piece) = self.unsent.get_mut(at)
+            && left > 0
         {
-            let part = front.split_to(front.len().min(length - gathered.len()));
-            gathered.extend_from_slice(&part);
-            if !front.is_empty() {
-                self.unsent.push_front(front);
+            let length = piece.bytes.len() as u64;
+            if left < length {
+                let before = piece.split_to(left as usize);
+                self.unsent.insert(at, before);
+            }
+            left = left.saturating_sub(length);
+            at += 1;
+        }
+        at
+    }
+
+    /// Bytes from several pieces in a row, put together so that segments are full.
+    fn gather(&mut self, at: usize, length: usize) -> Piece {
+        let mut gathered = Vec::with_capacity(length);
+        let place = self.unsent[at].place;
+        while gathered.len() < length
+            && let Some(front) = self.unsent.get_mut(at)
+            && front.place == place + gathered.len() as u64
+        {
+            let part = front.split_to(front.bytes.len().min(length - gathered.len()));
+            gathered.extend_from_slice(&part.bytes);
+            if front.place == front.end() {
+                self.unsent.remove(at);
             }
         }
-        gathered
+        Piece {
+            place,
+            bytes: gathered.into(),
+        }
     }
 
     /// `bytes` that were sent will not be needed again.
@@ -104,16 +172,21 @@ mod tests {
 
     use super::SendBuffer;
 
-    #[test]
-    fn segments_are_full_although_writes_are_small() {
+    fn buffer_of(parts: &[&'static str]) -> SendBuffer {
         let mut buffer = SendBuffer::new(100);
-        for part in ["ab", "cde", "f", "ghij"] {
+        for part in parts {
             assert!(buffer.write(Bytes::from_static(part.as_bytes())).is_empty());
         }
-        assert_eq!(&buffer.take(4)[..], b"abcd");
-        assert_eq!(&buffer.take(1)[..], b"e");
-        assert_eq!(&buffer.take(1)[..], b"f");
-        assert_eq!(&buffer.take(100)[..], b"ghij");
+        buffer
+    }
+
+    #[test]
+    fn segments_are_full_although_writes_are_small() {
+        let mut buffer = buffer_of(&["ab", "cde", "f", "ghij"]);
+        assert_eq!(&buffer.take(4).bytes[..], b"abcd");
+        assert_eq!(&buffer.take(1).bytes[..], b"e");
+        assert_eq!(&buffer.take(1).bytes[..], b"f");
+        assert_eq!(&buffer.take(100).bytes[..], b"ghij");
         assert_eq!(buffer.unsent(), 0);
     }
 
@@ -126,5 +199,19 @@ mod tests {
         assert_eq!(buffer.room(), 0);
         buffer.release(4);
         assert_eq!(buffer.room(), 4);
+    }
+
+    #[test]
+    fn what_leaves_ahead_leaves_a_gap_that_nothing_reaches_across() {
+        let mut buffer = buffer_of(&["abc", "defg", "hi"]);
+        let ahead = buffer.take_behind(4, 3);
+        assert_eq!((ahead.place, &ahead.bytes[..]), (4, &b"efg"[..]));
+        let next = buffer.take(100);
+        assert_eq!((next.place, &next.bytes[..]), (0, &b"abcd"[..]));
+        assert_eq!(buffer.first_unsent(), 7);
+        let last = buffer.take(100);
+        assert_eq!((last.place, &last.bytes[..]), (7, &b"hi"[..]));
+        assert_eq!(buffer.take_behind(5, 1).bytes.len(), 0);
+        assert_eq!((buffer.unsent(), buffer.used()), (0, 9));
     }
 }

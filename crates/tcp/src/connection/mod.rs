@@ -1,18 +1,23 @@
-//! One connection: what the application hands over and reads, and the flow that carries it.
+//! One connection: the desk where the application hands over and reads, and what carries the bytes.
+//!
+//! Plain TCP has one flow and Multipath TCP several with a second sequence space above them. The application sees no
+//! difference, so both stand behind the same desk.
 
 mod commands;
-mod output;
+mod desk;
+mod single;
 
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-use anabranch_policy::{PathFacts, PolicySet, Reachability};
-use anabranch_types::{Instant, PathId};
-use bytes::Bytes;
+use anabranch_policy::{PathFacts, Reachability};
+use anabranch_types::Instant;
+
+pub(crate) use desk::Desk;
+use single::Single;
 
 use crate::TcpConfig;
-use crate::buffer::SendBuffer;
 use crate::endpoint::FourTuple;
-use crate::flow::{CloseReason, Context, Flow, FlowCounters, Hello, News, State};
+use crate::flow::{CloseReason, Flow, FlowCounters, Hello, State};
 use crate::sequence::SequenceNumber;
 use crate::wire::Segment;
 
@@ -34,24 +39,16 @@ pub enum Event {
 /// A TCP connection.
 #[derive(Debug)]
 pub struct Connection {
-    tuple: FourTuple,
     config: TcpConfig,
-    policies: PolicySet,
-    facts: [PathFacts; 1],
-    flow: Flow,
-    outgoing: SendBuffer,
-    /// What the application can read.
-    incoming: VecDeque<Bytes>,
-    unread: u64,
-    bytes_received: u64,
-    /// The application has handed over everything.
-    closing: bool,
-    /// There was no room for more when something was last handed over.
-    write_blocked: bool,
-    peer_finished: bool,
-    /// The peer is told at once that nothing more comes.
-    reset_due: bool,
-    events: VecDeque<Event>,
+    desk: Desk,
+    carrier: Carrier,
+}
+
+/// What carries the bytes.
+#[derive(Debug)]
+enum Carrier {
+    /// Plain TCP.
+    Single(Single),
 }
 
 /// What is known of a connection.
@@ -80,120 +77,91 @@ pub(crate) struct Beginning {
     pub(crate) config: TcpConfig,
 }
 
+/// What is known of a flow that has not said anything yet.
+pub(crate) fn first_facts(hello: &Hello, config: &TcpConfig) -> PathFacts {
+    let rto = config.rto().initial;
+    let mut facts = PathFacts::new(hello.id, config.mtu, hello.max_segment, rto);
+    facts.reachability = Reachability::Unconfirmed;
+    facts
+}
+
 impl Connection {
     /// A connection that sends a SYN.
     pub(crate) fn connect(beginning: Beginning) -> Self {
-        Self::new(beginning, Flow::connect)
+        let carrier = Carrier::Single(Single::new(&beginning, Flow::connect));
+        Self::new(beginning.config, carrier)
     }
 
     /// A connection that answers `syn`.
     pub(crate) fn accept(beginning: Beginning, syn: &Segment<'_>) -> Self {
-        Self::new(beginning, |hello, config| Flow::accept(hello, syn, config))
+        let flow = |hello, config: &TcpConfig| Flow::accept(hello, syn, config);
+        let carrier = Carrier::Single(Single::new(&beginning, flow));
+        Self::new(beginning.config, carrier)
     }
 
-    fn new(beginning: Beginning, flow: impl FnOnce(Hello, &TcpConfig) -> Flow) -> Self {
-        let Beginning {
-            tuple,
-            initial,
-            config,
-        } = beginning;
-        let max_segment = Flow::max_segment_for(config.mtu, tuple.remote.is_ipv4());
-        let hello = Hello {
-            id: PathId(0),
-            initial,
-            max_segment,
-        };
-        let rto = config.rto().initial;
-        let mut facts = PathFacts::new(PathId(0), config.mtu, max_segment, rto);
-        facts.reachability = Reachability::Unconfirmed;
-        facts.primary = true;
+    fn new(config: TcpConfig, carrier: Carrier) -> Self {
         Self {
-            tuple,
-            policies: config.policies.build(),
-            facts: [facts],
-            flow: flow(hello, &config),
-            outgoing: SendBuffer::new(config.send_buffer),
-            incoming: VecDeque::new(),
-            unread: 0,
-            bytes_received: 0,
-            closing: false,
-            write_blocked: false,
-            peer_finished: false,
-            reset_due: false,
-            events: VecDeque::new(),
+            desk: Desk::new(&config),
             config,
+            carrier,
         }
     }
 
     pub(crate) const fn tuple(&self) -> FourTuple {
-        self.tuple
+        match &self.carrier {
+            Carrier::Single(single) => single.tuple(),
+        }
     }
 
     /// Whether nothing is left of it but what the application has not read.
     pub(crate) fn is_gone(&self) -> bool {
-        self.flow.state() == State::Closed && !self.reset_due
-    }
-
-    /// The flow, and what it works with.
-    fn split(&mut self, now: Instant) -> (&mut Flow, Context<'_>) {
-        let context = Context {
-            now,
-            config: &self.config,
-            policies: &mut self.policies,
-            facts: &mut self.facts,
-        };
-        (&mut self.flow, context)
+        match &self.carrier {
+            Carrier::Single(single) => single.is_gone(),
+        }
     }
 
     /// Takes a segment that belongs to this connection. Returns whether it must be answered by a reset.
     pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment<'_>) -> bool {
-        let mut news = News::default();
-        let (flow, mut context) = self.split(now);
-        let refused = flow.on_segment(segment, &mut context, &mut news);
-        self.act_on(news);
-        refused
+        let Self {
+            config,
+            desk,
+            carrier,
+        } = self;
+        match carrier {
+            Carrier::Single(single) => single.handle_segment(now, segment, desk, config),
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        let mut news = News::default();
-        let (flow, mut context) = self.split(now);
-        flow.on_deadline(&mut context, &mut news);
-        self.act_on(news);
+        let Self {
+            config,
+            desk,
+            carrier,
+        } = self;
+        match carrier {
+            Carrier::Single(single) => single.handle_timeout(now, desk, config),
+        }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.flow.deadline()
+        match &self.carrier {
+            Carrier::Single(single) => single.flow().deadline(),
+        }
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.desk.next_event()
     }
 
-    fn act_on(&mut self, news: News) {
-        if news.opened {
-            self.events.push_back(Event::Connected);
-        }
-        let readable = !news.ready.is_empty();
-        for (_, bytes) in news.ready {
-            self.unread += bytes.len() as u64;
-            self.bytes_received += bytes.len() as u64;
-            self.incoming.push_back(bytes);
-        }
-        if readable {
-            self.events.push_back(Event::Readable);
-        }
-        self.outgoing.release(news.freed);
-        if self.write_blocked && self.outgoing.room() > 0 {
-            self.write_blocked = false;
-            self.events.push_back(Event::Writable);
-        }
-        if news.peer_finished {
-            self.peer_finished = true;
-            self.events.push_back(Event::PeerFinished);
-        }
-        if let Some(reason) = news.closed {
-            self.outgoing.clear();
-            self.events.push_back(Event::Closed(reason));
+    /// Appends the next segment to `out`; `false` if there is none now.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        let Self {
+            config,
+            desk,
+            carrier,
+        } = self;
+        match carrier {
+            Carrier::Single(single) => single.poll_transmit(now, desk, config, out),
         }
     }
 }

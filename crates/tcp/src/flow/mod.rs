@@ -23,7 +23,8 @@ use bytes::Bytes;
 
 use acks::AckSchedule;
 pub(crate) use opening::Hello;
-pub(crate) use output::{Outgoing, Supply};
+pub(crate) use output::{Demand, Outgoing, Saying};
+pub(crate) use record::Load;
 use recovery::Recovery;
 use scoreboard::Scoreboard;
 pub use state::State;
@@ -84,6 +85,8 @@ pub(crate) struct Flow {
     timers: Timers,
     /// Both ends scale their windows.
     scales: bool,
+    /// Room for options that any segment with data may have, beside timestamps.
+    reserved: u16,
     /// When the last data left.
     last_sent: Option<Instant>,
     /// When what may have been forged was last answered.
@@ -178,6 +181,7 @@ impl Flow {
             acks: AckSchedule::new(config.quick_acks),
             timers: Timers::default(),
             scales: false,
+            reserved: hello.reserved,
             last_sent: None,
             challenged_at: None,
             control: None,
@@ -205,7 +209,7 @@ impl Flow {
         } else {
             0
         };
-        (self.agreed.max_segment - options) as u64
+        (self.agreed.max_segment - options - self.reserved) as u64
     }
 
     /// Payload that fits a packet of `mtu` bytes with headers and without options: what the MSS option says (RFC 6691).

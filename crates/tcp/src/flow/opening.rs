@@ -19,6 +19,8 @@ pub(crate) struct Hello {
     pub(crate) initial: SequenceNumber,
     /// Largest payload that we take.
     pub(crate) max_segment: u16,
+    /// Room for options that any segment with data may have, beside timestamps.
+    pub(crate) reserved: u16,
 }
 
 impl Flow {
@@ -38,7 +40,7 @@ impl Flow {
     }
 
     /// The options of our SYN or SYN-ACK. An answer offers only what the peer has offered.
-    pub(super) fn syn_options(&self, now: Instant, config: &TcpConfig) -> Options {
+    pub(super) fn add_syn_options(&self, options: &mut Options, now: Instant, config: &TcpConfig) {
         let answers = self.state == State::SynReceived;
         let timestamps = match self.agreed.clocks {
             Some(clocks) => Some(clocks.now(now)),
@@ -53,13 +55,10 @@ impl Flow {
         } else {
             config.window_scaling
         };
-        Options {
-            max_segment: Some(self.own_max_segment),
-            window_scale: scales.then_some(self.own_window.scale()),
-            sack_permitted: config.sack && (!answers || self.agreed.sack),
-            timestamps,
-            ..Options::default()
-        }
+        options.max_segment = Some(self.own_max_segment);
+        options.window_scale = scales.then_some(self.own_window.scale());
+        options.sack_permitted = config.sack && (!answers || self.agreed.sack);
+        options.timestamps = timestamps;
     }
 
     /// What the peer's SYN says.

@@ -1,12 +1,10 @@
 //! What does a flow want to send now? A SYN, what was lost, what is new, the FIN, an acknowledgement: in this order.
 
-use anabranch_policy::Backlog;
 use anabranch_types::Instant;
 use bytes::Bytes;
 
-use super::record::Record;
+use super::record::{Load, Record};
 use super::{Context, Control, Flow, State};
-use crate::buffer::SendBuffer;
 use crate::sequence::Position;
 use crate::wire::{Kind, Options, SackBlock, SackBlocks, Segment};
 
@@ -17,14 +15,31 @@ pub(crate) struct Outgoing {
     start: Position,
     kind: Kind,
     bytes: Bytes,
+    /// As [`Record::data`].
+    data: Option<Position>,
     push: bool,
 }
 
-/// What the connection has for its flows.
-pub(crate) struct Supply<'a> {
-    pub(crate) buffer: &'a mut SendBuffer,
-    /// The application has handed over everything.
-    pub(crate) closing: bool,
+/// What waits to be sent, as far as a flow needs to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// Bytes not yet sent.
+    pub(crate) unsent: u64,
+    /// So many of them the peer takes now.
+    pub(crate) usable: u64,
+    /// The largest window that the peer ever offered.
+    pub(crate) largest_window: u64,
+    /// Nothing is outstanding.
+    pub(crate) idle: bool,
+    /// The last bytes need not wait for more, or for acknowledgements.
+    pub(crate) flushes: bool,
+}
+
+/// What a segment says apart from its flow's own numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Saying {
+    pub(crate) window: u16,
+    pub(crate) options: Options,
 }
 
 impl Outgoing {
@@ -33,8 +48,13 @@ impl Outgoing {
             start: record.start,
             kind: if record.fin { Kind::Fin } else { Kind::Plain },
             bytes: record.bytes.clone(),
+            data: record.data,
             push: false,
         }
+    }
+
+    pub(crate) const fn kind(&self) -> Kind {
+        self.kind
     }
 }
 
@@ -75,9 +95,9 @@ impl Flow {
 
     /// Nothing new is left to send, and a recovery is under way: the last segment is sent once more, in case the
     /// retransmission was lost behind which nothing comes (RFC 6675 §4, rule 4).
-    pub(crate) fn next_rescue(&mut self, supply: &Supply<'_>, context: &mut Context<'_>) -> Option<Outgoing> {
+    pub(crate) fn next_rescue(&mut self, context: &mut Context<'_>) -> Option<Outgoing> {
         let fits = self.in_flight() + self.segment_size() <= context.facts[self.id.index()].window;
-        if supply.buffer.unsent() > 0 || !self.recovery.may_rescue() || !fits || !self.agreed.sack {
+        if !self.recovery.may_rescue() || !fits || !self.agreed.sack {
             return None;
         }
         self.recovery.on_rescue();
@@ -99,76 +119,62 @@ impl Flow {
     }
 
     /// How many new bytes may leave in one segment now; 0 if it is better to wait (RFC 9293 §3.8.6.2.1 and §3.7.4).
-    pub(crate) fn sendable(&self, supply: &Supply<'_>, context: &Context<'_>) -> u64 {
-        let unsent = supply.buffer.unsent();
-        if !self.state.sends_data() || unsent == 0 {
+    pub(crate) fn sendable(&self, demand: &Demand, context: &Context<'_>) -> u64 {
+        if !self.state.sends_data() || demand.unsent == 0 {
             return 0;
         }
         let segment = self.segment_size();
-        let usable = self.peer_window.edge().saturating_sub(self.board.next());
-        let length = segment.min(unsent).min(usable);
+        let length = segment.min(demand.unsent).min(demand.usable);
         let window = context.facts[self.id.index()].window;
         let in_flight = self.in_flight();
         if length == 0 || in_flight > 0 && in_flight + length > window {
             return 0;
         }
-        let idle = self.board.is_empty();
-        let is_last = length == unsent && (idle || supply.closing || !context.config.nagle);
-        let is_half_of_the_window = length >= self.peer_window.largest() / 2;
-        if length == segment || is_last || is_half_of_the_window || idle && self.timers.forced {
+        let is_last = length == demand.unsent && (demand.idle || demand.flushes);
+        let is_half_of_the_window = length >= demand.largest_window / 2;
+        if length == segment || is_last || is_half_of_the_window || demand.idle && self.timers.forced {
             length
         } else {
             0
         }
     }
 
-    /// Something may wait that neither an acknowledgement nor a timeout would let go: then the peer is asked for its window
-    /// when it has been silent for long enough.
-    pub(crate) fn on_nothing_sendable(&mut self, supply: &Supply<'_>, now: Instant) {
-        if supply.buffer.unsent() > 0 && self.board.is_empty() && self.state.sends_data() {
-            self.wait_for_window(now);
-        }
+    /// Whether data could be sent and nothing is outstanding that would be answered.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.board.is_empty() && self.state.sends_data()
     }
 
-    /// What waits, for the scheduler.
-    pub(crate) fn backlog(&self, supply: &Supply<'_>) -> Backlog {
-        Backlog {
-            unsent_bytes: supply.buffer.unsent(),
-            peer_window: self.peer_window.edge().saturating_sub(self.board.next()),
-            send_window: supply.buffer.capacity().min(self.peer_window.largest()),
-            bound: None,
-        }
+    /// What the peer takes on this flow alone: now, and at most.
+    pub(crate) fn peer_window(&self) -> (u64, u64) {
+        let usable = self.peer_window.edge().saturating_sub(self.board.next());
+        (usable, self.peer_window.largest())
     }
 
-    /// New bytes leave, and the FIN with them if they are the last.
-    pub(crate) fn send_new(
-        &mut self,
-        length: u64,
-        supply: &mut Supply<'_>,
-        context: &mut Context<'_>,
-    ) -> Outgoing {
+    /// New bytes leave, the FIN, or both.
+    pub(crate) fn send_new(&mut self, load: Load, push: bool, context: &mut Context<'_>) -> Outgoing {
         self.decay(context);
-        let bytes = supply.buffer.take(length);
-        let is_last = supply.buffer.unsent() == 0;
-        let fin = is_last && supply.closing;
-        self.counters.bytes_sent += bytes.len() as u64;
-        let mut outgoing = Outgoing::of(self.board.push(bytes, fin, context.now));
-        outgoing.push = is_last;
-        if fin {
+        self.counters.bytes_sent += load.bytes.len() as u64;
+        if load.fin {
             self.state = self.state.after_fin_sent();
         }
+        let mut outgoing = Outgoing::of(self.board.push(load, context.now));
+        outgoing.push = push;
         self.stop_waiting_for_window();
         self.on_data_left(context);
         outgoing
     }
 
     /// The FIN, where no data is left to carry it.
-    pub(crate) fn next_fin(&mut self, supply: &Supply<'_>, context: &mut Context<'_>) -> Option<Outgoing> {
-        if !supply.closing || !self.state.sends_data() || supply.buffer.unsent() > 0 {
+    pub(crate) fn next_fin(&mut self, context: &mut Context<'_>) -> Option<Outgoing> {
+        if !self.state.sends_data() {
             return None;
         }
-        let outgoing = Outgoing::of(self.board.push(Bytes::new(), true, context.now));
+        let load = Load {
+            fin: true,
+            ..Load::default()
+        };
         self.state = self.state.after_fin_sent();
+        let outgoing = Outgoing::of(self.board.push(load, context.now));
         self.on_data_left(context);
         Some(outgoing)
     }
@@ -183,14 +189,18 @@ impl Flow {
         }
     }
 
-    /// An acknowledgement of its own, if one is due.
-    pub(crate) fn next_ack(&self, unread: u64, now: Instant) -> Option<Outgoing> {
-        let opened = self.state.is_synchronized();
-        let tells = opened
-            && self.state.takes_data()
+    /// Whether telling the peer of its window is worth a segment; `unread` waits for the application.
+    pub(crate) fn has_window_to_tell(&self, unread: u64) -> bool {
+        let next = self.inbound.next();
+        self.state.takes_data()
             && self
                 .own_window
-                .is_worth_telling(self.inbound.next(), unread, self.segment_size());
+                .is_worth_telling(next, unread, self.segment_size())
+    }
+
+    /// An acknowledgement of its own, if one is due or there is something else to tell.
+    pub(crate) fn next_ack(&self, tells: bool, now: Instant) -> Option<Outgoing> {
+        let opened = self.state.is_synchronized();
         (opened && (tells || self.acks.is_due(now))).then(|| Outgoing {
             start: self.board.next(),
             ..Outgoing::default()
@@ -203,15 +213,25 @@ impl Flow {
             start: self.board.next(),
             kind: Kind::Reset,
             bytes: Bytes::new(),
+            data: None,
             push: false,
         }
     }
 
-    /// Gives a segment its numbers, window and options, and counts what it says as said.
+    /// The window field of a segment that leaves now, and counts as told; `unread` waits for the application.
+    pub(crate) fn own_field(&mut self, kind: Kind, unread: u64) -> u16 {
+        if kind == Kind::Syn {
+            return self.own_window.initial_field();
+        }
+        let (next, segment) = (self.inbound.next(), self.segment_size());
+        self.own_window.field(next, unread, segment)
+    }
+
+    /// Gives a segment its numbers and options, and counts what it says as said.
     pub(crate) fn address<'o>(
         &mut self,
         outgoing: &'o Outgoing,
-        unread: u64,
+        saying: Saying,
         now: Instant,
         config: &crate::TcpConfig,
     ) -> Segment<'o> {
@@ -221,23 +241,18 @@ impl Flow {
             kind: outgoing.kind,
             push: outgoing.push,
             payload: &outgoing.bytes,
+            window: saying.window,
+            options: saying.options,
             ..Segment::default()
         };
         if self.state != State::SynSent {
             segment.acknowledgement = Some(self.remote.wire(self.inbound.next()));
         }
         if outgoing.kind == Kind::Syn {
-            segment.options = self.syn_options(now, config);
-            segment.window = self.own_window.initial_field();
+            self.add_syn_options(&mut segment.options, now, config);
             return segment;
         }
-        segment.window = self
-            .own_window
-            .field(self.inbound.next(), unread, self.segment_size());
-        segment.options = Options {
-            timestamps: self.agreed.clocks.map(|clocks| clocks.now(now)),
-            ..Options::default()
-        };
+        segment.options.timestamps = self.agreed.clocks.map(|clocks| clocks.now(now));
         let complete = self.report_blocks(&mut segment);
         if complete {
             self.acks.on_sent();
@@ -251,7 +266,8 @@ impl Flow {
         if !self.agreed.sack || !self.inbound.has_gaps() {
             return true;
         }
-        let free = self.segment_size() as usize - segment.payload.len();
+        let taken = segment.options.len() + segment.payload.len();
+        let free = usize::from(self.agreed.max_segment).saturating_sub(taken);
         let most = SackBlocks::fitting(segment.options.room().min(free));
         let blocks = self.inbound.blocks().take(most).map(|block| SackBlock {
             start: self.remote.wire(block.start),

@@ -16,6 +16,8 @@ pub(crate) struct Record {
     pub(crate) bytes: Bytes,
     /// Its last number is the FIN.
     pub(crate) fin: bool,
+    /// Where its first byte is among the data of a connection with several flows.
+    pub(crate) data: Option<Position>,
     /// What is believed to have become of it.
     pub(crate) standing: Standing,
     /// When it was sent last.
@@ -26,6 +28,15 @@ pub(crate) struct Record {
     pub(crate) order: u64,
     /// How often it was sent.
     pub(crate) transmissions: u16,
+}
+
+/// What a segment carries that takes numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Load {
+    pub(crate) bytes: Bytes,
+    pub(crate) fin: bool,
+    /// As [`Record::data`].
+    pub(crate) data: Option<Position>,
 }
 
 /// What has become of a segment.
@@ -53,6 +64,9 @@ impl Record {
     pub(crate) fn cut_before(&mut self, position: Position) {
         let gone = usize::try_from(position - self.start).unwrap_or(usize::MAX);
         let _ = self.bytes.split_to(gone.min(self.bytes.len()));
+        if let Some(data) = &mut self.data {
+            *data += position - self.start;
+        }
         self.start = position;
     }
 }

@@ -8,9 +8,8 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::ops::Range;
 
 use anabranch_types::{Instant, IntervalSet};
-use bytes::Bytes;
 
-use super::record::{Record, Standing};
+use super::record::{Load, Record, Standing};
 use crate::sequence::Position;
 
 /// "the number of duplicate acknowledgments required to trigger a retransmission" (DupThresh of RFC 6675 §2).
@@ -113,8 +112,9 @@ impl Scoreboard {
         self.records.is_empty()
     }
 
-    /// Bytes are sent for the first time. Returns the number of the first of them.
-    pub(crate) fn push(&mut self, bytes: Bytes, fin: bool, now: Instant) -> &Record {
+    /// Bytes, the FIN or both are sent for the first time.
+    pub(crate) fn push(&mut self, load: Load, now: Instant) -> &Record {
+        let Load { bytes, fin, data } = load;
         let start = self.next;
         self.next += bytes.len() as u64 + u64::from(fin);
         self.in_flight += self.next - start;
@@ -125,6 +125,7 @@ impl Scoreboard {
             end: self.next,
             bytes,
             fin,
+            data,
             standing: Standing::InFlight,
             sent_at: now,
             first_sent_at: now,
@@ -395,6 +396,15 @@ impl Scoreboard {
         }
         self.lose(self.first..self.next);
         self.judged = self.next;
+    }
+
+    /// Where the data of a connection is that was sent on this flow and not acknowledged cumulatively.
+    pub(crate) fn data(&self) -> impl Iterator<Item = Range<Position>> + '_ {
+        let mapped = |record: &Record| {
+            let start = record.data?;
+            Some(start..start + record.bytes.len() as u64)
+        };
+        self.records.iter().filter_map(mapped)
     }
 
     fn index(&self, start: Position) -> usize {

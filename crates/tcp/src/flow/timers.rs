@@ -120,7 +120,7 @@ impl Flow {
     }
 
     /// A probe is due when the window stays closed.
-    pub(super) fn wait_for_window(&mut self, now: Instant) {
+    pub(crate) fn wait_for_window(&mut self, now: Instant) {
         if self.timers.probe.is_none() {
             self.timers.tries = 0;
             self.timers.probes = 0;
@@ -133,7 +133,7 @@ impl Flow {
         self.timers.release = moment;
     }
 
-    pub(super) const fn stop_waiting_for_window(&mut self) {
+    pub(crate) const fn stop_waiting_for_window(&mut self) {
         self.timers.probe = None;
         self.timers.forced = false;
     }

@@ -4,15 +4,23 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use anabranch_types::Seed;
+use bytes::Bytes;
 
 use super::*;
 
 const SEGMENT: u64 = 100;
 
+fn load(bytes: Bytes) -> Load {
+    Load {
+        bytes,
+        ..Load::default()
+    }
+}
+
 fn sent(count: u64) -> Scoreboard {
     let mut board = Scoreboard::new(1, false);
     for _ in 0..count {
-        board.push(Bytes::from(vec![0; SEGMENT as usize]), false, Instant::ZERO);
+        board.push(load(Bytes::from(vec![0; SEGMENT as usize])), Instant::ZERO);
     }
     board
 }
@@ -61,7 +69,7 @@ fn a_retransmission_is_lost_when_three_later_segments_arrive() {
     board.find_lost(SEGMENT);
     assert_eq!(lost(&board), [0; 0], "they left before it");
     for _ in 0..3 {
-        board.push(Bytes::from_static(&[0; SEGMENT as usize]), false, Instant::ZERO);
+        board.push(load(Bytes::from_static(&[0; SEGMENT as usize])), Instant::ZERO);
     }
     board.acknowledge(1, &[segments(1..13)]);
     board.find_lost(SEGMENT);
@@ -73,7 +81,7 @@ fn sacked_bytes_stay_unless_the_peer_never_reneges() {
     for nr_sack in [false, true] {
         let mut board = Scoreboard::new(1, nr_sack);
         for _ in 0..4 {
-            board.push(Bytes::from_static(&[0; SEGMENT as usize]), false, Instant::ZERO);
+            board.push(load(Bytes::from_static(&[0; SEGMENT as usize])), Instant::ZERO);
         }
         let changes = board.acknowledge(1, &[segments(1..3)]);
         assert_eq!(changes.freed, if nr_sack { 2 * SEGMENT } else { 0 });
@@ -143,7 +151,7 @@ fn counters_agree_with_records() {
             match rng.below(8) {
                 0..3 => {
                     let length = 1 + rng.below(SEGMENT) as usize;
-                    board.push(Bytes::from(vec![0; length]), false, Instant::ZERO);
+                    board.push(load(Bytes::from(vec![0; length])), Instant::ZERO);
                 }
                 3 => {
                     board.repeat_lost(Instant::ZERO);
