@@ -1,4 +1,5 @@
-//! What would TCP have done? A TCP to compare SCTP with: sans-IO like the core, on the same policies.
+//! What would TCP have done? A TCP to compare SCTP with, of one path or several: sans-IO like the core, on the same
+//! policies.
 //!
 //! An [`Endpoint`] takes segments and moments and gives segments and events; it knows no clock, no socket and no
 //! simulator. Congestion control, path schedulers and acknowledgement policies are the very code that SCTP uses.
@@ -9,6 +10,7 @@
 //! | `endpoint` | whose segment is it? |
 //! | `connection` | what the application hands over and reads |
 //! | `flow` | one sequence space: scoreboard, recovery, timers, windows |
+//! | `multipath` | several flows under one sequence of data |
 //! | `buffer` | bytes between application and network |
 #![no_std]
 
@@ -19,6 +21,7 @@ mod config;
 mod connection;
 mod endpoint;
 mod flow;
+mod multipath;
 mod sequence;
 pub mod wire;
 
@@ -26,4 +29,5 @@ pub use config::TcpConfig;
 pub use connection::{Connection, ConnectionStatistics, Event};
 pub use endpoint::{ConnectError, ConnectionId, Endpoint, Envelope, FourTuple};
 pub use flow::{CloseReason, FlowCounters, State};
+pub use multipath::{DataStatistics, MultipathConfig, PathPairs, PathStatistics};
 pub use sequence::SequenceNumber;

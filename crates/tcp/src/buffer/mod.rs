@@ -4,4 +4,4 @@ mod reassembly;
 mod send;
 
 pub(crate) use reassembly::Reassembly;
-pub(crate) use send::SendBuffer;
+pub(crate) use send::{Piece, SendBuffer};

@@ -8,7 +8,7 @@ use bytes::Bytes;
 /// Bytes not yet sent, and the count of those that were sent and may be needed again.
 ///
 /// What was sent lies in the records of those who sent it; here it only takes up room. Places count all bytes ever handed
-/// over, from 0.
+/// over, from 1, as a flow counts them.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     capacity: u64,
@@ -49,7 +49,7 @@ impl SendBuffer {
             capacity,
             unsent: VecDeque::new(),
             unsent_bytes: 0,
-            end: 0,
+            end: 1,
             held: 0,
         }
     }
@@ -205,12 +205,12 @@ mod tests {
     fn what_leaves_ahead_leaves_a_gap_that_nothing_reaches_across() {
         let mut buffer = buffer_of(&["abc", "defg", "hi"]);
         let ahead = buffer.take_behind(4, 3);
-        assert_eq!((ahead.place, &ahead.bytes[..]), (4, &b"efg"[..]));
+        assert_eq!((ahead.place, &ahead.bytes[..]), (5, &b"efg"[..]));
         let next = buffer.take(100);
-        assert_eq!((next.place, &next.bytes[..]), (0, &b"abcd"[..]));
-        assert_eq!(buffer.first_unsent(), 7);
+        assert_eq!((next.place, &next.bytes[..]), (1, &b"abcd"[..]));
+        assert_eq!(buffer.first_unsent(), 8);
         let last = buffer.take(100);
-        assert_eq!((last.place, &last.bytes[..]), (7, &b"hi"[..]));
+        assert_eq!((last.place, &last.bytes[..]), (8, &b"hi"[..]));
         assert_eq!(buffer.take_behind(5, 1).bytes.len(), 0);
         assert_eq!((buffer.unsent(), buffer.used()), (0, 9));
     }

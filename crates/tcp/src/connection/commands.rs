@@ -1,6 +1,6 @@
 //! What may the application ask of a connection?
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use anabranch_policy::PathFacts;
 use bytes::Bytes;
@@ -9,6 +9,7 @@ use bytes::Bytes;
 use super::Event;
 use super::{Carrier, Connection, ConnectionStatistics};
 use crate::flow::{CloseReason, State};
+use crate::multipath::PathStatistics;
 
 impl Connection {
     /// Hands bytes over to be sent, as far as the send buffer has room for them; returns what is left. After
@@ -60,6 +61,7 @@ impl Connection {
     pub fn abort(&mut self) {
         let ended = match &mut self.carrier {
             Carrier::Single(single) => single.abort(),
+            Carrier::Bundle(bundle) => bundle.abort(),
         };
         if ended {
             self.desk.close(CloseReason::Aborted);
@@ -68,13 +70,13 @@ impl Connection {
 
     /// Our address and port.
     #[must_use]
-    pub const fn local(&self) -> SocketAddr {
+    pub fn local(&self) -> SocketAddr {
         self.tuple().local
     }
 
     /// The peer's address and port.
     #[must_use]
-    pub const fn remote(&self) -> SocketAddr {
+    pub fn remote(&self) -> SocketAddr {
         self.tuple().remote
     }
 
@@ -83,22 +85,32 @@ impl Connection {
     pub const fn state(&self) -> State {
         match &self.carrier {
             Carrier::Single(single) => single.flow().state(),
+            Carrier::Bundle(bundle) => bundle.state(),
         }
     }
 
-    /// What is known of its path.
+    /// What is known of its path, or its paths.
     #[must_use]
-    pub const fn path_facts(&self) -> &[PathFacts] {
+    pub fn path_facts(&self) -> &[PathFacts] {
         match &self.carrier {
             Carrier::Single(single) => single.facts(),
+            Carrier::Bundle(bundle) => bundle.facts(),
         }
     }
 
     /// What is known and was counted.
     #[must_use]
     pub fn statistics(&self) -> ConnectionStatistics {
-        let (counters, out_of_order_bytes) = match &self.carrier {
-            Carrier::Single(single) => (*single.flow().counters(), single.flow().out_of_order_bytes()),
+        let (counters, out_of_order_bytes, data) = match &self.carrier {
+            Carrier::Single(single) => {
+                let flow = single.flow();
+                (*flow.counters(), flow.out_of_order_bytes(), None)
+            }
+            Carrier::Bundle(bundle) => (
+                bundle.counters(),
+                bundle.waiting_bytes(),
+                Some(bundle.data_statistics()),
+            ),
         };
         ConnectionStatistics {
             state: self.state(),
@@ -108,6 +120,24 @@ impl Connection {
             send_buffer_used: self.desk.outgoing.used(),
             send_buffer_size: self.desk.outgoing.capacity(),
             facts: self.path_facts()[0].clone(),
+            data,
+        }
+    }
+
+    /// What is known of each flow of several, those that are over included; none for plain TCP.
+    pub fn paths(&self) -> impl Iterator<Item = PathStatistics> + '_ {
+        let bundle = match &self.carrier {
+            Carrier::Single(_) => None,
+            Carrier::Bundle(bundle) => Some(bundle),
+        };
+        bundle.into_iter().flat_map(|bundle| bundle.paths())
+    }
+
+    /// An address of ours is gone: the peer is told (REMOVE_ADDR), the flows that use it end, and others carry on what they
+    /// carried. Means nothing for plain TCP.
+    pub fn remove_local_address(&mut self, address: IpAddr) {
+        if let Carrier::Bundle(bundle) = &mut self.carrier {
+            bundle.remove_local(address, &mut self.desk);
         }
     }
 }

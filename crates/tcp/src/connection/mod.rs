@@ -7,10 +7,11 @@ mod commands;
 mod desk;
 mod single;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use anabranch_policy::{PathFacts, Reachability};
-use anabranch_types::Instant;
+use anabranch_types::{Instant, PathId};
 
 pub(crate) use desk::Desk;
 use single::Single;
@@ -18,8 +19,9 @@ use single::Single;
 use crate::TcpConfig;
 use crate::endpoint::FourTuple;
 use crate::flow::{CloseReason, Flow, FlowCounters, Hello, State};
+use crate::multipath::{Bundle, DataStatistics, Ends, Joining, Wish};
 use crate::sequence::SequenceNumber;
-use crate::wire::Segment;
+use crate::wire::{Key, Lead, Segment, Token};
 
 /// What happened to a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,11 +34,15 @@ pub enum Event {
     Writable,
     /// The peer has sent everything; what is left can still be read.
     PeerFinished,
+    /// A further flow is part of the connection now, over a path of its own.
+    PathOpened(PathId),
+    /// A flow of several is over; the connection goes on.
+    PathClosed(PathId, CloseReason),
     /// The connection is over.
     Closed(CloseReason),
 }
 
-/// A TCP connection.
+/// A TCP connection, or one of Multipath TCP.
 #[derive(Debug)]
 pub struct Connection {
     config: TcpConfig,
@@ -48,7 +54,9 @@ pub struct Connection {
 #[derive(Debug)]
 enum Carrier {
     /// Plain TCP.
-    Single(Single),
+    Single(Box<Single>),
+    /// Multipath TCP.
+    Bundle(Box<Bundle>),
 }
 
 /// What is known of a connection.
@@ -56,7 +64,7 @@ enum Carrier {
 pub struct ConnectionStatistics {
     /// Where it is in its life.
     pub state: State,
-    /// What was counted.
+    /// What was counted, of all flows together.
     pub counters: FlowCounters,
     /// Bytes that arrived in order.
     pub bytes_received: u64,
@@ -66,8 +74,10 @@ pub struct ConnectionStatistics {
     pub send_buffer_used: u64,
     /// Bytes that it holds.
     pub send_buffer_size: u64,
-    /// Round-trip time, window and more.
+    /// Round-trip time, window and more, of the first flow.
     pub facts: PathFacts,
+    /// What was counted of the data, if several flows may carry it.
+    pub data: Option<DataStatistics>,
 }
 
 /// What a connection begins with.
@@ -86,17 +96,28 @@ pub(crate) fn first_facts(hello: &Hello, config: &TcpConfig) -> PathFacts {
 }
 
 impl Connection {
-    /// A connection that sends a SYN.
-    pub(crate) fn connect(beginning: Beginning) -> Self {
-        let carrier = Carrier::Single(Single::new(&beginning, Flow::connect));
+    /// A connection that sends a SYN. `key` is asked for where several flows are wanted.
+    pub(crate) fn connect(beginning: Beginning, key: impl FnOnce() -> Key) -> Self {
+        let carrier = match &beginning.config.multipath {
+            None => Carrier::Single(Box::new(Single::new(&beginning, Flow::connect))),
+            Some(settings) => Carrier::Bundle(Box::new(Bundle::connect(&beginning, settings, key()))),
+        };
         Self::new(beginning.config, carrier)
     }
 
-    /// A connection that answers `syn`.
-    pub(crate) fn accept(beginning: Beginning, syn: &Segment<'_>) -> Self {
-        let flow = |hello, config: &TcpConfig| Flow::accept(hello, syn, config);
-        let carrier = Carrier::Single(Single::new(&beginning, flow));
-        Self::new(beginning.config, carrier)
+    /// A connection that answers `syn`; `None` if that does not offer what it must.
+    pub(crate) fn accept(beginning: Beginning, syn: &Segment<'_>, key: impl FnOnce() -> Key) -> Option<Self> {
+        let carrier = match &beginning.config.multipath {
+            None => {
+                let flow = |hello, config: &TcpConfig| Flow::accept(hello, syn, config);
+                Carrier::Single(Box::new(Single::new(&beginning, flow)))
+            }
+            Some(settings) if matches!(syn.options.multipath.lead, Some(Lead::Capable(_))) => {
+                Carrier::Bundle(Box::new(Bundle::accept(&beginning, settings, key(), syn)))
+            }
+            Some(_) => return None,
+        };
+        Some(Self::new(beginning.config, carrier))
     }
 
     fn new(config: TcpConfig, carrier: Carrier) -> Self {
@@ -107,9 +128,27 @@ impl Connection {
         }
     }
 
-    pub(crate) const fn tuple(&self) -> FourTuple {
+    /// The ends of its first flow.
+    pub(crate) fn tuple(&self) -> FourTuple {
         match &self.carrier {
             Carrier::Single(single) => single.tuple(),
+            Carrier::Bundle(bundle) => bundle.tuple(),
+        }
+    }
+
+    /// The ends of all its flows.
+    pub(crate) fn tuples(&self) -> Vec<FourTuple> {
+        match &self.carrier {
+            Carrier::Single(single) => [single.tuple()].into(),
+            Carrier::Bundle(bundle) => bundle.paths().map(|path| path.ends).collect(),
+        }
+    }
+
+    /// What further flows name it by, if it may have them.
+    pub(crate) fn token(&self) -> Option<Token> {
+        match &self.carrier {
+            Carrier::Single(_) => None,
+            Carrier::Bundle(bundle) => Some(bundle.token()),
         }
     }
 
@@ -117,11 +156,43 @@ impl Connection {
     pub(crate) fn is_gone(&self) -> bool {
         match &self.carrier {
             Carrier::Single(single) => single.is_gone(),
+            Carrier::Bundle(bundle) => bundle.is_gone(),
         }
     }
 
-    /// Takes a segment that belongs to this connection. Returns whether it must be answered by a reset.
-    pub(crate) fn handle_segment(&mut self, now: Instant, segment: &Segment<'_>) -> bool {
+    /// Addresses that its flows took or gave back, in the order in which they did.
+    pub(crate) fn next_ends(&mut self) -> Option<Ends> {
+        match &mut self.carrier {
+            Carrier::Single(_) => None,
+            Carrier::Bundle(bundle) => bundle.next_ends(),
+        }
+    }
+
+    /// A further flow that it would have begun now.
+    pub(crate) fn next_wish(&mut self, now: Instant) -> Option<Wish> {
+        match &mut self.carrier {
+            Carrier::Single(_) => None,
+            Carrier::Bundle(bundle) => bundle.next_wish(now),
+        }
+    }
+
+    /// Begins a further flow.
+    pub(crate) fn join(&mut self, joining: Joining) {
+        if let Carrier::Bundle(bundle) = &mut self.carrier {
+            bundle.join(joining, &self.config);
+        }
+    }
+
+    /// The peer begins a further flow with `syn`. Returns whether it may.
+    pub(crate) fn accept_join(&mut self, joining: Joining, syn: &Segment<'_>) -> bool {
+        match &mut self.carrier {
+            Carrier::Single(_) => false,
+            Carrier::Bundle(bundle) => bundle.accept_join(joining, syn, &self.config),
+        }
+    }
+
+    /// Takes a segment that belongs to a flow of this connection. Returns whether it must be answered by a reset.
+    pub(crate) fn handle_segment(&mut self, now: Instant, path: PathId, segment: &Segment<'_>) -> bool {
         let Self {
             config,
             desk,
@@ -129,6 +200,7 @@ impl Connection {
         } = self;
         match carrier {
             Carrier::Single(single) => single.handle_segment(now, segment, desk, config),
+            Carrier::Bundle(bundle) => bundle.handle_segment(now, path, segment, desk, config),
         }
     }
 
@@ -140,12 +212,14 @@ impl Connection {
         } = self;
         match carrier {
             Carrier::Single(single) => single.handle_timeout(now, desk, config),
+            Carrier::Bundle(bundle) => bundle.handle_timeout(now, desk, config),
         }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match &self.carrier {
             Carrier::Single(single) => single.flow().deadline(),
+            Carrier::Bundle(bundle) => bundle.deadline(),
         }
     }
 
@@ -153,15 +227,19 @@ impl Connection {
         self.desk.next_event()
     }
 
-    /// Appends the next segment to `out`; `false` if there is none now.
-    pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+    /// Appends the next segment to `out` and says where it goes; `None` if there is none now.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<FourTuple> {
         let Self {
             config,
             desk,
             carrier,
         } = self;
         match carrier {
-            Carrier::Single(single) => single.poll_transmit(now, desk, config, out),
+            Carrier::Single(single) => {
+                let left = single.poll_transmit(now, desk, config, out);
+                left.then(|| single.tuple())
+            }
+            Carrier::Bundle(bundle) => bundle.poll_transmit(now, desk, config, out),
         }
     }
 }

@@ -7,13 +7,14 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::{Instant, Rng, Seed};
+use anabranch_types::{Instant, PathId, Rng, Seed};
 use thiserror::Error;
 
 use crate::TcpConfig;
 use crate::connection::{Beginning, Connection, Event};
+use crate::multipath::{Ends, Joining, Wish};
 use crate::sequence::SequenceNumber;
-use crate::wire::{Kind, Segment};
+use crate::wire::{Join, Key, Kind, Lead, Nonce, Segment, Token};
 
 /// Connections that may be opening at a time because others asked for them.
 const BACKLOG: usize = 1_024;
@@ -94,7 +95,9 @@ pub struct Endpoint {
     rng: Rng,
     listeners: BTreeMap<u16, TcpConfig>,
     connections: BTreeMap<ConnectionId, Connection>,
-    by_ends: BTreeMap<FourTuple, ConnectionId>,
+    by_ends: BTreeMap<FourTuple, (ConnectionId, PathId)>,
+    /// Connections that further flows may join.
+    by_token: BTreeMap<Token, ConnectionId>,
     next_id: u32,
     next_port: u16,
     /// Connections that may have something to send.
@@ -115,6 +118,7 @@ impl Endpoint {
             listeners: BTreeMap::new(),
             connections: BTreeMap::new(),
             by_ends: BTreeMap::new(),
+            by_token: BTreeMap::new(),
             next_id: 0,
             next_port: *EPHEMERAL.start(),
             lively: BTreeSet::new(),
@@ -151,7 +155,18 @@ impl Endpoint {
             return Err(ConnectError::InUse);
         }
         let beginning = self.beginning(tuple, config);
-        Ok(self.add(Connection::connect(beginning)))
+        let connection = Connection::connect(beginning, || self.key());
+        Ok(self.add(connection))
+    }
+
+    /// A key whose token is that of no other connection (RFC 8684 §3.1).
+    fn key(&mut self) -> Key {
+        loop {
+            let key = Key(self.rng.next_u64().to_be_bytes());
+            if !self.by_token.contains_key(&key.token()) {
+                return key;
+            }
+        }
     }
 
     fn free_port(&mut self, tuple: FourTuple) -> Result<u16, ConnectError> {
@@ -177,7 +192,10 @@ impl Endpoint {
     fn add(&mut self, connection: Connection) -> ConnectionId {
         let id = ConnectionId(self.next_id);
         self.next_id += 1;
-        self.by_ends.insert(connection.tuple(), id);
+        self.by_ends.insert(connection.tuple(), (id, PathId(0)));
+        if let Some(token) = connection.token() {
+            self.by_token.insert(token, id);
+        }
         self.connections.insert(id, connection);
         self.lively.insert(id);
         id
@@ -193,33 +211,81 @@ impl Endpoint {
             remote: SocketAddr::new(envelope.source, segment.source_port),
         };
         match self.by_ends.get(&tuple) {
-            Some(id) => self.hand_over(*id, now, envelope, &segment),
+            Some((id, path)) => {
+                let (id, path) = (*id, *path);
+                let connection = self.connections.get_mut(&id);
+                if connection.is_some_and(|connection| connection.handle_segment(now, path, &segment)) {
+                    self.answer(envelope, &segment);
+                }
+                self.settle(id);
+                self.fulfil_wishes(id, now);
+            }
             None => self.on_stranger(tuple, envelope, &segment),
         }
     }
 
-    fn hand_over(&mut self, id: ConnectionId, now: Instant, envelope: Envelope, segment: &Segment<'_>) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
-        if connection.handle_segment(now, segment) {
-            self.answer(envelope, segment);
-        }
-        self.settle(id);
-    }
-
     fn on_stranger(&mut self, tuple: FourTuple, envelope: Envelope, segment: &Segment<'_>) {
         let is_first = segment.kind == Kind::Syn && segment.acknowledgement.is_none();
-        match self.listeners.get(&segment.destination_port) {
-            Some(config) if is_first => {
-                if self.opening.len() < BACKLOG {
-                    let config = config.clone();
-                    let beginning = self.beginning(tuple, config);
-                    let id = self.add(Connection::accept(beginning, segment));
+        if !is_first {
+            return self.answer(envelope, segment);
+        }
+        if let Some(Lead::Join(Join::Syn { token, .. })) = segment.options.multipath.lead {
+            return self.on_join(token, tuple, envelope, segment);
+        }
+        let Some(config) = self.listeners.get(&segment.destination_port) else {
+            return self.answer(envelope, segment);
+        };
+        if self.opening.len() < BACKLOG {
+            let beginning = self.beginning(tuple, config.clone());
+            match Connection::accept(beginning, segment, || self.key()) {
+                Some(connection) => {
+                    let id = self.add(connection);
                     self.opening.insert(id);
                 }
+                None => self.answer(envelope, segment),
             }
-            _ => self.answer(envelope, segment),
+        }
+    }
+
+    /// A flow would join the connection that `token` stands for.
+    fn on_join(&mut self, token: Token, tuple: FourTuple, envelope: Envelope, segment: &Segment<'_>) {
+        let joining = self.joining(tuple);
+        let known = self.by_token.get(&token).copied();
+        let connection = known.and_then(|id| self.connections.get_mut(&id));
+        // At a port at which nothing was offered nothing joins.
+        let joins = connection.is_some_and(|connection| {
+            connection.local().port() == tuple.local.port() && connection.accept_join(joining, segment)
+        });
+        match known.filter(|_| joins) {
+            Some(id) => self.settle(id),
+            None => self.answer(envelope, segment),
+        }
+    }
+
+    fn joining(&mut self, tuple: FourTuple) -> Joining {
+        Joining {
+            tuple,
+            initial: SequenceNumber(self.rng.next_u32()),
+            nonce: Nonce(self.rng.next_u32()),
+        }
+    }
+
+    /// A connection would have further flows: they get ports.
+    fn fulfil_wishes(&mut self, id: ConnectionId, now: Instant) {
+        while let Some(Wish { local, remote }) = self
+            .connections
+            .get_mut(&id)
+            .and_then(|connection| connection.next_wish(now))
+        {
+            let local = SocketAddr::new(local, 0);
+            let mut tuple = FourTuple { local, remote };
+            let Ok(port) = self.free_port(tuple) else { return };
+            tuple.local.set_port(port);
+            let joining = self.joining(tuple);
+            if let Some(connection) = self.connections.get_mut(&id) {
+                connection.join(joining);
+            }
+            self.settle(id);
         }
     }
 
@@ -249,9 +315,29 @@ impl Endpoint {
                 return;
             }
         }
+        self.follow_ends(id);
+    }
+
+    /// Addresses belong to the flows that have them.
+    fn follow_ends(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        while let Some(Ends { tuple, path }) = connection.next_ends() {
+            match path {
+                Some(path) => {
+                    self.by_ends.insert(tuple, (id, path));
+                }
+                None => {
+                    self.by_ends.remove(&tuple);
+                }
+            }
+        }
         if connection.is_gone() {
             self.by_ends.remove(&connection.tuple());
-            self.lively.remove(&id);
+            if let Some(token) = connection.token() {
+                self.by_token.remove(&token);
+            }
         }
     }
 
@@ -267,17 +353,14 @@ impl Endpoint {
                 self.lively.remove(&id);
                 continue;
             };
-            if connection.poll_transmit(now, out) {
-                let FourTuple { local, remote } = connection.tuple();
+            if let Some(FourTuple { local, remote }) = connection.poll_transmit(now, out) {
                 return Some(Envelope {
                     source: local.ip(),
                     destination: remote.ip(),
                 });
             }
             self.lively.remove(&id);
-            if connection.is_gone() {
-                self.by_ends.remove(&connection.tuple());
-            }
+            self.follow_ends(id);
         }
         None
     }
@@ -305,6 +388,7 @@ impl Endpoint {
                 connection.handle_timeout(now);
             }
             self.settle(id);
+            self.fulfil_wishes(id, now);
         }
     }
 
@@ -333,10 +417,15 @@ impl Endpoint {
 
     /// Forgets a connection; what it had not done yet remains undone.
     pub fn forget(&mut self, id: ConnectionId) {
-        if let Some(connection) = self.connections.remove(&id)
-            && self.by_ends.get(&connection.tuple()) == Some(&id)
-        {
-            self.by_ends.remove(&connection.tuple());
+        if let Some(connection) = self.connections.remove(&id) {
+            for tuple in connection.tuples() {
+                if self.by_ends.get(&tuple).is_some_and(|(owner, _)| *owner == id) {
+                    self.by_ends.remove(&tuple);
+                }
+            }
+            if let Some(token) = connection.token() {
+                self.by_token.remove(&token);
+            }
         }
         self.lively.remove(&id);
         self.opening.remove(&id);

@@ -61,7 +61,10 @@ impl Flow {
             .and_then(|ack| self.local.position(ack, self.board.first()));
         let placed = Placed { segment, start, ack };
         match self.judge(&placed) {
-            Verdict::Acceptable => self.take(&placed, context, news),
+            Verdict::Acceptable => {
+                news.accepted = true;
+                self.take(&placed, context, news);
+            }
             Verdict::Answered => {
                 self.note_repetition(&placed);
                 self.acks.now(context.now);

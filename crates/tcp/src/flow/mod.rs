@@ -16,6 +16,7 @@ mod timestamps;
 mod window;
 
 use alloc::vec::Vec;
+use core::ops::AddAssign;
 
 use anabranch_policy::{PathFacts, PolicySet, RttEstimator};
 use anabranch_types::{Instant, PathId};
@@ -30,7 +31,8 @@ use scoreboard::Scoreboard;
 pub use state::State;
 use timers::Timers;
 use timestamps::Clocks;
-use window::{OwnWindow, PeerWindow};
+pub(crate) use window::OwnWindow;
+use window::PeerWindow;
 
 use crate::TcpConfig;
 use crate::buffer::Reassembly;
@@ -126,9 +128,26 @@ pub struct FlowCounters {
     pub duplicate_bytes: u64,
 }
 
+impl AddAssign for FlowCounters {
+    fn add_assign(&mut self, other: Self) {
+        self.segments_sent += other.segments_sent;
+        self.segments_received += other.segments_received;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_retransmitted += other.bytes_retransmitted;
+        self.retransmissions += other.retransmissions;
+        self.fast_recoveries += other.fast_recoveries;
+        self.timeouts += other.timeouts;
+        self.duplicate_bytes += other.duplicate_bytes;
+    }
+}
+
 /// What a segment or a moment changed, for the connection to act upon.
 #[derive(Debug, Default)]
 pub(crate) struct News {
+    /// The segment is what the peer would have said; anything else in it may be believed too.
+    pub(crate) accepted: bool,
+    /// The retransmission timer expired.
+    pub(crate) timeout: bool,
     /// Both ends have agreed to begin.
     pub(crate) opened: bool,
     /// Bytes that can be read now, in order.
@@ -154,6 +173,11 @@ pub enum CloseReason {
     TimedOut,
     /// This side aborted it.
     Aborted,
+    /// The peer, or somebody on the way, does not speak Multipath TCP, and this side does not go on without (RFC 8684
+    /// §3.7).
+    NoMultipath,
+    /// The peer contradicted itself in what it said of the data.
+    Violation,
 }
 
 impl Flow {
@@ -244,6 +268,45 @@ impl Flow {
     fn in_flight(&self) -> u64 {
         let arrived = self.recovery.duplicates() * self.segment_size();
         self.board.in_flight().saturating_sub(arrived)
+    }
+
+    /// Whether windows are those of a connection with several flows. Only such flows need room for what that takes.
+    const fn shares_window(&self) -> bool {
+        self.reserved > 0
+    }
+
+    /// An acknowledgement leaves at once.
+    pub(crate) const fn acknowledge_at_once(&mut self, now: Instant) {
+        self.acks.now(now);
+    }
+
+    /// Where the data of a connection is that was sent and not acknowledged cumulatively on this flow.
+    pub(crate) fn data_in_flight(&self) -> impl Iterator<Item = core::ops::Range<u64>> + '_ {
+        self.board.data()
+    }
+
+    /// The next number that the peer is expected to send.
+    pub(crate) const fn expected(&self) -> u64 {
+        self.inbound.next()
+    }
+
+    /// By how many bits our windows are shifted.
+    pub(crate) const fn own_scale(&self) -> u8 {
+        self.own_window.scale()
+    }
+
+    /// What the window field of `segment` stands for; that of a SYN is never scaled (RFC 7323 §2.2).
+    pub(crate) fn offered(&self, segment: &crate::wire::Segment<'_>) -> u64 {
+        match segment.kind {
+            crate::wire::Kind::Syn => u64::from(segment.window),
+            _ => self.peer_window.scaled(segment.window),
+        }
+    }
+
+    /// Takes numbers as far as a receive buffer reaches, whatever was told of a window that several flows share.
+    pub(crate) fn accept_a_buffer(&mut self) {
+        let edge = self.inbound.next() + self.own_window.capacity();
+        self.own_window.open_to(edge);
     }
 
     /// The connection ends here and now; nothing more is sent or expected.

@@ -90,6 +90,11 @@ impl Flow {
         self.peer_window.begin(0, 0, syn.window);
     }
 
+    /// Whether `segment` acknowledges our SYN and nothing else, as only who has seen it can.
+    pub(crate) fn is_answered_by(&self, segment: &Segment<'_>) -> bool {
+        segment.acknowledgement == Some(self.local.wire(1))
+    }
+
     /// The SYN left; when is it sent again?
     pub(super) fn on_syn_sent(&mut self, now: Instant, config: &TcpConfig) {
         let wait = config.syn_timeout * 2_u32.pow(u32::from(self.timers.tries.min(10)));
@@ -112,6 +117,7 @@ impl Flow {
             (Kind::Reset, _) => {}
             (_, Some(false)) => return true,
             (Kind::Syn, Some(true)) => {
+                news.accepted = true;
                 self.agree(segment, context.config);
                 self.acks.now(context.now);
                 self.open(context, news);

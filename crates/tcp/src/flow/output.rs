@@ -56,6 +56,18 @@ impl Outgoing {
     pub(crate) const fn kind(&self) -> Kind {
         self.kind
     }
+
+    pub(crate) const fn start(&self) -> Position {
+        self.start
+    }
+
+    pub(crate) const fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    pub(crate) const fn data(&self) -> Option<Position> {
+        self.data
+    }
 }
 
 impl Flow {

@@ -86,6 +86,7 @@ impl Flow {
             return self.end(CloseReason::TimedOut, news);
         }
         self.counters.timeouts += 1;
+        news.timeout = true;
         let bytes = self.board.in_flight();
         self.board.lose_all();
         self.recovery.on_timeout(self.board.next());
@@ -108,10 +109,11 @@ impl Flow {
         if self.timers.tries > context.config.retries {
             return self.end(CloseReason::TimedOut, news);
         }
-        // A window that is open by less than a segment is used then (RFC 9293 §3.8.6.2.1).
-        if self.peer_window.edge() > self.board.next() {
-            self.timers.forced = true;
-        } else {
+        // A window that is open by less than a segment is used then (RFC 9293 §3.8.6.2.1). One that flows share may be
+        // closed although the last that was told here was open.
+        let is_open = self.peer_window.edge() > self.board.next();
+        self.timers.forced = is_open || self.shares_window();
+        if !is_open || self.shares_window() {
             self.control = Some(Control::WindowProbe);
         }
         self.timers.probes += 1;

@@ -103,6 +103,16 @@ impl OwnWindow {
         self.scale = 0;
     }
 
+    /// Another flow tells of the same window, shifted by so many bits.
+    pub(crate) const fn set_scale(&mut self, scale: u8) {
+        self.scale = scale;
+    }
+
+    /// Numbers before `edge` are taken.
+    pub(crate) fn open_to(&mut self, edge: Position) {
+        self.edge = self.edge.max(edge);
+    }
+
     /// The field of a SYN, which offers the numbers from 1 on.
     pub(crate) fn initial_field(&mut self) -> u16 {
         let field = self.capacity.min(u64::from(u16::MAX));

@@ -1,0 +1,250 @@
+//! Two hosts with several paths between them: what do they make of it?
+
+mod stories;
+mod strangers;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::time::Duration;
+
+use anabranch_types::{Instant, Seed};
+use bytes::Bytes;
+
+use super::MultipathConfig;
+use crate::wire::Segment;
+use crate::{Connection, ConnectionId, Endpoint, Envelope, Event, TcpConfig};
+
+/// What a path does with a segment.
+type Filter = Box<dyn FnMut(&Segment<'_>) -> bool>;
+
+/// One way of one path.
+struct Way {
+    delay: Duration,
+    /// Time that a byte takes.
+    per_byte: Duration,
+    free_at: Instant,
+    cut: bool,
+    /// What passes.
+    passes: Filter,
+    bytes: u64,
+}
+
+impl Way {
+    fn new(delay: Duration, bytes_per_second: u64) -> Self {
+        Self {
+            delay,
+            per_byte: Duration::from_secs(1) / bytes_per_second as u32,
+            free_at: Instant::ZERO,
+            cut: false,
+            passes: Box::new(|_| true),
+            bytes: 0,
+        }
+    }
+}
+
+/// Two hosts and the paths between them, in virtual time.
+struct World {
+    now: Instant,
+    hosts: [Endpoint; 2],
+    id: ConnectionId,
+    /// There and back, by path.
+    ways: Vec<[Way; 2]>,
+    /// On the way: when it arrives, and a number that keeps the order.
+    flying: BTreeMap<(Instant, u64), (usize, Envelope, Vec<u8>)>,
+    count: u64,
+    to_send: [Vec<u8>; 2],
+    sent: [usize; 2],
+    got: [Vec<u8>; 2],
+    events: [Vec<Event>; 2],
+    reads: bool,
+    closes: bool,
+}
+
+fn ip(path: usize, host: u8) -> IpAddr {
+    Ipv4Addr::new(10, 0, path as u8, host + 1).into()
+}
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// With all addresses but the first.
+fn config(paths: usize, host: u8) -> TcpConfig {
+    TcpConfig {
+        multipath: Some(MultipathConfig {
+            local: (1..paths).map(|path| ip(path, host)).collect(),
+            remote: (1..paths).map(|path| ip(path, 1 - host)).collect(),
+            ..MultipathConfig::default()
+        }),
+        ..TcpConfig::default()
+    }
+}
+
+fn content(bytes: usize) -> Vec<u8> {
+    let mut content = vec![0; bytes];
+    Seed(77).rng().fill(&mut content);
+    content
+}
+
+impl World {
+    /// Paths of 1 MB/s with 10, 20, … ms each way; the near side connects.
+    fn new(paths: usize) -> Self {
+        Self::with(config(paths, 0), config(paths, 1), paths)
+    }
+
+    fn with(near: TcpConfig, far: TcpConfig, paths: usize) -> Self {
+        let mut hosts = [Endpoint::new(Seed(1)), Endpoint::new(Seed(2))];
+        hosts[1].listen(80, far);
+        let local = SocketAddr::new(ip(0, 0), 0);
+        let remote = SocketAddr::new(ip(0, 1), 80);
+        let id = hosts[0].connect(local, remote, near).unwrap();
+        let way = |path: u64| Way::new(ms(10 * path), 1_000_000);
+        Self {
+            now: Instant::ZERO,
+            hosts,
+            id,
+            ways: (1..=paths as u64).map(|path| [way(path), way(path)]).collect(),
+            flying: BTreeMap::new(),
+            count: 0,
+            to_send: [Vec::new(), Vec::new()],
+            sent: [0, 0],
+            got: [Vec::new(), Vec::new()],
+            events: [Vec::new(), Vec::new()],
+            reads: true,
+            closes: false,
+        }
+    }
+
+    /// Both sides send so much, and end.
+    fn sends(mut self, near: usize, far: usize) -> Self {
+        self.to_send = [content(near), content(far)];
+        self.closes = true;
+        self
+    }
+
+    fn id_of(&self, host: usize) -> Option<ConnectionId> {
+        match host {
+            0 => Some(self.id),
+            _ => self.hosts[1].connections().next().map(|(id, _)| id),
+        }
+    }
+
+    fn connection(&self, host: usize) -> &Connection {
+        self.hosts[host].connection(self.id_of(host).unwrap()).unwrap()
+    }
+
+    fn serve(&mut self, host: usize) {
+        while let Some((_, event)) = self.hosts[host].poll_event() {
+            self.events[host].push(event);
+        }
+        let Some(id) = self.id_of(host) else { return };
+        let (reads, closes) = (self.reads, self.closes);
+        let (to_send, sent, got) = (&self.to_send[host], &mut self.sent[host], &mut self.got[host]);
+        self.hosts[host].with(id, |connection| {
+            while reads && let Some(bytes) = connection.read(100_000) {
+                got.extend_from_slice(&bytes);
+            }
+            let rest = Bytes::copy_from_slice(&to_send[*sent..]);
+            let rest = rest.slice(..rest.len().min(connection.room() as usize));
+            if !rest.is_empty() {
+                *sent += rest.len() - connection.write(rest).len();
+            }
+            if closes && *sent == to_send.len() {
+                connection.close();
+            }
+        });
+    }
+
+    fn transmit(&mut self, host: usize) {
+        let mut bytes = Vec::new();
+        while let Some(envelope) = self.hosts[host].poll_transmit(self.now, &mut bytes) {
+            let bytes = core::mem::take(&mut bytes);
+            let IpAddr::V4(source) = envelope.source else {
+                continue;
+            };
+            let way = &mut self.ways[usize::from(source.octets()[2])][host];
+            let segment = Segment::parse(&bytes, envelope.source, envelope.destination).unwrap();
+            assert!(bytes.len() <= 1_480);
+            if way.cut || !(way.passes)(&segment) {
+                continue;
+            }
+            way.bytes += segment.payload.len() as u64;
+            way.free_at = way.free_at.max(self.now) + way.per_byte * bytes.len() as u32;
+            self.count += 1;
+            self.flying
+                .insert((way.free_at + way.delay, self.count), (1 - host, envelope, bytes));
+        }
+    }
+
+    /// Lets time pass until `done`, at most so much of it. Returns whether it was done.
+    fn run_until(&mut self, most: Duration, done: impl Fn(&Self) -> bool) -> bool {
+        let end = self.now + most;
+        loop {
+            for host in 0..2 {
+                self.serve(host);
+                self.transmit(host);
+            }
+            if done(self) {
+                return true;
+            }
+            let arrival = self.flying.first_key_value().map(|((at, _), _)| *at);
+            let timeouts = self.hosts.iter().filter_map(Endpoint::poll_timeout);
+            let Some(next) = timeouts.chain(arrival).min().filter(|next| *next <= end) else {
+                self.now = end;
+                return false;
+            };
+            self.now = self.now.max(next);
+            if arrival.is_some_and(|arrival| arrival <= self.now) {
+                let Some((_, (host, envelope, bytes))) = self.flying.pop_first() else {
+                    continue;
+                };
+                self.hosts[host].handle_segment(self.now, envelope, &bytes);
+            }
+            for host in &mut self.hosts {
+                host.handle_timeout(self.now);
+            }
+        }
+    }
+
+    fn run_for(&mut self, time: Duration) {
+        self.run_until(time, |_| false);
+    }
+
+    fn all_arrived(&self) -> bool {
+        self.got[1].len() == self.to_send[0].len() && self.got[0].len() == self.to_send[1].len()
+    }
+
+    /// Runs until everything has arrived, and checks that it is what was sent. How long that took.
+    fn finish(&mut self, most: Duration) -> Duration {
+        let begin = self.now;
+        let states = |world: &Self| {
+            (0..2)
+                .filter_map(|host| world.hosts[host].connections().next())
+                .map(|(_, connection)| {
+                    alloc::format!(
+                        "{:?} {:#?}",
+                        connection.statistics(),
+                        connection.paths().collect::<Vec<_>>()
+                    )
+                })
+                .collect::<Vec<_>>()
+        };
+        let done = self.run_until(most, Self::all_arrived);
+        assert!(
+            done,
+            "{} and {} bytes arrived: {}",
+            self.got[1].len(),
+            self.got[0].len(),
+            states(self).join("\n")
+        );
+        assert!(self.got[1] == self.to_send[0] && self.got[0] == self.to_send[1]);
+        self.now - begin
+    }
+
+    fn bytes_on(&self, path: usize) -> u64 {
+        self.ways[path][0].bytes
+    }
+}
