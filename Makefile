@@ -67,7 +67,7 @@ fuzz: ## every fuzz target (S=60 seconds each)
 .PHONY: bench
 bench: ## what the core and the whole cost, beside others (ARGS="--json")
 	$(CARGO) build --release --package anabranch-bench --features peers
-	for program in core sack_cost idle_memory simulated_seconds loopback; do \
+	for program in core sack_cost set_ups idle_memory simulated_seconds loopback; do \
 	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
 
 .PHONY: bench-ns3

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `core` | how much does one thread move, and how much do other cores move in the same run? |
 //! | `sack_cost` | what does a SACK cost, with 100 and with 100,000 TSNs outstanding? |
+//! | `set_ups` | how many associations does one core set up and end in a second? |
 //! | `idle_memory` | what does an association cost while nothing happens, and does anything grow? |
 //! | `simulated_seconds` | how much processor time does simulated time take? |
 //! | `fixed_work` | how many instructions does a packet take, if `valgrind` counts them? |

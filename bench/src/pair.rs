@@ -19,6 +19,7 @@ pub struct Pair {
     /// Passes only when told to.
     pub now: Instant,
     buffer: Vec<u8>,
+    carried: u64,
 }
 
 /// Who sends.
@@ -39,6 +40,7 @@ impl Pair {
             bob: endpoint(2, paths, config),
             now: Instant::ZERO,
             buffer: Vec::new(),
+            carried: 0,
         }
     }
 
@@ -92,7 +94,14 @@ impl Pair {
                 after_each(to, self.now);
             }
         }
+        self.carried += packets;
         packets
+    }
+
+    /// Packets handed over until now, both ways.
+    #[must_use]
+    pub const fn carried(&self) -> u64 {
+        self.carried
     }
 
     /// Lets `step` pass, or more if nothing happens before the next deadline and `idle` is set. Fires timers.
