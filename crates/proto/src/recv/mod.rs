@@ -33,7 +33,9 @@ use crate::ReceivedMessage;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 
-/// Messages of which only parts arrived fill the buffer (RFC 8260 leaves it to the sender not to do that).
+/// What can only be read after more has come fills the buffer, so that nothing more can come: parts of too many messages
+/// (RFC 8260 leaves it to the sender not to do that), one in pieces so small that their overhead fills it, or messages
+/// that wait for numbers which the sender left out.
 const TOO_MUCH_BEGUN: Violation = Violation::Protocol("messages begun exceed the receive buffer");
 
 /// What a receiver needs to know about its association.
@@ -161,7 +163,7 @@ impl Receiver {
             Sighting::OutOfReach => return Ok(self.drop_chunk()),
         };
         if !self.window.has_room(payload.len(), below_highest) {
-            if self.reassembly.interleaves() && self.is_stuck() {
+            if self.is_stuck_without(tsn) {
                 return Err(TOO_MUCH_BEGUN);
             }
             return Ok(self.drop_chunk());
@@ -292,9 +294,10 @@ impl Receiver {
     // Stream reset (RFC 6525) will set expected SSNs back to 0 once the cumulative TSN has passed the
     // sender's last assigned one; that belongs here, between `reassembly` and `tracker`.
 
-    /// Whether there will never be more room: every TSN is here, and nothing can be read.
-    fn is_stuck(&self) -> bool {
-        self.tracker.lowest_missing().is_none() && self.delivery.is_empty()
+    /// Whether there will never be more room if there is none for this chunk: it is the one that all others wait for, and
+    /// nothing can be read. No honest sender comes here: what it fills twice (§6.2.1 C) has room for the gaps.
+    fn is_stuck_without(&self, tsn: UnwrappedTsn) -> bool {
+        tsn == self.tracker.cumulative().next() && self.delivery.is_empty()
     }
 
     fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {

@@ -400,20 +400,43 @@ mod lying_sender {
     use super::*;
 
     /// What each held chunk costs counts against the window, not only its one byte: it shuts long before the message is
-    /// whole, and the rest is dropped. That is the sender's loss; nobody else notices.
+    /// whole. Nothing that could open it again will ever come, so the association ends.
     #[test]
-    fn a_million_fragments_of_one_byte_take_no_more_memory_than_the_bound() {
+    fn a_million_fragments_of_one_byte_end_the_association_when_they_fill_the_buffer() {
         const COUNT: u32 = 1_000_000;
         const OVERHEAD: u64 = 192;
         let mut forger = Forger::associated();
         for first in (0..COUNT).step_by(2_000) {
             sends_bytes_of_one_message(&mut forger, first..first + 2_000, COUNT);
         }
-        let statistics = forger.statistics();
-        let (held, buffer, message) = (statistics.receive_buffer_used, 4 << 20, 1 << 20);
-        assert!(held * (1 + OVERHEAD) <= 4 * (buffer + message), "{held} chunks");
-        assert_eq!(statistics.dropped_for_room, u64::from(COUNT) - held);
-        assert_eq!(forger.closed_because(), None);
+        let held = forger.statistics().receive_buffer_used;
+        let (fits, buffer) = (86_929, 4 << 20);
+        assert_eq!(held, fits);
+        assert!((held - 1) * (1 + OVERHEAD) < 4 * buffer);
+        assert_ended_by_a_full_buffer(&forger);
+    }
+
+    /// Every message is whole and waits for the first one of its stream, which has no TSN left to come with.
+    #[test]
+    fn messages_that_leave_out_the_first_end_the_association_when_they_fill_the_buffer() {
+        let mut forger = Forger::associated();
+        let payload = vec![7; 40_000];
+        for number in 0..200 {
+            let data = Data {
+                ssn: Ssn(1 + number as u16),
+                ..says_data(number, 0, (true, true), &payload)
+            };
+            forger.sends(forger.tag(), &[&data]);
+        }
+        assert_ended_by_a_full_buffer(&forger);
+    }
+
+    fn assert_ended_by_a_full_buffer(forger: &Forger) {
+        let reason = forger.closed_because();
+        let Some(CloseReason::PeerViolation(what)) = &reason else {
+            panic!("{reason:?}");
+        };
+        assert_eq!(what, "messages begun exceed the receive buffer");
     }
 
     #[test]

@@ -63,11 +63,6 @@ impl Reassembly {
         }
     }
 
-    /// Whether parts of several messages may wait at once, however the TSNs run.
-    pub(super) const fn interleaves(&self) -> bool {
-        matches!(self, Self::IData(_))
-    }
-
     /// Whether data comes in chunks of this kind.
     ///
     /// # Errors
