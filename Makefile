@@ -60,6 +60,11 @@ interop: setup ## conversations with stacks of others: dcsctp, sctp-proto, usrsc
 adversary: ## random worlds against two hosts (N=20000)
 	ANABRANCH_SEEDS=$(N) $(CARGO) test --package anabranch-tests adversary
 
+.PHONY: soak
+soak: ## 1,000 associations through 30 simulated minutes of storms: nothing leaks, sticks or gets lost
+	ANABRANCH_SOAK_ASSOCIATIONS=1000 ANABRANCH_SOAK_ROUNDS=6 ANABRANCH_SOAK_SECONDS=300 \
+	  $(CARGO) test --release --package anabranch-tests --test soak -- --nocapture
+
 .PHONY: fuzz
 fuzz: ## every fuzz target (S=60 seconds each)
 	@scripts/fuzz $(S)

@@ -1,0 +1,141 @@
+//! What does the network do to them? What the adversary's does: it cuts, heals, loses, reorders, doubles, damages and changes.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_netsim::link::{Loss, QueueConfig, Reorder};
+use anabranch_netsim::topology::{self, Path};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, Probability, World};
+use anabranch_proto::DEFAULT_PORT;
+use anabranch_types::{Instant, Rate, Rng};
+
+use crate::host::Crowd;
+
+/// Mbit/s and one-way milliseconds of each path, for a thousand associations.
+const PATHS: [(f64, u64); 3] = [(30.0, 10), (20.0, 40), (10.0, 80)];
+/// An association that this is not true of would have an excuse to die: all others are never so bad.
+const WORST_OF_THE_OTHERS: u64 = 30;
+
+/// The paths, and what is wrong with them. At most one is cut or truly bad at a time.
+pub(crate) struct Fate {
+    paths: Vec<Path>,
+    rates: Vec<Rate>,
+    rng: Rng,
+    /// The path that is cut or truly bad, and until when.
+    victim: Option<(usize, Instant)>,
+}
+
+pub(crate) fn addresses(of: fn(u8) -> std::net::IpAddr) -> Vec<SocketAddr> {
+    let numbers = 0..PATHS.len() as u8;
+    numbers
+        .map(|path| SocketAddr::new(of(path), DEFAULT_PORT))
+        .collect()
+}
+
+impl Fate {
+    /// Paths between the hosts, with room for so many associations.
+    pub(crate) fn new(
+        world: &mut World<Crowd>,
+        hosts: (HostId, HostId),
+        associations: usize,
+        rng: Rng,
+    ) -> Self {
+        let rates = PATHS.map(|(mbit, _)| Rate::bits_per_second((mbit * 1e3) as u64 * associations as u64));
+        let links = rates.iter().zip(PATHS).map(|(rate, (_, millis))| {
+            let queue = QueueConfig::Packets(50 + associations as u32 / 2);
+            LinkConfig::new(*rate, Duration::from_millis(millis)).queue(queue)
+        });
+        let paths = topology::disjoint_paths(world, hosts, &links.collect::<Vec<_>>());
+        Self {
+            paths,
+            rates: rates.into(),
+            rng,
+            victim: None,
+        }
+    }
+
+    /// Something happens.
+    pub(crate) fn strike(&mut self, world: &mut World<Crowd>) {
+        let path = self.rng.below(self.paths.len() as u64) as usize;
+        if let Some((victim, _)) = self.victim.take_if(|(_, until)| *until <= world.now()) {
+            self.restore(world, victim);
+        }
+        match self.rng.below(8) {
+            0 if self.victim.is_none() => {
+                self.fell(world, path);
+                self.change(world, path, &LinkChange::Cut);
+            }
+            1 if self.victim.is_none() => {
+                self.fell(world, path);
+                self.disturb(world, path, 200);
+            }
+            2..5 if self.victim.is_none_or(|(victim, _)| victim != path) => {
+                self.disturb(world, path, WORST_OF_THE_OTHERS);
+            }
+            5 => {
+                let percent = 50 + self.rng.below(100);
+                let rate = Rate::bits_per_second(self.rates[path].as_bits_per_second() * percent / 100);
+                self.change(world, path, &LinkChange::Rate(Some(rate)));
+            }
+            6 => {
+                let delay = Duration::from_millis(self.rng.below(200));
+                self.change(world, path, &LinkChange::Delay(delay));
+            }
+            7 => {
+                let inside = SocketAddr::new(self.paths[path].near, DEFAULT_PORT);
+                let outside = SocketAddr::new(inside.ip(), 20_000 + self.rng.below(1_000) as u16);
+                world.rebind(inside, outside);
+            }
+            _ => {}
+        }
+    }
+
+    /// Nothing is wrong any more.
+    pub(crate) fn relent(&mut self, world: &mut World<Crowd>) {
+        self.victim = None;
+        for path in 0..self.paths.len() {
+            self.restore(world, path);
+        }
+    }
+
+    fn fell(&mut self, world: &World<Crowd>, path: usize) {
+        let until = world.now() + Duration::from_millis(500 + self.rng.below(20_000));
+        self.victim = Some((path, until));
+    }
+
+    fn restore(&self, world: &mut World<Crowd>, path: usize) {
+        self.change(world, path, &LinkChange::Heal);
+        self.change(world, path, &LinkChange::Rate(Some(self.rates[path])));
+        self.afflict(world, path, [0; 4]);
+    }
+
+    /// Up to so many of a thousand packets are lost, and others suffer otherwise.
+    fn disturb(&mut self, world: &mut World<Crowd>, path: usize, per_mille: u64) {
+        let all = [(); 4].map(|()| self.rng.below(per_mille + 1));
+        self.afflict(world, path, all);
+    }
+
+    fn afflict(&self, world: &mut World<Crowd>, path: usize, per_mille: [u64; 4]) {
+        let [lose, reorder, duplicate, corrupt] =
+            per_mille.map(|chance| Probability::of(chance as f64 / 1_000.0));
+        let held_back = Reorder {
+            chance: reorder,
+            hold: Duration::from_millis(50),
+        };
+        for what in [
+            LinkChange::Loss(Loss::Bernoulli(lose)),
+            LinkChange::Reorder(held_back),
+            LinkChange::Duplicate(duplicate),
+            LinkChange::Corrupt(corrupt),
+        ] {
+            self.change(world, path, &what);
+        }
+    }
+
+    fn change(&self, world: &mut World<Crowd>, path: usize, what: &LinkChange) {
+        let Path { there, back, .. } = &self.paths[path];
+        for link in there.iter().chain(back) {
+            world.change_link(*link, what.clone());
+        }
+    }
+}
