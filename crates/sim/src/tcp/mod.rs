@@ -19,7 +19,8 @@ mod host;
 mod scenario;
 
 pub use anabranch_tcp::{
-    CloseReason, Connection, ConnectionId, ConnectionStatistics, Event, FlowCounters, State, TcpConfig,
+    CloseReason, Connection, ConnectionId, ConnectionStatistics, DataStatistics, Event, FlowCounters,
+    MultipathConfig, PathPairs, PathStatistics, State, TcpConfig, wire::NrSackForm,
 };
 pub use app::TcpApp;
 pub use host::{TCP_PORT, TcpHost};

@@ -136,7 +136,10 @@ impl Flow {
             return 0;
         }
         let segment = self.segment_size();
-        let length = segment.min(demand.unsent).min(demand.usable);
+        let length = segment
+            .min(demand.unsent)
+            .min(demand.usable)
+            .min(self.span_left());
         let window = context.facts[self.id.index()].window;
         let in_flight = self.in_flight();
         if length == 0 || in_flight > 0 && in_flight + length > window {
@@ -148,6 +151,17 @@ impl Flow {
             length
         } else {
             0
+        }
+    }
+
+    /// Numbers that the peer has room for beyond those that are outstanding. A window that flows share says how far the data
+    /// may go; what other flows have repeated of it moves on while this flow still waits, so its numbers need a limit of
+    /// their own, or the peer would have to keep any amount of what is not next.
+    pub(crate) fn span_left(&self) -> u64 {
+        let limit = self.board.first() + self.peer_window.largest();
+        match self.shares_window() {
+            true => limit.saturating_sub(self.board.next()),
+            false => u64::MAX,
         }
     }
 

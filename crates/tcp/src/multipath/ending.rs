@@ -4,7 +4,7 @@ use anabranch_types::PathId;
 
 use super::Bundle;
 use super::input::Scene;
-use super::lane::{Role, Stage};
+use super::lane::{Lane, Role, Stage};
 use crate::connection::{Desk, Event};
 use crate::flow::{CloseReason, State};
 use crate::wire::{Notice, ResetReason};
@@ -45,7 +45,7 @@ impl Bundle {
             Role::Opens | Role::Opened | Role::Joins { .. } => true,
             Role::Joined { .. } => lane.stage == Stage::Open,
         };
-        let is_last = self.lanes.iter().all(super::lane::Lane::is_closed);
+        let is_last = self.lanes.iter().all(Lane::is_closed);
         if was_told && !is_last {
             desk.tell(Event::PathClosed(path, reason));
         }
@@ -69,7 +69,7 @@ impl Bundle {
 
     /// Both ends have everything: "all remaining subflows MUST be closed" (RFC 8684 §3.3.3). Those that do not answer are
     /// not waited for while others do.
-    pub(super) fn finish_if_done(&mut self) {
+    pub(super) fn finish_if_done(&mut self, desk: &mut Desk) {
         if self.state != State::TimeWait {
             return;
         }
@@ -79,13 +79,18 @@ impl Bundle {
             let is_silent = some_answer && self.facts[at].errors > 0;
             let lane = &mut self.lanes[at];
             lane.closing = true;
-            if is_silent && !lane.is_closed() || lane.flow.state() == State::SynSent {
+            if lane.flow.state() == State::SynSent {
+                lane.flow.forget();
+            } else if is_silent && !lane.is_closed() {
                 lane.abort(Notice::Reset {
                     transient: false,
                     reason: ResetReason::BAD_PERFORMANCE,
                 });
-                self.retire(at);
             }
+            self.retire(at);
+        }
+        if self.lanes.iter().all(Lane::is_closed) {
+            self.close(CloseReason::Finished, desk);
         }
     }
 

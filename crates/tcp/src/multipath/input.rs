@@ -49,10 +49,12 @@ impl Bundle {
             }
             Admission::Admitted => {}
         }
-        let unmappable = !segment.payload.is_empty() && !lane.mappings.has_room();
+        let is_refused = lane
+            .mapped_at(segment)
+            .is_some_and(|start| !lane.mappings.has_room(start));
         let mut news = News::default();
         let (lane, mut context) = self.split(at, now, config);
-        let must_reset = if unmappable {
+        let must_reset = if is_refused {
             let without = Segment {
                 kind: Kind::Plain,
                 payload: &[],
@@ -62,6 +64,7 @@ impl Bundle {
         } else {
             lane.flow.on_segment(segment, &mut context, &mut news)
         };
+
         if news.accepted {
             self.on_options(at, segment, &mut scene);
         }
@@ -90,7 +93,7 @@ impl Bundle {
         if let Some(reason) = news.closed {
             self.on_flow_closed(at, reason, scene.desk);
         }
-        self.finish_if_done();
+        self.finish_if_done(scene.desk);
     }
 
     /// Both ends of a flow know of it.
@@ -289,11 +292,7 @@ impl Bundle {
     /// `length` bytes of a flow are data from `data` on.
     fn map(&mut self, at: usize, flow: u32, length: u64, data: Position, scene: &mut Scene<'_>) {
         let lane = &mut self.lanes[at];
-        let expected = lane.flow.expected();
-        let ahead = flow.wrapping_sub(expected as u32).cast_signed();
-        let Some(start) = expected.checked_add_signed(ahead.into()) else {
-            return;
-        };
+        let Some(start) = lane.position(flow) else { return };
         if let Err(Contradiction) = lane.mappings.add(start, length, data) {
             self.refuse(at, ResetReason::PROTOCOL, scene);
         }

@@ -7,7 +7,8 @@ use anabranch_types::Instant;
 use super::mappings::Mappings;
 use crate::endpoint::FourTuple;
 use crate::flow::{Flow, State};
-use crate::wire::{AddressId, Nonce, Notice};
+use crate::sequence::Position;
+use crate::wire::{AddressId, DataSignal, Lead, Nonce, Notice, Segment};
 
 /// A flow and its part in the connection.
 #[derive(Debug)]
@@ -102,6 +103,24 @@ impl Lane {
     /// Whether acknowledgements leave on it.
     pub(super) fn speaks(&self) -> bool {
         self.flow.state().is_synchronized()
+    }
+
+    /// The position of a number of the flow, counted from its SYN; `None` for one before it.
+    pub(super) fn position(&self, number: u32) -> Option<Position> {
+        let expected = self.flow.expected();
+        let ahead = number.wrapping_sub(expected as u32).cast_signed();
+        expected.checked_add_signed(ahead.into())
+    }
+
+    /// Where the mapping begins that `segment` has for its payload.
+    pub(super) fn mapped_at(&self, segment: &Segment<'_>) -> Option<Position> {
+        match &segment.options.multipath.lead {
+            Some(Lead::Data(DataSignal {
+                mapping: Some(mapping),
+                ..
+            })) if mapping.payload() > 0 => self.position(mapping.flow),
+            _ => None,
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {

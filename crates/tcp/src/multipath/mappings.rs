@@ -50,9 +50,10 @@ impl Mappings {
         }
     }
 
-    /// Whether another one can be remembered.
-    pub(super) fn has_room(&self) -> bool {
-        self.runs.len() < MAPPINGS || self.runs.len() as u64 * BYTES_PER_MAPPING < self.covered
+    /// Whether another one, that begins at `start`, can be remembered. What is needed next always can.
+    pub(super) fn has_room(&self, start: Position) -> bool {
+        let count = self.runs.len();
+        start <= self.next || count < MAPPINGS || count as u64 * BYTES_PER_MAPPING < self.covered
     }
 
     /// Bytes of the flow that wait for their mapping.
@@ -201,10 +202,11 @@ mod tests {
     fn tiny_mappings_are_refused_when_there_are_too_many() {
         let mut mappings = Mappings::new();
         let mut count = 0;
-        while mappings.has_room() {
-            mappings.add(2 * count + 1, 1, 1_000 * count + 1).unwrap();
+        while mappings.has_room(2 * count + 2) {
+            mappings.add(2 * count + 2, 1, 1_000 * count + 1).unwrap();
             count += 1;
         }
         assert_eq!(count, 64);
+        assert!(mappings.has_room(1), "what is needed next is always taken");
     }
 }

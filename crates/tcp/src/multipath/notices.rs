@@ -42,15 +42,16 @@ impl Bundle {
     pub(super) fn repeat_advertisements(&mut self, now: Instant) {
         self.advertisements
             .retain(|advertisement| advertisement.times <= REPEATED || advertisement.again > now);
-        let (Some(at), Some(peer)) = (self.best_speaker(), self.terms.peer) else {
-            return;
-        };
+        let (speaker, peer) = (self.best_speaker(), self.terms.peer);
         for advertisement in &mut self.advertisements {
             if advertisement.again > now {
                 continue;
             }
             advertisement.again = now + REPEATED_AFTER * 2_u32.pow(advertisement.times);
             advertisement.times += 1;
+            let (Some(at), Some(peer)) = (speaker, peer) else {
+                continue;
+            };
             let Advertised { id, address, port } = advertisement.address;
             let code = AddressCode::new(self.terms.own, peer, id, address, port).short();
             let address = advertisement.address;

@@ -85,9 +85,8 @@ impl Bundle {
         };
         let fresh = (0..self.lanes.len()).any(|at| may(at) && !carriers.contains(Self::path(at)));
         let fits = |at: usize| {
-            let facts = &self.facts[at];
-            let length = length.min(self.lanes[at].flow.segment_size());
-            facts.in_flight == 0 || facts.in_flight + length <= facts.window
+            let (facts, most) = (&self.facts[at], self.most_on(at));
+            most > 0 && (facts.in_flight == 0 || facts.in_flight + length.min(most) <= facts.window)
         };
         let at = (0..self.lanes.len())
             .filter(|at| may(*at) && fits(*at) && !(fresh && carriers.contains(Self::path(*at))))
@@ -95,8 +94,14 @@ impl Bundle {
         Some(self.send_again(at, start, scene))
     }
 
+    /// The most that one segment of a flow can carry now, whatever its window.
+    fn most_on(&self, at: usize) -> u64 {
+        let flow = &self.lanes[at].flow;
+        flow.segment_size().min(flow.span_left())
+    }
+
     fn send_again(&mut self, at: usize, start: u64, scene: &Scene<'_>) -> Leaving {
-        let most = self.lanes[at].flow.segment_size();
+        let most = self.most_on(at);
         let bytes = self.sending.repeat(start, most, Self::path(at), scene.now);
         let (lane, mut context) = self.split(at, scene.now, scene.config);
         lane.reinjections += 1;
