@@ -3,7 +3,7 @@
 //! Metrics of a path, stream or rival have its name in theirs: `path.north.timeouts`, `stream.0.delay.mean`. A test
 //! holds the list against what runs measure.
 
-use crate::plan::{AppPlan, End, Named, Setting};
+use crate::plan::{AppPlan, End, Named, Setting, TransportPlan};
 
 /// A number that a run has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +85,16 @@ pub const OF_RUN: &[Metric] = &[
         "times in which no link brought anything to the far end for 0.5 s or longer",
     ),
     metric("stalls.time", "s", "their length, all together"),
+];
+
+/// Metrics of a whole run over TCP or Multipath TCP, beside those of every run.
+pub const OF_TCP: &[Metric] = &[
+    metric("retransmissions", "", "segments of TCP sent again"),
+    metric(
+        "reinjections",
+        "",
+        "chunks of data that one flow of Multipath TCP carried after another",
+    ),
 ];
 
 /// Metrics of each host whose processor takes time: `processor.near`, `processor.far`.
@@ -202,7 +212,12 @@ pub const SERIES: &[Metric] = &[
 pub fn names<'s>(settings: impl Iterator<Item = &'s Setting>) -> Vec<String> {
     let mut names: Vec<String> = OF_RUN.iter().map(|metric| metric.name.to_owned()).collect();
     let mut groups: Vec<String> = Vec::new();
+    let mut has_tcp = false;
     for setting in settings {
+        if setting.transport != TransportPlan::Sctp && !has_tcp {
+            names.extend(OF_TCP.iter().map(|metric| metric.name.to_owned()));
+            has_tcp = true;
+        }
         for (group, metrics) in groups_of(setting) {
             if !groups.contains(&group) {
                 names.extend(metrics.iter().map(|metric| format!("{group}.{}", metric.name)));
@@ -268,7 +283,16 @@ pub fn meaning_of(name: &str) -> &'static str {
 }
 
 fn find(name: &str) -> Option<Metric> {
-    let all = [OF_RUN, OF_PATH, OF_LINK, OF_PROCESSOR, OF_STREAM, OF_RIVAL].concat();
+    let all = [
+        OF_RUN,
+        OF_TCP,
+        OF_PATH,
+        OF_LINK,
+        OF_PROCESSOR,
+        OF_STREAM,
+        OF_RIVAL,
+    ]
+    .concat();
     all.into_iter().find(|metric| {
         name.strip_suffix(metric.name)
             .is_some_and(|group| group.is_empty() || group.ends_with('.'))

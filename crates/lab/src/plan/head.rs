@@ -75,9 +75,10 @@ const TABLES: [&str; 7] = [
     "verdict",
 ];
 /// The keys of a setting.
-const SETTING: [&str; 13] = [
+const SETTING: [&str; 14] = [
     "transport",
     "tcp",
+    "mptcp",
     "time",
     "paths",
     "bottleneck",

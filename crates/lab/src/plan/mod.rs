@@ -46,7 +46,7 @@ pub use setting::{
     AppKind, AppPlan, AssociationPlan, BurstPlan, End, Happening, HostPlan, Hosts, LinkPlan, LossPlan,
     QueuePlan, ReadingPlan, Record, RedPlan, RivalPlan, Setting, Timing,
 };
-pub use transport::{TcpPlan, TransportPlan};
+pub use transport::{MptcpPlan, NrSackPlan, TcpPlan, TransportPlan};
 
 use error::{CHANGES, Problem, Source};
 use head::Head;

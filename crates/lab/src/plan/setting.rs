@@ -7,7 +7,7 @@ use super::named::Named;
 use super::processor::Processor;
 use super::quantity::{Rate, RateLimit, Share, Size, Time, Whole};
 use super::selection::Selection;
-use super::transport::{TcpPlan, TransportPlan};
+use super::transport::{MptcpPlan, TcpPlan, TransportPlan};
 
 /// Everything that one run depends on, except its seed.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
@@ -16,9 +16,12 @@ pub struct Setting {
     /// What carries the data. SCTP unless set.
     #[serde(default)]
     pub transport: TransportPlan,
-    /// What only TCP has.
+    /// What only TCP and Multipath TCP have.
     #[serde(default)]
     pub tcp: TcpPlan,
+    /// What only Multipath TCP has.
+    #[serde(default)]
+    pub mptcp: MptcpPlan,
     /// How long it runs.
     #[serde(default)]
     pub time: Timing,
@@ -282,6 +285,17 @@ pub enum End {
     Near,
     /// The one that is connected to.
     Far,
+}
+
+impl End {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
 }
 
 /// An application.

@@ -1,5 +1,6 @@
-//! What carries the data, if not SCTP? TCP, to compare it with.
+//! What carries the data, if not SCTP? TCP and Multipath TCP, to compare it with.
 
+use anabranch_sim::tcp::NrSackForm;
 use serde::{Deserialize, Serialize};
 
 /// What carries the data.
@@ -11,9 +12,11 @@ pub enum TransportPlan {
     Sctp,
     /// One connection for each stream.
     Tcp,
+    /// The same, each over all paths (RFC 8684).
+    Mptcp,
 }
 
-/// What only TCP has. The rest is as for an association: buffers, MTU, mechanisms.
+/// What only TCP and Multipath TCP have. The rest is as for an association: buffers, MTU, mechanisms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct TcpPlan {
@@ -34,6 +37,41 @@ impl Default for TcpPlan {
             nr_sack: false,
             timestamps: true,
             nagle: true,
+        }
+    }
+}
+
+/// What only Multipath TCP has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct MptcpPlan {
+    /// Whether acknowledgements of data promise what arrived out of order (Yang 2015, chapter 3). Off unless set.
+    pub nr_sack: NrSackPlan,
+    /// Checksums over data (RFC 8684 §3.3.1). Off unless set.
+    pub checksum: bool,
+}
+
+/// How many bytes a block takes that promises something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrSackPlan {
+    /// Nothing is promised.
+    #[default]
+    Off,
+    /// 6 bytes, for receive buffers up to 16 MB.
+    Short,
+    /// 8 bytes.
+    Long,
+}
+
+impl NrSackPlan {
+    /// The form of the blocks; `None` if there are none.
+    #[must_use]
+    pub const fn form(self) -> Option<NrSackForm> {
+        match self {
+            Self::Off => None,
+            Self::Short => Some(NrSackForm::Short),
+            Self::Long => Some(NrSackForm::Long),
         }
     }
 }

@@ -48,8 +48,8 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
             text,
         })?;
     }
-    check_joining(setting)?;
     check_transport(setting)?;
+    check_joining(setting)?;
     check_mtu(setting.association.mtu.0, &["association", "mtu"])?;
     for (name, app) in setting.apps.iter() {
         check_app(app, setting, &["apps", name])?;
@@ -133,6 +133,13 @@ fn check_rival(name: &str, rival: &RivalPlan, setting: &Setting) -> Result<(), F
     for (app, plan) in rival.apps.iter() {
         check_app(plan, setting, &["rivals", name, "apps", app])?;
     }
+    if rival.transport == TransportPlan::Mptcp {
+        return below(
+            &["rivals", name],
+            "transport",
+            "a rival has one path, so it speaks SCTP or TCP",
+        );
+    }
     if rival.transport == TransportPlan::Tcp {
         check_tcp_apps(&rival.apps, &["rivals", name, "apps"])?;
     }
@@ -162,25 +169,38 @@ fn check_joining(setting: &Setting) -> Result<(), Fault> {
     }
 }
 
-/// TCP has one path and no streams that need names; whatever a setting says must have a meaning.
+/// TCP has one path, neither has streams that need names; whatever a setting says must have a meaning.
 fn check_transport(setting: &Setting) -> Result<(), Fault> {
-    if setting.transport == TransportPlan::Sctp {
-        return Ok(());
+    match setting.transport {
+        TransportPlan::Sctp => return Ok(()),
+        TransportPlan::Tcp if setting.paths.len() > 1 => {
+            return fault(
+                ["transport"],
+                "TCP has one path; lay several over with `transport = \"sctp\"` or `\"mptcp\"`",
+            );
+        }
+        TransportPlan::Mptcp if setting.tcp.nr_sack => {
+            return fault(["tcp", "nr-sack"], "Multipath TCP has `mptcp.nr-sack`");
+        }
+        TransportPlan::Mptcp if !setting.tcp.sack => {
+            return fault(["tcp", "sack"], "flows of Multipath TCP have SACKs");
+        }
+        TransportPlan::Tcp | TransportPlan::Mptcp => {}
     }
-    if setting.paths.len() > 1 {
-        return fault(
-            ["transport"],
-            "TCP has one path; lay several over with `transport = \"sctp\"`",
-        );
-    }
-    if !setting.script.is_empty() {
-        return fault(["transport"], "TCP runs without a script");
+    let moves = |happening: &Happening| happening.join.is_some() || happening.leave.is_some();
+    if let Some(index) = setting.script.iter().position(moves) {
+        let text = "addresses `join` and `leave` only with `transport = \"sctp\"`";
+        return fault(["script", &index.to_string()], text);
     }
     if setting.hosts != Hosts::default() {
         return fault(["hosts"], "over TCP nothing takes time");
     }
-    if setting.record.series.is_some() || setting.record.histograms {
-        return fault(["record"], "of TCP neither series nor histograms are recorded");
+    let has_many = setting
+        .apps
+        .iter()
+        .any(|(_, app)| app.streams.is_some_and(|streams| streams.0 > 1));
+    if setting.record.series.is_some() && has_many {
+        return fault(["record"], "of several connections no series is recorded");
     }
     check_tcp_apps(&setting.apps, &["apps"])
 }

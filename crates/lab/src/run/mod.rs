@@ -63,7 +63,7 @@ pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
 /// As [`simulate`], and [`RunError::Files`].
 pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
     let setting = &*point.setting;
-    if setting.transport == TransportPlan::Tcp {
+    if setting.transport != TransportPlan::Sctp {
         return tcp::simulate(setting, point.seed, stop);
     }
     let unwritten = |error: std::io::Error| RunError::Files(error.to_string());

@@ -3,7 +3,6 @@
 use core::time::Duration;
 
 use anabranch_policy::PathFacts;
-use anabranch_sim::tcp::TcpSimulation;
 use anabranch_sim::{Histogram, Simulation};
 
 use super::links;
@@ -61,8 +60,9 @@ impl Silence {
     }
 }
 
+/// What was sampled of one path.
 #[derive(Clone, Debug, Default)]
-struct PathSamples {
+pub(super) struct PathSamples {
     window: Mean,
     flight: Mean,
     full: Mean,
@@ -98,7 +98,7 @@ impl Mean {
 }
 
 impl PathSamples {
-    fn note(&mut self, path: &PathFacts, send_buffer: u64) {
+    pub(super) fn note(&mut self, path: &PathFacts, send_buffer: u64) {
         self.window.note(path.window as f64);
         self.flight.note(path.in_flight as f64);
         self.full.note(f64::from(path.in_flight >= path.window));
@@ -110,7 +110,7 @@ impl PathSamples {
         }
     }
 
-    fn write(&self, name: &str, record: &mut Record) {
+    pub(super) fn write(&self, name: &str, record: &mut Record) {
         record.set(format!("{name}.window.mean"), self.window.value());
         record.set(format!("{name}.flight.mean"), self.flight.value());
         record.set(format!("{name}.full"), self.full.value());
@@ -205,55 +205,12 @@ impl Samples {
     }
 }
 
-fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
+pub(super) fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
     record.set(format!("{name}.queue.mean"), queue.mean());
     record.set(
         format!("{name}.queue.max"),
         queue.quantile(1.0).map(|packets| packets as f64),
     );
-}
-
-/// What was sampled of TCP, on its one path. Several connections count as several samples.
-#[derive(Clone, Debug, Default)]
-pub(super) struct TcpSamples {
-    send_buffer: Histogram,
-    path: PathSamples,
-    /// Of the path's own link, then of the bottleneck.
-    queues: Vec<Histogram>,
-}
-
-impl TcpSamples {
-    /// Looks at everything.
-    pub(super) fn take(&mut self, simulation: &TcpSimulation, setting: &Setting) {
-        for (_, connection) in simulation.host(talker(setting)).endpoint().connections() {
-            let statistics = connection.statistics();
-            self.send_buffer.note(statistics.send_buffer_used);
-            self.path.note(&statistics.facts, statistics.send_buffer_size);
-        }
-        let links = links::of(simulation.paths(), setting);
-        self.queues.resize_with(links.len(), Histogram::default);
-        for (queue, (link, _)) in self.queues.iter_mut().zip(links) {
-            queue.note(simulation.world().link(link).waiting().packets);
-        }
-    }
-
-    /// Writes the metrics that are made of samples.
-    pub(super) fn write(&self, setting: &Setting, record: &mut Record) {
-        record.set("send-buffer.mean", self.send_buffer.mean());
-        let most = self.send_buffer.quantile(1.0);
-        record.set("send-buffer.max", most.map(|bytes| bytes as f64));
-        let names: Vec<String> = setting.paths.names().map(|name| format!("path.{name}")).collect();
-        for name in &names {
-            self.path.write(name, record);
-        }
-        for (queue, name) in self
-            .queues
-            .iter()
-            .zip(names.iter().map(String::as_str).chain(["bottleneck"]))
-        {
-            write_queue(queue, name, record);
-        }
-    }
 }
 
 /// Packets that wait at each path's own link, then at the bottleneck.
@@ -263,7 +220,7 @@ fn waiting<'a>(simulation: &'a Simulation, setting: &Setting) -> impl Iterator<I
 }
 
 /// The share of the send buffer that is taken by what arrived over the path and cannot be freed.
-fn blocked(path: &PathFacts, send_buffer: u64) -> f64 {
+pub(super) fn blocked(path: &PathFacts, send_buffer: u64) -> f64 {
     path.queued.saturating_sub(path.in_flight) as f64 / send_buffer as f64
 }
 

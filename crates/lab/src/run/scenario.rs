@@ -59,7 +59,7 @@ pub(super) fn rival(plan: &RivalPlan, setting: &Setting) -> Rival {
             Rival::sctp(access, config, conversation(&plan.apps, End::Near))
                 .encapsulation_port(port(plan.association))
         }
-        TransportPlan::Tcp => tcp::rival(access, plan),
+        TransportPlan::Tcp | TransportPlan::Mptcp => tcp::rival(access, plan),
     };
     let crossed = plan.through.as_ref().and_then(|name| {
         let place = setting.paths.names().position(|path| path == name)?;
@@ -172,16 +172,20 @@ fn happen(scenario: Scenario, happening: &Happening, setting: &Setting) -> Scena
     let Some(path) = position(&happening.change) else {
         return scenario;
     };
+    changes(happening).into_iter().fold(scenario, |scenario, change| {
+        scenario.at(at, Step::Change(path, change))
+    })
+}
+
+/// What a path is from then on.
+pub(super) fn changes(happening: &Happening) -> Vec<LinkChange> {
     let rate = happening.rate.map(|rate| match rate {
         RateLimit::At(rate) => LinkChange::Rate(Some(rate.0)),
         RateLimit::Unlimited => LinkChange::Rate(None),
     });
     let delay = happening.delay.map(|delay| LinkChange::Delay(delay.0));
     let loss = happening.loss.as_ref().map(|plan| LinkChange::Loss(loss(plan)));
-    let changes = [rate, delay, loss].into_iter().flatten();
-    changes.fold(scenario, |scenario, change| {
-        scenario.at(at, Step::Change(path, change))
-    })
+    [rate, delay, loss].into_iter().flatten().collect()
 }
 
 fn both_ends(scenario: Scenario, step: impl Fn(Side) -> Step, at: core::time::Duration) -> Scenario {

@@ -4,6 +4,7 @@ use anabranch_tcp::{Connection, Event};
 use anabranch_types::Instant;
 use bytes::Bytes;
 
+use super::meter::{STAMP, Stamps, TcpMeter};
 use crate::app::{Reading, pattern};
 
 /// The content repeats its source after so many bytes, with another beginning each time.
@@ -25,6 +26,9 @@ pub struct TcpApp {
     first_read_at: Option<Instant>,
     peer_finished_at: Option<Instant>,
     events: Vec<(Instant, Event)>,
+    /// It sends messages, each beginning with the moment of its handing over.
+    stamps: Option<Stamps>,
+    meter: Option<TcpMeter>,
 }
 
 impl TcpApp {
@@ -57,6 +61,27 @@ impl TcpApp {
     #[must_use]
     pub fn reading(self, reading: Reading) -> Self {
         Self { reading, ..self }
+    }
+
+    /// The same, sending messages of so many bytes, each of which tells when it was handed over. Those too short for that
+    /// tell nothing.
+    #[must_use]
+    pub fn stamped(self, message: u64) -> Self {
+        let stamps = (message > STAMP).then(|| Stamps::new(message));
+        Self { stamps, ..self }
+    }
+
+    /// The same, reading such messages and measuring how long each was under way.
+    #[must_use]
+    pub fn metered(self, message: u64) -> Self {
+        let meter = (message > STAMP).then(|| TcpMeter::new(message));
+        Self { meter, ..self }
+    }
+
+    /// What was measured of the messages read.
+    #[must_use]
+    pub const fn meter(&self) -> Option<&TcpMeter> {
+        self.meter.as_ref()
     }
 
     /// The same, waiting with the last `bytes` until [`TcpApp::hands_over`].
@@ -135,7 +160,11 @@ impl TcpApp {
     pub(super) fn act(&mut self, now: Instant, connection: &mut Connection) {
         self.take(now, connection);
         while self.written < self.sends {
-            let content = content(self.written, (self.sends - self.written).min(connection.room()));
+            let most = (self.sends - self.written).min(connection.room());
+            let content = match &mut self.stamps {
+                Some(stamps) => stamps.content(self.written, most, now),
+                None => content(self.written, most),
+            };
             if content.is_empty() {
                 break;
             }
@@ -157,7 +186,7 @@ impl TcpApp {
         while self.reading != Reading::Paused
             && let Some(bytes) = connection.read(BLOCK as usize)
         {
-            self.check(&bytes);
+            self.check(now, &bytes);
             self.first_read_at.get_or_insert(now);
             if let Reading::AtRate(rate) = self.reading {
                 self.reads_next = Some(now + rate.time_for(bytes.len() as u64));
@@ -169,21 +198,33 @@ impl TcpApp {
         }
     }
 
-    fn check(&mut self, mut bytes: &[u8]) {
+    fn check(&mut self, now: Instant, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let expected = content(self.read, bytes.len() as u64);
+            if let Some(meter) = &mut self.meter {
+                let stamp = meter.take(self.read, bytes);
+                self.read += stamp as u64;
+                bytes = &bytes[stamp..];
+            }
+            let left = self
+                .meter
+                .as_ref()
+                .map_or(u64::MAX, |meter| meter.left(self.read));
+            let expected = content(self.read, left.min(bytes.len() as u64));
             let (here, rest) = bytes.split_at(expected.len());
             if here != expected {
                 self.wrong_at.get_or_insert(self.read);
             }
             self.read += here.len() as u64;
             bytes = rest;
+            if let Some(meter) = &mut self.meter {
+                meter.on_read(self.read, now);
+            }
         }
     }
 }
 
 /// The bytes of any stream from `place` on: `most` of them, or fewer.
-fn content(place: u64, most: u64) -> Bytes {
+pub(super) fn content(place: u64, most: u64) -> Bytes {
     let (block, within) = (place / BLOCK, place % BLOCK);
     let length = most.min(BLOCK - within) as usize;
     let whole = pattern(block as u32, BLOCK as usize);

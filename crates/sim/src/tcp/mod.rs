@@ -16,6 +16,7 @@
 
 mod app;
 mod host;
+mod meter;
 mod scenario;
 
 pub use anabranch_tcp::{
@@ -24,4 +25,5 @@ pub use anabranch_tcp::{
 };
 pub use app::TcpApp;
 pub use host::{TCP_PORT, TcpHost};
+pub use meter::TcpMeter;
 pub use scenario::{TcpScenario, TcpSimulation};

@@ -53,7 +53,8 @@ impl TcpScenario {
         self
     }
 
-    /// Adds a path between further addresses of both hosts, for Multipath TCP.
+    /// Adds a path between further addresses of both hosts, for Multipath TCP: each end tells the other of its own,
+    /// unless its configuration names some.
     #[must_use]
     pub fn path(mut self, link: LinkConfig) -> Self {
         self.paths.push((link.clone(), link));
@@ -128,6 +129,19 @@ impl TcpScenario {
         self
     }
 
+    /// How a side sets up connections, with its addresses.
+    fn config_at(&self, side: Side) -> TcpConfig {
+        let mut config = self.configs[side.index()].clone();
+        if let Some(multipath) = config.multipath.as_mut().filter(|known| known.local.is_empty()) {
+            let further = (0..=u8::MAX).zip(&self.paths).skip(1);
+            let ends = further.map(|(number, _)| self.ends(number));
+            multipath.local = ends
+                .map(|(near, far)| if side == Side::Near { near } else { far })
+                .collect();
+        }
+        config
+    }
+
     /// Builds it; nothing has happened yet.
     #[must_use]
     pub fn build(self) -> TcpSimulation {
@@ -135,7 +149,7 @@ impl TcpScenario {
         let near = TcpHost::new(self.seed.split("near"), TcpApp::reader());
         let near = world.add_host(near.into());
         let mut far = TcpHost::new(self.seed.split("far"), self.apps[1].clone());
-        far.listen(self.configs[1].clone());
+        far.listen(self.config_at(Side::Far));
         let far = world.add_host(far.into());
         let bottleneck = self.bottleneck.as_ref();
         let shared = bottleneck.map(|(there, back)| network::add(&mut world, there, back, "bottleneck"));
@@ -145,8 +159,8 @@ impl TcpScenario {
             let ends = self.ends(number);
             paths.push(network::lead(&mut world, (near, far), ends, own, shared));
         }
+        let near_config = self.config_at(Side::Near);
         let rivals = rival::build(self.rivals, &mut world, self.seed, &paths, shared);
-        let [near_config, _] = self.configs;
         let [near_app, _] = self.apps;
         for (side, sink) in self.captures {
             world.capture_host([near, far][side.index()], side.name(), sink);

@@ -306,6 +306,7 @@ impl Flow {
             .inbound
             .insert(placed.start, &segment.payload[..fitting], &mut news.ready);
         let duplicate = segment.payload.len() as u64 - arrived.new;
+        self.counters.bytes_received += segment.payload.len() as u64;
         self.counters.duplicate_bytes += duplicate;
         self.schedule_ack(placed, arrived.new == 0, arrived.gaps_changed, context);
         if self.peer_fin == Some(self.inbound.next()) {

@@ -124,6 +124,8 @@ pub struct FlowCounters {
     pub fast_recoveries: u64,
     /// Times the retransmission timer expired.
     pub timeouts: u64,
+    /// Payload received, what was there already included.
+    pub bytes_received: u64,
     /// Payload received that was there already.
     pub duplicate_bytes: u64,
 }
@@ -137,6 +139,7 @@ impl AddAssign for FlowCounters {
         self.retransmissions += other.retransmissions;
         self.fast_recoveries += other.fast_recoveries;
         self.timeouts += other.timeouts;
+        self.bytes_received += other.bytes_received;
         self.duplicate_bytes += other.duplicate_bytes;
     }
 }

@@ -1,0 +1,163 @@
+//! What happened in the measuring time? The difference of two snapshots.
+
+use anabranch_sim::tcp::{Connection, ConnectionStatistics, FlowCounters, TcpMeter, TcpSimulation};
+use anabranch_sim::{Histogram, Side};
+use anabranch_types::Instant;
+
+use super::super::links;
+use super::super::record::Record;
+use super::connections;
+use super::paths::{PathView, views};
+use super::talker;
+use crate::plan::{Setting, TransportPlan};
+
+/// Everything that is counted, at one moment.
+pub(super) struct Snapshot {
+    at: Instant,
+    bytes: u64,
+    messages: u64,
+    delays: Histogram,
+    /// Of each path, at the end that talks.
+    sent: Vec<PathView>,
+    /// Of each path, at the end that reads.
+    received: Vec<PathView>,
+    counters: FlowCounters,
+    /// Bytes that arrived twice, on one flow or on two.
+    duplicates: u64,
+    /// Chunks of data sent over a flow after another one had carried them.
+    reinjections: u64,
+    links: Vec<links::Counted>,
+    rivals: Vec<u64>,
+}
+
+impl Snapshot {
+    pub(super) fn take(simulation: &TcpSimulation, setting: &Setting) -> Self {
+        let talker = talker(setting);
+        let reader = simulation.host(talker.other());
+        let meters = || reader.apps().filter_map(|(_, app)| app.meter());
+        let mut delays = Histogram::default();
+        meters().for_each(|meter| delays.add(meter.delays()));
+        let links = links::of(simulation.paths(), setting).into_iter();
+        let twice = |all: ConnectionStatistics| {
+            all.counters.duplicate_bytes + all.data.map_or(0, |data| data.duplicate_bytes)
+        };
+        let mut counters = FlowCounters::default();
+        statistics(simulation, talker).for_each(|statistics| counters += statistics.counters);
+        Self {
+            at: simulation.now(),
+            bytes: reader.apps().map(|(_, app)| app.bytes_read()).sum(),
+            messages: meters().map(TcpMeter::messages).sum(),
+            delays,
+            sent: views(simulation, talker),
+            received: views(simulation, talker.other()),
+            counters,
+            duplicates: statistics(simulation, talker.other()).map(twice).sum(),
+            reinjections: statistics(simulation, talker)
+                .filter_map(|statistics| Some(statistics.data?.reinjections))
+                .sum(),
+            links: links
+                .map(|link| links::Counted::at(simulation.world(), link))
+                .collect(),
+            rivals: (0..setting.rivals.len())
+                .map(|index| simulation.delivered_by_rival(index))
+                .collect(),
+        }
+    }
+}
+
+fn statistics(simulation: &TcpSimulation, side: Side) -> impl Iterator<Item = ConnectionStatistics> + '_ {
+    let connections = simulation.host(side).endpoint().connections();
+    connections.map(|(_, connection): (_, &Connection)| connection.statistics())
+}
+
+/// What happened between two snapshots.
+pub(super) struct Window<'a> {
+    pub(super) setting: &'a Setting,
+    pub(super) simulation: &'a TcpSimulation,
+    pub(super) before: &'a Snapshot,
+    pub(super) after: &'a Snapshot,
+}
+
+impl Window<'_> {
+    /// The metrics that mean the same for all transports, and those of TCP alone.
+    pub(super) fn write(&self, record: &mut Record) {
+        let Self { before, after, .. } = self;
+        record.set("goodput", self.mbit(after.bytes - before.bytes));
+        record.set("completed", self.completed());
+        self.delays(record);
+        let grown =
+            |counter: fn(&FlowCounters) -> u64| (counter(&after.counters) - counter(&before.counters)) as f64;
+        sent_again(record, "", grown);
+        record.set("retransmissions", grown(|counters| counters.retransmissions));
+        if self.setting.transport == TransportPlan::Mptcp {
+            record.set("reinjections", (after.reinjections - before.reinjections) as f64);
+        }
+        let packet = f64::from(self.setting.association.mtu.0);
+        let twice = (after.duplicates - before.duplicates) as f64;
+        record.set("duplicates", twice / packet);
+        for (index, name) in self.setting.paths.names().enumerate() {
+            self.path(record, name, index);
+        }
+        links::write(record, self.setting, &before.links, &after.links, self.seconds());
+        for (index, name) in self.setting.rivals.names().enumerate() {
+            let bytes = after.rivals[index] - before.rivals[index];
+            record.set(format!("rival.{name}.goodput"), self.mbit(bytes));
+        }
+    }
+
+    fn seconds(&self) -> f64 {
+        (self.after.at - self.before.at).as_secs_f64()
+    }
+
+    fn mbit(&self, bytes: u64) -> f64 {
+        bytes as f64 * 8e-6 / self.seconds()
+    }
+
+    fn path(&self, record: &mut Record, name: &str, index: usize) {
+        let Self { before, after, .. } = self;
+        let arrived =
+            after.received[index].counters.bytes_received - before.received[index].counters.bytes_received;
+        record.set(format!("path.{name}.throughput"), self.mbit(arrived));
+        let (before, after) = (&before.sent[index].counters, &after.sent[index].counters);
+        sent_again(record, &format!("path.{name}."), |counter| {
+            // The place of a flow that is over may have been taken by another one.
+            counter(after).saturating_sub(counter(before)) as f64
+        });
+    }
+
+    fn delays(&self, record: &mut Record) {
+        let delays = self.after.delays.since(&self.before.delays);
+        let in_ms = |micros: f64| micros / 1e3;
+        record.set("messages", (self.after.messages - self.before.messages) as f64);
+        record.set("delay.mean", delays.mean().map(in_ms));
+        for (name, share) in [("delay.p50", 0.5), ("delay.p95", 0.95), ("delay.p99", 0.99)] {
+            let quantile = delays.quantile(share).map(|micros| in_ms(micros as f64));
+            record.set(name, quantile);
+        }
+        if self.setting.record.histograms {
+            record.set_histogram("delay", &delays);
+        }
+    }
+
+    /// When the last connection had delivered everything.
+    fn completed(&self) -> Option<f64> {
+        let apps = self.simulation.host(talker(self.setting).other()).apps();
+        let opened = apps.len() as u64 >= connections(&self.setting.apps);
+        let last = apps
+            .map(|(_, app)| app.finished_at())
+            .collect::<Option<Vec<_>>>()?;
+        let last = last.into_iter().max()?;
+        opened.then_some((last - Instant::ZERO).as_secs_f64())
+    }
+}
+
+/// What was sent again and why, by a function that says how much a counter has grown.
+fn sent_again(record: &mut Record, group: &str, grown: impl Fn(fn(&FlowCounters) -> u64) -> f64) {
+    let timeouts = grown(|counters| counters.timeouts);
+    let again = grown(|counters| counters.bytes_retransmitted);
+    let first = grown(|counters| counters.bytes_sent);
+    record.set(format!("{group}timeouts"), timeouts);
+    let fast = grown(|counters| counters.retransmissions) - timeouts;
+    record.set(format!("{group}fast-retransmits"), fast.max(0.0));
+    record.set(format!("{group}retransmitted"), again / (first + again));
+}

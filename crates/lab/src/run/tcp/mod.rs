@@ -1,0 +1,219 @@
+//! What comes out of a point whose data TCP carries, or Multipath TCP? One connection for each stream.
+
+mod measure;
+mod paths;
+mod samples;
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+
+use anabranch_netsim::{LinkChange, LinkConfig};
+use anabranch_sim::Rival;
+use anabranch_sim::tcp::{MultipathConfig, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_types::{Instant, Seed};
+
+use super::record::{Record, SeriesRow};
+use super::samples::EVERY;
+use super::scenario::{changes, reading, rival as any_rival, there_and_back};
+use super::{RunError, talker};
+use crate::plan::{
+    AppPlan, AssociationPlan, End, Happening, Mechanisms, MptcpPlan, Named, RivalPlan, Setting, TcpPlan,
+    TransportPlan,
+};
+use measure::{Snapshot, Window};
+use samples::Samples;
+
+/// Simulates a point over TCP or Multipath TCP.
+pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Result<Record, RunError> {
+    let begin = Instant::ZERO + setting.time.warm_up.0;
+    let end = begin + setting.time.measure.0;
+    let mut run = Run {
+        simulation: scenario(setting, seed)?,
+        setting,
+        stop,
+        samples: Samples::default(),
+        series: Vec::new(),
+        next_row: setting.record.series.map(|_| Instant::ZERO),
+        script: script(setting),
+    };
+    run.pass(begin, |_| {})?;
+    let before = Snapshot::take(&run.simulation, setting);
+    run.pass(end, |run| run.samples.take(&run.simulation, setting))?;
+    let after = Snapshot::take(&run.simulation, setting);
+    let mut record = Record::default();
+    let window = Window {
+        setting,
+        simulation: &run.simulation,
+        before: &before,
+        after: &after,
+    };
+    window.write(&mut record);
+    run.samples.write(setting, &mut record);
+    record.series = run.series;
+    Ok(record)
+}
+
+/// A simulation that is under way.
+struct Run<'a> {
+    simulation: TcpSimulation,
+    setting: &'a Setting,
+    stop: &'a AtomicBool,
+    samples: Samples,
+    series: Vec<SeriesRow>,
+    /// When the next row of the time series is due, if there is one.
+    next_row: Option<Instant>,
+    /// What is still to happen, the last first.
+    script: Vec<Happens>,
+}
+
+/// A change of a path.
+struct Happens {
+    at: Duration,
+    path: usize,
+    change: LinkChange,
+}
+
+impl Run<'_> {
+    /// Lets time pass and looks at all of it, again and again.
+    fn pass(&mut self, end: Instant, mut look: impl FnMut(&mut Self)) -> Result<(), RunError> {
+        while self.simulation.now() < end {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(RunError::Interrupted);
+            }
+            let now = self.simulation.now();
+            self.happen(now);
+            if let (Some(next), Some(every)) = (self.next_row, self.setting.record.series)
+                && next <= now
+            {
+                samples::series_rows(&self.simulation, self.setting, &mut self.series);
+                self.next_row = Some(next + every.0);
+            }
+            let next_change = self.script.last().map(|happens| Instant::ZERO + happens.at);
+            let dates = [self.next_row, next_change, Some(now + EVERY), Some(end)];
+            let until = dates.into_iter().flatten().min().unwrap_or(end);
+            self.simulation.run_for(until - now);
+            look(self);
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, now: Instant) {
+        while let Some(happens) = self.script.pop_if(|happens| Instant::ZERO + happens.at <= now) {
+            self.simulation.change_path(happens.path, &happens.change);
+        }
+    }
+}
+
+/// What happens to paths, the last first.
+fn script(setting: &Setting) -> Vec<Happens> {
+    let all = setting.script.iter();
+    let mut script: Vec<Happens> = all.flat_map(|happening| changes_of(happening, setting)).collect();
+    script.sort_by_key(|happens| core::cmp::Reverse(happens.at));
+    script
+}
+
+fn changes_of(happening: &Happening, setting: &Setting) -> Vec<Happens> {
+    let path = happening.path().and_then(|name| setting.paths.position(name));
+    let what = match happening {
+        Happening { cut: Some(_), .. } => vec![LinkChange::Cut],
+        Happening { heal: Some(_), .. } => vec![LinkChange::Heal],
+        _ => changes(happening),
+    };
+    let at = happening.at.0;
+    let each = |change| {
+        Some(Happens {
+            at,
+            path: path?,
+            change,
+        })
+    };
+    what.into_iter().filter_map(each).collect()
+}
+
+/// The hosts, which connect one after another as often as there are streams; each connection carries its share.
+fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
+    let mut paths = setting
+        .paths
+        .iter()
+        .map(|(name, path)| there_and_back(path, name));
+    let (there, back) = paths.next().ok_or(RunError::NoAssociation)?;
+    let config = TcpConfig {
+        multipath: multipath(setting),
+        ..config(setting.association, setting.tcp, setting.policies)
+    };
+    let connections = connections(&setting.apps);
+    let far = app(&setting.apps, End::Far, connections).reading(reading(setting.reading));
+    let mut scenario = TcpScenario::new(Seed(seed), there)
+        .with_way_back(back)
+        .config(config)
+        .near_talks(app(&setting.apps, End::Near, connections))
+        .far_talks(far);
+    for (there, back) in paths {
+        scenario = scenario.path(there).with_way_back(back);
+    }
+    if let Some(bottleneck) = &setting.bottleneck {
+        let (there, back) = there_and_back(bottleneck, "bottleneck");
+        scenario = scenario.bottleneck(there, back);
+    }
+    for (_, rival) in setting.rivals.iter() {
+        scenario = scenario.rival(any_rival(rival, setting));
+    }
+    let mut simulation = scenario.build();
+    simulation.connect_in_turn(connections);
+    simulation.connect_rivals();
+    Ok(simulation)
+}
+
+/// What Multipath TCP has beside TCP; the addresses are the scenario's.
+fn multipath(setting: &Setting) -> Option<MultipathConfig> {
+    let MptcpPlan { nr_sack, checksum } = setting.mptcp;
+    (setting.transport == TransportPlan::Mptcp).then(|| MultipathConfig {
+        nr_sack: nr_sack.form(),
+        checksum,
+        ..MultipathConfig::default()
+    })
+}
+
+/// Another pair of hosts, with one connection for each stream.
+pub(super) fn rival(access: LinkConfig, plan: &RivalPlan) -> Rival {
+    let config = config(plan.association, plan.tcp, plan.policies);
+    let connections = connections(&plan.apps);
+    Rival::tcp(access, config, app(&plan.apps, End::Near, connections)).with_connections(connections)
+}
+
+fn config(association: AssociationPlan, tcp: TcpPlan, policies: Mechanisms) -> TcpConfig {
+    TcpConfig {
+        policies: policies.0,
+        send_buffer: association.send_buffer.0,
+        receive_buffer: association.receive_buffer.0,
+        mtu: u16::try_from(association.mtu.0).unwrap_or(u16::MAX),
+        sack: tcp.sack,
+        nr_sack: tcp.nr_sack,
+        timestamps: tcp.timestamps,
+        nagle: tcp.nagle,
+        ..TcpConfig::default()
+    }
+}
+
+/// As many as the application with the most streams has.
+fn connections(apps: &Named<AppPlan>) -> u64 {
+    let streams = |(_, app): (&str, &AppPlan)| app.streams.map_or(1, |streams| u64::from(streams.0));
+    apps.iter().map(streams).max().unwrap_or(1)
+}
+
+/// What an end does on each connection. What is measured tells when it was handed over.
+fn app(apps: &Named<AppPlan>, end: End, connections: u64) -> TcpApp {
+    let at = |end| apps.iter().map(|(_, app)| app).find(|app| app.end() == end);
+    let app = match at(end) {
+        None => TcpApp::reader(),
+        Some(plan) => match plan.messages {
+            Some(messages) => TcpApp::sender(u64::from(messages.0) * plan.message.0 / connections),
+            None => TcpApp::bulk(),
+        }
+        .stamped(plan.message.0),
+    };
+    match at(end.other()) {
+        Some(plan) => app.metered(plan.message.0),
+        None => app,
+    }
+}
