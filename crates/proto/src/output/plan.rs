@@ -4,6 +4,7 @@
 use anabranch_policy::{Backlog, PathFacts, Pick, last_resort, path_facts};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
+use super::control::Control;
 use super::copies;
 use super::probe;
 use super::rescue;
@@ -67,7 +68,10 @@ pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> 
     match association.state {
         State::Closed => return None,
         State::CookieWait(_) => return handshake(association, Lead::Init),
-        State::CookieEchoed(..) => return handshake(association, Lead::CookieEcho),
+        State::CookieEchoed(..) => {
+            let cookie = handshake(association, Lead::CookieEcho);
+            return cookie.or_else(|| answer(&association.control));
+        }
         _ => {}
     }
     if let Some(due) = address::due(association) {
@@ -95,6 +99,20 @@ fn handshake(association: &mut Association, lead: Lead) -> Option<Plan> {
     Some(Plan {
         path,
         lead: Some(lead),
+        has_control: true,
+        sack: false,
+        data: None,
+        oversize: None,
+    })
+}
+
+/// "A receiver of a HEARTBEAT chunk MUST respond to a HEARTBEAT chunk with a HEARTBEAT ACK chunk after entering the
+/// COOKIE-ECHOED state" (RFC 9260 §8.3): the peer, which is connected already, learns where it may answer the cookie.
+fn answer(control: &Control) -> Option<Plan> {
+    let path = control.next_path(None)?;
+    Some(Plan {
+        path,
+        lead: None,
         has_control: true,
         sack: false,
         data: None,

@@ -80,6 +80,19 @@ fn an_init_tries_the_other_path_when_the_first_does_not_answer() {
     world.delivers_everything(secs(1));
 }
 
+/// Bob answers a cookie over an address that he knows to be Alice's. She answers his heartbeats before she is connected
+/// (RFC 9260 §8.3), so he knows the other one in time.
+#[test]
+fn the_first_path_may_die_between_cookie_and_answer() {
+    let mut world = World::two_paths(mbit(10), ms(20)).begins();
+    world.alice().connects();
+    world.runs_for(ms(65));
+    assert!(world.bob().is_connected() && !world.alice().is_connected());
+    world.path_is_cut(0);
+    world.runs_for(secs(2));
+    assert!(world.alice().is_connected());
+}
+
 #[test]
 fn a_cookie_that_is_too_old_is_replaced_by_a_new_one() {
     let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
