@@ -40,6 +40,7 @@
 
 pub mod capture;
 mod datagram;
+mod histogram;
 mod host;
 pub mod link;
 mod random;
@@ -48,6 +49,7 @@ pub mod traffic;
 mod world;
 
 pub use datagram::{Datagram, Protocol};
+pub use histogram::{Class, Histogram};
 pub use host::{Host, HostId};
 pub use link::{Link, LinkChange, LinkConfig, LinkId};
 pub use random::{Probability, exponential};

@@ -11,7 +11,6 @@ pub mod tcp;
 
 mod any_host;
 mod census;
-mod histogram;
 mod host;
 mod log;
 mod network;
@@ -22,13 +21,13 @@ mod rival;
 mod scenario;
 mod simulation;
 
+pub use anabranch_netsim::{Class, Histogram};
 pub use anabranch_proto::{
     Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
     SackWalks,
 };
 pub use any_host::AnyHost;
 pub use census::SackCensus;
-pub use histogram::{Class, Histogram};
 pub use host::{Observer, SctpHost};
 pub use log::{Direction, LoggedPacket, PacketLog};
 pub use outcome::{Delivery, Outcome, Tally};

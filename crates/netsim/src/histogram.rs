@@ -11,7 +11,7 @@ const EXACT: u64 = 2 * CLASSES;
 /// Counts of whole numbers by class.
 ///
 /// ```
-/// use anabranch_sim::Histogram;
+/// use anabranch_netsim::Histogram;
 /// let mut delays = Histogram::default();
 /// (1..=1_000).for_each(|delay| delays.note(delay));
 /// assert_eq!(delays.count(), 1_000);

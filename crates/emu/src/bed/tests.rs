@@ -1,0 +1,201 @@
+//! Does a test bed do what its links say, and does nothing stay behind? Needs root, which CI has.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use anabranch_netsim::link::DropCause;
+use anabranch_netsim::{LinkChange, LinkConfig, topology};
+use anabranch_types::{Rate, Seed};
+
+use super::{Bed, Claim, Hosts, Lane, Side, down, dropped, list};
+
+/// Longer than anything takes on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `None`, and a message, for somebody who is not root on a machine of his own.
+fn bed(name: &str, links: &[LinkConfig]) -> Option<Bed> {
+    let paths: Vec<_> = links.iter().map(|link| (link.clone(), link.clone())).collect();
+    match Bed::up(name, &paths, Seed(1)) {
+        Ok(bed) => Some(bed),
+        Err(error) if std::env::var_os("CI").is_none() && error.kind() == io::ErrorKind::PermissionDenied => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn fast() -> LinkConfig {
+    LinkConfig::new(Rate::mbit(100), Duration::from_millis(1))
+}
+
+fn socket(bed: &Bed, side: Side, address: IpAddr) -> UdpSocket {
+    let socket = bed
+        .hosts()
+        .within(side, || UdpSocket::bind((address, 9_000)))
+        .unwrap()
+        .unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket
+}
+
+fn ends(bed: &Bed, path: u8) -> (UdpSocket, UdpSocket) {
+    (
+        socket(bed, Side::Near, topology::near(path)),
+        socket(bed, Side::Far, topology::far(path)),
+    )
+}
+
+fn send(socket: &UdpSocket, to: IpAddr, text: &str) {
+    socket.send_to(text.as_bytes(), (to, 9_000)).unwrap();
+}
+
+fn hear(socket: &UdpSocket) -> (String, SocketAddr) {
+    let mut buffer = [0; 2_000];
+    let (length, from) = socket.recv_from(&mut buffer).unwrap();
+    (String::from_utf8_lossy(&buffer[..length]).into_owned(), from)
+}
+
+#[test]
+fn packets_pass_each_path_in_both_directions_and_are_counted_there() {
+    let Some(bed) = bed("test-paths", &[fast(), fast()]) else {
+        return;
+    };
+    for path in 0..2 {
+        let (near, far) = ends(&bed, path);
+        send(&near, topology::far(path), "there");
+        let (text, from) = hear(&far);
+        assert_eq!((text.as_str(), from.ip()), ("there", topology::near(path)));
+        send(&far, from.ip(), "and back");
+        assert_eq!(hear(&near).0, "and back");
+        for from in Side::BOTH {
+            let lane = Lane {
+                path: path.into(),
+                from,
+            };
+            assert_eq!(bed.statistics(lane).delivered.packets, 1, "{lane:?}");
+        }
+    }
+    let timing = bed.timing();
+    assert_eq!(
+        (timing.late.count(), timing.refused, bed.overflows().unwrap()),
+        (4, 0, 0)
+    );
+}
+
+#[test]
+fn what_a_host_sends_comes_out_as_it_would_be_on_a_wire() {
+    let Some(bed) = bed("test-wire", &[fast()]) else {
+        return;
+    };
+    let (near, far) = ends(&bed, 0);
+    let long = "x".repeat(4_000);
+    send(&near, topology::far(0), &long[..1_472]);
+    assert_eq!(hear(&far).0.len(), 1_472);
+    let lane = Lane {
+        path: 0,
+        from: Side::Near,
+    };
+    assert_eq!(bed.statistics(lane).offered.bytes, 1_500, "IP and UDP included");
+    send(&near, topology::far(0), &long);
+    assert_eq!(
+        bed.statistics(lane).offered.packets,
+        1 + 3,
+        "cut up by the kernel, as on any device"
+    );
+}
+
+#[test]
+fn a_path_that_is_cut_carries_nothing_until_it_heals() {
+    let Some(bed) = bed("test-cut", &[fast()]) else {
+        return;
+    };
+    let (near, far) = ends(&bed, 0);
+    let lane = Lane {
+        path: 0,
+        from: Side::Near,
+    };
+    bed.apply(lane, LinkChange::Cut);
+    send(&near, topology::far(0), "lost");
+    while bed.statistics(lane).dropped(DropCause::Cut).packets == 0 {
+        std::thread::yield_now();
+    }
+    bed.apply(lane, LinkChange::Heal);
+    send(&near, topology::far(0), "found");
+    assert_eq!(hear(&far).0, "found");
+}
+
+#[test]
+fn a_bed_has_one_owner_and_leaves_nothing() {
+    let Some(first) = bed("test-owner", &[fast()]) else {
+        return;
+    };
+    let second = Bed::up("test-owner", &[(fast(), fast())], Seed(1)).unwrap_err();
+    assert_eq!(second.kind(), io::ErrorKind::ResourceBusy);
+    assert!(
+        second.to_string().contains("testbed down --name test-owner"),
+        "{second}"
+    );
+    let owner = |name: &str| {
+        list()
+            .into_iter()
+            .find(|bed| bed.name == name)
+            .map(|bed| bed.owner)
+    };
+    assert_eq!(owner("test-owner"), Some(Some(std::process::id())));
+    drop(first);
+    assert_eq!(owner("test-owner"), None);
+    assert!(!down("test-owner").unwrap());
+}
+
+#[test]
+fn what_a_crash_left_behind_is_removed_by_who_comes_next() {
+    let Some(bed) = bed("test-crash", &[]) else {
+        return;
+    };
+    drop(bed);
+    // As after a crash: hosts, a program on one of them, and nobody who has the lock.
+    let left = Hosts::of("test-crash");
+    left.make().unwrap();
+    let mut program = left
+        .within(Side::Far, || {
+            std::process::Command::new("sleep").arg("600").spawn()
+        })
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        list()
+            .into_iter()
+            .find(|bed| bed.name == "test-crash")
+            .unwrap()
+            .owner,
+        None
+    );
+    assert!(down("test-crash").unwrap());
+    assert!(!program.wait().unwrap().success(), "it was ended");
+    left.make().unwrap();
+    drop(Bed::up("test-crash", &[(fast(), fast())], Seed(1)).unwrap());
+    assert!(!down("test-crash").unwrap());
+}
+
+#[test]
+fn a_name_is_good_for_a_namespace_and_a_file() {
+    for name in ["", "../etc", "A", "with space", &"x".repeat(41)] {
+        let refused = Bed::up(name, &[], Seed(1)).unwrap_err().kind();
+        assert!(matches!(
+            refused,
+            io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied
+        ));
+    }
+    drop(Claim::take("test-name"));
+}
+
+#[test]
+fn the_kernels_table_of_devices_is_read_where_it_tells_of_dropped_packets() {
+    let table = "Inter-|   Receive                                                |  Transmit\n \
+                 face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+                 lo:       0       0    0    0    0     0          0         0        0       0    0    9    0     0       0          0\n \
+                 path0:    1500       1    0    2    0     0          0         0     3000       2    0    5    0     0       0          0\n";
+    assert_eq!(dropped(table), 5);
+}
