@@ -9,9 +9,10 @@
 //! | `simulated_seconds` | how much processor time does simulated time take? |
 //! | `fixed_work` | how many instructions does a packet take, if `valgrind` counts them? |
 //! | `loopback` | how much do two processes move over UDP, and how much do QUIC and usrsctp move in the same run? |
+//! | `testbed` | how well does a test bed keep the time? Needs root |
 //!
 //! `cargo run --release -p anabranch-bench --bin sack_cost -- --json`; every program but `fixed_work` takes `--help`. `core` compares
-//! with other cores, `loopback` with quinn, if built with `--features peers`. All but `loopback` touch no socket: both
+//! with other cores, `loopback` with quinn, if built with `--features peers`. All but `loopback` and `testbed` touch no socket: both
 //! ends are in one thread and time is virtual, so what is measured is the protocol and nothing else; rates are per
 //! second of CPU time.
 
