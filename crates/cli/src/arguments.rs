@@ -1,6 +1,8 @@
 //! What can be asked of the program? Its verbs with their options.
 
 mod lab;
+#[cfg(target_os = "linux")]
+mod testbed;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,6 +15,9 @@ pub(crate) use lab::{
     LabArguments, LabClaimsArguments, LabCompareArguments, LabListArguments, LabReportArguments,
     LabRunArguments, LabShowArguments, LabVerb, ReadingArguments,
 };
+
+#[cfg(target_os = "linux")]
+pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArguments, TestbedVerb};
 
 use crate::output::Output;
 use crate::parse::{
@@ -112,6 +117,9 @@ pub(crate) enum Verb {
     Demo(DemoArguments),
     /// Run experiments on the simulated network, and hold them against claims
     Lab(LabArguments),
+    /// Two hosts on this machine with links of the simulator between them, for real programs
+    #[cfg(target_os = "linux")]
+    Testbed(TestbedArguments),
     /// List the mechanisms that --set, --policies and --profile choose from
     #[command(after_help = POLICIES_EXAMPLES)]
     Policies(PoliciesArguments),
@@ -138,6 +146,8 @@ impl Verb {
             Self::Send(arguments) => arguments.output,
             Self::Demo(arguments) => arguments.output,
             Self::Lab(arguments) => arguments.verb.output(),
+            #[cfg(target_os = "linux")]
+            Self::Testbed(arguments) => arguments.verb.output(),
             Self::Policies(_) | Self::Profiles(_) | Self::Trace(_) | Self::Completions { .. } => {
                 Output::default()
             }

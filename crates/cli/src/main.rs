@@ -66,6 +66,8 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut interrupt).await,
             Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
             Verb::Lab(arguments) => verb::lab::run(arguments.verb, &mut interrupt).await,
+            #[cfg(target_os = "linux")]
+            Verb::Testbed(arguments) => verb::testbed::run(arguments.verb, &mut interrupt).await,
             Verb::Policies(arguments) => verb::policies::run(&arguments),
             Verb::Profiles(arguments) => verb::profiles::run(&arguments),
             Verb::Trace(verb) => verb::trace::run(&verb),

@@ -7,6 +7,8 @@ pub(crate) mod policies;
 pub(crate) mod profiles;
 pub(crate) mod recv;
 pub(crate) mod send;
+#[cfg(target_os = "linux")]
+pub(crate) mod testbed;
 pub(crate) mod trace;
 
 use anabranch::Association;

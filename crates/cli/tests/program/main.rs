@@ -10,5 +10,7 @@ mod lab;
 mod loss_of_peer;
 mod report;
 mod small_link;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod trace;
 mod transfer;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Where the files are.
-const FOLDER: &str = "/run/anabranch";
+/// Where the files are that say whose a bed is.
+pub const FOLDER: &str = "/run/anabranch";
 /// How long an owner may take to put everything away when it is asked to.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often is looked whether it has.

@@ -1,0 +1,31 @@
+//! How is a bed put away? Its process is asked to end, its hosts are removed with all that runs on them.
+
+use anabranch_emu::bed;
+
+use super::up::failure;
+use crate::arguments::TestbedDownArguments;
+use crate::failure::Failure;
+
+pub(super) fn run(arguments: &TestbedDownArguments) -> Result<(), Failure> {
+    let all = || bed::list().into_iter().map(|bed| bed.name).collect();
+    let names: Vec<String> = if arguments.all {
+        all()
+    } else {
+        vec![arguments.name.clone()]
+    };
+    for name in names {
+        let was_there = bed::down(&name).map_err(failure)?;
+        if arguments.output.is_json() {
+            println!(
+                "{}",
+                serde_json::json!({ "event": "testbed-down", "name": name, "was_there": was_there })
+            );
+        } else if !arguments.output.is_quiet() {
+            println!(
+                "{name}: {}",
+                if was_there { "put away" } else { "there was none" }
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Can a test bed be set up, seen and put away, again and again? Needs root, which CI has.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::harness::run;
+
+/// Whether this is root; elsewhere than on a machine of somebody's own, it must be.
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().unwrap();
+    let is_root = output.stdout.trim_ascii() == b"0";
+    assert!(
+        is_root || std::env::var_os("CI").is_none(),
+        "CI runs this as root"
+    );
+    if !is_root {
+        eprintln!("skipped: a test bed needs root");
+    }
+    is_root
+}
+
+fn say(arguments: &[&str]) -> Vec<Value> {
+    let output = run(&[&["testbed"], arguments, &["--json"]].concat());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{said} {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    said.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn known(name: &str) -> Option<Value> {
+    say(&["status"]).into_iter().find(|bed| bed["name"] == name)
+}
+
+#[test]
+fn a_bed_is_set_up_twice_used_and_put_away_twice() {
+    if !is_root() {
+        return;
+    }
+    let name = "test-program";
+    let up = [
+        "up",
+        "--name",
+        name,
+        "--path",
+        "10Mbit,1ms",
+        "--path",
+        "40Mbit,1ms",
+    ];
+    say(&up);
+    let first = known(name).unwrap()["owner"].clone();
+    let hosts = say(&up)[0]["hosts"].clone();
+    assert_eq!(hosts[0], "anabranch-test-program-near");
+    assert_ne!(
+        known(name).unwrap()["owner"],
+        first,
+        "the second took the place of the first"
+    );
+    let there = Command::new("ip")
+        .args([
+            "netns",
+            "exec",
+            hosts[0].as_str().unwrap(),
+            "ip",
+            "route",
+            "get",
+            "10.1.0.2",
+        ])
+        .output()
+        .unwrap();
+    assert!(
+        String::from_utf8_lossy(&there.stdout).contains("dev path1 src 10.1.0.1"),
+        "{there:?}"
+    );
+    assert_eq!(say(&["down", "--name", name])[0]["was_there"], true);
+    assert_eq!(known(name), None);
+    assert_eq!(say(&["down", "--name", name])[0]["was_there"], false);
+}
+
+#[test]
+fn a_name_that_is_none_is_the_users_fault() {
+    if !is_root() {
+        return;
+    }
+    let output = run(&["testbed", "up", "--name", "../x", "--path", "1Mbit,1ms"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("a-z"),
+        "{output:?}"
+    );
+}
