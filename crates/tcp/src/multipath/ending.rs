@@ -18,7 +18,7 @@ impl Bundle {
     }
 
     /// What was sent on a flow shall go over another one, if there is any.
-    fn move_from(&mut self, at: usize) {
+    pub(super) fn move_from(&mut self, at: usize) {
         let has_other = (0..self.lanes.len()).any(|other| other != at && self.lanes[other].carries());
         if has_other {
             let path = PathId(at as u8);

@@ -9,14 +9,15 @@ use anabranch_types::{Instant, PathId};
 use super::Bundle;
 use super::handshake::Admission;
 use super::lane::{Role, Stage};
-use super::mappings::Contradiction;
+use super::mappings::{Check, Contradiction, Damaged};
 use super::origin::DataOrigin;
 use crate::TcpConfig;
 use crate::connection::{Desk, Event};
 use crate::flow::{CloseReason, News, State};
 use crate::sequence::Position;
 use crate::wire::{
-    Capable, CapableForm, DataAck, DataSignal, Join, Kind, Lead, Mapping, Notice, ResetReason, Segment,
+    Capable, CapableForm, DataAck, DataSignal, FirstData, Join, Kind, Lead, Mapping, Notice, ResetReason,
+    Segment,
 };
 
 /// What a call works with beside the bundle.
@@ -170,8 +171,9 @@ impl Bundle {
                 // The peer goes on repeating it until it hears of us.
                 lane.flow.acknowledge_at_once(now);
                 self.sending.widen(1, offered);
-                if let Some(data) = data {
-                    self.map(at, 1, data.length.into(), 1, scene);
+                if let Some(FirstData { length, checksum }) = data {
+                    let first = self.receiving.first(length, checksum);
+                    self.map(at, &first, 1, scene);
                 }
             }
             _ => {}
@@ -285,15 +287,28 @@ impl Bundle {
             self.lanes[at].flow.acknowledge_at_once(scene.now);
         }
         if payload > 0 {
-            self.map(at, mapping.flow, payload, data, scene);
+            self.map(at, mapping, data, scene);
         }
     }
 
-    /// `length` bytes of a flow are data from `data` on.
-    fn map(&mut self, at: usize, flow: u32, length: u64, data: Position, scene: &mut Scene<'_>) {
+    /// The bytes of a mapping are data from `data` on.
+    fn map(&mut self, at: usize, mapping: &Mapping, data: Position, scene: &mut Scene<'_>) {
+        let number = self.receiving.origin.filter(|_| self.terms.checksum);
+        // Where checksums were agreed on, a mapping without one is none (RFC 8684 §3.3.1).
+        let check = match (number, mapping.checksum) {
+            (Some(origin), Some(expected)) => Some(Check {
+                begun: mapping.begin_checksum(origin.number(data)),
+                expected,
+            }),
+            (Some(_), None) => return self.refuse(at, ResetReason::PROTOCOL, scene),
+            (None, _) => None,
+        };
         let lane = &mut self.lanes[at];
-        let Some(start) = lane.position(flow) else { return };
-        if let Err(Contradiction) = lane.mappings.add(start, length, data) {
+        let Some(start) = lane.position(mapping.flow) else {
+            return;
+        };
+        let added = lane.mappings.add(start, mapping.payload().into(), data, check);
+        if let Err(Contradiction) = added {
             self.refuse(at, ResetReason::PROTOCOL, scene);
         }
     }
@@ -301,7 +316,10 @@ impl Bundle {
     /// Bytes that are in order on their flow find their place among the data.
     fn take_mapped(&mut self, at: usize, scene: &mut Scene<'_>) {
         let lane = &mut self.lanes[at];
-        let mapped = lane.mappings.take();
+        let mapped = match lane.mappings.take() {
+            Ok(mapped) => mapped,
+            Err(Damaged { data }) => return self.on_damage(at, data, scene),
+        };
         // "If a mapping for that subflow-level sequence space does not arrive within a receive window of data, that
         // subflow SHOULD be treated as broken" (RFC 8684 §3.3.1).
         if lane.mappings.waiting_bytes() > scene.config.receive_buffer {
@@ -317,6 +335,15 @@ impl Bundle {
             self.state = self.state.after_peer_fin();
             self.lanes[at].flow.acknowledge_at_once(scene.now);
         }
+    }
+
+    /// Somebody on the way has changed data: the flow is reset, with an MP_FAIL that says from where on (RFC 8684 §3.7).
+    fn on_damage(&mut self, at: usize, data: Position, scene: &mut Scene<'_>) {
+        if let Some(origin) = self.receiving.origin {
+            let data = origin.number(data);
+            self.lanes[at].abort(Notice::Fail { data });
+        }
+        self.on_flow_closed(at, CloseReason::Violation, scene.desk);
     }
 
     /// The flow is not what it should be: it ends, and what it carried goes over others.

@@ -31,6 +31,12 @@ pub(super) struct Lane {
     pub(super) closing: bool,
     /// To be used only when nothing else works, as one of the ends said.
     pub(super) backup: bool,
+    /// Data before this was copied onto it as far as it is to be, where copies are made.
+    pub(super) copied_before: Position,
+    pub(super) copies: u64,
+    pub(super) copied_bytes: u64,
+    /// It carries nothing until then, for it has blocked the buffers.
+    pub(super) paused_until: Option<Instant>,
     /// Its end was told, and its addresses may be those of another flow.
     pub(super) gone: bool,
     /// Bytes that other flows had carried before.
@@ -83,6 +89,10 @@ impl Lane {
             reset: None,
             closing: false,
             backup: false,
+            copied_before: 1,
+            copies: 0,
+            copied_bytes: 0,
+            paused_until: None,
             gone: false,
             reinjected_bytes: 0,
             reinjections: 0,
@@ -97,7 +107,7 @@ impl Lane {
             Stage::Confirming { .. } => self.role == Role::Opens,
             Stage::Asking | Stage::Answering => false,
         };
-        confirmed && !self.closing && self.flow.state().sends_data()
+        confirmed && !self.closing && self.paused_until.is_none() && self.flow.state().sends_data()
     }
 
     /// Whether acknowledgements leave on it.
@@ -132,7 +142,8 @@ impl Lane {
             Stage::Confirming { again, .. } if !self.is_closed() => Some(again),
             _ => None,
         };
-        self.flow.deadline().into_iter().chain(again).min()
+        let moments = [self.flow.deadline(), again, self.paused_until];
+        moments.into_iter().flatten().min()
     }
 
     /// Ends the flow here and now; the peer is told why, if it knows of the flow.

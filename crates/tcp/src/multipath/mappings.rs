@@ -1,11 +1,12 @@
 //! Which bytes of a flow are which bytes of the data? What the peer has said of what is still to come.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
 use crate::sequence::Position;
+use crate::wire::DataChecksum;
 
 /// So many mappings may always wait for their bytes.
 const MAPPINGS: usize = 64;
@@ -23,7 +24,7 @@ pub(super) struct Mappings {
     /// The first byte of the flow that was not handed on.
     next: Position,
     /// What arrived in order from there on.
-    waiting: Vec<Bytes>,
+    waiting: VecDeque<Bytes>,
     waiting_bytes: u64,
 }
 
@@ -32,11 +33,26 @@ struct Run {
     end: Position,
     /// Where its first byte is among the data.
     data: Position,
+    /// What all of it is checked by.
+    check: Option<Check>,
+}
+
+/// A checksum to be compared when all bytes are there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    pub(super) begun: DataChecksum,
+    pub(super) expected: u16,
 }
 
 /// What the peer said can not be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Contradiction;
+
+/// Bytes are not those that the peer has sent; they would be data from here on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Damaged {
+    pub(super) data: Position,
+}
 
 impl Mappings {
     /// Nothing has arrived.
@@ -45,7 +61,7 @@ impl Mappings {
             runs: BTreeMap::new(),
             covered: 0,
             next: 1,
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             waiting_bytes: 0,
         }
     }
@@ -65,41 +81,64 @@ impl Mappings {
     ///
     /// "A sender MUST NOT change this mapping after it has been declared" (RFC 8684 §3.3): one that says something else of
     /// the same bytes contradicts.
-    pub(super) fn add(&mut self, start: Position, length: u64, data: Position) -> Result<(), Contradiction> {
+    pub(super) fn add(
+        &mut self,
+        start: Position,
+        length: u64,
+        data: Position,
+        check: Option<Check>,
+    ) -> Result<(), Contradiction> {
         let end = start + length;
-        let mut run_start = start.max(self.next);
-        if run_start >= end {
+        let from = start.max(self.next);
+        if from >= end {
             return Ok(());
         }
-        let mut run = Run {
-            end,
-            data: data + (run_start - start),
-        };
+        let data = data + (from - start);
+        let new = Run { end, data, check };
         let touching: Vec<(Position, Run)> = self
             .runs
             .range(..=end)
             .rev()
-            .take_while(|(_, other)| other.end >= run_start)
+            .take_while(|(_, other)| other.end >= from)
             .map(|(start, run)| (*start, *run))
             .collect();
-        for (other_start, other) in touching {
-            let agrees = other.data + run_start == run.data + other_start;
-            let overlaps = other_start < run.end && run_start < other.end;
-            match (agrees, overlaps) {
-                (true, _) => {
-                    self.remove(other_start);
-                    if other_start < run_start {
-                        (run_start, run.data) = (other_start, other.data);
-                    }
-                    run.end = run.end.max(other.end);
-                }
-                (false, true) => return Err(Contradiction),
-                (false, false) => {}
-            }
+        let overlaps = |(other, run): &(Position, Run)| *other < end && from < run.end;
+        let agrees = |(other, run): &(Position, Run)| run.data + from == data + other;
+        let covers = |(other, run): &(Position, Run)| *other <= from && end <= run.end;
+        if touching.iter().any(|run| overlaps(run) && !agrees(run)) {
+            return Err(Contradiction);
         }
-        self.covered += run.end - run_start;
-        self.runs.insert(run_start, run);
+        if touching.iter().any(covers) {
+            return Ok(());
+        }
+        if check.is_some() {
+            // Only a whole mapping can be checked, so it is kept apart from all others.
+            if from > start || touching.iter().any(overlaps) {
+                return Err(Contradiction);
+            }
+            self.keep(from, new);
+            return Ok(());
+        }
+        self.unite(from, new, touching.into_iter().filter(agrees));
         Ok(())
+    }
+
+    /// A run takes in those that it continues or overlaps.
+    fn unite(&mut self, from: Position, new: Run, others: impl Iterator<Item = (Position, Run)>) {
+        let (mut from, mut new) = (from, new);
+        for (other, run) in others.filter(|(_, run)| run.check.is_none()) {
+            self.remove(other);
+            if other < from {
+                (from, new.data) = (other, run.data);
+            }
+            new.end = new.end.max(run.end);
+        }
+        self.keep(from, new);
+    }
+
+    fn keep(&mut self, start: Position, run: Run) {
+        self.covered += run.end - start;
+        self.runs.insert(start, run);
     }
 
     fn remove(&mut self, start: Position) {
@@ -111,42 +150,53 @@ impl Mappings {
     /// The next bytes of the flow arrived, in order.
     pub(super) fn arrive(&mut self, bytes: Bytes) {
         self.waiting_bytes += bytes.len() as u64;
-        self.waiting.push(bytes);
+        self.waiting.push_back(bytes);
     }
 
-    /// What has arrived and is mapped: where it is among the data. Leaves what has no mapping yet, and what is behind it.
-    pub(super) fn take(&mut self) -> Vec<(Position, Bytes)> {
+    /// What has arrived and is mapped, with where it is among the data. Leaves what has no mapping yet, or only a part of
+    /// what is to be checked as a whole, and what is behind it.
+    pub(super) fn take(&mut self) -> Result<Vec<(Position, Bytes)>, Damaged> {
         let mut mapped = Vec::new();
-        let mut waiting = core::mem::take(&mut self.waiting).into_iter();
-        for mut bytes in waiting.by_ref() {
-            while !bytes.is_empty() {
-                let Some((start, run)) = self.first_run().filter(|(start, _)| *start <= self.next) else {
-                    self.waiting.push(bytes);
-                    self.waiting.extend(waiting);
-                    return mapped;
-                };
-                let length = (run.end - self.next).min(bytes.len() as u64);
-                let part = bytes.split_to(length as usize);
-                mapped.push((run.data + (self.next - start), part));
-                self.pass(length);
+        while self.waiting_bytes > 0
+            && let Some((start, run)) = self.first_run()
+            && start <= self.next
+            && (run.check.is_none() || run.end - self.next <= self.waiting_bytes)
+        {
+            let from = mapped.len();
+            self.hand_on(start, run, &mut mapped);
+            let is_whole = run.check.is_none_or(|check| {
+                let mut sum = check.begun;
+                mapped[from..].iter().for_each(|(_, bytes)| sum.add(bytes));
+                sum.matches(check.expected)
+            });
+            if !is_whole {
+                return Err(Damaged { data: run.data });
             }
         }
-        mapped
+        Ok(mapped)
+    }
+
+    /// What has arrived of a run is handed on.
+    fn hand_on(&mut self, start: Position, run: Run, mapped: &mut Vec<(Position, Bytes)>) {
+        while self.next < run.end
+            && let Some(front) = self.waiting.front_mut()
+        {
+            let length = (run.end - self.next).min(front.len() as u64);
+            let part = front.split_to(length as usize);
+            if front.is_empty() {
+                self.waiting.pop_front();
+            }
+            mapped.push((run.data + (self.next - start), part));
+            self.next += length;
+            self.waiting_bytes -= length;
+        }
+        if self.next >= run.end {
+            self.remove(start);
+        }
     }
 
     fn first_run(&self) -> Option<(Position, Run)> {
         self.runs.first_key_value().map(|(start, run)| (*start, *run))
-    }
-
-    /// The next `length` bytes are handed on; a mapping whose bytes have all been is forgotten.
-    fn pass(&mut self, length: u64) {
-        self.next += length;
-        self.waiting_bytes -= length;
-        while let Some((start, run)) = self.first_run()
-            && run.end <= self.next
-        {
-            self.remove(start);
-        }
     }
 }
 
@@ -156,10 +206,11 @@ mod tests {
 
     use bytes::Bytes;
 
-    use super::{Contradiction, Mappings};
+    use super::{Check, Contradiction, Damaged, Mappings};
+    use crate::wire::DataChecksum;
 
     fn taken(mappings: &mut Mappings) -> Vec<(u64, Vec<u8>)> {
-        let parts = mappings.take();
+        let parts = mappings.take().unwrap();
         parts
             .into_iter()
             .map(|(at, bytes)| (at, bytes.to_vec()))
@@ -169,11 +220,11 @@ mod tests {
     #[test]
     fn bytes_wait_for_their_mapping_and_those_behind_them_too() {
         let mut mappings = Mappings::new();
-        assert_eq!(mappings.add(4, 3, 104), Ok(()));
+        assert_eq!(mappings.add(4, 3, 104, None), Ok(()));
         mappings.arrive(Bytes::from_static(b"abcd"));
         assert_eq!(taken(&mut mappings), []);
         assert_eq!(mappings.waiting_bytes(), 4);
-        assert_eq!(mappings.add(1, 3, 51), Ok(()));
+        assert_eq!(mappings.add(1, 3, 51, None), Ok(()));
         let parts = taken(&mut mappings);
         assert_eq!(parts, [(51, b"abc".to_vec()), (104, b"d".to_vec())]);
         mappings.arrive(Bytes::from_static(b"ef"));
@@ -184,18 +235,46 @@ mod tests {
     #[test]
     fn what_was_said_once_stays() {
         let mut mappings = Mappings::new();
-        assert_eq!(mappings.add(1, 10, 101), Ok(()));
-        assert_eq!(mappings.add(5, 10, 105), Ok(()), "the same and more of it");
+        assert_eq!(mappings.add(1, 10, 101, None), Ok(()));
+        assert_eq!(mappings.add(5, 10, 105, None), Ok(()), "the same and more of it");
         assert_eq!(mappings.runs.len(), 1);
-        assert_eq!(mappings.add(14, 2, 50), Err(Contradiction));
-        assert_eq!(mappings.add(15, 2, 50), Ok(()));
+        assert_eq!(mappings.add(14, 2, 50, None), Err(Contradiction));
+        assert_eq!(mappings.add(15, 2, 50, None), Ok(()));
         mappings.arrive(Bytes::from_static(b"abcd"));
-        assert_eq!(mappings.take().len(), 1);
+        assert_eq!(mappings.take().unwrap().len(), 1);
         assert_eq!(
-            mappings.add(1, 4, 900),
+            mappings.add(1, 4, 900, None),
             Ok(()),
             "of what was handed on nothing is said"
         );
+    }
+
+    #[test]
+    fn what_is_checked_waits_for_all_of_it() {
+        let begun = DataChecksum::new(7, 1, 4);
+        let check = |text: &[u8]| {
+            let mut sum = begun;
+            sum.add(text);
+            Some(Check {
+                begun,
+                expected: sum.value(),
+            })
+        };
+        let mut mappings = Mappings::new();
+        mappings.add(1, 4, 7, check(b"abcd")).unwrap();
+        mappings.arrive(Bytes::from_static(b"abc"));
+        assert_eq!(taken(&mut mappings), []);
+        assert_eq!(
+            mappings.add(3, 2, 9, check(b"cd")),
+            Ok(()),
+            "part of what is known"
+        );
+        mappings.arrive(Bytes::from_static(b"defg"));
+        assert_eq!(taken(&mut mappings), [(7, b"abc".to_vec()), (10, b"d".to_vec())]);
+        mappings
+            .add(5, 3, 20, Some(Check { begun, expected: 5 }))
+            .unwrap();
+        assert_eq!(mappings.take(), Err(Damaged { data: 20 }));
     }
 
     #[test]
@@ -203,7 +282,7 @@ mod tests {
         let mut mappings = Mappings::new();
         let mut count = 0;
         while mappings.has_room(2 * count + 2) {
-            mappings.add(2 * count + 2, 1, 1_000 * count + 1).unwrap();
+            mappings.add(2 * count + 2, 1, 1_000 * count + 1, None).unwrap();
             count += 1;
         }
         assert_eq!(count, 64);

@@ -20,6 +20,7 @@ mod handshake;
 mod input;
 mod lane;
 mod mappings;
+mod moving;
 mod notices;
 mod origin;
 mod output;

@@ -18,7 +18,7 @@ use crate::wire::{
 };
 
 /// A segment and its flow.
-type Leaving = (usize, Outgoing);
+pub(super) type Leaving = (usize, Outgoing);
 
 impl Bundle {
     /// Appends the next segment to `out` and says where it goes; `None` if there is none now.
@@ -44,6 +44,8 @@ impl Bundle {
     fn next_outgoing(&mut self, scene: &mut Scene<'_>) -> Option<Leaving> {
         self.first_of(scene, |lane, context| lane.flow.next_control(context))
             .or_else(|| self.next_moved(scene))
+            .or_else(|| self.next_rescued(scene))
+            .or_else(|| self.next_copy(scene))
             .or_else(|| self.next_new(scene))
             .or_else(|| {
                 self.tell_end(scene);
@@ -72,46 +74,6 @@ impl Bundle {
             let (lane, mut context) = self.split(at, scene.now, scene.config);
             Some((at, next(lane, &mut context)?))
         })
-    }
-
-    /// Data that another flow has carried in vain, or for too long.
-    fn next_moved(&mut self, scene: &Scene<'_>) -> Option<Leaving> {
-        let (start, chunk) = self.sending.next_moving()?;
-        let (last, carriers) = (chunk.path, chunk.carriers);
-        let length = chunk.bytes.len() as u64;
-        let may = |at: usize| {
-            let is_last = at == last.index() && !self.lanes[at].is_closed();
-            self.lanes[at].carries() && !is_last
-        };
-        let fresh = (0..self.lanes.len()).any(|at| may(at) && !carriers.contains(Self::path(at)));
-        let fits = |at: usize| {
-            let (facts, most) = (&self.facts[at], self.most_on(at));
-            most > 0 && (facts.in_flight == 0 || facts.in_flight + length.min(most) <= facts.window)
-        };
-        let at = (0..self.lanes.len())
-            .filter(|at| may(*at) && fits(*at) && !(fresh && carriers.contains(Self::path(*at))))
-            .min_by_key(|at| (self.facts[*at].errors, self.facts[*at].srtt, *at))?;
-        Some(self.send_again(at, start, scene))
-    }
-
-    /// The most that one segment of a flow can carry now, whatever its window.
-    fn most_on(&self, at: usize) -> u64 {
-        let flow = &self.lanes[at].flow;
-        flow.segment_size().min(flow.span_left())
-    }
-
-    fn send_again(&mut self, at: usize, start: u64, scene: &Scene<'_>) -> Leaving {
-        let most = self.most_on(at);
-        let bytes = self.sending.repeat(start, most, Self::path(at), scene.now);
-        let (lane, mut context) = self.split(at, scene.now, scene.config);
-        lane.reinjections += 1;
-        lane.reinjected_bytes += bytes.len() as u64;
-        let load = Load {
-            bytes,
-            fin: false,
-            data: Some(start),
-        };
-        (at, lane.flow.send_new(load, false, &mut context))
     }
 
     /// New data, if windows, burst limit and scheduler let it go.
@@ -145,7 +107,7 @@ impl Bundle {
         self.send_new(at, skip, &demand, scene)
     }
 
-    fn demand(&self, scene: &Scene<'_>) -> Demand {
+    pub(super) fn demand(&self, scene: &Scene<'_>) -> Demand {
         Demand {
             unsent: scene.desk.outgoing.unsent(),
             usable: self
@@ -163,6 +125,7 @@ impl Bundle {
         let regular = self.lanes.iter().any(|lane| lane.carries() && !lane.backup);
         let mut any = false;
         for at in 0..self.lanes.len() {
+            let held = self.sending.held_by(Self::path(at));
             let (lane, context) = self.split(at, scene.now, scene.config);
             let mut room = 0;
             let mut held_back = false;
@@ -179,6 +142,7 @@ impl Bundle {
             }
             context.facts[at].room = room;
             context.facts[at].held_back = held_back;
+            context.facts[at].queued = held;
             any |= room > 0;
         }
         any

@@ -10,7 +10,7 @@ use crate::TcpConfig;
 use crate::buffer::Reassembly;
 use crate::flow::OwnWindow;
 use crate::sequence::Position;
-use crate::wire::{DataAck, DataNumber, Kind, NrSackForm, NrSacks, RelativeBlock};
+use crate::wire::{DataAck, DataNumber, Kind, Mapping, NrSackForm, NrSacks, RelativeBlock};
 
 /// The data in any order, made into a row.
 #[derive(Debug)]
@@ -49,6 +49,18 @@ impl Receiving {
         let position = self.origin?.position(number, self.row.next());
         self.long |= matches!(number, DataNumber::Long(_));
         position
+    }
+
+    /// The mapping of the very first data, which is told beside the keys.
+    pub(super) fn first(&self, length: u16, checksum: Option<u16>) -> Mapping {
+        let number = self.origin.map_or(0, |origin| origin.number(1));
+        Mapping {
+            data: DataNumber::Long(number),
+            flow: 1,
+            length,
+            fin: false,
+            checksum,
+        }
     }
 
     /// Takes over data; what can be read now follows `ready`. What the peer was not told to send is left out.

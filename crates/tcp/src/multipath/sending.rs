@@ -4,6 +4,7 @@
 //! nothing with it: what it carried is still held and can go over another one.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use anabranch_types::{Instant, PathId};
@@ -25,6 +26,8 @@ pub(super) struct Sending {
     largest_window: u64,
     /// Where chunks begin that go over another flow as soon as there is one with room.
     moving: BTreeSet<Position>,
+    /// Bytes that each flow was the last to carry, by its number.
+    held: Vec<u64>,
     pub(super) end: End,
     /// When to look whether anything was acknowledged, and how often nothing was.
     pub(super) check: Option<Instant>,
@@ -50,6 +53,10 @@ pub(super) struct Carriers(u32);
 impl Carriers {
     pub(super) const fn contains(self, path: PathId) -> bool {
         self.0 & Self::bit(path) != 0
+    }
+
+    pub(super) const fn count(self) -> u32 {
+        self.0.count_ones()
     }
 
     const fn add(&mut self, path: PathId) {
@@ -94,6 +101,7 @@ impl Sending {
             edge: 1,
             largest_window: 0,
             moving: BTreeSet::new(),
+            held: Vec::new(),
             end: End::Open,
             check: None,
             checks: 0,
@@ -130,7 +138,23 @@ impl Sending {
             carriers,
             sent_at: now,
         };
+        self.hold(path, chunk.bytes.len() as u64);
         self.chunks.insert(piece.place, chunk);
+    }
+
+    fn hold(&mut self, path: PathId, bytes: u64) {
+        let missing = (path.index() + 1).saturating_sub(self.held.len());
+        self.held.extend(core::iter::repeat_n(0, missing));
+        self.held[path.index()] += bytes;
+    }
+
+    fn release(&mut self, path: PathId, bytes: u64) {
+        self.held[path.index()] -= bytes;
+    }
+
+    /// Bytes that are not acknowledged as data and that `path` was the last to carry.
+    pub(super) fn held_by(&self, path: PathId) -> u64 {
+        self.held.get(path.index()).copied().unwrap_or(0)
     }
 
     /// The position that `ack` stands for; `None` for data that was never sent. `unsent` is the first that was not.
@@ -180,6 +204,7 @@ impl Sending {
             let mut chunk = entry.remove();
             let gone = (ack - start).min(chunk.bytes.len() as u64);
             freed += gone;
+            self.release(chunk.path, gone);
             let was_moving = self.moving.remove(&start);
             let _ = chunk.bytes.split_to(gone as usize);
             if !chunk.bytes.is_empty() {
@@ -198,8 +223,9 @@ impl Sending {
         while let Some((start, chunk)) = self.chunks.range(range.clone()).next()
             && start + chunk.bytes.len() as u64 <= range.end
         {
-            let start = *start;
-            freed += chunk.bytes.len() as u64;
+            let (start, path, length) = (*start, chunk.path, chunk.bytes.len() as u64);
+            freed += length;
+            self.release(path, length);
             self.chunks.remove(&start);
             self.moving.remove(&start);
         }
@@ -265,9 +291,28 @@ impl Sending {
         let Some(chunk) = self.chunks.get_mut(&start) else {
             return Bytes::new();
         };
-        chunk.path = path;
+        let before = core::mem::replace(&mut chunk.path, path);
         chunk.carriers.add(path);
         chunk.sent_at = now;
+        let bytes = chunk.bytes.clone();
+        self.release(before, bytes.len() as u64);
+        self.hold(path, bytes.len() as u64);
+        bytes
+    }
+
+    /// The first chunk from `from` on that `path` has not carried, and where it begins.
+    pub(super) fn not_on(&self, path: PathId, from: Position) -> Option<(Position, &Chunk)> {
+        let mut behind = self.chunks.range(from..);
+        let (start, chunk) = behind.find(|(_, chunk)| !chunk.carriers.contains(path))?;
+        Some((*start, chunk))
+    }
+
+    /// A copy of the chunk at `start` leaves on `path`; it counts for the flow that carries it as before.
+    pub(super) fn copy(&mut self, start: Position, path: PathId) -> Bytes {
+        let Some(chunk) = self.chunks.get_mut(&start) else {
+            return Bytes::new();
+        };
+        chunk.carriers.add(path);
         chunk.bytes.clone()
     }
 
@@ -275,6 +320,7 @@ impl Sending {
     pub(super) fn clear(&mut self) {
         self.chunks.clear();
         self.moving.clear();
+        self.held.clear();
         self.check = None;
     }
 }

@@ -53,6 +53,7 @@ impl Bundle {
     }
 
     fn on_lane_deadline(&mut self, at: usize, scene: &mut Scene<'_>) {
+        self.lanes[at].paused_until.take_if(|until| *until <= scene.now);
         let mut news = News::default();
         let (lane, mut context) = self.split(at, scene.now, scene.config);
         lane.flow.on_deadline(&mut context, &mut news);
