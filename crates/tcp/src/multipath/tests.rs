@@ -10,11 +10,12 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::time::Duration;
 
-use anabranch_types::{Instant, Seed};
+use anabranch_types::{Instant, Rng, Seed};
 use bytes::Bytes;
 
 use super::MultipathConfig;
 use crate::wire::Segment;
+use crate::wire::checksum::checksum;
 use crate::{Connection, ConnectionId, Endpoint, Envelope, Event, TcpConfig};
 
 /// What a path does with a segment.
@@ -29,6 +30,10 @@ struct Way {
     cut: bool,
     /// What passes.
     passes: Filter,
+    /// Data is changed, and the checksum of TCP with it, as a careless translator does.
+    rewrites: bool,
+    /// Options of multipath TCP are changed, a few bits of a few of them.
+    mangles: Option<Rng>,
     bytes: u64,
 }
 
@@ -40,6 +45,8 @@ impl Way {
             free_at: Instant::ZERO,
             cut: false,
             passes: Box::new(|_| true),
+            rewrites: false,
+            mangles: None,
             bytes: 0,
         }
     }
@@ -55,12 +62,40 @@ struct World {
     /// On the way: when it arrives, and a number that keeps the order.
     flying: BTreeMap<(Instant, u64), (usize, Envelope, Vec<u8>)>,
     count: u64,
-    to_send: [Vec<u8>; 2],
+    to_send: [Bytes; 2],
     sent: [usize; 2],
     got: [Vec<u8>; 2],
     events: [Vec<Event>; 2],
     reads: bool,
     closes: bool,
+}
+
+fn rewritten(segment: &Segment<'_>, envelope: Envelope) -> Vec<u8> {
+    let mut payload = segment.payload.to_vec();
+    payload.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+    let mut bytes = Vec::new();
+    let changed = Segment {
+        payload: &payload,
+        ..segment.clone()
+    };
+    changed.write(envelope.source, envelope.destination, &mut bytes);
+    bytes
+}
+
+/// A few bits behind the fixed header are others, and the checksum is right again.
+fn mangled(mut bytes: Vec<u8>, envelope: Envelope, rng: &mut Rng) -> Vec<u8> {
+    let header = usize::from(bytes[12] >> 4) * 4;
+    let multipath = (20..header).find(|at| bytes[*at] == 30 && bytes[at - 1] <= 1);
+    if let Some(from) = multipath.filter(|_| rng.chance(1, 5)) {
+        for _ in 0..=rng.below(2) {
+            let at = from + 2 + rng.below((header - from - 2) as u64) as usize;
+            bytes[at] ^= 1 << rng.below(8);
+        }
+    }
+    bytes[16..18].fill(0);
+    let sum = checksum(&bytes, envelope.source, envelope.destination).unwrap();
+    bytes[16..18].copy_from_slice(&sum.to_be_bytes());
+    bytes
 }
 
 fn ip(path: usize, host: u8) -> IpAddr {
@@ -83,10 +118,10 @@ fn config(paths: usize, host: u8) -> TcpConfig {
     }
 }
 
-fn content(bytes: usize) -> Vec<u8> {
+fn content(bytes: usize) -> Bytes {
     let mut content = vec![0; bytes];
     Seed(77).rng().fill(&mut content);
-    content
+    content.into()
 }
 
 impl World {
@@ -109,7 +144,7 @@ impl World {
             ways: (1..=paths as u64).map(|path| [way(path), way(path)]).collect(),
             flying: BTreeMap::new(),
             count: 0,
-            to_send: [Vec::new(), Vec::new()],
+            to_send: [Bytes::new(), Bytes::new()],
             sent: [0, 0],
             got: [Vec::new(), Vec::new()],
             events: [Vec::new(), Vec::new()],
@@ -147,8 +182,8 @@ impl World {
             while reads && let Some(bytes) = connection.read(100_000) {
                 got.extend_from_slice(&bytes);
             }
-            let rest = Bytes::copy_from_slice(&to_send[*sent..]);
-            let rest = rest.slice(..rest.len().min(connection.room() as usize));
+            let end = to_send.len().min(*sent + connection.room() as usize);
+            let rest = to_send.slice(*sent..end);
             if !rest.is_empty() {
                 *sent += rest.len() - connection.write(rest).len();
             }
@@ -172,6 +207,14 @@ impl World {
                 continue;
             }
             way.bytes += segment.payload.len() as u64;
+            let bytes = match way.rewrites {
+                true => rewritten(&segment, envelope),
+                false => bytes,
+            };
+            let bytes = match &mut way.mangles {
+                Some(rng) => mangled(bytes, envelope, rng),
+                None => bytes,
+            };
             way.free_at = way.free_at.max(self.now) + way.per_byte * bytes.len() as u32;
             self.count += 1;
             self.flying
@@ -242,6 +285,10 @@ impl World {
         );
         assert!(self.got[1] == self.to_send[0] && self.got[0] == self.to_send[1]);
         self.now - begin
+    }
+
+    fn cut(&mut self, path: usize) {
+        self.ways[path].iter_mut().for_each(|way| way.cut = true);
     }
 
     fn bytes_on(&self, path: usize) -> u64 {

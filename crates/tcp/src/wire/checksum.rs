@@ -37,7 +37,7 @@ impl Sum {
 /// # Errors
 ///
 /// [`DecodeErrorKind::MixedAddresses`].
-pub(super) fn checksum(segment: &[u8], source: IpAddr, destination: IpAddr) -> Result<u16, DecodeError> {
+pub(crate) fn checksum(segment: &[u8], source: IpAddr, destination: IpAddr) -> Result<u16, DecodeError> {
     let mut sum = Sum::default();
     match (source, destination) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {

@@ -1,6 +1,6 @@
 //! How does a segment look on the wire? Header, options, payload and checksum of RFC 9293 §3.1.
 
-mod checksum;
+pub(crate) mod checksum;
 mod error;
 mod multipath;
 mod options;

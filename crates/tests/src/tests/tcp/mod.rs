@@ -5,6 +5,7 @@ mod capture;
 mod ending;
 mod flow_control;
 mod handshake;
+mod multipath;
 mod nr_sack;
 mod recovery;
 mod square_root_law;
