@@ -39,7 +39,7 @@ struct options {
 	struct sockaddr_in own[MAX_ADDRESSES], peer[MAX_ADDRESSES];
 	int owns, peers;
 	uint16_t own_udp, peer_udp, own_port, peer_port;
-	uint32_t say, hear, seconds;
+	uint32_t say, hear, seconds, progress;
 	uint32_t length[MAX_LENGTHS], lengths;
 	uint16_t streams;
 	bool odd_unordered;
@@ -394,21 +394,35 @@ converse(void)
 }
 
 static void
-print_report(void)
+print_report(const char *event)
 {
 	struct sctpstat statistics;
 	double seconds = report.last - report.first;
 
 	usrsctp_get_stat(&statistics);
-	printf("{\"event\":\"report\",\"stack\":\"usrsctp\",\"connected\":%s,\"ended\":\"%s\",\"said\":%u,\"heard\":%u,"
+	printf("{\"event\":\"%s\",\"stack\":\"usrsctp\",\"connected\":%s,\"ended\":\"%s\",\"said\":%u,\"heard\":%u,"
 	    "\"bytes\":%llu,\"seconds\":%.6f,\"goodput_bit_per_second\":%.0f,\"paths\":%d,\"data_chunks\":%u,"
 	    "\"retransmitted\":%u,\"fast_retransmitted\":%u,\"timeouts\":%u,\"complaint\":\"%s\"}\n",
-	    report.connected ? "true" : "false", report.finished ? "finished" : report.aborted ? "aborted" : "failed",
+	    event, report.connected ? "true" : "false", report.finished ? "finished" : report.aborted ? "aborted" : "failed",
 	    report.said, report.heard, (unsigned long long)report.bytes, seconds,
 	    seconds > 0 ? (double)report.bytes * 8 / seconds : 0, report.paths, statistics.sctps_senddata,
 	    statistics.sctps_sendretransdata, statistics.sctps_sendfastretrans, statistics.sctps_timodata,
 	    report.complaint);
 	fflush(stdout);
+}
+
+/* Says how far it is, every so many milliseconds. */
+static void *
+tell(void *unused)
+{
+	struct timespec pause = { options.progress / 1000, options.progress % 1000 * 1000000L };
+
+	(void)unused;
+	for (;;) {
+		nanosleep(&pause, NULL);
+		print_report("progress");
+	}
+	return NULL;
 }
 
 /* Options */
@@ -511,6 +525,8 @@ read_options(int count, char **arguments, bool knobs_only)
 			options.hear = (uint32_t)atoi(value);
 		else if (strcmp(name, "--seconds") == 0)
 			options.seconds = (uint32_t)atoi(value);
+		else if (strcmp(name, "--progress") == 0)
+			options.progress = (uint32_t)atoi(value);
 		else if (strcmp(name, "--lengths") == 0)
 			read_lengths(value);
 		else if (strcmp(name, "--streams") == 0)
@@ -539,12 +555,16 @@ read_options(int count, char **arguments, bool knobs_only)
 int
 main(int count, char **arguments)
 {
+	pthread_t teller;
+
 	read_options(count, arguments, false);
 	usrsctp_init(options.own_udp, NULL, NULL);
 	read_options(count, arguments, true);
+	if (options.progress > 0)
+		pthread_create(&teller, NULL, tell, NULL);
 	associate();
 	if (association != NULL)
 		converse();
-	print_report();
+	print_report("report");
 	_exit(0);
 }

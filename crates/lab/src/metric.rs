@@ -3,7 +3,7 @@
 //! Metrics of a path, stream or rival have its name in theirs: `path.north.timeouts`, `stream.0.delay.mean`. A test
 //! holds the list against what runs measure.
 
-use crate::plan::{AppPlan, End, Named, Setting, TransportPlan};
+use crate::plan::{AppPlan, BackendPlan, End, Named, Setting, TransportPlan};
 
 /// A number that a run has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +85,33 @@ pub const OF_RUN: &[Metric] = &[
         "times in which no link brought anything to the far end for 0.5 s or longer",
     ),
     metric("stalls.time", "s", "their length, all together"),
+    metric(
+        "outage",
+        "s",
+        "the longest time in which the far application read nothing: after a cut, the time to recover",
+    ),
+];
+
+/// Metrics of a run on a test bed: how good the bed was.
+pub const OF_TESTBED: &[Metric] = &[
+    metric(
+        "late.p50",
+        "µs",
+        "by how much packets left links too late, the median",
+    ),
+    metric("late.p99", "µs", "what 99 % of the packets did not exceed"),
+    metric("late.max", "µs", "the most of it"),
+    metric(
+        "strays",
+        "packets",
+        "lost outside of the links; there should be none",
+    ),
+    metric("load", "", "the machine's mean load of the last minute"),
+    metric(
+        "damaged",
+        "messages",
+        "that the far application got changed, twice or out of order; there should be none",
+    ),
 ];
 
 /// Metrics of a whole run over TCP or Multipath TCP, beside those of every run.
@@ -157,6 +184,11 @@ pub const OF_PATH: &[Metric] = &[
 
 /// Metrics of the link of each path, and of the bottleneck, towards the far end.
 pub const OF_LINK: &[Metric] = &[
+    metric(
+        "carried",
+        "Mbit/s",
+        "of IP packets that it brought to the far end",
+    ),
     metric("queue.mean", "packets", "waiting at the link, sampled"),
     metric("queue.max", "packets", "the most of it among the samples"),
     metric("drops.queue", "", "packets that found the queue full"),
@@ -242,6 +274,9 @@ fn groups_of(setting: &Setting) -> Vec<(String, Vec<Metric>)> {
             groups.push((format!("processor.{end}"), OF_PROCESSOR.to_vec()));
         }
     }
+    if setting.backend == BackendPlan::Testbed {
+        groups.push(("testbed".into(), OF_TESTBED.to_vec()));
+    }
     for stream in streams(&setting.apps) {
         groups.push((format!("stream.{stream}"), OF_STREAM.to_vec()));
     }
@@ -291,6 +326,7 @@ fn find(name: &str) -> Option<Metric> {
         OF_PROCESSOR,
         OF_STREAM,
         OF_RIVAL,
+        OF_TESTBED,
     ]
     .concat();
     all.into_iter().find(|metric| {

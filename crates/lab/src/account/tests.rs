@@ -103,6 +103,7 @@ pub(crate) fn record(seed: u64) -> Record {
     Record {
         values: [("goodput".to_owned(), seed as f64 + 10.0)].into(),
         histograms: [("delay".to_owned(), vec![bar(1_000, 1), bar(3_000, 3)])].into(),
+        made_with: std::collections::BTreeMap::new(),
         series: [0.5, 1.0, 1.5]
             .iter()
             .flat_map(|time| [row(*time, "a"), row(*time, "b")])

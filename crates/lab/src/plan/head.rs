@@ -75,7 +75,11 @@ const TABLES: [&str; 7] = [
     "verdict",
 ];
 /// The keys of a setting.
-const SETTING: [&str; 14] = [
+const SETTING: [&str; 18] = [
+    "backend",
+    "stack",
+    "usrsctp",
+    "kernel",
     "transport",
     "tcp",
     "mptcp",

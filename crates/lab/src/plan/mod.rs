@@ -10,6 +10,7 @@
 //! where the variant sets it.
 
 mod axis;
+mod backend;
 mod digest;
 mod error;
 mod figure;
@@ -30,6 +31,7 @@ mod validate;
 use std::path::{Path, PathBuf};
 
 pub use axis::{Axis, Coordinate};
+pub use backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan};
 pub use error::PlanError;
 pub use figure::{
     Alone, Check, CheckKind, Direction, Figure, FigureScale, Label, Metrics, Origin, Reference, Statistic,

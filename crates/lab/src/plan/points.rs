@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::axis::{Coordinate, combinations};
+use super::backend::BackendPlan;
 use super::error::Problem;
 use super::figure::{Alone, Origin};
 use super::head::Head;
@@ -30,6 +31,9 @@ pub struct Point {
     pub setting: Arc<Setting>,
 }
 
+/// Bits that are simulated in a second, by all cores: what a second of real time costs.
+const REAL_TIME: f64 = 1e10;
+
 impl Point {
     /// The setting as JSON, with every choice and default spelled out.
     #[must_use]
@@ -44,15 +48,20 @@ impl Point {
             time,
             paths,
             bottleneck,
+            backend,
             ..
         } = &*self.setting;
+        let seconds = (time.warm_up.0 + time.measure.0).as_secs_f64();
+        if *backend == BackendPlan::Testbed {
+            return seconds * REAL_TIME;
+        }
         let rate = |link: &LinkPlan| match link.rate {
             Some(RateLimit::At(rate)) => rate.0.as_bits_per_second() as f64,
             Some(RateLimit::Unlimited) | None => f64::INFINITY,
         };
         let sum: f64 = paths.iter().map(|(_, link)| rate(link)).sum();
         let limit = bottleneck.as_ref().map_or(f64::INFINITY, rate).min(sum).min(1e10);
-        limit * (time.warm_up.0 + time.measure.0).as_secs_f64()
+        limit * seconds
     }
 }
 

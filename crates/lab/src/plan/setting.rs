@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan, is_usual};
 use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::processor::Processor;
@@ -16,6 +17,18 @@ pub struct Setting {
     /// What carries the data. SCTP unless set.
     #[serde(default)]
     pub transport: TransportPlan,
+    /// Where it takes place. In the simulator unless set.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub backend: BackendPlan,
+    /// Whose stacks talk on a test bed. Ours for SCTP, the kernel's for TCP, unless set.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub stack: Option<StackPlan>,
+    /// What only usrsctp has.
+    #[serde(default, skip_serializing_if = "Named::is_empty")]
+    pub usrsctp: UsrsctpPlan,
+    /// What only the kernel's TCP has.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub kernel: KernelPlan,
     /// What only TCP and Multipath TCP have.
     #[serde(default)]
     pub tcp: TcpPlan,
@@ -203,6 +216,16 @@ impl Happening {
 }
 
 impl Setting {
+    /// Whose stacks talk.
+    #[must_use]
+    pub fn stack(&self) -> StackPlan {
+        let usual = match (self.backend, self.transport) {
+            (BackendPlan::Sim, _) | (BackendPlan::Testbed, TransportPlan::Sctp) => StackPlan::Anabranch,
+            (BackendPlan::Testbed, TransportPlan::Tcp | TransportPlan::Mptcp) => StackPlan::Kernel,
+        };
+        self.stack.unwrap_or(usual)
+    }
+
     /// The end whose data is measured: the near one, unless only the far one sends any.
     #[must_use]
     pub fn talker(&self) -> End {

@@ -9,6 +9,7 @@ use super::setting::{
     AppKind, AppPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, RivalPlan, Setting,
 };
 use super::transport::TransportPlan;
+use super::{BackendPlan, KernelPlan, ReadingPlan, StackPlan};
 
 /// What is wrong, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +49,13 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
             text,
         })?;
     }
-    check_transport(setting)?;
+    match setting.backend {
+        BackendPlan::Sim => {
+            check_no_testbed(setting)?;
+            check_transport(setting)?;
+        }
+        BackendPlan::Testbed => check_testbed(setting)?,
+    }
     check_joining(setting)?;
     check_mtu(setting.association.mtu.0, &["association", "mtu"])?;
     for (name, app) in setting.apps.iter() {
@@ -167,6 +174,83 @@ fn check_joining(setting: &Setting) -> Result<(), Fault> {
         ),
         _ => Ok(()),
     }
+}
+
+/// What there is on a test bed only.
+fn check_no_testbed(setting: &Setting) -> Result<(), Fault> {
+    const ELSEWHERE: &str = "the simulator has our own stacks; others run with `backend = \"testbed\"`";
+    if setting.stack.is_some_and(|stack| stack != StackPlan::Anabranch) {
+        return fault(["stack"], ELSEWHERE);
+    }
+    if !setting.usrsctp.is_empty() {
+        return fault(["usrsctp"], ELSEWHERE);
+    }
+    if setting.kernel != KernelPlan::default() {
+        return fault(["kernel"], ELSEWHERE);
+    }
+    Ok(())
+}
+
+/// A test bed has real hosts: they take the time that they take, and what is inside them stays there.
+fn check_testbed(setting: &Setting) -> Result<(), Fault> {
+    if setting.hosts != Hosts::default() {
+        return fault(
+            ["hosts"],
+            "the hosts of a test bed are as fast as this machine; a `processor` is for the simulator",
+        );
+    }
+    if setting.bottleneck.is_some() || !setting.rivals.is_empty() {
+        return fault(
+            ["bottleneck"],
+            "a test bed has paths that share nothing; `[bottleneck]` and rivals are for the simulator",
+        );
+    }
+    for (name, link) in setting.paths.iter() {
+        if link.tick.is_some_and(|tick| !tick.0.is_zero()) {
+            return fault(
+                ["paths", name, "tick"],
+                "a `tick` that is not the kernel's own is for the simulator",
+            );
+        }
+    }
+    if setting.record.series.is_some() || setting.record.histograms {
+        return fault(
+            ["record"],
+            "series and histograms are recorded by the simulator only",
+        );
+    }
+    if setting.reading != ReadingPlan::Eager {
+        return fault(["reading"], "on a test bed the far application reads at once");
+    }
+    let moves = |happening: &Happening| happening.join.is_some() || happening.leave.is_some();
+    if setting.script.iter().any(moves) {
+        return fault(["script"], "addresses `join` and `leave` in the simulator only");
+    }
+    match setting.apps.iter().collect::<Vec<_>>()[..] {
+        [(_, app)] if app.kind == AppKind::Bulk && app.end() == End::Near && app.stream.is_none() => {}
+        _ => {
+            return fault(
+                ["apps"],
+                "a test bed has one application: `bulk`, at the near end",
+            );
+        }
+    }
+    let fits = match setting.transport {
+        TransportPlan::Sctp => setting.stack() != StackPlan::Kernel,
+        TransportPlan::Tcp | TransportPlan::Mptcp => setting.stack() == StackPlan::Kernel,
+    };
+    if !fits {
+        let text =
+            "on a test bed, SCTP is spoken by `anabranch` and `usrsctp`, TCP and MPTCP by the `kernel`";
+        return fault(["stack"], text);
+    }
+    if setting.transport == TransportPlan::Tcp && setting.paths.len() > 1 {
+        return fault(
+            ["transport"],
+            "TCP has one path; lay several over with `transport = \"mptcp\"` or \"sctp\"",
+        );
+    }
+    Ok(())
 }
 
 /// TCP has one path, neither has streams that need names; whatever a setting says must have a meaning.

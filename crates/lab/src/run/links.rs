@@ -26,6 +26,12 @@ pub(super) fn of(paths: &[Path], setting: &Setting) -> Vec<(LinkId, LinkId)> {
 pub(super) struct Counted(LinkStats, LinkStats);
 
 impl Counted {
+    /// Of links of whatever network.
+    #[cfg(target_os = "linux")]
+    pub(super) const fn new(there: LinkStats, back: LinkStats) -> Self {
+        Self(there, back)
+    }
+
     pub(super) fn at(world: &World<AnyHost>, (there, back): (LinkId, LinkId)) -> Self {
         let stats = |link| world.link(link).stats().clone();
         Self(stats(there), stats(back))
@@ -58,6 +64,8 @@ fn link(record: &mut Record, group: &str, before: &Counted, after: &Counted, sec
         let drops = after.0.dropped(cause).packets - before.0.dropped(cause).packets;
         record.set(format!("{group}.drops.{name}"), drops as f64);
     }
+    let bytes = after.0.delivered.bytes - before.0.delivered.bytes;
+    record.set(format!("{group}.carried"), bytes as f64 * 8e-6 / seconds);
     let busy = after.0.busy.saturating_sub(before.0.busy).as_secs_f64();
     record.set(format!("{group}.idle"), (1.0 - busy / seconds).max(0.0));
     let back = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;

@@ -9,6 +9,8 @@ mod record;
 mod samples;
 mod scenario;
 mod tcp;
+#[cfg(target_os = "linux")]
+mod testbed;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -23,7 +25,7 @@ pub use files::Files;
 pub use parallel::{Outcome, Progress, Runner};
 pub use record::{Bar, Record, SeriesRow};
 
-use crate::plan::{End, Point, Setting, TransportPlan};
+use crate::plan::{BackendPlan, End, Point, Setting, TransportPlan};
 use measure::{Snapshot, Window};
 use samples::Samples;
 
@@ -42,9 +44,38 @@ pub enum RunError {
     /// What was to be written down beside the results was not.
     #[error("cannot write what was recorded: {0}")]
     Files(String),
+    /// What only real hosts have failed: no privilege, a missing program, a stack that gave up.
+    #[error("test bed: {0}")]
+    Testbed(String),
     /// The simulator gave up; this is a bug.
     #[error("the simulation panicked: {0}")]
     Panicked(String),
+}
+
+/// Runs a point where its plan wants it: in the simulator, or on a test bed.
+///
+/// # Errors
+///
+/// As [`simulate_with`], and [`RunError::Testbed`].
+pub fn perform(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
+    match point.setting.backend {
+        BackendPlan::Sim => simulate_with(point, stop, files),
+        BackendPlan::Testbed => on_testbed(point, stop, files),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn on_testbed(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
+    if files.are_none() {
+        return testbed::run(point, stop);
+    }
+    let text = "of a test bed neither events nor packets are written; tcpdump on its hosts shows them";
+    Err(RunError::Files(text.into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn on_testbed(_point: &Point, _stop: &AtomicBool, _files: &Files) -> Result<Record, RunError> {
+    Err(RunError::Testbed("it needs Linux".into()))
 }
 
 /// Simulates a point.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Cache, Files, Record, RunError, simulate_with};
-use crate::plan::Point;
+use super::{Cache, Files, Record, RunError, perform};
+use crate::plan::{BackendPlan, Point};
 
 /// What became of a point.
 pub type Outcome = Result<Arc<Record>, RunError>;
@@ -46,7 +46,7 @@ struct Job<'p> {
 struct Desk<'d> {
     jobs: &'d [Job<'d>],
     next: AtomicUsize,
-    results: Mutex<(BTreeMap<String, Outcome>, Progress)>,
+    results: &'d Mutex<(BTreeMap<String, Outcome>, Progress)>,
     watch: &'d (dyn Fn(Progress) + Sync),
 }
 
@@ -124,18 +124,24 @@ impl<'a> Runner<'a> {
             work: jobs.iter().map(|job| job.work).sum(),
         };
         watch(progress);
-        let desk = Desk {
-            jobs: &jobs,
-            next: AtomicUsize::new(0),
-            results: Mutex::new((found, progress)),
-            watch,
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, jobs.len().max(1)) {
-                scope.spawn(|| self.work(&desk));
-            }
-        });
-        let (results, _) = desk.results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let results = Mutex::new((found, progress));
+        // What takes place in real time has the machine for itself, when all else is done.
+        let is_real = |job: &Job<'_>| job.point.setting.backend == BackendPlan::Testbed;
+        let (real, simulated): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_real);
+        for (jobs, threads) in [(simulated, self.jobs), (real, 1)] {
+            let desk = Desk {
+                next: AtomicUsize::new(0),
+                results: &results,
+                watch,
+                jobs: &jobs,
+            };
+            std::thread::scope(|scope| {
+                for _ in 0..threads.clamp(1, jobs.len().max(1)) {
+                    scope.spawn(|| self.work(&desk));
+                }
+            });
+        }
+        let (results, _) = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         let result = |key: &String| results.get(key).cloned().unwrap_or(Err(RunError::Interrupted));
         keys.iter().map(result).collect()
     }
@@ -146,7 +152,7 @@ impl<'a> Runner<'a> {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let result = carefully(|| simulate_with(job.point, self.stop, &self.files));
+            let result = carefully(|| perform(job.point, self.stop, &self.files));
             if let Ok(record) = &result {
                 // Without room for the cache the results are still good for this time.
                 let _ = self.cache.store(&job.key, record);

@@ -14,6 +14,10 @@ pub struct Record {
     pub histograms: BTreeMap<String, Vec<Bar>>,
     /// Samples by time and path, if the plan asks for them.
     pub series: Vec<SeriesRow>,
+    /// What it was measured with, by name, if not by this program alone: kernel, stacks, their versions. Such a run comes out
+    /// differently each time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub made_with: BTreeMap<String, String>,
 }
 
 /// The numbers of one class of a histogram.

@@ -26,14 +26,35 @@ pub(super) struct Samples {
     queues: Vec<Histogram>,
     names: Vec<String>,
     silence: Silence,
+    reading: Reading,
 }
 
 /// No silence that is shorter is a stall.
 const STALL: Duration = Duration::from_millis(500);
 
+/// How long the far application had nothing to read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    bytes: u64,
+    samples: u32,
+    longest: u32,
+}
+
+impl Reading {
+    pub(super) fn note(&mut self, bytes: u64) {
+        self.samples = if bytes == self.bytes { self.samples + 1 } else { 0 };
+        self.bytes = bytes;
+        self.longest = self.longest.max(self.samples);
+    }
+
+    pub(super) fn write(self, record: &mut Record) {
+        record.set("outage", (EVERY * self.longest).as_secs_f64());
+    }
+}
+
 /// Times in which nothing arrived at the far end.
 #[derive(Clone, Copy, Debug, Default)]
-struct Silence {
+pub(super) struct Silence {
     /// Packets that links have brought so far.
     delivered: u64,
     /// Samples since the last one that was different.
@@ -43,7 +64,12 @@ struct Silence {
 }
 
 impl Silence {
-    fn note(&mut self, delivered: u64) {
+    pub(super) fn write(self, record: &mut Record) {
+        record.set("stalls", self.stalls as f64);
+        record.set("stalls.time", self.time.as_secs_f64());
+    }
+
+    pub(super) fn note(&mut self, delivered: u64) {
         if delivered != self.delivered {
             self.delivered = delivered;
             self.samples = 0;
@@ -173,6 +199,9 @@ impl Samples {
         let delivered =
             |link: &anabranch_netsim::LinkId| simulation.world().link(*link).stats().delivered.packets;
         self.silence.note(links.map(delivered).sum());
+        let reader = simulation.conversation(talker(setting).other());
+        self.reading
+            .note(reader.map_or(0, |reader| reader.inbox().bytes()));
         let waiting = waiting(simulation, setting);
         for (queue, waiting) in self.queues.iter_mut().zip(waiting) {
             queue.note(waiting);
@@ -192,8 +221,8 @@ impl Samples {
                 histogram.quantile(1.0).map(|bytes| bytes as f64),
             );
         }
-        record.set("stalls", self.silence.stalls as f64);
-        record.set("stalls.time", self.silence.time.as_secs_f64());
+        self.silence.write(record);
+        self.reading.write(record);
         record.set("sender-blocked", self.sender_blocked.value());
         record.set("receiver-blocked", self.receiver_blocked.value());
         for (samples, name) in self.paths.iter().zip(&self.names) {

@@ -71,7 +71,7 @@ pub(super) fn rival(plan: &RivalPlan, setting: &Setting) -> Rival {
     }
 }
 
-fn config(plan: AssociationPlan, policies: Mechanisms) -> AssociationConfig {
+pub(super) fn config(plan: AssociationPlan, policies: Mechanisms) -> AssociationConfig {
     AssociationConfig {
         send_buffer: plan.send_buffer.0,
         receive_buffer: plan.receive_buffer.0,

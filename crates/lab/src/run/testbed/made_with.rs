@@ -1,0 +1,62 @@
+//! What was a run on real hosts made with? Which kernel, which stacks, and how the links kept the time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use anabranch_emu::bed::{Hosts, Side, Urgency};
+
+use crate::plan::{Setting, StackPlan};
+
+/// Everything that another machine may have otherwise.
+pub(super) fn made_with(setting: &Setting, hosts: &Hosts, urgency: Urgency) -> BTreeMap<String, String> {
+    let system = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut made_with = BTreeMap::from([
+        ("backend".to_owned(), "testbed".to_owned()),
+        (
+            "kernel".to_owned(),
+            format!(
+                "{} {} {}",
+                text(system.sysname()),
+                text(system.release()),
+                text(system.machine())
+            ),
+        ),
+        ("cores".to_owned(), cores.to_string()),
+        ("forwarder".to_owned(), format!("{urgency:?}").to_lowercase()),
+    ]);
+    let stack = match setting.stack() {
+        StackPlan::Anabranch => ("anabranch", env!("CARGO_PKG_VERSION").to_owned()),
+        StackPlan::Usrsctp => ("usrsctp", usrsctp()),
+        StackPlan::Kernel => ("tcp", congestion(setting, hosts)),
+    };
+    made_with.insert(stack.0.to_owned(), stack.1);
+    made_with
+}
+
+/// The machine's mean load of the last minute.
+pub(super) fn load() -> Option<f64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// As Debian calls the package; the library does not tell its version.
+fn usrsctp() -> String {
+    let mut query = Command::new("dpkg-query");
+    query.args(["--show", "--showformat=${Version}", "libusrsctp-dev"]);
+    let output = query.output().ok().filter(|output| output.status.success());
+    output.map_or_else(
+        || "of unknown version".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+    )
+}
+
+fn congestion(setting: &Setting, hosts: &Hosts) -> String {
+    let file = "/proc/sys/net/ipv4/tcp_congestion_control";
+    let read = || hosts.within(Side::Near, || fs::read_to_string(file));
+    let usual = || read().ok().and_then(Result::ok).unwrap_or_default();
+    let chosen = setting.kernel.congestion.clone();
+    chosen.unwrap_or_else(usual).trim().to_owned()
+}

@@ -1,0 +1,286 @@
+//! How does our own library talk? Each end in a thread on its host, with a runtime and sockets of its own.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use anabranch::{Association, Bytes, Endpoint, EndpointBuilder, Message, StreamId};
+use anabranch_emu::bed::{Hosts, Side};
+use anabranch_netsim::topology;
+use tokio::sync::watch;
+
+use super::talk::{Repeats, Talk, Tally};
+use crate::plan::{AppPlan, Setting};
+use crate::run::scenario;
+
+/// Of the UDP encapsulation, if there is any.
+const PORT: u16 = 9_899;
+
+/// Both ends.
+pub(super) struct Ours {
+    near: Arc<Shared>,
+    far: Arc<Shared>,
+    /// By address of the near end.
+    paths: Vec<(String, std::net::IpAddr)>,
+    end: Option<watch::Sender<()>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What an end shows to the outside.
+#[derive(Default)]
+struct Shared {
+    association: Mutex<Option<Association>>,
+    bytes: AtomicU64,
+    messages: AtomicU64,
+    damaged: AtomicU64,
+    /// Why it gave up.
+    complaint: Mutex<Option<String>>,
+}
+
+impl Shared {
+    fn association(&self) -> Option<Association> {
+        self.association
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn meets(&self, association: &Association) {
+        *self.association.lock().unwrap_or_else(PoisonError::into_inner) = Some(association.clone());
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.complaint
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// What an end needs to know.
+#[derive(Clone)]
+struct Part {
+    setting: Arc<Setting>,
+    shared: Arc<Shared>,
+}
+
+impl Ours {
+    pub(super) fn begin(setting: &Setting, hosts: &Hosts) -> io::Result<Self> {
+        let setting = Arc::new(setting.clone());
+        let (end, is_over) = watch::channel(());
+        let numbers = 0..u8::try_from(setting.paths.len()).unwrap_or(u8::MAX);
+        let mut ours = Self {
+            near: Arc::default(),
+            far: Arc::default(),
+            paths: setting
+                .paths
+                .names()
+                .map(str::to_owned)
+                .zip(numbers.map(topology::near))
+                .collect(),
+            end: Some(end),
+            threads: Vec::new(),
+        };
+        for side in [Side::Far, Side::Near] {
+            let part = Part {
+                setting: Arc::clone(&setting),
+                shared: Arc::clone(if side == Side::Near { &ours.near } else { &ours.far }),
+            };
+            let (hosts, is_over) = (hosts.clone(), is_over.clone());
+            let thread = std::thread::Builder::new().name(format!("lab-{side:?}").to_lowercase());
+            ours.threads
+                .push(thread.spawn(move || part.perform(side, &hosts, is_over))?);
+        }
+        Ok(ours)
+    }
+
+    fn check(&self) -> io::Result<()> {
+        match self.near.complaint().or_else(|| self.far.complaint()) {
+            Some(complaint) => Err(io::Error::other(complaint)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        self.end = None;
+        for thread in self.threads.drain(..) {
+            // A panic was printed; the run fails for want of an association.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Talk for Ours {
+    fn is_connected(&mut self) -> io::Result<bool> {
+        self.check()?;
+        Ok(self.near.association().is_some() && self.far.association().is_some())
+    }
+
+    fn bytes(&mut self) -> io::Result<u64> {
+        self.check()?;
+        Ok(self.far.bytes.load(Ordering::Relaxed))
+    }
+
+    fn tally(&mut self) -> io::Result<Tally> {
+        let counters = self
+            .near
+            .association()
+            .map(|association| association.statistics().paths);
+        let counters = counters.unwrap_or_default();
+        let repeats = |of: Option<std::net::IpAddr>| {
+            let paths = counters
+                .iter()
+                .filter(|path| of.is_none_or(|near| path.addr.local.ip() == near));
+            paths.fold(Repeats::default(), |sum, path| {
+                let add = |sum: Option<u64>, more: u64| Some(sum.unwrap_or(0) + more);
+                let counters = path.counters;
+                Repeats {
+                    timeouts: add(sum.timeouts, counters.timeouts),
+                    fast: add(sum.fast, counters.fast_retransmits),
+                    sent: add(sum.sent, counters.payload_sent + counters.payload_retransmitted),
+                    again: add(sum.again, counters.payload_retransmitted),
+                }
+            })
+        };
+        let paths = self
+            .paths
+            .iter()
+            .map(|(name, near)| (name.clone(), repeats(Some(*near))));
+        self.check()?;
+        Ok(Tally {
+            bytes: self.far.bytes.load(Ordering::Relaxed),
+            messages: self.far.messages.load(Ordering::Relaxed),
+            damaged: self.far.damaged.load(Ordering::Relaxed),
+            repeats: repeats(None),
+            paths: paths.collect(),
+        })
+    }
+}
+
+impl Part {
+    /// In the end's own thread.
+    fn perform(self, side: Side, hosts: &Hosts, mut is_over: watch::Receiver<()>) {
+        let shared = Arc::clone(&self.shared);
+        let result = hosts.enter(side).and_then(|()| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(async {
+                tokio::select! {
+                    result = self.talk(side) => result,
+                    // The other end of the channel says nothing; it goes when the run is over.
+                    _ = is_over.changed() => Ok(()),
+                }
+            })
+        });
+        if let Err(error) = result {
+            *shared.complaint.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(format!("{side:?} end: {error}"));
+        }
+    }
+
+    async fn talk(self, side: Side) -> io::Result<()> {
+        let endpoint = self.builder(side).bind().await.map_err(io::Error::other)?;
+        match side {
+            Side::Far => {
+                let Some(association) = endpoint.accept().await else {
+                    return Err(io::ErrorKind::NotConnected.into());
+                };
+                self.shared.meets(&association);
+                self.listen(&association).await
+            }
+            Side::Near => {
+                let port = if self.setting.association.udp { PORT } else { 0 };
+                let remotes = self
+                    .addresses(Side::Far)
+                    .map(|address| SocketAddr::new(address, port));
+                let remotes: Vec<SocketAddr> = remotes.collect();
+                let association = endpoint.connect(&remotes[..]).await.map_err(io::Error::other)?;
+                self.shared.meets(&association);
+                self.speak(&association).await
+            }
+        }
+    }
+
+    fn addresses(&self, side: Side) -> impl Iterator<Item = std::net::IpAddr> {
+        let address = match side {
+            Side::Near => topology::near,
+            Side::Far => topology::far,
+        };
+        (0..u8::try_from(self.setting.paths.len()).unwrap_or(u8::MAX)).map(address)
+    }
+
+    fn builder(&self, side: Side) -> EndpointBuilder {
+        let builder = Endpoint::builder();
+        let builder =
+            builder.association_config(scenario::config(self.setting.association, self.setting.policies));
+        let builder = if side == Side::Far {
+            builder.listen()
+        } else {
+            builder
+        };
+        self.addresses(side)
+            .fold(builder, |builder, address| match self.setting.association.udp {
+                true => builder.local(SocketAddr::new(address, PORT).to_string()),
+                false => builder.local_raw(address),
+            })
+    }
+
+    /// Sends without end, or so many messages; each begins with its number on its stream.
+    async fn speak(&self, association: &Association) -> io::Result<()> {
+        let Some((_, app)) = self.setting.apps.iter().next() else {
+            return Ok(());
+        };
+        let streams = u64::from(app.streams.map_or(1, |streams| streams.0));
+        let messages = app.messages.map_or(u64::MAX, |messages| u64::from(messages.0));
+        for number in 0..messages {
+            let stream = StreamId((number % streams) as u16);
+            let message = Message::new(stream, letter(app, number / streams));
+            let message = if app.unordered {
+                message.unordered()
+            } else {
+                message
+            };
+            association.send(message).await.map_err(io::Error::other)?;
+        }
+        std::future::pending().await
+    }
+
+    async fn listen(&self, association: &Association) -> io::Result<()> {
+        let mut expected: BTreeMap<StreamId, u64> = BTreeMap::new();
+        let may_overtake = self.setting.apps.iter().any(|(_, app)| app.unordered);
+        loop {
+            let Some(message) = association.recv().await.map_err(io::Error::other)? else {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            };
+            let next = expected.entry(message.stream).or_default();
+            let is_good = may_overtake || number(&message.payload).is_none_or(|number| number == *next);
+            *next += 1;
+            self.shared
+                .damaged
+                .fetch_add(u64::from(!is_good), Ordering::Relaxed);
+            self.shared.messages.fetch_add(1, Ordering::Relaxed);
+            self.shared
+                .bytes
+                .fetch_add(message.payload.len() as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+fn letter(app: &AppPlan, number: u64) -> Bytes {
+    let mut letter = vec![0; app.message.0 as usize];
+    if let Some(head) = letter.first_chunk_mut() {
+        *head = number.to_be_bytes();
+    }
+    letter.into()
+}
+
+/// `None` if the letter is too short to have one.
+fn number(letter: &[u8]) -> Option<u64> {
+    letter.first_chunk().map(|head| u64::from_be_bytes(*head))
+}

@@ -1,0 +1,120 @@
+//! Do all stacks talk on the test bed, and does a plan that a real host cannot follow say so? Needs root, which CI has.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::super::{Files, Record, perform};
+use crate::plan::{Plan, Reading};
+
+const PLAN: &str = r#"
+title = "Two real paths"
+claim = "they carry something"
+backend = "testbed"
+
+[time]
+warm-up = "200ms"
+measure = "800ms"
+
+[paths.north]
+rate = "10Mbit"
+delay = "1ms"
+
+[paths.south]
+rate = "20Mbit"
+delay = "2ms"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+"#;
+
+fn plan(changes: &[&str]) -> Result<Plan, String> {
+    let reading = Reading {
+        quick: false,
+        changes: changes.iter().map(ToString::to_string).collect(),
+    };
+    Plan::read(Path::new("x.toml"), PLAN, &reading).map_err(|error| error.to_string())
+}
+
+/// What comes out; nothing, and a message, for somebody who is not root on a machine of his own.
+fn record(changes: &[&str]) -> Option<Record> {
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(
+        is_root || std::env::var_os("CI").is_none(),
+        "CI runs this as root"
+    );
+    if !is_root {
+        eprintln!("skipped: a test bed needs root");
+        return None;
+    }
+    let plan = plan(changes).unwrap();
+    Some(perform(&plan.points[0], &AtomicBool::new(false), &Files::default()).unwrap())
+}
+
+fn carries(record: &Record, paths: &[&str]) {
+    let value = |name: &str| {
+        record
+            .values
+            .get(name)
+            .copied()
+            .unwrap_or_else(|| panic!("{name}: {record:?}"))
+    };
+    assert!(value("goodput") > 0.0 && value("goodput") < 31.0, "{record:?}");
+    assert_eq!(
+        (value("testbed.damaged"), value("testbed.strays")),
+        (0.0, 0.0),
+        "{record:?}"
+    );
+    for path in paths {
+        assert!(value(&format!("path.{path}.carried")) > 0.0, "{record:?}");
+    }
+    for metric in [
+        "timeouts",
+        "fast-retransmits",
+        "retransmitted",
+        "stalls",
+        "outage",
+        "testbed.late.p99",
+    ] {
+        value(metric);
+    }
+    assert_eq!(record.made_with["backend"], "testbed");
+}
+
+/// There is one test bed, so these take turns.
+#[test]
+fn every_stack_talks_over_all_its_paths() {
+    let both = &["north", "south"][..];
+    let cases: &[(&[&str], &[&str])] = &[
+        (&[], both),
+        (&["association.udp=true", "apps.sender.streams=4"], both),
+        (
+            &["stack=usrsctp", "usrsctp.cmt_on_off=1", "usrsctp.cmt_use_dac=1"],
+            both,
+        ),
+        (&["transport=mptcp"], both),
+    ];
+    for (changes, paths) in cases {
+        if let Some(record) = record(changes) {
+            carries(&record, paths);
+        }
+    }
+}
+
+#[test]
+fn what_a_real_host_cannot_do_is_refused_where_the_plan_asks_for_it() {
+    for (change, message) in [
+        ("hosts.near.processor=embedded-1ghz", "as fast as this machine"),
+        ("paths.north.tick=1ms", "`tick`"),
+        ("record.series=100ms", "by the simulator only"),
+        ("apps.sender.kind=even", "`bulk`"),
+        ("stack=kernel", "TCP and MPTCP by the `kernel`"),
+        ("transport=tcp", "TCP has one path"),
+        ("bottleneck.rate=1Mbit", "share nothing"),
+    ] {
+        let refused = plan(&[change]).unwrap_err();
+        assert!(refused.contains(message), "{change}: {refused}");
+    }
+    let refused = plan(&["backend=sim", "stack=usrsctp"]).unwrap_err();
+    assert!(refused.contains("backend = \"testbed\""), "{refused}");
+}

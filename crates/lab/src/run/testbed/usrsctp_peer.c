@@ -1,0 +1,1 @@
+../../../../../interop/peers/usrsctp_peer.c
