@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 CARGO ?= cargo
 # Options for `make demo`, `make lab`, `make figures` and `make bench`.
 ARGS ?=
+# The plans for `make figures`: those that the simulator runs alone.
+PLANS ?= $(filter-out experiments/testbed-%,$(wildcard experiments/*.toml))
 # The plan for `make lab`.
 P ?= experiments/sar-1.toml
 # How the program is built that makes the docs.
@@ -37,10 +39,14 @@ figures: ## run every experiment, report all, renew docs/claims.md; hours, and g
 	$(CARGO) build --release --package anabranch-cli
 	status=0; \
 	$(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \
-	  lab run experiments/*.toml --keep experiments/results $(ARGS) || status=$$?; \
+	  lab run $(PLANS) --keep experiments/results $(ARGS) || status=$$?; \
 	$(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- lab report; \
 	$(MAKE) docs PROFILE=--release; \
 	exit $$status
+
+.PHONY: figures-testbed
+figures-testbed: setup ## the same for the experiments on real hosts, in real time: as root, with nothing else on the machine
+	@$(MAKE) figures PLANS="$(wildcard experiments/testbed-*.toml)"
 
 ##@ Test
 

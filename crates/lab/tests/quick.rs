@@ -9,7 +9,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use anabranch_lab::account::{Account, Size};
-use anabranch_lab::plan::{Plan, Reading};
+use anabranch_lab::plan::{BackendPlan, Plan, Point, Reading};
 use anabranch_lab::report;
 use anabranch_lab::results::{Results, Run, write};
 use anabranch_lab::run::{Cache, Runner};
@@ -78,6 +78,23 @@ fn faults(file: &Path, cache: &Cache) -> Vec<String> {
     faults
 }
 
+/// Whether somebody who is not root, on a machine of his own, cannot run all of the plan.
+fn needs_root(file: &Path) -> bool {
+    let plan = Plan::load(file, &Reading::default()).unwrap_or_else(|error| panic!("{error}"));
+    let is_real = |point: &Point| point.setting.backend == BackendPlan::Testbed;
+    is_not_allowed() && plan.points.iter().any(is_real)
+}
+
+#[cfg(target_os = "linux")]
+fn is_not_allowed() -> bool {
+    std::env::var_os("CI").is_none() && !rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn is_not_allowed() -> bool {
+    true
+}
+
 #[test]
 fn every_experiment_runs_in_its_quick_size() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -90,6 +107,10 @@ fn every_experiment_runs_in_its_quick_size() {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
+        if needs_root(&file) {
+            eprintln!("{name}: skipped: a test bed needs root, and Linux");
+            continue;
+        }
         let faults = faults(&file, &cache);
         eprintln!("{name}: {:.1} s", began.elapsed().as_secs_f64());
         faults_of_all.extend(faults.iter().map(|fault| format!("{name}: {fault}")));

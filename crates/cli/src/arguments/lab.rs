@@ -14,6 +14,8 @@ Examples:
           as the paper did it; what was run before is not run again, so Ctrl-C costs nothing
   anabranch lab run experiments/sar-1.toml --quick --set policies.cc=lia --out lia
           with another mechanism, into another folder; then: anabranch lab compare target/lab/sar-1-quick lia
+  anabranch lab run experiments/testbed-2.toml --quick
+          on real hosts, as root: our stack, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed does it to other plans
   anabranch lab run experiments/*.toml --keep experiments/results
           all of them, as the papers did it, and keeps what docs/claims.md is made of
 

@@ -5,11 +5,15 @@ mod file;
 mod panels;
 mod pictures;
 mod settings;
+mod worlds;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use file::AccountError;
 pub use settings::{Changed, Settings, Swept};
+pub use worlds::{Cell, HeldAgainst};
 
 use crate::check::{Finding, Verdict};
 use crate::plan::{FigureScale, Plan, Statistic};
@@ -63,6 +67,12 @@ pub struct Account {
     /// Pictures beside the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<Drawn>,
+    /// Lines of real hosts beside the simulated ones with the same setting.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worlds: Vec<HeldAgainst>,
+    /// By name, what runs on real hosts were made with: kernels, versions of stacks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub made_with: BTreeMap<String, String>,
 }
 
 /// The size of an experiment.
@@ -199,6 +209,8 @@ impl Account {
             panels,
             settings: Settings::of(plan),
             pictures: pictures::of(results),
+            worlds: worlds::of(results),
+            made_with: worlds::made_with(results),
         }
     }
 

@@ -82,8 +82,10 @@ pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Proble
         };
         for chosen in &combinations {
             let merged = setting(head, base, chosen, changes)?;
-            let whole = finish(merged, place)?;
+            let whole: Setting = tree::read(merged.clone())?;
             for (path, setting) in single_paths(&whole, alone, place)? {
+                // What has no meaning over several paths may have one over each.
+                check(&setting, &merged, place)?;
                 push(&mut points, head, (&reference.name, Some(path)), chosen, setting);
             }
         }
@@ -110,14 +112,18 @@ fn setting<'t>(
 
 fn finish(merged: Value<'_>, place: &core::ops::Range<usize>) -> Result<Setting, Problem> {
     let setting: Setting = tree::read(merged.clone())?;
-    validate::check(&setting).map_err(|fault| {
+    check(&setting, &merged, place)?;
+    Ok(setting)
+}
+
+fn check(setting: &Setting, merged: &Value<'_>, place: &core::ops::Range<usize>) -> Result<(), Problem> {
+    validate::check(setting).map_err(|fault| {
         let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
-        let found = tree::place(&merged, &path);
+        let found = tree::place(merged, &path);
         // What nobody wrote has no place of its own; the variant is the nearest.
         let is_whole = found == merged.span();
         Problem::new(if is_whole { place.clone() } else { found }, fault.text)
-    })?;
-    Ok(setting)
+    })
 }
 
 fn push(

@@ -33,6 +33,7 @@ pub(super) fn page(account: &Account, charts: &Charts) -> String {
             @for paragraph in paragraphs(&account.cause) { p { (paragraph) } }
         }
         (settings(account))
+        (worlds(account))
         (how(account))
     };
     document(&format!("{}: {}", account.plan, account.title), &body)
@@ -241,6 +242,29 @@ fn settings(account: &Account) -> Markup {
     }
 }
 
+/// Real hosts beside the simulator.
+fn worlds(account: &Account) -> Markup {
+    html! {
+        @if !account.worlds.is_empty() {
+            h2 { "Real hosts beside the simulator" }
+            p { "Goodput in Mbit/s, medians. The same setting, the same links; the ratio says what real hosts reached of what was simulated." }
+            @for held in &account.worlds {
+                table {
+                    tr { th { (held.real) } th { "simulated" } th { "real" } th { "ratio" } }
+                    @for cell in &held.cells {
+                        tr {
+                            td { (cell.place) }
+                            td { (format!("{:.2}", cell.simulated)) }
+                            td { (format!("{:.2}", cell.real)) }
+                            td { (format!("{:.2}", cell.ratio())) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn how(account: &Account) -> Markup {
     let seeds: Vec<String> = account.seeds.iter().map(u64::to_string).collect();
     html! {
@@ -249,10 +273,17 @@ fn how(account: &Account) -> Markup {
             tr { th { "program" } td { "anabranch " (account.version) } }
             tr { th { "runs" } td { (account.runs) ", " (repetitions(account)) ", seeds " (seeds.join(", ")) } }
             tr { th { "size" } td { @if account.size == Size::Full { "full" } @else { "quick" } } }
+            @for (name, value) in &account.made_with { tr { th { (name) } td { (value) } } }
             tr { th { "plan" } td { "digest " code { (account.digest) } ", without its words for people" } }
         }
         pre { (command(account)) }
-        p class="soft" { "Simulated, in virtual time: the same plan with the same program gives the same bytes." }
+        @if account.made_with.is_empty() {
+            p class="soft" { "Simulated, in virtual time: the same plan with the same program gives the same bytes." }
+        } @else {
+            p class="soft" {
+                "What ran on real hosts ran in real time: it comes out a little different each time. What was simulated comes out the same."
+            }
+        }
     }
 }
 

@@ -13,6 +13,14 @@ pub(super) fn runs(results: &Results<'_>) -> Table {
     let mut table = places(results, done.iter().copied());
     table.words("setting", done.iter().map(|run| run.setting.clone()));
     table.words("version", done.iter().map(|_| results.version.clone()));
+    let made_with = |run: &&Run<'_>| {
+        let facts = run.record().into_iter().flat_map(|record| &record.made_with);
+        let facts: Vec<String> = facts.map(|(name, value)| format!("{name} {value}")).collect();
+        (!facts.is_empty()).then(|| facts.join(", "))
+    };
+    if done.iter().any(|run| made_with(run).is_some()) {
+        table.words("made-with", done.iter().map(made_with));
+    }
     let settings = || results.plan.points.iter().map(|point| &*point.setting);
     let is_written = |name: &str| is_chosen(settings().map(|setting| setting.record.metrics.as_ref()), name);
     for name in metric::names(settings())

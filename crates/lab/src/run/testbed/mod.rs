@@ -35,6 +35,10 @@ use talk::{Talk, Tally};
 
 /// What the bed is called. There is one at a time.
 const NAME: &str = "lab";
+/// How long the two ends may take to find each other: a few lost handshakes.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How often is looked whether they have.
+const LOOK: Duration = Duration::from_millis(1);
 
 impl From<io::Error> for RunError {
     fn from(error: io::Error) -> Self {
@@ -69,8 +73,9 @@ pub(super) fn run(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> 
     };
     let begin = setting.time.warm_up.0;
     let end = begin + setting.time.measure.0;
+    run.meet()?;
     run.pass(begin, |_, _| ())?;
-    let before = run.first_snapshot(end)?;
+    let before = run.snapshot()?;
     run.pass(end, |run, bytes| run.sample(bytes))?;
     let after = run.snapshot()?;
     let mut record = run.record(&before, &after)?;
@@ -148,16 +153,20 @@ impl Run<'_> {
         }
     }
 
-    /// The measuring begins after the warm-up, but not before both ends have each other.
-    fn first_snapshot(&mut self, end: Duration) -> Result<Snapshot, RunError> {
+    /// Lets both ends find each other. The run begins when they have: programs take time to start.
+    fn meet(&mut self) -> Result<(), RunError> {
+        let end = Instant::now() + PATIENCE;
         while !self.talk.is_connected()? {
-            let now = self.start.elapsed();
-            if now >= end {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(RunError::Interrupted);
+            }
+            if Instant::now() >= end {
                 return Err(RunError::NoAssociation);
             }
-            self.pass(now + EVERY, |_, _| ())?;
+            thread::sleep(LOOK);
         }
-        self.snapshot()
+        self.start = Instant::now();
+        Ok(())
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, RunError> {
