@@ -90,7 +90,7 @@ fn script(setting: &Setting) -> VecDeque<(Duration, usize, Vec<LinkChange>)> {
         let changes = match (&happening.cut, &happening.heal) {
             (Some(_), _) => vec![LinkChange::Cut],
             (_, Some(_)) => vec![LinkChange::Heal],
-            (None, None) => scenario::changes(happening).collect(),
+            (None, None) => scenario::changes(happening),
         };
         Some((happening.at.0, path, changes))
     };
@@ -143,12 +143,14 @@ impl Run<'_> {
     }
 
     fn act(&mut self, now: Duration) {
-        while let Some((_, path, changes)) = self.script.pop_front_if(|(at, _, _)| *at <= now) {
-            for (from, change) in Side::BOTH
-                .into_iter()
-                .flat_map(|from| changes.iter().map(move |change| (from, change)))
-            {
-                self.bed.apply(Lane { path, from }, change.clone());
+        while self.script.front().is_some_and(|(at, _, _)| *at <= now) {
+            let Some((_, path, changes)) = self.script.pop_front() else {
+                return;
+            };
+            for from in Side::BOTH {
+                for change in &changes {
+                    self.bed.apply(Lane { path, from }, change.clone());
+                }
             }
         }
     }
