@@ -60,28 +60,28 @@ impl Fate {
         if let Some((victim, _)) = self.victim.take_if(|(_, until)| *until <= world.now()) {
             self.restore(world, victim);
         }
-        match self.rng.below(8) {
-            0 if self.victim.is_none() => {
+        match self.rng.below(32) {
+            0..4 if self.victim.is_none() => {
                 self.fell(world, path);
                 self.change(world, path, &LinkChange::Cut);
             }
-            1 if self.victim.is_none() => {
+            4..8 if self.victim.is_none() => {
                 self.fell(world, path);
                 self.disturb(world, path, 200);
             }
-            2..5 if self.victim.is_none_or(|(victim, _)| victim != path) => {
+            8..20 if self.victim.is_none_or(|(victim, _)| victim != path) => {
                 self.disturb(world, path, WORST_OF_THE_OTHERS);
             }
-            5 => {
+            20..24 => {
                 let percent = 50 + self.rng.below(100);
                 let rate = Rate::bits_per_second(self.rates[path].as_bits_per_second() * percent / 100);
                 self.change(world, path, &LinkChange::Rate(Some(rate)));
             }
-            6 => {
+            24..28 => {
                 let delay = Duration::from_millis(self.rng.below(200));
                 self.change(world, path, &LinkChange::Delay(delay));
             }
-            7 => {
+            28 => {
                 let inside = SocketAddr::new(self.paths[path].near, DEFAULT_PORT);
                 let outside = SocketAddr::new(inside.ip(), 20_000 + self.rng.below(1_000) as u16);
                 world.rebind(inside, outside);

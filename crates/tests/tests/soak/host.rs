@@ -29,6 +29,9 @@ pub(crate) fn config() -> AssociationConfig {
         max_message: LONGEST as usize,
         outbound_streams: STREAMS,
         max_inbound_streams: STREAMS,
+        // Fate may mislead every path at once, for as long as ten timeouts take. Nobody is to die of bad luck.
+        max_init_retransmits: 30,
+        max_retransmits: 40,
         ..AssociationConfig::default()
     }
 }
@@ -194,8 +197,10 @@ impl Crowd {
                 self.totals.unheard += 1;
                 self.totals.finish(guest);
             }
-            CloseReason::Aborted if calls => self.totals.aborted += 1,
-            CloseReason::AbortedByPeer(_) if !calls => self.totals.aborted += 1,
+            // T5-shutdown-guard ends what storms let the peer not finish in time.
+            CloseReason::Aborted | CloseReason::ShutdownTimeout if calls => self.totals.aborted += 1,
+            // Who does not hear of it finds that nobody is there any more.
+            CloseReason::AbortedByPeer(_) | CloseReason::PeerUnreachable if !calls => self.totals.aborted += 1,
             _ => panic!("at {now}: {id:?} ended without a cause: {reason}"),
         }
     }
