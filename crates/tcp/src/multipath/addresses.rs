@@ -71,6 +71,11 @@ impl Addresses {
         }
     }
 
+    /// No further flows may go to where the first one went.
+    pub(super) fn forget_first_remote(&mut self) {
+        self.remote.remove(0);
+    }
+
     /// The peer has it no more.
     pub(super) fn forget_remote(&mut self, id: AddressId) {
         self.remote.retain(|(known, _)| *known != Some(id));

@@ -152,10 +152,13 @@ impl Bundle {
             (Role::Opens, Stage::Asking, CapableForm::SynAck(key)) => {
                 lane.stage = Stage::Confirming {
                     peer: crate::wire::Nonce::default(),
-                    again: scene.now + self.facts[at].rto,
+                    again: Some(scene.now + self.facts[at].rto),
                     times: 0,
                 };
                 self.terms.learn(capable);
+                if capable.one_flow_here {
+                    self.addresses.forget_first_remote();
+                }
                 self.receiving.origin = Some(DataOrigin::of(key));
                 let offered = lane.flow.offered(segment);
                 self.sending.widen(1, offered);
@@ -197,7 +200,7 @@ impl Bundle {
                 lane.backup |= backup;
                 lane.stage = Stage::Confirming {
                     peer: nonce,
-                    again: scene.now + rto,
+                    again: Some(scene.now + rto),
                     times: 0,
                 };
             }

@@ -66,7 +66,11 @@ pub(super) enum Stage {
     Answering,
     /// The third segment has left; it is repeated until there is a sign that it has arrived, since nothing else would
     /// (RFC 8684 §3.1 and §3.2). `peer` is the nonce of a flow that joins.
-    Confirming { peer: Nonce, again: Instant, times: u32 },
+    Confirming {
+        peer: Nonce,
+        again: Option<Instant>,
+        times: u32,
+    },
     /// Both ends know.
     Open,
 }
@@ -139,7 +143,7 @@ impl Lane {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         let again = match self.stage {
-            Stage::Confirming { again, .. } if !self.is_closed() => Some(again),
+            Stage::Confirming { again, .. } if !self.is_closed() => again,
             _ => None,
         };
         let moments = [self.flow.deadline(), again, self.paused_until];

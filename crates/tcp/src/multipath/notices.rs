@@ -15,6 +15,9 @@ const REPEATED_AFTER: Duration = Duration::from_secs(1);
 /// So often.
 const REPEATED: u32 = 5;
 
+/// So many may wait to be told on a flow before those of addresses are left out.
+const MOST_NOTICES: usize = 32;
+
 /// An address that the peer was told of and has not confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Advertisement {
@@ -91,7 +94,7 @@ impl Bundle {
         self.addresses.learn(id, SocketAddr::new(ip, port));
         let lane = &mut self.lanes[at];
         let echo = Notice::EchoAddress(address);
-        if !lane.notices.contains(&echo) {
+        if !lane.notices.contains(&echo) && lane.notices.len() < MOST_NOTICES {
             lane.notices.push_back(echo);
         }
     }

@@ -6,18 +6,18 @@ use anabranch_types::{Instant, PathId};
 
 use super::Bundle;
 use super::input::Scene;
-use super::lane::Stage;
+use super::lane::{Lane, Role, Stage};
 use super::sending::End;
 use crate::TcpConfig;
 use crate::connection::Desk;
-use crate::flow::{CloseReason, News};
+use crate::flow::{CloseReason, News, State};
 
 /// Flows make good what they lose; whether data is stuck nonetheless is not looked at more often than this.
 const SHORTEST_CHECK: Duration = Duration::from_secs(1);
 
 impl Bundle {
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let lanes = self.lanes.iter().filter_map(super::lane::Lane::deadline);
+        let lanes = self.lanes.iter().filter_map(Lane::deadline);
         let end = match self.sending.end {
             End::Told { again, .. } if !self.is_over() => Some(again),
             _ => None,
@@ -68,16 +68,20 @@ impl Bundle {
         let Stage::Confirming { again, times, .. } = &mut lane.stage else {
             return;
         };
-        if *again > scene.now || lane.flow.state() == crate::flow::State::Closed {
+        if again.is_none_or(|again| again > scene.now) || lane.flow.state() == State::Closed {
             return;
         }
         *times += 1;
-        *again = scene.now + rto * 2_u32.pow((*times).min(6));
-        if *times > u32::from(scene.config.retries) {
-            lane.flow.forget();
-            self.on_flow_closed(at, CloseReason::TimedOut, scene.desk);
-        } else {
-            lane.flow.acknowledge_at_once(scene.now);
+        let is_enough = *times > u32::from(scene.config.retries);
+        *again = (!is_enough).then(|| scene.now + rto * 2_u32.pow((*times).min(6)));
+        match lane.role {
+            _ if !is_enough => lane.flow.acknowledge_at_once(scene.now),
+            // A peer that has nothing to say may say nothing; the first data will tell.
+            Role::Opens => {}
+            _ => {
+                lane.flow.forget();
+                self.on_flow_closed(at, CloseReason::TimedOut, scene.desk);
+            }
         }
     }
 
@@ -136,7 +140,7 @@ impl Bundle {
     }
 
     fn is_over(&self) -> bool {
-        self.state == crate::flow::State::Closed
+        self.state == State::Closed
     }
 
     /// The number of a flow.
