@@ -2,9 +2,10 @@
 //! which they were sent.
 //!
 //! What arrives is held against a link of the simulator to which the same packets are offered at the same moments: the
-//! error is that of everything between, system calls and kernel included. The forwarder reports its own lateness beside
-//! it. Needs root.
+//! error is that of everything between, system calls and kernel included. Packets before which the program that sends them was
+//! interrupted are left out: nobody knows when they were sent. The forwarder reports its own lateness beside it. Needs root.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IoSliceMut};
 use std::net::UdpSocket;
@@ -29,6 +30,9 @@ const PACKETS: u64 = 8_417;
 const PAYLOAD: usize = 1_472;
 /// From the last packet to the end.
 const SILENCE: Duration = Duration::from_millis(300);
+
+/// A packet whose sending took longer was not sent when it says.
+const INTERRUPTED: u64 = 100_000;
 
 /// A packet that arrived, in nanoseconds of the system's clock.
 struct Arrival {
@@ -94,13 +98,13 @@ fn measure(seconds: f64) -> io::Result<(Histogram, Timing, f64)> {
                     .hosts()
                     .within(Side::Near, || UdpSocket::bind((topology::near(path), 9)))??;
                 speaking.connect((topology::far(path), 9))?;
-                scope.spawn(move || send(&speaking, seconds));
-                Ok(receiver)
+                Ok((scope.spawn(move || send(&speaking, seconds)), receiver))
             })
             .collect::<io::Result<_>>()?;
-        for receiver in paths {
+        for (sender, receiver) in paths {
+            let interrupted = sender.join().map_err(|_| io::ErrorKind::Other)?;
             let arrivals = receiver.join().map_err(|_| io::ErrorKind::Other)??;
-            compare(&link, &arrivals, &mut errors);
+            compare(&link, &arrivals, &interrupted, &mut errors);
         }
         io::Result::Ok(())
     })?;
@@ -108,21 +112,28 @@ fn measure(seconds: f64) -> io::Result<(Histogram, Timing, f64)> {
     Ok((errors, bed.timing(), 100.0 * work / began.elapsed().as_secs_f64()))
 }
 
-/// As a stack does: whatever became due while the program slept leaves at once.
-fn send(socket: &UdpSocket, seconds: f64) {
-    let (mut packet, began) = ([0; PAYLOAD], Wall::now());
+/// As a stack does: whatever became due while the program slept leaves at once. Gives back, for each packet before which it was
+/// interrupted, by when it was sent.
+fn send(socket: &UdpSocket, seconds: f64) -> BTreeMap<u64, u64> {
+    let (mut packet, began, mut interrupted) = ([0; PAYLOAD], Wall::now(), BTreeMap::new());
     let all = (PACKETS as f64 * seconds) as u64;
     let mut sent = 0;
     while sent < all {
         let due = (began.elapsed().as_secs_f64() * PACKETS as f64) as u64;
         while sent < due.min(all) {
-            packet[..8].copy_from_slice(&now().to_be_bytes());
+            let stamp = now();
+            packet[..8].copy_from_slice(&stamp.to_be_bytes());
             // A host that has no room for a packet drops it; it is missing where it is counted.
             let _ = socket.send(&packet);
+            let after = now();
+            if after.saturating_sub(stamp) > INTERRUPTED {
+                interrupted.insert(stamp, after);
+            }
             sent += 1;
         }
         thread::sleep(Duration::from_micros(500));
     }
+    interrupted
 }
 
 fn now() -> u64 {
@@ -157,16 +168,25 @@ fn receive(socket: &UdpSocket) -> io::Result<Vec<Arrival>> {
 }
 
 /// Offers what was sent to a link of the simulator, and notes by how many microseconds the bed was later.
-fn compare(config: &LinkConfig, arrivals: &[Arrival], errors: &mut Histogram) {
+fn compare(
+    config: &LinkConfig,
+    arrivals: &[Arrival],
+    interrupted: &BTreeMap<u64, u64>,
+    errors: &mut Histogram,
+) {
     let mut link = Link::new(config.clone(), Seed(1));
     for arrival in arrivals {
-        link.offer(Instant::from_nanos(arrival.sent), Vec::new(), PAYLOAD as u32 + 28);
+        let sent = interrupted.get(&arrival.sent).unwrap_or(&arrival.sent);
+        link.offer(Instant::from_nanos(*sent), Vec::new(), PAYLOAD as u32 + 28);
     }
     for arrival in arrivals {
         let Some(due) = link.deadline() else {
             return;
         };
         link.take_due(due);
+        if interrupted.contains_key(&arrival.sent) {
+            continue;
+        }
         errors.note(arrival.received.saturating_sub(due.as_nanos()) / 1_000);
     }
 }
