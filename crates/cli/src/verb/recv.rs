@@ -148,14 +148,25 @@ async fn receive(
     result.map(|_| ()).map_err(Failure::work)
 }
 
+/// Whether files can be stored, before anybody sends one.
 fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let shown = folder.display();
     match folder.metadata() {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::Usage(format!("{} is not a folder", folder.display()))),
-        Err(error) => Err(Failure::Usage(format!(
-            "{}: {error}; give a folder that exists",
-            folder.display()
-        ))),
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return Err(Failure::Usage(format!("{shown} is not a folder"))),
+        Err(error) => {
+            let text = format!("{shown}: {error}; give a folder that exists");
+            return Err(Failure::Usage(text));
+        }
+    }
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let kind = error.kind();
+            Err(Failure::Usage(format!(
+                "{shown} takes no files: {kind}; give another folder"
+            )))
+        }
     }
 }
 
