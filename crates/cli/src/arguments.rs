@@ -65,7 +65,7 @@ Examples:
           another scheduler
 
 No privilege is needed: the links are emulated in this process, around sockets on 127.0.0.1, 127.0.0.2, ...
-Exit codes: 0 if all paths together are not slower than the best of them alone and every SHA-256 is equal, else 1.";
+Exit codes: 0 if all paths together are not slower than the best of them alone and every SHA-256 is equal, else 1; 2 wrong arguments; 130 interrupted.";
 
 const POLICIES_EXAMPLES: &str = "\
 Examples:
@@ -78,7 +78,8 @@ Examples:
   anabranch policies --json
           for programs
 
-Each line is an assignment that --set takes.";
+Each line is an assignment that --set takes.
+Exit codes: 0 printed, 1 not, 2 no such question, profile or choice.";
 
 const PROFILES_EXAMPLES: &str = "\
 Examples:
@@ -86,14 +87,38 @@ Examples:
           the list
   anabranch profiles dre-2010 > mine.policies
           all choices of one; change them, and use the file
-  anabranch send big.iso --to 192.0.2.1 --policies mine.policies";
+  anabranch send big.iso --to 192.0.2.1 --policies mine.policies
+
+Exit codes: 0 printed, 1 not, 2 no such profile.";
 
 const FLOW_EXAMPLES: &str = "\
 Examples:
   anabranch trace flow big.pcapng
           in the terminal
   anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg
-          half a second as a picture for a browser: pointing at an acknowledgement marks what it covers";
+          half a second as a picture for a browser: pointing at an acknowledgement marks what it covers
+
+A capture that is cut off is shown up to there.
+Exit codes: 0 the whole capture is shown, 1 what stands before a cut is, or a file cannot be written, 2 there is nothing to show.";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  anabranch trace list big.pcapng
+  tcpdump -w - port 9899 | anabranch trace list -
+
+Exit codes: as of `anabranch trace flow`.";
+
+const GAPS_EXAMPLES: &str = "\
+Example:
+  anabranch trace gaps big.pcapng --conversation 2
+
+Exit codes: as of `anabranch trace flow`.";
+
+const IDLE_EXAMPLES: &str = "\
+Example:
+  anabranch trace idle big.pcapng --longer 500ms
+
+Exit codes: as of `anabranch trace flow`.";
 
 /// Send files over several network paths at once: SCTP with Concurrent Multipath Transfer, in user space.
 #[derive(Parser, Debug)]
@@ -148,9 +173,10 @@ impl Verb {
             Self::Lab(arguments) => arguments.verb.output(),
             #[cfg(target_os = "linux")]
             Self::Testbed(arguments) => arguments.verb.output(),
-            Self::Policies(_) | Self::Profiles(_) | Self::Trace(_) | Self::Completions { .. } => {
-                Output::default()
-            }
+            Self::Policies(arguments) => Output::of(arguments.json),
+            Self::Profiles(arguments) => Output::of(arguments.json),
+            Self::Trace(verb) => Output::of(verb.is_json()),
+            Self::Completions { .. } => Output::default(),
         }
     }
 }
@@ -243,8 +269,8 @@ pub(crate) struct DemoArguments {
     pub(crate) duration: Duration,
 
     /// One more run, in which path N is cut half-way and stays cut; without N, the fastest
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0")]
-    pub(crate) cut: Option<usize>,
+    #[arg(long, value_name = "N")]
+    pub(crate) cut: Option<Option<usize>>,
 
     /// Log events into this file, as docs/event-log.md describes them; the number of the run goes before its ending
     #[arg(long, value_name = "FILE")]
@@ -292,9 +318,7 @@ pub(crate) struct ProfilesArguments {
 #[derive(Subcommand, Debug)]
 pub(crate) enum TraceVerb {
     /// List the conversations
-    #[command(
-        after_help = "Examples:\n  anabranch trace list big.pcapng\n  tcpdump -w - port 9899 | anabranch trace list -"
-    )]
+    #[command(after_help = LIST_EXAMPLES)]
     List {
         #[command(flatten)]
         capture: Capture,
@@ -306,7 +330,7 @@ pub(crate) enum TraceVerb {
     #[command(after_help = FLOW_EXAMPLES)]
     Flow(FlowArguments),
     /// Count how much acknowledgements report in gap or SACK blocks
-    #[command(after_help = "Example:\n  anabranch trace gaps big.pcapng --conversation 2")]
+    #[command(after_help = GAPS_EXAMPLES)]
     Gaps {
         #[command(flatten)]
         capture: Capture,
@@ -315,7 +339,7 @@ pub(crate) enum TraceVerb {
         json: bool,
     },
     /// Find the pauses of each path
-    #[command(after_help = "Example:\n  anabranch trace idle big.pcapng --longer 500ms")]
+    #[command(after_help = IDLE_EXAMPLES)]
     Idle {
         #[command(flatten)]
         capture: Capture,
@@ -326,6 +350,22 @@ pub(crate) enum TraceVerb {
         #[arg(long)]
         json: bool,
     },
+}
+
+impl TraceVerb {
+    pub(crate) const fn capture(&self) -> &Capture {
+        match self {
+            Self::List { capture, .. } | Self::Gaps { capture, .. } | Self::Idle { capture, .. } => capture,
+            Self::Flow(arguments) => &arguments.capture,
+        }
+    }
+
+    const fn is_json(&self) -> bool {
+        match self {
+            Self::List { json, .. } | Self::Gaps { json, .. } | Self::Idle { json, .. } => *json,
+            Self::Flow(_) => false,
+        }
+    }
 }
 
 /// Which part of which capture.

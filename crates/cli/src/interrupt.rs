@@ -1,7 +1,6 @@
 //! When shall the program stop? At Ctrl-C, or when the system asks it to.
 
 use std::future::Future;
-use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -15,10 +14,11 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    pub(crate) fn listen() -> io::Result<Self> {
+    /// Listens from now on: the system no longer ends the program by itself.
+    pub(crate) fn listen() -> Result<Self, Failure> {
         Ok(Self {
-            from_user: signal(SignalKind::interrupt())?,
-            from_system: signal(SignalKind::terminate())?,
+            from_user: signal(SignalKind::interrupt()).map_err(Failure::work)?,
+            from_system: signal(SignalKind::terminate()).map_err(Failure::work)?,
         })
     }
 

@@ -60,21 +60,22 @@ fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().map_err(Failure::work)?;
     runtime.block_on(async {
-        let mut interrupt = Interrupt::listen().map_err(Failure::work)?;
+        // Who has something to put away listens; the others end at Ctrl-C as any program does.
         match verb {
-            Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut interrupt).await,
-            Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut interrupt).await,
-            Verb::Demo(arguments) => interrupt.or(verb::demo::run(arguments, reporter)).await,
-            Verb::Lab(arguments) => verb::lab::run(arguments.verb, &mut interrupt).await,
+            Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
+            Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,
+            Verb::Demo(arguments) => {
+                Interrupt::listen()?
+                    .or(verb::demo::run(arguments, reporter))
+                    .await
+            }
+            Verb::Lab(arguments) => verb::lab::run(arguments.verb).await,
             #[cfg(target_os = "linux")]
-            Verb::Testbed(arguments) => verb::testbed::run(arguments.verb, &mut interrupt).await,
+            Verb::Testbed(arguments) => verb::testbed::run(arguments.verb).await,
             Verb::Policies(arguments) => verb::policies::run(&arguments),
             Verb::Profiles(arguments) => verb::profiles::run(&arguments),
             Verb::Trace(verb) => verb::trace::run(&verb),
-            Verb::Completions { shell } => {
-                verb::completions::print(shell);
-                Ok(())
-            }
+            Verb::Completions { shell } => verb::completions::print(shell),
         }
     })
 }

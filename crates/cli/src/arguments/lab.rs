@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::output::Output;
+use crate::output::{Form, Output};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,29 @@ Examples:
   anabranch lab report lia
           the results in a folder that `anabranch lab run --out lia` wrote
 
-Pages need nothing but themselves; figures lie beside them as SVG and PNG.";
+Pages need nothing but themselves; figures lie beside them as SVG and PNG.
+Exit codes: 0 written, 1 not, 2 a plan or a result cannot be read.";
+
+const LIST_EXAMPLES: &str = "Exit codes: 0 listed, 1 not, 2 a plan cannot be read.";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  anabranch lab show experiments/sar-1.toml --quick
+          lines and places, and how many runs that makes
+  anabranch lab show experiments/sar-1.toml --json
+          each run with everything that it depends on
+
+Exit codes: 0 shown, 1 not, 2 the plan is wrong.";
+
+const COMPARE_EXAMPLES: &str = "\
+Example:
+  anabranch lab compare target/lab/sar-1-quick lia --metric goodput
+          differences with their 95 % confidence intervals; a star where zero lies outside
+
+What is the same in all pairs is left out.
+Exit codes: 0 compared, whatever differs, 1 not, 2 there is nothing to compare.";
+
+const CLAIMS_EXAMPLES: &str = "Exit codes: 0 printed, 1 not, 2 a plan or a summary cannot be read.";
 
 /// Of `lab`.
 #[derive(Args, Debug)]
@@ -47,15 +69,19 @@ pub(crate) enum LabVerb {
     #[command(after_help = RUN_EXAMPLES)]
     Run(LabRunArguments),
     /// List the experiments of a folder
+    #[command(after_help = LIST_EXAMPLES)]
     List(LabListArguments),
     /// Show what an experiment would run
+    #[command(after_help = SHOW_EXAMPLES)]
     Show(LabShowArguments),
     /// Compare two folders of results, in pairs of the same point and seed
+    #[command(after_help = COMPARE_EXAMPLES)]
     Compare(LabCompareArguments),
     /// Write pages with figures of results, and an index over them
     #[command(after_help = REPORT_EXAMPLES)]
     Report(LabReportArguments),
     /// Print what became of the claims, as Markdown: docs/claims.md
+    #[command(after_help = CLAIMS_EXAMPLES)]
     Claims(LabClaimsArguments),
 }
 
@@ -63,11 +89,11 @@ impl LabVerb {
     pub(crate) const fn output(&self) -> Output {
         match self {
             Self::Run(arguments) => arguments.output,
-            Self::List(arguments) => arguments.output,
-            Self::Show(arguments) => arguments.output,
-            Self::Compare(arguments) => arguments.output,
+            Self::List(arguments) => Output::of(arguments.output.is_json()),
+            Self::Show(arguments) => Output::of(arguments.output.is_json()),
+            Self::Compare(arguments) => Output::of(arguments.output.is_json()),
             Self::Report(arguments) => arguments.output,
-            Self::Claims(arguments) => arguments.output,
+            Self::Claims(_) => Output::of(false),
         }
     }
 }
@@ -130,7 +156,7 @@ pub(crate) struct LabListArguments {
     pub(crate) folder: PathBuf,
 
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: Form,
 }
 
 /// Of `lab show`.
@@ -144,7 +170,7 @@ pub(crate) struct LabShowArguments {
     pub(crate) reading: ReadingArguments,
 
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: Form,
 }
 
 /// Of `lab compare`.
@@ -163,7 +189,7 @@ pub(crate) struct LabCompareArguments {
     pub(crate) metric: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) output: Output,
+    pub(crate) output: Form,
 }
 
 /// Of `lab report`.
@@ -191,7 +217,4 @@ pub(crate) struct LabClaimsArguments {
     /// Folder with plans; what is kept of their results is in `results` inside it, and what tests show in `tested`
     #[arg(value_name = "DIR", default_value = "experiments")]
     pub(crate) folder: PathBuf,
-
-    #[command(flatten)]
-    pub(crate) output: Output,
 }

@@ -10,6 +10,7 @@ mod table;
 mod units;
 
 use std::fmt;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub(crate) use observe::{Counter, Role, observe};
 pub(crate) use paths::{PathReport, PathWatch, paths_since};
 pub(crate) use units::rate_text;
 
+use crate::failure::Failure;
 use human::Human;
 use json::Json;
 
@@ -44,7 +46,37 @@ pub(crate) struct Output {
     quiet: bool,
 }
 
+/// How to tell, of verbs whose output is what they are for: they are never quiet.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// Print one JSON object per line on standard output (docs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+impl Form {
+    pub(crate) const fn is_json(self) -> bool {
+        self.json
+    }
+}
+
+/// Prints what was asked for on standard output. A reader that has seen enough is no failure; a full disk is one.
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Work(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Output {
+    /// Of verbs that are never quiet.
+    pub(crate) const fn of(json: bool) -> Self {
+        Self { json, quiet: false }
+    }
+
     pub(crate) const fn is_json(self) -> bool {
         self.json
     }

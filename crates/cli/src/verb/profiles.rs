@@ -1,12 +1,11 @@
 //! Which profiles are there, and what does each of them choose?
 
-use std::io::Write as _;
-
 use anabranch::PolicyRecipe;
 use anabranch::policy::{PROFILES, Profile};
 
 use crate::arguments::ProfilesArguments;
 use crate::failure::Failure;
+use crate::output;
 
 /// Prints the list of profiles, or one of them as a file that `--policies` reads.
 pub(crate) fn run(arguments: &ProfilesArguments) -> Result<(), Failure> {
@@ -16,9 +15,7 @@ pub(crate) fn run(arguments: &ProfilesArguments) -> Result<(), Failure> {
         (None, true) => PROFILES.iter().map(object).collect(),
         (Some(name), true) => object(find(name)?),
     };
-    // A reader that has seen enough is no error.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
+    output::print(&text)
 }
 
 fn find(name: &str) -> Result<&'static Profile, Failure> {

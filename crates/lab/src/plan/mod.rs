@@ -149,6 +149,9 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
         let toml::de::DeValue::Table(overlay) = overlay.into_inner() else {
             return Err(Problem::new(place, format_args!("expected a table `[{key}]`")));
         };
+        if key == CHANGES {
+            tree::names_known(&root, &overlay)?;
+        }
         if wanted {
             tree::merge(&mut root, &overlay);
         }

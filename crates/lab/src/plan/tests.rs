@@ -198,6 +198,12 @@ fn addresses_come_and_go_only_where_they_can() {
 }
 
 #[test]
+fn a_plan_in_which_nobody_sends_is_refused() {
+    let app = "[apps.bulk]\nkind = \"bulk\"\nmessage = 1452\n";
+    is_refused(app, "", "or nothing would be sent");
+}
+
+#[test]
 fn what_the_command_line_says_wrongly_is_reported_there() {
     let found = read(PLAN, &["paths.north.rate=fast"]).unwrap_err();
     assert!(
@@ -209,6 +215,10 @@ fn what_the_command_line_says_wrongly_is_reported_there() {
         found.starts_with("--set paths.north.speed = 1: unknown key `speed`"),
         "{found}"
     );
+    let found = read(PLAN, &["paths.suoth.rate=1Mbit"]).unwrap_err();
+    let expected =
+        "--set paths.suoth.rate = \"1Mbit\": unknown path `suoth`, did you mean `south`? Known: north, south";
+    assert_eq!(found, expected);
 }
 
 #[test]

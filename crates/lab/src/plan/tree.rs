@@ -32,6 +32,34 @@ pub(super) fn merge<'t>(base: &mut Table<'t>, over: &Table<'t>) {
     }
 }
 
+/// What has names that a plan chooses, and what one of each is called.
+const NAMED: [(&str, &str); 4] = [
+    ("paths", "path"),
+    ("apps", "application"),
+    ("rivals", "rival"),
+    ("sweep", "sweep"),
+];
+
+/// Whether `over` changes only what `base` has: a path whose name is misspelt must not become another path.
+pub(super) fn names_known(base: &Table<'_>, over: &Table<'_>) -> Result<(), Problem> {
+    for (table, what) in NAMED {
+        let known: Vec<&str> = names(base, table).map(|name| name.get_ref().as_ref()).collect();
+        for name in names(over, table) {
+            let given = name.get_ref().as_ref();
+            if !known.contains(&given) {
+                return Err(Problem::unknown(name.span(), what, given, known));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The keys of the table called `name`, if there is one.
+fn names<'a, 't>(tables: &'a Table<'t>, name: &str) -> impl Iterator<Item = &'a Spanned<Cow<'t, str>>> {
+    let inner = tables.get(name).and_then(|inner| inner.get_ref().as_table());
+    inner.into_iter().flat_map(|inner| inner.keys())
+}
+
 /// Puts `value` at a dotted key such as `paths.south.rate`. What comes before the last dot must be there, so that a path
 /// whose name is misspelt does not become another path; only the outermost table is made where it is missing. In
 /// `policies`, the rest of the key is one name.

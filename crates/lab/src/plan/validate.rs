@@ -58,6 +58,12 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
     }
     check_joining(setting)?;
     check_mtu(setting.association.mtu.0, &["association", "mtu"])?;
+    if setting.apps.is_empty() {
+        return fault(
+            ["apps"],
+            "expected an application `[apps.NAME]`, or nothing would be sent",
+        );
+    }
     for (name, app) in setting.apps.iter() {
         check_app(app, setting, &["apps", name])?;
     }

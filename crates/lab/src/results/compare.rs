@@ -1,12 +1,23 @@
 //! Did something change? Two folders of results, paired by line, coordinates and seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::WriteError;
 use crate::stats::Summary;
+
+/// What two results have in common, and how they differ.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    /// Runs of the same place and seed that both have.
+    pub pairs: usize,
+    /// The metrics that both have of them.
+    pub metrics: BTreeSet<String>,
+    /// For each place, those metrics that are not the same in all pairs.
+    pub differences: Vec<Difference>,
+}
 
 /// How one metric differs between two results.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -26,25 +37,29 @@ pub struct Difference {
 /// The scalars of one run by name, and the place and seed that it is paired by.
 type Row = (String, String, BTreeMap<String, f64>);
 
-/// The differences between the results in two folders, for each place and each metric that both have and that differs.
+/// Compares the results in two folders.
 ///
 /// # Errors
 ///
 /// If a folder has no `runs.csv`, or one that was not written by this program.
-pub fn compare(before: &Path, after: &Path) -> Result<Vec<Difference>, WriteError> {
+pub fn compare(before: &Path, after: &Path) -> Result<Comparison, WriteError> {
     let [before, after] = [read(before)?, read(after)?];
+    let mut count = 0;
+    let mut metrics = BTreeSet::new();
     let mut pairs: BTreeMap<(usize, &str), Pairs<'_>> = BTreeMap::new();
     for (place, seed, values) in &after {
         let same = |(other, other_seed, _): &&Row| other == place && other_seed == seed;
         let Some((_, _, earlier)) = before.iter().find(same) else {
             continue;
         };
+        count += 1;
         let order = after
             .iter()
             .position(|(other, _, _)| other == place)
             .unwrap_or_default();
         for (metric, value) in values {
             if let Some(earlier) = earlier.get(metric) {
+                metrics.insert(metric.clone());
                 let entry = pairs
                     .entry((order, metric))
                     .or_insert_with(|| (place, Vec::new()));
@@ -64,7 +79,12 @@ pub fn compare(before: &Path, after: &Path) -> Result<Vec<Difference>, WriteErro
             difference,
         })
     });
-    Ok(differences.collect())
+    let differences = differences.collect();
+    Ok(Comparison {
+        pairs: count,
+        metrics,
+        differences,
+    })
 }
 
 /// A place with the values of its pairs.
@@ -138,7 +158,10 @@ mod tests {
         };
         std::fs::write(before.path().join("runs.csv"), rows(0.0)).unwrap();
         std::fs::write(after.path().join("runs.csv"), rows(0.5)).unwrap();
-        let differences = compare(before.path(), after.path()).unwrap();
+        let compared = compare(before.path(), after.path()).unwrap();
+        assert_eq!(compared.pairs, 2);
+        assert!(compared.metrics.iter().eq(["goodput", "timeouts"]));
+        let differences = compared.differences;
         assert_eq!(differences.len(), 1, "what is equal is left out");
         let [found] = &differences[..] else { panic!() };
         assert_eq!(

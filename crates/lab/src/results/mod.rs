@@ -10,7 +10,7 @@ mod write;
 
 use std::sync::Arc;
 
-pub use compare::{Difference, compare};
+pub use compare::{Comparison, Difference, compare};
 pub(crate) use lines::x_axis;
 pub use lines::{Line, Lines, Spot};
 pub use table::{Column, Table, Values};

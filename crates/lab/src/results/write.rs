@@ -62,7 +62,9 @@ fn both(folder: &Path, name: &str, table: &Table) -> Result<(), WriteError> {
 }
 
 fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    crate::file::write(&folder.join(name), bytes)
+    let file = folder.join(name);
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
+    crate::file::write(&file, bytes).map_err(named)
 }
 
 /// A line for each different setting.

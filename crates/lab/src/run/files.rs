@@ -57,10 +57,13 @@ pub(super) fn finish(simulation: &mut Simulation) -> io::Result<()> {
 }
 
 fn create(folder: &Path, point: &Point, ending: &str) -> io::Result<BufWriter<File>> {
-    fs::create_dir_all(folder)?;
-    Ok(BufWriter::new(File::create(
-        folder.join(format!("{}.{ending}", name(point))),
-    )?))
+    let file = folder.join(format!("{}.{ending}", name(point)));
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
+    let create = || {
+        fs::create_dir_all(folder)?;
+        File::create(&file)
+    };
+    Ok(BufWriter::new(create().map_err(named)?))
 }
 
 /// What the files of a point are called: its line, coordinates and seed.

@@ -48,8 +48,8 @@ pub(super) struct Run {
 }
 
 impl Plan {
-    /// `cut` counts from 1; 0 is the fastest path.
-    pub(super) fn new(paths: &[ShapedPath], size: Size, cut: Option<usize>) -> Result<Self, Failure> {
+    /// `cut` counts from 1; where it has no number, it is of the fastest path.
+    pub(super) fn new(paths: &[ShapedPath], size: Size, cut: Option<Option<usize>>) -> Result<Self, Failure> {
         let paths = if paths.is_empty() {
             default_paths()
         } else {
@@ -130,15 +130,13 @@ fn bytes(size: Size, ceiling: f64) -> u64 {
     }
 }
 
-fn cut_path(number: usize, ceilings: &[f64]) -> Result<usize, Failure> {
+fn cut_path(number: Option<usize>, ceilings: &[f64]) -> Result<usize, Failure> {
     let fastest = || (0..ceilings.len()).max_by(|left, right| ceilings[*left].total_cmp(&ceilings[*right]));
-    let index = if number == 0 { fastest() } else { Some(number - 1) };
+    let index = number.map_or_else(fastest, |number| number.checked_sub(1));
     let known = index.filter(|index| *index < ceilings.len());
     known.ok_or_else(|| {
-        Failure::Usage(format!(
-            "--cut {number}: there are only paths 1 to {}",
-            ceilings.len()
-        ))
+        let (number, last) = (number.unwrap_or_default(), ceilings.len());
+        Failure::Usage(format!("--cut {number}: there are only paths 1 to {last}"))
     })
 }
 
@@ -164,12 +162,14 @@ mod tests {
 
     #[test]
     fn a_cut_takes_the_fastest_path_unless_told_and_the_run_is_sized_for_it() {
-        let plan = Plan::new(&[], Size::Time(Duration::from_secs(15)), Some(0)).unwrap();
+        let plan = Plan::new(&[], Size::Time(Duration::from_secs(15)), Some(None)).unwrap();
         let run = &plan.runs[3];
         assert_eq!((run.cut, run.size / 1_000), (Some(1), 30_083));
-        let told = Plan::new(&[], Size::Bytes(7), Some(1)).unwrap();
+        let told = Plan::new(&[], Size::Bytes(7), Some(Some(1))).unwrap();
         assert_eq!((told.runs[3].cut, told.runs[3].size), (Some(0), 7));
-        assert!(Plan::new(&[], Size::Bytes(7), Some(3)).is_err());
+        for number in [0, 3] {
+            assert!(Plan::new(&[], Size::Bytes(7), Some(Some(number))).is_err());
+        }
     }
 
     #[test]

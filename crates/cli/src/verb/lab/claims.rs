@@ -5,9 +5,9 @@ use std::path::Path;
 use anabranch_lab::account::Account;
 use anabranch_lab::claims::{Claim, Entry, Tested, markdown};
 
-use super::text::print;
 use crate::arguments::LabClaimsArguments;
 use crate::failure::Failure;
+use crate::output::print;
 
 /// Beside the plans, the folder of what tests show.
 const TESTED: &str = "tested";
@@ -20,8 +20,7 @@ pub(super) fn run(arguments: &LabClaimsArguments) -> Result<(), Failure> {
     }
     super::sort(&mut files);
     let entries = files.iter().map(|file| entry(file));
-    print(&markdown(&entries.collect::<Result<Vec<_>, _>>()?));
-    Ok(())
+    print(markdown(&entries.collect::<Result<Vec<_>, _>>()?))
 }
 
 fn entry(file: &Path) -> Result<Entry, Failure> {

@@ -23,9 +23,9 @@ use crate::interrupt::Interrupt;
 const ACCOUNT: &str = "account.json";
 
 /// Does what was asked of the lab.
-pub(crate) async fn run(verb: LabVerb, interrupt: &mut Interrupt) -> Result<(), Failure> {
+pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
     match verb {
-        LabVerb::Run(arguments) => run::run(arguments, interrupt).await,
+        LabVerb::Run(arguments) => run::run(arguments, &mut Interrupt::listen()?).await,
         LabVerb::List(arguments) => list::run(&arguments),
         LabVerb::Show(arguments) => show::run(&arguments),
         LabVerb::Compare(arguments) => compare::run(&arguments),

@@ -6,9 +6,10 @@ use anabranch_lab::Plan;
 use anabranch_lab::account::{Account, Size};
 use anabranch_lab::report::{Entry, write, write_index};
 
-use super::text::{print, print_json};
+use super::text::print_json;
 use crate::arguments::LabReportArguments;
 use crate::failure::Failure;
+use crate::output::print;
 
 pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
     let asked = if arguments.what.is_empty() {
@@ -22,26 +23,27 @@ pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
         match entry {
             Entry::Measured(account) => {
                 let page = write(account, &arguments.out).map_err(Failure::work)?;
-                tell(arguments, &account.plan, Some(&page));
+                tell(arguments, &account.plan, Some(&page))?;
             }
-            Entry::Open { plan, .. } => tell(arguments, plan, None),
+            Entry::Open { plan, .. } => tell(arguments, plan, None)?,
         }
     }
     let index = write_index(&entries, &arguments.out).map_err(Failure::work)?;
-    tell(arguments, "index", Some(&index));
-    Ok(())
+    tell(arguments, "index", Some(&index))
 }
 
-fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) {
+fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Result<(), Failure> {
     if arguments.output.is_json() {
-        print_json(&serde_json::json!({"event": "report", "name": name, "page": page}));
-    } else if !arguments.output.is_quiet() {
-        let place = page.map_or_else(
-            || format!("no results; anabranch lab run experiments/{name}.toml"),
-            |page| page.display().to_string(),
-        );
-        print(&format!("{name}: {place}\n"));
+        return print_json(&serde_json::json!({"event": "report", "name": name, "page": page}));
     }
+    if arguments.output.is_quiet() {
+        return Ok(());
+    }
+    let place = page.map_or_else(
+        || format!("no results; anabranch lab run experiments/{name}.toml"),
+        |page| page.display().to_string(),
+    );
+    print(format!("{name}: {place}\n"))
 }
 
 /// The results in a folder, or the best that there are of a plan.

@@ -27,6 +27,15 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         let text = "--out, --events and --capture are folders for a single plan";
         return Err(Failure::usage(text));
     }
+    for plan in &plans {
+        try_out(&folder(&arguments, plan))?;
+    }
+    for wanted in [&arguments.keep, &arguments.events, &arguments.capture]
+        .into_iter()
+        .flatten()
+    {
+        try_out(wanted)?;
+    }
     let desk = Desk::new(&arguments, &plans)?;
     let mut failed = 0;
     for (number, plan) in plans.iter().enumerate() {
@@ -101,6 +110,18 @@ impl Desk {
     }
 }
 
+/// Whether a folder can be had for what comes out: better refused now than after hours of work. A new one is not left
+/// empty; what is written into it makes it again.
+fn try_out(folder: &Path) -> Result<(), Failure> {
+    let (is_new, shown) = (!folder.exists(), folder.display());
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::Usage(format!("cannot make {shown}: {error}")))?;
+    if is_new {
+        let _ = std::fs::remove_dir(folder);
+    }
+    Ok(())
+}
+
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -131,11 +152,11 @@ fn conclude(
         keep(&account, kept)?;
     }
     if arguments.output.is_json() {
-        told::objects(&results, &folder, &page);
+        told::objects(&results, &folder, &page)?;
     } else if is_one_of_several {
-        told::in_a_line(&results, &page);
+        told::in_a_line(&results, &page)?;
     } else {
-        told::in_full(&results, &folder, &page);
+        told::in_full(&results, &folder, &page)?;
     }
     Ok(results.failures().count())
 }

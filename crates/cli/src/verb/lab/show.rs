@@ -2,9 +2,10 @@
 
 use anabranch_lab::Point;
 
-use super::text::{columns, print, print_json};
+use super::text::{columns, print_json};
 use crate::arguments::LabShowArguments;
 use crate::failure::Failure;
+use crate::output::print;
 
 pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
     let plan = super::load(&arguments.plan, &arguments.reading)?;
@@ -17,7 +18,7 @@ pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
                 "coordinates": point.coordinates,
                 "seed": point.seed,
                 "setting": *point.setting,
-            }));
+            }))?;
         }
         return Ok(());
     }
@@ -36,15 +37,14 @@ pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
     );
     let mut rows = vec![head];
     rows.extend(of_first_seed.map(row));
-    print(&format!(
+    print(format!(
         "{} ({})\n{}\n\n{}\n{} runs; seeds for each of these: {seeds}\n",
         plan.title,
         plan.source,
         plan.claim.trim(),
         columns(&rows),
         plan.points.len(),
-    ));
-    Ok(())
+    ))
 }
 
 fn same_but_seed(point: &Point, other: Option<&Point>) -> bool {

@@ -1,16 +1,11 @@
 //! How do results look on a terminal? As columns that stand under each other.
 
-use std::io::Write as _;
-
-/// Prints lines; a reader that has seen enough is no error.
-pub(super) fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
+use crate::failure::Failure;
+use crate::output::print;
 
 /// One JSON object in a line.
-pub(super) fn print_json(object: &serde_json::Value) {
-    print(&format!("{object}\n"));
+pub(super) fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
+    print(format!("{object}\n"))
 }
 
 /// Rows of cells, the first row being the head: the first column to the left, the others to the right.

@@ -6,43 +6,45 @@ use anabranch_lab::check::Verdict;
 use anabranch_lab::metric::unit_of;
 use anabranch_lab::results::{Line, Lines, Results, Run};
 
-use super::text::{columns, print, print_json};
+use super::text::{columns, print_json};
+use crate::failure::Failure;
+use crate::output::print;
 
 /// Everything: the figure as tables, what the checks found, and where the results are.
-pub(super) fn in_full(results: &Results<'_>, folder: &Path, page: &Path) {
-    print(&text(results));
-    print(&format!(
+pub(super) fn in_full(results: &Results<'_>, folder: &Path, page: &Path) -> Result<(), Failure> {
+    print(text(results))?;
+    print(format!(
         "\nresults in {}\nreport in {}\n",
         folder.display(),
         page.display()
-    ));
+    ))
 }
 
 /// The verdict, and where the report is.
-pub(super) fn in_a_line(results: &Results<'_>, page: &Path) {
+pub(super) fn in_a_line(results: &Results<'_>, page: &Path) -> Result<(), Failure> {
     let verdict = results
         .verdict
         .map_or_else(|| "no claim".to_owned(), |verdict| verdict.to_string());
-    print(&format!(
+    print(format!(
         "{verdict:>12}  {}: {}  {}\n",
         results.plan.name,
         results.plan.title,
         page.display()
-    ));
+    ))
 }
 
 /// An object for each failure and each finding, and one at the end.
-pub(super) fn objects(results: &Results<'_>, folder: &Path, page: &Path) {
+pub(super) fn objects(results: &Results<'_>, folder: &Path, page: &Path) -> Result<(), Failure> {
     for run in results.failures() {
         let error = run.outcome.as_ref().err().map(ToString::to_string);
         print_json(&serde_json::json!({
             "event": "failed", "run": name(run), "seed": run.point.seed, "error": error,
-        }));
+        }))?;
     }
     for finding in &results.findings {
         let mut object = serde_json::json!(finding);
         object["event"] = "finding".into();
-        print_json(&object);
+        print_json(&object)?;
     }
     print_json(&serde_json::json!({
         "event": "experiment-done",
@@ -52,7 +54,7 @@ pub(super) fn objects(results: &Results<'_>, folder: &Path, page: &Path) {
         "verdict": results.verdict,
         "folder": folder,
         "report": page,
-    }));
+    }))
 }
 
 /// The figure as tables, and what the checks found.

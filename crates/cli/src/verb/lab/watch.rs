@@ -43,7 +43,8 @@ impl Watch {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans[number].1 = progress;
         if self.is_json {
-            print_json(&serde_json::json!({
+            // The results are written into files; who does not read along misses nothing.
+            let _ = print_json(&serde_json::json!({
                 "event": "lab-progress",
                 "plan": plans[number].0,
                 "done": progress.done, "all": progress.all, "found": progress.found,

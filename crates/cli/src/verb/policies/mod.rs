@@ -4,13 +4,12 @@ mod json;
 mod markdown;
 mod text;
 
-use std::io::Write as _;
-
 use anabranch::PolicyRecipe;
 use anabranch::policy::catalog::{CATALOG, ExtensionPoint};
 
 use crate::arguments::PoliciesArguments;
 use crate::failure::Failure;
+use crate::output::print;
 
 /// Prints every name that `--set` takes, in the form asked for.
 pub(crate) fn run(arguments: &PoliciesArguments) -> Result<(), Failure> {
@@ -23,9 +22,7 @@ pub(crate) fn run(arguments: &PoliciesArguments) -> Result<(), Failure> {
     } else {
         text::list(&points, &recipe)
     };
-    // A reader that has seen enough is no error.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    Ok(())
+    print(&text)
 }
 
 /// All extension points, or the one called `name`.

@@ -5,6 +5,7 @@ use anabranch_emu::bed;
 use super::up::failure;
 use crate::arguments::TestbedDownArguments;
 use crate::failure::Failure;
+use crate::output::print;
 
 pub(super) fn run(arguments: &TestbedDownArguments) -> Result<(), Failure> {
     let all = || bed::list().into_iter().map(|bed| bed.name).collect();
@@ -16,15 +17,11 @@ pub(super) fn run(arguments: &TestbedDownArguments) -> Result<(), Failure> {
     for name in names {
         let was_there = bed::down(&name).map_err(failure)?;
         if arguments.output.is_json() {
-            println!(
-                "{}",
-                serde_json::json!({ "event": "testbed-down", "name": name, "was_there": was_there })
-            );
+            let object = serde_json::json!({ "event": "testbed-down", "name": name, "was_there": was_there });
+            print(format!("{object}\n"))?;
         } else if !arguments.output.is_quiet() {
-            println!(
-                "{name}: {}",
-                if was_there { "put away" } else { "there was none" }
-            );
+            let became = if was_there { "put away" } else { "there was none" };
+            print(format!("{name}: {became}\n"))?;
         }
     }
     Ok(())

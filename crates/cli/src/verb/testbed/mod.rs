@@ -10,14 +10,13 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
 /// Does what was asked.
-pub(crate) async fn run(verb: TestbedVerb, interrupt: &mut Interrupt) -> Result<(), Failure> {
+pub(crate) async fn run(verb: TestbedVerb) -> Result<(), Failure> {
     match verb {
-        TestbedVerb::Up(arguments) if arguments.foreground => up::stay(&arguments, interrupt).await,
+        TestbedVerb::Up(arguments) if arguments.foreground => {
+            up::stay(&arguments, &mut Interrupt::listen()?).await
+        }
         TestbedVerb::Up(arguments) => up::leave(&arguments).await,
         TestbedVerb::Down(arguments) => down::run(&arguments),
-        TestbedVerb::Status { output } => {
-            status::run(output);
-            Ok(())
-        }
+        TestbedVerb::Status { output } => status::run(output),
     }
 }

@@ -3,21 +3,23 @@
 use anabranch_emu::bed::{self, Known};
 
 use super::state::State;
-use crate::output::Output;
+use crate::failure::Failure;
+use crate::output::{Output, print};
 
-pub(super) fn run(output: Output) {
+pub(super) fn run(output: Output) -> Result<(), Failure> {
     let beds = bed::list();
     for bed in &beds {
         let state = bed.owner.and_then(|owner| State::load(&bed.name, owner));
         if output.is_json() {
-            println!("{}", object(bed, state.as_ref()));
+            print(format!("{}\n", object(bed, state.as_ref())))?;
         } else if !output.is_quiet() {
-            print!("{}", text(bed, state.as_ref()));
+            print(text(bed, state.as_ref()))?;
         }
     }
     if beds.is_empty() && !output.is_json() && !output.is_quiet() {
-        println!("no test bed is up");
+        print("no test bed is up\n")?;
     }
+    Ok(())
 }
 
 fn object(bed: &Known, state: Option<&State>) -> serde_json::Value {

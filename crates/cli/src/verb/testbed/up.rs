@@ -14,6 +14,7 @@ use super::state::{State, file};
 use crate::arguments::TestbedUpArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::print;
 
 /// How often the state is written down.
 const TICK: Duration = Duration::from_secs(1);
@@ -56,12 +57,11 @@ fn tell(arguments: &TestbedUpArguments, bed: &Bed) {
     let hosts = Side::BOTH.map(|side| bed.hosts().namespace(side));
     if arguments.output.is_json() {
         let name = &arguments.name;
-        println!(
-            "{}",
-            serde_json::json!({ "event": "testbed-up", "name": name, "hosts": hosts })
-        );
+        let object = serde_json::json!({ "event": "testbed-up", "name": name, "hosts": hosts });
+        // The bed does not go away with who reads along.
+        let _ = print(format!("{object}\n"));
     } else if !arguments.output.is_quiet() {
-        println!("{} and {} are up, until Ctrl-C", hosts[0], hosts[1]);
+        let _ = print(format!("{} and {} are up, until Ctrl-C\n", hosts[0], hosts[1]));
     }
 }
 
@@ -92,14 +92,12 @@ pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure>
         tokio::time::sleep(LOOK).await;
     }
     if arguments.output.is_json() || arguments.output.is_quiet() {
-        print!("{}", std::fs::read_to_string(&log).unwrap_or_default());
-    } else {
-        let name = &arguments.name;
-        println!(
-            "anabranch-{name}-near and anabranch-{name}-far are up; put away by: anabranch testbed down --name {name}"
-        );
+        return print(std::fs::read_to_string(&log).unwrap_or_default());
     }
-    Ok(())
+    let name = &arguments.name;
+    print(format!(
+        "anabranch-{name}-near and anabranch-{name}-far are up; put away by: anabranch testbed down --name {name}\n"
+    ))
 }
 
 /// A name that is none is the user's fault.
