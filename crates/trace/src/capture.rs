@@ -1,4 +1,4 @@
-//! Which frames are in a file? Those of a pcap or pcapng capture, in the order of the file.
+//! Which frames are in a file? Those of a pcap or pcapng capture, in the order of the file, as far as it can be read.
 
 use std::io::Read;
 
@@ -49,6 +49,16 @@ impl Link {
     }
 }
 
+/// What a file holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Capture {
+    /// Its whole frames.
+    pub frames: Vec<Frame>,
+    /// Why there are no more of them, where that is not the end of the file: whoever wrote it was killed, say, or still
+    /// writes.
+    pub broken: Option<CaptureError>,
+}
+
 /// Why a file is no capture, or not a whole one.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CaptureError {
@@ -81,43 +91,33 @@ pub enum CaptureError {
     },
 }
 
-/// The frames of a capture.
+/// The frames of a capture, up to the end or to the place from which on it cannot be read.
 ///
 /// # Errors
 ///
-/// [`CaptureError`] if the file is not a whole capture; nothing of it is returned then.
-pub fn frames(file: impl Read + Send) -> Result<Vec<Frame>, CaptureError> {
+/// [`CaptureError::NotACapture`]; the other errors stand in [`Capture::broken`], beside the frames before them.
+pub fn frames(file: impl Read + Send) -> Result<Capture, CaptureError> {
     let mut reader = create_reader(BUFFER, file).map_err(|_| CaptureError::NotACapture)?;
     let mut place = Place::default();
     let mut frames = Vec::new();
-    loop {
+    let broken = loop {
         match reader.next() {
             Ok((length, block)) => {
                 frames.extend(place.frame(&block));
                 place.offset += length as u64;
                 reader.consume(length);
             }
-            Err(PcapError::Eof) => return Ok(frames),
+            Err(PcapError::Eof) => break None,
             Err(PcapError::Incomplete(_)) => {
-                let refused = CaptureError::Unreadable { frames: frames.len() };
-                reader.refill().map_err(|_| refused)?;
-            }
-            Err(PcapError::UnexpectedEof) => {
-                return Err(CaptureError::CutOff {
-                    frames: frames.len(),
-                    offset: place.offset,
-                });
+                if reader.refill().is_err() {
+                    break Some(CaptureError::Unreadable { frames: frames.len() });
+                }
             }
             Err(PcapError::HeaderNotRecognized) => return Err(CaptureError::NotACapture),
-            Err(error) => {
-                return Err(CaptureError::Damaged {
-                    frames: frames.len(),
-                    offset: place.offset,
-                    problem: problem(&error),
-                });
-            }
+            Err(error) => break Some(place.broken(&error, frames.len())),
         }
-    }
+    };
+    Ok(Capture { frames, broken })
 }
 
 fn problem(error: &PcapError<&[u8]>) -> String {
@@ -151,6 +151,19 @@ struct Interface {
 }
 
 impl Place {
+    /// What is wrong behind so many frames.
+    fn broken(&self, error: &PcapError<&[u8]>, frames: usize) -> CaptureError {
+        let offset = self.offset;
+        match error {
+            PcapError::UnexpectedEof => CaptureError::CutOff { frames, offset },
+            error => CaptureError::Damaged {
+                frames,
+                offset,
+                problem: problem(error),
+            },
+        }
+    }
+
     fn frame(&mut self, block: &PcapBlockOwned<'_>) -> Option<Frame> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {

@@ -18,6 +18,6 @@ pub mod idle;
 pub mod log;
 pub mod segment;
 
-pub use capture::{CaptureError, Frame, frames};
+pub use capture::{Capture, CaptureError, Frame, frames};
 pub use conversation::{Conversation, Direction, Row, conversations};
 pub use segment::Segment;

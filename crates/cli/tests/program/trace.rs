@@ -68,12 +68,30 @@ fn a_picture_is_written_to_the_file_named() {
 }
 
 #[test]
-fn a_damaged_capture_is_refused_in_one_line() {
+fn of_a_capture_that_is_cut_off_the_beginning_is_shown_and_the_cut_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = fs::read(capture(&folder)).unwrap();
+    let file = folder.path().join("cut.pcap");
+    fs::write(&file, &whole[..whole.len() - 3]).unwrap();
+    let listed = run(&["trace", "list", file.to_str().unwrap()]);
+    let (list, error) = (
+        String::from_utf8(listed.stdout).unwrap(),
+        String::from_utf8(listed.stderr).unwrap(),
+    );
+    assert!(list.contains("1 lane, 1 segment"), "{list}");
+    assert!(
+        error.contains("cut off after frame 1") && error.lines().count() == 1,
+        "{error}"
+    );
+    assert_eq!(listed.status.code(), Some(1));
+}
+
+#[test]
+fn what_is_no_capture_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let whole = fs::read(capture(&folder)).unwrap();
     let svg = folder.path().join("flow.svg");
-    let cases: [(&str, &[u8], &str); 3] = [
-        ("cut", &whole[..whole.len() - 3], "cut off after frame 1"),
+    let cases: [(&str, &[u8], &str); 2] = [
         ("text", b"this is no capture at all", "no pcap or pcapng file"),
         ("empty", &whole[..24], "no SCTP and no TCP"),
     ];

@@ -22,7 +22,7 @@ fn captured(count: u64) -> Conversation {
         .sends_messages(count, 1_400, anabranch_sim::app::Streams::in_turn(2));
     world.delivers_everything(secs(10));
     world.simulation.finish_captures().unwrap();
-    let frames = frames(&kept.take()[..]).unwrap();
+    let frames = frames(&kept.take()[..]).unwrap().frames;
     let segments = (1..)
         .zip(&frames)
         .filter_map(|(number, frame)| Segment::of(number, frame));

@@ -20,19 +20,20 @@ fn pcap(frames: &[&[u8]]) -> Vec<u8> {
 #[test]
 fn a_pcap_file_gives_its_frames_with_their_times() {
     let read = frames(&pcap(&[b"first", b"second"])[..]).unwrap();
+    assert_eq!(read.broken, None);
     let frame = |at, bytes: &[u8]| Frame {
         at,
         link: Link::Ip,
         bytes: bytes.to_vec(),
     };
     assert_eq!(
-        read,
+        read.frames,
         [frame(1_000_000_500, b"first"), frame(1_000_000_501, b"second")]
     );
 }
 
 #[test]
-fn wherever_a_capture_is_cut_off_the_place_is_named() {
+fn wherever_a_capture_is_cut_off_the_place_is_named_and_what_stands_before_it_is_read() {
     let whole = pcap(&[b"first", b"second"]);
     let first_ends = 24 + 16 + 5;
     for length in 25..whole.len() {
@@ -48,7 +49,9 @@ fn wherever_a_capture_is_cut_off_the_place_is_named() {
             frames: count,
             offset,
         };
-        assert_eq!(frames(&whole[..length]), Err(expected), "{length} bytes");
+        let read = frames(&whole[..length]).unwrap();
+        assert_eq!(read.broken, Some(expected), "{length} bytes");
+        assert_eq!(read.frames.len(), count, "{length} bytes");
     }
 }
 

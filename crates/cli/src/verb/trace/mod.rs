@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
 use anabranch_trace::flow::{View, draw_svg, draw_text};
@@ -12,57 +12,56 @@ use anabranch_trace::{Conversation, Segment, conversations, frames};
 
 use crate::arguments::{Capture, FlowArguments, TraceVerb};
 use crate::failure::Failure;
+use crate::output::print;
 
 /// Letters in a line where nobody tells how wide the terminal is.
 const WIDTH: usize = 160;
 
-/// Does what is asked of a capture.
+/// Does what is asked of a capture. Of one that is cut off everything before the cut is shown, and the cut is told.
 pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
+    let capture = verb.capture();
+    let (all, broken) = read(&capture.file)?;
+    if all.is_empty()
+        && let Some(broken) = broken
+    {
+        return Err(broken);
+    }
     let text = match verb {
-        TraceVerb::List { capture, json } => {
-            let all = read(&capture.file)?;
-            if *json { json::list(&all) } else { text::list(&all) }
-        }
-        TraceVerb::Flow(arguments) => return flow(arguments),
-        TraceVerb::Gaps { capture, json } => {
-            let conversation = chosen(capture)?;
+        TraceVerb::List { json: true, .. } => json::list(&all),
+        TraceVerb::List { json: false, .. } => text::list(&all),
+        TraceVerb::Flow(arguments) => flow(arguments, &chosen(capture, all)?)?,
+        TraceVerb::Gaps { json: true, .. } => json::gaps(&chosen(capture, all)?),
+        TraceVerb::Gaps { json: false, .. } => text::gaps(&chosen(capture, all)?),
+        TraceVerb::Idle { longer, json, .. } => {
+            let conversation = chosen(capture, all)?;
             if *json {
-                json::gaps(&conversation)
+                json::idle(&conversation, nanoseconds(*longer))
             } else {
-                text::gaps(&conversation)
-            }
-        }
-        TraceVerb::Idle {
-            capture,
-            longer,
-            json,
-        } => {
-            let conversation = chosen(capture)?;
-            let threshold = u64::try_from(longer.as_nanos()).unwrap_or(u64::MAX);
-            if *json {
-                json::idle(&conversation, threshold)
-            } else {
-                text::idle(&conversation, threshold)
+                text::idle(&conversation, nanoseconds(*longer))
             }
         }
     };
-    print(&text);
-    Ok(())
+    print(&text)?;
+    broken.map_or(Ok(()), Err)
 }
 
-fn flow(arguments: &FlowArguments) -> Result<(), Failure> {
-    let conversation = chosen(&arguments.capture)?;
+/// What is to be printed; nothing where a file takes it.
+fn flow(arguments: &FlowArguments, conversation: &Conversation) -> Result<String, Failure> {
+    let time = arguments.from.map_or(0, nanoseconds)..arguments.to.map_or(u64::MAX, nanoseconds);
+    if time.is_empty() {
+        return Err(Failure::usage("expected --from before --to"));
+    }
     let view = View {
-        time: arguments.from.map_or(0, nanoseconds)..arguments.to.map_or(u64::MAX, nanoseconds),
+        time,
         rows: arguments.rows,
     };
     let Some(file) = &arguments.svg else {
-        print(&draw_text(&conversation, &view, width()));
-        return Ok(());
+        return Ok(draw_text(conversation, &view, width()));
     };
     let shown = file.display();
-    std::fs::write(file, draw_svg(&conversation, &view))
-        .map_err(|error| Failure::work(format!("cannot write {shown}: {error}")))
+    std::fs::write(file, draw_svg(conversation, &view))
+        .map_err(|error| Failure::work(format!("cannot write {shown}: {error}")))?;
+    Ok(String::new())
 }
 
 fn nanoseconds(time: std::time::Duration) -> u64 {
@@ -82,18 +81,17 @@ fn width() -> usize {
 }
 
 /// The conversation asked for; the longest one if none is.
-fn chosen(capture: &Capture) -> Result<Conversation, Failure> {
-    let mut all = read(&capture.file)?;
+fn chosen(capture: &Capture, mut all: Vec<Conversation>) -> Result<Conversation, Failure> {
     let count = all.len();
     let index = match capture.conversation {
         Some(number) => number.checked_sub(1).filter(|index| *index < count),
         None => (0..count).max_by_key(|index| (all[*index].rows.len(), usize::MAX - index)),
     };
     let Some(index) = index else {
-        let there = if count == 0 {
-            "no SCTP and no TCP".to_owned()
-        } else {
-            format!("{count} conversations; `anabranch trace list` shows them")
+        let there = match count {
+            0 => "no SCTP and no TCP".to_owned(),
+            1 => "one conversation".to_owned(),
+            count => format!("{count} conversations; `anabranch trace list` shows them"),
         };
         let file = capture.file.display();
         return Err(Failure::Usage(format!("{file} has {there}")));
@@ -101,7 +99,8 @@ fn chosen(capture: &Capture) -> Result<Conversation, Failure> {
     Ok(all.swap_remove(index))
 }
 
-fn read(file: &Path) -> Result<Vec<Conversation>, Failure> {
+/// The conversations in a file, and what is to be told of a file that is broken off.
+fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
     let shown = file.display();
     let source: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(io::stdin())
@@ -110,14 +109,11 @@ fn read(file: &Path) -> Result<Vec<Conversation>, Failure> {
             File::open(file).map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))?;
         Box::new(opened)
     };
-    let frames = frames(source).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
+    let capture = frames(source).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
     let segments = (1..)
-        .zip(&frames)
+        .zip(&capture.frames)
         .filter_map(|(number, frame)| Segment::of(number, frame));
-    Ok(conversations(segments.collect()))
-}
-
-fn print(text: &str) {
-    // A reader that has seen enough is no error.
-    let _ = io::stdout().write_all(text.as_bytes());
+    let broken = capture.broken;
+    let broken = broken.map(|error| Failure::Work(format!("{shown}: {error}; what stands before is shown")));
+    Ok((conversations(segments.collect()), broken))
 }
