@@ -29,6 +29,15 @@ pub struct Kernel {
     _sockets: TempDir,
 }
 
+/// What the kernel does so that a connection gets further flows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MultipathRole {
+    /// It connects, and begins flows to the addresses that it is told of.
+    Begins,
+    /// It is connected to, and tells the peer of its further addresses, to which that one begins flows.
+    Tells,
+}
+
 /// One TUN device and the socket that its packets come to, one packet in each datagram.
 #[derive(Debug)]
 pub struct Line {
@@ -68,6 +77,37 @@ impl Kernel {
             kernel.add_line(number)?;
         }
         Ok(Some(kernel))
+    }
+
+    /// Lets the kernel use all its devices for each connection of Multipath TCP. `None`, and a message, if it cannot do that
+    /// on somebody's own machine.
+    ///
+    /// # Errors
+    ///
+    /// Those of the commands that set it up.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be done where CI runs.
+    pub fn with_multipath(self, role: MultipathRole) -> io::Result<Option<Self>> {
+        let limits = run("ip", "mptcp limits set subflows 8 add_addr_accepted 8").ok();
+        if needed(
+            limits,
+            "Multipath TCP in the kernel",
+            "build it with CONFIG_MPTCP",
+        )
+        .is_none()
+        {
+            return Ok(None);
+        }
+        let told = match role {
+            MultipathRole::Begins => &[],
+            MultipathRole::Tells => &self.lines[1..],
+        };
+        for line in told {
+            run("ip", &format!("mptcp endpoint add {} signal", line.theirs))?;
+        }
+        Ok(Some(self))
     }
 
     fn add_line(&mut self, number: u8) -> io::Result<()> {

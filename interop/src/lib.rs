@@ -29,7 +29,7 @@ pub mod tools;
 mod verdict;
 
 pub use host::Host;
-pub use kernel::{Kernel, Line};
+pub use kernel::{Kernel, Line, MultipathRole};
 pub use letters::{Inbox, Plan, payload};
 pub use namespace::Hosts;
 pub use peer::{Peer, Report};

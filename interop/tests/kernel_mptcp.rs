@@ -1,0 +1,199 @@
+//! Do the kernel's Multipath TCP and ours understand each other? Ten megabytes each way over two flows, on links that
+//! lose one packet in a hundred. Needs root, for a network namespace of its own, and a kernel that has Multipath TCP.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use anabranch_interop::{Kernel, MultipathRole, TcpHost};
+use anabranch_netsim::link::Loss;
+use anabranch_netsim::{LinkConfig, Probability};
+use anabranch_policy::PolicyRecipe;
+use anabranch_tcp::{Connection, ConnectionId, Event, MultipathConfig, TcpConfig};
+use anabranch_types::{Rate, Seed};
+use bytes::Bytes;
+use socket2::{Domain, Protocol, Socket, Type};
+
+const BYTES: usize = 10_000_000;
+const PORT: u16 = 8_080;
+/// Far more than it takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// `IPPROTO_MPTCP`.
+const MULTIPATH: i32 = 262;
+
+fn lossy() -> LinkConfig {
+    LinkConfig::new(Rate::mbit(50), Duration::from_millis(5)).loss(Loss::Bernoulli(Probability::of(0.01)))
+}
+
+/// Of a host whose further address is at the second line.
+fn config(kernel: &Kernel, checksum: bool) -> TcpConfig {
+    let mut policies = PolicyRecipe::tcp();
+    policies.set("cc", "cubic").expect("a name of the catalog");
+    policies
+        .set("rto.min", "200ms")
+        .expect("a parameter of the catalog");
+    TcpConfig {
+        policies,
+        multipath: Some(MultipathConfig {
+            local: vec![IpAddr::V4(kernel.lines[1].ours)],
+            checksum,
+            ..MultipathConfig::default()
+        }),
+        ..TcpConfig::default()
+    }
+}
+
+fn content(seed: u64) -> Bytes {
+    let mut content = vec![0; BYTES];
+    Seed(seed).rng().fill(&mut content);
+    content.into()
+}
+
+/// What our application does: sends everything, ends, and reads to the end.
+struct App {
+    unsent: Bytes,
+    read: Vec<u8>,
+    done: bool,
+}
+
+impl App {
+    fn new() -> Self {
+        Self {
+            unsent: content(1),
+            read: Vec::new(),
+            done: false,
+        }
+    }
+
+    fn act(&mut self, connection: &mut Connection) {
+        self.unsent = connection.write(core::mem::take(&mut self.unsent));
+        if self.unsent.is_empty() {
+            connection.close();
+        }
+        while let Some(bytes) = connection.read(usize::MAX) {
+            self.read.extend_from_slice(&bytes);
+        }
+        self.done = connection.peer_finished() && connection.unread() == 0;
+    }
+}
+
+/// A socket of the kernel's Multipath TCP.
+fn socket() -> io::Result<Socket> {
+    Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::from(MULTIPATH)))
+}
+
+/// What the kernel's application does: sends everything, ends, and reads to the end, both at once.
+fn kernel_talks(mut stream: TcpStream) -> io::Result<Vec<u8>> {
+    let mut reader = stream.try_clone()?;
+    let reading = thread::spawn(move || {
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).map(|_| read)
+    });
+    stream.write_all(&content(2))?;
+    stream.shutdown(std::net::Shutdown::Write)?;
+    reading.join().expect("the reader does not panic")
+}
+
+/// Does something in another thread of this namespace, and tells when it is done.
+fn in_here<T: Send + 'static>(
+    act: impl FnOnce() -> T + Send + 'static,
+) -> (Receiver<()>, thread::JoinHandle<T>) {
+    let (tell, told) = channel();
+    let handle = thread::spawn(move || {
+        let result = act();
+        // Nobody listens any more where the other side has given up.
+        let _ = tell.send(());
+        result
+    });
+    (told, handle)
+}
+
+/// Both talk until both have everything; then it is held against what was sent, and against what two flows carry.
+fn talk(
+    host: &mut TcpHost,
+    theirs: &Receiver<()>,
+    kernel_side: thread::JoinHandle<io::Result<Vec<u8>>>,
+) -> io::Result<()> {
+    let mut app = App::new();
+    let mut id: Option<ConnectionId> = None;
+    let mut carried = Vec::new();
+    let finished = host.talk(PATIENCE, |host| {
+        let opened = |(id, event): &(ConnectionId, Event)| (*event == Event::Connected).then_some(*id);
+        id = id.or_else(|| host.events.iter().find_map(opened));
+        if let Some(id) = id {
+            host.endpoint.with(id, |connection| app.act(connection));
+            if let Some(connection) = host.endpoint.connection(id) {
+                let flows = connection.paths().map(|path| path.counters);
+                carried = flows
+                    .map(|counters| (counters.bytes_sent, counters.bytes_received))
+                    .collect();
+            }
+        }
+        app.done && theirs.try_recv().is_ok()
+    })?;
+    println!("bytes sent and received by flow: {carried:?}; {:?}", host.events);
+    assert!(finished, "{:?}", host.events);
+    let read = kernel_side.join().expect("no panic")?;
+    assert!(
+        read == content(1),
+        "{} bytes of {BYTES} arrived, or others",
+        read.len()
+    );
+    assert!(
+        app.read == content(2),
+        "{} bytes of {BYTES} came, or others",
+        app.read.len()
+    );
+    assert_eq!(carried.len(), 2, "two flows");
+    for (sent, received) in carried {
+        assert!(
+            sent > 500_000 && received > 500_000,
+            "both flows carry data, both ways"
+        );
+    }
+    Ok(())
+}
+
+/// The kernel has two devices; `None` where it cannot be had.
+fn kernel(role: MultipathRole) -> io::Result<Option<Kernel>> {
+    match Kernel::isolated(2)? {
+        Some(kernel) => kernel.with_multipath(role),
+        None => Ok(None),
+    }
+}
+
+#[test]
+fn the_kernel_connects_and_both_send_over_two_flows() -> io::Result<()> {
+    let Some(kernel) = kernel(MultipathRole::Begins)? else {
+        return Ok(());
+    };
+    let mut host = TcpHost::new(&kernel.lines, &lossy(), Seed(1))?;
+    host.endpoint.listen(PORT, config(&kernel, false));
+    let ours = SocketAddr::from((kernel.lines[0].ours, PORT));
+    let (theirs, kernel_side) = in_here(move || {
+        let socket = socket()?;
+        socket.connect(&ours.into())?;
+        kernel_talks(socket.into())
+    });
+    talk(&mut host, &theirs, kernel_side)
+}
+
+#[test]
+fn we_connect_to_the_kernel_and_both_send_over_two_flows_with_checksums() -> io::Result<()> {
+    let Some(kernel) = kernel(MultipathRole::Tells)? else {
+        return Ok(());
+    };
+    let mut host = TcpHost::new(&kernel.lines, &lossy(), Seed(2))?;
+    let socket = socket()?;
+    socket.bind(&SocketAddr::from(([0, 0, 0, 0], PORT)).into())?;
+    socket.listen(1)?;
+    let listener = TcpListener::from(socket);
+    let (theirs, kernel_side) = in_here(move || kernel_talks(listener.accept()?.0));
+    let ours = SocketAddr::from((kernel.lines[0].ours, 0));
+    let remote = SocketAddr::from((kernel.lines[0].theirs, PORT));
+    let connected = host.endpoint.connect(ours, remote, config(&kernel, true));
+    connected.expect("both ends are of one IP version");
+    talk(&mut host, &theirs, kernel_side)
+}
