@@ -33,6 +33,8 @@ fn tshark(file: &Path, filter: &str) -> String {
             "ip.check_checksum:TRUE",
             "-o",
             "tcp.check_checksum:TRUE",
+            "-o",
+            "mptcp.analyze_mappings:TRUE",
         ])
         .args(["-Y", filter, "-r"])
         .arg(file)

@@ -6,6 +6,7 @@ mod ending;
 mod flow_control;
 mod handshake;
 mod multipath;
+mod multipath_capture;
 mod nr_sack;
 mod recovery;
 mod square_root_law;
