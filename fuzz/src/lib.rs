@@ -5,6 +5,10 @@
 //! nothing but well-formed packets ([`Host`]).
 
 pub mod association;
+pub mod capture;
+pub mod plan;
+pub mod reassembly;
+pub mod tcp;
 pub mod two_associations;
 
 mod choices;

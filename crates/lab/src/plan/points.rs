@@ -16,6 +16,9 @@ use super::setting::{Happening, LinkPlan, Setting};
 use super::tree::{self, Table, Value};
 use super::validate;
 
+/// More runs than anybody waits for, and than a machine has memory to list.
+const MOST_RUNS: u64 = 1_000_000;
+
 /// One run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
@@ -67,6 +70,7 @@ impl Point {
 
 /// All runs, by line, then by coordinates in the order of the axes, then by seed.
 pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Problem> {
+    check_number(head)?;
     let mut points = Vec::new();
     let combinations = combinations(&head.axes);
     for variant in &head.variants {
@@ -91,6 +95,22 @@ pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Proble
         }
     }
     Ok(points)
+}
+
+/// Before anything is listed: each list is as long as others multiplied.
+fn check_number(head: &Head<'_>) -> Result<(), Problem> {
+    let free = head.axes.iter().filter(|axis| axis.with.is_none());
+    let lines = head.variants.len() + head.references.len();
+    let factors = free.map(|axis| axis.values.len()).chain([lines]);
+    let repetitions = head.seeds.end - head.seeds.start;
+    let runs = factors.fold(repetitions, |runs, factor| runs.saturating_mul(factor as u64));
+    if runs <= MOST_RUNS {
+        return Ok(());
+    }
+    Err(Problem::new(
+        0..0,
+        format_args!("the plan asks for {runs} runs, expected {MOST_RUNS} at most"),
+    ))
 }
 
 fn setting<'t>(

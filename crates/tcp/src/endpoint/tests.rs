@@ -98,6 +98,25 @@ impl World {
 }
 
 #[test]
+fn nonsense_in_the_middle_of_the_handshake_does_not_keep_a_host_awake() {
+    let (now, mut bytes) = (Instant::ZERO, Vec::new());
+    let (mut client, mut server) = (Endpoint::new(Seed(1)), Endpoint::new(Seed(2)));
+    server.listen(80, TcpConfig::default());
+    let begun = client.connect(address("192.0.2.1:4000"), address(SERVER), TcpConfig::default());
+    begun.unwrap();
+    let envelope = client.poll_transmit(now, &mut bytes).unwrap();
+    server.handle_segment(now, envelope, &bytes);
+    let mut nonsense = Segment::parse(&bytes, envelope.source, envelope.destination).unwrap();
+    nonsense.kind = Kind::Plain;
+    nonsense.sequence = nonsense.sequence + (1 << 30);
+    let mut forged = Vec::new();
+    nonsense.write(envelope.source, envelope.destination, &mut forged);
+    server.handle_segment(now, envelope, &forged);
+    while server.poll_transmit(now, &mut Vec::new()).is_some() {}
+    assert!(server.poll_timeout().is_some_and(|due| due > now));
+}
+
+#[test]
 fn a_reset_needs_the_exact_number() {
     let mut world = World::connected();
     world.says("hello");

@@ -41,7 +41,8 @@ impl Flow {
             time_wait,
             ..
         } = self.timers;
-        let acks = self.acks.deadline();
+        // What is owed before the flow is open leaves when it is.
+        let acks = self.acks.deadline().filter(|_| self.state.is_synchronized());
         let all = [opening, retransmission, probe, release, time_wait, acks];
         all.into_iter().flatten().min()
     }

@@ -200,7 +200,9 @@ impl Crowd {
             // T5-shutdown-guard ends what storms let the peer not finish in time.
             CloseReason::Aborted | CloseReason::ShutdownTimeout if calls => self.totals.aborted += 1,
             // Who does not hear of it finds that nobody is there any more.
-            CloseReason::AbortedByPeer(_) | CloseReason::PeerUnreachable if !calls => self.totals.aborted += 1,
+            CloseReason::AbortedByPeer(_) | CloseReason::PeerUnreachable if !calls => {
+                self.totals.aborted += 1
+            }
             _ => panic!("at {now}: {id:?} ended without a cause: {reason}"),
         }
     }

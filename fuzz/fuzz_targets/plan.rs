@@ -1,0 +1,6 @@
+//! Does any text make the reader of experiments panic, or read something else the second time?
+//!
+//! `cargo +nightly fuzz run plan -- -max_total_time=60`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| anabranch_fuzz::plan::exercise(bytes));

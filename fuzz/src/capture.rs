@@ -1,0 +1,47 @@
+//! Does any file make the reader of captures panic, and is what it draws bounded by what it read?
+
+use anabranch_trace::flow::{View, draw_svg, draw_text};
+use anabranch_trace::gaps::Histogram;
+use anabranch_trace::idle::idle;
+use anabranch_trace::{Direction, Segment, conversations, frames};
+
+/// Bytes of drawing for each byte of a capture, at most, beside what a drawing has anyway.
+const MOST_DRAWN: usize = 2_000;
+
+/// Reads `bytes` as a capture, and does with it all that can be done.
+///
+/// # Panics
+///
+/// If that makes anything panic, or a drawing is out of proportion.
+pub fn exercise(bytes: &[u8]) {
+    let frames = match frames(bytes) {
+        Ok(frames) => frames,
+        Err(error) => {
+            let _ = error.to_string();
+            return;
+        }
+    };
+    let segments = (1..)
+        .zip(&frames)
+        .filter_map(|(number, frame)| Segment::of(number, frame));
+    let segments: Vec<Segment> = segments.collect();
+    let count = segments.len();
+    let conversations = conversations(segments);
+    let rows: usize = conversations
+        .iter()
+        .map(|conversation| conversation.rows.len())
+        .sum();
+    assert_eq!(rows, count, "every segment belongs to one conversation");
+    for conversation in &conversations {
+        for direction in [Direction::Forth, Direction::Back] {
+            let _ = Histogram::of(conversation, direction);
+        }
+        let _ = (
+            conversation.bytes(),
+            idle(conversation, conversation.duration() / 3),
+        );
+        let view = View::default();
+        let drawn = draw_text(conversation, &view, 120).len() + draw_svg(conversation, &view).len();
+        assert!(drawn <= 10_000 + MOST_DRAWN * bytes.len(), "{drawn} bytes drawn");
+    }
+}

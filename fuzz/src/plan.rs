@@ -1,0 +1,27 @@
+//! Does any text make the reader of experiments panic, or read something else the second time?
+
+use std::path::Path;
+
+use anabranch_lab::plan::{Plan, Reading};
+
+/// Reads `bytes` as an experiment, in both sizes.
+///
+/// # Panics
+///
+/// If that makes anything panic, or a complaint does not say where.
+pub fn exercise(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    for quick in [false, true] {
+        let reading = Reading {
+            quick,
+            changes: Vec::new(),
+        };
+        let read = || Plan::read(Path::new("fuzzed.toml"), text, &reading);
+        match read() {
+            Ok(plan) => assert_eq!(read().ok(), Some(plan), "the same text is the same plan"),
+            Err(error) => assert!(error.to_string().contains("fuzzed.toml"), "{error}"),
+        }
+    }
+}
