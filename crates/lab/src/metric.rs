@@ -203,6 +203,34 @@ pub const OF_LINK: &[Metric] = &[
     metric("back.drops", "", "packets lost on the way back, for any reason"),
 ];
 
+/// Metrics of the objects of a download: `object`. Times are from the start of the run.
+pub const OF_OBJECTS: &[Metric] = &[
+    metric("first", "s", "when the first object was there"),
+    metric(
+        "mean",
+        "s",
+        "the mean of when each was there; missing if one was not",
+    ),
+    metric("last", "s", "when the last one was there; missing if one was not"),
+];
+
+/// Metrics of what each end sends, if the plan asks for `overhead`: `sent` by the end that talks, `answered` by the
+/// other. Above IP; what is sent again counts again.
+pub const OF_OVERHEAD: &[Metric] = &[
+    metric("packets", "", "packets"),
+    metric("payload", "bytes", "user data"),
+    metric(
+        "headers",
+        "bytes",
+        "headers of packets with user data, of its chunks, and their padding",
+    ),
+    metric(
+        "control",
+        "bytes",
+        "packets without user data, and other chunks beside it",
+    ),
+];
+
 /// Metrics of each stream.
 pub const OF_STREAM: &[Metric] = &[
     metric("goodput", "Mbit/s", "user data read from it"),
@@ -277,6 +305,14 @@ fn groups_of(setting: &Setting) -> Vec<(String, Vec<Metric>)> {
     if setting.backend == BackendPlan::Testbed {
         groups.push(("testbed".into(), OF_TESTBED.to_vec()));
     }
+    if setting.apps.iter().any(|(_, app)| app.objects.is_some()) {
+        groups.push(("object".into(), OF_OBJECTS.to_vec()));
+    }
+    if setting.record.overhead {
+        for end in ["sent", "answered"] {
+            groups.push((end.into(), OF_OVERHEAD.to_vec()));
+        }
+    }
     for stream in streams(&setting.apps) {
         groups.push((format!("stream.{stream}"), OF_STREAM.to_vec()));
     }
@@ -295,9 +331,9 @@ pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
         End::Far
     };
     let sending = apps.iter().filter(|(_, app)| app.end() == end);
-    let used = sending.flat_map(|(_, app)| match (app.stream, app.streams) {
-        (Some(stream), _) => stream.0..stream.0 + 1,
-        (None, streams) => 0..streams.map_or(1, |count| count.0),
+    let used = sending.flat_map(|(_, app)| match app.stream {
+        Some(stream) => stream.0..stream.0 + 1,
+        None => 0..app.carriers(),
     });
     let mut streams: Vec<u16> = used.map(|stream| stream as u16).collect();
     streams.sort_unstable();
@@ -324,6 +360,8 @@ fn find(name: &str) -> Option<Metric> {
         OF_PATH,
         OF_LINK,
         OF_PROCESSOR,
+        OF_OBJECTS,
+        OF_OVERHEAD,
         OF_STREAM,
         OF_RIVAL,
         OF_TESTBED,

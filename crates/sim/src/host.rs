@@ -12,6 +12,7 @@ use crate::app::Conversation;
 use crate::census::SackCensus;
 use crate::log::{Direction, PacketLog};
 use crate::outcome::Tally;
+use crate::overhead::Overhead;
 use crate::processor::{Processor, ProcessorModel, ProcessorTally};
 
 /// Buffers kept for reuse.
@@ -47,6 +48,7 @@ pub struct SctpHost {
     tally: Tally,
     log: PacketLog,
     census: Option<SackCensus>,
+    overhead: Option<Overhead>,
     /// `None` if nothing takes time.
     processor: Option<Processor>,
     observer: Option<Box<dyn Observer>>,
@@ -66,6 +68,7 @@ impl SctpHost {
             tally: Tally::default(),
             log: PacketLog::default(),
             census: None,
+            overhead: None,
             processor: None,
             observer: None,
         }
@@ -215,6 +218,17 @@ impl SctpHost {
         self.census.as_ref()
     }
 
+    /// Counts what the packets carry that leave from now on.
+    pub fn count_overhead(&mut self) {
+        self.overhead = Some(Overhead::default());
+    }
+
+    /// What packets carried, if [`SctpHost::count_overhead`] was called.
+    #[must_use]
+    pub const fn overhead(&self) -> Option<&Overhead> {
+        self.overhead.as_ref()
+    }
+
     /// Lets `observer` see everything from now on.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observer = Some(observer);
@@ -347,6 +361,9 @@ impl SctpHost {
     fn write(&mut self, now: Instant) -> Option<Datagram> {
         let datagram = self.batch.pop_front().or_else(|| self.next_batch(now))?;
         self.tally.sent(now, datagram.path, &datagram.payload);
+        if let Some(overhead) = &mut self.overhead {
+            overhead.note_sctp(&datagram.payload);
+        }
         self.log
             .note(now, Direction::Sent, datagram.path, &datagram.payload);
         if let Some(observer) = &mut self.observer {

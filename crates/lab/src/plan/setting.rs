@@ -76,6 +76,8 @@ pub struct Timing {
     pub warm_up: Time,
     /// For how long is measured. 60 s unless set.
     pub measure: Time,
+    /// Whether the measuring ends as soon as everything was read, to 10 ms, if there is a given amount of it.
+    pub until_complete: bool,
 }
 
 impl Default for Timing {
@@ -83,6 +85,7 @@ impl Default for Timing {
         Self {
             warm_up: Time::default(),
             measure: Time(core::time::Duration::from_secs(60)),
+            until_complete: false,
         }
     }
 }
@@ -237,6 +240,14 @@ impl Setting {
         }
     }
 
+    /// How many messages are to be sent in all, if that is a number.
+    #[must_use]
+    pub fn all_messages(&self) -> Option<u64> {
+        let talker = self.talker();
+        let sending = self.apps.iter().filter(|(_, app)| app.end() == talker);
+        sending.map(|(_, app)| app.all_messages()).sum()
+    }
+
     /// Whether the hosts do not know of the path at first: what happens to its addresses first is that they join.
     #[must_use]
     pub fn joins_later(&self, path: &str) -> bool {
@@ -297,6 +308,8 @@ pub enum AppKind {
     Client,
     /// Answers each message.
     Server,
+    /// A page of many objects: the far end sends each on a stream of its own, or on a TCP connection of its own.
+    Download,
 }
 
 /// Which end.
@@ -344,6 +357,12 @@ pub struct AppPlan {
     pub every: Option<Time>,
     /// `client`: time from an answer to the next request. 0 s unless set.
     pub thinks: Option<Time>,
+    /// `download`: how many objects.
+    pub objects: Option<Whole>,
+    /// `download`: bytes of each object, which travel in messages of at most `message` bytes, in turn over all streams.
+    pub object: Option<Size>,
+    /// `download`: bytes of the request for each object. Unless set they are sent as soon as somebody connects.
+    pub request: Option<Size>,
 }
 
 impl AppPlan {
@@ -351,10 +370,31 @@ impl AppPlan {
     #[must_use]
     pub fn end(&self) -> End {
         let usual = match self.kind {
-            AppKind::Server => End::Far,
+            AppKind::Server | AppKind::Download => End::Far,
             AppKind::Bulk | AppKind::Even | AppKind::Paced | AppKind::Client => End::Near,
         };
         self.end.unwrap_or(usual)
+    }
+
+    /// How many streams it uses, or connections of TCP.
+    #[must_use]
+    pub fn carriers(&self) -> u32 {
+        self.objects.or(self.streams).map_or(1, |count| count.0)
+    }
+
+    /// Bytes of each object; 0 if there are none.
+    #[must_use]
+    pub fn object_bytes(&self) -> u64 {
+        self.object.map_or(0, |size| size.0)
+    }
+
+    /// How many messages it sends in all, if that is a number.
+    #[must_use]
+    pub fn all_messages(&self) -> Option<u64> {
+        let of_object = self.object_bytes().div_ceil(self.message.0.max(1));
+        let messages = self.messages.map(|count| u64::from(count.0));
+        let objects = self.objects.map(|count| u64::from(count.0) * of_object);
+        objects.or(messages)
     }
 }
 
@@ -404,6 +444,8 @@ pub struct Record {
     pub series: Option<Time>,
     /// Whether histograms are written: delays, and TSNs and blocks in each SACK.
     pub histograms: bool,
+    /// Whether is counted what packets carry beside user data.
+    pub overhead: bool,
     /// The metrics that are written for each run. All unless set. Runs do not depend on it, so another choice costs none.
     #[serde(skip_serializing)]
     pub metrics: Option<Selection>,

@@ -303,8 +303,9 @@ fn check_tcp_apps(apps: &Named<AppPlan>, path: &[&str]) -> Result<(), Fault> {
             return below(path, "", "over TCP each end has one application");
         }
     }
-    match apps.iter().find(|(_, app)| app.kind != AppKind::Bulk) {
-        Some((name, _)) => below(path, name, "over TCP an application is `bulk`"),
+    let is_known = |app: &AppPlan| matches!(app.kind, AppKind::Bulk | AppKind::Download);
+    match apps.iter().find(|(_, app)| !is_known(app)) {
+        Some((name, _)) => below(path, name, "over TCP an application is `bulk` or a `download`"),
         None => Ok(()),
     }
 }
@@ -343,7 +344,7 @@ fn check_app(app: &AppPlan, setting: &Setting, path: &[&str]) -> Result<(), Faul
         return below(path, "stream", "expected `streams` or `stream`, not both");
     }
     let stream = app.stream.map_or(0, |stream| stream.0);
-    let streams = app.streams.map_or(1, |streams| streams.0);
+    let streams = app.carriers();
     if streams == 0 || streams > 1_024 || stream >= 1_024 {
         return below(path, "streams", "expected between 1 and 1,024 streams");
     }
@@ -351,6 +352,9 @@ fn check_app(app: &AppPlan, setting: &Setting, path: &[&str]) -> Result<(), Faul
         ("every", app.every.is_some(), AppKind::Paced),
         ("thinks", app.thinks.is_some(), AppKind::Client),
         ("messages", app.messages.is_some(), AppKind::Bulk),
+        ("objects", app.objects.is_some(), AppKind::Download),
+        ("object", app.object.is_some(), AppKind::Download),
+        ("request", app.request.is_some(), AppKind::Download),
     ];
     for (key, is_there, kind) in belongs {
         if is_there && app.kind != kind {
@@ -361,9 +365,29 @@ fn check_app(app: &AppPlan, setting: &Setting, path: &[&str]) -> Result<(), Faul
             );
         }
     }
+    if app.kind == AppKind::Download {
+        check_download(app, path)?;
+    }
     match app.every {
         Some(every) if every.0.is_zero() => below(path, "every", "expected a time above zero"),
         None if app.kind == AppKind::Paced => below(path, "every", "a paced application needs `every`"),
         _ => Ok(()),
+    }
+}
+
+fn check_download(app: &AppPlan, path: &[&str]) -> Result<(), Fault> {
+    if app.objects.is_none() || app.object_bytes() == 0 {
+        return below(
+            path,
+            "objects",
+            "a download needs `objects` and the bytes of each, `object`",
+        );
+    }
+    if app.streams.is_some() || app.stream.is_some() {
+        return below(path, "streams", "the streams of a download are its `objects`");
+    }
+    match app.end() {
+        End::Far => Ok(()),
+        End::Near => below(path, "end", "the far end has what is downloaded"),
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn of(paths: &[Path], setting: &Setting) -> Vec<(LinkId, LinkId)> {
 }
 
 /// What was counted so far, there and back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Counted(LinkStats, LinkStats);
 
 impl Counted {

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use anabranch_netsim::topology;
 use anabranch_sim::app::StreamMeter;
 use anabranch_sim::{
-    AssociationStatistics, Histogram, PathCounters, PathStatistics, ProcessorTally, SackCensus, Side,
-    Simulation,
+    AssociationStatistics, Histogram, Overhead, PathCounters, PathStatistics, ProcessorTally, SackCensus,
+    Side, Simulation,
 };
 use anabranch_types::{Instant, PathId, StreamId};
 
-use super::links;
 use super::record::Record;
 use super::samples::Samples;
 use super::talker;
+use super::{links, objects};
 use crate::metric;
-use crate::plan::Setting;
+use crate::plan::{HostPlan, Setting};
 
 /// Everything that is counted, at one moment.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub(super) struct Snapshot {
     /// Of each path's own link and of the bottleneck, there and back.
     links: Vec<links::Counted>,
     rivals: Vec<u64>,
+    /// Of the end that talks and of the other one.
+    overheads: [Option<Overhead>; 2],
 }
 
 /// Where the core put path number `index` of the setting, by its two addresses; either end may be asked.
@@ -47,6 +49,26 @@ pub(super) fn path_id(statistics: &AssociationStatistics, index: usize) -> Optio
 }
 
 impl Snapshot {
+    /// Before anything has happened, handshake and all.
+    pub(super) fn of_the_start(setting: &Setting) -> Self {
+        let links = setting.paths.len() + usize::from(setting.bottleneck.is_some());
+        let tally = |host: HostPlan| host.processor.map(|_| ProcessorTally::default());
+        Self {
+            at: Instant::ZERO,
+            near: AssociationStatistics::default(),
+            far: AssociationStatistics::default(),
+            messages: 0,
+            bytes: 0,
+            last_read: None,
+            streams: BTreeMap::new(),
+            census: SackCensus::default(),
+            processors: [setting.hosts.near, setting.hosts.far].map(tally),
+            links: vec![links::Counted::default(); links],
+            rivals: vec![0; setting.rivals.len()],
+            overheads: [None; 2],
+        }
+    }
+
     /// `None` while there are not two associations.
     pub(super) fn take(simulation: &Simulation, setting: &Setting) -> Option<Self> {
         let statistics = |side| Some(simulation.association(side)?.statistics());
@@ -71,6 +93,7 @@ impl Snapshot {
                 .map(|link| links::Counted::at(simulation.world(), link))
                 .collect(),
             rivals: rivals.map(|index| simulation.delivered_by_rival(index)).collect(),
+            overheads: [talker, talker.other()].map(|side| simulation.host(side).overhead().copied()),
         })
     }
 }
@@ -108,6 +131,13 @@ impl Window<'_> {
             let bytes = self.after.rivals[index] - self.before.rivals[index];
             record.set(format!("rival.{name}.goodput"), self.mbit(bytes));
         }
+        let streams = self.after.streams.values();
+        let streams = streams.map(|stream| (stream.bytes, stream.last_at));
+        objects::write(&mut record, self.setting, streams);
+        for (index, group) in ["sent", "answered"].into_iter().enumerate() {
+            let (before, after) = (self.before.overheads[index], self.after.overheads[index]);
+            objects::write_overhead(&mut record, group, before, after);
+        }
         record
     }
 
@@ -123,7 +153,10 @@ impl Window<'_> {
         let Self { before, after, .. } = self;
         record.set("goodput", self.mbit(after.bytes - before.bytes));
         record.set("messages", (after.messages - before.messages) as f64);
-        let is_complete = self.expected().is_none_or(|all| after.messages >= all);
+        let is_complete = self
+            .setting
+            .all_messages()
+            .is_none_or(|all| after.messages >= all);
         let last_read = after.last_read.filter(|_| is_complete);
         record.set(
             "completed",
@@ -150,15 +183,6 @@ impl Window<'_> {
         self.samples.write(record);
     }
 
-    /// How many messages are to be sent in all, if that is a number.
-    fn expected(&self) -> Option<u64> {
-        let talker = self.setting.talker();
-        let sending = self.setting.apps.iter().filter(|(_, app)| app.end() == talker);
-        sending
-            .map(|(_, app)| app.messages.map(|messages| u64::from(messages.0)))
-            .sum()
-    }
-
     fn delays(&self) -> Histogram {
         let mut all = Histogram::default();
         for stream in self.after.streams.keys() {
@@ -183,6 +207,7 @@ impl Window<'_> {
             messages: after.messages - before.messages,
             bytes: after.bytes - before.bytes,
             delays: after.delays.since(&before.delays),
+            last_at: after.last_at,
         }
     }
 

@@ -4,6 +4,7 @@ mod cache;
 mod files;
 mod links;
 mod measure;
+mod objects;
 mod parallel;
 mod record;
 mod samples;
@@ -102,6 +103,11 @@ pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<
     let mut simulation = scenario.map_err(unwritten)?.build();
     files.observe(point, &mut simulation).map_err(unwritten)?;
     simulation.act(talker(setting), |host, _| host.count_sacks());
+    if setting.record.overhead {
+        for side in Side::BOTH {
+            simulation.act(side, |host, _| host.count_overhead());
+        }
+    }
     simulation.connect();
     simulation.connect_rivals();
     let mut run = Run {
@@ -115,7 +121,7 @@ pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<
     let end = Instant::ZERO + setting.time.warm_up.0 + setting.time.measure.0;
     let before = run.warm_up(end)?;
     run.pass(end.min(run.simulation.now() + OFF_THE_CLOCK))?;
-    while run.simulation.now() < end {
+    while run.simulation.now() < end && !run.is_complete() {
         run.pass(end)?;
         run.samples.take(&run.simulation, setting);
     }
@@ -159,7 +165,8 @@ struct Run<'a> {
 const MOMENT: Duration = Duration::from_millis(1);
 
 impl Run<'_> {
-    /// What is before the measuring, which begins after the warm-up, but not before both ends have an association.
+    /// What is before the measuring. It begins with the run, or, if there is a warm-up, after it, but not before both ends
+    /// have an association.
     fn warm_up(&mut self, end: Instant) -> Result<Snapshot, RunError> {
         let begin = Instant::ZERO + self.setting.time.warm_up.0;
         while self.simulation.now() < begin {
@@ -167,11 +174,25 @@ impl Run<'_> {
         }
         while self.simulation.now() < end {
             if let Some(snapshot) = Snapshot::take(&self.simulation, self.setting) {
-                return Ok(snapshot);
+                return Ok(if self.setting.time.warm_up.0.is_zero() {
+                    Snapshot::of_the_start(self.setting)
+                } else {
+                    snapshot
+                });
             }
             self.pass(end.min(self.simulation.now() + MOMENT))?;
         }
         Err(RunError::NoAssociation)
+    }
+
+    /// Whether there is nothing more to measure.
+    fn is_complete(&self) -> bool {
+        let all = self.setting.all_messages();
+        let read = || {
+            let reader = self.simulation.conversation(talker(self.setting).other());
+            reader.map_or(0, |reader| reader.inbox().messages())
+        };
+        self.setting.time.until_complete && all.is_some_and(|all| read() >= all)
     }
 
     /// Lets time pass up to the next sample, but not beyond `end`.

@@ -2,7 +2,9 @@
 
 use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
-use anabranch_sim::app::{Bulk, Client, Conversation, Even, Paced, Reading, Server, Streams, Workload};
+use anabranch_sim::app::{
+    Bulk, Client, Conversation, Even, Objects, Paced, Reading, Requests, Server, Streams, Workload,
+};
 use anabranch_sim::{AssociationConfig, DEFAULT_PORT, Rival, SackWalks, Scenario, Side, Step};
 use anabranch_types::Seed;
 
@@ -195,7 +197,14 @@ fn both_ends(scenario: Scenario, step: impl Fn(Side) -> Step, at: core::time::Du
 
 fn conversation(apps: &Named<AppPlan>, end: End) -> Conversation {
     let here = apps.iter().filter(|(_, app)| app.end() == end);
-    Conversation::new(here.map(|(_, app)| workload(app))).metered()
+    let here = here.map(|(_, app)| workload(app));
+    let there = apps.iter().filter(|(_, app)| app.end() != end);
+    let asked = there.filter_map(|(_, app)| {
+        let request = app.request?;
+        let requests = Requests::new(narrow(app.carriers()), request.0 as usize);
+        Some(Workload::Requests(requests))
+    });
+    Conversation::new(here.chain(asked)).metered()
 }
 
 fn workload(app: &AppPlan) -> Workload {
@@ -229,6 +238,13 @@ fn workload(app: &AppPlan) -> Workload {
             Workload::Client(Client::new(bytes, first, thinks))
         }
         AppKind::Server => Workload::Server(Server::new(bytes)),
+        AppKind::Download => {
+            let objects = Objects::new(narrow(app.carriers()), app.object_bytes(), bytes);
+            Workload::Objects(match app.request {
+                Some(_) => objects.when_asked(),
+                None => objects,
+            })
+        }
     }
 }
 

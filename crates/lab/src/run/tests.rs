@@ -462,3 +462,121 @@ fn what_has_no_meaning_for_a_transport_is_refused() {
         assert!(refused.to_string().contains(word), "{refused}");
     }
 }
+
+/// A page of twelve objects over streams or connections, asked for or not.
+const PAGE: &str = r#"
+title = "A page"
+claim = "it comes"
+
+[time]
+measure = "60s"
+until-complete = true
+
+[paths.net]
+rate = "400kbit"
+delay = "20ms"
+queue = { packets = 50 }
+
+[policies]
+profile = "rfc9260"
+pmtu = "fixed"
+
+[record]
+overhead = true
+
+[apps.page]
+kind = "download"
+objects = 12
+object = 5000
+message = 1400
+
+[[variant]]
+name = "SCTP"
+
+[[variant]]
+name = "SCTP, asked"
+apps.page.request = 200
+
+[[variant]]
+name = "TCP"
+transport = "tcp"
+policies.profile = "tcp"
+
+[[variant]]
+name = "TCP, asked"
+transport = "tcp"
+policies.profile = "tcp"
+apps.page.request = 200
+"#;
+
+#[test]
+fn a_page_is_there_when_its_last_object_is_over_streams_and_over_connections() {
+    let plan = plan(PAGE);
+    let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
+    let [sctp, sctp_asked, tcp, tcp_asked] = records.collect::<Vec<_>>().try_into().unwrap();
+    for record in [&sctp, &sctp_asked, &tcp, &tcp_asked] {
+        let value = |name: &str| record.values[name];
+        let times = [value("object.first"), value("object.mean"), value("object.last")];
+        assert!(times.is_sorted(), "{times:?}");
+        assert!((value("completed") - times[2]).abs() < 1e-9);
+        // 60,000 bytes at 400 kbit/s take 1.2 s.
+        assert!((1.2..3.0).contains(&times[2]), "{times:?}");
+        assert!(value("sent.payload") >= 60_000.0);
+        // Nothing passes when everything was read.
+        assert!(value("path.net.idle") < 0.5, "{}", value("path.net.idle"));
+    }
+    let first = |record: &Record| record.values["object.first"] / record.values["object.last"];
+    assert!(
+        first(&sctp) > 0.7,
+        "all streams end at the same time: {}",
+        first(&sctp)
+    );
+    assert!(
+        first(&tcp) < 0.5,
+        "connections end one after another: {}",
+        first(&tcp)
+    );
+    let later = sctp_asked.values["object.last"] - sctp.values["object.last"];
+    assert!(
+        (0.02..0.2).contains(&later),
+        "a request takes a round trip: {later}"
+    );
+    let extra = sctp_asked.values["answered.payload"] - sctp.values["answered.payload"];
+    assert_eq!((extra, tcp_asked.values["answered.payload"]), (2_400.0, 2_400.0));
+}
+
+#[test]
+fn what_packets_carry_is_counted_to_the_byte() {
+    let plan = plan(PAGE);
+    let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
+    let records: Vec<Record> = records.collect();
+    // 12 objects in pieces of 1,400, 1,400, 1,400 and 800 bytes; each needs a header of 16 bytes, each packet one of 12.
+    let sctp = &records[0].values;
+    assert_eq!((sctp["retransmitted"], sctp["sent.payload"]), (0.0, 60_000.0));
+    let packets = (sctp["sent.headers"] - 48.0 * 16.0) / 12.0;
+    assert!(
+        (46.0..=48.0).contains(&packets) && packets.fract() == 0.0,
+        "{packets}"
+    );
+    // Segments of 1,448, 1,448, 1,448 and 656 bytes behind 32 bytes of header, options included.
+    let tcp = &records[2].values;
+    assert_eq!((tcp["retransmitted"], tcp["sent.headers"]), (0.0, 48.0 * 32.0));
+}
+
+#[test]
+fn a_download_that_makes_no_sense_is_refused() {
+    for (from, to, why) in [
+        ("objects = 12", "", "a download needs"),
+        (
+            "objects = 12",
+            "objects = 12\nstreams = 2",
+            "the streams of a download",
+        ),
+        ("objects = 12", "objects = 12\nend = \"near\"", "the far end has"),
+        ("kind = \"download\"", "kind = \"bulk\"", "nothing that this kind"),
+    ] {
+        let text = PAGE.replacen(from, to, 1);
+        let refused = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap_err();
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+}

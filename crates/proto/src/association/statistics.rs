@@ -6,7 +6,7 @@ use crate::Association;
 use crate::path::PathStatistics;
 
 /// Counts of one association. Bytes are of user data unless said otherwise.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct AssociationStatistics {
     /// The state, by its name in RFC 9260 §4.

@@ -19,6 +19,8 @@ pub struct StreamMeter {
     pub bytes: u64,
     /// Microseconds from each message's handing over to its reading, modulo 2³²: more than an hour.
     pub delays: Histogram,
+    /// When the last one was read.
+    pub last_at: Option<Instant>,
 }
 
 /// What arrived, by stream.
@@ -38,6 +40,7 @@ impl Meter {
         let stream = self.streams.entry(message.stream).or_default();
         stream.messages += 1;
         stream.bytes += message.payload.len() as u64;
+        stream.last_at = Some(now);
         let delay = stamp(now).0.wrapping_sub(message.ppid.0);
         stream.delays.note(u64::from(delay));
     }

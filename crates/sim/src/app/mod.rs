@@ -1,5 +1,6 @@
 //! What do applications do with an association? They send by a workload, read at their pace, and check everything.
 
+mod download;
 mod inbox;
 mod meter;
 mod outbox;
@@ -9,6 +10,7 @@ mod workload;
 use anabranch_proto::{Association, Event};
 use anabranch_types::{Instant, Rate};
 
+pub use download::{Objects, Requests};
 pub use inbox::{Complaint, Inbox};
 pub use meter::{Meter, StreamMeter};
 pub use outbox::{Draft, Outbox};

@@ -5,7 +5,7 @@ use core::time::Duration;
 use anabranch_proto::{Association, ReceivedMessage, SendError};
 use anabranch_types::{Instant, Rng, Seed, StreamId};
 
-use super::{Draft, Outbox};
+use super::{Draft, Objects, Outbox, Requests};
 
 /// An application on an association. It speaks when it begins, when its deadline comes, when a message came and
 /// when the send buffer has room again.
@@ -23,6 +23,10 @@ pub enum Workload {
     Client(Client),
     /// Answers each message.
     Server(Server),
+    /// Sends objects, each on a stream of its own.
+    Objects(Objects),
+    /// Asks for them.
+    Requests(Requests),
 }
 
 impl Workload {
@@ -35,13 +39,16 @@ impl Workload {
             Self::Paced(paced) => paced.act(now, line),
             Self::Client(client) => client.act(now, line),
             Self::Server(server) => server.act(line),
+            Self::Objects(objects) => objects.act(line),
+            Self::Requests(requests) => requests.act(line),
         }
     }
 
     /// A message came.
     pub(super) fn on_message(&mut self, now: Instant, message: &ReceivedMessage) {
         match self {
-            Self::Bulk(_) | Self::Even(_) | Self::Refill(_) | Self::Paced(_) => {}
+            Self::Bulk(_) | Self::Even(_) | Self::Refill(_) | Self::Paced(_) | Self::Requests(_) => {}
+            Self::Objects(objects) => objects.on_request(message.stream),
             Self::Client(client) => client.on_message(now),
             Self::Server(server) => server.owed.push(message.stream),
         }
@@ -49,7 +56,12 @@ impl Workload {
 
     pub(super) const fn deadline(&self) -> Option<Instant> {
         match self {
-            Self::Bulk(_) | Self::Even(_) | Self::Refill(_) | Self::Server(_) => None,
+            Self::Bulk(_)
+            | Self::Even(_)
+            | Self::Refill(_)
+            | Self::Server(_)
+            | Self::Objects(_)
+            | Self::Requests(_) => None,
             Self::Paced(paced) => paced.next,
             Self::Client(client) => client.next,
         }
@@ -66,7 +78,7 @@ pub(super) struct Line<'a> {
 
 impl Line<'_> {
     /// `false` if the message has to wait, or will never be taken.
-    fn takes(&mut self, draft: Draft) -> Result<(), SendError> {
+    pub(super) fn takes(&mut self, draft: Draft) -> Result<(), SendError> {
         self.outbox.send(self.association, draft, self.now).map(|_| ())
     }
 }

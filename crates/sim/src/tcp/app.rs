@@ -18,12 +18,17 @@ pub struct TcpApp {
     written: u64,
     /// It ends its direction when everything is handed over, or when the peer has ended its own.
     closes: bool,
+    /// It does so only when the peer has ended its own.
+    closes_last: bool,
+    /// It sends nothing before it has read so much.
+    waits_for: u64,
     reading: Reading,
     reads_next: Option<Instant>,
     read: u64,
     /// Where the first byte came that is not what was sent.
     wrong_at: Option<u64>,
     first_read_at: Option<Instant>,
+    last_read_at: Option<Instant>,
     peer_finished_at: Option<Instant>,
     events: Vec<(Instant, Event)>,
     /// It sends messages, each beginning with the moment of its handing over.
@@ -39,6 +44,24 @@ impl TcpApp {
             sends: bytes,
             closes: true,
             ..Self::default()
+        }
+    }
+
+    /// Asks with a request of `bytes` bytes, and reads until the peer has ended its direction.
+    #[must_use]
+    pub fn asking(bytes: u64) -> Self {
+        Self {
+            closes_last: true,
+            ..Self::sender(bytes)
+        }
+    }
+
+    /// The same, sending nothing before a request of `bytes` bytes was read.
+    #[must_use]
+    pub fn when_asked(self, bytes: u64) -> Self {
+        Self {
+            waits_for: bytes,
+            ..self
         }
     }
 
@@ -124,6 +147,12 @@ impl TcpApp {
         self.first_read_at
     }
 
+    /// When the last one so far was read.
+    #[must_use]
+    pub const fn last_read_at(&self) -> Option<Instant> {
+        self.last_read_at
+    }
+
     /// When the peer had ended its direction and everything was read.
     #[must_use]
     pub const fn finished_at(&self) -> Option<Instant> {
@@ -159,7 +188,7 @@ impl TcpApp {
     /// Reads and writes what can be.
     pub(super) fn act(&mut self, now: Instant, connection: &mut Connection) {
         self.take(now, connection);
-        while self.written < self.sends {
+        while self.written < self.sends && self.read >= self.waits_for {
             let most = (self.sends - self.written).min(connection.room());
             let content = match &mut self.stamps {
                 Some(stamps) => stamps.content(self.written, most, now),
@@ -172,7 +201,8 @@ impl TcpApp {
             let left = connection.write(content);
             self.written += length - left.len() as u64;
         }
-        let done = self.written == self.sends && (self.sends > 0 || connection.peer_finished());
+        let is_last = self.sends == 0 || self.closes_last;
+        let done = self.written == self.sends && (!is_last || connection.peer_finished());
         if self.closes && done {
             connection.close();
         }
@@ -188,6 +218,7 @@ impl TcpApp {
         {
             self.check(now, &bytes);
             self.first_read_at.get_or_insert(now);
+            self.last_read_at = Some(now);
             if let Reading::AtRate(rate) = self.reading {
                 self.reads_next = Some(now + rate.time_for(bytes.len() as u64));
                 break;

@@ -8,6 +8,7 @@ use anabranch_tcp::{Connection, ConnectionId, Endpoint, Envelope, Event, TcpConf
 use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 
 use super::TcpApp;
+use crate::Overhead;
 
 /// The port that servers listen on.
 pub const TCP_PORT: u16 = 80;
@@ -19,6 +20,7 @@ pub struct TcpHost {
     /// What answers a peer that connects.
     answering: TcpApp,
     segments_received: u64,
+    overhead: Option<Overhead>,
     /// Connections still to be begun, each when the one before is open.
     in_turn: Option<InTurn>,
 }
@@ -41,6 +43,7 @@ impl TcpHost {
             apps: BTreeMap::new(),
             answering,
             segments_received: 0,
+            overhead: None,
             in_turn: None,
         }
     }
@@ -141,6 +144,17 @@ impl TcpHost {
         self.segments_received
     }
 
+    /// Counts what the segments carry that leave from now on.
+    pub fn count_overhead(&mut self) {
+        self.overhead = Some(Overhead::default());
+    }
+
+    /// What segments carried, if [`TcpHost::count_overhead`] was called.
+    #[must_use]
+    pub const fn overhead(&self) -> Option<&Overhead> {
+        self.overhead.as_ref()
+    }
+
     fn serve(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             if event == Event::Connected {
@@ -184,6 +198,9 @@ impl Host for TcpHost {
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
         let mut payload = Vec::new();
         let envelope = self.endpoint.poll_transmit(now, &mut payload)?;
+        if let Some(overhead) = &mut self.overhead {
+            overhead.note_tcp(&payload);
+        }
         Some(Datagram {
             path: PathAddr {
                 local: SocketAddr::new(envelope.source, 0),

@@ -1,11 +1,11 @@
 //! What happened in the measuring time? The difference of two snapshots.
 
 use anabranch_sim::tcp::{Connection, ConnectionStatistics, FlowCounters, TcpMeter, TcpSimulation};
-use anabranch_sim::{Histogram, Side};
+use anabranch_sim::{Histogram, Overhead, Side};
 use anabranch_types::Instant;
 
-use super::super::links;
 use super::super::record::Record;
+use super::super::{links, objects};
 use super::connections;
 use super::paths::{PathView, views};
 use super::talker;
@@ -28,6 +28,8 @@ pub(super) struct Snapshot {
     reinjections: u64,
     links: Vec<links::Counted>,
     rivals: Vec<u64>,
+    /// Of the end that talks and of the other one.
+    overheads: [Option<Overhead>; 2],
 }
 
 impl Snapshot {
@@ -61,6 +63,7 @@ impl Snapshot {
             rivals: (0..setting.rivals.len())
                 .map(|index| simulation.delivered_by_rival(index))
                 .collect(),
+            overheads: [talker, talker.other()].map(|side| simulation.host(side).overhead().copied()),
         }
     }
 }
@@ -83,7 +86,13 @@ impl Window<'_> {
     pub(super) fn write(&self, record: &mut Record) {
         let Self { before, after, .. } = self;
         record.set("goodput", self.mbit(after.bytes - before.bytes));
-        record.set("completed", self.completed());
+        record.set("completed", completed(self.simulation, self.setting));
+        let apps = self.simulation.host(talker(self.setting).other()).apps();
+        let carriers = apps.map(|(_, app)| (app.bytes_read(), app.last_read_at()));
+        objects::write(record, self.setting, carriers);
+        for (index, group) in ["sent", "answered"].into_iter().enumerate() {
+            objects::write_overhead(record, group, before.overheads[index], after.overheads[index]);
+        }
         self.delays(record);
         let grown =
             |counter: fn(&FlowCounters) -> u64| (counter(&after.counters) - counter(&before.counters)) as f64;
@@ -138,17 +147,17 @@ impl Window<'_> {
             record.set_histogram("delay", &delays);
         }
     }
+}
 
-    /// When the last connection had delivered everything.
-    fn completed(&self) -> Option<f64> {
-        let apps = self.simulation.host(talker(self.setting).other()).apps();
-        let opened = apps.len() as u64 >= connections(&self.setting.apps);
-        let last = apps
-            .map(|(_, app)| app.finished_at())
-            .collect::<Option<Vec<_>>>()?;
-        let last = last.into_iter().max()?;
-        opened.then_some((last - Instant::ZERO).as_secs_f64())
+/// When the last connection had delivered everything; `None` before.
+pub(super) fn completed(simulation: &TcpSimulation, setting: &Setting) -> Option<f64> {
+    let apps = simulation.host(talker(setting).other()).apps();
+    if (apps.len() as u64) < connections(&setting.apps) {
+        return None;
     }
+    let finished = apps.map(|(_, app)| app.finished_at());
+    let last = finished.collect::<Option<Vec<_>>>()?.into_iter().max()?;
+    Some((last - Instant::ZERO).as_secs_f64())
 }
 
 /// What was sent again and why, by a function that says how much a counter has grown.

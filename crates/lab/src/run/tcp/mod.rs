@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
 use anabranch_netsim::{LinkChange, LinkConfig};
-use anabranch_sim::Rival;
 use anabranch_sim::tcp::{MultipathConfig, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::{Rival, Side};
 use anabranch_types::{Instant, Seed};
 
 use super::record::{Record, SeriesRow};
@@ -17,10 +17,10 @@ use super::samples::EVERY;
 use super::scenario::{changes, reading, rival as any_rival, there_and_back};
 use super::{RunError, talker};
 use crate::plan::{
-    AppPlan, AssociationPlan, End, Happening, Mechanisms, MptcpPlan, Named, RivalPlan, Setting, TcpPlan,
-    TransportPlan,
+    AppKind, AppPlan, AssociationPlan, End, Happening, Mechanisms, MptcpPlan, Named, RivalPlan, Setting,
+    TcpPlan, TransportPlan,
 };
-use measure::{Snapshot, Window};
+use measure::{Snapshot, Window, completed};
 use samples::Samples;
 
 /// Simulates a point over TCP or Multipath TCP.
@@ -38,7 +38,10 @@ pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Resul
     };
     run.pass(begin, |_| {})?;
     let before = Snapshot::take(&run.simulation, setting);
-    run.pass(end, |run| run.samples.take(&run.simulation, setting))?;
+    while run.simulation.now() < end && !run.is_complete() {
+        let next = end.min(run.simulation.now() + EVERY);
+        run.pass(next, |run| run.samples.take(&run.simulation, setting))?;
+    }
     let after = Snapshot::take(&run.simulation, setting);
     let mut record = Record::default();
     let window = Window {
@@ -95,6 +98,11 @@ impl Run<'_> {
             look(self);
         }
         Ok(())
+    }
+
+    /// Whether there is nothing more to measure.
+    fn is_complete(&self) -> bool {
+        self.setting.time.until_complete && completed(&self.simulation, self.setting).is_some()
     }
 
     fn happen(&mut self, now: Instant) {
@@ -159,6 +167,11 @@ fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
         scenario = scenario.rival(any_rival(rival, setting));
     }
     let mut simulation = scenario.build();
+    if setting.record.overhead {
+        for side in Side::BOTH {
+            simulation.act(side, |host, _| host.count_overhead());
+        }
+    }
     simulation.connect_in_turn(connections);
     simulation.connect_rivals();
     Ok(simulation)
@@ -197,20 +210,29 @@ fn config(association: AssociationPlan, tcp: TcpPlan, policies: Mechanisms) -> T
 
 /// As many as the application with the most streams has.
 fn connections(apps: &Named<AppPlan>) -> u64 {
-    let streams = |(_, app): (&str, &AppPlan)| app.streams.map_or(1, |streams| u64::from(streams.0));
-    apps.iter().map(streams).max().unwrap_or(1)
+    let carriers = |(_, app): (&str, &AppPlan)| u64::from(app.carriers());
+    apps.iter().map(carriers).max().unwrap_or(1)
+}
+
+/// What an application sends on each connection.
+fn sender(plan: &AppPlan, connections: u64) -> TcpApp {
+    if plan.kind == AppKind::Download {
+        let request = plan.request.map_or(0, |request| request.0);
+        return TcpApp::sender(plan.object_bytes()).when_asked(request);
+    }
+    match plan.messages {
+        Some(messages) => TcpApp::sender(u64::from(messages.0) * plan.message.0 / connections),
+        None => TcpApp::bulk(),
+    }
 }
 
 /// What an end does on each connection. What is measured tells when it was handed over.
 fn app(apps: &Named<AppPlan>, end: End, connections: u64) -> TcpApp {
     let at = |end| apps.iter().map(|(_, app)| app).find(|app| app.end() == end);
+    let request = apps.iter().find_map(|(_, app)| app.request);
     let app = match at(end) {
-        None => TcpApp::reader(),
-        Some(plan) => match plan.messages {
-            Some(messages) => TcpApp::sender(u64::from(messages.0) * plan.message.0 / connections),
-            None => TcpApp::bulk(),
-        }
-        .stamped(plan.message.0),
+        None => request.map_or_else(TcpApp::reader, |request| TcpApp::asking(request.0)),
+        Some(plan) => sender(plan, connections).stamped(plan.message.0),
     };
     match at(end.other()) {
         Some(plan) => app.metered(plan.message.0),

@@ -1,0 +1,87 @@
+//! How does a page of many objects come? Each on a stream of its own, all at the same time (Andersson 2005, §4.3).
+
+use anabranch_types::StreamId;
+
+use super::Draft;
+use super::workload::Line;
+
+/// Sends objects, each on a stream of its own: pieces in turn over all streams that have something left, so that no
+/// object waits for another one.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    bytes: u64,
+    piece: usize,
+    /// Of each stream, what is still to be sent.
+    left: Vec<u64>,
+    /// The stream whose turn it is.
+    next: usize,
+}
+
+impl Objects {
+    /// `count` objects of `bytes` bytes each, in pieces of `piece` bytes. They are sent as soon as somebody connects, as
+    /// if they had been asked for.
+    #[must_use]
+    pub fn new(count: u16, bytes: u64, piece: usize) -> Self {
+        Self {
+            bytes,
+            piece: piece.max(1),
+            left: vec![bytes; usize::from(count)],
+            next: 0,
+        }
+    }
+
+    /// The same, each object sent when a message on its stream has asked for it.
+    #[must_use]
+    pub fn when_asked(mut self) -> Self {
+        self.left.fill(0);
+        self
+    }
+
+    pub(super) fn on_request(&mut self, stream: StreamId) {
+        if let Some(left) = self.left.get_mut(usize::from(stream.0)) {
+            *left += self.bytes;
+        }
+    }
+
+    pub(super) fn act(&mut self, line: &mut Line<'_>) {
+        let count = self.left.len();
+        while let Some(stream) = (self.next..self.next + count)
+            .map(|turn| turn % count)
+            .find(|stream| self.left[*stream] > 0)
+        {
+            self.next = stream;
+            let bytes = self.left[stream].min(self.piece as u64);
+            if line.takes(Draft::new(stream as u16, bytes as usize)).is_err() {
+                return;
+            }
+            self.left[stream] -= bytes;
+            self.next = (stream + 1) % count;
+        }
+    }
+}
+
+/// Asks for objects: one message on each stream.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    bytes: usize,
+    count: u16,
+    asked: u16,
+}
+
+impl Requests {
+    /// Messages of `bytes` bytes on the first `count` streams.
+    #[must_use]
+    pub const fn new(count: u16, bytes: usize) -> Self {
+        Self {
+            bytes,
+            count,
+            asked: 0,
+        }
+    }
+
+    pub(super) fn act(&mut self, line: &mut Line<'_>) {
+        while self.asked < self.count && line.takes(Draft::new(self.asked, self.bytes)).is_ok() {
+            self.asked += 1;
+        }
+    }
+}
