@@ -158,7 +158,7 @@ impl Flow {
             if ack != 1 && ack < self.board.first() {
                 return;
             }
-            self.open(context, news);
+            self.open(placed.segment, context, news);
         }
         if let Some((clocks, timestamps)) = self.agreed.clocks.as_mut().zip(placed.segment.options.timestamps)
         {
@@ -174,7 +174,7 @@ impl Flow {
     fn on_repeated_syn(&mut self, placed: &Placed<'_>, context: &mut Context<'_>, news: &mut News) {
         if placed.ack == Some(1) {
             self.acks.now(context.now);
-            self.open(context, news);
+            self.open(placed.segment, context, news);
         } else {
             self.control = Some(super::Control::Syn);
         }

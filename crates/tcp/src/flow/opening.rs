@@ -90,6 +90,24 @@ impl Flow {
         self.peer_window.begin(0, 0, syn.window);
     }
 
+    /// How long a round trip is, as far as the opening tells.
+    fn measure_opening(&mut self, segment: &Segment<'_>, now: Instant) {
+        // Karn's rule: a SYN that was sent twice measures nothing, unless a timestamp tells which one was answered
+        // (RFC 7323 §4). Where it does, a long queue does not look like a loss of what is sent next.
+        let echoed = || {
+            let clocks = self.agreed.clocks?;
+            clocks.sent_at(segment.options.timestamps?, now)
+        };
+        let sent_at = if self.timers.tries == 0 {
+            self.last_sent
+        } else {
+            echoed()
+        };
+        if let Some(sent_at) = sent_at {
+            self.rtt.on_sample(sent_at, now);
+        }
+    }
+
     /// Whether `segment` acknowledges our SYN and nothing else, as only who has seen it can.
     pub(crate) fn is_answered_by(&self, segment: &Segment<'_>) -> bool {
         segment.acknowledgement == Some(self.local.wire(1))
@@ -120,7 +138,7 @@ impl Flow {
                 news.accepted = true;
                 self.agree(segment, context.config);
                 self.acks.now(context.now);
-                self.open(context, news);
+                self.open(segment, context, news);
             }
             // Both have connected at once: the SYN is answered by a SYN-ACK.
             (Kind::Syn, None) => {
@@ -133,17 +151,12 @@ impl Flow {
         false
     }
 
-    /// Our SYN is acknowledged, and theirs is there.
-    pub(super) fn open(&mut self, context: &mut Context<'_>, news: &mut News) {
+    /// Our SYN is acknowledged by `segment`, and theirs is there.
+    pub(super) fn open(&mut self, segment: &Segment<'_>, context: &mut Context<'_>, news: &mut News) {
         self.state = State::Established;
         self.control = None;
         self.timers.opening = None;
-        // Karn's rule: a SYN that was sent twice measures nothing.
-        if self.timers.tries == 0
-            && let Some(sent_at) = self.last_sent
-        {
-            self.rtt.on_sample(sent_at, context.now);
-        }
+        self.measure_opening(segment, context.now);
         self.timers.tries = 0;
         let segment = self.segment_size() as u16;
         let facts = self.facts(context);

@@ -1,12 +1,12 @@
 //! How does a connection begin, and what if nobody answers?
 
-use anabranch_netsim::LinkChange;
+use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_sim::Side;
 use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpConfig, TcpScenario};
 use anabranch_types::Seed;
 
 use super::{SYN, dsl, times, watch, watch_back};
-use crate::story::secs;
+use crate::story::{mbit, secs};
 
 #[test]
 fn an_unanswered_syn_is_repeated_after_3_6_12_and_24_seconds() {
@@ -137,5 +137,32 @@ fn options_are_used_only_if_both_ends_offer_them() {
                 "{side:?} without {without:b}"
             );
         }
+    }
+}
+
+/// RFC 7323 §4: a timestamp tells which of several SYNs was answered. Without, each segment behind a long queue would be
+/// sent several times.
+#[test]
+fn a_syn_that_was_sent_twice_measures_the_round_trip_by_its_timestamp() {
+    let far_away = LinkConfig::new(mbit(1), secs(4));
+    for timestamps in [true, false] {
+        let config = TcpConfig {
+            timestamps,
+            ..TcpConfig::default()
+        };
+        let mut simulation = TcpScenario::new(Seed(1), far_away.clone())
+            .config(config)
+            .far_talks(TcpApp::sender(10_000))
+            .build();
+        simulation.connect();
+        simulation.run_for(secs(120));
+        assert!(super::everything_arrived(&simulation, Side::Near, 10_000));
+        let timeouts = simulation
+            .connection(Side::Far, 0)
+            .unwrap()
+            .statistics()
+            .counters
+            .timeouts;
+        assert_eq!(timeouts == 0, timestamps, "{timeouts} timeouts");
     }
 }
