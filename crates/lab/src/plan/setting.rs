@@ -355,6 +355,8 @@ pub struct AppPlan {
     pub messages: Option<Whole>,
     /// `paced`: time from one message to the next.
     pub every: Option<Time>,
+    /// `paced`: how many messages each time, for short bursts. 1 unless set.
+    pub burst: Option<Whole>,
     /// `client`: time from an answer to the next request. 0 s unless set.
     pub thinks: Option<Time>,
     /// `download`: how many objects.

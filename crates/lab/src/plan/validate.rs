@@ -303,9 +303,13 @@ fn check_tcp_apps(apps: &Named<AppPlan>, path: &[&str]) -> Result<(), Fault> {
             return below(path, "", "over TCP each end has one application");
         }
     }
-    let is_known = |app: &AppPlan| matches!(app.kind, AppKind::Bulk | AppKind::Download);
+    let is_known = |app: &AppPlan| matches!(app.kind, AppKind::Bulk | AppKind::Paced | AppKind::Download);
     match apps.iter().find(|(_, app)| !is_known(app)) {
-        Some((name, _)) => below(path, name, "over TCP an application is `bulk` or a `download`"),
+        Some((name, _)) => below(
+            path,
+            name,
+            "over TCP an application is `bulk`, `paced` or a `download`",
+        ),
         None => Ok(()),
     }
 }
@@ -350,6 +354,7 @@ fn check_app(app: &AppPlan, setting: &Setting, path: &[&str]) -> Result<(), Faul
     }
     let belongs = [
         ("every", app.every.is_some(), AppKind::Paced),
+        ("burst", app.burst.is_some(), AppKind::Paced),
         ("thinks", app.thinks.is_some(), AppKind::Client),
         ("messages", app.messages.is_some(), AppKind::Bulk),
         ("objects", app.objects.is_some(), AppKind::Download),

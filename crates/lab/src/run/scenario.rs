@@ -230,7 +230,8 @@ fn workload(app: &AppPlan) -> Workload {
             let every = app
                 .every
                 .map_or(core::time::Duration::from_secs(1), |every| every.0);
-            let paced = Paced::new(bytes, every, streams);
+            let burst = app.burst.map_or(1, |burst| u64::from(burst.0));
+            let paced = Paced::new(bytes, every, streams).in_bursts(burst);
             Workload::Paced(if app.unordered { paced.unordered() } else { paced })
         }
         AppKind::Client => {

@@ -580,3 +580,36 @@ fn a_download_that_makes_no_sense_is_refused() {
         assert!(refused.to_string().contains(why), "{refused}");
     }
 }
+
+#[test]
+fn the_messages_of_a_short_burst_come_one_after_another_over_both_transports() {
+    let bursts = PAGE
+        .replace(
+            "kind = \"download\"",
+            "kind = \"paced\"\nevery = \"500ms\"\nburst = 5",
+        )
+        .replace("objects = 12\nobject = 5000\nmessage = 1400", "message = 1000")
+        .replace("apps.page.request = 200\n", "")
+        .replace("measure = \"60s\"\nuntil-complete = true", "measure = \"20s\"");
+    let plan = plan(&bursts);
+    for point in &plan.points {
+        let record = simulate(point, &go()).unwrap();
+        let value = |name: &str| record.values[name];
+        assert!(
+            (195.0..=200.0).contains(&value("messages")),
+            "{}",
+            value("messages")
+        );
+        // 20 ms, and 21 ms on the line for a message and for each before it.
+        assert!(
+            (60.0..130.0).contains(&value("delay.p50")),
+            "{}",
+            value("delay.p50")
+        );
+        assert!(
+            (110.0..300.0).contains(&value("delay.p99")),
+            "{}",
+            value("delay.p99")
+        );
+    }
+}

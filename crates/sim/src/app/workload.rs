@@ -275,6 +275,7 @@ impl Refill {
 pub struct Paced {
     bytes: usize,
     every: Duration,
+    burst: u64,
     streams: Streams,
     unordered: bool,
     next: Option<Instant>,
@@ -296,6 +297,7 @@ impl Paced {
         Self {
             bytes,
             every,
+            burst: 1,
             streams,
             unordered: false,
             next: Some(Instant::ZERO),
@@ -312,9 +314,15 @@ impl Paced {
         }
     }
 
+    /// So many messages at a time.
+    #[must_use]
+    pub fn in_bursts(self, burst: u64) -> Self {
+        Self { burst, ..self }
+    }
+
     fn act(&mut self, now: Instant, line: &mut Line<'_>) {
         if self.next.is_some_and(|next| next <= now) {
-            self.owed += 1;
+            self.owed += self.burst;
             self.next = Some(now + self.every);
         }
         while self.owed > 0 {

@@ -1,5 +1,7 @@
 //! What do applications do with a TCP connection? They send bytes that tell their place, and check those that come.
 
+use core::time::Duration;
+
 use anabranch_tcp::{Connection, Event};
 use anabranch_types::Instant;
 use bytes::Bytes;
@@ -31,9 +33,18 @@ pub struct TcpApp {
     last_read_at: Option<Instant>,
     peer_finished_at: Option<Instant>,
     events: Vec<(Instant, Event)>,
+    pace: Option<Pace>,
     /// It sends messages, each beginning with the moment of its handing over.
     stamps: Option<Stamps>,
     meter: Option<TcpMeter>,
+}
+
+/// So much is handed over every so often.
+#[derive(Clone, Debug)]
+struct Pace {
+    bytes: u64,
+    every: Duration,
+    next: Instant,
 }
 
 impl TcpApp {
@@ -70,6 +81,28 @@ impl TcpApp {
     pub fn bulk() -> Self {
         Self {
             sends: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Sends `bytes` every `every`, the first ones at once.
+    ///
+    /// # Panics
+    ///
+    /// If `every` is zero.
+    #[must_use]
+    pub fn paced(bytes: u64, every: Duration) -> Self {
+        assert!(
+            !every.is_zero(),
+            "a pace of zero never gets past its first moment"
+        );
+        let pace = Pace {
+            bytes,
+            every,
+            next: Instant::ZERO,
+        };
+        Self {
+            pace: Some(pace),
             ..Self::default()
         }
     }
@@ -181,13 +214,18 @@ impl TcpApp {
         }
     }
 
-    pub(super) const fn deadline(&self) -> Option<Instant> {
-        self.reads_next
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let pace = self.pace.as_ref().map(|pace| pace.next);
+        self.reads_next.into_iter().chain(pace).min()
     }
 
     /// Reads and writes what can be.
     pub(super) fn act(&mut self, now: Instant, connection: &mut Connection) {
         self.take(now, connection);
+        if let Some(pace) = self.pace.as_mut().filter(|pace| pace.next <= now) {
+            self.sends += pace.bytes;
+            pace.next = now + pace.every;
+        }
         while self.written < self.sends && self.read >= self.waits_for {
             let most = (self.sends - self.written).min(connection.room());
             let content = match &mut self.stamps {

@@ -33,6 +33,14 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
+    /// The first SYN leaves as soon as there is a simulation; where there is no warm-up it counts.
+    pub(super) fn with_the_first_syn(self) -> Self {
+        Self {
+            overheads: [None; 2],
+            ..self
+        }
+    }
+
     pub(super) fn take(simulation: &TcpSimulation, setting: &Setting) -> Self {
         let talker = talker(setting);
         let reader = simulation.host(talker.other());

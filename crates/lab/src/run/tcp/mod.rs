@@ -38,6 +38,10 @@ pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Resul
     };
     run.pass(begin, |_| {})?;
     let before = Snapshot::take(&run.simulation, setting);
+    let before = match setting.time.warm_up.0.is_zero() {
+        true => before.with_the_first_syn(),
+        false => before,
+    };
     while run.simulation.now() < end && !run.is_complete() {
         let next = end.min(run.simulation.now() + EVERY);
         run.pass(next, |run| run.samples.take(&run.simulation, setting))?;
@@ -219,6 +223,10 @@ fn sender(plan: &AppPlan, connections: u64) -> TcpApp {
     if plan.kind == AppKind::Download {
         let request = plan.request.map_or(0, |request| request.0);
         return TcpApp::sender(plan.object_bytes()).when_asked(request);
+    }
+    if let Some(every) = plan.every {
+        let burst = plan.burst.map_or(1, |burst| u64::from(burst.0));
+        return TcpApp::paced(burst * plan.message.0 / connections, every.0);
     }
     match plan.messages {
         Some(messages) => TcpApp::sender(u64::from(messages.0) * plan.message.0 / connections),
