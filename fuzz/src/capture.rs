@@ -14,15 +14,16 @@ const MOST_DRAWN: usize = 2_000;
 ///
 /// If that makes anything panic, or a drawing is out of proportion.
 pub fn exercise(bytes: &[u8]) {
-    let frames = match frames(bytes) {
-        Ok(frames) => frames,
+    let capture = match frames(bytes) {
+        Ok(capture) => capture,
         Err(error) => {
             let _ = error.to_string();
             return;
         }
     };
+    let _ = capture.broken.map(|error| error.to_string());
     let segments = (1..)
-        .zip(&frames)
+        .zip(&capture.frames)
         .filter_map(|(number, frame)| Segment::of(number, frame));
     let segments: Vec<Segment> = segments.collect();
     let count = segments.len();

@@ -201,7 +201,7 @@ impl Crowd {
             CloseReason::Aborted | CloseReason::ShutdownTimeout if calls => self.totals.aborted += 1,
             // Who does not hear of it finds that nobody is there any more.
             CloseReason::AbortedByPeer(_) | CloseReason::PeerUnreachable if !calls => {
-                self.totals.aborted += 1
+                self.totals.aborted += 1;
             }
             _ => panic!("at {now}: {id:?} ended without a cause: {reason}"),
         }
