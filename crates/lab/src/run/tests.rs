@@ -606,8 +606,9 @@ fn the_messages_of_a_short_burst_come_one_after_another_over_both_transports() {
             "{}",
             value("delay.p50")
         );
+        // TCP's last segment is short, and waits for the delayed acknowledgement of the one before (Nagle).
         assert!(
-            (110.0..300.0).contains(&value("delay.p99")),
+            (110.0..400.0).contains(&value("delay.p99")),
             "{}",
             value("delay.p99")
         );
