@@ -8,6 +8,12 @@ use thiserror::Error;
 /// More than the largest frame with its header that any tool writes.
 const BUFFER: usize = 1 << 20;
 
+/// The type of the block that begins a section of a pcapng file, the same in both orders of bytes.
+const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+
+/// Type, length and length: bytes of the shortest block of a pcapng file.
+const LEAST_BLOCK: u32 = 12;
+
 /// One captured frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
@@ -101,6 +107,9 @@ pub fn frames(file: impl Read + Send) -> Result<Capture, CaptureError> {
     let mut place = Place::default();
     let mut frames = Vec::new();
     let broken = loop {
+        if place.begins_too_short_a_block(reader.data()) {
+            break Some(place.damaged("a block is too short for its own length", frames.len()));
+        }
         match reader.next() {
             Ok((length, block)) => {
                 frames.extend(place.frame(&block));
@@ -134,10 +143,28 @@ fn problem(error: &PcapError<&[u8]>) -> String {
     }
 }
 
+/// Which byte of a number comes first.
+#[derive(Clone, Copy)]
+enum ByteOrder {
+    Big,
+    Little,
+}
+
+impl ByteOrder {
+    const fn read(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Big => u32::from_be_bytes(bytes),
+            Self::Little => u32::from_le_bytes(bytes),
+        }
+    }
+}
+
 /// What earlier blocks said about later ones.
 #[derive(Default)]
 struct Place {
     offset: u64,
+    /// Of numbers in the section of a pcapng file.
+    order: Option<ByteOrder>,
     interfaces: Vec<Interface>,
 }
 
@@ -156,12 +183,26 @@ impl Place {
         let offset = self.offset;
         match error {
             PcapError::UnexpectedEof => CaptureError::CutOff { frames, offset },
-            error => CaptureError::Damaged {
-                frames,
-                offset,
-                problem: problem(error),
-            },
+            error => self.damaged(problem(error), frames),
         }
+    }
+
+    fn damaged(&self, problem: impl Into<String>, frames: usize) -> CaptureError {
+        CaptureError::Damaged {
+            frames,
+            offset: self.offset,
+            problem: problem.into(),
+        }
+    }
+
+    /// Every block of pcapng holds its type and, twice, its length. The parser takes that for granted in some of them.
+    fn begins_too_short_a_block(&self, data: &[u8]) -> bool {
+        let (Some(order), Some((kind, rest))) = (self.order, data.split_first_chunk::<4>()) else {
+            return false;
+        };
+        // A section may have another order of bytes than the last one; of its header the parser thinks itself.
+        let length = rest.first_chunk().filter(|_| *kind != SECTION_HEADER);
+        length.is_some_and(|length| order.read(*length) < LEAST_BLOCK)
     }
 
     fn frame(&mut self, block: &PcapBlockOwned<'_>) -> Option<Frame> {
@@ -195,7 +236,13 @@ impl Place {
     fn next_generation(&mut self, block: &Block<'_>) -> Option<Frame> {
         match block {
             // Interfaces are numbered anew in each section.
-            Block::SectionHeader(_) => self.interfaces.clear(),
+            Block::SectionHeader(header) => {
+                self.interfaces.clear();
+                self.order = Some(match header.big_endian() {
+                    true => ByteOrder::Big,
+                    false => ByteOrder::Little,
+                });
+            }
             Block::InterfaceDescription(interface) => self.interfaces.push(describe(interface)),
             Block::EnhancedPacket(packet) => {
                 let interface = *self.interfaces.get(packet.if_id as usize)?;

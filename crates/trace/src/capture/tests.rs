@@ -56,6 +56,19 @@ fn wherever_a_capture_is_cut_off_the_place_is_named_and_what_stands_before_it_is
 }
 
 #[test]
+fn a_block_that_says_to_be_shorter_than_its_own_length_field_is_damage() {
+    let section =
+        b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0";
+    let file = [&section[..], b"\x01\0\0\x80\x08\0\0\0\0\xb8\0"].concat();
+    let damage = CaptureError::Damaged {
+        frames: 0,
+        offset: 28,
+        problem: String::from("a block is too short for its own length"),
+    };
+    assert_eq!(frames(&file[..]).unwrap().broken, Some(damage));
+}
+
+#[test]
 fn what_is_no_capture_is_said_to_be_none() {
     assert_eq!(
         frames(&b"SSH-2.0-OpenSSH, which is no capture"[..]),
