@@ -100,11 +100,20 @@ impl Claim {
     }
 }
 
+/// Closing the file gives the lock back only when nobody else has it open, and a program that another thread starts at this
+/// moment has.
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// The process that has a bed; `None` if nobody does.
 pub(super) fn owner(bed: &str) -> Option<u32> {
     let mut file = File::open(Path::new(FOLDER).join(bed)).ok()?;
-    // Who gets the lock knows that nobody had it; it is given back when the file is closed.
+    // Who gets the lock knows that nobody had it.
     if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        let _ = file.unlock();
         return None;
     }
     let mut text = String::new();
