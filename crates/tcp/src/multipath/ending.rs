@@ -9,6 +9,9 @@ use crate::connection::{Desk, Event};
 use crate::flow::{CloseReason, State};
 use crate::wire::{Notice, ResetReason};
 
+/// How many times the length of TIME-WAIT flows may take to end when all data is through.
+const PATIENCE: u32 = 2;
+
 impl Bundle {
     /// The retransmission timer of a flow expired: what it carries goes over others too.
     pub(super) fn on_flow_timeout(&mut self, at: usize) {
@@ -69,10 +72,12 @@ impl Bundle {
 
     /// Both ends have everything: "all remaining subflows MUST be closed" (RFC 8684 §3.3.3). Those that do not answer are
     /// not waited for while others do.
-    pub(super) fn finish_if_done(&mut self, desk: &mut Desk) {
+    pub(super) fn finish_if_done(&mut self, scene: &mut Scene<'_>) {
         if self.state != State::TimeWait {
             return;
         }
+        self.leave_by
+            .get_or_insert(scene.now + scene.config.time_wait * PATIENCE);
         let answers = |at: usize| self.facts[at].errors == 0;
         let some_answer = (0..self.lanes.len()).any(|at| !self.lanes[at].is_closed() && answers(at));
         for at in 0..self.lanes.len() {
@@ -88,6 +93,23 @@ impl Bundle {
                 });
             }
             self.retire(at);
+        }
+        if self.lanes.iter().all(Lane::is_closed) {
+            self.close(CloseReason::Finished, scene.desk);
+        }
+    }
+
+    /// All data is through, and flows go on repeating what arrived over others long ago: nobody needs that.
+    pub(super) fn leave(&mut self, desk: &mut Desk) {
+        for at in 0..self.lanes.len() {
+            let lane = &mut self.lanes[at];
+            if !lane.is_closed() && lane.flow.state() != State::TimeWait {
+                lane.abort(Notice::Reset {
+                    transient: false,
+                    reason: ResetReason::BAD_PERFORMANCE,
+                });
+                self.retire(at);
+            }
         }
         if self.lanes.iter().all(Lane::is_closed) {
             self.close(CloseReason::Finished, desk);

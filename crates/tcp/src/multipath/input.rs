@@ -94,7 +94,7 @@ impl Bundle {
         if let Some(reason) = news.closed {
             self.on_flow_closed(at, reason, scene.desk);
         }
-        self.finish_if_done(scene.desk);
+        self.finish_if_done(scene);
     }
 
     /// Both ends of a flow know of it.

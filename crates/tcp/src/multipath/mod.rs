@@ -74,6 +74,8 @@ pub(crate) struct Bundle {
     joins_from: Option<Instant>,
     /// Where the whole connection is in its life.
     state: State,
+    /// When flows that have still not ended are reset, once all data is through.
+    leave_by: Option<Instant>,
     /// Addresses that flows took or gave back.
     ends: VecDeque<Ends>,
     /// Nothing could be sent since the last question.
@@ -150,6 +152,7 @@ impl Bundle {
             addresses: Addresses::new(beginning.tuple, settings),
             advertisements: Vec::new(),
             joins_from: None,
+            leave_by: None,
             state,
             ends: VecDeque::new(),
             new_round: true,

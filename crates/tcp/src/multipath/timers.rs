@@ -35,6 +35,7 @@ impl Bundle {
             .chain(check)
             .chain(joins)
             .chain(advertisements)
+            .chain(self.leave_by.filter(|_| !self.is_over()))
             .min()
     }
 
@@ -47,6 +48,9 @@ impl Bundle {
         }
         if self.sending.check.take_if(|due| *due <= now).is_some() {
             self.on_check(now);
+        }
+        if self.leave_by.take_if(|by| *by <= now).is_some() && !self.is_over() {
+            self.leave(desk);
         }
         self.repeat_end(now);
         self.repeat_advertisements(now);
