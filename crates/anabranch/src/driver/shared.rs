@@ -103,9 +103,14 @@ pub(crate) struct State {
 struct Tracked {
     signals: Arc<Signals>,
     owner: Owner,
-    /// Room in the send buffer at which writers are woken: half of it, so that they have enough to do to be
-    /// worth the waking.
+    /// Room in the send buffer at which writers are woken.
     comfortable_room: u64,
+}
+
+/// Room at which writers have enough to do to be worth the waking. More would be dear: over paths with unlike delays nearly
+/// the whole buffer is sent and waits for one old chunk, and the fast path is idle while nobody fills what is free.
+fn comfortable_room(buffer: u64) -> u64 {
+    (buffer / 2).min(64 << 10)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,7 +218,7 @@ impl State {
             return Err(BufferError::NotConnected);
         }
         association.set_send_buffer(bytes)?;
-        tracked.comfortable_room = bytes / 2;
+        tracked.comfortable_room = comfortable_room(bytes);
         Ok(())
     }
 
@@ -298,11 +303,11 @@ impl State {
 
     fn track(&mut self, id: AssociationId, owner: Owner) -> Arc<Signals> {
         let signals = Arc::new(Signals::default());
-        let room = self.core.association(id).map_or(0, Association::send_room);
+        let buffer = self.core.association(id).map_or(0, Association::send_room);
         let tracked = Tracked {
             signals: Arc::clone(&signals),
             owner,
-            comfortable_room: room / 2,
+            comfortable_room: comfortable_room(buffer),
         };
         self.associations.insert(id, tracked);
         signals

@@ -160,6 +160,27 @@ async fn a_writer_goes_on_when_the_send_buffer_grows() {
 }
 
 #[tokio::test]
+async fn a_writer_goes_on_long_before_half_of_a_large_buffer_is_free() {
+    story(async {
+        let (alice, bob, _endpoints) = small_pair().await;
+        alice.set_send_buffer(8 * BUFFER).unwrap();
+        let mut taken = 0;
+        // Nothing is acknowledged while this task does not pause.
+        while alice.try_send(numbered(taken, 1_000)).is_ok() {
+            taken += 1;
+        }
+        // Bob does not read: what his buffer takes is less than half of Alice's, and all that becomes free.
+        for number in taken..taken + 100 {
+            alice.send(numbered(number, 1_000)).await.unwrap();
+        }
+        for number in 0..taken + 100 {
+            assert_eq!(number_of(&next(&bob).await.payload), number);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn writers_are_woken_by_a_buffer_that_has_shrunk() {
     story(async {
         let (alice, bob, _endpoints) = small_pair().await;
