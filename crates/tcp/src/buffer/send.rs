@@ -115,6 +115,20 @@ impl SendBuffer {
         taken
     }
 
+    /// The place of the byte behind `skip` unsent ones. What was sent ahead before lies in between, so it may be farther away
+    /// than so many bytes.
+    pub(crate) fn place_behind(&self, skip: u64) -> u64 {
+        let mut left = skip;
+        for piece in &self.unsent {
+            let length = piece.bytes.len() as u64;
+            if left < length {
+                return piece.place + left;
+            }
+            left -= length;
+        }
+        self.end
+    }
+
     /// Makes a piece begin behind `skip` unsent bytes, and says which.
     fn part_at(&mut self, skip: u64) -> usize {
         let mut left = skip;
@@ -204,7 +218,10 @@ mod tests {
     #[test]
     fn what_leaves_ahead_leaves_a_gap_that_nothing_reaches_across() {
         let mut buffer = buffer_of(&["abc", "defg", "hi"]);
+        assert_eq!(buffer.place_behind(4), 5);
         let ahead = buffer.take_behind(4, 3);
+        assert_eq!((buffer.place_behind(3), buffer.place_behind(4)), (4, 8));
+        assert_eq!((buffer.place_behind(6), buffer.place_behind(60)), (10, 10));
         assert_eq!((ahead.place, &ahead.bytes[..]), (5, &b"efg"[..]));
         let next = buffer.take(100);
         assert_eq!((next.place, &next.bytes[..]), (1, &b"abcd"[..]));

@@ -103,8 +103,8 @@ impl Bundle {
             .policies
             .path_scheduler
             .pick(&self.facts, &backlog, scene.now);
-        let (at, skip) = self.checked(pick)?;
-        self.send_new(at, skip, &demand, scene)
+        let (at, skip) = self.checked(pick, &demand, scene)?;
+        self.send_new(at, skip, scene)
     }
 
     pub(super) fn demand(&self, scene: &Scene<'_>) -> Demand {
@@ -162,11 +162,13 @@ impl Bundle {
     }
 
     /// The scheduler's answer, if it can be. To wait for something there must be something to wait for.
-    fn checked(&mut self, pick: Pick) -> Option<(usize, u64)> {
+    fn checked(&mut self, pick: Pick, demand: &Demand, scene: &Scene<'_>) -> Option<(usize, u64)> {
         let has_room = |at: usize| self.facts.get(at).is_some_and(|facts| facts.room > 0);
         match pick {
             Pick::On(path) if has_room(path.index()) => Some((path.index(), 0)),
-            Pick::Ahead { path, skip } if has_room(path.index()) => Some((path.index(), skip)),
+            Pick::Ahead { path, skip } if has_room(path.index()) => {
+                self.ahead(path.index(), skip, demand, scene)
+            }
             Pick::Wait { until: Some(until) } => {
                 self.lanes[0].flow.hold_back_until(Some(until));
                 None
@@ -180,13 +182,24 @@ impl Bundle {
         }
     }
 
-    fn send_new(&mut self, at: usize, skip: u64, demand: &Demand, scene: &mut Scene<'_>) -> Option<Leaving> {
+    /// What leaves ahead of `skip` bytes, if the peer takes it; otherwise what is next waits for the flow that was to carry it.
+    fn ahead(&self, at: usize, skip: u64, demand: &Demand, scene: &Scene<'_>) -> Option<(usize, u64)> {
         let length = self.facts[at].room;
-        let outgoing = &mut scene.desk.outgoing;
         // Whole segments are left for others, so that what is left are whole segments too.
         let skip = skip - skip % length;
-        let reach = demand.usable.min(demand.unsent);
-        let skip = if skip + length <= reach { skip } else { 0 };
+        let is_there = skip + length <= demand.unsent;
+        let end = scene.desk.outgoing.place_behind(skip) + length;
+        if is_there && end <= self.sending.edge() {
+            return Some((at, skip));
+        }
+        let others = self.facts.iter().enumerate().filter(|(other, _)| *other != at);
+        let comes = others.map(|(_, facts)| facts.in_flight).sum::<u64>() > 0;
+        (!comes).then_some((at, 0))
+    }
+
+    fn send_new(&mut self, at: usize, skip: u64, scene: &mut Scene<'_>) -> Option<Leaving> {
+        let length = self.facts[at].room;
+        let outgoing = &mut scene.desk.outgoing;
         let piece = outgoing.take_behind(skip, length);
         let length = piece.bytes.len() as u64;
         let is_last = outgoing.unsent() == 0;

@@ -5,7 +5,7 @@ use anabranch_netsim::{LinkChange, LinkConfig, Probability, topology};
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::Side;
 use anabranch_sim::tcp::{MultipathConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
-use anabranch_types::Seed;
+use anabranch_types::{Rate, Seed};
 
 use super::everything_arrived;
 use crate::story::{mbit, ms, secs};
@@ -162,6 +162,23 @@ fn data_that_leaves_out_of_order_arrives_in_order() {
     };
     let (plain, in_order) = (waiting("min-rtt"), waiting("in-order-arrival"));
     assert!(in_order < plain, "{in_order} {plain}");
+}
+
+/// The peer may throw away what is beyond the window it told, although the flow acknowledges it: then everything waits for
+/// the one timer that looks after the data itself.
+#[test]
+fn what_leaves_ahead_stays_within_the_window_of_the_peer() {
+    let narrow = |kilobits: u64, packets| {
+        let rate = Rate::bits_per_second(kilobits * 1_000);
+        LinkConfig::new(rate, ms(1)).queue(QueueConfig::Packets(packets))
+    };
+    let links = [narrow(6_300, 100), narrow(6_100, 3)];
+    let choices = [("path-scheduler", "in-order-arrival"), ("cc", "olia")];
+    let small = scenario(&links, &choices, |config| config.receive_buffer = 265_000);
+    let simulation = bulk(small, 60);
+    let data = simulation.connection(Side::Near, 0).unwrap().statistics().data;
+    assert_eq!(data.unwrap().reinjections, 0);
+    assert!(delivered(&simulation) > 75_000_000, "{}", delivered(&simulation));
 }
 
 #[test]
