@@ -67,6 +67,12 @@ pub const OF_RUN: &[Metric] = &[
     metric("sack.visited.mean", "", "queue elements visited for a SACK"),
     metric("send-buffer.mean", "bytes", "held for sending, sampled"),
     metric("send-buffer.max", "bytes", "the most of it, to 3 %"),
+    metric(
+        "retransmission-queue.mean",
+        "bytes",
+        "sent and still held, sampled: whoever reads acknowledgements has to go through it",
+    ),
+    metric("retransmission-queue.max", "bytes", "the most of it, to 3 %"),
     metric("receive-buffer.mean", "bytes", "held for reading, sampled"),
     metric("receive-buffer.max", "bytes", "the most of it, to 3 %"),
     metric(

@@ -18,6 +18,7 @@ pub(super) const EVERY: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
     send_buffer: Histogram,
+    retransmission_queue: Histogram,
     receive_buffer: Histogram,
     sender_blocked: Mean,
     receiver_blocked: Mean,
@@ -181,6 +182,7 @@ impl Samples {
             .unwrap_or(0);
         let limit = setting.association.send_buffer.0;
         let sent: u64 = facts.iter().map(|path| path.queued).sum();
+        self.retransmission_queue.note(sent);
         let has_room = facts
             .iter()
             .any(|path| path.is_usable() && path.in_flight + packet <= path.window);
@@ -212,6 +214,7 @@ impl Samples {
     pub(super) fn write(&self, record: &mut Record) {
         let buffers = [
             ("send-buffer", &self.send_buffer),
+            ("retransmission-queue", &self.retransmission_queue),
             ("receive-buffer", &self.receive_buffer),
         ];
         for (name, histogram) in buffers {

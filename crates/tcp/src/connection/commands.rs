@@ -118,6 +118,7 @@ impl Connection {
             bytes_received: self.desk.received(),
             out_of_order_bytes,
             send_buffer_used: self.desk.outgoing.used(),
+            send_buffer_sent: self.desk.outgoing.used() - self.desk.outgoing.unsent(),
             send_buffer_size: self.desk.outgoing.capacity(),
             facts: self.path_facts()[0].clone(),
             data,

@@ -72,6 +72,8 @@ pub struct ConnectionStatistics {
     pub out_of_order_bytes: u64,
     /// Bytes of the send buffer in use.
     pub send_buffer_used: u64,
+    /// Of them those that were sent: the retransmission queue.
+    pub send_buffer_sent: u64,
     /// Bytes that it holds.
     pub send_buffer_size: u64,
     /// Round-trip time, window and more, of the first flow.

@@ -14,6 +14,7 @@ use crate::plan::Setting;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
     send_buffer: Histogram,
+    retransmission_queue: Histogram,
     receive_buffer: Histogram,
     paths: Vec<PathSamples>,
     /// Of each path's own link, then of the bottleneck.
@@ -31,7 +32,9 @@ impl Samples {
     pub(super) fn take(&mut self, simulation: &TcpSimulation, setting: &Setting) {
         let talker = talker(setting);
         for (_, connection) in simulation.host(talker).endpoint().connections() {
-            self.send_buffer.note(connection.statistics().send_buffer_used);
+            let statistics = connection.statistics();
+            self.send_buffer.note(statistics.send_buffer_used);
+            self.retransmission_queue.note(statistics.send_buffer_sent);
         }
         for held in received(simulation, talker.other()) {
             self.receive_buffer.note(held);
@@ -54,6 +57,7 @@ impl Samples {
     pub(super) fn write(&self, setting: &Setting, record: &mut Record) {
         for (name, histogram) in [
             ("send-buffer", &self.send_buffer),
+            ("retransmission-queue", &self.retransmission_queue),
             ("receive-buffer", &self.receive_buffer),
         ] {
             record.set(format!("{name}.mean"), histogram.mean());
