@@ -85,6 +85,13 @@ bench: ## what the core and the whole cost, beside others (ARGS="--json")
 bench-ns3: ## simulated packets per second beside ns-3's (needs libns3-dev)
 	@scripts/bench-ns3
 
+.PHONY: bench-sweep
+bench-sweep: ## how long a whole sweep takes on all cores: 55 simulated runs of 300 s, nothing of it known before
+	$(CARGO) build --release --package anabranch-cli
+	cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
+	time $(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \
+	  lab run bench/sweep.toml --cache "$$cache" $(ARGS)
+
 ##@ Check
 
 .PHONY: check
