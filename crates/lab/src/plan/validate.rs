@@ -197,6 +197,32 @@ fn check_no_testbed(setting: &Setting) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Nobody sees what is inside a real host, and it never stops.
+fn check_testbed_sight(setting: &Setting) -> Result<(), Fault> {
+    if setting.record.series.is_some() || setting.record.histograms {
+        return fault(
+            ["record"],
+            "series and histograms are recorded by the simulator only",
+        );
+    }
+    if setting.record.overhead {
+        return fault(
+            ["record", "overhead"],
+            "the simulator alone looks into packets: no `overhead`",
+        );
+    }
+    if setting.time.until_complete {
+        return fault(
+            ["time", "until-complete"],
+            "what a test bed sends has no end: `until-complete` is for the simulator",
+        );
+    }
+    if setting.reading != ReadingPlan::Eager {
+        return fault(["reading"], "on a test bed the far application reads at once");
+    }
+    Ok(())
+}
+
 /// A test bed has real hosts: they take the time that they take, and what is inside them stays there.
 fn check_testbed(setting: &Setting) -> Result<(), Fault> {
     if setting.hosts != Hosts::default() {
@@ -219,19 +245,11 @@ fn check_testbed(setting: &Setting) -> Result<(), Fault> {
             );
         }
     }
-    if setting.record.series.is_some() || setting.record.histograms {
-        return fault(
-            ["record"],
-            "series and histograms are recorded by the simulator only",
-        );
-    }
-    if setting.reading != ReadingPlan::Eager {
-        return fault(["reading"], "on a test bed the far application reads at once");
-    }
     let moves = |happening: &Happening| happening.join.is_some() || happening.leave.is_some();
     if setting.script.iter().any(moves) {
         return fault(["script"], "addresses `join` and `leave` in the simulator only");
     }
+    check_testbed_sight(setting)?;
     match setting.apps.iter().collect::<Vec<_>>()[..] {
         [(_, app)] if app.kind == AppKind::Bulk && app.end() == End::Near && app.stream.is_none() => {}
         _ => {

@@ -107,6 +107,8 @@ fn what_a_real_host_cannot_do_is_refused_where_the_plan_asks_for_it() {
         ("hosts.near.processor=embedded-1ghz", "as fast as this machine"),
         ("paths.north.tick=1ms", "`tick`"),
         ("record.series=100ms", "by the simulator only"),
+        ("record.overhead=true", "looks into packets"),
+        ("time.until-complete=true", "has no end"),
         ("apps.sender.kind=even", "`bulk`"),
         ("stack=kernel", "TCP and MPTCP by the `kernel`"),
         ("transport=tcp", "TCP has one path"),
