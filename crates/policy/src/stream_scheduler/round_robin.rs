@@ -32,6 +32,11 @@ impl RoundRobin {
         Self::default()
     }
 
+    /// Whether `stream` has a place in the queue.
+    pub(super) fn is_ready(&self, stream: StreamId) -> bool {
+        self.ready.contains(stream)
+    }
+
     fn queue(&mut self, stream: StreamId) {
         self.turn += 1;
         self.ready.insert(self.turn, stream);

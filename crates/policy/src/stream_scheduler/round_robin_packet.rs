@@ -16,15 +16,14 @@
 
 use anabranch_types::{PathId, StreamId};
 
-use super::ready::Ready;
+use super::round_robin::RoundRobin;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
 /// Streams take turns, one packet each.
 #[derive(Debug, Default)]
 pub struct RoundRobinPacket {
-    ready: Ready<u64>,
-    turn: u64,
+    turns: RoundRobin,
     /// The stream of the packet that is being filled.
     open: Option<StreamId>,
 }
@@ -34,11 +33,6 @@ impl RoundRobinPacket {
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()
-    }
-
-    fn queue(&mut self, stream: StreamId) {
-        self.turn += 1;
-        self.ready.insert(self.turn, stream);
     }
 }
 
@@ -50,32 +44,26 @@ impl Policy for RoundRobinPacket {
 
 impl StreamScheduler for RoundRobinPacket {
     fn on_ready(&mut self, stream: &StreamFacts) {
-        if !self.ready.contains(stream.id) {
-            self.queue(stream.id);
-        }
+        self.turns.on_ready(stream);
     }
 
     fn on_idle(&mut self, stream: StreamId) {
-        self.ready.remove(stream);
+        self.turns.on_idle(stream);
     }
 
-    fn on_taken(&mut self, stream: StreamId, _bytes: u32, message_done: bool) {
+    fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool) {
         self.open = Some(stream);
-        if message_done {
-            self.ready.remove(stream);
-        } else {
-            self.queue(stream);
-        }
+        self.turns.on_taken(stream, bytes, message_done);
     }
 
     fn on_packet_end(&mut self) {
         self.open = None;
     }
 
-    fn next(&self, _path: PathId) -> Option<StreamId> {
+    fn next(&self, path: PathId) -> Option<StreamId> {
         match self.open {
-            Some(stream) => self.ready.contains(stream).then_some(stream),
-            None => self.ready.first(),
+            Some(stream) => self.turns.is_ready(stream).then_some(stream),
+            None => self.turns.next(path),
         }
     }
 }
