@@ -14,7 +14,7 @@ use crate::failover::{ErrorLimits, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
 use crate::options::{MtuSearchParameters, RtoParameters};
 use crate::parameters::NoParameters;
-use crate::path_scheduler::InOrderArrivalParameters;
+use crate::path_scheduler::{BlestParameters, InOrderArrivalParameters};
 use crate::recipe::PolicyRecipe;
 use crate::rescue::ThresholdParameters;
 use crate::retransmission::{TieParameters, Ties};
@@ -38,7 +38,7 @@ pub struct Profile {
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "what we recommend: fast paths first, CUBIC and pacing on each, failures noticed early",
+        summary: "what we recommend: fast paths first unless they would be blocked, CUBIC and pacing on each, failures noticed early",
         source: "ours",
         recipe: PolicyRecipe::recommended(),
     },
@@ -87,20 +87,22 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 impl PolicyRecipe {
-    /// What we recommend: fast paths first, CUBIC and pacing on each, failures noticed after one timeout.
+    /// What we recommend: fast paths first unless they would be blocked, CUBIC and pacing on each, failures noticed after one
+    /// timeout.
     ///
-    /// No buffer split: half a buffer for each path caps a fast path at half of what it could carry as soon as the
-    /// buffer, not the window, is the limit; `min-rtt` fills the fast path first in any case. Where buffers are
-    /// small beside the slow path's delay, `buffer-split = both` is the remedy, and it costs one word.
+    /// Where buffers are small beside the slow path's delay, a fast path that has to share them with a slow one is slower than
+    /// alone. BLEST leaves the slow path out when it would block the fast one, and what blocks a buffer nonetheless goes over
+    /// the fast path too. No buffer split: half a buffer for each path caps a fast path at half of what it could carry as
+    /// soon as the buffer, not the window, is the limit.
     #[must_use]
     pub const fn recommended() -> Self {
         Self {
             stream_scheduler: StreamSchedulerChoice::RoundRobin(NoParameters),
-            path_scheduler: PathSchedulerChoice::MinRtt(NoParameters),
+            path_scheduler: PathSchedulerChoice::Blest(BlestParameters::DEFAULT),
             congestion: CongestionChoice::Cubic(CubicParameters::DEFAULT),
             burst: BurstChoice::Paced(NoParameters),
             buffer: BufferChoice::Shared(NoParameters),
-            rescue: RescueChoice::Never(NoParameters),
+            rescue: RescueChoice::Both(ThresholdParameters::DEFAULT),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::DataSource(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),

@@ -40,11 +40,16 @@ pub struct BlestParameters {
     pub lambda_per_mille: u32,
 }
 
+impl BlestParameters {
+    /// Those of the paper.
+    pub const DEFAULT: Self = Self {
+        lambda_per_mille: 1_200,
+    };
+}
+
 impl Default for BlestParameters {
     fn default() -> Self {
-        Self {
-            lambda_per_mille: 1_200,
-        }
+        Self::DEFAULT
     }
 }
 

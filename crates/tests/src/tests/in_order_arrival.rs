@@ -176,6 +176,7 @@ fn a_small_receive_buffer_slows_down_only_those_who_fill_it_with_what_is_out_of_
     let goodput = |scheduler| {
         let mut policies = recipe(scheduler, &[("cc", "lia")]);
         policies.set("burst", "max-burst").unwrap();
+        policies.set("chunk-rescheduling", "none").unwrap();
         let paths = [
             LinkConfig::new(mbit(10), ms(100)),
             LinkConfig::new(mbit(10), ms(10)),
