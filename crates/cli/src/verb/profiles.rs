@@ -77,6 +77,6 @@ mod tests {
     #[test]
     fn programs_get_one_object_with_every_choice() {
         let object: serde_json::Value = serde_json::from_str(&object(&PROFILES[0])).unwrap();
-        assert_eq!(object["choices"]["path-scheduler"], "min-rtt");
+        assert_eq!(object["choices"]["path-scheduler"], "blest");
     }
 }
