@@ -56,13 +56,17 @@ pub(super) async fn stay(arguments: &TestbedUpArguments, interrupt: &mut Interru
 fn tell(arguments: &TestbedUpArguments, bed: &Bed) {
     let hosts = Side::BOTH.map(|side| bed.hosts().namespace(side));
     if arguments.output.is_json() {
-        let name = &arguments.name;
-        let object = serde_json::json!({ "event": "testbed-up", "name": name, "hosts": hosts });
         // The bed does not go away with who reads along.
-        let _ = print(format!("{object}\n"));
+        let _ = print(event(&arguments.name, &hosts));
     } else if !arguments.output.is_quiet() {
         let _ = print(format!("{} and {} are up, until Ctrl-C\n", hosts[0], hosts[1]));
     }
+}
+
+/// For programs.
+fn event(name: &str, hosts: &[String; 2]) -> String {
+    let object = serde_json::json!({ "event": "testbed-up", "name": name, "hosts": hosts });
+    format!("{object}\n")
 }
 
 /// Starts a process that stays with the bed, and ends as soon as that is ready.
@@ -91,12 +95,17 @@ pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure>
         }
         tokio::time::sleep(LOOK).await;
     }
-    if arguments.output.is_json() || arguments.output.is_quiet() {
-        return print(std::fs::read_to_string(&log).unwrap_or_default());
-    }
     let name = &arguments.name;
+    let hosts = ["near", "far"].map(|side| format!("anabranch-{name}-{side}"));
+    if arguments.output.is_json() {
+        return print(event(name, &hosts));
+    }
+    if arguments.output.is_quiet() {
+        return Ok(());
+    }
+    let [near, far] = hosts;
     print(format!(
-        "anabranch-{name}-near and anabranch-{name}-far are up; put away by: anabranch testbed down --name {name}\n"
+        "{near} and {far} are up; put away by: anabranch testbed down --name {name}\n"
     ))
 }
 
