@@ -1,25 +1,21 @@
 //! Do the kernel's Multipath TCP and ours understand each other? Ten megabytes each way over two flows, on links that
 //! lose one packet in a hundred. Needs root, for a network namespace of its own, and a kernel that has Multipath TCP.
 
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, channel};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
 use anabranch_interop::{Kernel, MultipathRole, TcpHost};
 use anabranch_netsim::link::Loss;
 use anabranch_netsim::{LinkConfig, Probability};
-use anabranch_policy::PolicyRecipe;
-use anabranch_tcp::{Connection, ConnectionId, Event, MultipathConfig, TcpConfig};
+use anabranch_tcp::{ConnectionId, Event, MultipathConfig, TcpConfig};
 use anabranch_types::{Rate, Seed};
-use bytes::Bytes;
 use socket2::{Domain, Protocol, Socket, Type};
 
-const BYTES: usize = 10_000_000;
-const PORT: u16 = 8_080;
-/// Far more than it takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(180);
+use crate::ends::{App, PATIENCE, PORT, in_here, judge, kernel_talks, policies};
+
 /// `IPPROTO_MPTCP`.
 const MULTIPATH: i32 = 262;
 
@@ -29,13 +25,8 @@ fn lossy() -> LinkConfig {
 
 /// Of a host whose further address is at the second line.
 fn config(kernel: &Kernel, checksum: bool) -> TcpConfig {
-    let mut policies = PolicyRecipe::tcp();
-    policies.set("cc", "cubic").expect("a name of the catalog");
-    policies
-        .set("rto.min", "200ms")
-        .expect("a parameter of the catalog");
     TcpConfig {
-        policies,
+        policies: policies(),
         multipath: Some(MultipathConfig {
             local: vec![IpAddr::V4(kernel.lines[1].ours)],
             checksum,
@@ -45,69 +36,9 @@ fn config(kernel: &Kernel, checksum: bool) -> TcpConfig {
     }
 }
 
-fn content(seed: u64) -> Bytes {
-    let mut content = vec![0; BYTES];
-    Seed(seed).rng().fill(&mut content);
-    content.into()
-}
-
-/// What our application does: sends everything, ends, and reads to the end.
-struct App {
-    unsent: Bytes,
-    read: Vec<u8>,
-    done: bool,
-}
-
-impl App {
-    fn new() -> Self {
-        Self {
-            unsent: content(1),
-            read: Vec::new(),
-            done: false,
-        }
-    }
-
-    fn act(&mut self, connection: &mut Connection) {
-        self.unsent = connection.write(core::mem::take(&mut self.unsent));
-        if self.unsent.is_empty() {
-            connection.close();
-        }
-        while let Some(bytes) = connection.read(usize::MAX) {
-            self.read.extend_from_slice(&bytes);
-        }
-        self.done = connection.peer_finished() && connection.unread() == 0;
-    }
-}
-
 /// A socket of the kernel's Multipath TCP.
 fn socket() -> io::Result<Socket> {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::from(MULTIPATH)))
-}
-
-/// What the kernel's application does: sends everything, ends, and reads to the end, both at once.
-fn kernel_talks(mut stream: TcpStream) -> io::Result<Vec<u8>> {
-    let mut reader = stream.try_clone()?;
-    let reading = thread::spawn(move || {
-        let mut read = Vec::new();
-        reader.read_to_end(&mut read).map(|_| read)
-    });
-    stream.write_all(&content(2))?;
-    stream.shutdown(std::net::Shutdown::Write)?;
-    reading.join().expect("the reader does not panic")
-}
-
-/// Does something in another thread of this namespace, and tells when it is done.
-fn in_here<T: Send + 'static>(
-    act: impl FnOnce() -> T + Send + 'static,
-) -> (Receiver<()>, thread::JoinHandle<T>) {
-    let (tell, told) = channel();
-    let handle = thread::spawn(move || {
-        let result = act();
-        // Nobody listens any more where the other side has given up.
-        let _ = tell.send(());
-        result
-    });
-    (told, handle)
 }
 
 /// Both talk until both have everything; then it is held against what was sent, and against what two flows carry.
@@ -135,17 +66,7 @@ fn talk(
     })?;
     println!("bytes sent and received by flow: {carried:?}; {:?}", host.events);
     assert!(finished, "{:?}", host.events);
-    let read = kernel_side.join().expect("no panic")?;
-    assert!(
-        read == content(1),
-        "{} bytes of {BYTES} arrived, or others",
-        read.len()
-    );
-    assert!(
-        app.read == content(2),
-        "{} bytes of {BYTES} came, or others",
-        app.read.len()
-    );
+    judge(&app, &kernel_side.join().expect("no panic")?);
     assert_eq!(carried.len(), 2, "two flows");
     for (sent, received) in carried {
         assert!(
