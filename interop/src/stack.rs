@@ -60,40 +60,74 @@ fn usrsctp(folder: &Path) -> Option<Command> {
 }
 
 fn pion(folder: &Path) -> Option<Command> {
-    let go = GO.find()?;
-    let program = folder.join("pion_peer");
-    let mut build = Command::new(go);
+    let (sources, program) = (sources().join("pion"), folder.join("pion_peer"));
+    let mut build = Command::new(compiler_of_go(folder)?);
     build.args(["build", "-buildvcs=false", "-o"]).arg(&program);
-    fetched(run(build.current_dir(sources().join("pion"))), "pion")?;
+    fetched(run(build.current_dir(sources)), "pion")?;
     Some(Command::new(program))
 }
 
-/// The list of packages is copied beside them when they are all there.
+/// The machine's own, if it is new enough for `pion/go.mod`, else one from Python's packages: Debian 12 has 1.19.
+fn compiler_of_go(folder: &Path) -> Option<PathBuf> {
+    let own = GO.look();
+    if let Some(go) = own.filter(|go| is_new_enough(go)) {
+        return Some(go);
+    }
+    let packages = folder.join("go");
+    install(&sources().join("pion"), &packages)?;
+    Some(packages.join("go/bin/go"))
+}
+
+/// `go version` says `go version go1.26.6 linux/amd64`.
+fn is_new_enough(go: &Path) -> bool {
+    const MINOR: u32 = 24; // of go.mod
+    let said = Command::new(go)
+        .env("GOTOOLCHAIN", "local")
+        .arg("version")
+        .output();
+    let minor = said.ok().and_then(|said| {
+        let said = String::from_utf8(said.stdout).ok()?;
+        let (_, version) = said.split_once(" go1.")?;
+        version
+            .split(|letter: char| !letter.is_ascii_digit())
+            .next()?
+            .parse()
+            .ok()
+    });
+    minor >= Some(MINOR)
+}
+
 fn aiortc(folder: &Path) -> Option<Command> {
-    let python = PYTHON.find()?;
     let (sources, packages) = (sources().join("aiortc"), folder.join("aiortc"));
+    install(&sources, &packages)?;
+    let mut program = Command::new(PYTHON.find()?);
+    program.arg(sources.join("peer.py"));
+    program
+        .env("PYTHONPATH", packages)
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    Some(program)
+}
+
+/// The packages of Python that `requirements.txt` in `sources` names. The list is copied beside them when they are all there.
+fn install(sources: &Path, packages: &Path) -> Option<()> {
+    let name = sources.file_name().unwrap_or_default().to_string_lossy();
     let (wanted, installed) = (
         sources.join("requirements.txt"),
         packages.join("requirements.txt"),
     );
     if fs::read(&wanted).ok() != fs::read(&installed).ok() {
         // What is left of another try, or of another version.
-        let _ = fs::remove_dir_all(&packages);
-        let mut install = Command::new(&python);
+        let _ = fs::remove_dir_all(packages);
+        let mut install = Command::new(PYTHON.find()?);
         install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"]);
         install
             .env("PIP_ROOT_USER_ACTION", "ignore")
             .env("PIP_DISABLE_PIP_VERSION_CHECK", "1");
-        install.arg(&packages).arg("--requirement").arg(&wanted);
-        fetched(run(&mut install), "aiortc")?;
+        install.arg(packages).arg("--requirement").arg(&wanted);
+        fetched(run(&mut install), &name)?;
         fs::copy(&wanted, &installed).expect("room for a small file");
     }
-    let mut program = Command::new(python);
-    program.arg(sources.join("peer.py"));
-    program
-        .env("PYTHONPATH", packages)
-        .env("PYTHONDONTWRITEBYTECODE", "1");
-    Some(program)
+    Some(())
 }
 
 fn sources() -> PathBuf {

@@ -19,7 +19,7 @@ pub const TSHARK: Tool = Tool::new("tshark", "/usr/bin", "scripts/setup, or apt-
 pub const SOCAT: Tool = Tool::new("socat", "/usr/bin", "scripts/setup, or apt-get install socat");
 /// The compiler of C.
 pub const CC: Tool = Tool::new("cc", "/usr/bin", "scripts/setup, or apt-get install gcc");
-/// The compiler of Go.
+/// The compiler of Go. Where it is missing, or too old, it is fetched.
 pub const GO: Tool = Tool::new(
     "go",
     "/usr/local/go/bin",
@@ -40,10 +40,16 @@ impl Tool {
     /// If it is missing where CI runs: there, a test that is skipped is a lie.
     #[must_use]
     pub fn find(&self) -> Option<PathBuf> {
+        needed(self.look(), self.name, self.advice)
+    }
+
+    /// Finds it, where nothing depends on it.
+    #[must_use]
+    pub fn look(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain([PathBuf::from(self.home)]);
         let mut files = folders.map(|folder| folder.join(self.name));
-        needed(files.find(|file| Path::is_file(file)), self.name, self.advice)
+        files.find(|file| Path::is_file(file))
     }
 }
 
