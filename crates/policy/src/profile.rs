@@ -92,7 +92,7 @@ impl PolicyRecipe {
     ///
     /// Where buffers are small beside the slow path's delay, a fast path that has to share them with a slow one is slower than
     /// alone. BLEST leaves the slow path out when it would block the fast one, and what blocks a buffer nonetheless goes over
-    /// the fast path too. No buffer split: half a buffer for each path caps a fast path at half of what it could carry as
+    /// the fast path too. SACKs take all paths in turn, so that none of them waits for news. No buffer split: half a buffer for each path caps a fast path at half of what it could carry as
     /// soon as the buffer, not the window, is the limit.
     #[must_use]
     pub const fn recommended() -> Self {
@@ -104,7 +104,7 @@ impl PolicyRecipe {
             buffer: BufferChoice::Shared(NoParameters),
             rescue: RescueChoice::Both(ThresholdParameters::DEFAULT),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
-            sack_path: SackPathChoice::DataSource(NoParameters),
+            sack_path: SackPathChoice::RoundRobin(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),
             loss: LossChoice::MissCount(MissCountParameters {
                 fr_once: FastRetransmitOnce::PerPathOrder,

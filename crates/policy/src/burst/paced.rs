@@ -5,8 +5,12 @@
 //! Idea: a token bucket for each path fills a little faster than one window per round trip, so that the window
 //! stays the limit and the bucket only shapes. Twice as fast in slow start, where the window doubles.
 //!
+//! A little is a tenth, not RFC 9002's quarter: after a standstill, the window leaves again at this rate and keeps that
+//! density from round trip to round trip, so a shallow queue overflows as soon as *rate* exceeds the link, at four fifths of
+//! what the path could carry (ADR 0064).
+//!
 //! ```text
-//! rate     = 2 · window / srtt below the threshold, else 1.25 · window / srtt
+//! rate     = 2 · window / srtt below the threshold, else 1.1 · window / srtt
 //! capacity = max(10 packets, what the rate makes in 2 ms)
 //! asked:     tokens = min(tokens + rate · time passed, capacity)
 //!            tokens ≥ 1 packet: tokens may leave
@@ -53,13 +57,13 @@ struct Speed {
 
 impl Speed {
     fn of(path: &PathFacts, srtt: Duration) -> Self {
-        let quarters = if path.window < path.slow_start_threshold {
-            8
+        let tenths = if path.window < path.slow_start_threshold {
+            20
         } else {
-            5
+            11
         };
         Self {
-            tokens: (path.window.min(1 << 50) * quarters / 4) << TOKEN_BITS,
+            tokens: (path.window.min(1 << 50) * tenths / 10) << TOKEN_BITS,
             period: u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX).max(1),
         }
     }

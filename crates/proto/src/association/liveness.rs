@@ -100,8 +100,10 @@ fn set_reachability(association: &mut Association, path: PathId, reachability: R
     let was_unconfirmed = facts.reachability == Reachability::Unconfirmed;
     facts.reachability = reachability;
     tell(association, path, PathChange::Reachability(reachability));
-    if reachability == Reachability::Inactive {
-        packet_size::out_of_use(association, path);
+    match reachability {
+        Reachability::Active => association.paths.note_usable(),
+        Reachability::Inactive => packet_size::out_of_use(association, path),
+        Reachability::PotentiallyFailed | Reachability::Unconfirmed => {}
     }
     if let Some(primary) = association.policies.failover.primary(association.paths.facts())
         && association.paths.contains(primary)

@@ -6,12 +6,17 @@ use super::{PathChange, liveness};
 use crate::Association;
 use crate::path::PathMtu;
 
-/// Data leaves on `path`: now it is worth the probes to know how large its packets may be. "DPLPMTUD MAY inhibit
-/// sending probe packets when no application data has been sent" (RFC 8899 §5.1.1).
-pub(crate) fn in_use(association: &mut Association, path: PathId, now: Instant) {
-    let is_usable = association.paths.fact(path).is_usable();
-    if is_usable && !association.paths.path(path).mtu.is_enabled() {
-        change(association, path, |mtu| mtu.begin(now));
+/// Data leaves: now it is worth the probes to know how large packets may be. "DPLPMTUD MAY inhibit sending probe packets
+/// when no application data has been sent" (RFC 8899 §5.1.1). On all paths, also those that carry none of it: messages are
+/// cut to what fits every path.
+pub(crate) fn in_use(association: &mut Association, now: Instant) {
+    if !association.paths.take_newly_usable() {
+        return;
+    }
+    for path in association.paths.ids() {
+        if association.paths.fact(path).is_usable() && !association.paths.path(path).mtu.is_enabled() {
+            change(association, path, |mtu| mtu.begin(now));
+        }
     }
 }
 

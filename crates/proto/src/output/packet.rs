@@ -332,7 +332,7 @@ fn decay_window_if_idle(association: &mut Association, path: PathId, now: Instan
 }
 
 fn commit_data(association: &mut Association, path: PathId, now: Instant) {
-    packet_size::in_use(association, path, now);
+    packet_size::in_use(association, now);
     // Before the timers follow: a tail is probed some time after what is sent now, not after what was sent last.
     association.paths.path_mut(path).data_sent_at = Some(now);
     let before = association.paths.fact(path).in_flight;

@@ -27,6 +27,8 @@ pub(crate) struct PathSet {
     ids: PathIds,
     /// A packet that came over these wants to be answered over the same path at once (I bit, RFC 9260 §3.3.1).
     sacks_asked: PathIds,
+    /// Of some paths it is perhaps not yet asked how large their packets may be.
+    sizes_unasked: bool,
 }
 
 /// Which path did a packet come over?
@@ -47,6 +49,7 @@ impl PathSet {
             inner: Vec::with_capacity(pairs.len()),
             ids: PathIds::default(),
             sacks_asked: PathIds::default(),
+            sizes_unasked: true,
         };
         for (index, addr) in pairs.iter().enumerate() {
             let id = PathId(u8::try_from(index).expect("pairing makes few paths"));
@@ -267,6 +270,16 @@ impl PathSet {
             let size = path.mtu.due(now)?;
             Some((facts.id, max_packet(&path.addr, size)))
         })
+    }
+
+    /// A path can be used now that could not before.
+    pub(crate) const fn note_usable(&mut self) {
+        self.sizes_unasked = true;
+    }
+
+    /// Whether [`PathSet::note_usable`] was called since this was asked last.
+    pub(crate) const fn take_newly_usable(&mut self) -> bool {
+        core::mem::replace(&mut self.sizes_unasked, false)
     }
 
     /// The path with exactly these ends.
