@@ -92,8 +92,8 @@ impl PolicyRecipe {
     ///
     /// Where buffers are small beside the slow path's delay, a fast path that has to share them with a slow one is slower than
     /// alone. BLEST leaves the slow path out when it would block the fast one, and what blocks a buffer nonetheless goes over
-    /// the fast path too. SACKs take all paths in turn, so that none of them waits for news. No buffer split: half a buffer for each path caps a fast path at half of what it could carry as
-    /// soon as the buffer, not the window, is the limit.
+    /// the fast path too. SACKs take all paths in turn, so that none of them waits for news. No buffer split: half a buffer
+    /// for each path caps a fast path at half of what it could carry as soon as the buffer, not the window, is the limit.
     #[must_use]
     pub const fn recommended() -> Self {
         Self {

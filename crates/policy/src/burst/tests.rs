@@ -50,7 +50,7 @@ fn send_for(policy: &mut Paced, path: &PathFacts, from: Instant, time: Duration)
 }
 
 #[test]
-fn a_window_is_spread_over_four_fifths_of_a_round_trip_in_congestion_avoidance() {
+fn a_window_is_spread_over_ten_elevenths_of_a_round_trip_in_congestion_avoidance() {
     let mut policy = Paced::new(NoParameters);
     let mut path = long_path(200);
     path.slow_start_threshold = 100 * 1_500;

@@ -167,6 +167,22 @@ fn a_path_out_of_use_does_not_make_the_packets_of_others_small() {
 }
 
 #[test]
+fn a_path_without_data_is_asked_too_and_does_not_make_the_packets_of_others_small() {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("path-scheduler", "primary").unwrap();
+    let mut world = paths([1_500, 1_500]).policies(policies).connected();
+    world.alice().sends_messages(4_000, 1_400, Streams::one(0));
+    world.delivers_everything(secs(30));
+    assert_eq!(world.alice().path(1).counters.payload_sent, 0);
+    assert_eq!(world.alice().path(1).mtu, 1_500);
+    let packets = world.alice().path(0).counters.packets_sent;
+    assert!(
+        packets < 4_200,
+        "{packets} packets for 4,000 messages that fit one each"
+    );
+}
+
+#[test]
 fn probes_lost_to_congestion_cost_no_window_and_no_error() {
     let mut world = paths([1_500]).begins();
     world.loses_next(2, kind::PAD);
