@@ -166,7 +166,7 @@ fn measured(claim: &Claim, page: &mut String) {
         };
         let _ = writeln!(
             page,
-            "\n**{}** ({} size; {repetitions}, anabranch {})",
+            "\n**{}** (size: {}; {repetitions}, anabranch {})",
             claim.verdict(),
             claim.size(),
             account.version
