@@ -181,6 +181,21 @@ fn a_plan_that_cannot_be_run_is_refused_in_one_line_with_the_place() {
 }
 
 #[test]
+fn nothing_is_run_if_results_cannot_be_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, out) = (plan(&folder, PLAN), inside(&folder, "out"));
+    let cache = inside(&folder, "small.toml/cache");
+    let output = run(&["lab", "run", &plan, "--out", &out, "--cache", &cache]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("cannot keep results in") && said.contains("choose another folder with --cache"),
+        "{said}"
+    );
+    assert!(!Path::new(&out).exists());
+}
+
+#[test]
 fn what_would_be_run_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(&folder, PLAN);

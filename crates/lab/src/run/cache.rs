@@ -20,7 +20,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The results in `folder`, which is made when the first one is stored. `build` stands for the program: results of
+    /// The results in `folder`, which need not be there yet. `build` stands for the program: results of
     /// another build are not found.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, build: impl Into<String>) -> Self {
@@ -81,6 +81,16 @@ impl Cache {
         unfinished.flush()?;
         unfinished.persist(&file).map_err(|error| error.error)?;
         Ok(())
+    }
+
+    /// Makes the folder, and sees whether files can be written there: better told before hours of work than not at all.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot.
+    pub fn prepare(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        tempfile::tempfile_in(&self.folder).map(drop)
     }
 
     /// The folder.

@@ -63,6 +63,12 @@ impl Desk {
             &arguments.cache,
             Cache::this_build(crate::COMMIT).map_err(Failure::work)?,
         );
+        cache.prepare().map_err(|error| {
+            let folder = cache.folder().display();
+            Failure::work(format!(
+                "cannot keep results in {folder}: {error}; choose another folder with --cache"
+            ))
+        })?;
         let jobs = arguments.jobs.map_or_else(cores, usize::from);
         let stop = Arc::new(AtomicBool::new(false));
         let runner = Runner::new(&cache, jobs, &stop);
