@@ -136,7 +136,7 @@ pub(crate) struct LabRunArguments {
     #[arg(long, value_name = "DIR", default_value = "target/lab/cache")]
     pub(crate) cache: PathBuf,
 
-    /// Folder for a log of each run's events, as docs/event-log.md describes them; all points are run then
+    /// Folder for a log of each SCTP run's events, as docs/event-log.md describes them; all points are run then
     #[arg(long, value_name = "DIR")]
     pub(crate) events: Option<PathBuf>,
 

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
+use anabranch_sim::tcp::TcpScenario;
 use anabranch_sim::{Association, Direction, Observer, Scenario, Side, Simulation};
 use anabranch_trace::log::{About, Clock, EventLog, PathView, Way};
 use anabranch_types::{AssociationId, Instant, PathAddr};
@@ -13,7 +14,7 @@ use crate::plan::Point;
 /// Folders for a file of each run, of what its near end sees.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Files {
-    /// For logs of events, which `docs/event-log.md` describes.
+    /// For logs of events, which `docs/event-log.md` describes; of SCTP only.
     pub events: Option<PathBuf>,
     /// For captures of packets, in pcapng format.
     pub captures: Option<PathBuf>,
@@ -27,10 +28,23 @@ impl Files {
 
     /// The scenario, captured if it is to be.
     pub(super) fn capture(&self, point: &Point, scenario: Scenario) -> io::Result<Scenario> {
-        match &self.captures {
-            Some(folder) => Ok(scenario.capture(Side::Near, create(folder, point, "pcapng")?)),
-            None => Ok(scenario),
-        }
+        Ok(match self.capture_of(point)? {
+            Some(file) => scenario.capture(Side::Near, file),
+            None => scenario,
+        })
+    }
+
+    /// The same of one whose data TCP carries.
+    pub(super) fn capture_tcp(&self, point: &Point, scenario: TcpScenario) -> io::Result<TcpScenario> {
+        Ok(match self.capture_of(point)? {
+            Some(file) => scenario.capture(Side::Near, file),
+            None => scenario,
+        })
+    }
+
+    fn capture_of(&self, point: &Point) -> io::Result<Option<BufWriter<File>>> {
+        let folder = self.captures.as_ref();
+        folder.map(|folder| create(folder, point, "pcapng")).transpose()
     }
 
     /// Lets a log see what happens, if there is to be one.

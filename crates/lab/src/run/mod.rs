@@ -65,6 +65,11 @@ pub fn perform(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn unwritten(error: std::io::Error) -> RunError {
+    RunError::Files(error.to_string())
+}
+
 #[cfg(target_os = "linux")]
 fn on_testbed(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
     if files.are_none() {
@@ -96,9 +101,8 @@ pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
 pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
     let setting = &*point.setting;
     if setting.transport != TransportPlan::Sctp {
-        return tcp::simulate(setting, point.seed, stop);
+        return tcp::simulate(point, stop, files);
     }
-    let unwritten = |error: std::io::Error| RunError::Files(error.to_string());
     let scenario = files.capture(point, scenario::scenario(setting, point.seed));
     let mut simulation = scenario.map_err(unwritten)?.build();
     files.observe(point, &mut simulation).map_err(unwritten)?;

@@ -15,20 +15,21 @@ use anabranch_types::{Instant, Seed};
 use super::record::{Record, SeriesRow};
 use super::samples::EVERY;
 use super::scenario::{changes, reading, rival as any_rival, there_and_back};
-use super::{RunError, talker};
+use super::{Files, RunError, talker, unwritten};
 use crate::plan::{
-    AppKind, AppPlan, AssociationPlan, End, Happening, Mechanisms, MptcpPlan, Named, RivalPlan, Setting,
-    TcpPlan, TransportPlan,
+    AppKind, AppPlan, AssociationPlan, End, Happening, Mechanisms, MptcpPlan, Named, Point, RivalPlan,
+    Setting, TcpPlan, TransportPlan,
 };
 use measure::{Snapshot, Window, completed};
 use samples::Samples;
 
 /// Simulates a point over TCP or Multipath TCP.
-pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Result<Record, RunError> {
+pub(super) fn simulate(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
+    let setting = &*point.setting;
     let begin = Instant::ZERO + setting.time.warm_up.0;
     let end = begin + setting.time.measure.0;
     let mut run = Run {
-        simulation: scenario(setting, seed)?,
+        simulation: start(point, files)?,
         setting,
         stop,
         samples: Samples::default(),
@@ -56,6 +57,7 @@ pub(super) fn simulate(setting: &Setting, seed: u64, stop: &AtomicBool) -> Resul
     };
     window.write(&mut record);
     run.samples.write(setting, &mut record);
+    run.simulation.finish_captures().map_err(unwritten)?;
     record.series = run.series;
     Ok(record)
 }
@@ -142,8 +144,8 @@ fn changes_of(happening: &Happening, setting: &Setting) -> Vec<Happens> {
     what.into_iter().filter_map(each).collect()
 }
 
-/// The hosts, which connect one after another as often as there are streams; each connection carries its share.
-fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
+/// The hosts; each connection carries its share.
+fn scenario(setting: &Setting, seed: u64, connections: u64) -> Result<TcpScenario, RunError> {
     let mut paths = setting
         .paths
         .iter()
@@ -153,7 +155,6 @@ fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
         multipath: multipath(setting),
         ..config(setting.association, setting.tcp, setting.policies)
     };
-    let connections = connections(&setting.apps);
     let far = app(&setting.apps, End::Far, connections).reading(reading(setting.reading));
     let mut scenario = TcpScenario::new(Seed(seed), there)
         .with_way_back(back)
@@ -170,7 +171,15 @@ fn scenario(setting: &Setting, seed: u64) -> Result<TcpSimulation, RunError> {
     for (_, rival) in setting.rivals.iter() {
         scenario = scenario.rival(any_rival(rival, setting));
     }
-    let mut simulation = scenario.build();
+    Ok(scenario)
+}
+
+/// The simulation, with the hosts connecting one after another as often as there are streams.
+fn start(point: &Point, files: &Files) -> Result<TcpSimulation, RunError> {
+    let setting = &*point.setting;
+    let connections = connections(&setting.apps);
+    let scenario = scenario(setting, point.seed, connections)?;
+    let mut simulation = files.capture_tcp(point, scenario).map_err(unwritten)?.build();
     if setting.record.overhead {
         for side in Side::BOTH {
             simulation.act(side, |host, _| host.count_overhead());

@@ -89,21 +89,59 @@ fn a_capture_of_a_run_can_be_read_by_others() {
             ..Files::default()
         },
     );
-    let shark = Command::new("tshark")
-        .args(["-d", "udp.port==9899,sctp", "-Y", "sctp.chunk_type == 3", "-r"])
-        .arg(&written)
-        .output();
-    let Ok(shark) = shark else {
-        eprintln!("tshark is not installed: not tested");
-        return;
+    if let Some(sacks) = seen(&written, "sctp.chunk_type == 3") {
+        assert!(sacks > 100, "{sacks} SACKs");
+    }
+}
+
+#[test]
+fn a_run_of_multipath_tcp_is_captured_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let captures = folder.path().join("captures");
+    let files = Files {
+        captures: Some(captures.clone()),
+        ..Files::default()
     };
-    assert!(
-        shark.status.success(),
-        "{}",
-        String::from_utf8_lossy(&shark.stderr)
-    );
-    let sacks = String::from_utf8_lossy(&shark.stdout).lines().count();
-    assert!(sacks > 100, "{sacks} SACKs");
+    let plan = plan(MULTIPATH_TCP);
+    let cache = Cache::new(folder.path().join("cache"), "this build");
+    let (stop, mut written) = (go(), Vec::new());
+    let runner = Runner::new(&cache, 1, &stop).recording(files);
+    assert!(runner.run(&plan.points, &|_| {})[0].is_ok());
+    written.extend(fs::read_dir(&captures).unwrap());
+    let file = written.remove(0).unwrap().path();
+    if let Some(joins) = seen(&file, "tcp.options.mptcp.subtype == 1 && tcp.flags.syn == 1") {
+        assert_eq!(joins, 2, "the second flow's SYN and its answer");
+    }
+}
+
+const MULTIPATH_TCP: &str = r#"
+title = "Two flows"
+claim = "they are captured"
+transport = "mptcp"
+time.measure = "1s"
+policies.profile = "tcp"
+apps.sender = { kind = "bulk", message = 1400 }
+
+[paths.north]
+rate = "10Mbit"
+delay = "1ms"
+
+[paths.south]
+rate = "10Mbit"
+delay = "5ms"
+"#;
+
+/// How many packets of a capture tshark finds by `filter`; nothing where it is not installed.
+fn seen(capture: &Path, filter: &str) -> Option<usize> {
+    let mut shark = Command::new("tshark");
+    shark.args(["-d", "udp.port==9899,sctp", "-Y", filter, "-r"]);
+    let Ok(shark) = shark.arg(capture).output() else {
+        eprintln!("tshark is not installed: not tested");
+        return None;
+    };
+    let complaints = String::from_utf8_lossy(&shark.stderr);
+    assert!(shark.status.success(), "{complaints}");
+    Some(String::from_utf8_lossy(&shark.stdout).lines().count())
 }
 
 /// Whether `value` is what `schema` says, of which only the words are known that ours uses.
