@@ -246,6 +246,9 @@ pub trait BurstPolicy: Policy {
     fn add_path(&mut self, path: PathId);
     /// A path is gone.
     fn remove_path(&mut self, path: PathId);
+    /// A packet was handled, a timer expired, or an application that had nothing left to send has something: what may leave
+    /// until this is called again is one burst.
+    fn on_occasion(&mut self) {}
     /// How many bytes may leave on `path` at this moment, whatever its window.
     fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance;
     /// Bytes left on `path`.

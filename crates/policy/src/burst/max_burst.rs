@@ -2,16 +2,17 @@
 //!
 //! Source: RFC 9260 §6.1 D.
 //!
-//! Idea: a SACK that acknowledges much at once must not release a whole window at line rate. At each moment the
+//! Idea: a SACK that acknowledges much at once must not release a whole window at line rate. On each occasion to send, the
 //! window counts as at most what is in flight plus Max.Burst full chunks.
 //!
 //! ```text
-//! a new moment:  limit = in flight + Max.Burst · PMDCS
-//! may leave:     limit − in flight
+//! a new occasion:  limit = in flight + Max.Burst · PMDCS
+//! may leave:       limit − in flight
 //! ```
 //!
-//! Deviation: none. A driver that handles many SACKs at one moment is limited to one burst for all of them; `paced`
-//! suits it better.
+//! Deviation: the standard does not say what an occasion is. Here it is a packet that was handled, a timer that expired, or
+//! new data where there was none; not a moment, of which a real clock has one between any two packets. With nothing in
+//! flight, from which no acknowledgement would come, every question is one.
 
 use anabranch_types::{Instant, PathId};
 
@@ -22,7 +23,7 @@ use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 /// Parameters of [`MaxBurst`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaxBurstParameters {
-    /// Full chunks that may leave at one moment (Max.Burst, RFC 9260 §16).
+    /// Full chunks that may leave on one occasion (Max.Burst, RFC 9260 §16).
     pub packets: u16,
 }
 
@@ -41,7 +42,7 @@ impl Parameters for MaxBurstParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "packets",
         default: "4",
-        meaning: "full chunks that may leave at one moment (Max.Burst of RFC 9260 §16), 1 to 10000",
+        meaning: "full chunks that may leave on one occasion (Max.Burst of RFC 9260 §16), 1 to 10000",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
@@ -52,16 +53,18 @@ impl Parameters for MaxBurstParameters {
     }
 }
 
-/// A number of packets at each moment.
+/// A number of packets on each occasion.
 #[derive(Debug)]
 pub struct MaxBurst {
     parameters: MaxBurstParameters,
+    /// Occasions so far.
+    occasion: u64,
     paths: PathTable<Option<Burst>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    at: Instant,
+    occasion: u64,
     limit: u64,
 }
 
@@ -71,6 +74,7 @@ impl MaxBurst {
     pub fn new(parameters: MaxBurstParameters) -> Self {
         Self {
             parameters,
+            occasion: 0,
             paths: PathTable::default(),
         }
     }
@@ -91,15 +95,19 @@ impl BurstPolicy for MaxBurst {
         self.paths.remove(path);
     }
 
-    fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance {
+    fn on_occasion(&mut self) {
+        self.occasion += 1;
+    }
+
+    fn allowance(&mut self, path: &PathFacts, _now: Instant) -> SendAllowance {
+        let occasion = self.occasion;
         let Some(burst) = self.paths.of_mut(path.id) else {
             return SendAllowance::NONE;
         };
-        let limit = match *burst {
-            Some(Burst { at, limit }) if at == now => limit,
-            _ => path.in_flight + u64::from(self.parameters.packets) * u64::from(path.max_data_chunk),
-        };
-        *burst = Some(Burst { at: now, limit });
+        let same = burst.filter(|burst| burst.occasion == occasion && path.in_flight > 0);
+        let most = u64::from(self.parameters.packets) * u64::from(path.max_data_chunk);
+        let limit = same.map_or(path.in_flight + most, |burst| burst.limit);
+        *burst = Some(Burst { occasion, limit });
         SendAllowance {
             bytes: limit.saturating_sub(path.in_flight),
             again_at: None,

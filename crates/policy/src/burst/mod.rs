@@ -2,7 +2,7 @@
 //!
 //! | name | idea |
 //! |---|---|
-//! | `max-burst` | four at a moment |
+//! | `max-burst` | four on each occasion |
 //! | `unlimited` | as many as the window lets through |
 //! | `paced` | spread over the round-trip time |
 

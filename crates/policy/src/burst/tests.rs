@@ -10,7 +10,7 @@ use crate::testing::{CHUNK, at, healthy, ms};
 use crate::{BurstPolicy, PathFacts, SendAllowance};
 
 #[test]
-fn four_packets_leave_at_one_moment_and_four_more_at_the_next() {
+fn four_packets_leave_on_one_occasion_and_four_more_on_the_next_whatever_the_clock_says() {
     let mut policy = MaxBurst::new(MaxBurstParameters::DEFAULT);
     let mut path = healthy(0);
     path.in_flight = 3 * CHUNK;
@@ -18,6 +18,8 @@ fn four_packets_leave_at_one_moment_and_four_more_at_the_next() {
     assert_eq!(policy.allowance(&path, at(0)).bytes, 4 * CHUNK);
     path.in_flight += 4 * CHUNK;
     assert_eq!(policy.allowance(&path, at(0)).bytes, 0);
+    assert_eq!(policy.allowance(&path, at(1)).bytes, 0);
+    policy.on_occasion();
     assert_eq!(policy.allowance(&path, at(1)).bytes, 4 * CHUNK);
 }
 

@@ -199,7 +199,7 @@ choices! {
     /// How many packets may leave at once.
     BurstChoice of BurstPolicy = "burst", "how many packets may leave at once?";
     "max-burst" => MaxBurst(burst::MaxBurstParameters), burst::MaxBurst::new,
-        "four at a moment", "RFC 9260 §6.1";
+        "four on each occasion", "RFC 9260 §6.1";
     "unlimited" => Unlimited(NoParameters), burst::Unlimited::new,
         "as many as the window lets through", "ours";
     "paced" => Paced(NoParameters), burst::Paced::new,

@@ -30,6 +30,9 @@ impl Association {
             _ if !self.state.accepts_messages() || self.owed.shutdown => return Err(SendError::Closing),
             _ => {}
         }
+        if !self.sender.has_unsent() {
+            self.policies.burst.on_occasion();
+        }
         let sent = self.sender.enqueue(message, &mut *self.policies.stream_scheduler);
         match &sent {
             Ok(_) => self.counters.messages_sent += 1,

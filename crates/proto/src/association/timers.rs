@@ -36,6 +36,7 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
     if association.state.is_closed() {
         return;
     }
+    association.policies.burst.on_occasion();
     state_timer(association, now);
     association.scheduler_wakes.take_if(|wakes| *wakes <= now);
     address::on_timeout(association, now);

@@ -19,6 +19,9 @@ impl Connection {
         if self.desk.closing || self.state() == State::Closed {
             return bytes;
         }
+        if self.desk.outgoing.unsent() == 0 {
+            self.begin_burst();
+        }
         self.desk.write(bytes)
     }
 

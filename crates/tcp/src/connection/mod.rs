@@ -195,6 +195,7 @@ impl Connection {
 
     /// Takes a segment that belongs to a flow of this connection. Returns whether it must be answered by a reset.
     pub(crate) fn handle_segment(&mut self, now: Instant, path: PathId, segment: &Segment<'_>) -> bool {
+        self.begin_burst();
         let Self {
             config,
             desk,
@@ -207,6 +208,7 @@ impl Connection {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.begin_burst();
         let Self {
             config,
             desk,
@@ -215,6 +217,14 @@ impl Connection {
         match carrier {
             Carrier::Single(single) => single.handle_timeout(now, desk, config),
             Carrier::Bundle(bundle) => bundle.handle_timeout(now, desk, config),
+        }
+    }
+
+    /// An occasion to send: what leaves until the next one is one burst.
+    fn begin_burst(&mut self) {
+        match &mut self.carrier {
+            Carrier::Single(single) => single.policies.burst.on_occasion(),
+            Carrier::Bundle(bundle) => bundle.policies.burst.on_occasion(),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::wire::{Options, Segment};
 #[derive(Debug)]
 pub(crate) struct Single {
     tuple: FourTuple,
-    policies: PolicySet,
+    pub(super) policies: PolicySet,
     facts: [PathFacts; 1],
     flow: Flow,
     /// The peer is told at once that nothing more comes.

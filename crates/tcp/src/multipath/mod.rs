@@ -61,7 +61,7 @@ const MOST_FLOWS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Bundle {
     settings: MultipathConfig,
-    policies: PolicySet,
+    pub(crate) policies: PolicySet,
     /// By the numbers of flows, as `lanes`.
     facts: Vec<PathFacts>,
     lanes: Vec<Lane>,
