@@ -108,6 +108,16 @@ pub const OF_TESTBED: &[Metric] = &[
     metric("late.p99", "µs", "what 99 % of the packets did not exceed"),
     metric("late.max", "µs", "the most of it"),
     metric(
+        "standstills",
+        "",
+        "how often the whole machine stood still for more than 5 ms, and the links with it",
+    ),
+    metric(
+        "stood-still",
+        "ms",
+        "for how long altogether; this time does not count in rates",
+    ),
+    metric(
         "strays",
         "packets",
         "lost outside of the links; there should be none",

@@ -7,6 +7,10 @@
 //!
 //! The thread asks to be run before all others as soon as it has something to do, because on a machine with as many busy
 //! programs as cores a thread like any other would wait for milliseconds.
+//!
+//! A virtual machine may be stopped as a whole, for tens of milliseconds several times a minute. If links went on meanwhile,
+//! everything that was due would arrive at once, and senders would answer with bursts that no network gave them reason
+//! for. So the clock of the links stands still while the machine does: see [`Road::tick`].
 
 use std::io;
 use std::num::NonZero;
@@ -25,6 +29,8 @@ use super::hosts::run;
 
 /// How many packets of a device are taken before it is looked what is due.
 const AT_ONCE: usize = 16;
+/// Who is run before all others is never that late, unless nobody is run.
+const STANDSTILL: Duration = Duration::from_millis(5);
 /// Above the threads of programs, below those of the kernel that serve hardware.
 const PRIORITY: &str = "10";
 
@@ -35,6 +41,10 @@ pub struct Timing {
     pub late: Histogram,
     /// Packets that a host did not take, because its device was down.
     pub refused: u64,
+    /// How often the machine stood still for more than 5 ms.
+    pub standstills: u64,
+    /// For how long altogether, in which the links stood still too.
+    pub stood_still: Duration,
     /// How the thread is run.
     pub urgency: Urgency,
 }
@@ -70,7 +80,31 @@ struct Road {
     /// Link number i takes what device number i sends.
     links: Vec<Link<Frame>>,
     timing: Timing,
+    /// The latest moment that was seen, so that time never goes back.
+    latest: Instant,
     is_over: bool,
+}
+
+impl Road {
+    fn deadline(&self) -> Option<Instant> {
+        self.links.iter().filter_map(Link::deadline).min()
+    }
+
+    /// The moment on the links' clock, `elapsed` after the beginning on that of the machine. Who comes much too late for what
+    /// is due was stopped: the links' clock shows what is due, and goes on from there.
+    fn tick(&mut self, elapsed: Duration) -> Instant {
+        let now = Instant::ZERO + elapsed.saturating_sub(self.timing.stood_still);
+        let due = self.deadline().unwrap_or(now).max(self.latest);
+        let late = now.saturating_duration_since(due);
+        if late > STANDSTILL {
+            self.timing.standstills += 1;
+            self.timing.stood_still += late;
+            self.latest = due;
+        } else {
+            self.latest = now.max(self.latest);
+        }
+        self.latest
+    }
 }
 
 impl Forwarder {
@@ -88,6 +122,7 @@ impl Forwarder {
             road: Mutex::new(Road {
                 links: links.into_iter().enumerate().map(link).collect(),
                 timing: Timing::default(),
+                latest: Instant::ZERO,
                 is_over: false,
             }),
             alarm: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
@@ -103,7 +138,7 @@ impl Forwarder {
     /// Acts on a link now, then lets the thread see what that changed.
     pub(super) fn act<T>(&self, link: usize, act: impl FnOnce(&mut Link<Frame>, Instant) -> T) -> T {
         let mut road = self.shared.lock();
-        let now = self.shared.now();
+        let now = road.tick(self.shared.elapsed());
         let result = act(&mut road.links[link], now);
         drop(road);
         self.shared.ring();
@@ -127,8 +162,8 @@ impl Drop for Forwarder {
 }
 
 impl Shared {
-    fn now(&self) -> Instant {
-        Instant::ZERO + self.epoch.elapsed()
+    fn elapsed(&self) -> Duration {
+        self.epoch.elapsed()
     }
 
     /// A thread that panicked while it held the lock leaves links that are still links.
@@ -179,13 +214,15 @@ impl Carrier {
 
     /// The devices that have packets, as soon as there are any or one is due; `None` when it is over.
     fn sleep(&mut self) -> Option<Vec<usize>> {
-        let road = self.shared.lock();
+        let mut road = self.shared.lock();
         if road.is_over {
             return None;
         }
-        let deadline = road.links.iter().filter_map(Link::deadline).min();
+        let now = road.tick(self.shared.elapsed());
+        let wait = road
+            .deadline()
+            .map(|deadline| deadline.saturating_duration_since(now));
         drop(road);
-        let wait = deadline.map(|deadline| deadline.saturating_duration_since(self.shared.now()));
         let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
         let devices = self
             .devices
@@ -218,7 +255,7 @@ impl Carrier {
             self.came.extend(Frame::parse(packet));
         }
         let mut road = self.shared.lock();
-        let now = self.shared.now();
+        let now = road.tick(self.shared.elapsed());
         for frame in self.came.drain(..) {
             let length = frame.length();
             road.links[index].offer(now, frame, length);
@@ -229,7 +266,7 @@ impl Carrier {
     fn deliver(&mut self) {
         for (index, device) in (0..self.devices.len()).map(|index| (index, index ^ 1)) {
             let mut road = self.shared.lock();
-            let now = self.shared.now();
+            let now = road.tick(self.shared.elapsed());
             let link = &mut road.links[index];
             while let Some(deadline) = link.deadline().filter(|deadline| *deadline <= now) {
                 self.due.extend(link.take_due(now).map(|frame| (deadline, frame)));
@@ -239,8 +276,9 @@ impl Carrier {
                 continue;
             }
             let (mut late, mut refused) = (Vec::with_capacity(self.due.len()), 0);
+            let began = self.shared.elapsed();
             for (deadline, frame) in self.due.drain(..) {
-                let delay = self.shared.now().saturating_duration_since(deadline);
+                let delay = now + (self.shared.elapsed() - began) - deadline;
                 late.push(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX));
                 refused += u64::from(!self.devices[device].give(frame.bytes()));
             }
@@ -279,7 +317,50 @@ impl Timing {
         Self {
             late: self.late.since(&earlier.late),
             refused: self.refused - earlier.refused,
+            standstills: self.standstills - earlier.standstills,
+            stood_still: self.stood_still - earlier.stood_still,
             urgency: self.urgency,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use anabranch_netsim::{Link, LinkConfig};
+    use anabranch_types::{Instant, Rate, Seed};
+
+    use super::{Frame, Road, Timing};
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn the_links_stand_still_while_the_machine_does() {
+        let mut road = Road {
+            links: vec![Link::new(LinkConfig::new(Rate::mbit(8), ms(10)), Seed(1))],
+            timing: Timing::default(),
+            latest: Instant::ZERO,
+            is_over: false,
+        };
+        assert_eq!(road.tick(ms(50)), Instant::ZERO + ms(50), "nothing is due");
+        let mut packet = [0; 1_000];
+        packet[0] = 0x45;
+        packet[2..4].copy_from_slice(&1_000_u16.to_be_bytes());
+        let frame = Frame::parse(&packet).unwrap();
+        road.links[0].offer(Instant::ZERO + ms(50), frame, 1_000);
+        assert_eq!(road.deadline(), Some(Instant::ZERO + ms(61)));
+        assert_eq!(road.tick(ms(64)), Instant::ZERO + ms(64), "a little late");
+        assert_eq!(road.timing.standstills, 0);
+        assert_eq!(
+            road.tick(ms(101)),
+            Instant::ZERO + ms(64),
+            "not before what was seen already"
+        );
+        assert_eq!(road.timing.stood_still, ms(37));
+        assert_eq!(road.tick(ms(102)), Instant::ZERO + ms(65));
+        assert_eq!(road.timing.standstills, 1);
     }
 }

@@ -22,6 +22,9 @@ pub(super) struct State {
     pub(super) late_p50_us: Option<u64>,
     pub(super) late_p99_us: Option<u64>,
     pub(super) late_max_us: Option<u64>,
+    /// How often the machine stood still, and for how many milliseconds altogether.
+    pub(super) standstills: u64,
+    pub(super) stood_still_ms: u64,
     /// Packets lost before or behind the links, where none should be.
     pub(super) strays: u64,
 }
@@ -53,6 +56,8 @@ impl State {
             late_p50_us: late(0.5),
             late_p99_us: late(0.99),
             late_max_us: late(1.0),
+            standstills: timing.standstills,
+            stood_still_ms: timing.stood_still.as_millis() as u64,
             strays: timing.refused + bed.overflows().unwrap_or(0),
         }
     }

@@ -48,6 +48,10 @@ fn text(bed: &Known, state: Option<&State>) -> String {
             "  late   {half} µs at the median, {most} µs for 99 %, {worst} µs at most, of {packets} packets\n"
         );
     }
+    if state.standstills > 0 {
+        let (times, millis) = (state.standstills, state.stood_still_ms);
+        text += &format!("  stood  still {times} times, {millis} ms in all, with the whole machine\n");
+    }
     if state.strays > 0 {
         text += &format!("  lost   {} packets outside of the links\n", state.strays);
     }
@@ -77,11 +81,14 @@ mod tests {
             late_p50_us: Some(20),
             late_p99_us: Some(70),
             late_max_us: Some(900),
+            standstills: 2,
+            stood_still_ms: 61,
             strays: 0,
         };
         let expected = "bed: up, process 7\n  \
             path0  10 Mbit/s, 1 ms; there: 5 delivered, 1 dropped; back: 5 delivered, 1 dropped\n  \
-            late   20 µs at the median, 70 µs for 99 %, 900 µs at most, of 10 packets\n";
+            late   20 µs at the median, 70 µs for 99 %, 900 µs at most, of 10 packets\n  \
+            stood  still 2 times, 61 ms in all, with the whole machine\n";
         assert_eq!(text(&bed, Some(&state)), expected);
         let left = Known { owner: None, ..bed };
         assert!(text(&left, None).contains("testbed down --name bed"));

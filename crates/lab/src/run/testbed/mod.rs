@@ -200,7 +200,11 @@ impl Run<'_> {
 
     fn record(&self, before: &Snapshot, after: &Snapshot) -> Result<Record, RunError> {
         let mut record = Record::default();
-        let seconds = (after.at - before.at).as_secs_f64();
+        let timing = after.timing.since(&before.timing);
+        // While the machine stood still, so did the links.
+        let seconds = (after.at - before.at)
+            .saturating_sub(timing.stood_still)
+            .as_secs_f64();
         after.tally.write(&before.tally, seconds, &mut record);
         self.silence.write(&mut record);
         self.reading.write(&mut record);
@@ -208,11 +212,12 @@ impl Run<'_> {
         for (name, queue) in self.setting.paths.names().zip(&self.samples) {
             write_queue(queue, &format!("path.{name}"), &mut record);
         }
-        let timing = after.timing.since(&before.timing);
         for (name, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             let late = timing.late.quantile(share).map(|micros| micros as f64);
             record.set(format!("testbed.late.{name}"), late);
         }
+        record.set("testbed.standstills", timing.standstills as f64);
+        record.set("testbed.stood-still", timing.stood_still.as_secs_f64() * 1e3);
         let strays = timing.refused + after.overflows - before.overflows;
         record.set("testbed.strays", strays as f64);
         record.set("testbed.load", made_with::load());
