@@ -11,10 +11,13 @@
  *   is, and the thread that reads learns of it;
  * - usrsctp_finish() fails while anything lives and may wait for ever on its threads: the process just exits;
  * - it can send over UDP to one port per association: all addresses of the peer have the same;
- * - it chooses no source address itself; whoever wants several paths gives each its own network (see the tests).
+ * - over IP, it gives all packets the address that was bound last, whichever path they take, so that all SACKs come
+ *   back over that one path; here, as in a kernel that has routes, a packet's source is the address on its own path.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <usrsctp.h>
@@ -114,6 +118,37 @@ now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* Source addresses */
+
+/* The own address that shares the most leading bits with this one: that of the same path. */
+static struct in_addr
+own_address_towards(struct in_addr destination)
+{
+	struct in_addr best = options.own[0].sin_addr;
+
+	for (int at = 1; at < options.owns; at++) {
+		struct in_addr own = options.own[at].sin_addr;
+
+		if ((ntohl(own.s_addr) ^ ntohl(destination.s_addr)) < (ntohl(best.s_addr) ^ ntohl(destination.s_addr)))
+			best = own;
+	}
+	return best;
+}
+
+/* In place of the C library's, for this is how the stack sends: a raw packet with its IP header, whose checksum is the
+ * kernel's work; SCTP's covers no address. Over UDP, the kernel sees to the source itself. */
+ssize_t
+sendmsg(int socket, const struct msghdr *message, int flags)
+{
+	if (options.peer_udp == 0 && message->msg_iovlen > 0 && message->msg_iov[0].iov_len >= sizeof(struct ip)) {
+		struct ip *header = message->msg_iov[0].iov_base;
+
+		if (header->ip_v == 4 && header->ip_p == IPPROTO_SCTP)
+			header->ip_src = own_address_towards(header->ip_dst);
+	}
+	return syscall(SYS_sendmsg, socket, message, flags);
 }
 
 /* Messages */
