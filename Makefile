@@ -35,7 +35,7 @@ lab: ## run an experiment and hold it against its claim (P=experiments/sar-1.tom
 	$(CARGO) run --release --package anabranch-cli --bin anabranch -- lab run $(P) $(ARGS)
 
 .PHONY: figures
-figures: ## run every experiment, report all, renew docs/claims.md; hours, and goes on where it was (ARGS=--quick)
+figures: ## run every simulated experiment, report all, renew docs/claims.md; hours, and goes on where it was (ARGS=--quick)
 	$(CARGO) build --release --package anabranch-cli
 	status=0; \
 	$(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \

@@ -1,9 +1,10 @@
 //! Does the workspace still have the shape of ARCHITECTURE.md?
 //!
-//! Three rules: only the dependencies of [`table`] exist, per-path state has one home, the core crates are
-//! `#![no_std]`.
+//! Four rules: only the dependencies of [`table`] exist, per-path state has one home, the core crates are
+//! `#![no_std]`, and its table of decisions is whole.
 
 pub(crate) mod core_crates;
+mod decisions;
 mod graph;
 mod path_keys;
 mod table;
@@ -13,7 +14,7 @@ use std::path::Path;
 use crate::finding::Outcome;
 use crate::sources;
 
-/// Prints the graph of the crates and checks the three rules.
+/// Prints the graph of the crates and checks the four rules.
 pub(crate) fn run(root: &Path) -> Outcome {
     let graph = graph::of_workspace(root)?;
     print!("{}", graph::drawing(&graph, table::CRATES));
@@ -21,5 +22,6 @@ pub(crate) fn run(root: &Path) -> Outcome {
     let mut findings = graph::check(&graph, table::CRATES);
     findings.extend(path_keys::check(&sources));
     findings.extend(core_crates::check(&sources));
+    findings.extend(decisions::check(root)?);
     Ok(findings)
 }

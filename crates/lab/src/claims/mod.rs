@@ -110,7 +110,8 @@ const HEAD: &str = "\
 
 What the papers claim, what we measured, and what became of it. This page is made by `make docs` from the plans in
 [experiments](../experiments/README.md) and from what is kept of their results in `experiments/results`; a test holds it
-against them. `make figures` measures everything in full size and makes a report with figures for each.
+against them. `make figures` measures all that is simulated in full size, `make figures-testbed` what runs on real hosts, and both make
+a report with figures for each.
 
 A claim is *reproduced* if what must hold does at all places, *partly* if at some, *contradicted* if at none. Rows of
 **quick** size come from shorter runs over fewer points than the paper's: they show that an experiment runs, and are no
