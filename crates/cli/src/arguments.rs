@@ -4,6 +4,7 @@ mod lab;
 #[cfg(target_os = "linux")]
 mod testbed;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -24,6 +25,31 @@ use crate::parse::{
     Locals, Places, ShapedPath, parse_duration, parse_from, parse_listen, parse_path, parse_size, parse_to,
 };
 use crate::settings::{Choices, Settings};
+
+const EXAMPLES: &str = "\
+Examples:
+  anabranch demo
+          two paths together and each of them alone, on this machine
+  anabranch recv inbox
+          on one host; then, on another one with a link or two of its own:
+  anabranch send big.iso --to 192.0.2.1,198.51.100.1
+
+`anabranch <COMMAND> --help` has more of them, and the exit codes.";
+
+const LAB_EXAMPLES: &str = "\
+Examples:
+  anabranch lab list
+  anabranch lab run experiments/sar-1.toml --quick";
+
+const TESTBED_EXAMPLES: &str = "\
+Examples:
+  anabranch testbed up --path 10Mbit,1ms --path 40Mbit,20ms
+  anabranch testbed down";
+
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  anabranch trace list big.pcapng
+  anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg";
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -122,7 +148,7 @@ Exit codes: as of `anabranch trace flow`.";
 
 /// Send files over several network paths at once: SCTP with Concurrent Multipath Transfer, in user space.
 #[derive(Parser, Debug)]
-#[command(name = "anabranch", version = crate::VERSION, arg_required_else_help = true)]
+#[command(name = "anabranch", version = crate::VERSION, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -141,9 +167,11 @@ pub(crate) enum Verb {
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
     /// Run experiments on the simulated network, and hold them against claims
+    #[command(after_help = LAB_EXAMPLES)]
     Lab(LabArguments),
     /// Two hosts on this machine with links of the simulator between them, for real programs
     #[cfg(target_os = "linux")]
+    #[command(after_help = TESTBED_EXAMPLES)]
     Testbed(TestbedArguments),
     /// List the mechanisms that --set, --policies and --profile choose from
     #[command(after_help = POLICIES_EXAMPLES)]
@@ -152,11 +180,12 @@ pub(crate) enum Verb {
     #[command(after_help = PROFILES_EXAMPLES)]
     Profiles(ProfilesArguments),
     /// Show what a capture of SCTP or TCP holds
-    #[command(subcommand)]
+    #[command(subcommand, after_help = TRACE_EXAMPLES)]
     Trace(TraceVerb),
     /// Print a script that completes commands in a shell
     #[command(
-        after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch"
+        after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch\n\n\
+                      Exit codes: 0 printed, 1 not, 2 no such shell."
     )]
     Completions {
         /// For which shell
@@ -321,7 +350,7 @@ pub(crate) enum TraceVerb {
     #[command(after_help = LIST_EXAMPLES)]
     List {
         #[command(flatten)]
-        capture: Capture,
+        capture: CaptureFile,
         /// Print one JSON object (docs/cli-json.md)
         #[arg(long)]
         json: bool,
@@ -353,10 +382,11 @@ pub(crate) enum TraceVerb {
 }
 
 impl TraceVerb {
-    pub(crate) const fn capture(&self) -> &Capture {
+    pub(crate) const fn capture(&self) -> &CaptureFile {
         match self {
-            Self::List { capture, .. } | Self::Gaps { capture, .. } | Self::Idle { capture, .. } => capture,
-            Self::Flow(arguments) => &arguments.capture,
+            Self::List { capture, .. } => capture,
+            Self::Gaps { capture, .. } | Self::Idle { capture, .. } => &capture.whole,
+            Self::Flow(arguments) => &arguments.capture.whole,
         }
     }
 
@@ -368,12 +398,19 @@ impl TraceVerb {
     }
 }
 
-/// Which part of which capture.
+/// Which capture.
 #[derive(Args, Debug)]
-pub(crate) struct Capture {
+pub(crate) struct CaptureFile {
     /// File in the format pcap or pcapng, or - for standard input
     #[arg(value_name = "CAPTURE")]
     pub(crate) file: PathBuf,
+}
+
+/// Which part of which capture.
+#[derive(Args, Debug)]
+pub(crate) struct Capture {
+    #[command(flatten)]
+    pub(crate) whole: CaptureFile,
 
     /// Number of the conversation in `anabranch trace list` [default: the one with the most segments]
     #[arg(long, value_name = "N")]
@@ -399,8 +436,8 @@ pub(crate) struct FlowArguments {
     pub(crate) to: Option<Duration>,
 
     /// Draw so many segments at most
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
-    pub(crate) rows: usize,
+    #[arg(long, value_name = "N", default_value = "1000")]
+    pub(crate) rows: NonZeroUsize,
 }
 
 /// Says what clap has to say: help at length, errors in one line.

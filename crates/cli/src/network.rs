@@ -17,7 +17,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Opens a UDP socket.
 pub(crate) fn open(local: SocketAddr) -> Result<Arc<dyn Socket>, Failure> {
-    udp_socket(local).map_err(|error| Failure::Work(bind_error(local, &error)))
+    udp_socket(local).map_err(|error| bind_failure(local, &error))
 }
 
 /// All addresses of this host; an IP version that it does not have is left out.
@@ -28,7 +28,7 @@ pub(crate) fn open_everywhere(port: u16) -> Result<Vec<Arc<dyn Socket>>, Failure
         match udp_socket(local) {
             Ok(socket) => sockets.push(socket),
             Err(error) if is_missing(&error) => {}
-            Err(error) => return Err(Failure::Work(bind_error(local, &error))),
+            Err(error) => return Err(bind_failure(local, &error)),
         }
     }
     if sockets.is_empty() {
@@ -80,15 +80,21 @@ fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
     Ok(source)
 }
 
-fn bind_error(local: SocketAddr, error: &io::Error) -> String {
-    match error.kind() {
+fn bind_failure(local: SocketAddr, error: &io::Error) -> Failure {
+    let text = match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("{local} is in use by another program; stop that one, or choose another port")
         }
-        io::ErrorKind::AddrNotAvailable => format!("{} is not an address of this host", local.ip()),
+        io::ErrorKind::AddrNotAvailable => {
+            let ip = local.ip();
+            return Failure::Usage(format!(
+                "{ip} is not an address of this host; `ip address` lists those that are"
+            ));
+        }
         io::ErrorKind::PermissionDenied => format!("{local} needs privileges; choose a port above 1023"),
         _ => format!("cannot open {local}: {error}"),
-    }
+    };
+    Failure::Work(text)
 }
 
 /// An endpoint on `sockets`, to be refined.

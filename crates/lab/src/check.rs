@@ -94,8 +94,17 @@ pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
         lines: &lines,
         others: others.as_ref().unwrap_or(&lines),
     };
-    let meant = lines.named(&check.line).filter(|line| is_meant(check, line));
-    let looks: Vec<Look> = meant.flat_map(|line| view.looks(line)).collect();
+    let meant: Vec<&Line> = lines
+        .named(&check.line)
+        .filter(|line| is_meant(check, line))
+        .collect();
+    let looks_at = |line: &&Line| {
+        let others = elsewhere(line, &meant);
+        let mut looks = view.looks(line);
+        looks.iter_mut().for_each(|look| look.label += &others);
+        looks
+    };
+    let looks: Vec<Look> = meant.iter().flat_map(looks_at).collect();
     let held = looks.iter().filter(|look| look.holds).count();
     Finding {
         claim: check.claim.clone(),
@@ -113,6 +122,23 @@ fn is_meant(check: &Check, line: &Line) -> bool {
         let other = others.find(|other| other.axis == axis);
         other.is_none_or(|other| other.text == value.to_string())
     })
+}
+
+/// Where `line` is on the axes in which those that are meant differ, to be told after its x.
+fn elsewhere(line: &Line, meant: &[&Line]) -> String {
+    let mut text = String::new();
+    for place in &line.others {
+        let is_elsewhere = |other: &&Line| {
+            other
+                .others
+                .iter()
+                .any(|it| it.axis == place.axis && it.text != place.text)
+        };
+        if meant.iter().any(is_elsewhere) {
+            text += &format!(", {} {}", place.axis, place.text);
+        }
+    }
+    text
 }
 
 /// A check with the lines that it looks at.

@@ -15,7 +15,7 @@ Examples:
   anabranch lab run experiments/sar-1.toml --quick --set policies.cc=lia --out lia
           with another mechanism, into another folder; then: anabranch lab compare target/lab/sar-1-quick lia
   anabranch lab run experiments/testbed-2.toml --quick
-          on real hosts, as root: our stack, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed does it to other plans
+          on real hosts, as root: our stack, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed does it to other plans that fit
   anabranch lab run experiments/*.toml --keep experiments/results
           all of them, as the papers did it, and keeps what docs/claims.md is made of
 
@@ -34,7 +34,12 @@ Examples:
 Pages need nothing but themselves; figures lie beside them as SVG and PNG.
 Exit codes: 0 written, 1 not, 2 a plan or a result cannot be read.";
 
-const LIST_EXAMPLES: &str = "Exit codes: 0 listed, 1 not, 2 a plan cannot be read.";
+const LIST_EXAMPLES: &str = "\
+Examples:
+  anabranch lab list
+  anabranch lab list my-experiments --json
+
+Exit codes: 0 listed, 1 not, 2 a plan cannot be read.";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -53,7 +58,11 @@ Example:
 What is the same in all pairs is left out.
 Exit codes: 0 compared, whatever differs, 1 not, 2 there is nothing to compare.";
 
-const CLAIMS_EXAMPLES: &str = "Exit codes: 0 printed, 1 not, 2 a plan or a summary cannot be read.";
+const CLAIMS_EXAMPLES: &str = "\
+Example:
+  anabranch lab claims > docs/claims.md
+
+Exit codes: 0 printed, 1 not, 2 a plan or a summary cannot be read.";
 
 /// Of `lab`.
 #[derive(Args, Debug)]
@@ -105,7 +114,7 @@ pub(crate) struct ReadingArguments {
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Change the plan: time.measure=10s, paths.south.rate=50Mbit, policies.cc=lia; repeatable
+    /// Change the plan: time.measure=10s, association.send-buffer=1MiB, policies.cc=lia; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }

@@ -16,8 +16,9 @@ Examples:
 
 Path n joins 10.n.0.1 on the host anabranch-NAME-near with 10.n.0.2 on anabranch-NAME-far, n counted from 0. A bed of the same name
 that is up already, or was left behind by a crash, is put away first.
-Needs root, iproute2 and /dev/net/tun. Exit codes: 0 it is up (with --foreground: it was, and is put away), 1 it is not, 2 wrong
-arguments.";
+
+Needs root, iproute2 and /dev/net/tun. 
+Exit codes: 0 it is up (with --foreground: it was, and is put away), 1 it is not, 2 wrong arguments.";
 
 const DOWN_EXAMPLES: &str = "\
 Examples:
@@ -26,7 +27,14 @@ Examples:
   anabranch testbed down --all
           all beds of this machine: also those of `anabranch lab run` that a crash left behind
 
-It is no error if there is none.";
+It is no error if there is none. Exit codes: 0 it is away, 1 it is not, 2 wrong arguments.";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  anabranch testbed status
+  anabranch testbed status --json
+
+Exit codes: 0 shown, none being there included, 1 not, 2 wrong arguments.";
 
 /// Of `testbed`.
 #[derive(Args, Debug)]
@@ -45,7 +53,7 @@ pub(crate) enum TestbedVerb {
     #[command(after_help = DOWN_EXAMPLES)]
     Down(TestbedDownArguments),
     /// Show the test beds of this machine, and how well they keep the time
-    #[command(after_help = "Examples:\n  anabranch testbed status\n  anabranch testbed status --json")]
+    #[command(after_help = STATUS_EXAMPLES)]
     Status {
         #[command(flatten)]
         output: Output,

@@ -92,7 +92,7 @@ fn name_of(arguments: &SendArguments) -> Result<FileName, Failure> {
 fn open(arguments: &SendArguments) -> Result<Source, Failure> {
     match arguments.file.to_str() {
         Some("-") => Ok(Source::stdin()),
-        _ => Source::file(&arguments.file).map_err(Failure::work),
+        _ => Source::file(&arguments.file).map_err(Failure::usage),
     }
 }
 

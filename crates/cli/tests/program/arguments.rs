@@ -57,7 +57,7 @@ fn what_cannot_be_read_is_named() {
         let refused = run(&["send", name, "--to", "127.0.0.1", "--name", "a"]);
         let error = String::from_utf8(refused.stderr).unwrap();
         assert!(error.contains("cannot read") && error.contains(name), "{error}");
-        assert_eq!((refused.status.code(), error.lines().count()), (Some(1), 1));
+        assert_eq!((refused.status.code(), error.lines().count()), (Some(2), 1));
     }
 }
 
@@ -74,12 +74,18 @@ fn errors_are_events_for_programs() {
 
 #[test]
 fn every_verb_has_examples_and_shells_get_completions() {
-    for verb in ["send", "recv", "demo", "completions"] {
-        let help = run(&[verb, "--help"]);
+    let verbs = "|send|recv|demo|lab|lab run|lab list|lab show|lab compare|lab report|lab claims|testbed|testbed up|testbed down\
+                 |testbed status|policies|profiles|trace|trace list|trace flow|trace gaps|trace idle|completions";
+    for verb in verbs.split('|') {
+        let words: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();
+        let help = run(&words);
+        let text = String::from_utf8(help.stdout).unwrap();
         assert!(
-            String::from_utf8(help.stdout).unwrap().contains("Examples:\n  "),
+            text.contains("Examples:\n  ") || text.contains("Example:\n  "),
             "{verb}"
         );
+        let has_codes = ["", "lab", "testbed", "trace"].contains(&verb) || text.contains("Exit codes: ");
+        assert!(has_codes, "{verb}");
         assert_eq!(help.status.code(), Some(0));
     }
     for shell in ["bash", "zsh", "fish"] {

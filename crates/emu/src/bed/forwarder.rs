@@ -148,6 +148,15 @@ impl Forwarder {
     pub(super) fn timing(&self) -> Timing {
         self.shared.lock().timing.clone()
     }
+
+    /// Whether its thread has ended: nothing is carried any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    pub(super) fn stood_still(&self) -> Duration {
+        self.shared.lock().timing.stood_still
+    }
 }
 
 impl Drop for Forwarder {
@@ -212,7 +221,7 @@ impl Carrier {
         }
     }
 
-    /// The devices that have packets, as soon as there are any or one is due; `None` when it is over.
+    /// The devices that have packets, as soon as there are any or one is due; `None` when it is over, or a device is gone.
     fn sleep(&mut self) -> Option<Vec<usize>> {
         let mut road = self.shared.lock();
         if road.is_over {
@@ -236,7 +245,16 @@ impl Carrier {
         if polled.last().is_some_and(ready) {
             self.shared.hush();
         }
-        let devices = polled[..self.devices.len()].iter().enumerate();
+        let devices = &polled[..self.devices.len()];
+        let is_gone = |polled: &PollFd<'_>| {
+            polled
+                .revents()
+                .intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL)
+        };
+        if devices.iter().any(is_gone) {
+            return None;
+        }
+        let devices = devices.iter().enumerate();
         Some(
             devices
                 .filter(|(_, polled)| ready(polled))

@@ -16,6 +16,7 @@ mod forwarder;
 mod frame;
 mod hosts;
 
+use core::time::Duration;
 use std::fs;
 use std::io;
 
@@ -141,10 +142,30 @@ impl Bed {
         })
     }
 
+    /// Whether the links still carry packets.
+    ///
+    /// # Errors
+    ///
+    /// If somebody has taken away a device of the bed.
+    pub fn check(&self) -> io::Result<()> {
+        if self.forwarder.is_over() {
+            return Err(io::Error::other(
+                "a device of the test bed has been taken away; run it again, and leave its hosts alone meanwhile",
+            ));
+        }
+        Ok(())
+    }
+
     /// How well the time was kept so far.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.forwarder.timing()
+    }
+
+    /// For how long the machine has stood still so far, and the links with it.
+    #[must_use]
+    pub fn stood_still(&self) -> Duration {
+        self.forwarder.stood_still()
     }
 
     /// Packets that were lost before their link, because the forwarder did not take them in time; there should be none.

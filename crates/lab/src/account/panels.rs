@@ -14,7 +14,7 @@ pub(super) fn of(results: &Results<'_>) -> (XAxis, Vec<Panel>) {
 fn x(plan: &Plan) -> XAxis {
     let axis = x_axis(plan).and_then(|index| plan.axes.get(index));
     let usual = axis.map(|axis| with_unit(&axis.name, &axis.unit));
-    let is_of_words = |axis: &&Axis| axis.values.iter().any(|value| value.number.is_none());
+    let is_of_words = |axis: &&Axis| !axis.is_numeric();
     let words = axis
         .filter(is_of_words)
         .map(|axis| &axis.values[..])

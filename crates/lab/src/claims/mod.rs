@@ -284,7 +284,7 @@ test = "sums"
         let page = page(Claim::new(plan(), &plan(), Some(account())));
         for part in [
             "| [two](#two-two-paths) |  | reproduced | full |",
-            "| at most the ideal | from 0.400 at 20 to 0.600 at 10 | reproduced |",
+            "| at most the ideal | from 0.400 at 20, delay 5 to 0.600 at 10, delay 50 | reproduced |",
             "anabranch lab run experiments/two.toml",
             "Why: nothing to add",
         ] {

@@ -89,6 +89,12 @@ impl Axis {
         keys.try_for_each(|key| tree::put(setting, key, &value))
     }
 
+    /// Whether all of its values are numbers.
+    #[must_use]
+    pub fn is_numeric(&self) -> bool {
+        self.values.iter().all(|value| value.number.is_some())
+    }
+
     /// The keys of the setting that its values are put at.
     pub fn sets(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.get_ref().as_str())
@@ -154,6 +160,7 @@ impl Scalar {
             Self::Number(number) => (number.to_string(), Some(*number)),
             Self::Word(word) => (word.clone(), word.parse().ok()),
         };
+        let number = number.filter(|number| number.is_finite());
         Coordinate {
             axis: axis.to_owned(),
             text,

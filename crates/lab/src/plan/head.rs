@@ -27,7 +27,8 @@ pub(super) struct Head<'t> {
     /// Each with what it changes in the setting, if it has runs of its own, and its place.
     pub(super) references: Vec<(Reference, Table<'t>, Range<usize>)>,
     pub(super) figure: Figure,
-    figure_place: Range<usize>,
+    x_place: Range<usize>,
+    y_place: Range<usize>,
     record_place: Range<usize>,
     pub(super) pictures: Vec<(Picture, Range<usize>)>,
     pub(super) checks: Vec<(Check, Range<usize>)>,
@@ -108,12 +109,16 @@ impl<'t> Head<'t> {
                 words.insert(key, value);
             }
         }
-        let words: Words = tree::read(Spanned::new(0..0, DeValue::Table(words)))?;
+        let words = Spanned::new(0..0, DeValue::Table(words));
+        let repetitions_place = tree::place(&words, &["repetitions"]);
+        let words: Words = tree::read(words)?;
         if words.repetitions == 0 {
-            return Err(Problem::new(0..0, "`repetitions` is 0, expected at least one"));
+            let text = "`repetitions` is 0, expected at least one";
+            return Err(Problem::new(repetitions_place, text));
         }
         let seed = u64::from(words.seed);
-        let figure_place = figure.as_ref().map_or(0..0, Spanned::span);
+        let figure_place = |key| figure.as_ref().map_or(0..0, |figure| tree::place(figure, &[key]));
+        let (x_place, y_place) = (figure_place("x"), figure_place("y"));
         let record_place = root.get("record").map_or(0..0, Spanned::span);
         let head = Self {
             title: words.title,
@@ -124,7 +129,8 @@ impl<'t> Head<'t> {
             axes: axes_of(sweep)?,
             references: references_of(elements(references, "reference")?)?,
             figure: figure.map(tree::read).transpose()?.unwrap_or_default(),
-            figure_place,
+            x_place,
+            y_place,
             record_place,
             pictures: pictures_of(elements(pictures, "picture")?)?,
             cause: verdict
@@ -145,17 +151,39 @@ impl<'t> Head<'t> {
         }
     }
 
+    /// What the command line changes must show in some run: not what an axis or each line sets after it.
+    pub(super) fn check_changes(&self, changed: &[Spanned<String>]) -> Result<(), Problem> {
+        for change in changed {
+            let key = change.get_ref();
+            if let Some(axis) = self.axes.iter().find(|axis| axis.sets().any(|set| set == key)) {
+                let name = &axis.name;
+                let text =
+                    format!("the sweep `{name}` sets `{key}` in each run; change `sweep.{name}.values`");
+                return Err(Problem::new(change.span(), text));
+            }
+            let variants = self.variants.iter().map(|variant| &variant.changes);
+            let references = self.references.iter();
+            let alone = references.filter(|(reference, _, _)| matches!(reference.origin, Origin::Alone(_)));
+            let mut lines = variants.chain(alone.map(|(_, changes, _)| changes));
+            if lines.all(|line| tree::leaves(line).iter().any(|leaf| leaf.get_ref() == key)) {
+                let text = format!("each line of the plan sets `{key}` itself; change it in the file");
+                return Err(Problem::new(change.span(), text));
+            }
+        }
+        Ok(())
+    }
+
     /// Figure, references and checks name only axes, lines and metrics that there are.
     pub(super) fn check_against(&self, points: &[Point]) -> Result<(), Problem> {
         let axes = || self.axes.iter().map(|axis| axis.name.as_str());
         if let Some(x) = self.figure.x.as_ref().filter(|_| self.x().is_none()) {
-            return Err(Problem::unknown(self.figure_place.clone(), "axis", x, axes()));
+            return Err(Problem::unknown(self.x_place.clone(), "axis", x, axes()));
         }
         let metrics = metric::names(points.iter().map(|point| &*point.setting));
         self.check_selections(points, &metrics)?;
         let known = |name: &str, place: &Range<usize>| check_metric(name, &metrics, place);
         for metric in self.figure.y.all() {
-            known(metric, &self.figure_place)?;
+            known(metric, &self.y_place)?;
         }
         for (reference, _, place) in &self.references {
             for metric in reference.y.iter().flat_map(Metrics::all) {

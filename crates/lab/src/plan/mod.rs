@@ -141,6 +141,7 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
     let mut root = document.into_inner();
     let is_quick = quick && root.contains_key("quick");
     let overlays = [("quick", quick), (CHANGES, true)];
+    let mut changed = Vec::new();
     for (key, wanted) in overlays {
         let Some(overlay) = root.remove(key) else {
             continue;
@@ -151,12 +152,14 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
         };
         if key == CHANGES {
             tree::names_known(&root, &overlay)?;
+            changed = tree::leaves(&overlay);
         }
         if wanted {
             tree::merge(&mut root, &overlay);
         }
     }
     let (head, base) = Head::split(root, whole)?;
+    head.check_changes(&changed)?;
     let points = points::of(&head, &base)?;
     head.check_against(&points)?;
     Ok(Plan {

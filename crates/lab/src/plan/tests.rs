@@ -231,6 +231,44 @@ fn what_the_command_line_says_wrongly_is_reported_there() {
 }
 
 #[test]
+fn a_change_that_would_change_no_run_is_refused() {
+    let found = read(PLAN, &["paths.south.rate=50Mbit"]).unwrap_err();
+    let expected = "--set paths.south.rate = \"50Mbit\": the sweep `south` sets `paths.south.rate` in each run; \
+                    change `sweep.south.values`";
+    assert_eq!(found, expected);
+    assert_eq!(
+        read(PLAN, &["sweep.south.values=[50]"]).unwrap().axes[0]
+            .values
+            .len(),
+        1
+    );
+
+    let both = PLAN
+        .replace(
+            "name = \"plain\"",
+            "name = \"plain\"\npolicies.buffer-split = \"none\"",
+        )
+        .replace("[[reference]]\nname = \"better path\"\nalone = \"best\"", "");
+    let found = read(&both, &["policies.buffer-split=receiver"]).unwrap_err();
+    assert!(
+        found.contains("each line of the plan sets `policies.buffer-split` itself"),
+        "{found}"
+    );
+    assert!(
+        read(PLAN, &["policies.buffer-split=receiver"]).is_ok(),
+        "one of its lines does not"
+    );
+}
+
+#[test]
+fn what_the_command_line_says_of_seeds_and_figures_is_reported_there_too() {
+    for change in ["repetitions=0", "figure.y=goodputt", "figure.x=north"] {
+        let found = read(PLAN, &[change]).unwrap_err();
+        assert!(found.starts_with("--set "), "{found}");
+    }
+}
+
+#[test]
 fn every_plan_of_the_project_can_be_read_in_both_sizes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let files = std::fs::read_dir(folder)

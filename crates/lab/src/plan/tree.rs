@@ -40,6 +40,22 @@ const NAMED: [(&str, &str); 4] = [
     ("sweep", "sweep"),
 ];
 
+/// The dotted keys of all values in `table` that are no tables, in the form that [`put`] takes.
+pub(super) fn leaves(table: &Table<'_>) -> Vec<Spanned<String>> {
+    let mut found = Vec::new();
+    for (key, value) in table {
+        let name = key.get_ref();
+        match value.get_ref() {
+            DeValue::Table(inner) => found.extend(leaves(inner).into_iter().map(|leaf| {
+                let place = leaf.span();
+                Spanned::new(place, format!("{name}.{}", leaf.get_ref()))
+            })),
+            _ => found.push(Spanned::new(key.span(), name.to_string())),
+        }
+    }
+    found
+}
+
 /// Whether `over` changes only what `base` has: a path whose name is misspelt must not become another path.
 pub(super) fn names_known(base: &Table<'_>, over: &Table<'_>) -> Result<(), Problem> {
     for (table, what) in NAMED {

@@ -6,7 +6,8 @@ use anabranch_sim::app::LONGEST_MESSAGE;
 use super::error::unknown_name;
 use super::named::Named;
 use super::setting::{
-    AppKind, AppPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, RivalPlan, Setting,
+    AppKind, AppPlan, AssociationPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, RivalPlan,
+    Setting,
 };
 use super::transport::TransportPlan;
 use super::{BackendPlan, KernelPlan, ReadingPlan, StackPlan};
@@ -259,6 +260,9 @@ fn check_testbed(setting: &Setting) -> Result<(), Fault> {
             );
         }
     }
+    if setting.stack() != StackPlan::Anabranch {
+        check_foreign(setting)?;
+    }
     let fits = match setting.transport {
         TransportPlan::Sctp => setting.stack() != StackPlan::Kernel,
         TransportPlan::Tcp | TransportPlan::Mptcp => setting.stack() == StackPlan::Kernel,
@@ -276,6 +280,52 @@ fn check_testbed(setting: &Setting) -> Result<(), Fault> {
     }
     Ok(())
 }
+
+/// A stack of others is told of its buffers, its streams and its messages, and of nothing else in a plan.
+fn check_foreign(setting: &Setting) -> Result<(), Fault> {
+    let usual = AssociationPlan::default();
+    let association = &setting.association;
+    for (key, is_usual) in [
+        ("mtu", association.mtu == usual.mtu),
+        (
+            "max-retransmits",
+            association.max_retransmits == usual.max_retransmits,
+        ),
+    ] {
+        if !is_usual {
+            return fault(
+                ["association", key],
+                "on a test bed, only our own stack is told of this; let the others have their own",
+            );
+        }
+    }
+    for (name, app) in setting.apps.iter() {
+        if app.unordered {
+            return fault(
+                ["apps", name, "unordered"],
+                "on a test bed, only our own stack sends unordered messages",
+            );
+        }
+        if setting.stack() == StackPlan::Usrsctp && app.message.0 < SHORTEST_OF_USRSCTP {
+            return fault(
+                ["apps", name, "message"],
+                "usrsctp's messages begin with their number: 4 bytes at least",
+            );
+        }
+    }
+    if setting.stack() == StackPlan::Usrsctp && setting.paths.len() > MOST_PATHS_OF_USRSCTP {
+        return fault(
+            ["paths"],
+            "the program that talks through usrsctp has 16 addresses at most",
+        );
+    }
+    Ok(())
+}
+
+/// The number that each message of `interop/peers/usrsctp_peer.c` begins with.
+const SHORTEST_OF_USRSCTP: u64 = 4;
+/// The addresses that it has room for.
+const MOST_PATHS_OF_USRSCTP: usize = 16;
 
 /// TCP has one path, neither has streams that need names; whatever a setting says must have a meaning.
 fn check_transport(setting: &Setting) -> Result<(), Fault> {

@@ -1,8 +1,11 @@
 //! What are the lines of the figure? For each variant and reference, and each value of the axes that are not drawn along,
 //! a value at each x.
 
-use super::{Results, Run};
-use crate::plan::{Coordinate, Metrics, Origin, Plan, Reference, Statistic};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::Results;
+use crate::plan::{Coordinate, Metrics, Origin, Plan, Point, Reference, Statistic};
 use crate::run::Record;
 use crate::stats::Summary;
 
@@ -124,19 +127,46 @@ fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinat
             && axis.with.as_ref() != Some(&other.name)
     });
     let others = others.map(|(_, coordinate)| coordinate.clone()).collect();
-    (own.number.unwrap_or_else(place), own.text.clone(), others)
+    // A number among words has the place of a word.
+    let number = own.number.filter(|_| axis.is_numeric());
+    (number.unwrap_or_else(place), own.text.clone(), others)
 }
 
-/// The lines called `name` whose values come from runs. Where several single paths make one value, the best counts: the
-/// most, for all that they are asked for is goodput.
-fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
-    let own: Vec<&Run<'_>> = results.runs.iter().filter(|run| run.point.line == name).collect();
-    for run in own {
-        let Some(value) = run.record().and_then(|record| value(record)) else {
+/// The runs of the line called `name` that have ended well, one for each place and seed: of those over single paths, the
+/// one with the greatest goodput, whatever is asked of it.
+fn best_runs<'r>(results: &'r Results<'_>, name: &str) -> Vec<(&'r Point, &'r Record)> {
+    let mut best: Vec<(&Point, &Record)> = Vec::new();
+    let mut known: BTreeMap<(Vec<&str>, u64), usize> = BTreeMap::new();
+    for run in results.runs.iter().filter(|run| run.point.line == name) {
+        let Some(record) = run.record() else {
             continue;
         };
-        let (x, label, others) = split(results.plan, &run.point.coordinates);
+        let texts = run.point.coordinates.iter().map(|place| place.text.as_str());
+        let goodput = |record: &Record| record.values.get("goodput").copied().unwrap_or(0.0);
+        match known.entry((texts.collect(), run.point.seed)) {
+            Entry::Vacant(entry) => {
+                entry.insert(best.len());
+                best.push((run.point, record));
+            }
+            Entry::Occupied(entry) => {
+                let chosen = &mut best[*entry.get()];
+                if goodput(record) > goodput(chosen.1) {
+                    *chosen = (run.point, record);
+                }
+            }
+        }
+    }
+    best
+}
+
+/// The lines called `name` whose values come from runs.
+fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for (point, record) in best_runs(results, name) {
+        let Some(value) = value(record) else {
+            continue;
+        };
+        let (x, label, others) = split(results.plan, &point.coordinates);
         let line = match lines.iter().position(|line| line.others == others) {
             Some(index) => &mut lines[index],
             None => {
@@ -149,7 +179,7 @@ fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Opti
                 &mut lines[last]
             }
         };
-        let seed = run.point.seed;
+        let seed = point.seed;
         match line.spots.iter().position(|spot| spot.x == x) {
             Some(index) => line.spots[index].note(seed, value),
             None => line.spots.push(Spot::new(x, label, vec![(seed, value)])),
@@ -173,10 +203,7 @@ impl Spot {
     }
 
     fn note(&mut self, seed: u64, value: f64) {
-        match self.by_seed.iter_mut().find(|(known, _)| *known == seed) {
-            Some((_, best)) => *best = best.max(value),
-            None => self.by_seed.push((seed, value)),
-        }
+        self.by_seed.push((seed, value));
         *self = Self::new(
             self.x,
             core::mem::take(&mut self.label),
@@ -227,4 +254,74 @@ fn drawn(plan: &Plan, reference: &Reference) -> Vec<Line> {
         line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::Lines;
+    use crate::plan::{Plan, Point, Reading};
+    use crate::results::Results;
+    use crate::run::Record;
+
+    const PLAN: &str = r#"
+title = "x"
+claim = "y"
+
+[paths.wide]
+rate = "100Mbit"
+
+[paths.narrow]
+rate = "10Mbit"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+
+[sweep.buffer]
+sets = "association.receive-buffer"
+values = ["64KiB", 100000]
+
+[[reference]]
+name = "better path"
+alone = "best"
+"#;
+
+    fn record(point: &Point) -> Record {
+        let (goodput, timeouts) = match point.alone.as_deref() {
+            Some("wide") => (95.0, 1.0),
+            _ => (9.0, 7.0),
+        };
+        let mut record = Record::default();
+        record.values.insert("goodput".into(), goodput);
+        record.values.insert("timeouts".into(), timeouts);
+        record
+    }
+
+    fn lines(metric: &str) -> Lines {
+        let plan = Plan::read(Path::new("x.toml"), PLAN, &Reading::default()).unwrap();
+        let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
+        Lines::of(&Results::of(&plan, outcomes.collect()), metric)
+    }
+
+    #[test]
+    fn the_better_path_is_the_one_with_the_greater_goodput_whatever_is_asked_of_it() {
+        for (metric, value) in [("goodput", 95.0), ("timeouts", 1.0)] {
+            let lines = lines(metric);
+            let line = lines.named("better path").next().unwrap();
+            assert!(
+                line.spots.iter().all(|spot| spot.summary.mean == value),
+                "{line:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_number_among_words_stands_where_it_stands_in_the_row() {
+        let lines = lines("goodput");
+        let places = lines.named("better path").next().unwrap().spots.iter();
+        assert_eq!(places.map(|spot| spot.x).collect::<Vec<_>>(), [0.0, 1.0]);
+    }
 }

@@ -9,6 +9,7 @@ mod parallel;
 mod record;
 mod samples;
 mod scenario;
+mod silence;
 mod tcp;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -124,9 +125,11 @@ pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<
     };
     let end = Instant::ZERO + setting.time.warm_up.0 + setting.time.measure.0;
     let before = run.warm_up(end)?;
-    run.pass(end.min(run.simulation.now() + OFF_THE_CLOCK))?;
-    while run.simulation.now() < end && !run.is_complete() {
-        run.pass(end)?;
+    let mut look = end.min(run.simulation.now() + OFF_THE_CLOCK);
+    run.pass(look)?;
+    while look < end && !run.is_complete() {
+        look = end.min(look + samples::EVERY);
+        run.pass(look)?;
         run.samples.take(&run.simulation, setting);
     }
     let after = Snapshot::take(&run.simulation, setting);
@@ -173,9 +176,7 @@ impl Run<'_> {
     /// have an association.
     fn warm_up(&mut self, end: Instant) -> Result<Snapshot, RunError> {
         let begin = Instant::ZERO + self.setting.time.warm_up.0;
-        while self.simulation.now() < begin {
-            self.pass(begin)?;
-        }
+        self.pass(begin)?;
         while self.simulation.now() < end {
             if let Some(snapshot) = Snapshot::take(&self.simulation, self.setting) {
                 return Ok(if self.setting.time.warm_up.0.is_zero() {
@@ -199,24 +200,23 @@ impl Run<'_> {
         self.setting.time.until_complete && all.is_some_and(|all| read() >= all)
     }
 
-    /// Lets time pass up to the next sample, but not beyond `end`.
+    /// Lets time pass up to `end`, and writes the rows that are due on the way.
     fn pass(&mut self, end: Instant) -> Result<(), RunError> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(RunError::Interrupted);
+        while self.simulation.now() < end {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(RunError::Interrupted);
+            }
+            let now = self.simulation.now();
+            if let (Some(next), Some(every)) = (self.next_row, self.setting.record.series)
+                && next <= now
+            {
+                samples::series_rows(&self.simulation, self.setting, &mut self.series);
+                self.next_row = Some(next + every.0);
+            }
+            let next_row = self.next_row.unwrap_or(Instant::MAX);
+            let until = next_row.min(now + samples::EVERY).min(end);
+            self.simulation.run_for(until - now);
         }
-        let now = self.simulation.now();
-        if let (Some(next), Some(every)) = (self.next_row, self.setting.record.series)
-            && next <= now
-        {
-            samples::series_rows(&self.simulation, self.setting, &mut self.series);
-            self.next_row = Some(next + every.0);
-        }
-        let until = self
-            .next_row
-            .unwrap_or(Instant::MAX)
-            .min(now + samples::EVERY)
-            .min(end);
-        self.simulation.run_for(until - now);
         Ok(())
     }
 }

@@ -4,10 +4,12 @@ use core::time::Duration;
 
 use anabranch_policy::PathFacts;
 use anabranch_sim::{Histogram, Simulation};
+use anabranch_types::Instant;
 
 use super::links;
 use super::measure::path_id;
 use super::record::{Record, SeriesRow};
+use super::silence::{Reading, Silence};
 use super::talker;
 use crate::plan::Setting;
 
@@ -28,63 +30,6 @@ pub(super) struct Samples {
     names: Vec<String>,
     silence: Silence,
     reading: Reading,
-}
-
-/// No silence that is shorter is a stall.
-const STALL: Duration = Duration::from_millis(500);
-
-/// How long the far application had nothing to read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reading {
-    bytes: u64,
-    samples: u32,
-    longest: u32,
-}
-
-impl Reading {
-    pub(super) fn note(&mut self, bytes: u64) {
-        self.samples = if bytes == self.bytes { self.samples + 1 } else { 0 };
-        self.bytes = bytes;
-        self.longest = self.longest.max(self.samples);
-    }
-
-    pub(super) fn write(self, record: &mut Record) {
-        record.set("outage", (EVERY * self.longest).as_secs_f64());
-    }
-}
-
-/// Times in which nothing arrived at the far end.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Silence {
-    /// Packets that links have brought so far.
-    delivered: u64,
-    /// Samples since the last one that was different.
-    samples: u32,
-    stalls: u64,
-    time: Duration,
-}
-
-impl Silence {
-    pub(super) fn write(self, record: &mut Record) {
-        record.set("stalls", self.stalls as f64);
-        record.set("stalls.time", self.time.as_secs_f64());
-    }
-
-    pub(super) fn note(&mut self, delivered: u64) {
-        if delivered != self.delivered {
-            self.delivered = delivered;
-            self.samples = 0;
-            return;
-        }
-        self.samples += 1;
-        let length = EVERY * self.samples;
-        if length == STALL {
-            self.stalls += 1;
-            self.time += STALL;
-        } else if length > STALL {
-            self.time += EVERY;
-        }
-    }
 }
 
 /// What was sampled of one path.
@@ -197,13 +142,14 @@ impl Samples {
             };
             samples.note(path, limit);
         }
-        let links = simulation.paths().iter().filter_map(|path| path.there.first());
-        let delivered =
-            |link: &anabranch_netsim::LinkId| simulation.world().link(*link).stats().delivered.packets;
-        self.silence.note(links.map(delivered).sum());
+        let at = simulation.now() - Instant::ZERO;
+        let links = links::of(simulation.paths(), setting).into_iter();
+        let own = links.take(setting.paths.len());
+        let delivered = own.map(|(link, _)| simulation.world().link(link).stats().delivered.packets);
+        self.silence.note(at, delivered.sum());
         let reader = simulation.conversation(talker(setting).other());
         self.reading
-            .note(reader.map_or(0, |reader| reader.inbox().bytes()));
+            .note(at, reader.map_or(0, |reader| reader.inbox().bytes()));
         let waiting = waiting(simulation, setting);
         for (queue, waiting) in self.queues.iter_mut().zip(waiting) {
             queue.note(waiting);

@@ -91,5 +91,5 @@ fn random_file(scratch: &TempDir, size: u64) -> Result<PathBuf, Failure> {
 }
 
 fn cannot_read(file: &std::path::Path, error: &std::io::Error) -> Failure {
-    Failure::Work(format!("cannot read {}: {error}", file.display()))
+    Failure::Usage(format!("cannot read {}: {error}", file.display()))
 }

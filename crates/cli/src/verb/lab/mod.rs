@@ -66,13 +66,23 @@ fn kept_file(folder: &Path, name: &str) -> PathBuf {
 
 /// The plans of a folder, by name and number.
 fn plans(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let unreadable = |error| Failure::Usage(format!("{}: {error}", folder.display()));
+    let shown = folder.display();
+    let unreadable = |error| {
+        Failure::Usage(format!(
+            "{shown}: {error}; the experiments are in the folder `experiments` of the project, or say where yours are"
+        ))
+    };
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
         if file.extension().is_some_and(|ending| ending == "toml") {
             files.push(file);
         }
+    }
+    if files.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{shown} has no plans, which are files `*.toml`"
+        )));
     }
     sort(&mut files);
     Ok(files)

@@ -19,8 +19,7 @@ const WIDTH: usize = 160;
 
 /// Does what is asked of a capture. Of one that is cut off everything before the cut is shown, and the cut is told.
 pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
-    let capture = verb.capture();
-    let (all, broken) = read(&capture.file)?;
+    let (all, broken) = read(&verb.capture().file)?;
     if all.is_empty()
         && let Some(broken) = broken
     {
@@ -29,10 +28,14 @@ pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
     let text = match verb {
         TraceVerb::List { json: true, .. } => json::list(&all),
         TraceVerb::List { json: false, .. } => text::list(&all),
-        TraceVerb::Flow(arguments) => flow(arguments, &chosen(capture, all)?)?,
-        TraceVerb::Gaps { json: true, .. } => json::gaps(&chosen(capture, all)?),
-        TraceVerb::Gaps { json: false, .. } => text::gaps(&chosen(capture, all)?),
-        TraceVerb::Idle { longer, json, .. } => {
+        TraceVerb::Flow(arguments) => flow(arguments, &chosen(&arguments.capture, all)?)?,
+        TraceVerb::Gaps { capture, json: true } => json::gaps(&chosen(capture, all)?),
+        TraceVerb::Gaps { capture, json: false } => text::gaps(&chosen(capture, all)?),
+        TraceVerb::Idle {
+            capture,
+            longer,
+            json,
+        } => {
             let conversation = chosen(capture, all)?;
             if *json {
                 json::idle(&conversation, nanoseconds(*longer))
@@ -53,7 +56,7 @@ fn flow(arguments: &FlowArguments, conversation: &Conversation) -> Result<String
     }
     let view = View {
         time,
-        rows: arguments.rows,
+        rows: arguments.rows.get(),
     };
     let Some(file) = &arguments.svg else {
         return Ok(draw_text(conversation, &view, width()));
@@ -93,7 +96,7 @@ fn chosen(capture: &Capture, mut all: Vec<Conversation>) -> Result<Conversation,
             1 => "one conversation".to_owned(),
             count => format!("{count} conversations; `anabranch trace list` shows them"),
         };
-        let file = capture.file.display();
+        let file = capture.whole.file.display();
         return Err(Failure::Usage(format!("{file} has {there}")));
     };
     Ok(all.swap_remove(index))
@@ -105,8 +108,11 @@ fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
     let source: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(io::stdin())
     } else {
-        let opened =
-            File::open(file).map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))?;
+        let unreadable = |error| Failure::Usage(format!("cannot read {shown}: {error}"));
+        let opened = File::open(file).map_err(unreadable)?;
+        if opened.metadata().map_err(unreadable)?.is_dir() {
+            return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+        }
         Box::new(opened)
     };
     let capture = frames(source).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;

@@ -37,15 +37,15 @@ pub(super) fn simulate(point: &Point, stop: &AtomicBool, files: &Files) -> Resul
         next_row: setting.record.series.map(|_| Instant::ZERO),
         script: script(setting),
     };
-    run.pass(begin, |_| {})?;
+    run.pass(begin)?;
     let before = Snapshot::take(&run.simulation, setting);
     let before = match setting.time.warm_up.0.is_zero() {
         true => before.with_the_first_syn(),
         false => before,
     };
     while run.simulation.now() < end && !run.is_complete() {
-        let next = end.min(run.simulation.now() + EVERY);
-        run.pass(next, |run| run.samples.take(&run.simulation, setting))?;
+        run.pass(end.min(run.simulation.now() + EVERY))?;
+        run.samples.take(&run.simulation, setting);
     }
     let after = Snapshot::take(&run.simulation, setting);
     let mut record = Record::default();
@@ -83,8 +83,8 @@ struct Happens {
 }
 
 impl Run<'_> {
-    /// Lets time pass and looks at all of it, again and again.
-    fn pass(&mut self, end: Instant, mut look: impl FnMut(&mut Self)) -> Result<(), RunError> {
+    /// Lets time pass up to `end`; what is due on the way happens, and is written.
+    fn pass(&mut self, end: Instant) -> Result<(), RunError> {
         while self.simulation.now() < end {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted);
@@ -101,7 +101,6 @@ impl Run<'_> {
             let dates = [self.next_row, next_change, Some(now + EVERY), Some(end)];
             let until = dates.into_iter().flatten().min().unwrap_or(end);
             self.simulation.run_for(until - now);
-            look(self);
         }
         Ok(())
     }

@@ -102,7 +102,10 @@ fn prepare(setting: &Setting, hosts: &Hosts) -> io::Result<()> {
     for side in Side::BOTH {
         hosts.within(side, || {
             // The kernel counts its own overhead too and gives half of a buffer to the bytes of the user.
-            let sizes = |first, bytes: u64| format!("4096 {first} {}", 2 * bytes);
+            let sizes = |first: u64, bytes: u64| {
+                let most = 2 * bytes;
+                format!("{} {} {most}", most.min(4_096), most.min(first))
+            };
             fs::write(
                 "/proc/sys/net/ipv4/tcp_wmem",
                 sizes(16_384, association.send_buffer.0),

@@ -28,7 +28,8 @@ use anabranch_types::Seed;
 
 use super::links::{self, Counted};
 use super::record::Record;
-use super::samples::{EVERY, Reading, Silence, write_queue};
+use super::samples::{EVERY, write_queue};
+use super::silence::{Reading, Silence};
 use super::{RunError, scenario};
 use crate::plan::{Happening, Point, Setting, StackPlan};
 use talk::{Talk, Tally};
@@ -131,6 +132,7 @@ impl Run<'_> {
             }
             let now = self.start.elapsed();
             self.act(now);
+            self.bed.check()?;
             let bytes = self.talk.bytes()?;
             look(self, bytes);
             let next = self.script.front().map_or(Duration::MAX, |(at, _, _)| *at);
@@ -185,6 +187,8 @@ impl Run<'_> {
     }
 
     fn sample(&mut self, bytes: u64) {
+        // What the machine slept through was no silence.
+        let at = self.start.elapsed().saturating_sub(self.bed.stood_still());
         let mut delivered = 0;
         for (path, queue) in self.samples.iter_mut().enumerate() {
             let lane = Lane {
@@ -194,8 +198,8 @@ impl Run<'_> {
             queue.note(self.bed.waiting(lane));
             delivered += self.bed.statistics(lane).delivered.packets;
         }
-        self.silence.note(delivered);
-        self.reading.note(bytes);
+        self.silence.note(at, delivered);
+        self.reading.note(at, bytes);
     }
 
     fn record(&self, before: &Snapshot, after: &Snapshot) -> Result<Record, RunError> {

@@ -1,0 +1,124 @@
+//! For how long did nothing come? Told by looking again and again at what has come so far, whenever that is.
+
+use core::time::Duration;
+
+use super::record::Record;
+
+/// No silence that is shorter is a stall.
+const STALL: Duration = Duration::from_millis(500);
+
+/// A count, and since when it has been the same, as far as looks tell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unchanged {
+    count: u64,
+    since: Duration,
+}
+
+impl Unchanged {
+    /// For how long it has been the same.
+    fn note(&mut self, at: Duration, count: u64) -> Duration {
+        if count != self.count {
+            *self = Self { count, since: at };
+        }
+        at.saturating_sub(self.since)
+    }
+}
+
+/// How long the far application had nothing to read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    bytes: Unchanged,
+    longest: Duration,
+}
+
+impl Reading {
+    /// At `at`, counted from the beginning of the run, it had read so many bytes.
+    pub(super) fn note(&mut self, at: Duration, bytes: u64) {
+        self.longest = self.longest.max(self.bytes.note(at, bytes));
+    }
+
+    pub(super) fn write(self, record: &mut Record) {
+        record.set("outage", self.longest.as_secs_f64());
+    }
+}
+
+/// Times in which nothing arrived at the far end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Silence {
+    delivered: Unchanged,
+    /// Of the one that was seen last.
+    length: Duration,
+    stalls: u64,
+    time: Duration,
+}
+
+impl Silence {
+    /// At `at`, counted from the beginning of the run, links had brought so many packets.
+    pub(super) fn note(&mut self, at: Duration, delivered: u64) {
+        let length = self.delivered.note(at, delivered);
+        if length >= STALL {
+            if self.length < STALL {
+                self.stalls += 1;
+                self.time += length;
+            } else {
+                self.time += length - self.length;
+            }
+        }
+        self.length = length;
+    }
+
+    pub(super) fn write(self, record: &mut Record) {
+        record.set("stalls", self.stalls as f64);
+        record.set("stalls.time", self.time.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn an_outage_is_as_long_as_it_was_however_often_was_looked() {
+        for every in [1, 10, 12, 50] {
+            let mut reading = Reading::default();
+            let looks = (0..).map(|look| look * every).take_while(|at| *at <= 3_000);
+            for at in looks {
+                reading.note(
+                    ms(at),
+                    if (1_000..2_000).contains(&at) {
+                        1_000
+                    } else {
+                        at + 1
+                    },
+                );
+            }
+            let longest = reading.longest;
+            assert!(
+                longest <= ms(1_000) && longest + ms(2 * every) > ms(1_000),
+                "{longest:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_silence_is_a_stall_once_from_half_a_second_on() {
+        let mut silence = Silence::default();
+        for (at, delivered) in [
+            (10, 1),
+            (400, 1),
+            (509, 1),
+            (510, 2),
+            (900, 2),
+            (1_010, 2),
+            (1_210, 2),
+            (1_220, 3),
+        ] {
+            silence.note(ms(at), delivered);
+        }
+        assert_eq!((silence.stalls, silence.time), (1, ms(700)));
+    }
+}
