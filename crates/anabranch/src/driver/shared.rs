@@ -107,10 +107,10 @@ struct Tracked {
     comfortable_room: u64,
 }
 
-/// Room at which writers have enough to do to be worth the waking. More would be dear: over paths with unlike delays nearly
-/// the whole buffer is sent and waits for one old chunk, and the fast path is idle while nobody fills what is free.
+/// Room at which writers have enough to do to be worth the waking. More would be dear: where the buffer bounds what is sent,
+/// nearly all of it is sent and waits, and paths are idle while nobody fills what is free.
 fn comfortable_room(buffer: u64) -> u64 {
-    (buffer / 2).min(64 << 10)
+    (buffer / 32).min(64 << 10)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
