@@ -97,7 +97,9 @@ async fn transfer(
     on_offer: impl FnOnce(&Offer),
     writer: &mut Option<Writer>,
 ) -> Result<StoredFile, ReceiveFailure> {
-    let offer = judge(next(association).await?, receiving)?;
+    // Signs of life are not enough here, or a few peers that never offer anything would keep all others out.
+    let first = timeout(receiving.patience, next(association)).await;
+    let offer = judge(first.map_err(|_| Lost::Silent(receiving.patience))??, receiving)?;
     let part = PartFile::create(receiving.folder.clone(), offer.name.clone())?;
     on_offer(&offer);
     Control::Accept { version: VERSION }

@@ -2,8 +2,11 @@
 //! nothing, and serves the next sender.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use anabranch::{Association, CloseReason, Endpoint, Message, StreamId};
+use anabranch::{Association, AssociationConfig, CloseReason, Endpoint, Message, StreamId};
+
+use tokio::time::timeout;
 
 use crate::harness::Receiver;
 
@@ -15,7 +18,12 @@ struct Peer {
 
 impl Peer {
     async fn connect(receiver: &Receiver) -> Self {
-        let endpoint = Endpoint::builder().local("127.0.0.3:0").bind().await.unwrap();
+        Self::connect_with(receiver, AssociationConfig::default()).await
+    }
+
+    async fn connect_with(receiver: &Receiver, config: AssociationConfig) -> Self {
+        let builder = Endpoint::builder().association_config(config);
+        let endpoint = builder.local("127.0.0.3:0").bind().await.unwrap();
         let remote: SocketAddr = receiver.to.parse().unwrap();
         let association = endpoint.connect(remote).await.unwrap();
         Self {
@@ -63,13 +71,28 @@ impl Peer {
 
 /// The runtime has a thread of its own: stories wait for lines of the receiver on theirs.
 fn with_receiver(test: impl AsyncFnOnce(&mut Receiver)) {
+    with_patient_receiver("10s", test);
+}
+
+fn with_patient_receiver(patience: &str, test: impl AsyncFnOnce(&mut Receiver)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .unwrap();
-    let mut receiver = Receiver::start("127.0.0.1", &["--timeout", "10s"]);
+    let mut receiver = Receiver::start("127.0.0.1", &["--timeout", patience]);
     runtime.block_on(test(&mut receiver));
+}
+
+#[test]
+fn a_peer_that_gives_signs_of_life_and_offers_nothing_does_not_stay() {
+    with_patient_receiver("1s", async |receiver| {
+        let mut config = AssociationConfig::default();
+        config.policies.set("failover.heartbeat", "0s").unwrap();
+        let peer = Peer::connect_with(receiver, config).await;
+        let reason = timeout(Duration::from_secs(60), peer.reason_of_the_end()).await;
+        assert!(reason.unwrap().contains("nothing was heard"));
+    });
 }
 
 #[test]
