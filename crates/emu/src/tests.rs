@@ -159,8 +159,9 @@ fn what_is_under_way_arrives_after_the_last_handle_is_gone() {
     send(&socket, b"farewell", None);
     drop((socket, link));
     assert_eq!(next(&arrived), b"farewell");
-    assert!(
-        arrived.recv_timeout(Duration::from_secs(10)).is_err(),
+    assert_eq!(
+        arrived.recv_timeout(Duration::from_secs(10)),
+        Err(mpsc::RecvTimeoutError::Disconnected),
         "the thread has ended and let go of the socket"
     );
 }

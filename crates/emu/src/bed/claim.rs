@@ -15,6 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 pub const FOLDER: &str = "/run/anabranch";
 /// How long an owner may take to put everything away when it is asked to.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a look at a bed may take.
+const GLANCE: Duration = Duration::from_millis(200);
 /// How often is looked whether it has.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -30,7 +32,7 @@ impl Claim {
     /// `ResourceBusy` if a process has it, `PermissionDenied` for anybody but root.
     pub(super) fn take(bed: &str) -> io::Result<Self> {
         let mut claim = Self::open(bed)?;
-        if !claim.try_lock()? {
+        if !claim.lock_soon()? {
             let owner = claim
                 .owner()
                 .map_or_else(String::new, |pid| format!(" by process {}", pid.as_raw_pid()));
@@ -83,6 +85,20 @@ impl Claim {
             Ok(()) => Ok(true),
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Who merely looks whose a bed is holds the lock for a moment.
+    fn lock_soon(&self) -> io::Result<bool> {
+        let end = Instant::now() + GLANCE;
+        loop {
+            if self.try_lock()? {
+                return Ok(true);
+            }
+            if Instant::now() >= end {
+                return Ok(false);
+            }
+            thread::sleep(LOOK);
         }
     }
 

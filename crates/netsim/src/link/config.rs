@@ -174,9 +174,11 @@ impl LinkConfig {
             return Some(bytes);
         }
         // "The fragment offset is measured in units of 8 octets" (RFC 791 §3.1).
-        let piece = self.mtu.checked_sub(FRAGMENT_HEADER)? & !7;
-        let pieces = bytes.saturating_sub(FRAGMENT_HEADER).checked_div(piece)? + 1;
-        Some(bytes + (pieces - 1) * FRAGMENT_HEADER)
+        let last = self.mtu.checked_sub(FRAGMENT_HEADER)?;
+        let piece = last & !7;
+        let before = bytes.saturating_sub(FRAGMENT_HEADER).saturating_sub(last);
+        let cuts = before.checked_next_multiple_of(piece)?.checked_div(piece)?;
+        Some(bytes + cuts * FRAGMENT_HEADER)
     }
 
     pub(super) fn line_bytes(&self, bytes: u32) -> u64 {
@@ -211,4 +213,25 @@ pub enum LinkChange {
     Duplicate(Probability),
     /// Another chance of damage, for packets that have not left.
     Corrupt(Probability),
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::{LinkConfig, Rate};
+
+    #[test]
+    fn a_packet_is_cut_into_as_few_pieces_as_fit() {
+        let config = LinkConfig::new(Rate::mbit(1), Duration::ZERO);
+        for (whole, cut) in [
+            (1_500, 1_500),
+            (1_501, 1_521),
+            (2_980, 3_000),
+            (2_981, 3_021),
+            (3_000, 3_040),
+        ] {
+            assert_eq!(config.bytes_in_fragments(whole), Some(cut), "{whole}");
+        }
+    }
 }

@@ -56,8 +56,8 @@ impl Cover {
         let carries: Vec<Range<u64>> = segment.carries.iter().map(|range| sent.range(range)).collect();
         let known = |range: &Range<u64>| {
             sent.sent
-                .iter()
-                .any(|had| had.start <= range.start && range.end <= had.end)
+                .range_with(range.start)
+                .is_some_and(|had| range.end <= had.end)
         };
         let again = !carries.is_empty() && carries.iter().all(known);
         for range in &carries {
