@@ -154,6 +154,13 @@ impl View<'_> {
         match self.check.kind {
             CheckKind::Value | CheckKind::Ratio | CheckKind::Share => {
                 let within = line.spots.iter().filter(|spot| self.is_in_range(spot.x));
+                let gaps = line.gaps.iter().filter(|(x, _)| self.is_in_range(*x));
+                // What has no value is not as was said: an object that never came was not there in time.
+                let nothing = |(_, label): &(f64, String)| Look {
+                    label: label.clone(),
+                    value: f64::NAN,
+                    holds: false,
+                };
                 let look = |spot: &Spot| {
                     let value = self.value_at(line, spot)?;
                     Some(Look {
@@ -162,7 +169,7 @@ impl View<'_> {
                         holds: self.is_as_said(value),
                     })
                 };
-                within.filter_map(look).collect()
+                within.filter_map(look).chain(gaps.map(nothing)).collect()
             }
             CheckKind::First => self.first(line).into_iter().collect(),
             CheckKind::Peak => self.peak(line).into_iter().collect(),
@@ -252,7 +259,9 @@ impl View<'_> {
 /// A few words: every place where it is not so, or the extremes of where it is.
 fn told(looks: &[Look]) -> String {
     let number = |value: f64| {
-        if value.is_infinite() {
+        if value.is_nan() {
+            "nothing".to_owned()
+        } else if value.is_infinite() {
             "∞".to_owned()
         } else {
             format!("{value:.3}")

@@ -370,21 +370,44 @@ pub fn meaning_of(name: &str) -> &'static str {
 }
 
 fn find(name: &str) -> Option<Metric> {
-    let all = [
-        OF_RUN,
-        OF_TCP,
-        OF_PATH,
-        OF_LINK,
-        OF_PROCESSOR,
-        OF_OBJECTS,
-        OF_OVERHEAD,
-        OF_STREAM,
-        OF_RIVAL,
-        OF_TESTBED,
-    ]
-    .concat();
-    all.into_iter().find(|metric| {
-        name.strip_suffix(metric.name)
-            .is_some_and(|group| group.is_empty() || group.ends_with('.'))
-    })
+    let of_run = [OF_RUN, OF_TCP].concat();
+    if let Some(metric) = of_run.into_iter().find(|metric| metric.name == name) {
+        return Some(metric);
+    }
+    // The same word means another thing in another group.
+    let metrics = match name.split('.').next() {
+        Some("path" | "bottleneck") => [OF_PATH, OF_LINK].concat(),
+        Some("processor") => OF_PROCESSOR.to_vec(),
+        Some("stream") => OF_STREAM.to_vec(),
+        Some("rival") => OF_RIVAL.to_vec(),
+        Some("testbed") => OF_TESTBED.to_vec(),
+        _ => [OF_OBJECTS, OF_OVERHEAD].concat(),
+    };
+    let is_it = |metric: &Metric| {
+        let group = name.strip_suffix(metric.name);
+        group.is_some_and(|group| group.is_empty() || group.ends_with('.'))
+    };
+    metrics.into_iter().find(is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meaning_of;
+
+    #[test]
+    fn the_same_word_means_another_thing_in_another_group() {
+        assert_ne!(meaning_of("sacks"), meaning_of("processor.near.sacks"));
+        assert_ne!(meaning_of("timeouts"), meaning_of("path.north.timeouts"));
+        assert_ne!(meaning_of("delay.mean"), "");
+        for name in [
+            "bottleneck.idle",
+            "stream.0.delay.mean",
+            "object.last",
+            "testbed.late.p99",
+            "sent.packets",
+        ] {
+            assert_ne!(meaning_of(name), "", "{name}");
+        }
+        assert_eq!(meaning_of("path.north.goodputt"), "");
+    }
 }

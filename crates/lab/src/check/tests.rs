@@ -66,6 +66,9 @@ fn record(point: &Point) -> Record {
         0.0
     };
     record.values.insert("timeouts".into(), timeouts);
+    if x < 30.0 {
+        record.values.insert("completed".into(), x);
+    }
     record
         .histograms
         .insert("sack.tsns".into(), vec![bar(5, 90), bar(200, 10)]);
@@ -117,6 +120,17 @@ fn a_ratio_is_held_against_variants_formulas_points_and_other_metrics() {
     );
     let itself = "line = \"fast\"\nto-y = \"stream.0.goodput\"\nat-least = 1.0\nat-most = 1.0";
     assert_eq!(of(itself), Verdict::Reproduced);
+}
+
+#[test]
+fn a_place_without_a_value_is_not_as_was_said() {
+    let early = |x: &str| {
+        verdict(&format!(
+            "kind = \"value\"\ny = \"completed\"\nline = \"fast\"\n{x}\nat-most = 25"
+        ))
+    };
+    assert_eq!(early(""), (Verdict::Partly, "not so: nothing at 30".into()));
+    assert_eq!(early("x = [10, 20]").0, Verdict::Reproduced);
 }
 
 #[test]

@@ -72,9 +72,10 @@ impl Formula {
         names
     }
 
-    /// Its value where names have the values that `value_of` says; `None` where a name has none.
+    /// Its value where names have the values that `value_of` says; `None` where a name has none, and where it is no number
+    /// that could be drawn, such as a quotient by zero.
     pub fn value(&self, value_of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
-        self.term.value(&value_of)
+        self.term.value(&value_of).filter(|value| value.is_finite())
     }
 }
 
@@ -239,6 +240,7 @@ mod tests {
         assert_eq!(value("(10 + south) / 2"), Ok(55.0));
         assert_eq!(value("max(10, south) - min(10, south)"), Ok(90.0));
         assert_eq!(value("north"), Err("unknown".into()));
+        assert_eq!(value("10 / (south - 100)"), Err("unknown".into()));
     }
 
     #[test]

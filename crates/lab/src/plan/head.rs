@@ -391,7 +391,10 @@ fn references_of<'t>(
 fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
     match (&plan.formula, &plan.points, &plan.alone) {
         (Some(formula), None, None) => Formula::parse(formula).map(Origin::Formula),
-        (None, Some(points), None) => Ok(Origin::Points(points.clone())),
+        (None, Some(points), None) => match points.iter().all(|(x, y)| x.is_finite() && y.is_finite()) {
+            true => Ok(Origin::Points(points.clone())),
+            false => Err("a point of a reference needs two numbers".into()),
+        },
         (None, None, Some(alone)) => Ok(Origin::Alone(match alone.as_str() {
             "best" => Alone::Best,
             path => Alone::Path(path.to_owned()),

@@ -6,8 +6,8 @@ use anabranch_sim::app::LONGEST_MESSAGE;
 use super::error::unknown_name;
 use super::named::Named;
 use super::setting::{
-    AppKind, AppPlan, AssociationPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, RivalPlan,
-    Setting,
+    AppKind, AppPlan, AssociationPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, RedPlan,
+    RivalPlan, Setting,
 };
 use super::transport::TransportPlan;
 use super::{BackendPlan, KernelPlan, ReadingPlan, StackPlan};
@@ -66,7 +66,7 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
         );
     }
     for (name, app) in setting.apps.iter() {
-        check_app(app, setting, &["apps", name])?;
+        check_app(app, &setting.association, &["apps", name])?;
     }
     for (name, rival) in setting.rivals.iter() {
         check_rival(name, rival, setting)?;
@@ -104,18 +104,31 @@ fn check_mtu(mtu: u32, path: &[&str]) -> Result<(), Fault> {
     )
 }
 
+fn check_red(red: &RedPlan, path: &[&str]) -> Result<(), Fault> {
+    let (minimum, maximum) = (red.minimum.unwrap_or(5.0), red.maximum.unwrap_or(15.0));
+    let is_length = |length: f64| (0.0..1e9).contains(&length);
+    if !is_length(minimum) || !is_length(maximum) || minimum >= maximum {
+        return below(
+            path,
+            "queue",
+            "expected `minimum` below `maximum`, both lengths in packets",
+        );
+    }
+    if red.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1.0)) {
+        return below(path, "queue", "expected a `weight` above 0 and up to 1");
+    }
+    Ok(())
+}
+
 fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
     if let Some(mtu) = link.mtu {
         check_mtu(mtu.0, &[path, &["mtu"]].concat())?;
     }
-    match &link.queue {
-        Some(QueuePlan::Red(red)) if red.minimum.unwrap_or(5.0) >= red.maximum.unwrap_or(15.0) => {
-            return below(path, "queue", "expected `minimum` below `maximum`");
-        }
-        _ => {}
+    if let Some(QueuePlan::Red(red)) = &link.queue {
+        check_red(red, path)?;
     }
     match &link.loss {
-        Some(LossPlan::Bursts(bursts)) if bursts.length < 1.0 || bursts.loss.0 >= 1.0 => {
+        Some(LossPlan::Bursts(bursts)) if !(1.0..1e9).contains(&bursts.length) || bursts.loss.0 >= 1.0 => {
             return below(
                 path,
                 "loss",
@@ -144,8 +157,9 @@ fn check_rival(name: &str, rival: &RivalPlan, setting: &Setting) -> Result<(), F
         _ => {}
     }
     check_link(&rival.access, &["rivals", name, "access"])?;
+    check_mtu(rival.association.mtu.0, &["rivals", name, "association", "mtu"])?;
     for (app, plan) in rival.apps.iter() {
-        check_app(plan, setting, &["rivals", name, "apps", app])?;
+        check_app(plan, &rival.association, &["rivals", name, "apps", app])?;
     }
     if rival.transport == TransportPlan::Mptcp {
         return below(
@@ -398,12 +412,8 @@ fn check_happening(happening: &Happening, setting: &Setting) -> Result<(), Strin
     Ok(())
 }
 
-fn check_app(app: &AppPlan, setting: &Setting, path: &[&str]) -> Result<(), Fault> {
-    let buffer = setting
-        .association
-        .send_buffer
-        .0
-        .min(setting.association.receive_buffer.0);
+fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Result<(), Fault> {
+    let buffer = association.send_buffer.0.min(association.receive_buffer.0);
     let longest = buffer.min(LONGEST_MESSAGE as u64);
     if app.message.0 > longest {
         return below(

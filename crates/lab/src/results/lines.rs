@@ -31,6 +31,8 @@ pub struct Line {
     pub others: Vec<Coordinate>,
     /// Its places, by x.
     pub spots: Vec<Spot>,
+    /// Where it was run and has no value, x and label: a download that was never complete, say.
+    pub gaps: Vec<(f64, String)>,
 }
 
 impl Line {
@@ -163,9 +165,6 @@ fn best_runs<'r>(results: &'r Results<'_>, name: &str) -> Vec<(&'r Point, &'r Re
 fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (point, record) in best_runs(results, name) {
-        let Some(value) = value(record) else {
-            continue;
-        };
         let (x, label, others) = split(results.plan, &point.coordinates);
         let line = match lines.iter().position(|line| line.others == others) {
             Some(index) => &mut lines[index],
@@ -174,10 +173,15 @@ fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Opti
                     name: name.to_owned(),
                     others,
                     spots: Vec::new(),
+                    gaps: Vec::new(),
                 });
                 let last = lines.len() - 1;
                 &mut lines[last]
             }
+        };
+        let Some(value) = value(record) else {
+            line.gaps.push((x, label));
+            continue;
         };
         let seed = point.seed;
         match line.spots.iter().position(|spot| spot.x == x) {
@@ -185,8 +189,10 @@ fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Opti
             None => line.spots.push(Spot::new(x, label, vec![(seed, value)])),
         }
     }
+    lines.retain(|line| !line.spots.is_empty());
     for line in &mut lines {
         line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
+        line.gaps.dedup();
     }
     lines
 }
@@ -230,6 +236,7 @@ fn drawn(plan: &Plan, reference: &Reference) -> Vec<Line> {
                 name: reference.name.clone(),
                 others,
                 spots: Vec::new(),
+                gaps: Vec::new(),
             });
             lines.len() - 1
         });

@@ -4,12 +4,13 @@
 //! the next one can use.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use super::Record;
+use crate::file;
 use crate::plan::Point;
 
 /// A folder of results.
@@ -73,14 +74,7 @@ impl Cache {
     ///
     /// If the folder or the file cannot be written.
     pub fn store(&self, key: &str, record: &Record) -> io::Result<()> {
-        let file = self.file(key);
-        let folder = file.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(folder)?;
-        let mut unfinished = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer(&mut unfinished, record)?;
-        unfinished.flush()?;
-        unfinished.persist(&file).map_err(|error| error.error)?;
-        Ok(())
+        file::write(&self.file(key), &serde_json::to_vec(record)?)
     }
 
     /// Makes the folder, and sees whether files can be written there: better told before hours of work than not at all.

@@ -20,6 +20,8 @@ pub struct Progress {
     pub all: usize,
     /// Of those that are done, the ones that were run before.
     pub found: usize,
+    /// Of those that were run now, the ones that the cache could not store.
+    pub lost: usize,
     /// Simulated bits that are done, those found left out: what the time left can be told from.
     pub work_done: f64,
     /// Simulated bits in all, those found left out.
@@ -83,6 +85,7 @@ impl<'a> Runner<'a> {
             done: found,
             all: different.len(),
             found,
+            lost: 0,
             work_done: 0.0,
             work: work.iter().sum(),
         }
@@ -95,9 +98,14 @@ impl<'a> Runner<'a> {
     pub fn run(&self, points: &[Point], watch: &(dyn Fn(Progress) + Sync)) -> Vec<Outcome> {
         let keys: Vec<String> = points.iter().map(|point| self.cache.key(point)).collect();
         let different: BTreeMap<&String, &Point> = keys.iter().zip(points).collect();
+        // Each point has files of its own, though others may depend on the same.
+        let wanted: Vec<(&String, &Point)> = match self.files.are_none() {
+            true => different.into_iter().collect(),
+            false => keys.iter().zip(points).collect(),
+        };
         let mut found = BTreeMap::new();
         let mut jobs = Vec::new();
-        for (key, point) in &different {
+        for (key, point) in &wanted {
             match self.cache.find(key).filter(|_| self.files.are_none()) {
                 Some(record) => {
                     found.insert((*key).clone(), Ok(Arc::new(record)));
@@ -118,8 +126,9 @@ impl<'a> Runner<'a> {
         });
         let progress = Progress {
             done: found.len(),
-            all: different.len(),
+            all: wanted.len(),
             found: found.len(),
+            lost: 0,
             work_done: 0.0,
             work: jobs.iter().map(|job| job.work).sum(),
         };
@@ -153,12 +162,12 @@ impl<'a> Runner<'a> {
                 return;
             }
             let result = carefully(|| perform(job.point, self.stop, &self.files));
-            if let Ok(record) = &result {
-                // Without room for the cache the results are still good for this time.
-                let _ = self.cache.store(&job.key, record);
-            }
+            // What cannot be stored is still good for this time.
+            let is_lost = |record| self.cache.store(&job.key, record).is_err();
+            let lost = result.as_ref().is_ok_and(is_lost);
             let mut results = desk.results.lock().unwrap_or_else(PoisonError::into_inner);
             let (results, progress) = &mut *results;
+            progress.lost += usize::from(lost);
             results.insert(job.key.clone(), result.map(Arc::new));
             progress.done += 1;
             progress.work_done += job.work;

@@ -42,6 +42,7 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         let outcomes = desk.outcomes(number, plan, interrupt).await?;
         failed += conclude(plan, outcomes, &arguments, plans.len() > 1)?;
     }
+    desk.watch.conclude(&arguments.cache);
     match failed {
         0 => Ok(()),
         count => Err(Failure::Work(format!("{count} runs failed"))),
@@ -122,10 +123,15 @@ fn try_out(folder: &Path) -> Result<(), Failure> {
     let (is_new, shown) = (!folder.exists(), folder.display());
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::Usage(format!("cannot make {shown}: {error}")))?;
+    let written = tempfile::tempfile_in(folder);
     if is_new {
         let _ = std::fs::remove_dir(folder);
     }
-    Ok(())
+    written.map(drop).map_err(|error| {
+        Failure::Usage(format!(
+            "cannot write into {shown}: {error}; choose another folder"
+        ))
+    })
 }
 
 fn cores() -> usize {

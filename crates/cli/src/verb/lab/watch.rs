@@ -1,5 +1,6 @@
 //! How far are the experiments? A bar over all of them for people, lines for programs.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -57,6 +58,18 @@ impl Watch {
         self.bar.set_message(self.message(number, &plans));
         if done == all {
             self.bar.finish_and_clear();
+        }
+    }
+
+    /// Tells what will have to be run again, because the cache did not take it.
+    pub(super) fn conclude(&self, cache: &Path) {
+        let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost: usize = plans.iter().map(|(_, progress)| progress.lost).sum();
+        if lost > 0 {
+            let cache = cache.display();
+            eprintln!(
+                "{lost} results could not be stored in {cache} and will be run again; whose files are there?"
+            );
         }
     }
 

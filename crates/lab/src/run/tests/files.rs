@@ -136,6 +136,10 @@ fn seen(capture: &Path, filter: &str) -> Option<usize> {
     let mut shark = Command::new("tshark");
     shark.args(["-d", "udp.port==9899,sctp", "-Y", filter, "-r"]);
     let Ok(shark) = shark.arg(capture).output() else {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "tshark is missing; a test that is skipped proves nothing"
+        );
         eprintln!("tshark is not installed: not tested");
         return None;
     };
