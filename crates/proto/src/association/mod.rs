@@ -55,6 +55,9 @@ pub struct Association {
     pub(crate) here: Arc<[SocketAddr]>,
     /// The peer's addresses, in its order.
     pub(crate) there: Vec<SocketAddr>,
+    /// Those that the application named when it called; none if the peer called. They are its word, all others the
+    /// peer's (RFC 9260 §5.4).
+    pub(crate) called: Vec<IpAddr>,
     pub(crate) local: Side,
     pub(crate) peer: Side,
     pub(crate) addresses: AddressConfiguration,
@@ -136,6 +139,7 @@ impl Association {
             state,
             here,
             there: Vec::new(),
+            called: Vec::new(),
             local,
             peer,
             addresses: AddressConfiguration::new(local.initial_tsn),
@@ -222,6 +226,12 @@ impl Association {
         addresses
             .iter()
             .all(|&ip| self.paths.leads_to(ip) || is_out_of_reach(ip))
+    }
+
+    /// Whether `path` leads to an address that the application named when it called.
+    pub(crate) fn has_called(&self, path: PathId) -> bool {
+        let remote = self.paths.path(path).addr.remote.ip();
+        self.called.contains(&remote)
     }
 
     /// The handshake told how many streams the peer takes and how large its window is. Messages that were queued

@@ -93,6 +93,7 @@ impl Endpoint {
         };
         let retry = Retry::start(config.rto().initial, now);
         let mut association = Association::new(setup, State::CookieWait(retry), now);
+        association.called = remotes.iter().map(SocketAddr::ip).collect();
         association.control.send_handshake(PathId::default());
         let id = association.id;
         self.insert(association);

@@ -12,7 +12,7 @@ use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 use super::cookie::{BadCookie, Cookie};
 use super::{Endpoint, Inbound, listener};
 use crate::Association;
-use crate::association::{Event, Setup, Side, State};
+use crate::association::{Event, Setup, Side, State, liveness};
 use crate::config::AssociationConfig;
 use crate::handshake;
 use crate::path::{Arrived, braid, braid_through};
@@ -262,7 +262,8 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
 fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     let path = path_to(association, proven(inbound, cookie));
     let path = path.unwrap_or_else(|| association.paths.primary());
-    handshake::establish(association, inbound.now, path);
+    liveness::confirm(association, path);
+    handshake::establish(association, inbound.now);
     acknowledge(association, inbound, cookie);
 }
 

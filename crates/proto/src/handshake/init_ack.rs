@@ -34,6 +34,7 @@ pub(crate) fn on_init_ack(
     if !is_valid(chunk) {
         return Err(Violation::InvalidMandatoryParameter);
     }
+    let path = way_of_call(association, path, retry);
     let answered_from = association.paths.path(path).addr;
     let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
     // To send data that the peer wants vouched for is beyond us; better no association than a mute one.
@@ -72,6 +73,17 @@ pub(crate) fn on_init_ack(
     association.control.send_handshake(path);
     liveness::confirm(association, path);
     Ok(())
+}
+
+/// The path that is confirmed by an answer over `path`: that one if the application named its address. "All other addresses
+/// [...] are considered UNCONFIRMED" (RFC 9260 §5.4), and are after a stale cookie among the paths: an answer from there
+/// is taken as one from where the call went.
+fn way_of_call(association: &Association, path: PathId, retry: Retry) -> PathId {
+    if association.has_called(path) {
+        path
+    } else {
+        super::path_of_call(association, retry.repeated)
+    }
 }
 
 /// RFC 9260 §3.3.3: zero tags, zero streams and windows below 1,500 bytes end the attempt.

@@ -120,24 +120,36 @@ pub(crate) fn is_believable(listed: IpAddr, source: IpAddr) -> bool {
     }
 }
 
-/// The peer took our cookie.
-pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant, path: PathId) {
+/// The peer took our cookie. It had it at an address that was called; that it answers from another one proves nothing of
+/// that, since anything may be written there (RFC 9260 §5.4).
+pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant) {
     if matches!(association.state, State::CookieEchoed(..)) {
         association.events.push(Event::Connected { incoming: false });
-        establish(association, now, path);
+        establish(association, now);
     }
 }
 
-/// The handshake is complete; `path` carried it.
-pub(crate) fn establish(association: &mut Association, now: Instant, path: PathId) {
+/// The handshake is complete, and who carried it is confirmed.
+pub(crate) fn establish(association: &mut Association, now: Instant) {
     association.state = if association.owed.shutdown {
         State::ShutdownPending
     } else {
         State::Established
     };
     association.errors = 0;
-    liveness::confirm(association, path);
     liveness::start_heartbeats(association, now);
+}
+
+/// The path of the `number`th call: those to addresses that the application named, in turn (RFC 9260 §5.1 suggests it).
+pub(crate) fn path_of_call(association: &Association, number: u16) -> PathId {
+    let called = || {
+        association
+            .paths
+            .ids()
+            .filter(|path| association.has_called(*path))
+    };
+    let turn = usize::from(number) % called().count().max(1);
+    called().nth(turn).unwrap_or_default()
 }
 
 /// The cookie came too late: the handshake begins again (RFC 9260 §5.2.6), but not for ever with a peer that finds

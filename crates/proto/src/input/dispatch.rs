@@ -57,7 +57,7 @@ fn one(
         Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,
         Chunk::NrSack(chunk) => sack::on_nr_sack(association, now, path, &chunk)?,
         Chunk::InitAck(chunk) => handshake::on_init_ack(association, now, path, &chunk)?,
-        Chunk::CookieAck => handshake::on_cookie_ack(association, now, path),
+        Chunk::CookieAck => handshake::on_cookie_ack(association, now),
         Chunk::Heartbeat(chunk) => heartbeat::on_heartbeat(association, path, chunk.info),
         Chunk::HeartbeatAck(chunk) => heartbeat::on_heartbeat_ack(association, now, chunk.info),
         Chunk::Abort(chunk) => close::aborted_by_peer(association, &chunk),

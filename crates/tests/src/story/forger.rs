@@ -96,6 +96,35 @@ impl Forger {
         forger
     }
 
+    /// The victim called the forger, who has its INIT and has not answered yet.
+    pub(crate) fn called() -> Self {
+        let mut forger = Self::unknown();
+        let mut config = AssociationConfig::default();
+        let set = config.policies.set("pmtu", "fixed");
+        set.expect("a choice of the catalog");
+        let call = forger.victim.connect(forger.now, &[Self::address()], &config);
+        call.expect("a path to the forger");
+        let sent = forger.takes_replies();
+        let [Chunk::Init(init)] = sent[0].chunks()[..] else {
+            panic!("{sent:?}")
+        };
+        let header = sent[0].packet().header();
+        (forger.source_port, forger.destination_port) = (header.destination_port, header.source_port);
+        (forger.tag, forger.victims_tsn) = (init.initiate_tag, init.initial_tsn);
+        forger
+    }
+
+    /// The answer to the victim's call, with these parameters before a cookie of that length.
+    pub(crate) fn init_ack(parameters: &ParameterWriter, cookie: usize) -> OutboundInit {
+        let mut parameters = parameters.clone();
+        parameters.push_state_cookie(&vec![7; cookie]);
+        OutboundInit {
+            acknowledges: true,
+            parameters: parameters.finish(),
+            ..Self::init()
+        }
+    }
+
     /// The INIT of an honest peer.
     pub(crate) const fn init() -> OutboundInit {
         OutboundInit {

@@ -13,8 +13,8 @@ use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::parameter::kind::COOKIE_PRESERVATIVE;
 use anabranch_wire::{
-    Chunk, CookieEcho, Data, DataFlags, GapBlock, HeartbeatAck, OutboundAbort, OutboundInit, OutboundSack,
-    ParameterWriter, RawChunk, WriteChunk,
+    Cause, CauseWriter, Chunk, CookieAck, CookieEcho, Data, DataFlags, GapBlock, HeartbeatAck, OutboundAbort,
+    OutboundError, OutboundInit, OutboundSack, ParameterWriter, RawChunk, WriteChunk,
 };
 
 use crate::story::{Forger, Reply, first_tsn, secs};
@@ -25,18 +25,18 @@ fn bystander(number: u8) -> SocketAddr {
 }
 
 /// Parameters that list the forger's own address and those of so many others.
-fn listing_bystanders(count: u8) -> Vec<u8> {
+fn listing_bystanders(count: u8) -> ParameterWriter {
     let mut parameters = ParameterWriter::new();
     parameters.push_address(Forger::address().ip());
     for number in 1..=count {
         parameters.push_address(bystander(number).ip());
     }
-    parameters.finish()
+    parameters
 }
 
 /// The forger's INIT lists addresses of others; nothing else happened yet.
 fn claims_addresses(count: u8) -> Forger {
-    Forger::facing(AssociationConfig::default(), listing_bystanders(count))
+    Forger::facing(AssociationConfig::default(), listing_bystanders(count).finish())
 }
 
 fn to_bystanders(replies: &[Reply]) -> impl Iterator<Item = &Reply> {
@@ -50,6 +50,14 @@ fn heartbeat_to(replies: &[Reply], whom: SocketAddr) -> Option<Vec<u8>> {
         Chunk::Heartbeat(heartbeat) => Some(heartbeat.info.to_vec()),
         _ => None,
     })
+}
+
+fn unconfirmed(forger: &Forger) -> usize {
+    let paths = forger.statistics().paths;
+    paths
+        .iter()
+        .filter(|path| path.reachability == Reachability::Unconfirmed)
+        .count()
 }
 
 fn says_data(tsn: u32, stream: u16, flags: (bool, bool), payload: &[u8]) -> Data<'_> {
@@ -116,14 +124,6 @@ mod address_camping {
         let guess = forger.packet(tag, &[&HeartbeatAck { info: &info }]);
         forger.sends_bytes_from(bystander(1), &guess);
         assert_eq!(unconfirmed(&forger), 1);
-    }
-
-    fn unconfirmed(forger: &Forger) -> usize {
-        let paths = forger.statistics().paths;
-        paths
-            .iter()
-            .filter(|path| path.reachability == Reachability::Unconfirmed)
-            .count()
     }
 }
 
@@ -204,6 +204,44 @@ mod bombing {
             assert!(sent.iter().any(|reply| reply.kinds().contains(&kind::COOKIE_ACK)));
             assert!(sent.iter().any(|reply| !reply.tsns().is_empty()));
         }
+    }
+
+    /// RFC 9260 §5.4: for the side that called, the only confirmed addresses are those that its application named.
+    #[test]
+    fn a_cookie_ack_from_elsewhere_confirms_nothing() {
+        let mut forger = Forger::called();
+        let answer = Forger::init_ack(&listing_bystanders(1), 40);
+        forger.sends(forger.tag(), &[&answer]);
+        let ack = forger.packet(forger.tag(), &[&CookieAck]);
+        let sent = forger.sends_bytes_from(bystander(1), &ack);
+        only_heartbeats_go_to_bystanders(&mut forger, sent);
+    }
+
+    #[test]
+    fn an_init_ack_from_elsewhere_confirms_nothing() {
+        let mut forger = Forger::called();
+        let answer = Forger::init_ack(&listing_bystanders(1), 40);
+        forger.sends(forger.tag(), &[&answer]);
+        let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+        let call = forger.sends(forger.tag(), &[&OutboundError { causes }]);
+        assert_eq!(call[0].kinds(), [kind::INIT]);
+        let answer = forger.packet(forger.tag(), &[&answer]);
+        let mut sent = forger.sends_bytes_from(bystander(1), &answer);
+        assert_eq!(sent[0].kinds(), [kind::COOKIE_ECHO]);
+        sent.append(&mut forger.sends(forger.tag(), &[&CookieAck]));
+        only_heartbeats_go_to_bystanders(&mut forger, sent);
+    }
+
+    /// The victim has a megabyte to send.
+    fn only_heartbeats_go_to_bystanders(forger: &mut Forger, mut sent: Vec<Reply>) {
+        for _ in 0..100 {
+            sent.append(&mut forger.victim_sends(Message::new(StreamId(0), vec![7; 10_000])));
+        }
+        assert_eq!(unconfirmed(forger), 1);
+        sent.append(&mut forger.passes(secs(600)));
+        assert!(to_bystanders(&sent).count() > 1, "it was probed");
+        assert!(to_bystanders(&sent).all(|reply| reply.kinds() == [kind::HEARTBEAT]));
+        assert!(sent.iter().any(|reply| !reply.tsns().is_empty()));
     }
 
     #[test]
