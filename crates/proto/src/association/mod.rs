@@ -234,6 +234,11 @@ impl Association {
         self.called.contains(&remote)
     }
 
+    /// Whether what leads to `path` is the peer's, by the word of the application or by its own proof (RFC 9260 §5.4).
+    pub(crate) fn is_proven(&self, path: PathId) -> bool {
+        self.has_called(path) || self.paths.is_confirmed(path)
+    }
+
     /// The handshake told how many streams the peer takes and how large its window is. Messages that were queued
     /// on streams beyond are dropped, and the application is told.
     pub(crate) fn negotiated(&mut self, outbound_streams: u16, peer_window: u32) {

@@ -7,7 +7,7 @@ use anabranch_types::{Instant, PathId, earliest};
 
 use super::{CloseReason, State, close, liveness, packet_size};
 use crate::output::WindowProbe;
-use crate::{Association, address};
+use crate::{Association, address, handshake};
 
 /// The next moment at which anything is due.
 pub(crate) fn next(association: &Association) -> Option<Instant> {
@@ -93,15 +93,22 @@ fn state_timer(association: &mut Association, now: Instant) {
 }
 
 /// T1 expired: INIT or COOKIE ECHO goes again, on the next path if there is one (RFC 9260 §5.1 suggests it),
-/// or nobody is there.
+/// or nobody is there. An address that the peer lists may be a stranger's, to whom no INIT goes; a COOKIE ECHO may with a
+/// HEARTBEAT (RFC 9260 §5.4), since the address that was called may have died.
 fn repeat_handshake(association: &mut Association, repeated: u16) {
     if repeated > association.config.max_init_retransmits {
         close::given_up(association, CloseReason::NoAnswer);
         return;
     }
-    let count = association.paths.facts().len().max(1);
-    let next = association.paths.ids().nth(usize::from(repeated) % count);
-    association.control.send_handshake(next.unwrap_or_default());
+    let next = match association.state {
+        State::CookieEchoed(..) => {
+            let count = association.paths.facts().len().max(1);
+            let next = association.paths.ids().nth(usize::from(repeated) % count);
+            next.unwrap_or_default()
+        }
+        _ => handshake::path_of_call(association, repeated),
+    };
+    association.control.send_handshake(next);
 }
 
 fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {

@@ -167,6 +167,7 @@ pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
         };
         again.repeat(association.config.rto().max, now);
         association.state = State::CookieWait(again);
-        association.control.send_handshake(PathId::default());
+        let path = association.paths.working(association.paths.primary());
+        association.control.send_handshake(path);
     }
 }

@@ -90,10 +90,13 @@ pub(crate) fn poll_transmit(
 /// How long the packet may be.
 ///
 /// "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
-/// fragmentation MUST be used" (RFC 9260 §6.9). A cookie cannot be divided either.
+/// fragmentation MUST be used" (RFC 9260 §6.9). A cookie cannot be divided either, but to an address that is not confirmed
+/// it goes only if it fits (RFC 9260 §5.4).
 fn limit(association: &Association, plan: &Plan) -> usize {
     let usual = usize::from(association.paths.fact(plan.path).max_packet);
-    if let Some(Lead::Init | Lead::CookieEcho) = plan.lead {
+    if let Some(Lead::Init | Lead::CookieEcho) = plan.lead
+        && association.is_proven(plan.path)
+    {
         return usual.max(association.largest_packet(plan.path));
     }
     plan.oversize

@@ -11,7 +11,7 @@ use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
     CommonHeader, CookieAck, CookieEcho, Heartbeat, HeartbeatAck, OutboundAbort, OutboundError,
-    PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete,
+    PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete, WriteChunk as _,
 };
 
 use super::plan::{DataPlan, Lead, Plan};
@@ -22,6 +22,9 @@ use crate::path::HeartbeatInfo;
 use crate::recv::{Promises, SackForm};
 use crate::send::Ahead;
 use crate::user_data::UserData;
+
+/// Bytes of a HEARTBEAT of ours: two headers and what we want back, padded.
+const HEARTBEAT_LEN: usize = (4 + 4 + HeartbeatInfo::LEN).next_multiple_of(4);
 
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
 pub(crate) fn write(
@@ -40,7 +43,7 @@ pub(crate) fn write(
     let mut packet = PacketBuilder::new(buffer, header(association, tag), limit);
     match plan.lead {
         Some(Lead::Init) => crate::handshake::write_init(association, &mut packet),
-        Some(Lead::CookieEcho) => write_cookie_echo(association, &mut packet),
+        Some(Lead::CookieEcho) => write_cookie_echo(association, plan.path, &mut packet, now),
         Some(Lead::Addresses(due)) => crate::address::write(association, due, &mut packet, now),
         None => {
             write_control(association, plan, &mut packet, now);
@@ -91,10 +94,25 @@ pub(super) fn header(association: &Association, tag: VerificationTag) -> CommonH
     }
 }
 
-fn write_cookie_echo(association: &Association, packet: &mut PacketBuilder<'_>) {
-    if let State::CookieEchoed(_, cookie) = &association.state {
+fn write_cookie_echo(
+    association: &mut Association,
+    path: PathId,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) {
+    let State::CookieEchoed(_, cookie) = &association.state else {
+        return;
+    };
+    let echo = CookieEcho { cookie };
+    if association.is_proven(path) {
         // A cookie that does not fit one packet cannot be echoed; the handshake then times out.
-        let _ = packet.push(&CookieEcho { cookie });
+        let _ = packet.push(&echo);
+        return;
+    }
+    // RFC 9260 §5.4: to an address that is not confirmed it "MUST be bundled with a HEARTBEAT chunk", or it goes elsewhere.
+    let both = echo.wire_len().next_multiple_of(4) + HEARTBEAT_LEN;
+    if both <= packet.room() && packet.push(&echo).is_ok() {
+        push_heartbeat(association, path, packet, now);
     }
 }
 
@@ -159,9 +177,12 @@ fn write_heartbeat(
     packet: &mut PacketBuilder<'_>,
     now: Instant,
 ) {
-    if !association.paths.path(path).heartbeat.is_due(now) {
-        return;
+    if association.paths.path(path).heartbeat.is_due(now) {
+        push_heartbeat(association, path, packet, now);
     }
+}
+
+fn push_heartbeat(association: &mut Association, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
     let nonce = association.secrets.number();
     let info = HeartbeatInfo { path, nonce }.encode();
     if packet.push(&Heartbeat { info: &info }).is_ok() {

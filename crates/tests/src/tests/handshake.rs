@@ -1,11 +1,14 @@
 //! How do Alice and Bob become associated, and what if something is lost on the way (RFC 9260 §5.1)?
 
+use std::net::SocketAddr;
+
 use anabranch_proto::{AssociationConfig, CloseReason, Event};
 use anabranch_sim::Side;
 use anabranch_sim::app::Draft;
 use anabranch_wire::chunk::kind;
+use anabranch_wire::{Cause, CauseWriter, OutboundError, ParameterWriter};
 
-use crate::story::{World, mbit, ms, secs};
+use crate::story::{Forger, Reply, World, mbit, ms, secs};
 
 #[test]
 fn four_packets_make_an_association() {
@@ -155,4 +158,60 @@ fn sctp_runs_over_ip_without_udp_too() {
         .alice()
         .sends_messages(100, 1_000, anabranch_sim::app::Streams::one(0));
     world.delivers_everything(secs(2));
+}
+
+/// An address that the peer lists beside its own.
+fn elsewhere() -> SocketAddr {
+    SocketAddr::from(([198, 51, 100, 1], 4_000))
+}
+
+fn listing_both() -> ParameterWriter {
+    let mut parameters = ParameterWriter::new();
+    for address in [Forger::address(), elsewhere()] {
+        parameters.push_address(address.ip());
+    }
+    parameters
+}
+
+fn kinds_sent_to(whom: SocketAddr, sent: &[Reply]) -> Vec<Vec<u8>> {
+    let sent = sent.iter().filter(|packet| packet.to == whom);
+    sent.map(Reply::kinds).collect()
+}
+
+/// RFC 9260 §5.4: the address that was called may be dead by then, and the one that was listed a stranger's.
+#[test]
+fn a_cookie_goes_to_an_unproven_address_with_a_heartbeat_or_not_at_all() {
+    let mtu = 1_472;
+    let cookie_that_fills_all = mtu - 12 - 4;
+    for (cookie, goes) in [
+        (40, true),
+        (cookie_that_fills_all - 20, true),
+        (cookie_that_fills_all, false),
+    ] {
+        let mut forger = Forger::called();
+        forger.sends(forger.tag(), &[&Forger::init_ack(&listing_both(), cookie)]);
+        let sent = forger.passes(secs(20));
+        assert!(kinds_sent_to(Forger::address(), &sent).contains(&vec![kind::COOKIE_ECHO]));
+        let there = kinds_sent_to(elsewhere(), &sent);
+        assert_eq!(!there.is_empty(), goes, "{cookie}");
+        assert!(
+            there
+                .iter()
+                .all(|kinds| *kinds == [kind::COOKIE_ECHO, kind::HEARTBEAT]),
+            "{there:?}"
+        );
+        assert!(sent.iter().all(|packet| packet.bytes.len() <= mtu));
+    }
+}
+
+/// RFC 9260 §5.4 names the chunks that may go to an address that is not confirmed. INIT is none of them.
+#[test]
+fn after_a_stale_cookie_no_init_goes_to_an_address_that_was_not_called() {
+    let mut forger = Forger::called();
+    forger.sends(forger.tag(), &[&Forger::init_ack(&listing_both(), 40)]);
+    let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+    let mut sent = forger.sends(forger.tag(), &[&OutboundError { causes }]);
+    sent.append(&mut forger.passes(secs(600)));
+    assert!(kinds_sent_to(Forger::address(), &sent).len() > 2);
+    assert!(kinds_sent_to(elsewhere(), &sent).is_empty(), "{sent:?}");
 }
