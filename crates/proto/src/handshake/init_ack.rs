@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::chunk::kind;
-use anabranch_wire::{Cause, CauseWriter, InitAck, Parameter, Parameters, UnknownAction};
+use anabranch_wire::{Cause, CauseWriter, Chunk, InitAck, Packet, Parameter, Parameters, UnknownAction};
 
 use super::ChunkKinds;
 use crate::Association;
@@ -73,6 +73,40 @@ pub(crate) fn on_init_ack(
     association.control.send_handshake(path);
     liveness::confirm(association, path);
     Ok(())
+}
+
+/// An INIT ACK came from an address that the peer is not known to have. If it lists one that was called, it belongs to that
+/// call (RFC 9260 §5.1.2 D) and is taken as if it had come over its path, which is told. Its source is recorded beside the
+/// addresses that it lists (§5.1.2 C), and has to prove itself.
+pub(crate) fn introduce(
+    association: &mut Association,
+    arrival: PathAddr,
+    packet: &Packet<'_>,
+) -> Option<PathId> {
+    let State::CookieWait(_) = association.state else {
+        return None;
+    };
+    let Ok(Chunk::InitAck(chunk)) = packet.chunks().next()?.ok()?.decode() else {
+        return None;
+    };
+    let lists = |ip: IpAddr| {
+        let mut parameters = chunk.parameters.iter().map_while(Result::ok);
+        parameters.any(|raw| match raw.decode() {
+            Ok(Parameter::Ipv4(address)) => ip == address,
+            Ok(Parameter::Ipv6(address)) => ip == address,
+            _ => false,
+        })
+    };
+    let is_listed = |path: &PathId| lists(association.paths.path(*path).addr.remote.ip());
+    let mut called = association
+        .paths
+        .ids()
+        .filter(|path| association.has_called(*path));
+    let path = called
+        .find(is_listed)
+        .filter(|_| !association.config.single_homed)?;
+    association.there.push(arrival.remote);
+    Some(path)
 }
 
 /// The path that is confirmed by an answer over `path`: that one if the application named its address. "All other addresses
@@ -173,7 +207,8 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
     .promising(association.config.policies.nr_sack);
 }
 
-/// Pairs our addresses with those that the peer listed, in its order, and those that the application named.
+/// Pairs our addresses with those that the peer listed, in its order, those that the application named, and the source of an
+/// answer that was none of them.
 /// Returns the path that the handshake goes on with.
 fn take_addresses(
     association: &mut Association,
@@ -183,13 +218,14 @@ fn take_addresses(
     now: Instant,
 ) -> PathId {
     let known: Vec<SocketAddr> = association.paths.remotes().collect();
+    let all_known = || known.iter().chain(&association.there);
     let port_of = |ip: &IpAddr| {
-        let named = known.iter().find(|addr| addr.ip() == *ip);
+        let named = all_known().find(|addr| addr.ip() == *ip);
         named.unwrap_or(&answered_from.remote).port()
     };
     let mut remotes: Vec<SocketAddr> = Vec::new();
     let from_peer = listed.iter().map(|ip| SocketAddr::new(*ip, port_of(ip)));
-    for remote in from_peer.chain(known.iter().copied()) {
+    for remote in from_peer.chain(all_known().copied()) {
         if !remotes.contains(&remote) {
             remotes.push(remote);
         }

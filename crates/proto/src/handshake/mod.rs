@@ -15,7 +15,7 @@ use crate::association::{CloseReason, Event, Retry, State, close, liveness};
 use crate::auth::{Authentication, KeyVector};
 
 pub(crate) use extensions::{ChunkKinds, Extensions};
-pub(crate) use init_ack::on_init_ack;
+pub(crate) use init_ack::{introduce, on_init_ack};
 
 /// PAD parameter (RFC 4820 §4): skipped by those who do not know it.
 const PAD: u16 = 0x8005;

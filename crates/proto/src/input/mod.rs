@@ -19,7 +19,7 @@ pub(crate) use sack::find_losses;
 
 use crate::association::{close, paths};
 use crate::path::{Arrived, Path};
-use crate::{Association, address};
+use crate::{Association, address, handshake};
 
 pub(crate) fn handle_packet(
     association: &mut Association,
@@ -73,7 +73,8 @@ fn locate(
             paths::rebind(association, path, arrival.remote, now);
             Some(path)
         }
-        Arrived::Unknown => address::introduce(association, now, arrival, packet),
+        Arrived::Unknown => handshake::introduce(association, arrival, packet)
+            .or_else(|| address::introduce(association, now, arrival, packet)),
     }
 }
 

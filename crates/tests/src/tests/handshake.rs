@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use anabranch_policy::Reachability;
 use anabranch_proto::{AssociationConfig, CloseReason, Event};
 use anabranch_sim::Side;
 use anabranch_sim::app::Draft;
@@ -214,4 +215,27 @@ fn after_a_stale_cookie_no_init_goes_to_an_address_that_was_not_called() {
     sent.append(&mut forger.passes(secs(600)));
     assert!(kinds_sent_to(Forger::address(), &sent).len() > 2);
     assert!(kinds_sent_to(elsewhere(), &sent).is_empty(), "{sent:?}");
+}
+
+/// RFC 9260 §5.1.2 D.
+#[test]
+fn an_init_ack_may_come_from_another_address_that_it_lists() {
+    let mut forger = Forger::called();
+    let answer = forger.packet(forger.tag(), &[&Forger::init_ack(&listing_both(), 40)]);
+    let sent = forger.sends_bytes_from(elsewhere(), &answer);
+    assert_eq!(kinds_sent_to(Forger::address(), &sent), [[kind::COOKIE_ECHO]]);
+    assert_eq!(sent.len(), 1);
+    let reachability = |path: usize| forger.statistics().paths[path].reachability;
+    assert_eq!(reachability(0), Reachability::Active);
+    assert_eq!(reachability(1), Reachability::Unconfirmed);
+}
+
+#[test]
+fn an_init_ack_from_another_address_that_lists_none_that_was_called_is_dropped() {
+    let mut forger = Forger::called();
+    let mut parameters = ParameterWriter::new();
+    parameters.push_address(elsewhere().ip());
+    let answer = forger.packet(forger.tag(), &[&Forger::init_ack(&parameters, 40)]);
+    assert_eq!(forger.sends_bytes_from(elsewhere(), &answer), []);
+    assert_eq!(forger.statistics().packets_dropped, 1);
 }
