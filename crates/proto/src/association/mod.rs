@@ -219,13 +219,13 @@ impl Association {
             && self.authentication.as_ref().is_some_and(demanded)
     }
 
-    /// Whether the peer is known to have all of these addresses, as far as any of ours can reach them: those of
-    /// another IP version "MAY be ignored" (RFC 9260 §5.1.2), and never became paths.
-    pub(crate) fn covers(&self, addresses: &[IpAddr]) -> bool {
-        let is_out_of_reach = |ip| braid(&self.here, &[SocketAddr::new(ip, 0)]).is_empty();
-        addresses
-            .iter()
-            .all(|&ip| self.paths.leads_to(ip) || is_out_of_reach(ip))
+    /// Those of the `listed` addresses that would be new ones of the peer. None of those that no address of ours can
+    /// reach: the ones of another IP version "MAY be ignored" (RFC 9260 §5.1.2). None at all if only one is wanted.
+    pub(crate) fn added(&self, listed: &[IpAddr]) -> Vec<IpAddr> {
+        let is_known = |ip| self.paths.leads_to(ip) || self.there.iter().any(|known| known.ip() == ip);
+        let is_in_reach = |ip| !braid(&self.here, &[SocketAddr::new(ip, 0)]).is_empty();
+        let is_new = |ip: &&IpAddr| !self.config.single_homed && !is_known(**ip) && is_in_reach(**ip);
+        listed.iter().filter(is_new).copied().collect()
     }
 
     /// Whether `path` leads to an address that the application named when it called.

@@ -19,7 +19,7 @@ use crate::secrets::{HmacSha256, Secrets};
 /// Bytes of the seal: half of the HMAC, as RFC 2104 §5 allows.
 const SEAL_LEN: usize = 16;
 /// Addresses that a cookie takes beside the source of the INIT.
-const MAX_ADDRESSES: usize = 15;
+pub(super) const MAX_ADDRESSES: usize = 15;
 
 const HAS_TIE_TAGS: u8 = 0x01;
 

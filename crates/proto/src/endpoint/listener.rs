@@ -11,7 +11,7 @@ use anabranch_wire::{
     UnknownAction,
 };
 
-use super::cookie::{Cookie, TieTags};
+use super::cookie::{Cookie, MAX_ADDRESSES, TieTags};
 use super::replies::MAX_AMPLIFICATION;
 use super::{Correspondent, Endpoint, Inbound};
 use crate::association::State;
@@ -150,7 +150,7 @@ fn known_peer(
     let config = association.config.clone();
     let local_tag = association.local.tag;
     let tie_tags = endpoint.randoms.tie(local_tag, association.peer.tag);
-    let covered = association.covers(&wishes.addresses);
+    let added = association.added(&wishes.addresses);
     match association.state {
         // §5.2.1: "MUST respond with an INIT ACK using the same parameters it sent in its original INIT".
         State::CookieWait(_) => Some(Answer {
@@ -167,11 +167,12 @@ fn known_peer(
         }
         // A closed association that is not forgotten yet does not stand in the way of a new one.
         State::Closed => stranger(endpoint, inbound, init),
-        // §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association.
-        _ if !covered => {
+        // §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association. The error "SHOULD list the
+        // addresses that were added".
+        _ if !added.is_empty() => {
             let mut addresses = ParameterWriter::new();
-            for address in &wishes.addresses {
-                addresses.push_address(*address);
+            for address in added {
+                addresses.push_address(address);
             }
             let addresses = addresses.finish();
             let cause = Cause::RestartWithNewAddresses(Parameters::new(&addresses));
@@ -319,3 +320,5 @@ impl Wishes {
 
 #[cfg(test)]
 mod tests;
+        // Those that no cookie would remember are none of the peer's, now or when it begins anew with the same list.
+        wishes.addresses.truncate(MAX_ADDRESSES);

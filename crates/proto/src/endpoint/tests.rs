@@ -2,7 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_types::{
     AssociationId, Ecn, Instant, PathAddr, Ppid, Seed, Ssn, StreamId, Tsn, VerificationTag,
@@ -11,8 +11,8 @@ use anabranch_wire::chunk::kind;
 use anabranch_wire::parameter::kind::{HOST_NAME, IPV4, IPV6, SUPPORTED_ADDRESS_TYPES};
 use anabranch_wire::{
     Cause, CauseWriter, Chunk, CommonHeader, CookieEcho, Data, DataFlags, Heartbeat, OutboundAbort,
-    OutboundError, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter, RawParameter, Shutdown,
-    WriteChunk,
+    OutboundError, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter, RawCause, RawParameter,
+    Shutdown, WriteChunk,
 };
 
 use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event, Message};

@@ -37,6 +37,42 @@ fn a_peer_that_begins_anew_may_not_bring_new_addresses() {
     assert_eq!(kinds(&answer), [kind::ABORT]);
 }
 
+/// RFC 9260 §5.2.2: the error "SHOULD list the addresses that were added to the restarting association".
+#[test]
+fn a_peer_that_begins_anew_is_told_which_of_its_addresses_are_new() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[peer(2).ip()]);
+    let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
+    let packet = Packet::parse(&answer[0]).expect("a packet in order");
+    let chunk = packet.chunks().flatten().next().expect("a chunk");
+    let Ok(Chunk::Abort(abort)) = chunk.decode() else {
+        panic!("{answer:?}")
+    };
+    let mut causes = abort.causes.iter().flatten().flat_map(RawCause::decode);
+    let Some(Cause::RestartWithNewAddresses(new)) = causes.next() else {
+        panic!("{abort:?}")
+    };
+    let new: Vec<_> = new.iter().flatten().flat_map(RawParameter::decode).collect();
+    assert_eq!(new, [Parameter::Ipv4(Ipv4Addr::new(10, 0, 0, 3))]);
+}
+
+/// Each of them was listed before, though there were too many, or none but one was wanted.
+#[test]
+fn a_peer_that_begins_anew_with_the_addresses_that_it_always_had_is_welcome() {
+    let single_homed = AssociationConfig {
+        single_homed: true,
+        ..config()
+    };
+    let listed: Vec<IpAddr> = (2..42).map(|number| peer(number).ip()).collect();
+    for mut endpoint in [endpoint_with(single_homed), endpoint()] {
+        is_joined(&mut endpoint, 5, &listed);
+        is_joined(&mut endpoint, 6, &listed);
+        let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
+        assert!(events(&mut endpoint).iter().any(is_restart));
+    }
+}
+
 #[test]
 fn what_no_peer_can_have_for_an_address_becomes_no_path() {
     let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
