@@ -2,7 +2,7 @@
 //!
 //! The cookie holds what an association needs, sealed with HMAC-SHA-256 under a key that changes. Two keys are
 //! accepted, the present one and the one before, so a cookie lives at least as long as Valid.Cookie.Life. It is
-//! kept small: an INIT ACK with an IPv4 cookie is no longer than three times the smallest INIT.
+//! kept small: an INIT ACK is no longer than three times the smallest INIT.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,11 +22,15 @@ const SEAL_LEN: usize = 16;
 pub(super) const MAX_ADDRESSES: usize = 15;
 
 const HAS_TIE_TAGS: u8 = 0x01;
+const HAS_EXTENSIONS: u8 = 0x02;
+const HAS_VECTOR: u8 = 0x04;
+const COMES_FROM_IPV6: u8 = 0x08;
 
 /// What a cookie remembers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Cookie {
-    /// Our tag; our initial TSN has the same value.
+    /// Our tag; our initial TSN has the same value. It is sealed with the cookie but not in it: who echoes the cookie puts
+    /// it into the packet.
     pub(crate) local_tag: VerificationTag,
     pub(crate) peer_tag: VerificationTag,
     pub(crate) peer_tsn: Tsn,
@@ -47,9 +51,9 @@ pub(crate) struct Cookie {
 
 /// Stands for the two tags of an association: whoever receives at an address of our peer's can ask for a cookie and read
 /// it, and must learn no tag from it: "not reveal the true Verification Tags of an existing association" (RFC 9260 §1.3,
-/// RFC 5062 §3.3).
+/// RFC 5062 §3.3). The seal keeps them from being chosen, so they need not be longer than a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct TieTags(pub(crate) [u8; 8]);
+pub(crate) struct TieTags(pub(crate) [u8; 4]);
 
 /// What is sealed with a cookie but not in it: every packet says it anyway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,18 +114,25 @@ impl CookieKeys {
         let mut bytes = alloc::vec![0; SEAL_LEN];
         bytes.extend_from_slice(&millis(now).to_be_bytes());
         cookie.encode(&mut bytes);
-        let seal = seal(&self.current, &bytes[SEAL_LEN..], ports)
+        let seal = seal(&self.current, &bytes[SEAL_LEN..], ports, cookie.local_tag)
             .finalize()
             .into_bytes();
         bytes[..SEAL_LEN].copy_from_slice(&seal[..SEAL_LEN]);
         bytes
     }
 
-    pub(crate) fn open(&mut self, bytes: &[u8], ports: Ports, now: Instant) -> Result<Cookie, BadCookie> {
+    /// Opens what came with `tag` in its packet.
+    pub(crate) fn open(
+        &mut self,
+        bytes: &[u8],
+        ports: Ports,
+        tag: VerificationTag,
+        now: Instant,
+    ) -> Result<Cookie, BadCookie> {
         self.rotate(now);
         let (sealed_with, content) = bytes.split_at_checked(SEAL_LEN).ok_or(BadCookie::Forged)?;
         let genuine = [&self.current, &self.previous].iter().any(|key| {
-            seal(key, content, ports)
+            seal(key, content, ports, tag)
                 .verify_truncated_left(sealed_with)
                 .is_ok()
         });
@@ -130,7 +141,7 @@ impl CookieKeys {
         }
         let mut reader = Reader(content);
         let created = reader.u32().ok_or(BadCookie::Forged)?;
-        let cookie = Cookie::decode(&mut reader).ok_or(BadCookie::Forged)?;
+        let cookie = Cookie::decode(&mut reader, tag).ok_or(BadCookie::Forged)?;
         let age = Duration::from_millis(millis(now).wrapping_sub(created).into());
         if age > self.life {
             return Err(BadCookie::Stale(Box::new(cookie), age - self.life));
@@ -143,18 +154,27 @@ fn millis(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
 
-fn seal(key: &[u8; 32], content: &[u8], ports: Ports) -> HmacSha256 {
+fn seal(key: &[u8; 32], content: &[u8], ports: Ports, tag: VerificationTag) -> HmacSha256 {
     let mut mac = HmacSha256::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.update(&ports.ours.to_be_bytes());
     mac.update(&ports.peers.to_be_bytes());
+    mac.update(&tag.0.to_be_bytes());
     mac.update(content);
     mac
 }
 
 impl Cookie {
     fn encode(&self, bytes: &mut Vec<u8>) {
-        bytes.push(if self.tie_tags.is_some() { HAS_TIE_TAGS } else { 0 });
-        bytes.extend_from_slice(&self.local_tag.0.to_be_bytes());
+        let extensions = self.extensions.to_bytes();
+        // What is not there costs nothing: an INIT ACK for the smallest INIT has no byte to spare.
+        let flags = [
+            (self.tie_tags.is_some(), HAS_TIE_TAGS),
+            (!extensions.is_empty(), HAS_EXTENSIONS),
+            (self.vector.is_some(), HAS_VECTOR),
+            (self.source.is_ipv6(), COMES_FROM_IPV6),
+        ];
+        let set = flags.iter().filter(|(is_set, _)| *is_set);
+        bytes.push(set.fold(0, |flags, (_, flag)| flags | flag));
         bytes.extend_from_slice(&self.peer_tag.0.to_be_bytes());
         bytes.extend_from_slice(&self.peer_tsn.0.to_be_bytes());
         bytes.extend_from_slice(&self.peer_window.to_be_bytes());
@@ -163,42 +183,44 @@ impl Cookie {
         if let Some(tie_tags) = self.tie_tags {
             bytes.extend_from_slice(&tie_tags.0);
         }
-        let extensions = self.extensions.to_bytes();
-        bytes.push(extensions.len() as u8);
-        bytes.extend_from_slice(&extensions);
+        if !extensions.is_empty() {
+            bytes.push(extensions.len() as u8);
+            bytes.extend_from_slice(&extensions);
+        }
         // One byte for its length is enough for what is not longer than `KeyVector::MOST`.
-        let vector = self.vector.as_ref().map_or(&[][..], KeyVector::bytes);
-        bytes.push(vector.len() as u8);
-        bytes.extend_from_slice(vector);
+        if let Some(vector) = self.vector.as_ref().map(KeyVector::bytes) {
+            bytes.push(vector.len() as u8);
+            bytes.extend_from_slice(vector);
+        }
         bytes.extend_from_slice(&self.source.port().to_be_bytes());
         encode_ip(self.source.ip(), bytes);
         for address in self.listed.iter().take(MAX_ADDRESSES) {
+            bytes.push(address.is_ipv6().into());
             encode_ip(*address, bytes);
         }
     }
 
-    fn decode(reader: &mut Reader<'_>) -> Option<Self> {
+    fn decode(reader: &mut Reader<'_>, local_tag: VerificationTag) -> Option<Self> {
         let flags = reader.u8()?;
-        let local_tag = VerificationTag(reader.u32()?);
+        let has = |flag: u8| flags & flag != 0;
         let peer_tag = VerificationTag(reader.u32()?);
         let peer_tsn = Tsn(reader.u32()?);
         let peer_window = reader.u32()?;
         let outbound_streams = reader.u16()?;
         let inbound_streams = reader.u16()?;
-        let tie_tags = if flags & HAS_TIE_TAGS != 0 {
+        let tie_tags = if has(HAS_TIE_TAGS) {
             Some(TieTags(reader.take()?))
         } else {
             None
         };
-        let extensions = reader.u8()?;
-        let extensions = ChunkKinds::from_bytes(reader.bytes(extensions.into())?);
-        let vector = reader.u8()?;
-        let vector = Some(reader.bytes(vector.into())?).filter(|vector| !vector.is_empty());
+        let extensions = reader.counted_if(has(HAS_EXTENSIONS))?;
+        let vector = reader.counted_if(has(HAS_VECTOR))?;
         let port = reader.u16()?;
-        let source = SocketAddr::new(reader.ip()?, port);
+        let source = SocketAddr::new(reader.ip(has(COMES_FROM_IPV6))?, port);
         let mut listed = Vec::new();
         while !reader.0.is_empty() {
-            listed.push(reader.ip()?);
+            let is_v6 = reader.u8()? != 0;
+            listed.push(reader.ip(is_v6)?);
         }
         Some(Self {
             local_tag,
@@ -208,8 +230,8 @@ impl Cookie {
             outbound_streams,
             inbound_streams,
             tie_tags,
-            extensions,
-            vector: vector.map(KeyVector::from_bytes),
+            extensions: ChunkKinds::from_bytes(extensions),
+            vector: has(HAS_VECTOR).then(|| KeyVector::from_bytes(vector)),
             source,
             listed,
         })
@@ -218,14 +240,8 @@ impl Cookie {
 
 fn encode_ip(ip: IpAddr, bytes: &mut Vec<u8>) {
     match ip {
-        IpAddr::V4(v4) => {
-            bytes.push(4);
-            bytes.extend_from_slice(&v4.octets());
-        }
-        IpAddr::V6(v6) => {
-            bytes.push(6);
-            bytes.extend_from_slice(&v6.octets());
-        }
+        IpAddr::V4(v4) => bytes.extend_from_slice(&v4.octets()),
+        IpAddr::V6(v6) => bytes.extend_from_slice(&v6.octets()),
     }
 }
 
@@ -256,11 +272,17 @@ impl<'a> Reader<'a> {
         self.take().map(u32::from_be_bytes)
     }
 
-    fn ip(&mut self) -> Option<IpAddr> {
-        match self.u8()? {
-            4 => self.take::<4>().map(|octets| Ipv4Addr::from(octets).into()),
-            6 => self.take::<16>().map(|octets| Ipv6Addr::from(octets).into()),
-            _ => None,
+    /// What a byte tells the length of; nothing if it is not there.
+    fn counted_if(&mut self, is_there: bool) -> Option<&'a [u8]> {
+        let count = if is_there { self.u8()? } else { 0 };
+        self.bytes(count.into())
+    }
+
+    fn ip(&mut self, is_v6: bool) -> Option<IpAddr> {
+        if is_v6 {
+            self.take::<16>().map(|octets| Ipv6Addr::from(octets).into())
+        } else {
+            self.take::<4>().map(|octets| Ipv4Addr::from(octets).into())
         }
     }
 }

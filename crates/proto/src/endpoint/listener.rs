@@ -236,12 +236,23 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let sealed = endpoint.cookies.seal(&cookie, inbound.ports(), inbound.now);
     let mut mandatory = ParameterWriter::new();
     mandatory.push_state_cookie(&sealed);
-    handshake::push_extensions(&extensions, ours.as_ref(), &mut mandatory);
-    let addresses = if config.single_homed {
-        Vec::new()
+    let mut optional = Vec::new();
+    if ours.is_some() {
+        handshake::push_extensions(&extensions, ours.as_ref(), &mut mandatory);
     } else {
-        handshake::listed(&endpoint.here, Some(inbound.arrival.remote))
-    };
+        // Nothing hangs on them before the peer lists some, and then its INIT is long enough.
+        optional.push(one(|alone| handshake::push_extensions(&extensions, None, alone)));
+    }
+    if !config.single_homed {
+        let addresses = handshake::listed(&endpoint.here, Some(inbound.arrival.remote));
+        optional.extend(addresses.into_iter().map(address));
+    }
+    optional.extend(
+        wishes
+            .unrecognized
+            .iter()
+            .map(|parameter| unrecognized(parameter)),
+    );
     let limit = (inbound.packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
     let chunk = OutboundInit {
         acknowledges: true,
@@ -250,25 +261,32 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         outbound_streams: cookie.outbound_streams,
         inbound_streams: config.max_inbound_streams,
         initial_tsn: super::tsn_of(answer.local_tag),
-        parameters: parameters(&addresses, wishes, mandatory, limit),
+        parameters: parameters(mandatory, &optional, limit),
     };
     endpoint.replies.push(inbound, init.initiate_tag, &chunk);
 }
 
-/// What must be there, then as many of our addresses and reports as the amplification limit lets through.
-fn parameters(addresses: &[IpAddr], wishes: &Wishes, mandatory: ParameterWriter, limit: usize) -> Vec<u8> {
+fn one(push: impl FnOnce(&mut ParameterWriter)) -> Vec<u8> {
+    let mut alone = ParameterWriter::new();
+    push(&mut alone);
+    alone.finish()
+}
+
+fn address(address: IpAddr) -> Vec<u8> {
+    one(|alone| {
+        alone.push_address(address);
+    })
+}
+
+fn unrecognized(parameter: &[u8]) -> Vec<u8> {
+    one(|alone| {
+        alone.push_unrecognized(parameter);
+    })
+}
+
+/// What must be there, then as much of what is good to know as the amplification limit lets through.
+fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) -> Vec<u8> {
     let mut all = mandatory.finish();
-    let mut optional: Vec<Vec<u8>> = Vec::new();
-    for address in addresses {
-        let mut one = ParameterWriter::new();
-        one.push_address(*address);
-        optional.push(one.finish());
-    }
-    for unrecognized in &wishes.unrecognized {
-        let mut one = ParameterWriter::new();
-        one.push_unrecognized(unrecognized);
-        optional.push(one.finish());
-    }
     for parameter in optional {
         let aligned = all.len().next_multiple_of(4);
         if aligned + parameter.len() <= limit {
@@ -314,11 +332,11 @@ impl Wishes {
         wishes
             .addresses
             .retain(|listed| handshake::is_believable(*listed, source));
+        // Those that no cookie would remember are none of the peer's, now or when it begins anew with the same list.
+        wishes.addresses.truncate(MAX_ADDRESSES);
         wishes
     }
 }
 
 #[cfg(test)]
 mod tests;
-        // Those that no cookie would remember are none of the peer's, now or when it begins anew with the same list.
-        wishes.addresses.truncate(MAX_ADDRESSES);

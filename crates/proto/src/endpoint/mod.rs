@@ -102,6 +102,9 @@ pub struct EndpointCounters {
     /// Packets dropped because the handshake rules demand it: forged cookies, INITs that do not stand alone.
     pub dropped: u64,
 }
+    /// Packets of strangers that deserved an answer and got none: too many answers waited to be sent, or it would have been
+    /// more than three times as long.
+    pub unanswered: u64,
 
 impl Endpoint {
     /// An endpoint with no association yet.
@@ -128,7 +131,10 @@ impl Endpoint {
     /// What happened to packets of strangers.
     #[must_use]
     pub const fn counters(&self) -> EndpointCounters {
-        self.counters
+        EndpointCounters {
+            unanswered: self.replies.unanswered(),
+            ..self.counters
+        }
     }
 
     /// Another socket: associations that begin from now on use the address too. Those that there are use it when they

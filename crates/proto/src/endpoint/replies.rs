@@ -16,6 +16,7 @@ pub(crate) const MAX_AMPLIFICATION: usize = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     queue: VecDeque<(PathAddr, Vec<u8>)>,
+    unanswered: u64,
 }
 
 impl Replies {
@@ -25,6 +26,7 @@ impl Replies {
     /// Answers `inbound` with one chunk.
     pub(crate) fn push(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, chunk: &impl WriteChunk) {
         if self.queue.len() >= Self::LIMIT {
+            self.unanswered += 1;
             return;
         }
         let header = inbound.packet.header();
@@ -38,7 +40,14 @@ impl Replies {
         if reply.push(chunk).is_ok() {
             reply.finish();
             self.queue.push_back((inbound.arrival, bytes));
+        } else {
+            self.unanswered += 1;
         }
+    }
+
+    /// How many answers were not given: too many waited, or they would have been too long.
+    pub(crate) const fn unanswered(&self) -> u64 {
+        self.unanswered
     }
 
     /// Answers with an ABORT that the stranger recognises by its own tag.

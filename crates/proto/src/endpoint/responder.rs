@@ -38,7 +38,10 @@ enum Verdict {
 /// (RFC 9260 §5.1.5).
 pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
     let header = inbound.packet.header();
-    let opened = endpoint.cookies.open(bytes, inbound.ports(), inbound.now);
+    // §5.1.5 step 3: the tag of the packet must be the one that the cookie was made for; it is under the seal.
+    let opened = endpoint
+        .cookies
+        .open(bytes, inbound.ports(), header.tag, inbound.now);
     let (cookie, staleness) = match opened {
         Ok(cookie) => (cookie, None),
         Err(BadCookie::Stale(cookie, by)) => (*cookie, Some(by)),
@@ -51,11 +54,6 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         // A late copy: what it stands for began and ended already, and the peer may not know.
         endpoint.counters.dropped += 1;
         endpoint.replies.abort(inbound, cookie.peer_tag, Vec::new());
-        return false;
-    }
-    // §5.1.5 step 3: the tag of the packet must be the one that the cookie holds.
-    if header.tag != cookie.local_tag {
-        endpoint.counters.dropped += 1;
         return false;
     }
     let existing = existing(endpoint, inbound, &cookie);

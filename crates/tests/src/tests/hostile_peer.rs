@@ -1,11 +1,12 @@
 //! What if packets come that no honest peer would send? Each is made by hand, and the answer looked at.
 
-use anabranch_proto::{CloseReason, Event, Message};
+use anabranch_proto::{AssociationConfig, CloseReason, Event, Message};
 use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
-    Abort, Chunk, CookieAck, CookieEcho, Data, DataFlags, GapBlock, Heartbeat, OutboundAbort, OutboundInit,
-    OutboundSack, Parameter, ParameterWriter, RawChunk, Shutdown, ShutdownAck, ShutdownComplete, WriteChunk,
+    Abort, Cause, CauseWriter, Chunk, CookieAck, CookieEcho, Data, DataFlags, GapBlock, Heartbeat,
+    OutboundAbort, OutboundError, OutboundInit, OutboundSack, Parameter, ParameterWriter, RawChunk, Shutdown,
+    ShutdownAck, ShutdownComplete, WriteChunk,
 };
 
 use crate::story::{Forger, Reply, first_tsn};
@@ -90,8 +91,8 @@ mod out_of_the_blue {
     fn a_shutdown_complete_a_cookie_ack_and_a_stale_cookie_error_are_not_answered() {
         assert_eq!(says(&ShutdownComplete { tag_reflected: false }), []);
         assert_eq!(says(&CookieAck), []);
-        let causes = anabranch_wire::CauseWriter::one(anabranch_wire::Cause::StaleCookie { staleness: 1 });
-        assert_eq!(says(&anabranch_wire::OutboundError { causes }), []);
+        let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+        assert_eq!(says(&OutboundError { causes }), []);
     }
 
     #[test]
@@ -170,9 +171,37 @@ mod handshake {
                 parameters: unknown(length),
                 ..Forger::init()
             };
-            let sent = forger.packet(VerificationTag::ZERO, &[&init]).len();
-            let replies = forger.sends(VerificationTag::ZERO, &[&init]);
-            let received: usize = replies.iter().map(|reply| reply.bytes.len()).sum();
+            is_answered_modestly(&mut forger, &init);
+        }
+    }
+
+    /// An INIT without parameters is all that it has to be (RFC 9260 §3.3.2), and deserves an answer.
+    #[test]
+    fn the_smallest_init_is_answered_whoever_sends_it() {
+        let mut config = AssociationConfig::default();
+        for (name, value) in [("nr-sack", "on"), ("interleaving", "on")] {
+            config.policies.set(name, value).expect("an option that exists");
+        }
+        let mut forger = Forger::facing(config, Vec::new());
+        is_answered_modestly(&mut forger, &Forger::init());
+        forger.associates();
+        let anew = OutboundInit {
+            initiate_tag: VerificationTag(0x0bad_cafe),
+            ..Forger::init()
+        };
+        is_answered_modestly(&mut forger, &anew);
+    }
+
+    /// From both IP versions.
+    fn is_answered_modestly(forger: &mut Forger, init: &OutboundInit) {
+        let call = forger.packet(VerificationTag::ZERO, &[init]);
+        for source in ["192.0.2.2:4000", "[2001:db8::2]:4000"] {
+            let replies = forger.sends_bytes_from(source.parse().unwrap(), &call);
+            let [reply] = &replies[..] else {
+                panic!("{replies:?} to {source}")
+            };
+            assert_eq!(reply.kinds(), [kind::INIT_ACK]);
+            let (received, sent) = (reply.bytes.len(), call.len());
             assert!(received <= 3 * sent, "{received} bytes for {sent}");
         }
     }

@@ -16,19 +16,21 @@ const PORTS: Ports = Ports {
     peers: 5000,
 };
 
+const TAG: VerificationTag = VerificationTag(1);
+
 fn keys() -> CookieKeys {
     CookieKeys::new(Secrets::new(Entropy::from(Seed(1))), LIFE)
 }
 
 fn cookie() -> Cookie {
     Cookie {
-        local_tag: VerificationTag(1),
+        local_tag: TAG,
         peer_tag: VerificationTag(2),
         peer_tsn: Tsn(3),
         peer_window: 65_536,
         outbound_streams: 10,
         inbound_streams: 20,
-        tie_tags: Some(TieTags([4; 8])),
+        tie_tags: Some(TieTags([4; 4])),
         vector: Some(KeyVector::ours(&[7; 32])),
         extensions: ChunkKinds::from_bytes(&[0x10, 0x40]),
         source: "192.0.2.1:9899".parse().unwrap(),
@@ -46,7 +48,7 @@ fn at(seconds: u64) -> Instant {
 fn what_was_sealed_opens_again() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(1_000));
-    assert_eq!(keys.open(&sealed, PORTS, at(1_000)), Ok(cookie()));
+    assert_eq!(keys.open(&sealed, PORTS, TAG, at(1_000)), Ok(cookie()));
 }
 
 #[test]
@@ -57,12 +59,15 @@ fn one_flipped_bit_anywhere_is_noticed() {
         let mut forged = sealed.clone();
         forged[bit / 8] ^= 1 << (bit % 8);
         assert_eq!(
-            keys.open(&forged, PORTS, at(0)),
+            keys.open(&forged, PORTS, TAG, at(0)),
             Err(BadCookie::Forged),
             "bit {bit}"
         );
     }
-    assert_eq!(keys.open(&sealed[..10], PORTS, at(0)), Err(BadCookie::Forged));
+    assert_eq!(
+        keys.open(&sealed[..10], PORTS, TAG, at(0)),
+        Err(BadCookie::Forged)
+    );
 }
 
 #[test]
@@ -70,34 +75,48 @@ fn a_cookie_for_other_ports_is_forged() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(0));
     let others = Ports { peers: 5001, ..PORTS };
-    assert_eq!(keys.open(&sealed, others, at(0)), Err(BadCookie::Forged));
+    assert_eq!(keys.open(&sealed, others, TAG, at(0)), Err(BadCookie::Forged));
+}
+
+#[test]
+fn a_cookie_in_a_packet_with_another_tag_is_forged() {
+    let mut keys = keys();
+    let sealed = keys.seal(&cookie(), PORTS, at(0));
+    let other = VerificationTag(TAG.0 + 1);
+    assert_eq!(keys.open(&sealed, PORTS, other, at(0)), Err(BadCookie::Forged));
 }
 
 #[test]
 fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(59));
-    assert_eq!(keys.open(&sealed, PORTS, at(61)), Ok(cookie()));
-    assert_eq!(keys.open(&sealed, PORTS, at(119)), Ok(cookie()));
-    let late = keys.open(&sealed, PORTS, at(120));
+    assert_eq!(keys.open(&sealed, PORTS, TAG, at(61)), Ok(cookie()));
+    assert_eq!(keys.open(&sealed, PORTS, TAG, at(119)), Ok(cookie()));
+    let late = keys.open(&sealed, PORTS, TAG, at(120));
     assert_eq!(
         late,
         Err(BadCookie::Stale(Box::new(cookie()), Duration::from_secs(1)))
     );
-    assert_eq!(keys.open(&sealed, PORTS, at(500)), Err(BadCookie::Forged));
+    assert_eq!(keys.open(&sealed, PORTS, TAG, at(500)), Err(BadCookie::Forged));
 }
 
+/// Whatever the IP version, and also if the peer begins anew.
 #[test]
 fn the_smallest_handshake_is_not_amplified_more_than_threefold() {
-    let mut keys = keys();
-    let plain = Cookie {
-        tie_tags: None,
-        listed: [].into(),
-        extensions: ChunkKinds::default(),
-        vector: None,
-        ..cookie()
-    };
-    let sealed = keys.seal(&plain, PORTS, at(0));
-    let init_ack = 12 + 20 + 4 + sealed.len().next_multiple_of(4);
-    assert!(init_ack <= 3 * 32, "{init_ack}");
+    for source in ["192.0.2.1:9899", "[2001:db8::1]:9899"] {
+        for tie_tags in [None, cookie().tie_tags] {
+            let mut keys = keys();
+            let plain = Cookie {
+                tie_tags,
+                source: source.parse().unwrap(),
+                listed: [].into(),
+                extensions: ChunkKinds::default(),
+                vector: None,
+                ..cookie()
+            };
+            let sealed = keys.seal(&plain, PORTS, at(0));
+            let init_ack = 12 + 20 + 4 + sealed.len().next_multiple_of(4);
+            assert!(init_ack <= 3 * 32, "{init_ack} from {source}");
+        }
+    }
 }

@@ -263,3 +263,20 @@ fn nothing_behind_a_forged_cookie_is_looked_at() {
     hears_both(&mut endpoint, peer(2), tag, &forged, &abort);
     assert!(endpoint.associations().all(Association::is_connected));
 }
+
+#[test]
+fn strangers_who_get_no_answer_because_too_many_wait_for_one_are_counted() {
+    let mut endpoint = endpoint();
+    let call = packet(VerificationTag::ZERO, |packet| {
+        packet.push(&init(5, Vec::new())).expect("a small chunk");
+    });
+    let path = PathAddr {
+        local: here(),
+        remote: peer(2),
+    };
+    for _ in 0..300 {
+        endpoint.handle_datagram(START, path, Ecn::NotCapable, &call);
+    }
+    assert_eq!(said(&mut endpoint, START).len(), 256);
+    assert_eq!(endpoint.counters().unanswered, 44);
+}
