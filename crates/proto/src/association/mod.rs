@@ -306,7 +306,7 @@ impl Association {
     fn is_strange(&self, packet: &Packet<'_>) -> bool {
         let first = || packet.chunks().next().and_then(Result::ok);
         matches!(self.state, State::CookieWait(_) | State::CookieEchoed(..))
-            && first().is_some_and(|chunk| chunk.kind == kind::SHUTDOWN_ACK)
+            && chunks.any(|chunk| chunk.kind == kind::SHUTDOWN_ACK)
     }
 
     /// A packet that is for this association arrived.

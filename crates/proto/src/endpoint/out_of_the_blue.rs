@@ -1,7 +1,7 @@
 //! What is done with a packet that belongs to no association (RFC 9260 §8.4)?
 
-use anabranch_types::AddressScope;
-use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, ShutdownComplete};
+use anabranch_types::{AddressScope, VerificationTag};
+use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, RawChunk, ShutdownComplete};
 
 use super::Inbound;
 use super::replies::Replies;
@@ -13,31 +13,53 @@ pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
         return;
     }
     let tag = inbound.packet.header().tag;
-    let first = inbound
-        .packet
-        .chunks()
-        .next()
-        .and_then(Result::ok)
-        .and_then(|chunk| chunk.decode().ok());
-    match first {
-        // Rule 5: the sender of a SHUTDOWN ACK waits for the end of an association that we forgot.
-        Some(Chunk::ShutdownAck) => {
-            replies.push(inbound, tag, &ShutdownComplete { tag_reflected: true });
-        }
-        // Rules 2, 6 and 7; an INIT that comes here broke the rule of standing alone (§8.5.1 A).
-        Some(Chunk::ShutdownComplete(_) | Chunk::CookieAck | Chunk::Init(_) | Chunk::CookieEcho(_))
-        | None => {}
-        Some(Chunk::Error(chunk)) if says_stale_cookie(&chunk) => {}
-        // Rule 2 holds for an ABORT anywhere in the packet.
-        Some(_) if contains_abort(inbound.packet) => {}
-        // Rule 8.
-        Some(_) => {
-            let abort = OutboundAbort {
-                tag_reflected: true,
-                causes: alloc::vec::Vec::new(),
-            };
-            replies.push(inbound, tag, &abort);
-        }
+    // §8.5.1 A: what has a tag of zero and is no INIT that stands alone is discarded. There is nobody to answer to.
+    if tag == VerificationTag::ZERO {
+        return;
+    }
+    let packet = inbound.packet;
+    if !begins_well(packet) || contains(packet, is_final) {
+        return;
+    }
+    // Rule 5: the sender of a SHUTDOWN ACK waits for the end of an association that we forgot.
+    if contains(packet, |chunk| matches!(chunk, Chunk::ShutdownAck)) {
+        replies.push(inbound, tag, &ShutdownComplete { tag_reflected: true });
+        return;
+    }
+    if contains(packet, is_an_end) {
+        return;
+    }
+    // Rule 8.
+    let abort = OutboundAbort {
+        tag_reflected: true,
+        causes: alloc::vec::Vec::new(),
+    };
+    replies.push(inbound, tag, &abort);
+}
+
+/// The rules hold for a chunk anywhere in the packet.
+fn contains(packet: &Packet<'_>, is_meant: impl Fn(&Chunk<'_>) -> bool) -> bool {
+    let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
+    chunks.any(|chunk| is_meant(&chunk))
+}
+
+/// Whether there is a chunk to be answered, and it is one.
+fn begins_well(packet: &Packet<'_>) -> bool {
+    let first = packet.chunks().next().and_then(Result::ok);
+    first.is_some_and(|chunk| chunk.decode().is_ok())
+}
+
+/// Rule 2, and an INIT that does not stand alone, as it must (RFC 9260 §6.10).
+const fn is_final(chunk: &Chunk<'_>) -> bool {
+    matches!(chunk, Chunk::Abort(_) | Chunk::Init(_))
+}
+
+/// Rules 6 and 7: the sender of these waits for nothing.
+fn is_an_end(chunk: &Chunk<'_>) -> bool {
+    match chunk {
+        Chunk::ShutdownComplete(_) | Chunk::CookieAck => true,
+        Chunk::Error(error) => says_stale_cookie(error),
+        _ => false,
     }
 }
 
@@ -49,11 +71,4 @@ fn says_stale_cookie(chunk: &ErrorChunk<'_>) -> bool {
         .and_then(Result::ok)
         .and_then(|cause| cause.decode().ok());
     matches!(first, Some(Cause::StaleCookie { .. }))
-}
-
-fn contains_abort(packet: &Packet<'_>) -> bool {
-    packet
-        .chunks()
-        .flatten()
-        .any(|raw| matches!(raw.decode(), Ok(Chunk::Abort(_))))
 }

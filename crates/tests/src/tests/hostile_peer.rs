@@ -88,6 +88,49 @@ mod out_of_the_blue {
     }
 
     #[test]
+    fn a_shutdown_ack_is_answered_wherever_it_stands_unless_there_is_an_abort() {
+        let mut forger = Forger::unknown();
+        let replies = forger.sends(TAG, &[&sack(), &ShutdownAck]);
+        assert_eq!(replies[0].kinds(), [kind::SHUTDOWN_COMPLETE]);
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: Vec::new(),
+        };
+        assert_eq!(forger.sends(TAG, &[&ShutdownAck, &abort]), []);
+    }
+
+    #[test]
+    fn what_is_not_answered_is_not_answered_behind_another_chunk_either() {
+        let mut forger = Forger::unknown();
+        let complete = ShutdownComplete { tag_reflected: false };
+        let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+        let stale = OutboundError { causes };
+        let silent: [&dyn WriteChunk; 3] = [&complete, &CookieAck, &stale];
+        for chunk in silent {
+            assert_eq!(forger.sends(TAG, &[&sack(), chunk]), []);
+        }
+    }
+
+    /// RFC 9260 §8.5.1 A: a packet with a tag of zero that is not an INIT is discarded without a word.
+    #[test]
+    fn nothing_with_a_tag_of_zero_is_answered_but_an_init() {
+        let mut forger = Forger::unknown();
+        let data = data(Tsn(1), b"hello");
+        assert_eq!(forger.sends(VerificationTag::ZERO, &[&data]), []);
+        assert_eq!(forger.sends(VerificationTag::ZERO, &[&ShutdownAck]), []);
+    }
+
+    const fn sack() -> OutboundSack<'static> {
+        OutboundSack {
+            cumulative: Tsn(1),
+            a_rwnd: 10_000,
+            packet_count: None,
+            blocks: &[],
+            duplicates: &[],
+        }
+    }
+
+    #[test]
     fn a_shutdown_complete_a_cookie_ack_and_a_stale_cookie_error_are_not_answered() {
         assert_eq!(says(&ShutdownComplete { tag_reflected: false }), []);
         assert_eq!(says(&CookieAck), []);
