@@ -63,7 +63,7 @@ impl Directory {
     }
 
     /// Forgets everything that leads to `association`.
-    pub(crate) fn remove(&mut self, association: &Association) {
+    fn remove(&mut self, association: &Association) {
         let id = association.id;
         if self.by_tag.get(&association.local.tag) == Some(&id) {
             self.by_tag.remove(&association.local.tag);
@@ -80,7 +80,7 @@ impl Directory {
         }
     }
 
-    /// `association` ended: nothing leads to it any more, its addresses are free for the next one, and a late copy
+    /// `association` ended, or begins anew with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
     /// of its cookie does not bring it back to life.
     pub(crate) fn retire(&mut self, association: &Association) {
         let tag = association.local.tag;

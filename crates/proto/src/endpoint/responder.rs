@@ -183,7 +183,8 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: slot.association.secrets.split(),
     };
-    endpoint.directory.remove(&slot.association);
+    // Late copies of the cookie that the old incarnation came from are spent, too.
+    endpoint.directory.retire(&slot.association);
     let mut anew = Association::new(setup, State::Established, inbound.now);
     anew.events = core::mem::take(&mut slot.association.events);
     anew.counters = slot.association.counters;

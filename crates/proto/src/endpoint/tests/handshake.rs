@@ -73,6 +73,26 @@ fn a_peer_that_begins_anew_with_the_addresses_that_it_always_had_is_welcome() {
     }
 }
 
+/// The tags of the first incarnation are spent as those of an association that ended.
+#[test]
+fn a_cookie_from_before_a_restart_brings_nothing_back_to_life() {
+    let mut endpoint = endpoint();
+    let first = init(5, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &first);
+    let (old_tag, cookie) = tag_and_cookie(&answer);
+    let echo = CookieEcho { cookie: &cookie };
+    hears(&mut endpoint, START, peer(2), old_tag, &echo);
+    let tag = is_joined(&mut endpoint, 6, &[]);
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    hears(&mut endpoint, START, peer(2), tag, &abort);
+    let answer = hears(&mut endpoint, START, peer(2), old_tag, &echo);
+    assert_eq!(kinds(&answer), [kind::ABORT]);
+    assert!(endpoint.associations().all(Association::is_closed));
+}
+
 #[test]
 fn what_no_peer_can_have_for_an_address_becomes_no_path() {
     let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
