@@ -99,12 +99,13 @@ pub struct EndpointCounters {
     pub malformed: u64,
     /// Packets that belong to no association (RFC 9260 §8.4).
     pub out_of_the_blue: u64,
-    /// Packets dropped because the handshake rules demand it: forged cookies, INITs that do not stand alone.
+    /// Packets that the handshake rules keep from beginning anything: forged cookies, INITs that do not stand alone,
+    /// cookies for which there is no room any more.
     pub dropped: u64,
-}
     /// Packets of strangers that deserved an answer and got none: too many answers waited to be sent, or it would have been
     /// more than three times as long.
     pub unanswered: u64,
+}
 
 impl Endpoint {
     /// An endpoint with no association yet.

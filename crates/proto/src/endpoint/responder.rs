@@ -69,9 +69,11 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     }
     match verdict {
         None => accept(endpoint, inbound, &cookie),
-        Some((id, verdict)) => apply(endpoint, inbound, id, verdict, &cookie),
+        Some((id, verdict)) => {
+            apply(endpoint, inbound, id, verdict, &cookie);
+            true
+        }
     }
-    true
 }
 
 fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {
@@ -206,14 +208,18 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     *slot.association = anew;
 }
 
-/// A new peer.
-fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
-    let Some(config) = endpoint.accept.clone() else {
-        return;
-    };
+/// A new peer, if there is room for it; tells whether there was.
+fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bool {
     let ports = inbound.ports();
-    if ports.ours != endpoint.config.sctp_port || endpoint.slots.len() >= endpoint.config.max_associations {
-        return;
+    let listens = ports.ours == endpoint.config.sctp_port;
+    let Some(config) = endpoint.accept.clone().filter(|_| listens) else {
+        refuse(endpoint, inbound, cookie, Vec::new());
+        return false;
+    };
+    // Others were quicker: a cookie reserves nothing.
+    if endpoint.slots.len() >= endpoint.config.max_associations {
+        refuse(endpoint, inbound, cookie, CauseWriter::one(Cause::OutOfResource));
+        return false;
     }
     let pairs = pairs(&config, &endpoint.here, inbound, cookie);
     let setup = Setup {
@@ -240,6 +246,14 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.events.push(Event::Connected { incoming: true });
     complete(&mut association, inbound, cookie);
     endpoint.insert(association);
+    true
+}
+
+/// Who decides "not to establish the new association due to [...] lack of local resources, it SHOULD respond with an ABORT
+/// chunk" (RFC 9260 §5.1).
+fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie, causes: Vec<u8>) {
+    endpoint.counters.dropped += 1;
+    endpoint.replies.abort(inbound, cookie.peer_tag, causes);
 }
 
 /// What the handshake agreed on. Messages that wait to be read outlive it.

@@ -93,6 +93,33 @@ fn a_cookie_from_before_a_restart_brings_nothing_back_to_life() {
     assert!(endpoint.associations().all(Association::is_closed));
 }
 
+/// RFC 9260 §5.1: who decides not to establish an association for "lack of local resources [...] SHOULD respond with an
+/// ABORT chunk".
+#[test]
+fn two_cookies_for_one_place() {
+    let config = EndpointConfig {
+        local: vec![here()],
+        accept: Some(config()),
+        max_associations: 1,
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(config, Seed(1));
+    let cookies = [2, 3].map(|number| {
+        let call = init(number.into(), Vec::new());
+        let answer = hears(&mut endpoint, START, peer(number), VerificationTag::ZERO, &call);
+        tag_and_cookie(&answer)
+    });
+    let [first, second] = [2, 3].map(|number| {
+        let (tag, cookie) = &cookies[usize::from(number) - 2];
+        hears(&mut endpoint, START, peer(number), *tag, &CookieEcho { cookie })
+    });
+    assert_eq!(kinds(&first).first(), Some(&kind::COOKIE_ACK));
+    assert_eq!(kinds(&second), [kind::ABORT]);
+    let packet = Packet::parse(&second[0]).expect("a packet in order");
+    assert_eq!(packet.header().tag, VerificationTag(3));
+    assert_eq!(endpoint.counters().dropped, 1);
+}
+
 #[test]
 fn what_no_peer_can_have_for_an_address_becomes_no_path() {
     let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
