@@ -58,7 +58,7 @@ fn one(
         Chunk::NrSack(chunk) => sack::on_nr_sack(association, now, path, &chunk)?,
         Chunk::InitAck(chunk) => handshake::on_init_ack(association, now, path, &chunk)?,
         Chunk::CookieAck => handshake::on_cookie_ack(association, now),
-        Chunk::Heartbeat(chunk) => heartbeat::on_heartbeat(association, path, chunk.info),
+        Chunk::Heartbeat(_) => heartbeat::on_heartbeat(association, path, raw.value),
         Chunk::HeartbeatAck(chunk) => heartbeat::on_heartbeat_ack(association, now, chunk.info),
         Chunk::Abort(chunk) => close::aborted_by_peer(association, &chunk),
         Chunk::Error(chunk) => error::on_error(association, now, &chunk),

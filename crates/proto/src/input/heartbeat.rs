@@ -6,10 +6,10 @@ use crate::Association;
 use crate::association::{State, liveness, packet_size, way_back};
 use crate::path::HeartbeatInfo;
 
-/// A HEARTBEAT goes back over the path that it came by, its info untouched (RFC 9260 §8.3).
-pub(crate) fn on_heartbeat(association: &mut Association, path: PathId, info: &[u8]) {
+/// A HEARTBEAT goes back over the path that it came by, all that it holds untouched (RFC 9260 §8.3).
+pub(crate) fn on_heartbeat(association: &mut Association, path: PathId, value: &[u8]) {
     if !matches!(association.state, State::CookieWait(_)) {
-        association.control.answer_heartbeat(path, info);
+        association.control.answer_heartbeat(path, value);
     }
 }
 

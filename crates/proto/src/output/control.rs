@@ -14,6 +14,7 @@ pub(crate) struct Control {
     /// INIT or COOKIE ECHO, by the state, on this path.
     handshake: Option<PathId>,
     cookie_ack: Option<PathId>,
+    /// The values of HEARTBEAT chunks, as they came.
     heartbeat_acks: VecDeque<(PathId, Box<[u8]>)>,
     errors: VecDeque<Vec<u8>>,
     shutdown: bool,
@@ -48,9 +49,9 @@ impl Control {
         self.any = true;
     }
 
-    pub(crate) fn answer_heartbeat(&mut self, path: PathId, info: &[u8]) {
+    pub(crate) fn answer_heartbeat(&mut self, path: PathId, value: &[u8]) {
         if self.heartbeat_acks.len() < Self::LIMIT {
-            self.heartbeat_acks.push_back((path, info.into()));
+            self.heartbeat_acks.push_back((path, value.into()));
             self.any = true;
         }
     }
@@ -136,7 +137,7 @@ impl Control {
         if front.0 != path {
             return None;
         }
-        self.heartbeat_acks.pop_front().map(|(_, info)| info)
+        self.heartbeat_acks.pop_front().map(|(_, value)| value)
     }
 
     pub(crate) fn take_error(&mut self) -> Option<Vec<u8>> {

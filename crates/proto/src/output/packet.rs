@@ -10,7 +10,7 @@ use anabranch_policy::catalog::NrSackChoice;
 use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
-    CommonHeader, CookieAck, CookieEcho, Heartbeat, HeartbeatAck, OutboundAbort, OutboundError,
+    CommonHeader, CookieAck, CookieEcho, Heartbeat, OutboundAbort, OutboundError, OutboundHeartbeatAck,
     PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete, WriteChunk as _,
 };
 
@@ -150,8 +150,8 @@ fn write_slots(association: &mut Association, path: PathId, packet: &mut PacketB
     if control.take_cookie_ack(path) {
         let _ = packet.push(&CookieAck);
     }
-    while let Some(info) = control.take_heartbeat_ack(path) {
-        let _ = packet.push(&HeartbeatAck { info: &info });
+    while let Some(value) = control.take_heartbeat_ack(path) {
+        let _ = packet.push(&OutboundHeartbeatAck { value: &value });
     }
     if !association.paths.is_confirmed(path) {
         control.settle();

@@ -589,6 +589,22 @@ mod association {
         assert!(bytes <= packet.len(), "{bytes} bytes for {}", packet.len());
     }
 
+    /// RFC 9260 §8.3: "copied unchanged".
+    #[test]
+    fn a_heartbeat_comes_back_byte_for_byte_with_whatever_it_holds() {
+        let mut forger = Forger::associated();
+        let value = [
+            0, 1, 0, 9, 1, 2, 3, 4, 5, 0xaa, 0xbb, 0xcc, 0xc0, 0xde, 0, 6, 6, 7,
+        ];
+        let replies = forger.sends(forger.tag(), &[&raw(kind::HEARTBEAT, &value)]);
+        let [reply] = &replies[..] else {
+            panic!("{replies:?}")
+        };
+        assert_eq!(reply.kinds(), [kind::HEARTBEAT_ACK]);
+        assert_eq!(reply.bytes[16..16 + value.len()], value);
+        assert_eq!(reply.bytes[14..16], [0, 4 + value.len() as u8]);
+    }
+
     #[test]
     fn an_init_of_somebody_else_does_not_disturb_an_association() {
         let mut forger = Forger::associated();

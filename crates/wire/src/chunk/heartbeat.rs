@@ -32,15 +32,17 @@ pub struct HeartbeatAck<'a> {
     pub info: &'a [u8],
 }
 
+/// The answer to a HEARTBEAT, whatever that held: "the Heartbeat Information TLV, together with any other received TLVs,
+/// copied unchanged from the received HEARTBEAT chunk" (RFC 9260 §8.3).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OutboundHeartbeatAck<'a> {
+    /// The value of the HEARTBEAT chunk, as it came.
+    pub value: &'a [u8],
+}
+
 impl<'a> Heartbeat<'a> {
     pub(crate) fn decode(reader: Reader<'a>) -> Result<Self, DecodeError> {
         info(reader).map(|info| Self { info })
-    }
-
-    /// The answer.
-    #[must_use]
-    pub const fn acknowledge(self) -> HeartbeatAck<'a> {
-        HeartbeatAck { info: self.info }
     }
 }
 
@@ -89,6 +91,17 @@ impl WriteChunk for HeartbeatAck<'_> {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.chunk_header(kind::HEARTBEAT_ACK, 0, self);
         write_info(self.info, writer);
+    }
+}
+
+impl WriteChunk for OutboundHeartbeatAck<'_> {
+    fn wire_len(&self) -> usize {
+        RawChunk::HEADER_LEN + self.value.len()
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.chunk_header(kind::HEARTBEAT_ACK, 0, self);
+        writer.bytes(self.value);
     }
 }
 

@@ -24,7 +24,7 @@ pub use cookie::{CookieAck, CookieEcho};
 pub use data::{Data, DataFlags};
 pub use ecn::{Cwr, Ecne};
 pub use error::{ErrorChunk, OutboundError};
-pub use heartbeat::{Heartbeat, HeartbeatAck};
+pub use heartbeat::{Heartbeat, HeartbeatAck, OutboundHeartbeatAck};
 pub use i_data::{FragmentPlace, IData};
 pub use init::{Init, InitAck, OutboundInit};
 pub use nr_sack::{NrSack, OutboundNrSack};

@@ -290,10 +290,12 @@ fn an_nr_sack_keeps_its_three_lists_apart() {
 #[test]
 fn a_heartbeat_is_answered_with_its_own_bytes() {
     let captured = bytes(captures::HEARTBEAT);
-    let Chunk::Heartbeat(heartbeat) = only(&captured) else {
-        panic!("not a HEARTBEAT")
-    };
-    let answer = packet_of(&heartbeat.acknowledge());
+    let packet = Packet::parse(&captured).expect("a packet in order");
+    let heartbeat = packet.chunks().next().expect("a chunk").expect("in order");
+    assert_eq!(heartbeat.kind, kind::HEARTBEAT);
+    let answer = packet_of(&OutboundHeartbeatAck {
+        value: heartbeat.value,
+    });
     assert_eq!(
         answer[CommonHeader::LEN..],
         bytes(captures::HEARTBEAT_ACK)[CommonHeader::LEN..]
