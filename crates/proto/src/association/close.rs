@@ -1,6 +1,5 @@
 //! How does an association die? Here, and nowhere else.
 
-use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -8,6 +7,7 @@ use anabranch_types::VerificationTag;
 use anabranch_wire::parameter::kind::STATE_COOKIE;
 use anabranch_wire::{Abort, Cause, CauseWriter};
 
+use super::complaint::Complaint;
 use super::{CloseReason, Event, State};
 use crate::Association;
 use crate::violation::Violation;
@@ -66,16 +66,14 @@ pub(crate) fn aborted_by_peer(association: &mut Association, abort: &Abort<'_>) 
         finish(association, CloseReason::Finished);
         return;
     }
-    let mut text = alloc::string::String::new();
+    let mut complaint = Complaint::default();
     for cause in abort.causes.iter().flatten().take(4) {
-        let separator = if text.is_empty() { "" } else { ", " };
-        text += &format!(
-            "{separator}{}",
-            cause
-                .decode()
-                .map_or_else(|error| error.to_string(), |c| c.to_string())
-        );
+        match cause.decode() {
+            Ok(cause) => complaint.add(&cause),
+            Err(error) => complaint.add(&error),
+        }
     }
+    let mut text = complaint.finish();
     if text.is_empty() {
         text += "no reason given";
     }

@@ -10,6 +10,7 @@ mod state;
 mod statistics;
 
 pub(crate) mod close;
+pub(crate) mod complaint;
 pub(crate) mod liveness;
 pub(crate) mod packet_size;
 pub(crate) mod paths;
@@ -304,7 +305,7 @@ impl Association {
     /// RFC 9260 §8.5.1 E: a SHUTDOWN ACK that meets an association in COOKIE-WAIT or COOKIE-ECHOED is for one that
     /// was there before, and "is treated as an OOTB packet".
     fn is_strange(&self, packet: &Packet<'_>) -> bool {
-        let first = || packet.chunks().next().and_then(Result::ok);
+        let mut chunks = packet.chunks().flatten();
         matches!(self.state, State::CookieWait(_) | State::CookieEchoed(..))
             && chunks.any(|chunk| chunk.kind == kind::SHUTDOWN_ACK)
     }

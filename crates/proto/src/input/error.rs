@@ -1,10 +1,9 @@
 //! What does the peer complain about?
 
-use alloc::string::ToString;
-
 use anabranch_types::Instant;
 use anabranch_wire::{Cause, ErrorChunk};
 
+use crate::association::complaint::Complaint;
 use crate::association::{Event, State};
 use crate::{Association, address, handshake};
 
@@ -22,6 +21,6 @@ pub(crate) fn on_error(association: &mut Association, now: Instant, chunk: &Erro
         if let Cause::UnrecognizedChunk(chunk) = cause {
             address::peer_knows_no_asconf(association, chunk);
         }
-        association.events.push(Event::PeerError(cause.to_string()));
+        association.events.push(Event::PeerError(Complaint::of(&cause)));
     }
 }

@@ -605,6 +605,28 @@ mod association {
         assert_eq!(reply.bytes[14..16], [0, 4 + value.len() as u8]);
     }
 
+    /// What is told to the application is for the eyes of a human, and costs memory until it is read.
+    #[test]
+    fn long_complaints_are_cut_short() {
+        let causes = || CauseWriter::one(Cause::ProtocolViolation(&[7; 50_000]));
+        let mut forger = Forger::associated();
+        let error = OutboundError { causes: causes() };
+        forger.sends(forger.tag(), &[&error]);
+        let [Event::PeerError(complaint)] = forger.events() else {
+            panic!("{:?}", forger.events().len())
+        };
+        assert!(complaint.starts_with("protocol violation") && complaint.len() == 256);
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: causes(),
+        };
+        forger.sends(forger.tag(), &[&abort]);
+        let Some(CloseReason::AbortedByPeer(complaint)) = forger.closed_because() else {
+            panic!("{:?}", forger.events().len())
+        };
+        assert!(complaint.starts_with("protocol violation") && complaint.len() == 256);
+    }
+
     #[test]
     fn an_init_of_somebody_else_does_not_disturb_an_association() {
         let mut forger = Forger::associated();
