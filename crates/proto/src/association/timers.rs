@@ -100,12 +100,8 @@ fn repeat_handshake(association: &mut Association, repeated: u16) {
         close::given_up(association, CloseReason::NoAnswer);
         return;
     }
-    let next = match association.state {
-        State::CookieEchoed(..) => {
-            let count = association.paths.facts().len().max(1);
-            let next = association.paths.ids().nth(usize::from(repeated) % count);
-            next.unwrap_or_default()
-        }
+    let next = match &association.state {
+        State::CookieEchoed(_, cookie) => handshake::path_of_cookie(association, cookie, repeated),
         _ => handshake::path_of_call(association, repeated),
     };
     association.control.send_handshake(next);

@@ -13,6 +13,7 @@ use anabranch_wire::{OutboundInit, PacketBuilder, ParameterWriter};
 use crate::Association;
 use crate::association::{CloseReason, Event, Retry, State, close, liveness};
 use crate::auth::{Authentication, KeyVector};
+use crate::output::bundled_cookie_len;
 
 pub(crate) use extensions::{ChunkKinds, Extensions};
 pub(crate) use init_ack::{introduce, on_init_ack};
@@ -140,16 +141,24 @@ pub(crate) fn establish(association: &mut Association, now: Instant) {
     liveness::start_heartbeats(association, now);
 }
 
-/// The path of the `number`th call: those to addresses that the application named, in turn (RFC 9260 §5.1 suggests it).
+/// The path of the `number`th call: those to addresses that the application named, in turn.
 pub(crate) fn path_of_call(association: &Association, number: u16) -> PathId {
-    let called = || {
-        association
-            .paths
-            .ids()
-            .filter(|path| association.has_called(*path))
-    };
-    let turn = usize::from(number) % called().count().max(1);
-    called().nth(turn).unwrap_or_default()
+    in_turn(association, number, |path| association.has_called(path))
+}
+
+/// The path of the `number`th cookie: all on which it may leave, in turn.
+pub(crate) fn path_of_cookie(association: &Association, cookie: &[u8], number: u16) -> PathId {
+    let with_heartbeat = bundled_cookie_len(cookie.len());
+    in_turn(association, number, |path| {
+        let room = association.paths.fact(path).max_packet;
+        association.is_proven(path) || with_heartbeat <= usize::from(room)
+    })
+}
+
+fn in_turn(association: &Association, number: u16, may_go: impl Fn(PathId) -> bool) -> PathId {
+    let paths = || association.paths.ids().filter(|path| may_go(*path));
+    let turn = usize::from(number) % paths().count().max(1);
+    paths().nth(turn).unwrap_or_default()
 }
 
 /// The cookie came too late: the handshake begins again (RFC 9260 §5.2.6), but not for ever with a peer that finds

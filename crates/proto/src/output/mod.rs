@@ -21,6 +21,7 @@ use crate::Association;
 use crate::association::{Guard, Retry, State, liveness};
 
 pub(crate) use control::{Control, LastWords};
+pub(crate) use packet::bundled_cookie_len;
 use plan::{Lead, Plan};
 pub(crate) use probe::{WindowProbe, answered as probe_answered};
 

@@ -11,7 +11,7 @@ use anabranch_types::{Ecn, Instant, PathId, UnwrappedTsn, VerificationTag};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
     CommonHeader, CookieAck, CookieEcho, Heartbeat, OutboundAbort, OutboundError, OutboundHeartbeatAck,
-    PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete, WriteChunk as _,
+    PacketBuilder, Shutdown, ShutdownAck, ShutdownComplete,
 };
 
 use super::plan::{DataPlan, Lead, Plan};
@@ -25,6 +25,11 @@ use crate::user_data::UserData;
 
 /// Bytes of a HEARTBEAT of ours: two headers and what we want back, padded.
 const HEARTBEAT_LEN: usize = (4 + 4 + HeartbeatInfo::LEN).next_multiple_of(4);
+
+/// Bytes of a packet with a COOKIE ECHO of so many and a HEARTBEAT.
+pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
+    CommonHeader::LEN + (4 + cookie).next_multiple_of(4) + HEARTBEAT_LEN
+}
 
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
 pub(crate) fn write(
@@ -110,8 +115,8 @@ fn write_cookie_echo(
         return;
     }
     // RFC 9260 §5.4: to an address that is not confirmed it "MUST be bundled with a HEARTBEAT chunk", or it goes elsewhere.
-    let both = echo.wire_len().next_multiple_of(4) + HEARTBEAT_LEN;
-    if both <= packet.room() && packet.push(&echo).is_ok() {
+    let fits = bundled_cookie_len(cookie.len()) <= CommonHeader::LEN + packet.room();
+    if fits && packet.push(&echo).is_ok() {
         push_heartbeat(association, path, packet, now);
     }
 }

@@ -195,6 +195,7 @@ fn a_cookie_goes_to_an_unproven_address_with_a_heartbeat_or_not_at_all() {
         assert!(kinds_sent_to(Forger::address(), &sent).contains(&vec![kind::COOKIE_ECHO]));
         let there = kinds_sent_to(elsewhere(), &sent);
         assert_eq!(!there.is_empty(), goes, "{cookie}");
+        assert!(sent.len() > 4, "{sent:?}");
         assert!(
             there
                 .iter()
