@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use anabranch_policy::Reachability;
+use anabranch_policy::{PathFacts, Reachability};
 use anabranch_types::{Instant, PathId};
 
 use super::{CloseReason, Event, PathChange, PathEvent, State, close, packet_size};
@@ -11,9 +11,37 @@ use crate::{Association, address};
 
 /// Something sent on `path` was not answered in time (RFC 9260 §8.1, §8.2).
 pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant) {
+    let was_confirmed = association.paths.is_confirmed(path);
+    path_error(association, path, now);
+    // An address that was never confirmed says nothing about the peer, unless it is all that is left: both ends may have
+    // removed addresses at once, and what remains need not be connected.
+    if was_confirmed || !association.paths.any_confirmed() {
+        association.errors = association.errors.saturating_add(1);
+        if association.errors > association.config.max_retransmits {
+            close::given_up(association, CloseReason::PeerUnreachable);
+        }
+    }
+}
+
+/// A heartbeat on `path` was not answered in time.
+///
+/// "Unacknowledged HEARTBEAT chunks observed on paths different from the path currently used for data transfer SHOULD
+/// NOT increment the association error counter" (RFC 9260 §8.1): several dead paths would end an association that works
+/// over another one and is only idle. Once no other path is usable, this one is as good as any, and counts.
+pub(crate) fn heartbeat_missed(association: &mut Association, path: PathId, now: Instant) {
+    let is_other = |facts: &PathFacts| facts.id != path && facts.is_usable();
+    if !association.paths.facts().iter().any(is_other) {
+        error_on(association, path, now);
+    } else if association.paths.fact(path).reachability != Reachability::Inactive {
+        // RFC 9260 §8.3: of an inactive path, one "SHOULD stop increasing the counter".
+        path_error(association, path, now);
+    }
+}
+
+/// One more error in a row on `path`, and what the failover policy makes of it.
+fn path_error(association: &mut Association, path: PathId, now: Instant) {
     let facts = association.paths.fact_mut(path);
     facts.errors = facts.errors.saturating_add(1);
-    let is_unconfirmed = facts.reachability == Reachability::Unconfirmed;
     let reachability = association
         .policies
         .failover
@@ -21,14 +49,6 @@ pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant
     if set_reachability(association, path, reachability) {
         // A suspected path is probed sooner than a working one, an inactive one later (RFC 7829 §3.2).
         schedule_heartbeat(association, path, now);
-    }
-    // An address that was never confirmed says nothing about the peer, unless it is all that is left: both ends may have
-    // removed addresses at once, and what remains need not be connected.
-    if !is_unconfirmed || !association.paths.any_confirmed() {
-        association.errors = association.errors.saturating_add(1);
-        if association.errors > association.config.max_retransmits {
-            close::given_up(association, CloseReason::PeerUnreachable);
-        }
     }
 }
 

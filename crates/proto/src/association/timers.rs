@@ -111,7 +111,7 @@ fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
     if association.paths.path_mut(path).heartbeat.take_overdue(now) {
         association.paths.path_mut(path).rtt.back_off();
         association.paths.publish_rtt(path);
-        liveness::error_on(association, path, now);
+        liveness::heartbeat_missed(association, path, now);
         if !association.state.is_closed() {
             liveness::schedule_heartbeat(association, path, now);
         }

@@ -1,13 +1,17 @@
 //! What if a path dies, and what if it comes back (RFC 9260 §8, RFC 7829)?
 
-use anabranch_netsim::LinkChange;
+use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_proto::{CloseReason, PathChange};
 use anabranch_sim::app::{Draft, Streams};
 use anabranch_types::PathId;
 use anabranch_wire::chunk::kind;
 
-use crate::story::{World, mbit, ms, secs};
+use crate::story::{Setting, World, mbit, ms, secs};
+
+fn four_paths() -> Setting {
+    World::paths([(); 4].map(|()| LinkConfig::new(mbit(10), ms(20))))
+}
 
 #[test]
 fn all_paths_are_confirmed_soon_after_the_handshake() {
@@ -132,6 +136,40 @@ fn an_association_dies_when_all_its_paths_do() {
     assert_eq!(world.alice().closed_because(), Some(CloseReason::PeerUnreachable));
     world.runs_until(|world| world.bob().is_closed(), secs(1_000));
     assert_eq!(world.bob().closed_because(), Some(CloseReason::PeerUnreachable));
+}
+
+/// RFC 9260 §8.1: heartbeats that are missed on other paths say nothing about a peer that is there.
+#[test]
+fn an_idle_association_survives_the_loss_of_three_of_four_paths() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        for bob_sends in [false, true] {
+            let mut world = four_paths().policies(policies).connected();
+            world.runs_for(secs(1));
+            for path in 1..4 {
+                world.path_is_cut(path);
+            }
+            if bob_sends {
+                world.bob().sends_at(mbit(1));
+            }
+            world.runs_for(secs(300));
+            assert!(world.is_connected());
+        }
+    }
+}
+
+#[test]
+fn an_idle_association_dies_when_all_its_paths_do() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        let mut world = four_paths().policies(policies).connected();
+        world.runs_for(secs(1));
+        for path in 0..4 {
+            world.path_is_cut(path);
+        }
+        world.runs_until(|world| world.alice().is_closed(), secs(1_000));
+        assert_eq!(world.alice().closed_because(), Some(CloseReason::PeerUnreachable));
+        world.runs_until(|world| world.bob().is_closed(), secs(1_000));
+        assert_eq!(world.bob().closed_because(), Some(CloseReason::PeerUnreachable));
+    }
 }
 
 #[test]
