@@ -154,6 +154,7 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
     association.paths.chunks_lost(path, lost.chunks);
     association.paths.fact_mut(path).in_recovery = false;
     let machinery = association.paths.path_mut(path);
+    machinery.t3.stop();
     machinery.rtt.back_off();
     machinery.recovery = None;
     machinery.retransmission_credit = false;
@@ -173,6 +174,10 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
                 bytes: lost.bytes,
             };
             association.tell_loss(&digest, now);
+            // A policy whose window has place for more all the same wants more to leave.
+            let window = association.policies.congestion.window(path);
+            let (facts, machinery) = association.paths.both_mut(path);
+            machinery.one_at_a_time = window <= u64::from(facts.max_data_chunk);
             packet_size::doubt(association, path, now);
             true
         }

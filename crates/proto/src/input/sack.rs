@@ -163,6 +163,9 @@ fn measure(association: &mut Association, arrived_on: PathId, now: Instant) {
             paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
             let path = paths.path_mut(ack.path);
             path.acked_at = Some(now);
+            if mem::take(&mut path.one_at_a_time) {
+                path.t3.stop();
+            }
             path.tail_probe.settle();
         }
     }

@@ -249,8 +249,9 @@ fn send_window(association: &Association) -> u64 {
 /// §5.1: when all are suspected, the one with the fewest errors).
 fn dormant(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)> {
     let path = last_resort(association.paths.facts())?;
-    let facts = association.paths.fact_mut(path);
-    if facts.in_flight >= facts.window {
+    let (facts, machinery) = association.paths.both_mut(path);
+    // RFC 9260 §7.2.1, as on paths in use.
+    if facts.in_flight >= facts.window || machinery.waits_for_answer() {
         return None;
     }
     facts.room = u64::from(facts.max_data_chunk);

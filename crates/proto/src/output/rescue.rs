@@ -55,7 +55,12 @@ pub(crate) fn write(
     };
     if stuck.path != path && association.paths.contains(stuck.path) {
         let owed = association.sender.earliest_outstanding(stuck.path);
-        association.paths.path_mut(stuck.path).t3.run_on(owed);
+        let machinery = association.paths.path_mut(stuck.path);
+        if owed.is_none() && machinery.one_at_a_time {
+            machinery.t3.stay();
+        } else {
+            machinery.t3.run_on(owed);
+        }
     }
     punish(association, &stuck, rescue.penalty, now);
     crate::input::follow_path(association, stuck.path, now);

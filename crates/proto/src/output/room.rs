@@ -72,7 +72,9 @@ fn allot(facts: &mut PathFacts, path: &mut Path, share: u64, burst: &mut dyn Bur
     let rate = path.recovery.as_ref().and_then(|recovery| recovery.rate.as_ref());
     let window = rate.map_or(facts.window, |rate| rate.limit(facts.window));
     let filled = facts.in_flight + facts.copied;
-    if filled >= window {
+    // RFC 9260 §7.2.1: after a timeout "only one packet is allowed to be in flight until successful acknowledgement",
+    // however little of the window it fills.
+    if filled >= window || path.waits_for_answer() {
         return;
     }
     let window = (window - filled).max(u64::from(facts.max_data_chunk));

@@ -43,6 +43,9 @@ pub(crate) struct Path {
     pub(crate) recovery: Option<Recovery>,
     /// One packet may exceed the window, to carry the first fast retransmission (RFC 9260 §7.2.4 step 3).
     pub(crate) retransmission_credit: bool,
+    /// A timeout let go of all that was in flight on it: one packet at a time leaves until something is acknowledged
+    /// (RFC 9260 §7.2.1, §7.2.3).
+    pub(crate) one_at_a_time: bool,
     /// When DATA last left on it.
     pub(crate) data_sent_at: Option<Instant>,
     /// When something that was sent on it was last acknowledged.
@@ -74,6 +77,7 @@ impl Path {
             mtu,
             recovery: None,
             retransmission_credit: false,
+            one_at_a_time: false,
             data_sent_at: None,
             acked_at: None,
             answered_at: None,
@@ -85,6 +89,12 @@ impl Path {
             copies: Copies::default(),
             counters: PathCounters::default(),
         }
+    }
+
+    /// Whether the one packet that may leave after a timeout has left, and neither anything was acknowledged since nor its
+    /// timer expired.
+    pub(crate) fn waits_for_answer(&self) -> bool {
+        self.one_at_a_time && self.t3.expires().is_some()
     }
 
     /// The next moment at which anything is due on it.

@@ -18,6 +18,8 @@ struct Running {
     oldest: UnwrappedTsn,
     oldest_sent_at: Instant,
     expires: Instant,
+    /// It runs on although nothing is outstanding.
+    stays: bool,
 }
 
 impl T3 {
@@ -28,7 +30,7 @@ impl T3 {
     /// Adapts the timer to the oldest outstanding chunk of the path, after anything was sent or acknowledged.
     pub(crate) fn follow(&mut self, oldest: Option<(UnwrappedTsn, Instant)>, rto: Duration, now: Instant) {
         let Some((oldest, oldest_sent_at)) = oldest else {
-            self.running = None;
+            self.running.take_if(|running| !running.stays);
             return;
         };
         let unchanged = self
@@ -40,6 +42,7 @@ impl T3 {
                 oldest,
                 oldest_sent_at,
                 expires: now + rto,
+                stays: false,
             });
         }
     }
@@ -56,6 +59,14 @@ impl T3 {
                 oldest_sent_at,
                 ..running
             });
+    }
+
+    /// What the path owes will be taken from it, and it has to answer for that all the same, or its silence would never
+    /// be noticed: the timer runs until it expires or is stopped.
+    pub(crate) fn stay(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.stays = true;
+        }
     }
 
     pub(crate) fn stop(&mut self) {
@@ -94,6 +105,19 @@ mod tests {
         timer.follow(next, RTO, at(600));
         assert_eq!(timer.expires(), Some(at(1_000)));
         timer.run_on(None);
+        assert_eq!(timer.expires(), None);
+    }
+
+    #[test]
+    fn it_stays_if_told_to_although_nothing_is_outstanding() {
+        let mut timer = T3::default();
+        timer.stay();
+        assert_eq!(timer.expires(), None, "it did not run");
+        timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
+        timer.stay();
+        timer.follow(None, RTO, at(600));
+        assert_eq!(timer.expires(), Some(at(1_000)));
+        timer.stop();
         assert_eq!(timer.expires(), None);
     }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_policy::{LostChunk, PathFacts, Policy, PolicyRecipe, RetransmissionPolicy};
 use anabranch_proto::{OwnPolicies, PathStatistics};
-use anabranch_sim::Step;
 use anabranch_sim::app::Streams;
-use anabranch_types::PathId;
+use anabranch_sim::{Direction, Side, Step};
+use anabranch_types::{Instant, PathId, Tsn};
+use anabranch_wire::{Chunk, Packet, RawChunk};
 
 use crate::story::{World, mbit, ms, secs};
 
@@ -29,6 +30,23 @@ fn timeouts(world: &mut World) -> u64 {
 
 fn fast_retransmits(world: &mut World) -> u64 {
     total(world, |path| path.counters.fast_retransmits)
+}
+
+/// The TSNs in each packet with DATA that Alice sent since `since`, as far as her log goes back.
+fn data_packets(world: &World, since: Instant) -> Vec<Vec<Tsn>> {
+    let log = world.simulation.host(Side::Near).log();
+    let sent = log
+        .packets()
+        .filter(|packet| packet.direction == Direction::Sent && packet.at >= since);
+    let tsn = |chunk: RawChunk<'_>| match chunk.decode() {
+        Ok(Chunk::Data(data)) => Some(data.tsn),
+        _ => None,
+    };
+    let tsns = sent.map(|packet| {
+        let packet = Packet::parse(&packet.bytes).unwrap();
+        packet.chunks().flatten().filter_map(tsn).collect()
+    });
+    tsns.filter(|tsns: &Vec<Tsn>| !tsns.is_empty()).collect()
 }
 
 /// Sends what is lost over the other one of two paths.
@@ -219,6 +237,37 @@ fn losses_in_the_middle_need_no_timer_by_the_clock() {
     assert_eq!(timeouts(&mut world), 0);
     let found = fast_retransmits(&mut world);
     assert!((7..=9).contains(&found), "seven were lost, {found} found");
+}
+
+/// RFC 9260 §7.2.1: "only one packet is allowed to be in flight until successful acknowledgement", though its chunk
+/// leaves some of the window unused.
+#[test]
+fn after_a_timeout_one_packet_leaves_until_it_is_acknowledged() {
+    // The one suspects the path, which is its last resort then; the other goes on using it.
+    for mut policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        policies.set("pmtu", "fixed").unwrap();
+        for bytes in [600, 1_000] {
+            let mut world = World::one_path(mbit(10), ms(20))
+                .policies(policies)
+                .with(|config| config.mtu = 1_200)
+                .connected();
+            world.alice().sends_messages(100, bytes, Streams::one(0));
+            world.runs_for(ms(30));
+            world.path_is_cut(0);
+            for timeout in 1..4 {
+                world.runs_until(|world| timeouts(world) == timeout, secs(10));
+                let since = world.simulation.now() - ms(1);
+                world.runs_for(ms(500));
+                assert_eq!(
+                    data_packets(&world, since).len(),
+                    1,
+                    "{bytes} bytes, timeout {timeout}"
+                );
+            }
+            world.path_heals(0);
+            world.delivers_everything(secs(20));
+        }
+    }
 }
 
 /// The time to a probe begins with what was sent last, however long the pause before it was.

@@ -203,7 +203,7 @@ fn probes_lost_to_congestion_cost_no_window_and_no_error() {
 
 #[test]
 fn a_heavy_loss_is_not_taken_for_a_black_hole_for_long() {
-    let mut world = paths([1_500]).seed(3).connected();
+    let mut world = paths([1_500]).seed(2).connected();
     world.alice().sends_forever();
     world.runs_for(secs(2));
     world.path_becomes_lossy(0, 0.3);
