@@ -204,9 +204,15 @@ fn write_data(
     now: Instant,
 ) {
     decay_window_if_idle(association, path, now);
-    let mut room = association.paths.fact(path).room.max(1);
+    let on_credit = matches!(data, DataPlan::Again { credit: true, .. });
+    if on_credit {
+        // "When a Fast Retransmit is being performed, the sender SHOULD ignore the value of cwnd" for a packet of the
+        // earliest chunks that fit (RFC 9260 §7.2.4 step 3). The policy has to see the room too, to let them go here.
+        association.paths.fact_mut(path).room = packet.room() as u64;
+    }
+    let mut room = association.paths.fact(path).room;
     let mut next = match data {
-        DataPlan::Again(tsn) => Some(tsn),
+        DataPlan::Again { tsn, .. } => Some(tsn),
         DataPlan::New { .. } | DataPlan::Tail { .. } | DataPlan::Rescue | DataPlan::Copies => None,
     };
     if data == DataPlan::Copies {
@@ -229,9 +235,13 @@ fn write_data(
         room = room.saturating_sub(sent);
         next = next_lost_for(association, tsn, path);
     }
+    if on_credit {
+        association.paths.fact_mut(path).room = 0;
+        room = 0;
+    }
     let skip = match data {
         DataPlan::New { skip } => skip,
-        DataPlan::Again(_) | DataPlan::Tail { .. } | DataPlan::Rescue | DataPlan::Copies => 0,
+        DataPlan::Again { .. } | DataPlan::Tail { .. } | DataPlan::Rescue | DataPlan::Copies => 0,
     };
     if next.is_none() && matches!(data, DataPlan::New { .. } | DataPlan::Rescue) {
         room = room.saturating_sub(rescue::write(association, path, packet, now));

@@ -50,7 +50,11 @@ pub(crate) enum Lead {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DataPlan {
     /// This lost chunk, then what else fits.
-    Again(UnwrappedTsn),
+    Again {
+        tsn: UnwrappedTsn,
+        /// The window is full, and lost chunks fill this one packet all the same (RFC 9260 §7.2.4 step 3).
+        credit: bool,
+    },
     /// New chunks, the first of them behind so many bytes of others.
     New {
         /// 0 to begin with what is next.
@@ -136,7 +140,7 @@ const fn about_addresses(due: address::Due) -> Plan {
 fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<usize> {
     let limit = usize::from(association.paths.fact(path).max_data_chunk);
     let size = match data {
-        DataPlan::Again(tsn) => association.sender.lost_size(tsn),
+        DataPlan::Again { tsn, .. } => association.sender.lost_size(tsn),
         DataPlan::New { skip: 0 } | DataPlan::Tail { new: true } => association.sender.passed_over_size(),
         DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Rescue | DataPlan::Copies => None,
     };
@@ -256,7 +260,13 @@ fn dormant(association: &mut Association, now: Instant) -> Option<(PathId, DataP
     }
     facts.room = u64::from(facts.max_data_chunk);
     match association.sender.next_lost() {
-        Some(chunk) => Some((path, DataPlan::Again(chunk.tsn))),
+        Some(chunk) => {
+            let again = DataPlan::Again {
+                tsn: chunk.tsn,
+                credit: false,
+            };
+            Some((path, again))
+        }
         None => probe::permits(association, now).then_some((path, DataPlan::New { skip: 0 })),
     }
 }
@@ -270,10 +280,14 @@ fn again(association: &mut Association) -> Option<(PathId, DataPlan)> {
         let facts = association.paths.facts();
         let path = association.policies.retransmission.path_for(&chunk, facts);
         let checked = path.filter(|path| path_facts(facts, *path).is_some_and(PathFacts::can_take_data));
-        withdraw_credit(association, granted);
+        withdraw_credit(association, granted.clone());
         if let Some(path) = checked {
             let path = where_it_fits(association.paths.facts(), path, chunk.bytes);
-            return Some((path, DataPlan::Again(chunk.tsn)));
+            let again = DataPlan::Again {
+                tsn: chunk.tsn,
+                credit: granted.contains(path),
+            };
+            return Some((path, again));
         }
         candidate = association.sender.lost_after(chunk.tsn);
     }

@@ -7,7 +7,7 @@ use anabranch_policy::{LostChunk, PathFacts, Policy, PolicyRecipe, Retransmissio
 use anabranch_proto::{OwnPolicies, PathStatistics};
 use anabranch_sim::app::Streams;
 use anabranch_sim::{Direction, Side, Step};
-use anabranch_types::{Instant, PathId, Tsn};
+use anabranch_types::{Instant, PathId, Serial, Tsn};
 use anabranch_wire::{Chunk, Packet, RawChunk};
 
 use crate::story::{World, mbit, ms, secs};
@@ -268,6 +268,29 @@ fn after_a_timeout_one_packet_leaves_until_it_is_acknowledged() {
             world.delivers_everything(secs(20));
         }
     }
+}
+
+/// RFC 9260 §7.2.4 step 3: of what is found lost, as much as fits into one packet leaves at once, and the window, which
+/// is full, keeps back the rest only.
+#[test]
+fn what_one_packet_lost_one_packet_brings_back() {
+    let mut policies = recipe(&[("ack-policy", "rfc9260")]);
+    policies.set("pmtu", "fixed").unwrap();
+    let mut world = World::one_path(mbit(10), ms(20))
+        .policies(policies)
+        .with(|config| config.mtu = 1_200)
+        .connected();
+    let lost: Vec<_> = (400..410).map(|chunk| (chunk, 1)).collect();
+    world.loses_chunks(&lost);
+    world.alice().sends_messages(2_000, 100, Streams::one(0));
+    world.runs_until(|world| fast_retransmits(world) == 10, secs(2));
+    let packets = data_packets(&world, Instant::ZERO);
+    let highest = |packet: &Vec<Tsn>| *packet.last().unwrap();
+    let again = packets
+        .windows(2)
+        .find(|pair| pair[1][0].precedes_or_is(highest(&pair[0])));
+    assert_eq!(again.expect("a retransmission")[1].len(), 10);
+    world.delivers_everything(secs(10));
 }
 
 /// The time to a probe begins with what was sent last, however long the pause before it was.
