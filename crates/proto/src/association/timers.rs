@@ -39,6 +39,7 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
     association.policies.burst.on_occasion();
     state_timer(association, now);
     association.scheduler_wakes.take_if(|wakes| *wakes <= now);
+    association.window_probe.expire(now);
     address::on_timeout(association, now);
     loss_timer(association, now);
     for path in association.paths.ids() {
@@ -167,7 +168,7 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
         // RFC 9260 §6.1 A: "Zero window probing does not affect the calculation of cwnd", and unanswered probes
         // are no errors while SACKs keep coming.
         WindowProbe::Out { answered } => !mem::take(answered),
-        WindowProbe::Idle | WindowProbe::Due(_) => {
+        WindowProbe::Idle | WindowProbe::At(_) | WindowProbe::Due => {
             let digest = LossDigest {
                 path,
                 cause: LossCause::Timeout,

@@ -318,6 +318,7 @@ fn write_new(association: &mut Association, new: NewData, packet: &mut PacketBui
     let scheduler = &mut *association.policies.stream_scheduler;
     let sender = &mut association.sender;
     let (mut payload, mut chunks) = (0, 0);
+    let is_window_probe = sender.window_is_shut();
     let mut probe = association
         .policies
         .rtt_samples
@@ -343,6 +344,9 @@ fn write_new(association: &mut Association, new: NewData, packet: &mut PacketBui
         }
     }
     if payload > 0 {
+        if is_window_probe {
+            association.window_probe.leave();
+        }
         association.policies.path_scheduler.on_sent(path, payload, now);
     }
     association.paths.path_mut(path).counters.payload_sent += payload;

@@ -11,7 +11,9 @@ pub(crate) enum WindowProbe {
     #[default]
     Idle,
     /// "The first zero window probe SHOULD be sent after 1 RTO."
-    Due(Instant),
+    At(Instant),
+    /// It leaves with the next packet of new data.
+    Due,
     /// A chunk is out as a probe. Its T3 timer repeats it with exponential back-off.
     Out {
         /// The peer sent a SACK since: it is there, only full.
@@ -22,9 +24,31 @@ pub(crate) enum WindowProbe {
 impl WindowProbe {
     pub(crate) const fn deadline(self) -> Option<Instant> {
         match self {
-            Self::Due(at) => Some(at),
-            Self::Idle | Self::Out { .. } => None,
+            Self::At(at) => Some(at),
+            Self::Idle | Self::Due | Self::Out { .. } => None,
         }
+    }
+
+    /// The clock shows `now`.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        if matches!(self, Self::At(at) if *at <= now) {
+            *self = Self::Due;
+        }
+    }
+
+    /// The window is shut: whether a probe may leave. If none is under way, one is due at `first`.
+    ///
+    /// A probe stays due until it is written, for this plan may have to stand back behind what is urgent on another path.
+    fn permits(&mut self, first: Instant) -> bool {
+        if matches!(self, Self::Idle | Self::Out { .. }) {
+            *self = Self::At(first);
+        }
+        *self == Self::Due
+    }
+
+    /// New data leaves although the window is shut.
+    pub(crate) fn leave(&mut self) {
+        *self = Self::Out { answered: false };
     }
 }
 
@@ -34,17 +58,7 @@ pub(crate) fn permits(association: &mut Association, now: Instant) -> bool {
         return true;
     }
     let rto = association.paths.fact(association.paths.primary()).rto;
-    match association.window_probe {
-        WindowProbe::Due(at) if at <= now => {
-            association.window_probe = WindowProbe::Out { answered: false };
-            true
-        }
-        WindowProbe::Due(_) => false,
-        WindowProbe::Idle | WindowProbe::Out { .. } => {
-            association.window_probe = WindowProbe::Due(now + rto);
-            false
-        }
-    }
+    association.window_probe.permits(now + rto)
 }
 
 /// A SACK came.
@@ -76,5 +90,26 @@ fn is_open(association: &Association) -> bool {
 fn repeat_refused(association: &mut Association) {
     if let Some(probe) = association.sender.oldest_outstanding() {
         association.sender.lose_all(probe.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_is_due_until_it_leaves() {
+        let (soon, later) = (Instant::from_nanos(5), Instant::from_nanos(9));
+        let mut probe = WindowProbe::default();
+        assert!(!probe.permits(soon), "the first one waits");
+        probe.expire(Instant::ZERO);
+        assert!(!probe.permits(later), "too early");
+        assert_eq!(probe.deadline(), Some(soon));
+        probe.expire(soon);
+        assert!(probe.permits(later));
+        assert!(probe.permits(later), "to ask is not to send");
+        probe.leave();
+        assert!(!probe.permits(later), "the peer took it and is full again");
+        assert_eq!(probe.deadline(), Some(later));
     }
 }

@@ -71,6 +71,27 @@ fn a_last_message_that_was_a_probe_leaves_again_when_the_window_opens() {
     world.delivers_everything(ms(500));
 }
 
+/// Bob's data keeps Alice acknowledging over both paths, and what is urgent must not use up the probe.
+#[test]
+fn a_busy_way_back_delays_no_window_probe() {
+    let mut world = small_buffers().connected();
+    world.bob().reads(Reading::Paused);
+    world.bob().sends_forever();
+    world
+        .alice()
+        .sends_messages(2 * BUFFER / 1_400, 1_400, Streams::one(0));
+    let sent = |world: &mut World| world.alice().payload_sent_by_path().iter().sum::<u64>();
+    let is_shut = |world: &mut World| {
+        let statistics = world.alice().statistics();
+        let in_flight: u64 = statistics.paths.iter().map(|path| path.in_flight).sum();
+        statistics.peer_window < 1_400 && in_flight == 0
+    };
+    world.runs_until(is_shut, secs(2));
+    let before = sent(&mut world);
+    let rto = world.alice().path(0).rto;
+    world.runs_until(|world| sent(world) > before, rto * 11 / 10);
+}
+
 #[test]
 fn the_news_of_an_open_window_may_be_lost() {
     let mut world = small_buffers().connected();
