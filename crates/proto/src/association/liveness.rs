@@ -70,7 +70,8 @@ pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId) {
 /// A SACK came over `arrived_on`. It speaks of all paths: one with data in flight of which it and those before it
 /// said nothing for too long is suspected, if there is another one to take over.
 pub(crate) fn suspect_the_silent(association: &mut Association, arrived_on: PathId, now: Instant) {
-    if association.paths.usable_count() < 2 {
+    // What finds the window shut is not acknowledged on any path.
+    if association.paths.usable_count() < 2 || association.window_probe.is_out() {
         return;
     }
     // What a SACK says was true when it left, which is no longer ago than a round trip.

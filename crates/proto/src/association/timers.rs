@@ -1,7 +1,5 @@
 //! What is due next, and what happens when it is?
 
-use core::mem;
-
 use anabranch_policy::{LossCause, LossDigest};
 use anabranch_types::{Instant, PathId, earliest};
 
@@ -152,7 +150,6 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
         return;
     }
     let lost = association.sender.lose_all(path);
-    association.paths.chunks_lost(path, lost.chunks);
     association.paths.fact_mut(path).in_recovery = false;
     let machinery = association.paths.path_mut(path);
     machinery.t3.stop();
@@ -164,11 +161,16 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
     machinery.counters.timeouts += 1;
     association.paths.publish_rtt(path);
     association.policies.loss.on_timeout(path);
-    let counts = match &mut association.window_probe {
+    let counts = match association.window_probe {
         // RFC 9260 §6.1 A: "Zero window probing does not affect the calculation of cwnd", and unanswered probes
-        // are no errors while SACKs keep coming.
-        WindowProbe::Out { answered } => !mem::take(answered),
+        // are no errors while SACKs keep coming. One packet is enough to ask.
+        WindowProbe::Out { answered } => {
+            let machinery = association.paths.path_mut(path);
+            machinery.one_at_a_time = true;
+            answered.is_none_or(|at| !machinery.was_silent_since(at))
+        }
         WindowProbe::Idle | WindowProbe::At(_) | WindowProbe::Due => {
+            association.paths.chunks_lost(path, lost.chunks);
             let digest = LossDigest {
                 path,
                 cause: LossCause::Timeout,

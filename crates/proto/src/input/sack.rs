@@ -118,10 +118,15 @@ fn digest(
     association.policies.path_scheduler.on_ack(&digest, facts, now);
     find_losses(association, now);
     liveness::suspect_the_silent(association, arrived_on, now);
-    crate::output::probe_answered(association);
+    let acknowledged = cumulative_advanced || has_news(association.sender.digests());
+    crate::output::probe_answered(association, acknowledged, now);
     publish(association, now);
     reduce_rates(association);
     association.tell_writable();
+}
+
+fn has_news(digests: &[PathAck]) -> bool {
+    digests.iter().any(|ack| ack.newly_acked > 0)
 }
 
 /// Even a SACK that was overtaken, and acknowledges nothing any more, took the time that its path takes.

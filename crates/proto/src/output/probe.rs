@@ -14,10 +14,11 @@ pub(crate) enum WindowProbe {
     At(Instant),
     /// It leaves with the next packet of new data.
     Due,
-    /// A chunk is out as a probe. Its T3 timer repeats it with exponential back-off.
+    /// A chunk is out as a probe, or chunks are out that found the window shut when they came. Their T3 timers repeat them
+    /// with exponential back-off.
     Out {
-        /// The peer sent a SACK since: it is there, only full.
-        answered: bool,
+        /// When the peer last sent a SACK since: it is there, only full.
+        answered: Option<Instant>,
     },
 }
 
@@ -27,6 +28,11 @@ impl WindowProbe {
             Self::At(at) => Some(at),
             Self::Idle | Self::Due | Self::Out { .. } => None,
         }
+    }
+
+    /// Whether the peer may be there and have no room for what is out.
+    pub(crate) const fn is_out(self) -> bool {
+        matches!(self, Self::Out { .. })
     }
 
     /// The clock shows `now`.
@@ -48,7 +54,7 @@ impl WindowProbe {
 
     /// New data leaves although the window is shut.
     pub(crate) fn leave(&mut self) {
-        *self = Self::Out { answered: false };
+        *self = Self::Out { answered: None };
     }
 }
 
@@ -61,16 +67,19 @@ pub(crate) fn permits(association: &mut Association, now: Instant) -> bool {
     association.window_probe.permits(now + rto)
 }
 
-/// A SACK came.
-pub(crate) fn answered(association: &mut Association) {
+/// A SACK came; `acknowledged` tells whether it acknowledged anything new.
+pub(crate) fn answered(association: &mut Association, acknowledged: bool, now: Instant) {
+    // The window of a peer counts user data only, and what it holds costs more than that: it may have to refuse what it
+    // had a window for. Each refusal is answered by such a SACK (RFC 9260 §6.2).
+    let is_refused = !acknowledged && association.sender.finds_no_room();
     association.window_probe = match association.window_probe {
-        probe if is_open(association) => {
-            if probe == (WindowProbe::Out { answered: true }) {
-                repeat_refused(association);
-            }
+        WindowProbe::Out { answered: Some(at) } if is_open(association) || takes_refused(association) => {
+            repeat_refused(association, at);
             WindowProbe::Idle
         }
-        WindowProbe::Out { .. } => WindowProbe::Out { answered: true },
+        _ if is_open(association) => WindowProbe::Idle,
+        WindowProbe::Out { .. } => WindowProbe::Out { answered: Some(now) },
+        _ if is_refused => WindowProbe::Out { answered: Some(now) },
         unchanged => unchanged,
     };
 }
@@ -85,11 +94,22 @@ fn is_open(association: &Association) -> bool {
     }
 }
 
-/// The peer had no room for the probe when it came, and has now: it leaves again at once. Its timer, which has
-/// backed off, would take up to RTO.Max.
-fn repeat_refused(association: &mut Association) {
-    if let Some(probe) = association.sender.oldest_outstanding() {
-        association.sender.lose_all(probe.path);
+/// Whether the peer has room now for the first chunk that it had none for.
+fn takes_refused(association: &Association) -> bool {
+    let sender = &association.sender;
+    let oldest = sender.oldest_outstanding();
+    oldest.is_some_and(|chunk| sender.finds_room(chunk.bytes))
+}
+
+/// The peer had no room for what was out when it said so at `refused_at`, and has now: it leaves again at once. Its
+/// timers, which have backed off, would take up to RTO.Max.
+fn repeat_refused(association: &mut Association, refused_at: Instant) {
+    for path in association.paths.ids() {
+        if association.sender.in_flight(path) > 0 && association.paths.path(path).was_silent_since(refused_at)
+        {
+            association.sender.lose_all(path);
+            association.policies.loss.on_timeout(path);
+        }
     }
 }
 

@@ -68,6 +68,10 @@ pub(crate) fn write(
 }
 
 fn ask(association: &mut Association, onto: PathId, stuck: &StuckChunk, now: Instant) -> Option<Rescue> {
+    // What the peer has no room for would not find any over another path (RFC 9260 §6.1 A).
+    if association.window_probe.is_out() {
+        return None;
+    }
     let buffer = room::buffer_facts(association);
     let facts: &[PathFacts] = association.paths.facts();
     let policy = &mut association.policies.rescue;

@@ -91,6 +91,11 @@ impl Path {
         }
     }
 
+    /// Whether no DATA left on it after `moment`.
+    pub(crate) fn was_silent_since(&self, moment: Instant) -> bool {
+        self.data_sent_at.is_none_or(|sent_at| sent_at <= moment)
+    }
+
     /// Whether the one packet that may leave after a timeout has left, and neither anything was acknowledged since nor its
     /// timer expired.
     pub(crate) fn waits_for_answer(&self) -> bool {

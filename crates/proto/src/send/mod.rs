@@ -236,6 +236,17 @@ impl Sender {
         self.has_unsent() && !self.has_outstanding() && !is_worth_it
     }
 
+    /// Whether something is outstanding although the peer has no room left at all: a window that its data had filled as
+    /// promised would have shut with the last of it acknowledged.
+    pub(crate) fn finds_no_room(&self) -> bool {
+        self.has_outstanding() && !self.window.takes(1)
+    }
+
+    /// Whether the peer has room for a chunk of `bytes` that it has not got.
+    pub(crate) fn finds_room(&self, bytes: u64) -> bool {
+        self.window.takes(bytes)
+    }
+
     /// Sends the next piece of a message on `path`: it is in flight from now on and has to be written.
     ///
     /// `max_chunk` is the room for a chunk in the packet, `fragment_at` that in an empty packet of this path

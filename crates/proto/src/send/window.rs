@@ -46,6 +46,11 @@ impl PeerWindow {
         self.advertised.saturating_sub(outstanding)
     }
 
+    /// Whether the peer had room for `bytes` when it said how large its window is, if nothing else had come before them.
+    pub(super) fn takes(&self, bytes: u64) -> bool {
+        self.advertised >= bytes
+    }
+
     /// Whether `open` bytes are worth a packet while others are in flight: a full one, all there is, or half
     /// of the largest window seen (silly-window avoidance as in RFC 1122 §4.2.3.4, which RFC 9260 §6.1 A
     /// refers to).

@@ -1,5 +1,6 @@
 //! What if Bob reads more slowly than Alice sends (RFC 9260 §6.1 A, §6.2)?
 
+use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_proto::AssociationConfig;
 use anabranch_sim::app::{Draft, Reading, Streams};
 use anabranch_types::Rate;
@@ -14,6 +15,11 @@ fn small_buffers() -> Setting {
         config.receive_buffer = BUFFER;
         config.max_message = 20_000;
     })
+}
+
+fn timeouts(world: &mut World) -> u64 {
+    let paths = world.alice().statistics().paths;
+    paths.iter().map(|path| path.counters.timeouts).sum()
 }
 
 #[test]
@@ -67,6 +73,51 @@ fn a_last_message_that_was_a_probe_leaves_again_when_the_window_opens() {
         .sends_messages(BUFFER / 1_400 + 2, 1_400, Streams::one(0));
     world.runs_for(secs(600));
     assert!(!world.alice().has_flushed());
+    world.bob().reads(Reading::Eager);
+    world.delivers_everything(ms(500));
+}
+
+/// How Bob's buffer fills up with messages whose overhead is larger than they are, so that he has to drop some that his
+/// window had room for: the last of them, with nothing behind it. Each time he says that he is full.
+fn full_of_small_messages(settings: &[(&str, &str)]) -> World {
+    let mut policies = PolicyRecipe::recommended();
+    for (point, value) in settings {
+        policies.set(point, value).unwrap();
+    }
+    let setting = small_buffers().with(|config| config.policies = policies);
+    let mut world = setting.connected();
+    world.bob().reads(Reading::Paused);
+    world.alice().sends_messages(1_500, 20, Streams::one(0));
+    world
+}
+
+#[test]
+fn small_messages_that_found_no_room_leave_again_when_the_window_opens() {
+    for failover in ["potentially-failed", "fast-abandonment", "rfc9260"] {
+        let mut world = full_of_small_messages(&[("failover", failover)]);
+        world.runs_for(secs(60));
+        assert!(!world.alice().has_flushed(), "not everything found room");
+        for path in [0, 1] {
+            assert!(world.alice().path(path).window > 3_000, "nothing was lost");
+            assert_eq!(world.alice().reachability(path), Reachability::Active);
+        }
+        let before = timeouts(&mut world);
+        world.bob().reads(Reading::Eager);
+        world.delivers_everything(ms(500));
+        assert_eq!(timeouts(&mut world), before);
+    }
+}
+
+#[test]
+fn a_reader_who_is_full_of_small_messages_is_not_a_dead_one() {
+    let heartbeats_off = ("failover.heartbeat", "86400s");
+    let mut world = full_of_small_messages(&[heartbeats_off]);
+    world.runs_for(secs(60));
+    let before = world.alice().tally().packets_sent;
+    world.runs_for(secs(1_200));
+    let packets = world.alice().tally().packets_sent - before;
+    assert!(packets < 400, "{packets} packets in twenty minutes");
+    assert!(world.is_connected());
     world.bob().reads(Reading::Eager);
     world.delivers_everything(ms(500));
 }
