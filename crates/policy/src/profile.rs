@@ -204,6 +204,7 @@ impl PolicyRecipe {
                 initial_packets: 3,
                 ..CmtParameters::DEFAULT
             }),
+            burst: BurstChoice::WindowLimiting(MaxBurstParameters::DEFAULT),
             ack: AckChoice::Rfc9260(DelayParameters::DEFAULT),
             sack_handling: SackHandlingChoice::Scan(NoParameters),
             ..Self::cmt()

@@ -34,6 +34,11 @@ pub trait CongestionControl: Policy {
     fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
         let _ = (path, idle);
     }
+    /// The burst policy keeps the window of `path` down to `limit` bytes, which are fewer than it has. What it had becomes its
+    /// threshold, if that is lower: the window comes back in slow start.
+    fn on_burst_limit(&mut self, path: PathId, limit: u64) {
+        let _ = (path, limit);
+    }
     /// The window of `path` in bytes; 0 for an unknown path.
     fn window(&self, path: PathId) -> u64;
     /// The slow-start threshold of `path` in bytes; [`u64::MAX`] while unset or where the idea does not apply.
@@ -249,6 +254,12 @@ pub trait BurstPolicy: Policy {
     /// A packet was handled, a timer expired, or an application that had nothing left to send has something: what may leave
     /// until this is called again is one burst.
     fn on_occasion(&mut self) {}
+    /// What the window of `path` must not exceed from now on, although it may be larger; asked before data leaves. A smaller
+    /// window is left alone. `None` where bursts are limited without touching windows.
+    fn window_limit(&self, path: &PathFacts) -> Option<u64> {
+        let _ = path;
+        None
+    }
     /// How many bytes may leave on `path` at this moment, whatever its window.
     fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance;
     /// Bytes left on `path`.

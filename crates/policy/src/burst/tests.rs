@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use anabranch_types::Instant;
 
-use super::{MaxBurst, MaxBurstParameters, Paced};
+use super::{MaxBurst, MaxBurstParameters, Paced, WindowLimiting};
 use crate::parameters::NoParameters;
 use crate::testing::{CHUNK, at, healthy, ms};
 use crate::{BurstPolicy, PathFacts, SendAllowance};
@@ -21,6 +21,17 @@ fn four_packets_leave_on_one_occasion_and_four_more_on_the_next_whatever_the_clo
     assert_eq!(policy.allowance(&path, at(1)).bytes, 0);
     policy.on_occasion();
     assert_eq!(policy.allowance(&path, at(1)).bytes, 4 * CHUNK);
+}
+
+#[test]
+fn a_window_may_be_as_large_as_what_is_in_flight_and_four_packets() {
+    let mut policy = WindowLimiting::new(MaxBurstParameters::DEFAULT);
+    let mut path = healthy(0);
+    path.in_flight = 3 * CHUNK;
+    assert_eq!(policy.window_limit(&path), None, "it does not know the path yet");
+    policy.add_path(path.id);
+    assert_eq!(policy.window_limit(&path), Some(7 * CHUNK));
+    assert_eq!(policy.allowance(&path, at(0)), SendAllowance::UNLIMITED);
 }
 
 /// A path with a window of `packets` and 100 ms of round-trip time.

@@ -200,6 +200,8 @@ choices! {
     BurstChoice of BurstPolicy = "burst", "how many packets may leave at once?";
     "max-burst" => MaxBurst(burst::MaxBurstParameters), burst::MaxBurst::new,
         "four on each occasion", "RFC 9260 §6.1";
+    "window-limiting" => WindowLimiting(burst::MaxBurstParameters), burst::WindowLimiting::new,
+        "the window shrinks to what is in flight and four", "RFC 9260 §6.1; FreeBSD";
     "unlimited" => Unlimited(NoParameters), burst::Unlimited::new,
         "as many as the window lets through", "ours";
     "paced" => Paced(NoParameters), burst::Paced::new,

@@ -135,6 +135,10 @@ impl SinglePath for CmtParameters {
         state.window.decay(path, idle, IdleThreshold::Lowered);
     }
 
+    fn on_burst_limit(state: &mut CmtState, limit: u64) {
+        state.window.limit(limit);
+    }
+
     fn window(state: &CmtState) -> u64 {
         state.window.bytes
     }

@@ -270,6 +270,10 @@ impl SinglePath for CubicParameters {
         }
     }
 
+    fn on_burst_limit(state: &mut CubicState, limit: u64) {
+        state.window.limit(limit);
+    }
+
     fn window(state: &CubicState) -> u64 {
         state.window.bytes
     }

@@ -68,6 +68,8 @@ impl SinglePath for FixedParameters {
 
     fn on_idle(&self, _state: &mut u64, _path: &PathFacts, _idle: Duration) {}
 
+    fn on_burst_limit(_state: &mut u64, _limit: u64) {}
+
     fn window(state: &u64) -> u64 {
         *state
     }

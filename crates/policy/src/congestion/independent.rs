@@ -31,6 +31,8 @@ pub trait SinglePath: Parameters + Send {
     fn on_loss(&self, state: &mut Self::State, loss: &LossDigest, path: &PathFacts);
     /// Nothing was sent on the path for `idle`.
     fn on_idle(&self, state: &mut Self::State, path: &PathFacts, idle: Duration);
+    /// The window comes down to `limit` bytes, lest a burst follow.
+    fn on_burst_limit(state: &mut Self::State, limit: u64);
     /// Window in bytes.
     fn window(state: &Self::State) -> u64;
     /// Slow-start threshold in bytes.
@@ -119,6 +121,12 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
     fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
         if let Some(state) = self.paths.of_mut(path.id) {
             self.algorithm.on_idle(state, path, idle);
+        }
+    }
+
+    fn on_burst_limit(&mut self, path: PathId, limit: u64) {
+        if let Some(state) = self.paths.of_mut(path) {
+            A::on_burst_limit(state, limit);
         }
     }
 

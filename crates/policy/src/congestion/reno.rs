@@ -142,6 +142,10 @@ impl SinglePath for RenoParameters {
         }
     }
 
+    fn on_burst_limit(state: &mut RenoState, limit: u64) {
+        state.window.limit(limit);
+    }
+
     fn window(state: &RenoState) -> u64 {
         state.window.bytes
     }

@@ -114,6 +114,13 @@ impl Window {
         self.utilisation = Utilisation::default();
     }
 
+    /// Comes down to `limit`, and may come back in slow start: nothing was lost.
+    pub(crate) fn limit(&mut self, limit: u64) {
+        self.threshold = self.threshold.max(self.bytes);
+        self.bytes = self.bytes.min(limit);
+        self.utilisation = Utilisation::default();
+    }
+
     /// Keeps the window at one full chunk at least when the path's packets have become larger.
     pub(crate) fn raise_to(&mut self, quantum: u64) {
         self.bytes = self.bytes.max(quantum);

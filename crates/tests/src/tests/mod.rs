@@ -6,6 +6,7 @@ mod adversary;
 mod attacks;
 mod blocked_buffers;
 mod bundling;
+mod bursts;
 mod capture;
 mod cmt;
 mod collision;

@@ -218,6 +218,12 @@ impl<A: Coupling> CongestionControl for Coupled<A> {
         }
     }
 
+    fn on_burst_limit(&mut self, path: PathId, limit: u64) {
+        if let Some(state) = self.paths.of_mut(path) {
+            state.window.limit(limit);
+        }
+    }
+
     fn window(&self, path: PathId) -> u64 {
         self.paths.of(path).map_or(0, |state| state.window.bytes)
     }

@@ -1,0 +1,57 @@
+//! What do limits to bursts do to a window of which nothing is in use for a moment?
+
+use anabranch_policy::{PathFacts, PolicyRecipe};
+use anabranch_sim::app::Streams;
+
+use crate::story::{World, mbit, ms, secs};
+
+fn path(world: &mut World) -> PathFacts {
+    let alice = world.alice();
+    let association = alice.association().expect("she is connected");
+    association.path_facts()[0].clone()
+}
+
+/// The path once everything has arrived, as soon as there is more to send, and a second later.
+fn goes_on_after_a_moment(burst: &str) -> [PathFacts; 3] {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("burst", burst).unwrap();
+    let setting = World::one_path(mbit(50), ms(20)).policies(policies);
+    let mut world = setting.connected();
+    world.alice().sends_messages(400, 1_000, Streams::one(0));
+    world.runs_until(|world| world.alice().has_flushed(), secs(10));
+    let before = path(&mut world);
+    world.alice().sends_messages(5_000, 1_000, Streams::one(0));
+    world.runs_for(ms(1));
+    let at_once = path(&mut world);
+    world.runs_for(secs(1));
+    [before, at_once, path(&mut world)]
+}
+
+/// Four, and what may go beyond a window by less than a packet (RFC 9260 §6.1 B).
+fn five_packets(path: &PathFacts) -> u64 {
+    5 * u64::from(path.max_data_chunk)
+}
+
+#[test]
+fn a_number_of_packets_on_each_occasion_leaves_the_window_alone() {
+    let [before, at_once, _] = goes_on_after_a_moment("max-burst");
+    assert_eq!((at_once.window, before.in_flight), (before.window, 0));
+    assert!(
+        (1..=five_packets(&at_once)).contains(&at_once.in_flight),
+        "{at_once:?}"
+    );
+}
+
+/// As FreeBSD does it: the window shrinks to four packets, and has in its threshold what it was.
+#[test]
+fn a_window_that_limits_bursts_shrinks_and_comes_back_in_slow_start() {
+    let [before, at_once, later] = goes_on_after_a_moment("window-limiting");
+    let four = 4 * u64::from(at_once.max_data_chunk);
+    assert!(before.window > 2 * four, "{before:?}");
+    assert_eq!(
+        (at_once.window, at_once.in_flight <= five_packets(&at_once)),
+        (four, true)
+    );
+    assert!(at_once.slow_start_threshold >= before.window, "{at_once:?}");
+    assert!(later.window >= before.window, "{later:?}");
+}
