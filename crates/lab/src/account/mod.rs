@@ -41,6 +41,10 @@ pub struct Account {
     /// Whether the plan was changed after that, as far as [`Account::held_against`] was asked.
     #[serde(skip)]
     pub is_outdated: bool,
+    /// The keys that this program sets otherwise, by defaults and profiles of its own, as far as [`Account::held_against`] was
+    /// asked.
+    #[serde(skip)]
+    pub otherwise: Vec<String>,
     /// The version of the program, with the commit that it was built from if that is known.
     pub version: String,
     /// The seeds, each of which ran everything.
@@ -197,6 +201,7 @@ impl Account {
             changes: plan.changes.clone(),
             digest: plan.digest.clone(),
             is_outdated: false,
+            otherwise: Vec::new(),
             version: results.version.clone(),
             seeds,
             runs: results.runs.len(),
@@ -214,7 +219,8 @@ impl Account {
         }
     }
 
-    /// The account, knowing whether it is of the plan as it is now, which is given in both its sizes.
+    /// The account, knowing whether it is of the plan as it is now, which is given in both its sizes, and whether that means to this
+    /// program what it meant to the one that ran it.
     #[must_use]
     pub fn held_against(self, full: &Plan, quick: &Plan) -> Self {
         let plan = match self.size {
@@ -223,6 +229,7 @@ impl Account {
         };
         Self {
             is_outdated: self.digest != plan.digest,
+            otherwise: self.settings.otherwise(&Settings::of(plan)),
             ..self
         }
     }

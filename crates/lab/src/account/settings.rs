@@ -1,6 +1,6 @@
 //! What were the runs set to? What all have in common, what each line changes, and what is swept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -68,6 +68,36 @@ impl Settings {
             }
         }
         settings
+    }
+
+    /// The keys that were set otherwise than they are `now`, for all lines or for one: a profile may have changed since. What was
+    /// not there yet had no other value.
+    pub(super) fn otherwise(&self, now: &Self) -> Vec<String> {
+        let value = |settings: &Self, key: &str, line: &str| {
+            let of_line = settings.changed.iter().find(|changed| changed.key == key);
+            let common = settings.common.get(key);
+            common
+                .or(of_line.and_then(|changed| changed.values.get(line)))
+                .cloned()
+        };
+        let lines = self
+            .changed
+            .iter()
+            .chain(&now.changed)
+            .flat_map(|changed| changed.values.keys());
+        let lines: BTreeSet<&str> = lines.map(String::as_str).chain([""]).collect();
+        let keys = self
+            .common
+            .keys()
+            .chain(self.changed.iter().map(|changed| &changed.key));
+        let differs = |key: &&String| {
+            lines.iter().any(|line| {
+                let (then, now) = (value(self, key, line), value(now, key, line));
+                then.is_some() && now.is_some() && then != now
+            })
+        };
+        let keys: BTreeSet<&String> = keys.filter(differs).collect();
+        keys.into_iter().cloned().collect()
     }
 }
 

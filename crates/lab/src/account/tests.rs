@@ -155,6 +155,27 @@ fn settings_are_told_apart_by_what_they_depend_on() {
 }
 
 #[test]
+fn what_a_program_sets_otherwise_since_is_told() {
+    let mut account = account();
+    let now = |text: &str| Plan::read(Path::new("two.toml"), text, &Reading::default()).unwrap();
+    let otherwise = |account: &Account, plan: Plan| account.clone().held_against(&plan, &plan).otherwise;
+    assert_eq!(otherwise(&account, now(PLAN)), [""; 0]);
+    // A line had another value, a value of all was another one, and a key was not there yet.
+    account.settings.changed[0]
+        .values
+        .insert("split".into(), "off".into());
+    account
+        .settings
+        .common
+        .insert("policies.burst".into(), "four".into());
+    account.settings.common.remove("policies.cc");
+    assert_eq!(
+        otherwise(&account, now(PLAN)),
+        ["policies.burst", "policies.nr-sack"]
+    );
+}
+
+#[test]
 fn pictures_show_the_first_seed_over_time_and_all_seeds_together() {
     let pictures = account().pictures;
     assert_eq!(pictures.len(), 3, "a series for each delay, and a distribution");

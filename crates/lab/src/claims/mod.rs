@@ -101,7 +101,11 @@ impl Claim {
         } else {
             ""
         };
-        format!("{size}{outdated}")
+        let otherwise = match &account.otherwise[..] {
+            [] => String::new(),
+            keys => format!("; set otherwise since: {}", keys.join(", ")),
+        };
+        format!("{size}{outdated}{otherwise}")
     }
 }
 

@@ -60,6 +60,14 @@ fn head(account: &Account) -> Markup {
                 }
             }
         }
+        @if !account.otherwise.is_empty() {
+            div class="notice" {
+                p {
+                    strong { "This program sets otherwise" } ", in its profiles or by its defaults, what these results were made with: "
+                    @for key in &account.otherwise { code { (key) } " " }
+                }
+            }
+        }
         @if !account.changes.is_empty() {
             div class="notice" {
                 p {

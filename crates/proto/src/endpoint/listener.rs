@@ -287,7 +287,9 @@ fn unrecognized(parameter: &[u8]) -> Vec<u8> {
 /// What must be there, then as much of what is good to know as the amplification limit lets through.
 fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) -> Vec<u8> {
     let mut all = mandatory.finish();
-    for parameter in optional {
+    // An empty one would pad the one before, which may be the last: "it does include any padding of variable-length
+    // parameters other than the last" (RFC 9260 §3.2).
+    for parameter in optional.iter().filter(|parameter| !parameter.is_empty()) {
         let aligned = all.len().next_multiple_of(4);
         if aligned + parameter.len() <= limit {
             all.resize(aligned, 0);

@@ -1,4 +1,4 @@
-//! Do two hosts that call each other end with one association?
+//! Do two hosts that call each other end with one association? Are the parameters of an answer as they should be?
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -7,7 +7,9 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use anabranch_types::{Ecn, Instant, PathAddr, Seed, StreamId};
+use anabranch_wire::ParameterWriter;
 
+use super::{one, parameters};
 use crate::{AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Message};
 
 fn address(host: u8, net: u8) -> SocketAddr {
@@ -127,4 +129,26 @@ fn a_cookie_from_before_our_own_call_makes_no_second_association() {
         .expect("one");
     let received = alice.association_mut(id).and_then(|mut alice| alice.receive());
     assert!(received.is_some_and(|message| message.payload == "hello"));
+}
+
+#[test]
+fn what_is_not_said_leaves_the_last_parameter_without_padding() {
+    let cookie = |bytes: &[u8]| {
+        let mut mandatory = ParameterWriter::new();
+        mandatory.push_state_cookie(bytes);
+        mandatory
+    };
+    let extensions = one(|alone| {
+        alone.push_supported_extensions(&[0x10]);
+    });
+    assert_eq!(parameters(cookie(&[7; 5]), &[vec![]], 100).len(), 9);
+    assert_eq!(
+        parameters(cookie(&[7; 5]), &[vec![], extensions.clone()], 100).len(),
+        12 + 5
+    );
+    assert_eq!(
+        parameters(cookie(&[7; 5]), &[extensions], 16).len(),
+        9,
+        "there is no room"
+    );
 }
