@@ -77,7 +77,7 @@ impl Settings {
             let of_line = settings.changed.iter().find(|changed| changed.key == key);
             let common = settings.common.get(key);
             common
-                .or(of_line.and_then(|changed| changed.values.get(line)))
+                .or_else(|| of_line.and_then(|changed| changed.values.get(line)))
                 .cloned()
         };
         let lines = self
