@@ -53,6 +53,17 @@ impl PolicySet {
         self.burst.add_path(path.id);
     }
 
+    /// Shrinks the window of `path` where bursts are limited by windows, before data leaves. Returns whether it is another one
+    /// now, which the facts have to follow.
+    pub fn limit_window(&mut self, path: &PathFacts) -> bool {
+        let limit = self.burst.window_limit(path);
+        let limit = limit.filter(|limit| *limit < path.window);
+        if let Some(limit) = limit {
+            self.congestion.on_burst_limit(path.id, limit);
+        }
+        limit.is_some()
+    }
+
     /// Tells all policies that remember paths that one is gone.
     pub fn remove_path(&mut self, path: PathId) {
         self.path_scheduler.remove_path(path);

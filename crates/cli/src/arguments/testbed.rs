@@ -17,7 +17,7 @@ Examples:
 Path n joins 10.n.0.1 on the host anabranch-NAME-near with 10.n.0.2 on anabranch-NAME-far, n counted from 0. A bed of the same name
 that is up already, or was left behind by a crash, is put away first.
 
-Needs root, iproute2 and /dev/net/tun. 
+Needs root, iproute2 and /dev/net/tun.
 Exit codes: 0 it is up (with --foreground: it was, and is put away), 1 it is not, 2 wrong arguments.";
 
 const DOWN_EXAMPLES: &str = "\

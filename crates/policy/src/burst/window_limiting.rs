@@ -16,14 +16,16 @@
 use anabranch_types::{Instant, PathId};
 
 use super::max_burst::MaxBurstParameters;
-use crate::path_table::PathTable;
+use super::unlimited::Unlimited;
+use crate::parameters::NoParameters;
 use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 
 /// A window that follows what is in flight.
 #[derive(Debug)]
 pub struct WindowLimiting {
     parameters: MaxBurstParameters,
-    known: PathTable<()>,
+    /// What the window lets through may leave at once.
+    within: Unlimited,
 }
 
 impl WindowLimiting {
@@ -32,7 +34,7 @@ impl WindowLimiting {
     pub fn new(parameters: MaxBurstParameters) -> Self {
         Self {
             parameters,
-            known: PathTable::default(),
+            within: Unlimited::new(NoParameters),
         }
     }
 }
@@ -45,22 +47,18 @@ impl Policy for WindowLimiting {
 
 impl BurstPolicy for WindowLimiting {
     fn add_path(&mut self, path: PathId) {
-        self.known.insert(path, ());
+        self.within.add_path(path);
     }
 
     fn remove_path(&mut self, path: PathId) {
-        self.known.remove(path);
+        self.within.remove_path(path);
     }
 
-    fn allowance(&mut self, path: &PathFacts, _now: Instant) -> SendAllowance {
-        match self.known.of(path.id) {
-            Some(()) => SendAllowance::UNLIMITED,
-            None => SendAllowance::NONE,
-        }
+    fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance {
+        self.within.allowance(path, now)
     }
 
     fn window_limit(&self, path: &PathFacts) -> Option<u64> {
-        self.known.of(path.id)?;
         let most = u64::from(self.parameters.packets) * u64::from(path.max_data_chunk);
         Some(path.in_flight + most)
     }

@@ -130,7 +130,7 @@ pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant) {
     }
 }
 
-/// The handshake is complete, and who carried it is confirmed.
+/// The handshake is complete; where the peer proved itself is confirmed already.
 pub(crate) fn establish(association: &mut Association, now: Instant) {
     association.state = if association.owed.shutdown {
         State::ShutdownPending

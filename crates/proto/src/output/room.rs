@@ -25,22 +25,12 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
             Purpose::New => share_of(association, id, &buffer),
             Purpose::Again => u64::MAX,
         };
-        if share > 0 {
-            limit_window(association, id);
+        if share > 0 && association.policies.limit_window(association.paths.fact(id)) {
+            association.publish_windows();
         }
         let Association { paths, policies, .. } = association;
         let (facts, path) = paths.both_mut(id);
         allot(facts, path, share, &mut *policies.burst, now);
-    }
-}
-
-/// Where bursts are limited by windows, the window itself shrinks before data leaves.
-fn limit_window(association: &mut Association, id: PathId) {
-    let facts = association.paths.fact(id);
-    let limit = association.policies.burst.window_limit(facts);
-    if let Some(limit) = limit.filter(|limit| *limit < facts.window) {
-        association.policies.congestion.on_burst_limit(id, limit);
-        association.publish_windows();
     }
 }
 

@@ -131,9 +131,12 @@ impl Flow {
     }
 
     /// How many new bytes may leave in one segment now; 0 if it is better to wait (RFC 9293 §3.8.6.2.1 and §3.7.4).
-    pub(crate) fn sendable(&self, demand: &Demand, context: &Context<'_>) -> u64 {
+    pub(crate) fn sendable(&self, demand: &Demand, context: &mut Context<'_>) -> u64 {
         if !self.state.sends_data() || demand.unsent == 0 {
             return 0;
+        }
+        if context.policies.limit_window(&context.facts[self.id.index()]) {
+            self.refresh(context);
         }
         let segment = self.segment_size();
         let length = segment

@@ -126,11 +126,11 @@ impl Bundle {
         let mut any = false;
         for at in 0..self.lanes.len() {
             let held = self.sending.held_by(Self::path(at));
-            let (lane, context) = self.split(at, scene.now, scene.config);
+            let (lane, mut context) = self.split(at, scene.now, scene.config);
             let mut room = 0;
             let mut held_back = false;
             if lane.carries() && !(regular && lane.backup) {
-                room = lane.flow.sendable(demand, &context);
+                room = lane.flow.sendable(demand, &mut context);
                 if room > 0 {
                     let allowance = context.policies.burst.allowance(&context.facts[at], context.now);
                     held_back = allowance.bytes == 0;

@@ -37,13 +37,10 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         try_out(wanted)?;
     }
     let desk = Desk::new(&arguments, &plans)?;
-    let mut failed = 0;
-    for (number, plan) in plans.iter().enumerate() {
-        let outcomes = desk.outcomes(number, plan, interrupt).await?;
-        failed += conclude(plan, outcomes, &arguments, plans.len() > 1)?;
-    }
+    let result = desk.run_all(&plans, &arguments, interrupt).await;
+    // After an interruption too: who goes on later is to know.
     desk.watch.conclude(&arguments.cache);
-    match failed {
+    match result? {
         0 => Ok(()),
         count => Err(Failure::Work(format!("{count} runs failed"))),
     }
@@ -87,6 +84,21 @@ impl Desk {
             },
             watch,
         })
+    }
+
+    /// Runs one plan after the other; how many runs failed.
+    async fn run_all(
+        &self,
+        plans: &[Arc<Plan>],
+        arguments: &LabRunArguments,
+        interrupt: &mut Interrupt,
+    ) -> Result<usize, Failure> {
+        let mut failed = 0;
+        for (number, plan) in plans.iter().enumerate() {
+            let outcomes = self.outcomes(number, plan, interrupt).await?;
+            failed += conclude(plan, outcomes, arguments, plans.len() > 1)?;
+        }
+        Ok(failed)
     }
 
     async fn outcomes(

@@ -130,6 +130,28 @@ fn every_congestion_control_of_the_catalog_carries_everything() {
     }
 }
 
+/// The window that limits bursts shrinks in a recovery, so what follows it leaves at other times.
+#[test]
+fn a_burst_can_be_limited_by_the_window_over_tcp_too() {
+    let ends_at = |burst: &str| {
+        let mut policies = PolicyRecipe::tcp();
+        policies.set("burst", burst).unwrap();
+        let config = TcpConfig {
+            policies,
+            ..TcpConfig::default()
+        };
+        let mut simulation = TcpScenario::new(Seed(1), lossy(0.01))
+            .config(config)
+            .near_talks(TcpApp::sender(BYTES))
+            .build();
+        simulation.connect();
+        let has_arrived = |simulation: &TcpSimulation| everything_arrived(simulation, Side::Far, BYTES);
+        assert!(simulation.run_until(secs(60), has_arrived), "{burst}");
+        simulation.now()
+    };
+    assert_ne!(ends_at("window-limiting"), ends_at("unlimited"));
+}
+
 #[test]
 fn heavy_loss_only_slows() {
     for config in [TcpConfig::default(), without_sack()] {
