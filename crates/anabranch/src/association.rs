@@ -193,8 +193,8 @@ impl Association {
         self.0.signals.ended().is_some()
     }
 
-    /// Makes `path` the primary one, which policies may prefer (RFC 9260 §6.4). A path that does not exist is
-    /// ignored.
+    /// Makes `path` the primary one, which policies may prefer (RFC 9260 §6.4); others stand in for it while it is down. A
+    /// path that does not exist is ignored.
     pub fn set_primary(&self, path: PathId) {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {

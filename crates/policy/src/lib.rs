@@ -17,7 +17,7 @@
 //! | which outstanding chunks are lost? | [`LossDetection`] |
 //! | is the tail of what was sent still there? | [`TailProbe`] |
 //! | where does a lost chunk go? | [`RetransmissionPolicy`] |
-//! | when is a path suspected, dead, back, primary? | [`FailoverPolicy`] |
+//! | when is a path suspected, dead or back? | [`FailoverPolicy`] |
 //!
 //! Rules of an extension point: correct to ask twice; ties broken by [`anabranch_types::PathId`]; no allocation
 //! per call after warm-up; the same inputs give the same answers; the core checks each answer.

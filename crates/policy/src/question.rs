@@ -268,7 +268,7 @@ pub trait BurstPolicy: Policy {
     }
 }
 
-/// When is a path suspected, dead, back, primary (RFC 9260 §8.2, RFC 7829)?
+/// When is a path suspected, dead or back (RFC 9260 §8.2, RFC 7829)?
 pub trait FailoverPolicy: Policy {
     /// The error counter of `path` went up (it is already counted in [`PathFacts::errors`]).
     fn on_error(&mut self, path: &PathFacts) -> Reachability;
@@ -281,8 +281,6 @@ pub trait FailoverPolicy: Policy {
         let _ = path;
         None
     }
-    /// The path for what has no path of its own; `None` keeps the current one.
-    fn primary(&mut self, paths: &[PathFacts]) -> Option<PathId>;
     /// HB.interval of `path` (RFC 9260 §8.3), to which the core adds the RTO and the jitter; `None` for no
     /// heartbeats.
     fn heartbeat_every(&self, path: &PathFacts) -> Option<Duration>;

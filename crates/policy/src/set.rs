@@ -39,7 +39,7 @@ pub struct PolicySet {
     pub tail_probe: Box<dyn TailProbe>,
     /// Where does a lost chunk go?
     pub retransmission: Box<dyn RetransmissionPolicy>,
-    /// When is a path suspected, dead, back, primary?
+    /// When is a path suspected, dead or back?
     pub failover: Box<dyn FailoverPolicy>,
 }
 

@@ -209,8 +209,8 @@ choices! {
 }
 
 choices! {
-    /// When a path is suspected, dead, back, primary.
-    FailoverChoice of FailoverPolicy = "failover", "when is a path suspected, dead, back, primary?";
+    /// When a path is suspected, dead or back.
+    FailoverChoice of FailoverPolicy = "failover", "when is a path suspected, dead or back?";
     "rfc9260" => Rfc9260(failover::ErrorLimits), failover::rfc9260,
         "dead after Path.Max.Retrans errors in a row", "RFC 9260 §8.2";
     "potentially-failed" => PotentiallyFailed(failover::PotentiallyFailedParameters), failover::potentially_failed,

@@ -4,16 +4,13 @@
 //! error:        errors > Path.Max.Retrans ⇒ inactive;  errors > tolerated ⇒ potentially failed, where that exists
 //! sign of life: active
 //! heartbeat:    HB.interval; every RTO while potentially failed, or not confirmed yet
-//! primary:      the current one if usable, else the usable one with the lowest id, else the best of the bad
 //! ```
 
 use core::time::Duration;
 
-use anabranch_types::PathId;
-
 use super::Patience;
 use crate::parameters::{Parameter, Parameters, Slot};
-use crate::{FailoverPolicy, PathFacts, Policy, Reachability, last_resort};
+use crate::{FailoverPolicy, PathFacts, Policy, Reachability};
 
 /// When a path is given up, and how often it is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,15 +97,6 @@ impl FailoverPolicy for Detector {
 
     fn patience(&self, path: &PathFacts) -> Option<Duration> {
         self.patience?.with(path)
-    }
-
-    fn primary(&mut self, paths: &[PathFacts]) -> Option<PathId> {
-        paths
-            .iter()
-            .filter(|path| path.is_usable())
-            .min_by_key(|path| (!path.primary, path.id))
-            .map(|path| path.id)
-            .or_else(|| last_resort(paths))
     }
 
     /// "In each RTO, a probe MAY be sent on an active UNCONFIRMED path […]. If during this probing the path becomes

@@ -1,4 +1,4 @@
-//! When is a path suspected, dead, back, primary?
+//! When is a path suspected, dead or back?
 //!
 //! | name | idea |
 //! |---|---|

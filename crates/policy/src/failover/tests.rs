@@ -54,17 +54,6 @@ fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_mi
 }
 
 #[test]
-fn the_primary_path_stays_until_it_fails_and_another_takes_over() {
-    let mut policy = rfc9260(ErrorLimits::DEFAULT);
-    let mut paths = [healthy(0), healthy(1), healthy(2)];
-    paths[0].primary = false;
-    paths[2].primary = true;
-    assert_eq!(policy.primary(&paths), Some(paths[2].id));
-    paths[2].reachability = Reachability::Inactive;
-    assert_eq!(policy.primary(&paths), Some(paths[0].id));
-}
-
-#[test]
 fn patience_is_a_round_trip_and_four_times_its_variation_or_the_slack() {
     let policy = fast_abandonment(FastAbandonmentParameters::DEFAULT);
     let patience = |srtt, rttvar| {

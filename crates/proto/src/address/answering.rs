@@ -15,7 +15,7 @@ use anabranch_wire::{
 };
 
 use crate::Association;
-use crate::association::{PathChange, liveness, paths};
+use crate::association::paths;
 use crate::auth::Verdict;
 use crate::handshake;
 use crate::path::{Arrived, Path, covers};
@@ -294,10 +294,7 @@ pub(crate) fn prefer(association: &mut Association) {
         return;
     };
     association.addresses.answering.preferred = None;
-    if path != association.paths.primary() {
-        association.paths.set_primary(path);
-        liveness::tell(association, path, PathChange::Primary);
-    }
+    paths::make_primary(association, path);
 }
 
 /// A packet came from an address that the peer is not known to have. If it brings the genuine wish to add that very

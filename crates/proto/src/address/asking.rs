@@ -170,7 +170,7 @@ pub(crate) fn advance(association: &mut Association, now: Instant) {
         return;
     }
     let requests = mem::take(&mut asking.waiting);
-    let known = association.paths.path(association.paths.primary()).addr.local;
+    let known = association.paths.path(association.paths.best()).addr.local;
     let parameters =
         requests
             .iter()
@@ -219,10 +219,10 @@ pub(super) fn due_on(association: &Association) -> Option<PathId> {
     if !question.is_due {
         return None;
     }
-    let primary = association.paths.working(association.paths.primary());
+    let best = association.paths.best();
     let other = |facts: &&PathFacts| facts.is_usable() && question.path.is_some_and(|path| path != facts.id);
     let alternate = association.paths.facts().iter().find(other).map(|facts| facts.id);
-    let path = alternate.unwrap_or(primary);
+    let path = alternate.unwrap_or(best);
     association.paths.is_confirmed(path).then_some(path)
 }
 

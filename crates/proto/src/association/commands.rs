@@ -6,7 +6,7 @@ use core::num::NonZeroU16;
 use anabranch_policy::PathFacts;
 use anabranch_types::{AssociationId, MessageId, PathAddr, PathId, StreamId};
 
-use super::{CloseReason, State, close};
+use super::{CloseReason, State, close, paths};
 use crate::Association;
 use crate::message::{Message, ReceivedMessage};
 use crate::send::SendError;
@@ -133,10 +133,11 @@ impl Association {
         self.paths.iter().map(|(_, path)| path.addr).collect()
     }
 
-    /// Makes `path` the primary one (RFC 9260 §10.1). Unknown paths are ignored.
+    /// Makes `path` the primary one (RFC 9260 §11.1). Others stand in for it while it is down (RFC 7829 §5). Unknown paths are
+    /// ignored.
     pub fn set_primary(&mut self, path: PathId) {
         if self.paths.contains(path) {
-            self.paths.set_primary(path);
+            paths::make_primary(self, path);
         }
     }
 }

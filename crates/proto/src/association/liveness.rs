@@ -5,7 +5,7 @@ use core::time::Duration;
 use anabranch_policy::{PathFacts, Reachability};
 use anabranch_types::{Instant, PathId};
 
-use super::{CloseReason, Event, PathChange, PathEvent, State, close, packet_size};
+use super::{CloseReason, Event, PathChange, PathEvent, State, close, packet_size, paths};
 use crate::path::Heartbeat;
 use crate::{Association, address};
 
@@ -107,9 +107,13 @@ fn suspect(association: &mut Association, path: PathId, now: Instant) {
     set_reachability(association, path, Reachability::PotentiallyFailed);
 }
 
-/// The handshake proved that the peer is at the far end of `path`.
+/// The handshake proved that the peer is at the far end of `path`. It is the primary one if nothing is known of the one
+/// that was.
 pub(crate) fn confirm(association: &mut Association, path: PathId) {
     set_reachability(association, path, Reachability::Active);
+    if !association.paths.is_confirmed(association.paths.primary()) {
+        paths::make_primary(association, path);
+    }
 }
 
 /// Tells whether it was another one before.
@@ -125,13 +129,6 @@ fn set_reachability(association: &mut Association, path: PathId, reachability: R
         Reachability::Active => association.paths.note_usable(),
         Reachability::Inactive => packet_size::out_of_use(association, path),
         Reachability::PotentiallyFailed | Reachability::Unconfirmed => {}
-    }
-    if let Some(primary) = association.policies.failover.primary(association.paths.facts())
-        && association.paths.contains(primary)
-        && primary != association.paths.primary()
-    {
-        association.paths.set_primary(primary);
-        tell(association, primary, PathChange::Primary);
     }
     if was_unconfirmed && reachability == Reachability::Active {
         address::prefer(association);
@@ -186,7 +183,7 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, no
     let every = association.policies.failover.heartbeat_every(facts);
     let next = match facts.reachability {
         Reachability::Unconfirmed if every == Some(Duration::ZERO) => {
-            let period = association.paths.fact(association.paths.primary()).rto;
+            let period = association.paths.fact(association.paths.best()).rto;
             Some(association.probe_budget.reserve(now, period))
         }
         _ => every.map(|every| now + every + jittered(facts.rto, association.secrets.number())),

@@ -93,6 +93,14 @@ pub(crate) fn add(association: &mut Association, addr: PathAddr, now: Instant) -
     Some(id)
 }
 
+/// Data that has no path of its own takes `id` from now on, while it works.
+pub(crate) fn make_primary(association: &mut Association, id: PathId) {
+    if id != association.paths.primary() {
+        association.paths.set_primary(id);
+        liveness::tell(association, id, PathChange::Primary);
+    }
+}
+
 /// Ends a path. What is in flight on it waits to be sent again, on another one.
 pub(crate) fn remove(association: &mut Association, id: PathId) {
     liveness::tell(association, id, PathChange::Removed);

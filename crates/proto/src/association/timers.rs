@@ -80,12 +80,12 @@ fn state_timer(association: &mut Association, now: Instant) {
         State::ShutdownSent(retry, _) => {
             retry.repeat(max_rto, now);
             association.control.send_shutdown();
-            liveness::error_on(association, association.paths.primary(), now);
+            liveness::error_on(association, association.paths.best(), now);
         }
         State::ShutdownAckSent(retry, _) => {
             retry.repeat(max_rto, now);
             association.control.send_shutdown_ack();
-            liveness::error_on(association, association.paths.primary(), now);
+            liveness::error_on(association, association.paths.best(), now);
         }
         State::Established | State::ShutdownPending | State::ShutdownReceived | State::Closed => {}
     }

@@ -176,7 +176,7 @@ pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
         };
         again.repeat(association.config.rto().max, now);
         association.state = State::CookieWait(again);
-        let path = association.paths.working(association.paths.primary());
+        let path = association.paths.best();
         association.control.send_handshake(path);
     }
 }

@@ -143,7 +143,7 @@ fn advance_shutdown(association: &mut Association, now: Instant) {
     if !finishing || !association.sender.is_drained() {
         return;
     }
-    let rto = association.paths.fact(association.paths.primary()).rto;
+    let rto = association.paths.fact(association.paths.best()).rto;
     let retry = Retry::start(rto, now);
     // "The recommended value of T5-shutdown-guard is 5 times RTO.Max" (RFC 9260 §9.2).
     let guard = Guard(now + association.config.rto().max * 5);

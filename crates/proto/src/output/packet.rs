@@ -69,7 +69,7 @@ pub(crate) fn write(
 
 /// The packet after the end.
 pub(crate) fn last_words(association: &mut Association, words: LastWords, buffer: &mut Vec<u8>) -> Transmit {
-    let path = association.paths.working(association.paths.primary());
+    let path = association.paths.best();
     let limit = usize::from(association.paths.fact(path).max_packet);
     let mut packet = PacketBuilder::new(buffer, header(association, association.peer.tag), limit);
     let pushed = match words {

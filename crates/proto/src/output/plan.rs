@@ -170,7 +170,7 @@ fn sack_path(association: &mut Association) -> Option<PathId> {
     let mut path = association.policies.sack_path.path(arrived_on, facts);
     let is_usable = |id: PathId| path_facts(facts, id).is_some_and(PathFacts::is_usable);
     if !is_usable(path) {
-        let best = association.paths.working(association.paths.primary());
+        let best = association.paths.best();
         if is_usable(best) || !association.paths.is_confirmed(path) {
             path = best;
         }
@@ -182,7 +182,7 @@ fn sack_path(association: &mut Association) -> Option<PathId> {
 fn control_path(association: &Association, now: Instant) -> Option<PathId> {
     let paths = &association.paths;
     let slot = || {
-        let any = paths.working(paths.primary());
+        let any = paths.best();
         association
             .control
             .next_path(Some(any).filter(|any| paths.is_confirmed(*any)))

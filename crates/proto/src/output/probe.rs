@@ -63,7 +63,7 @@ pub(crate) fn permits(association: &mut Association, now: Instant) -> bool {
     if !association.sender.window_is_shut() {
         return true;
     }
-    let rto = association.paths.fact(association.paths.primary()).rto;
+    let rto = association.paths.fact(association.paths.best()).rto;
     association.window_probe.permits(now + rto)
 }
 

@@ -78,7 +78,7 @@ impl PathSet {
         self.ids.remove(id);
         self.sacks_asked.remove(id);
         if self.facts.remove(at).primary {
-            self.set_primary(self.working(id));
+            self.set_primary(self.best());
         }
     }
 
@@ -144,6 +144,8 @@ impl PathSet {
         self.facts.iter().zip(&self.inner)
     }
 
+    /// The path that was chosen, by the handshake, the application or the peer. It stays the primary one while it is down
+    /// (RFC 7829 §5: data returns to it).
     pub(crate) fn primary(&self) -> PathId {
         self.facts
             .iter()
@@ -325,19 +327,19 @@ impl PathSet {
             .any(|facts| facts.reachability != Reachability::Unconfirmed)
     }
 
-    /// A path to send control chunks on: `preferred` if it works, else the best of the others.
-    pub(crate) fn working(&self, preferred: PathId) -> PathId {
+    /// The path for what has no path of its own: the primary one if it works, else the best of the others.
+    pub(crate) fn best(&self) -> PathId {
         let rank = |facts: &PathFacts| match facts.reachability {
-            Reachability::Active => 0,
-            Reachability::PotentiallyFailed => 1,
-            Reachability::Inactive => 2,
-            Reachability::Unconfirmed => 3,
+            Reachability::Active => (0, 0),
+            Reachability::PotentiallyFailed => (1, facts.errors),
+            Reachability::Inactive => (2, facts.errors),
+            Reachability::Unconfirmed => (3, 0),
         };
         let best = self
             .facts
             .iter()
-            .min_by_key(|facts| (rank(facts), facts.id != preferred, facts.id));
-        best.map_or(preferred, |facts| facts.id)
+            .min_by_key(|facts| (rank(facts), !facts.primary, facts.id));
+        best.map_or(PathId(0), |facts| facts.id)
     }
 
     pub(crate) fn statistics(&self) -> Vec<PathStatistics> {

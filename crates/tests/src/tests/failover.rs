@@ -72,7 +72,7 @@ fn a_dead_path_is_suspected_first_and_given_up_later() {
 }
 
 #[test]
-fn the_primary_path_moves_when_it_dies() {
+fn another_path_stands_in_for_the_primary_one_when_it_dies() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
         world.alice().sends_forever();
@@ -89,6 +89,42 @@ fn the_primary_path_moves_when_it_dies() {
             // HB.interval, and one and a half times RTO.Max.
             secs(120),
         );
+    }
+}
+
+/// RFC 7829 §5: by default, data returns to the primary path.
+#[test]
+fn data_returns_to_the_chosen_path_when_it_heals() {
+    for failover in ["rfc9260", "potentially-failed", "fast-abandonment"] {
+        let mut policies = PolicyRecipe::rfc9260();
+        policies.set("failover", failover).unwrap();
+        let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+        world.runs_for(secs(1));
+        world
+            .alice()
+            .talks(|_, association, _| association.set_primary(PathId(1)));
+        world.alice().sends_forever();
+        world.runs_for(secs(2));
+
+        world.path_is_cut(1);
+        world.runs_for(secs(120));
+        assert!(world.bob().goodput_of_last(secs(5)) > mbit(9), "path 0 stands in");
+
+        world.path_heals(1);
+        world.runs_until(
+            |world| world.alice().reachability(1) == Reachability::Active,
+            secs(120),
+        );
+        world.runs_for(secs(1));
+        let stood_in = world.alice().path(0).counters.payload_sent;
+        world.runs_for(secs(5));
+        assert_eq!(
+            world.alice().path(0).counters.payload_sent,
+            stood_in,
+            "{failover}"
+        );
+        assert!(world.bob().goodput_of_last(secs(3)) > mbit(9));
+        assert!(world.alice().path(1).primary);
     }
 }
 
