@@ -90,7 +90,7 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
 /// request to initialize the association" (RFC 9260 §5.2.1).
 ///
 /// Without this look, two hosts with several addresses that call each other on different ones would end with two
-/// associations on one side. It is for the handshake only: later, a listed address proves nothing, since hosts
+/// associations on one side. It is for the handshake only: later, a listed address proves nothing (ADR 0067), since hosts
 /// behind different NATs may list the same private one.
 pub(super) fn crossing(
     endpoint: &Endpoint,

@@ -113,6 +113,23 @@ mod address_camping {
         assert_eq!(answer[0].kinds(), [kind::INIT_ACK]);
     }
 
+    /// Hosts behind different NATs list the same private address, and each of them is welcome.
+    #[test]
+    fn a_listed_address_stands_in_nobodys_way() {
+        let mut forger = claims_addresses(2);
+        let (cookie, tag) = forger.receives_cookie();
+        forger.sends(tag, &[&CookieEcho { cookie: &cookie }]);
+        let elsewhere = bystander(9);
+        let call = OutboundInit {
+            parameters: listing_bystanders(2).finish(),
+            ..Forger::init()
+        };
+        let call = forger.packet(VerificationTag::ZERO, &[&call]);
+        let answer = forger.sends_bytes_from(elsewhere, &call);
+        assert_eq!(answer[0].kinds(), [kind::INIT_ACK]);
+        assert_eq!(answer[0].to, elsewhere);
+    }
+
     #[test]
     fn an_address_is_not_confirmed_by_a_guess() {
         let mut forger = claims_addresses(1);
