@@ -10,7 +10,7 @@ use crate::catalog::{
     SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
-use crate::failover::{ErrorLimits, PotentiallyFailedParameters};
+use crate::failover::{ErrorLimits, PeerErrors, PotentiallyFailedParameters};
 use crate::loss::{FastRetransmitOnce, MissCountParameters};
 use crate::options::{MtuSearchParameters, RtoParameters};
 use crate::parameters::NoParameters;
@@ -114,7 +114,13 @@ impl PolicyRecipe {
                 ties: Ties::Own,
                 ..TieParameters::DEFAULT
             }),
-            failover: FailoverChoice::PotentiallyFailed(PotentiallyFailedParameters::DEFAULT),
+            failover: FailoverChoice::PotentiallyFailed(PotentiallyFailedParameters {
+                limits: ErrorLimits {
+                    peer_errors: PeerErrors::Best,
+                    ..ErrorLimits::DEFAULT
+                },
+                ..PotentiallyFailedParameters::DEFAULT
+            }),
             interleaving: InterleavingChoice::Off(NoParameters),
             path_mtu: PathMtuChoice::Search(MtuSearchParameters::DEFAULT),
             nr_sack: NrSackChoice::Off(NoParameters),

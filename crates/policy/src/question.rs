@@ -272,6 +272,12 @@ pub trait BurstPolicy: Policy {
 pub trait FailoverPolicy: Policy {
     /// The error counter of `path` went up (it is already counted in [`PathFacts::errors`]).
     fn on_error(&mut self, path: &PathFacts) -> Reachability;
+    /// Whether that error counts against the peer, too, which is given up after Association.Max.Retrans of them
+    /// (RFC 9260 §8.1). `paths` are all there are, as they were with it.
+    fn counts_against_peer(&self, path: &PathFacts, paths: &[PathFacts]) -> bool {
+        let _ = (path, paths);
+        true
+    }
     /// A HEARTBEAT ACK came, or a chunk sent only once on `path` was acknowledged.
     fn on_sign_of_life(&mut self, path: &PathFacts) -> Reachability;
     /// How long SACKs over any path may acknowledge nothing of `path`, which has data in flight, before it becomes

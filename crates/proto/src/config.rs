@@ -87,7 +87,8 @@ pub struct AssociationConfig {
     pub mtu: u16,
     /// Max.Init.Retransmits: how often INIT and COOKIE ECHO are repeated. 8.
     pub max_init_retransmits: u16,
-    /// Association.Max.Retrans: consecutive errors on all paths together before the association ends. 10.
+    /// Association.Max.Retrans: errors in a row before the association ends (RFC 9260 §8.1). Whether those of all paths are
+    /// counted together is a choice of `failover`. 10.
     pub max_retransmits: u16,
     /// The endpoint pair shared key (RFC 4895 §1): what both ends know and nobody else. It protects changes of addresses
     /// from whoever saw the handshake; the empty one protects from those who did not. Empty.

@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! loss:    peak = window, or 0.85 · window if it is below the last peak;  window = threshold = 0.7 · window
+//! timeout: window = PMDCS; the threshold falls as at a loss, unless nothing was acknowledged since the last timeout
 //! epoch:   K = ∛((peak − window) / C);  estimate = window
 //! acked:   t = time of this epoch in which the window was full
 //!          estimate += α · PMDCS · acked / window,  α = 9/17, or 1 above the window before the loss
@@ -20,6 +21,7 @@
 //! §4.6 allows where windows grow only if fully used; the floor is SCTP's 4 · PMDCS, not 2; time in which the
 //! window was not full does not count (§5.8).
 
+use core::mem;
 use core::time::Duration;
 
 use anabranch_types::Instant;
@@ -158,6 +160,8 @@ pub struct CubicState {
     peak: Option<u64>,
     /// The window before the last loss.
     before_loss: u64,
+    /// A timer expired, and nothing was acknowledged since.
+    timed_out: bool,
     /// `None` after idleness, which is not time in which the window was full.
     last_ack: Option<Instant>,
     /// Numerator of the growth that did not make a whole byte yet.
@@ -229,6 +233,7 @@ impl SinglePath for CubicParameters {
             epoch: None,
             peak: None,
             before_loss: 0,
+            timed_out: false,
             last_ack: None,
             carry: 0,
         }
@@ -245,10 +250,18 @@ impl SinglePath for CubicParameters {
             }
         }
         state.last_ack = Some(acked.now);
+        state.timed_out = false;
     }
 
     fn on_loss(&self, state: &mut CubicState, loss: &LossDigest, path: &PathFacts) {
         let window = state.window.bytes;
+        // A timeout after a timeout says nothing of what the path can carry: "the value of ssthresh is held constant" (RFC
+        // 5681 §3.1, which RFC 9438 §4.8 follows).
+        let repeats = mem::replace(&mut state.timed_out, loss.cause == LossCause::Timeout);
+        if repeats && state.timed_out {
+            state.window.cut_to(state.window.threshold, loss.cause, path);
+            return;
+        }
         // Fast convergence (RFC 9438 §4.7): a loss below the last peak says that another flow wants room.
         let lower_than_before = state.peak.is_some_and(|peak| window < peak);
         state.peak = match loss.cause {

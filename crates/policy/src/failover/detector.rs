@@ -3,14 +3,29 @@
 //! ```text
 //! error:        errors > Path.Max.Retrans ⇒ inactive;  errors > tolerated ⇒ potentially failed, where that exists
 //! sign of life: active
+//! peer:         each error counts, or the n-th one in a row of the path that is the last to have so many
 //! heartbeat:    HB.interval; every RTO while potentially failed, or not confirmed yet
 //! ```
 
 use core::time::Duration;
 
 use super::Patience;
-use crate::parameters::{Parameter, Parameters, Slot};
+use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{FailoverPolicy, PathFacts, Policy, Reachability};
+
+/// Which errors of paths count against the peer, too (Association.Max.Retrans of RFC 9260 §8.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PeerErrors {
+    /// All, as the standard says. Where data takes all paths at once, an outage of all is counted once for each of them.
+    #[default]
+    All,
+    /// Those that leave the best of the paths worse off than before: an outage counts once, however many paths there are.
+    Best,
+}
+
+impl Word for PeerErrors {
+    const WORDS: &'static [(&'static str, Self)] = &[("all", Self::All), ("best", Self::Best)];
+}
 
 /// When a path is given up, and how often it is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +34,8 @@ pub struct ErrorLimits {
     pub max_retransmissions: u16,
     /// HB.interval (RFC 9260 §16); [`Duration::MAX`] for no heartbeats on confirmed paths.
     pub heartbeat_interval: Duration,
+    /// Which errors count against the peer.
+    pub peer_errors: PeerErrors,
 }
 
 impl ErrorLimits {
@@ -26,6 +43,7 @@ impl ErrorLimits {
     pub const DEFAULT: Self = Self {
         max_retransmissions: 5,
         heartbeat_interval: Duration::from_secs(30),
+        peer_errors: PeerErrors::All,
     };
 }
 
@@ -48,15 +66,23 @@ pub(super) const HEARTBEAT_INTERVAL: Parameter = Parameter {
               at most 86400s",
 };
 
+pub(super) const PEER_ERRORS: Parameter = Parameter {
+    name: "peer-errors",
+    default: "all",
+    meaning: "which errors count against the peer, which is given up after Association.Max.Retrans of them (RFC 9260 §8.1): \
+              all, or best for those after which the best path is worse off",
+};
+
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
 
 impl Parameters for ErrorLimits {
-    const LIST: &'static [Parameter] = &[MAX_RETRANSMISSIONS, HEARTBEAT_INTERVAL];
+    const LIST: &'static [Parameter] = &[MAX_RETRANSMISSIONS, HEARTBEAT_INTERVAL, PEER_ERRORS];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
         Some(match name {
             "max-retrans" => Slot::number(&mut self.max_retransmissions, 0..=1_000),
             "heartbeat" => Slot::time(&mut self.heartbeat_interval, Duration::ZERO..=LONGEST_INTERVAL),
+            "peer-errors" => Slot::text(&mut self.peer_errors),
             _ => return None,
         })
     }
@@ -91,6 +117,17 @@ impl FailoverPolicy for Detector {
         }
     }
 
+    fn counts_against_peer(&self, path: &PathFacts, paths: &[PathFacts]) -> bool {
+        let is_known = |other: &&PathFacts| other.reachability != Reachability::Unconfirmed;
+        match self.limits.peer_errors {
+            PeerErrors::All => true,
+            PeerErrors::Best => paths
+                .iter()
+                .filter(is_known)
+                .all(|other| other.errors >= path.errors),
+        }
+    }
+
     fn on_sign_of_life(&mut self, _path: &PathFacts) -> Reachability {
         Reachability::Active
     }
@@ -105,6 +142,7 @@ impl FailoverPolicy for Detector {
         let ErrorLimits {
             max_retransmissions,
             heartbeat_interval,
+            ..
         } = self.limits;
         let interval = match path.reachability {
             Reachability::PotentiallyFailed => Duration::ZERO,

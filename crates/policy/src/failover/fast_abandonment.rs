@@ -20,7 +20,7 @@
 
 use core::time::Duration;
 
-use super::detector::{HEARTBEAT_INTERVAL, MAX_RETRANSMISSIONS};
+use super::detector::{HEARTBEAT_INTERVAL, MAX_RETRANSMISSIONS, PEER_ERRORS};
 use super::potentially_failed::UNSUSPICIOUS_ERRORS;
 use super::{Detector, PotentiallyFailedParameters};
 use crate::PathFacts;
@@ -54,6 +54,7 @@ impl Parameters for FastAbandonmentParameters {
         MAX_RETRANSMISSIONS,
         UNSUSPICIOUS_ERRORS,
         HEARTBEAT_INTERVAL,
+        PEER_ERRORS,
         Parameter {
             name: "slack",
             default: "100ms",

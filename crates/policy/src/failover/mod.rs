@@ -11,7 +11,7 @@ mod fast_abandonment;
 mod potentially_failed;
 mod rfc9260;
 
-pub use detector::{Detector, ErrorLimits};
+pub use detector::{Detector, ErrorLimits, PeerErrors};
 use fast_abandonment::Patience;
 pub use fast_abandonment::{FastAbandonmentParameters, fast_abandonment};
 pub use potentially_failed::{PotentiallyFailedParameters, potentially_failed};

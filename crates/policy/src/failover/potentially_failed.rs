@@ -12,7 +12,7 @@
 //! Deviation: any sign of life ends the suspicion; the window is what the timeout that
 //! caused it has left.
 
-use super::detector::{HEARTBEAT_INTERVAL, MAX_RETRANSMISSIONS};
+use super::detector::{HEARTBEAT_INTERVAL, MAX_RETRANSMISSIONS, PEER_ERRORS};
 use super::{Detector, ErrorLimits};
 use crate::parameters::{Parameter, Parameters, Slot};
 
@@ -46,7 +46,12 @@ pub(super) const UNSUSPICIOUS_ERRORS: Parameter = Parameter {
 };
 
 impl Parameters for PotentiallyFailedParameters {
-    const LIST: &'static [Parameter] = &[MAX_RETRANSMISSIONS, UNSUSPICIOUS_ERRORS, HEARTBEAT_INTERVAL];
+    const LIST: &'static [Parameter] = &[
+        MAX_RETRANSMISSIONS,
+        UNSUSPICIOUS_ERRORS,
+        HEARTBEAT_INTERVAL,
+        PEER_ERRORS,
+    ];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
         match name {

@@ -37,6 +37,36 @@ fn errors_make_worse_and_signs_of_life_make_well() {
 }
 
 #[test]
+fn a_peer_with_one_path_is_blamed_for_each_error() {
+    for_all::<FailoverChoice>(|policy, twin, rng| {
+        for _ in 0..STEPS {
+            let mut paths = [any_path(rng, 0)];
+            paths[0].reachability = Reachability::Active;
+            paths[0].errors += 1;
+            assert!(policy.counts_against_peer(&paths[0], &paths));
+            assert!(twin.counts_against_peer(&paths[0], &paths));
+        }
+    });
+}
+
+#[test]
+fn a_peer_is_blamed_sooner_or_later_if_all_paths_fail() {
+    for_all::<FailoverChoice>(|policy, _, rng| {
+        let mut paths = [0, 1, 2].map(|id| any_path(rng, id));
+        for path in &mut paths {
+            path.reachability = Reachability::Active;
+            path.errors = 0;
+        }
+        let blamed = (0..300).filter(|_| {
+            let at = rng.below(3) as usize;
+            paths[at].errors += 1;
+            policy.counts_against_peer(&paths[at], &paths)
+        });
+        assert!(blamed.count() > 50);
+    });
+}
+
+#[test]
 fn nobody_is_suspected_within_a_round_trip() {
     for_all::<FailoverChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {

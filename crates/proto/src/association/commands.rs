@@ -121,6 +121,18 @@ impl Association {
         self.receiver.readable()
     }
 
+    /// The SCTP port of this end.
+    #[must_use]
+    pub const fn local_port(&self) -> u16 {
+        self.local.port
+    }
+
+    /// The SCTP port of the other end.
+    #[must_use]
+    pub const fn peer_port(&self) -> u16 {
+        self.peer.port
+    }
+
     /// What is known of each path, for schedulers and for people.
     #[must_use]
     pub fn path_facts(&self) -> &[PathFacts] {

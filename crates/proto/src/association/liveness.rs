@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use anabranch_policy::{PathFacts, Reachability};
+use anabranch_policy::{PathFacts, Reachability, SentOnce};
 use anabranch_types::{Instant, PathId};
 
 use super::{CloseReason, Event, PathChange, PathEvent, State, close, packet_size, paths};
@@ -15,7 +15,9 @@ pub(crate) fn error_on(association: &mut Association, path: PathId, now: Instant
     path_error(association, path, now);
     // An address that was never confirmed says nothing about the peer, unless it is all that is left: both ends may have
     // removed addresses at once, and what remains need not be connected.
-    if was_confirmed || !association.paths.any_confirmed() {
+    let failover = &association.policies.failover;
+    let counts = failover.counts_against_peer(association.paths.fact(path), association.paths.facts());
+    if was_confirmed && counts || !association.paths.any_confirmed() {
         association.errors = association.errors.saturating_add(1);
         if association.errors > association.config.max_retransmits {
             close::given_up(association, CloseReason::PeerUnreachable);
@@ -40,8 +42,9 @@ pub(crate) fn heartbeat_missed(association: &mut Association, path: PathId, now:
 
 /// One more error in a row on `path`, and what the failover policy makes of it.
 fn path_error(association: &mut Association, path: PathId, now: Instant) {
-    let facts = association.paths.fact_mut(path);
+    let (facts, machinery) = association.paths.both_mut(path);
     facts.errors = facts.errors.saturating_add(1);
+    machinery.failed_at = Some(now);
     let reachability = association
         .policies
         .failover
@@ -64,7 +67,59 @@ pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId) {
         .policies
         .failover
         .on_sign_of_life(association.paths.fact(path));
-    set_reachability(association, path, reachability);
+    if set_reachability(association, path, reachability) && reachability == Reachability::Active {
+        take_over(association);
+    }
+}
+
+/// Chunks were acknowledged that were last sent on `path`; the latest of those that were sent only once is `sent_once`.
+///
+/// "There exists ambiguity as to whether or not the acknowledgement could be credited to the address of the last chunk sent"
+/// if it was sent more than once (RFC 9260 §8.2), and after an outage what is acknowledged first may have arrived before it. So
+/// a path that is out of use does not come back by that, but is asked at once.
+pub(crate) fn acknowledged(
+    association: &mut Association,
+    path: PathId,
+    sent_once: Option<SentOnce>,
+    now: Instant,
+) {
+    let failed_at = association.paths.path(path).failed_at;
+    let is_proof = |chunk: SentOnce| failed_at.is_none_or(|failed_at| chunk.sent_at >= failed_at);
+    if association.paths.fact(path).is_usable() || sent_once.is_some_and(is_proof) {
+        sign_of_life_on(association, path);
+        return;
+    }
+    association.errors = 0;
+    if !heartbeats_are_over(association) {
+        association.paths.path_mut(path).heartbeat.hurry(now);
+    }
+}
+
+/// A heartbeat that left on `path` at `sent_at` was answered. What was tried there before is not acknowledged yet, so it did
+/// not arrive.
+pub(crate) fn heartbeat_answered(association: &mut Association, path: PathId, sent_at: Instant) {
+    let was_down = !association.paths.fact(path).is_usable();
+    sign_of_life_on(association, path);
+    let tried = association.sender.earliest_outstanding(path);
+    if was_down && tried.is_some_and(|(_, tried_at)| tried_at < sent_at) {
+        send_again(association, path);
+    }
+}
+
+/// A path answers again. What was tried on others, which do not, leaves on it at once: their timers have backed off, up to
+/// RTO.Max.
+fn take_over(association: &mut Association) {
+    for path in association.paths.ids() {
+        if !association.paths.fact(path).is_usable() && association.sender.in_flight(path) > 0 {
+            send_again(association, path);
+        }
+    }
+}
+
+/// What is in flight on `path` counts as lost, without any fault of the network.
+pub(crate) fn send_again(association: &mut Association, path: PathId) {
+    association.sender.lose_all(path);
+    association.policies.loss.on_timeout(path);
 }
 
 /// A SACK came over `arrived_on`. It speaks of all paths: one with data in flight of which it and those before it
@@ -99,8 +154,7 @@ fn is_silent(association: &Association, path: PathId, until: Instant) -> bool {
 /// Others take over what is in flight on `path`, and a heartbeat asks it at once. Nothing was lost yet as far as is
 /// known, so neither its window nor its timeout changes: if it answers, it goes on as before.
 fn suspect(association: &mut Association, path: PathId, now: Instant) {
-    association.sender.lose_all(path);
-    association.policies.loss.on_timeout(path);
+    send_again(association, path);
     let machinery = association.paths.path_mut(path);
     machinery.counters.suspicions += 1;
     machinery.heartbeat.schedule(Some(now));
@@ -172,11 +226,7 @@ pub(crate) fn stop_heartbeats(association: &mut Association) {
 /// latter (RFC 9260 §8.3); as soon as the budget allows while the path is unconfirmed and was not given up
 /// (RFC 9260 §5.4).
 pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
-    let is_finishing = matches!(
-        association.state,
-        State::ShutdownSent(..) | State::ShutdownAckSent(..)
-    );
-    if is_finishing && association.paths.any_confirmed() {
+    if heartbeats_are_over(association) {
         return;
     }
     let facts = association.paths.fact(path);
@@ -189,6 +239,25 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, no
         _ => every.map(|every| now + every + jittered(facts.rto, association.secrets.number())),
     };
     association.paths.path_mut(path).heartbeat.schedule(next);
+}
+
+/// The heartbeat that is under way on `path`, if there is one, went where nobody is. Another one leaves: at once, or to an
+/// address that is not confirmed as soon as the budget allows.
+pub(crate) fn probe_anew(association: &mut Association, path: PathId, now: Instant) {
+    association.paths.path_mut(path).heartbeat = Heartbeat::default();
+    if !association.paths.is_confirmed(path) {
+        schedule_heartbeat(association, path, now);
+    } else if !heartbeats_are_over(association) {
+        association.paths.path_mut(path).heartbeat.schedule(Some(now));
+    }
+}
+
+fn heartbeats_are_over(association: &Association) -> bool {
+    let is_finishing = matches!(
+        association.state,
+        State::ShutdownSent(..) | State::ShutdownAckSent(..)
+    );
+    is_finishing && association.paths.any_confirmed()
 }
 
 /// Between half of `rto` and one and a half.

@@ -29,6 +29,7 @@ use anabranch_wire::chunk::kind;
 use crate::address::AddressConfiguration;
 use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
 use crate::config::AssociationConfig;
+use crate::endpoint::Seal;
 use crate::handshake::{ChunkKinds, Extensions};
 use crate::output::{Control, Transmit, WindowProbe};
 use crate::path::{PathSet, ProbeBudget, Sizes, braid, max_packet};
@@ -61,6 +62,8 @@ pub struct Association {
     pub(crate) called: Vec<IpAddr>,
     pub(crate) local: Side,
     pub(crate) peer: Side,
+    /// Of the peer's cookie that it came from, if it did, to know late copies by.
+    pub(crate) cookie: Option<Seal>,
     pub(crate) addresses: AddressConfiguration,
     /// `None` if we do not offer it.
     pub(crate) authentication: Option<Authentication>,
@@ -143,6 +146,7 @@ impl Association {
             called: Vec::new(),
             local,
             peer,
+            cookie: None,
             addresses: AddressConfiguration::new(local.initial_tsn),
             authentication: config
                 .offers_address_changes()

@@ -14,7 +14,7 @@ use anabranch_types::{Instant, PathAddr, PathId};
 
 use super::{PathChange, liveness};
 use crate::Association;
-use crate::path::{Heartbeat, MAX_PATHS, Path, braid};
+use crate::path::{MAX_PATHS, Path, braid};
 
 /// The addresses are others than before: those that no confirmed path serves are tried in all ways, the braid's first.
 pub(crate) fn follow_addresses(association: &mut Association, now: Instant) {
@@ -129,8 +129,8 @@ pub(crate) fn remove_where(association: &mut Association, is_meant: impl Fn(&Pat
     true
 }
 
-/// The remote end of a path has another encapsulation port from now on. If that of a path to be confirmed was a guess
-/// only, as the one of an added address is, it is probed again at once.
+/// The remote end of a path has another encapsulation port from now on. If the path is out of use, the port was why, and it is
+/// probed again at once: that of an added address is a guess, and a translator may have forgotten the one that worked.
 pub(crate) fn rebind(association: &mut Association, path: PathId, remote: SocketAddr, now: Instant) {
     let machinery = association.paths.path_mut(path);
     let left = core::mem::replace(&mut machinery.addr.remote, remote);
@@ -143,9 +143,8 @@ pub(crate) fn rebind(association: &mut Association, path: PathId, remote: Socket
         }
     }
     liveness::tell(association, path, PathChange::Rebound);
-    let facts = association.paths.fact(path);
-    if facts.reachability == Reachability::Unconfirmed && association.state.is_connected() {
-        association.paths.path_mut(path).heartbeat = Heartbeat::default();
-        liveness::schedule_heartbeat(association, path, now);
+    let reachability = association.paths.fact(path).reachability;
+    if reachability != Reachability::Active && association.state.is_connected() {
+        liveness::probe_anew(association, path, now);
     }
 }

@@ -18,6 +18,14 @@ use crate::secrets::{HmacSha256, Secrets};
 
 /// Bytes of the seal: half of the HMAC, as RFC 2104 §5 allows.
 const SEAL_LEN: usize = 16;
+
+/// What a cookie is sealed with: no other one has the same.
+pub(crate) type Seal = [u8; SEAL_LEN];
+
+/// The seal of a cookie, genuine or not; `None` if it is shorter than that.
+pub(crate) fn seal_of(cookie: &[u8]) -> Option<Seal> {
+    cookie.first_chunk().copied()
+}
 /// Addresses that a cookie takes beside the source of the INIT.
 pub(super) const MAX_ADDRESSES: usize = 15;
 

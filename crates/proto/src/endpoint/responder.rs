@@ -9,7 +9,7 @@ use anabranch_types::{AssociationId, PathAddr, PathId};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 
-use super::cookie::{BadCookie, Cookie};
+use super::cookie::{BadCookie, Cookie, seal_of};
 use super::{Endpoint, Inbound, listener};
 use crate::Association;
 use crate::association::{Event, Setup, Side, State, liveness};
@@ -46,8 +46,9 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         Ok(cookie) => (cookie, None),
         Err(BadCookie::Stale(cookie, by)) => (*cookie, Some(by)),
         Err(BadCookie::Forged) => {
-            endpoint.counters.dropped += 1;
-            return false;
+            let known = repeated_at_length(endpoint, inbound, bytes);
+            endpoint.counters.dropped += u64::from(!known);
+            return known;
         }
     };
     if endpoint.directory.is_spent(cookie.local_tag) {
@@ -67,13 +68,42 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
             .push(inbound, cookie.peer_tag, &OutboundError { causes });
         return false;
     }
-    match verdict {
+    let lives = match verdict {
         None => accept(endpoint, inbound, &cookie),
         Some((id, verdict)) => {
             apply(endpoint, inbound, id, verdict, &cookie);
             true
         }
+    };
+    if let Some(association) = with_tag_of(endpoint, inbound) {
+        association.cookie = seal_of(bytes);
     }
+    lives
+}
+
+/// A peer that misses the COOKIE ACK repeats the cookie for longer than the key lives that opens it (RFC 9260 §5.1, T1-cookie).
+/// Nobody else can know the seal of the cookie that the association came from, so it need not be opened again.
+fn repeated_at_length(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
+    let Some(association) = with_tag_of(endpoint, inbound) else {
+        return false;
+    };
+    let is_the_same = association.cookie.is_some() && association.cookie == seal_of(bytes);
+    if !is_the_same || association.is_closed() {
+        return false;
+    }
+    let id = association.id;
+    let otherwise = association.paths.best();
+    acknowledge(association, inbound, otherwise);
+    endpoint.touch(id);
+    true
+}
+
+fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<&'e mut Association> {
+    let id = endpoint.directory.with_tag(inbound.packet.header().tag)?;
+    let slot = endpoint.slots.get_mut(&id)?;
+    let ports = inbound.ports();
+    let association = &mut slot.association;
+    (association.local.port == ports.ours && association.peer.port == ports.peers).then_some(association)
 }
 
 fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {
@@ -138,7 +168,7 @@ fn apply(
 fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
     if association.state.is_connected() {
-        acknowledge(association, inbound, cookie);
+        acknowledge(association, inbound, had_at(association, inbound, cookie));
         return;
     }
     association.peer.initial_tsn = cookie.peer_tsn;
@@ -155,7 +185,7 @@ fn repeat(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie)
         association.events.push(Event::Connected { incoming: false });
         complete(association, inbound, cookie);
     } else {
-        acknowledge(association, inbound, cookie);
+        acknowledge(association, inbound, had_at(association, inbound, cookie));
     }
 }
 
@@ -273,24 +303,26 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
 /// "For the receiver of the COOKIE ECHO chunk, the only CONFIRMED address is the address to which the INIT ACK chunk was
 /// sent" (RFC 9260 §5.4). That is where the cookie was had; it may be sent from wherever an attacker writes that it is.
 fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
-    let path = path_to(association, proven(inbound, cookie));
-    let path = path.unwrap_or_else(|| association.paths.primary());
+    let path = had_at(association, inbound, cookie);
     liveness::confirm(association, path);
     handshake::establish(association, inbound.now);
-    acknowledge(association, inbound, cookie);
+    acknowledge(association, inbound, path);
+}
+
+/// The path over which the cookie was had.
+fn had_at(association: &Association, inbound: &Inbound<'_>, cookie: &Cookie) -> PathId {
+    let path = path_to(association, proven(inbound, cookie));
+    path.unwrap_or_else(|| association.paths.primary())
 }
 
 /// The COOKIE ACK goes the way that the cookie came, since the other one may have broken. To an address that is not
-/// confirmed it "MUST be bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can go there now, it goes where the
-/// cookie was had.
-fn acknowledge(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
+/// confirmed it "MUST be bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can go there now, it goes `otherwise`.
+fn acknowledge(association: &mut Association, inbound: &Inbound<'_>, otherwise: PathId) {
     let came = path_to(association, inbound.arrival).filter(|path| {
         let is_proven = association.paths.is_confirmed(*path);
         is_proven || association.paths.path_mut(*path).heartbeat.hurry(inbound.now)
     });
-    let path = came.or_else(|| path_to(association, proven(inbound, cookie)));
-    let path = path.unwrap_or_else(|| association.paths.primary());
-    association.control.send_cookie_ack(path);
+    association.control.send_cookie_ack(came.unwrap_or(otherwise));
 }
 
 fn path_to(association: &Association, addr: PathAddr) -> Option<PathId> {

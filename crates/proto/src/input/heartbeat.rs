@@ -28,9 +28,10 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
     let Some(round_trip) = machinery.heartbeat.answered(&info, now) else {
         return;
     };
-    machinery.rtt.on_sample(now - round_trip, now);
+    let sent_at = now - round_trip;
+    machinery.rtt.on_sample(sent_at, now);
     association.paths.publish_rtt(info.path);
     way_back::proved(association, info.path, now);
-    liveness::sign_of_life_on(association, info.path);
+    liveness::heartbeat_answered(association, info.path, sent_at);
     liveness::schedule_heartbeat(association, info.path, now);
 }

@@ -99,10 +99,13 @@ fn digest(
     measure(association, arrived_on, now);
     for index in 0..association.sender.digests().len() {
         let PathAck {
-            path, newly_acked, ..
+            path,
+            newly_acked,
+            rtt_sample,
+            ..
         } = association.sender.digests()[index];
         if newly_acked > 0 {
-            liveness::sign_of_life_on(association, path);
+            liveness::acknowledged(association, path, rtt_sample, now);
         }
     }
     let digest = AckDigest {

@@ -3,6 +3,7 @@
 use anabranch_types::Instant;
 
 use crate::Association;
+use crate::association::liveness;
 
 /// The probing of a window that is shut, or too small to be worth a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -107,8 +108,7 @@ fn repeat_refused(association: &mut Association, refused_at: Instant) {
     for path in association.paths.ids() {
         if association.sender.in_flight(path) > 0 && association.paths.path(path).was_silent_since(refused_at)
         {
-            association.sender.lose_all(path);
-            association.policies.loss.on_timeout(path);
+            liveness::send_again(association, path);
         }
     }
 }

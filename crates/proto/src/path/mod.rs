@@ -55,6 +55,8 @@ pub(crate) struct Path {
     pub(crate) tail_probe: TailProbe,
     /// When a heartbeat on it was last answered.
     pub(crate) answered_at: Option<Instant>,
+    /// When something that was sent on it was last not answered in time.
+    pub(crate) failed_at: Option<Instant>,
     /// Duplicates came and it has not answered since: SACKs may get lost on it.
     pub(crate) sacks_doubted: bool,
     /// When the burst policy lets the next packet go.
@@ -81,6 +83,7 @@ impl Path {
             data_sent_at: None,
             acked_at: None,
             answered_at: None,
+            failed_at: None,
             sacks_doubted: false,
             loss_check_at: None,
             tail_probe: TailProbe::default(),

@@ -92,6 +92,34 @@ fn another_path_stands_in_for_the_primary_one_when_it_dies() {
     }
 }
 
+/// A timer that has backed off would hold what was tried last for up to a minute.
+#[test]
+fn what_was_tried_while_nothing_worked_leaves_as_soon_as_any_path_answers() {
+    for healed in [0, 1] {
+        for failover in ["potentially-failed", "fast-abandonment"] {
+            let mut policies = PolicyRecipe::recommended();
+            policies.set("failover", failover).unwrap();
+            policies.set("failover.peer-errors", "best").unwrap();
+            let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+            world.alice().sends_forever();
+            world.runs_for(secs(2));
+            world.path_is_cut(0);
+            world.path_is_cut(1);
+            world.runs_for(secs(30));
+
+            world.path_heals(healed);
+            world.runs_until(
+                |world| world.alice().reachability(healed as u8) == Reachability::Active,
+                // HB.interval, and one and a half times RTO.Max.
+                secs(120),
+            );
+            world.runs_for(secs(2));
+            let goodput = world.bob().goodput_of_last(secs(1));
+            assert!(goodput > mbit(9), "{goodput} over path {healed}");
+        }
+    }
+}
+
 /// RFC 7829 §5: by default, data returns to the primary path.
 #[test]
 fn data_returns_to_the_chosen_path_when_it_heals() {
@@ -172,6 +200,23 @@ fn an_association_dies_when_all_its_paths_do() {
     assert_eq!(world.alice().closed_because(), Some(CloseReason::PeerUnreachable));
     world.runs_until(|world| world.bob().is_closed(), secs(1_000));
     assert_eq!(world.bob().closed_because(), Some(CloseReason::PeerUnreachable));
+}
+
+/// By the letter of RFC 9260 §8.1 the same outage counts once for each path that data takes.
+#[test]
+fn an_outage_of_a_minute_ends_nothing_however_many_paths_there_are() {
+    for (peer_errors, survives) in [("best", true), ("all", false)] {
+        let mut policies = PolicyRecipe::recommended();
+        policies.set("failover.peer-errors", peer_errors).unwrap();
+        let mut world = four_paths().policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(2));
+        (0..4).for_each(|path| world.path_is_cut(path));
+        world.runs_for(secs(60));
+        (0..4).for_each(|path| world.path_heals(path));
+        world.runs_for(secs(60));
+        assert_eq!(world.is_connected(), survives, "{peer_errors}");
+    }
 }
 
 /// RFC 9260 §8.1: heartbeats that are missed on other paths say nothing about a peer that is there.

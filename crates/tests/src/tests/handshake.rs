@@ -112,6 +112,21 @@ fn a_cookie_that_is_too_old_is_replaced_by_a_new_one() {
     world.delivers_everything(secs(1));
 }
 
+/// By then the key that would open it is gone.
+#[test]
+fn a_cookie_that_is_repeated_for_minutes_is_acknowledged_all_the_same() {
+    let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
+    let mut world = World::two_paths(mbit(10), ms(20)).with(patient).begins();
+    world.loses_next(9, kind::COOKIE_ACK);
+    world.alice().connects();
+    world.runs_for(secs(150));
+    assert!(!world.alice().is_connected());
+    world.runs_until(|world| world.is_connected(), secs(20));
+    assert_eq!(world.bob().associations(), 1);
+    world.alice().sends(Draft::new(0, 500));
+    world.delivers_everything(secs(1));
+}
+
 #[test]
 fn nobody_answers_and_alice_gives_up() {
     let mut world = World::two_paths(mbit(10), ms(20)).begins();

@@ -29,9 +29,8 @@ pub(crate) fn config() -> AssociationConfig {
         max_message: LONGEST as usize,
         outbound_streams: STREAMS,
         max_inbound_streams: STREAMS,
-        // Fate may mislead every path at once, for as long as ten timeouts take. Nobody is to die of bad luck.
+        // Fate may mislead every path at once, for as long as eight timeouts take. Nobody is to die of bad luck.
         max_init_retransmits: 30,
-        max_retransmits: 40,
         ..AssociationConfig::default()
     }
 }

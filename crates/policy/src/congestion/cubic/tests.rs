@@ -134,6 +134,20 @@ fn a_second_loss_below_the_peak_makes_room_for_others() {
     assert!(story.window() > window, "it recovers");
 }
 
+/// RFC 5681 §3.1, which RFC 9438 §4.8 follows: an outage of many timeouts costs no more than one.
+#[test]
+fn timeouts_in_a_row_lower_the_threshold_once() {
+    let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
+    story.reaches(100, ms(100));
+    let before = story.window();
+    (0..5).for_each(|_| story.lost(LossCause::Timeout));
+    assert_eq!(story.window(), CHUNK);
+    assert_eq!(story.cc.slow_start_threshold(PATH), before * 7 / 10);
+    story.round(ms(100));
+    story.lost(LossCause::Timeout);
+    assert_eq!(story.cc.slow_start_threshold(PATH), 4 * CHUNK, "a new one");
+}
+
 #[test]
 fn slow_start_ends_when_the_round_trip_time_rises() {
     let mut story = Story::begins(ms(40), CubicParameters::DEFAULT);
