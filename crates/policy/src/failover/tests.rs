@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{
-    ErrorLimits, FastAbandonmentParameters, PotentiallyFailedParameters, fast_abandonment,
+    ErrorLimits, FastAbandonmentParameters, PeerErrors, PotentiallyFailedParameters, fast_abandonment,
     potentially_failed, rfc9260,
 };
 use crate::testing::healthy;
@@ -51,6 +51,34 @@ fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_mi
     assert_eq!(interval(Reachability::Inactive, 6), slowly);
     assert_eq!(interval(Reachability::Unconfirmed, 0), at_once);
     assert_eq!(interval(Reachability::Unconfirmed, 6), slowly);
+}
+
+/// RFC 9260 §8.1 counts errors on all paths together.
+#[test]
+fn an_error_counts_against_the_peer_always_or_when_the_best_path_is_worse_off() {
+    let best = rfc9260(ErrorLimits {
+        peer_errors: PeerErrors::Best,
+        ..ErrorLimits::DEFAULT
+    });
+    let all = rfc9260(ErrorLimits::DEFAULT);
+    let paths = |errors: [u16; 3]| {
+        let mut paths = [healthy(0), healthy(1), healthy(2)];
+        for (path, errors) in paths.iter_mut().zip(errors) {
+            path.errors = errors;
+        }
+        paths[2].reachability = Reachability::Unconfirmed;
+        paths
+    };
+    for (errors, counts) in [
+        ([1, 0, 0], false),
+        ([1, 1, 0], true),
+        ([2, 1, 0], false),
+        ([2, 7, 0], true),
+    ] {
+        let paths = paths(errors);
+        assert_eq!(best.counts_against_peer(&paths[0], &paths), counts, "{errors:?}");
+        assert!(all.counts_against_peer(&paths[0], &paths));
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn path_error(association: &mut Association, path: PathId, now: Instant) {
 }
 
 /// The peer answered something that was sent on `path`: both counters are cleared (RFC 9260 §8.1, §8.2).
-pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId) {
+pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId, now: Instant) {
     association.errors = 0;
     let facts = association.paths.fact_mut(path);
     if facts.errors == 0 && facts.reachability == Reachability::Active {
@@ -68,7 +68,7 @@ pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId) {
         .failover
         .on_sign_of_life(association.paths.fact(path));
     if set_reachability(association, path, reachability) && reachability == Reachability::Active {
-        take_over(association);
+        take_over(association, now);
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn acknowledged(
     let failed_at = association.paths.path(path).failed_at;
     let is_proof = |chunk: SentOnce| failed_at.is_none_or(|failed_at| chunk.sent_at >= failed_at);
     if association.paths.fact(path).is_usable() || sent_once.is_some_and(is_proof) {
-        sign_of_life_on(association, path);
+        sign_of_life_on(association, path, now);
         return;
     }
     association.errors = 0;
@@ -97,29 +97,35 @@ pub(crate) fn acknowledged(
 
 /// A heartbeat that left on `path` at `sent_at` was answered. What was tried there before is not acknowledged yet, so it did
 /// not arrive.
-pub(crate) fn heartbeat_answered(association: &mut Association, path: PathId, sent_at: Instant) {
+pub(crate) fn heartbeat_answered(
+    association: &mut Association,
+    path: PathId,
+    sent_at: Instant,
+    now: Instant,
+) {
     let was_down = !association.paths.fact(path).is_usable();
-    sign_of_life_on(association, path);
+    sign_of_life_on(association, path, now);
     let tried = association.sender.earliest_outstanding(path);
     if was_down && tried.is_some_and(|(_, tried_at)| tried_at < sent_at) {
-        send_again(association, path);
+        send_again(association, path, now);
     }
 }
 
 /// A path answers again. What was tried on others, which do not, leaves on it at once: their timers have backed off, up to
 /// RTO.Max.
-fn take_over(association: &mut Association) {
+fn take_over(association: &mut Association, now: Instant) {
     for path in association.paths.ids() {
         if !association.paths.fact(path).is_usable() && association.sender.in_flight(path) > 0 {
-            send_again(association, path);
+            send_again(association, path, now);
         }
     }
 }
 
 /// What is in flight on `path` counts as lost, without any fault of the network.
-pub(crate) fn send_again(association: &mut Association, path: PathId) {
+pub(crate) fn send_again(association: &mut Association, path: PathId, now: Instant) {
     association.sender.lose_all(path);
     association.policies.loss.on_timeout(path);
+    crate::input::follow_path(association, path, now);
 }
 
 /// A SACK came over `arrived_on`. It speaks of all paths: one with data in flight of which it and those before it
@@ -154,7 +160,7 @@ fn is_silent(association: &Association, path: PathId, until: Instant) -> bool {
 /// Others take over what is in flight on `path`, and a heartbeat asks it at once. Nothing was lost yet as far as is
 /// known, so neither its window nor its timeout changes: if it answers, it goes on as before.
 fn suspect(association: &mut Association, path: PathId, now: Instant) {
-    send_again(association, path);
+    send_again(association, path, now);
     let machinery = association.paths.path_mut(path);
     machinery.counters.suspicions += 1;
     machinery.heartbeat.schedule(Some(now));

@@ -63,7 +63,7 @@ pub struct Association {
     pub(crate) local: Side,
     pub(crate) peer: Side,
     /// Of the peer's cookie that it came from, if it did, to know late copies by.
-    pub(crate) cookie: Option<Seal>,
+    pub(crate) cookie_seal: Option<Seal>,
     pub(crate) addresses: AddressConfiguration,
     /// `None` if we do not offer it.
     pub(crate) authentication: Option<Authentication>,
@@ -146,7 +146,7 @@ impl Association {
             called: Vec::new(),
             local,
             peer,
-            cookie: None,
+            cookie_seal: None,
             addresses: AddressConfiguration::new(local.initial_tsn),
             authentication: config
                 .offers_address_changes()

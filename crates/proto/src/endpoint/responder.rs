@@ -46,7 +46,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         Ok(cookie) => (cookie, None),
         Err(BadCookie::Stale(cookie, by)) => (*cookie, Some(by)),
         Err(BadCookie::Forged) => {
-            let known = repeated_at_length(endpoint, inbound, bytes);
+            let known = acknowledge_late_copy(endpoint, inbound, bytes);
             endpoint.counters.dropped += u64::from(!known);
             return known;
         }
@@ -76,18 +76,18 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
         }
     };
     if let Some(association) = with_tag_of(endpoint, inbound) {
-        association.cookie = seal_of(bytes);
+        association.cookie_seal = seal_of(bytes);
     }
     lives
 }
 
 /// A peer that misses the COOKIE ACK repeats the cookie for longer than the key lives that opens it (RFC 9260 §5.1, T1-cookie).
 /// Nobody else can know the seal of the cookie that the association came from, so it need not be opened again.
-fn repeated_at_length(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
+fn acknowledge_late_copy(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
     let Some(association) = with_tag_of(endpoint, inbound) else {
         return false;
     };
-    let is_the_same = association.cookie.is_some() && association.cookie == seal_of(bytes);
+    let is_the_same = association.cookie_seal.is_some() && association.cookie_seal == seal_of(bytes);
     if !is_the_same || association.is_closed() {
         return false;
     }

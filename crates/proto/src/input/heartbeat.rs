@@ -21,7 +21,7 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
     };
     if packet_size::answered(association, info.path, info.nonce, now) {
         way_back::proved(association, info.path, now);
-        liveness::sign_of_life_on(association, info.path);
+        liveness::sign_of_life_on(association, info.path, now);
         return;
     }
     let machinery = association.paths.path_mut(info.path);
@@ -32,6 +32,6 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
     machinery.rtt.on_sample(sent_at, now);
     association.paths.publish_rtt(info.path);
     way_back::proved(association, info.path, now);
-    liveness::heartbeat_answered(association, info.path, sent_at);
+    liveness::heartbeat_answered(association, info.path, sent_at, now);
     liveness::schedule_heartbeat(association, info.path, now);
 }

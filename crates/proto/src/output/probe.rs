@@ -75,7 +75,7 @@ pub(crate) fn answered(association: &mut Association, acknowledged: bool, now: I
     let is_refused = !acknowledged && association.sender.finds_no_room();
     association.window_probe = match association.window_probe {
         WindowProbe::Out { answered: Some(at) } if is_open(association) || takes_refused(association) => {
-            repeat_refused(association, at);
+            repeat_refused(association, at, now);
             WindowProbe::Idle
         }
         _ if is_open(association) => WindowProbe::Idle,
@@ -104,11 +104,11 @@ fn takes_refused(association: &Association) -> bool {
 
 /// The peer had no room for what was out when it said so at `refused_at`, and has now: it leaves again at once. Its
 /// timers, which have backed off, would take up to RTO.Max.
-fn repeat_refused(association: &mut Association, refused_at: Instant) {
+fn repeat_refused(association: &mut Association, refused_at: Instant, now: Instant) {
     for path in association.paths.ids() {
         if association.sender.in_flight(path) > 0 && association.paths.path(path).was_silent_since(refused_at)
         {
-            liveness::send_again(association, path);
+            liveness::send_again(association, path, now);
         }
     }
 }

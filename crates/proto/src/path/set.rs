@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_policy::{PathFacts, Reachability, path_facts};
+use anabranch_policy::{PathFacts, Reachability, last_resort, path_facts};
 use anabranch_types::{Instant, PathAddr, PathId, earliest};
 
 use super::{MtuSearch, Path, PathIds, PathMtu, PathStatistics, RttEstimator};
@@ -329,17 +329,15 @@ impl PathSet {
 
     /// The path for what has no path of its own: the primary one if it works, else the best of the others.
     pub(crate) fn best(&self) -> PathId {
-        let rank = |facts: &PathFacts| match facts.reachability {
-            Reachability::Active => (0, 0),
-            Reachability::PotentiallyFailed => (1, facts.errors),
-            Reachability::Inactive => (2, facts.errors),
-            Reachability::Unconfirmed => (3, 0),
+        let first = |fit: fn(&PathFacts) -> bool| {
+            let fit = self.facts.iter().filter(|facts| fit(facts));
+            fit.min_by_key(|facts| (!facts.primary, facts.id))
+                .map(|facts| facts.id)
         };
-        let best = self
-            .facts
-            .iter()
-            .min_by_key(|facts| (rank(facts), !facts.primary, facts.id));
-        best.map_or(PathId(0), |facts| facts.id)
+        first(PathFacts::is_usable)
+            .or_else(|| last_resort(&self.facts))
+            .or_else(|| first(|_| true))
+            .unwrap_or(PathId(0))
     }
 
     pub(crate) fn statistics(&self) -> Vec<PathStatistics> {

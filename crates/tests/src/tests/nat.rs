@@ -34,6 +34,24 @@ fn all_paths_may_be_rebound_at_once_in_the_middle_of_a_transfer() {
     world.delivers_everything(secs(60));
 }
 
+/// The heartbeats of a dead path are rare, and the last one went to where nobody is.
+#[test]
+fn a_dead_path_is_asked_as_soon_as_alice_is_heard_from_elsewhere() {
+    let mut world = World::two_paths(mbit(10), ms(20)).connected();
+    world.bob().sends_forever();
+    world.runs_for(secs(2));
+    world.path_is_cut(1);
+    world.runs_until(
+        |world| world.bob().reachability(1) == Reachability::Inactive,
+        secs(120),
+    );
+    world.path_is_rebound(1, 23_456);
+    world.path_heals(1);
+    world.runs_until(|world| world.bob().saw_path(1, PathChange::Rebound), secs(120));
+    world.runs_for(ms(60));
+    assert_eq!(world.bob().reachability(1), Reachability::Active);
+}
+
 #[test]
 fn what_bob_sends_meanwhile_waits_for_a_word_from_alice() {
     let mut world = World::one_path(mbit(10), ms(20)).connected();

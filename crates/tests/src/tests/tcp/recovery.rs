@@ -5,7 +5,7 @@ use anabranch_netsim::link::QueueConfig;
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::Side;
 use anabranch_sim::tcp::{FlowCounters, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
-use anabranch_types::Seed;
+use anabranch_types::{Instant, Seed};
 
 use super::{dsl, everything_arrived, lossy};
 use crate::story::secs;
@@ -108,48 +108,33 @@ fn a_lost_tail_waits_for_the_timer() {
 #[test]
 fn every_congestion_control_of_the_catalog_carries_everything() {
     for cc in ["reno", "cubic", "cmt", "lia", "olia", "balia"] {
-        let mut policies = PolicyRecipe::tcp();
-        policies.set("cc", cc).unwrap();
-        let config = TcpConfig {
-            policies,
-            ..TcpConfig::default()
-        };
-        let mut simulation = TcpScenario::new(Seed(1), lossy(0.01))
-            .config(config)
-            .near_talks(TcpApp::sender(BYTES))
-            .build();
-        simulation.connect();
-        assert!(
-            simulation.run_until(secs(60), |simulation| everything_arrived(
-                simulation,
-                Side::Far,
-                BYTES
-            )),
-            "{cc}"
-        );
+        carries_everything_with("cc", cc);
     }
+}
+
+/// When everything has arrived over a path that loses one packet in a hundred.
+fn carries_everything_with(question: &str, choice: &str) -> Instant {
+    let mut policies = PolicyRecipe::tcp();
+    policies.set(question, choice).unwrap();
+    let config = TcpConfig {
+        policies,
+        ..TcpConfig::default()
+    };
+    let mut simulation = TcpScenario::new(Seed(1), lossy(0.01))
+        .config(config)
+        .near_talks(TcpApp::sender(BYTES))
+        .build();
+    simulation.connect();
+    let has_arrived = |simulation: &TcpSimulation| everything_arrived(simulation, Side::Far, BYTES);
+    assert!(simulation.run_until(secs(60), has_arrived), "{choice}");
+    simulation.now()
 }
 
 /// The window that limits bursts shrinks in a recovery, so what follows it leaves at other times.
 #[test]
 fn a_burst_can_be_limited_by_the_window_over_tcp_too() {
-    let ends_at = |burst: &str| {
-        let mut policies = PolicyRecipe::tcp();
-        policies.set("burst", burst).unwrap();
-        let config = TcpConfig {
-            policies,
-            ..TcpConfig::default()
-        };
-        let mut simulation = TcpScenario::new(Seed(1), lossy(0.01))
-            .config(config)
-            .near_talks(TcpApp::sender(BYTES))
-            .build();
-        simulation.connect();
-        let has_arrived = |simulation: &TcpSimulation| everything_arrived(simulation, Side::Far, BYTES);
-        assert!(simulation.run_until(secs(60), has_arrived), "{burst}");
-        simulation.now()
-    };
-    assert_ne!(ends_at("window-limiting"), ends_at("unlimited"));
+    let ends_at = ["window-limiting", "unlimited"].map(|burst| carries_everything_with("burst", burst));
+    assert_ne!(ends_at[0], ends_at[1]);
 }
 
 #[test]
