@@ -6,6 +6,7 @@
 mod buffers;
 mod commands;
 mod events;
+mod invariants;
 mod state;
 mod statistics;
 
@@ -317,11 +318,13 @@ impl Association {
     /// A packet that is for this association arrived.
     pub(crate) fn handle_packet(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) {
         crate::input::handle_packet(self, now, arrival, packet);
+        self.debug_check();
     }
 
     /// The moment of [`Association::poll_timeout`] has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         timers::fire(self, now);
+        self.debug_check();
     }
 
     /// Writes the next packets, all for one path, behind what is in `buffer`.
@@ -331,7 +334,9 @@ impl Association {
         buffer: &mut Vec<u8>,
         max_segments: usize,
     ) -> Option<Transmit> {
-        crate::output::poll_transmit(self, now, buffer, max_segments)
+        let transmit = crate::output::poll_transmit(self, now, buffer, max_segments);
+        self.debug_check();
+        transmit
     }
 
     /// When [`Association::handle_timeout`] is due; `None` for never.
