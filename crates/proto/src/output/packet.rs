@@ -270,8 +270,8 @@ fn write_again(
     packet: &mut PacketBuilder<'_>,
     now: Instant,
 ) -> Option<u64> {
-    let size = association.sender.lost_size(tsn)?;
-    if size > packet.room() {
+    let lost = association.sender.lost_chunk(tsn)?;
+    if lost.bytes > packet.room() as u64 {
         return None;
     }
     let chunk = association.sender.send_again(tsn, path, now);
@@ -281,7 +281,10 @@ fn write_again(
     machinery.retransmission_credit = false;
     machinery.counters.payload_retransmitted += payload;
     association.paths.fact_mut(path).sent_chunks += 1;
-    Some(size as u64)
+    if lost.lost_on != path && association.paths.contains(lost.lost_on) {
+        association.paths.fact_mut(lost.lost_on).queued = association.sender.queued(lost.lost_on);
+    }
+    Some(lost.bytes)
 }
 
 /// Sends the highest chunk in flight on `path` again. One that does not fit beside control chunks stays where it is.

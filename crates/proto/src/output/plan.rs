@@ -140,7 +140,7 @@ const fn about_addresses(due: address::Due) -> Plan {
 fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<usize> {
     let limit = usize::from(association.paths.fact(path).max_data_chunk);
     let size = match data {
-        DataPlan::Again { tsn, .. } => association.sender.lost_size(tsn),
+        DataPlan::Again { tsn, .. } => association.sender.lost_chunk(tsn).map(|lost| lost.bytes as usize),
         DataPlan::New { skip: 0 } | DataPlan::Tail { new: true } => association.sender.passed_over_size(),
         DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Rescue | DataPlan::Copies => None,
     };

@@ -313,9 +313,9 @@ impl Sender {
         self.scoreboard.lost_after(tsn)
     }
 
-    /// Bytes that the chunk `tsn` takes in a packet, padding included, if it waits for retransmission.
-    pub(crate) fn lost_size(&self, tsn: UnwrappedTsn) -> Option<usize> {
-        self.scoreboard.lost_bytes(tsn).map(|bytes| bytes as usize)
+    /// The chunk `tsn`, if it waits for retransmission.
+    pub(crate) fn lost_chunk(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
+        self.scoreboard.lost_chunk(tsn)
     }
 
     /// Sends a lost chunk again, on `path`: it is in flight from now on and has to be written.

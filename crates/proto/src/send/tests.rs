@@ -363,9 +363,9 @@ fn lost_chunks_leave_the_flight_and_keep_their_place_at_the_peer() {
         app.sender.lost_after(first.tsn).map(|lost| lost.tsn),
         Some(nth(4))
     );
-    assert_eq!(app.sender.lost_size(nth(4)), Some(116));
+    assert_eq!(app.sender.lost_chunk(nth(4)).map(|lost| lost.bytes), Some(116));
     assert_eq!(app.sender.send_again(nth(4), B, NOW).tsn(), Tsn(4));
-    assert_eq!(app.sender.lost_size(nth(4)), None);
+    assert_eq!(app.sender.lost_chunk(nth(4)), None);
     assert_eq!((app.sender.in_flight(B), app.sender.queued(B)), (116, 116));
     assert_eq!(app.sender.lost_after(first.tsn), None);
     assert!(!app.sender.is_drained());

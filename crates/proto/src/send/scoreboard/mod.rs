@@ -214,12 +214,12 @@ impl Scoreboard {
     /// The lowest lost TSN above `tsn`.
     pub(super) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         let above = (Bound::Excluded(tsn), Bound::Unbounded);
-        self.lost.range(above).next().map(|&tsn| self.lost_chunk(tsn))
+        self.lost_chunk(*self.lost.range(above).next()?)
     }
 
     /// The lowest lost TSN.
     pub(super) fn next_lost(&self) -> Option<LostChunk> {
-        self.lost.first().map(|&tsn| self.lost_chunk(tsn))
+        self.lost_chunk(*self.lost.first()?)
     }
 
     /// Bytes of the chunk `tsn` if it has a record.
@@ -227,27 +227,19 @@ impl Scoreboard {
         self.ring.get(tsn).map(|sent| sent.chunk.bytes())
     }
 
-    /// Bytes of the chunk `tsn` if it is lost.
-    pub(super) fn lost_bytes(&self, tsn: UnwrappedTsn) -> Option<u64> {
+    /// The chunk `tsn` if it is lost.
+    pub(super) fn lost_chunk(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         let sent = self.ring.get(tsn)?;
-        matches!(sent.state, State::Lost(_)).then(|| sent.chunk.bytes())
-    }
-
-    fn lost_chunk(&self, tsn: UnwrappedTsn) -> LostChunk {
-        let sent = &self.ring[tsn];
-        let cause = match sent.state {
-            State::Lost(cause) => cause,
-            State::InFlight(_) | State::Acknowledged | State::Kept => {
-                unreachable!("only lost chunks are queued")
-            }
+        let State::Lost(cause) = sent.state else {
+            return None;
         };
-        LostChunk {
+        Some(LostChunk {
             tsn,
             bytes: sent.chunk.bytes(),
             lost_on: sent.path,
             cause,
             transmissions: sent.transmissions.into(),
-        }
+        })
     }
 
     /// The chunk that the cumulative TSN ack point waits for, if it is in flight.

@@ -345,7 +345,7 @@ impl World {
         assert_eq!(oldest, naive.oldest());
         for entry in naive.entries.iter().filter(|entry| entry.fate != Fate::Acked) {
             if let Fate::Lost(cause) = entry.fate {
-                let said = ours.lost_chunk(entry.tsn);
+                let said = ours.lost_chunk(entry.tsn).unwrap();
                 assert_eq!((said.cause, said.lost_on), (cause, entry.path));
                 assert_eq!(said.transmissions, entry.transmissions);
             }
@@ -489,7 +489,7 @@ fn what_a_closed_path_carried_is_lost_and_its_number_is_free_once_that_was_sent_
     assert_eq!(scoreboard.next_lost().map(|lost| lost.tsn), Some(tsn(0)));
     assert_eq!(reports(&mut scoreboard, &[]), 1);
     assert_eq!(scoreboard.in_flight(A), 0, "reneged on, but where should it fly?");
-    assert_eq!(scoreboard.lost_bytes(tsn(2)), Some(28));
+    assert_eq!(scoreboard.lost_chunk(tsn(2)).map(|lost| lost.bytes), Some(28));
     assert_eq!(scoreboard.queued(A), 56);
     for lost in [0, 2] {
         scoreboard.send_again(tsn(lost), B, at(50));
