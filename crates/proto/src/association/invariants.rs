@@ -12,7 +12,12 @@ impl Association {
         for (facts, path) in self.paths.iter() {
             let in_flight = self.sender.in_flight(facts.id);
             assert_eq!(facts.in_flight, in_flight, "told of {:?}", facts.id);
-            assert_eq!(facts.queued, self.sender.queued(facts.id), "held on {:?}", facts.id);
+            assert_eq!(
+                facts.queued,
+                self.sender.queued(facts.id),
+                "held on {:?}",
+                facts.id
+            );
             let has_timer = path.t3.expires().is_some();
             assert!(in_flight == 0 || has_timer, "no T3 on {:?}", facts.id);
         }
