@@ -1,25 +1,52 @@
 //! What must policies be able to believe, whatever happened?
 
+use anabranch_policy::PathFacts;
+
 use super::Association;
+use crate::path::Path;
 
 impl Association {
-    /// The facts of each path tell what the sender knows of it, and what is out has a timer. Compared after every step in
+    /// The facts of each path say what their sources do, and what is in flight has a timer. Compared after every step in
     /// debug builds.
     pub(super) fn debug_check(&self) {
         if !cfg!(debug_assertions) || self.state.is_closed() {
             return;
         }
         for (facts, path) in self.paths.iter() {
-            let in_flight = self.sender.in_flight(facts.id);
-            assert_eq!(facts.in_flight, in_flight, "told of {:?}", facts.id);
-            assert_eq!(
-                facts.queued,
-                self.sender.queued(facts.id),
-                "held on {:?}",
-                facts.id
-            );
-            let has_timer = path.t3.expires().is_some();
-            assert!(in_flight == 0 || has_timer, "no T3 on {:?}", facts.id);
+            self.check_flight(facts, path);
+            self.check_windows(facts);
+            check_round_trips(facts, path);
+            let is_primary = facts.id == self.paths.primary();
+            assert_eq!(facts.primary, is_primary, "primary {:?}", facts.id);
         }
     }
+
+    fn check_flight(&self, facts: &PathFacts, path: &Path) {
+        let told = (facts.in_flight, facts.queued, facts.copied);
+        let so = (
+            self.sender.in_flight(facts.id),
+            self.sender.queued(facts.id),
+            path.copies.bytes(),
+        );
+        assert_eq!(told, so, "in flight, held and copied on {:?}", facts.id);
+        let has_timer = path.t3.expires().is_some();
+        assert!(facts.in_flight == 0 || has_timer, "no T3 on {:?}", facts.id);
+    }
+
+    fn check_windows(&self, facts: &PathFacts) {
+        let congestion = &self.policies.congestion;
+        let told = (facts.window, facts.slow_start_threshold);
+        let so = (
+            congestion.window(facts.id),
+            congestion.slow_start_threshold(facts.id),
+        );
+        assert_eq!(told, so, "window and threshold of {:?}", facts.id);
+    }
+}
+
+fn check_round_trips(facts: &PathFacts, path: &Path) {
+    let told = (facts.srtt, facts.rttvar, facts.min_rtt, facts.rto);
+    let rtt = &path.rtt;
+    let so = (rtt.smoothed(), rtt.variation(), rtt.smallest(), rtt.rto());
+    assert_eq!(told, so, "round trips of {:?}", facts.id);
 }
