@@ -117,8 +117,8 @@ impl Host {
         for association in self.endpoint.associations() {
             let statistics = association.statistics();
             assert!(statistics.send_buffer_used <= self.limits.send_buffer);
-            // Chunks that fill gaps are taken beyond the window, as far as one message goes.
-            let limit = self.limits.receive_buffer + self.limits.max_message as u64;
+            // Chunks that fill gaps find as much room again as the window had.
+            let limit = 2 * self.limits.receive_buffer.max(self.limits.max_message as u64);
             assert!(
                 statistics.receive_buffer_used <= limit,
                 "{} bytes held",

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `talk` | what a conversation is asked, whoever has it |
 //! | `ours`, `usrsctp`, `kernel` | who may have it |
+//! | `letters` | what our application sends |
 //! | `made_with` | which kernel, which versions |
 //!
 //! SCTP is carried directly over IP by both stacks that have it, unless the plan wants UDP: the same bytes in each packet,
 //! and a raw socket under each.
 
 mod kernel;
+mod letters;
 mod made_with;
 mod ours;
 mod talk;

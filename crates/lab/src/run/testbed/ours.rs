@@ -7,13 +7,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use anabranch::{Association, Bytes, Endpoint, EndpointBuilder, Message, StreamId};
+use anabranch::{Association, Endpoint, EndpointBuilder, Message, StreamId};
 use anabranch_emu::bed::{Hosts, Side};
 use anabranch_netsim::topology;
 use tokio::sync::watch;
 
+use super::letters::Letters;
 use super::talk::{Repeats, Talk, Tally};
-use crate::plan::{AppPlan, Setting};
+use crate::plan::Setting;
 use crate::run::scenario;
 
 /// Of the UDP encapsulation, if there is any.
@@ -231,16 +232,17 @@ impl Part {
             })
     }
 
-    /// Sends without end, or so many messages; each begins with its number on its stream.
+    /// Sends without end, or so many messages.
     async fn speak(&self, association: &Association) -> io::Result<()> {
         let Some((_, app)) = self.setting.apps.iter().next() else {
             return Ok(());
         };
         let streams = u64::from(app.streams.map_or(1, |streams| streams.0));
+        let letters = Letters::new(app);
         let messages = app.messages.map_or(u64::MAX, |messages| u64::from(messages.0));
         for number in 0..messages {
             let stream = StreamId((number % streams) as u16);
-            let message = Message::new(stream, letter(app, number / streams));
+            let message = Message::new(stream, letters.write(number / streams));
             let message = if app.unordered {
                 message.unordered()
             } else {
@@ -253,13 +255,18 @@ impl Part {
 
     async fn listen(&self, association: &Association) -> io::Result<()> {
         let mut expected: BTreeMap<StreamId, u64> = BTreeMap::new();
-        let may_overtake = self.setting.apps.iter().any(|(_, app)| app.unordered);
+        let app = self.setting.apps.iter().next().map(|(_, app)| app);
+        let letters = app.map(Letters::new);
+        let may_overtake = app.is_some_and(|app| app.unordered);
         loop {
             let Some(message) = association.recv().await.map_err(io::Error::other)? else {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             };
             let next = expected.entry(message.stream).or_default();
-            let is_good = may_overtake || number(&message.payload).is_none_or(|number| number == *next);
+            let is_good = letters.as_ref().is_some_and(|letters| {
+                let number = letters.read(&message.payload);
+                number.is_some_and(|number| may_overtake || number == letters.visible(*next))
+            });
             *next += 1;
             self.shared
                 .damaged
@@ -270,17 +277,4 @@ impl Part {
                 .fetch_add(message.payload.len() as u64, Ordering::Relaxed);
         }
     }
-}
-
-fn letter(app: &AppPlan, number: u64) -> Bytes {
-    let mut letter = vec![0; app.message.0 as usize];
-    if let Some(head) = letter.first_chunk_mut() {
-        *head = number.to_be_bytes();
-    }
-    letter.into()
-}
-
-/// `None` if the letter is too short to have one.
-fn number(letter: &[u8]) -> Option<u64> {
-    letter.first_chunk().map(|head| u64::from_be_bytes(*head))
 }
