@@ -80,10 +80,19 @@ impl RttEstimator {
         };
         self.smoothed = Some(smoothed);
         self.sampled_at = now;
+        self.rto = self.rto_without_back_off();
+    }
+
+    /// The timeout by what was measured alone (RFC 9260 §6.3.1): what is sent now should be answered by then.
+    #[must_use]
+    pub fn rto_without_back_off(&self) -> Duration {
+        let Some(smoothed) = self.smoothed else {
+            return self.limits.initial;
+        };
         // C6, C7.
-        self.rto = (smoothed + self.variation * 4)
+        (smoothed + self.variation * 4)
             .max(self.limits.min)
-            .min(self.limits.max);
+            .min(self.limits.max)
     }
 
     /// E2: the timer expired.
@@ -133,6 +142,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(60));
+        assert_eq!(rtt.rto_without_back_off(), Duration::from_secs(1));
         rtt.on_sample(at(0), at(10));
         assert_eq!(rtt.rto(), Duration::from_secs(1));
     }

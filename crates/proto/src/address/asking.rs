@@ -264,7 +264,7 @@ pub(crate) fn on_asconf_ack(
         };
     };
     if let Some(path) = question.path.filter(|path| association.paths.contains(*path)) {
-        liveness::sign_of_life_on(association, path, now);
+        liveness::answered_at_some_time(association, path, now);
     }
     let fates = Fates::read(&chunk.responses, question.requests.len());
     association.addresses.asking.is_vain |= fates.not_understood;

@@ -80,13 +80,15 @@ impl Association {
         match self.state {
             State::Established => self.state = State::ShutdownPending,
             State::CookieWait(_) if !self.sender.has_unsent() => close::finish(self, CloseReason::Aborted),
-            State::CookieWait(_) | State::CookieEchoed(..) => self.owed.shutdown = true,
-            State::ShutdownPending
+            State::CookieWait(_)
+            | State::CookieEchoed(..)
+            | State::ShutdownPending
             | State::ShutdownSent(..)
             | State::ShutdownReceived
             | State::ShutdownAckSent(..)
             | State::Closed => {}
         }
+        self.owed.shutdown = true;
     }
 
     /// Ends the association at once; what is not acknowledged is lost (RFC 9260 §9.1). The peer is told

@@ -56,7 +56,7 @@ fn path_error(association: &mut Association, path: PathId, now: Instant) {
 }
 
 /// The peer answered something that was sent on `path`: both counters are cleared (RFC 9260 §8.1, §8.2).
-pub(crate) fn sign_of_life_on(association: &mut Association, path: PathId, now: Instant) {
+fn sign_of_life_on(association: &mut Association, path: PathId, now: Instant) {
     association.errors = 0;
     let facts = association.paths.fact_mut(path);
     if facts.errors == 0 && facts.reachability == Reachability::Active {
@@ -90,9 +90,32 @@ pub(crate) fn acknowledged(
         return;
     }
     association.errors = 0;
-    if !heartbeats_are_over(association) {
-        association.paths.path_mut(path).heartbeat.hurry(now);
+    ask(association, path, now);
+}
+
+/// Something was answered that had left on `path`, nobody knows when, for it left several times. If data waits there for a
+/// timer that has backed off, a heartbeat tells at once whether it arrived.
+pub(crate) fn answered_at_some_time(association: &mut Association, path: PathId, now: Instant) {
+    let is_in_doubt = is_in_doubt(association, path);
+    sign_of_life_on(association, path, now);
+    if is_in_doubt && association.sender.in_flight(path) > 0 {
+        ask(association, path, now);
     }
+}
+
+/// A heartbeat leaves on `path` at once, unless the answer to one may still come.
+fn ask(association: &mut Association, path: PathId, now: Instant) {
+    if !heartbeats_are_over(association) {
+        let path = association.paths.path_mut(path);
+        path.heartbeat.ask(path.rtt.rto_without_back_off(), now);
+    }
+}
+
+/// Whether `path` is out of use, or what was tried on it after a timeout is all that may leave. What finds the window shut
+/// waits for more than an answer.
+fn is_in_doubt(association: &Association, path: PathId) -> bool {
+    let waits = association.paths.path(path).waits_for_answer() && !association.window_probe.is_out();
+    waits || !association.paths.fact(path).is_usable()
 }
 
 /// A heartbeat that left on `path` at `sent_at` was answered. What was tried there before is not acknowledged yet, so it did
@@ -103,10 +126,10 @@ pub(crate) fn heartbeat_answered(
     sent_at: Instant,
     now: Instant,
 ) {
-    let was_down = !association.paths.fact(path).is_usable();
+    let was_in_doubt = is_in_doubt(association, path);
     sign_of_life_on(association, path, now);
     let tried = association.sender.earliest_outstanding(path);
-    if was_down && tried.is_some_and(|(_, tried_at)| tried_at < sent_at) {
+    if was_in_doubt && tried.is_some_and(|(_, tried_at)| tried_at < sent_at) {
         send_again(association, path, now);
     }
 }

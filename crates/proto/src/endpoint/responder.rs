@@ -229,10 +229,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     open_streams(&mut anew, cookie);
     anew.owed.readable_told = slot.association.owed.readable_told;
     // The application does not ask twice.
-    anew.owed.shutdown = matches!(
-        slot.association.state,
-        State::ShutdownPending | State::ShutdownSent(..)
-    );
+    anew.owed.shutdown = slot.association.owed.shutdown;
     complete(&mut anew, inbound, cookie);
     endpoint.directory.insert(&anew);
     *slot.association = anew;

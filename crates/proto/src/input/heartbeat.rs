@@ -21,7 +21,7 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
     };
     if packet_size::answered(association, info.path, info.nonce, now) {
         way_back::proved(association, info.path, now);
-        liveness::sign_of_life_on(association, info.path, now);
+        liveness::answered_at_some_time(association, info.path, now);
         return;
     }
     let machinery = association.paths.path_mut(info.path);

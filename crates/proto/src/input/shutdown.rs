@@ -9,10 +9,12 @@ use crate::association::{CloseReason, Event, Retry, State, close};
 
 /// Any packet came. "The reception of any packet from its peer SHOULD clear the endpoint's retransmission count and
 /// restart the T2-shutdown timer, giving its peer ample opportunity to transmit all of its queued DATA chunks"
-/// (RFC 9260 §9.2); T5-shutdown-guard says how ample.
+/// (RFC 9260 §9.2); T5-shutdown-guard says how ample. What it was backed off by is forgotten: the heartbeats of a peer that
+/// missed the SHUTDOWN would come before it expired, for ever.
 pub(super) fn heard(association: &mut Association, now: Instant) {
     if let State::ShutdownSent(retry, _) = &mut association.state {
-        *retry = Retry::start(retry.timeout, now);
+        let best = association.paths.path(association.paths.best());
+        *retry = Retry::start(best.rtt.rto_without_back_off(), now);
         association.errors = 0;
     }
 }

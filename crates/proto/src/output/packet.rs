@@ -204,6 +204,7 @@ fn write_data(
     now: Instant,
 ) {
     decay_window_if_idle(association, path, now);
+    let (before, stands_alone) = (packet.len(), packet.is_empty());
     let on_credit = matches!(data, DataPlan::Again { credit: true, .. });
     if on_credit {
         // "When a Fast Retransmit is being performed, the sender SHOULD ignore the value of cwnd" for a packet of the
@@ -219,14 +220,9 @@ fn write_data(
         copies::write(association, path, packet, now);
         room = 0;
     }
-    if let DataPlan::Tail { new } = data {
-        let machinery = association.paths.path_mut(path);
-        machinery.tail_probe.leave();
-        machinery.counters.tail_probes += 1;
-        if !new {
-            write_tail(association, path, packet, now);
-            room = 0;
-        }
+    if data == (DataPlan::Tail { new: false }) {
+        write_tail(association, path, packet, now);
+        room = 0;
     }
     while let Some(tsn) = next.filter(|_| room > 0) {
         let Some(sent) = write_again(association, tsn, path, packet, now) else {
@@ -250,6 +246,12 @@ fn write_data(
         write_new(association, NewData { path, skip, room }, packet, now);
     }
     association.policies.stream_scheduler.on_packet_end();
+    // A probe that did not fit beside control chunks stays due.
+    if matches!(data, DataPlan::Tail { .. }) && (packet.len() > before || stands_alone) {
+        let machinery = association.paths.path_mut(path);
+        machinery.tail_probe.leave();
+        machinery.counters.tail_probes += 1;
+    }
     commit_data(association, path, now);
 }
 

@@ -103,11 +103,14 @@ fn takes_refused(association: &Association) -> bool {
 }
 
 /// The peer had no room for what was out when it said so at `refused_at`, and has now: it leaves again at once. Its
-/// timers, which have backed off, would take up to RTO.Max.
+/// timers, which have backed off, would take up to RTO.Max. Of what left a round trip ago a refusal may have been lost.
 fn repeat_refused(association: &mut Association, refused_at: Instant, now: Instant) {
     for path in association.paths.ids() {
-        if association.sender.in_flight(path) > 0 && association.paths.path(path).was_silent_since(refused_at)
-        {
+        let round_trip = association.paths.fact(path).srtt;
+        let a_round_trip_ago = round_trip.map_or(refused_at, |round_trip| now - round_trip);
+        let silent_since = refused_at.max(a_round_trip_ago);
+        let was_silent = association.paths.path(path).was_silent_since(silent_since);
+        if association.sender.in_flight(path) > 0 && was_silent {
             liveness::send_again(association, path, now);
         }
     }

@@ -40,6 +40,15 @@ impl Heartbeat {
         may_leave
     }
 
+    /// One leaves at once, unless the last one left so lately that its answer may still come within `round_trip`.
+    pub(crate) fn ask(&mut self, round_trip: Duration, now: Instant) {
+        let may_come = |last: &Unanswered| last.sent_at + round_trip > now;
+        if !self.unanswered.as_ref().is_some_and(may_come) {
+            self.unanswered = None;
+            self.next = Some(now);
+        }
+    }
+
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.unanswered.is_none() && self.next.is_some_and(|next| next <= now)
     }

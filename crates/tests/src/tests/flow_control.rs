@@ -154,6 +154,25 @@ fn the_news_of_an_open_window_may_be_lost() {
     world.delivers_everything(secs(20));
 }
 
+/// After a while probes are far apart. One is refused, and nobody hears of it; then the window opens.
+#[test]
+fn an_open_window_is_used_at_once_though_the_last_refusal_was_lost() {
+    let small = |config: &mut AssociationConfig| config.receive_buffer = BUFFER;
+    let mut world = World::one_path(mbit(20), ms(10)).with(small).connected();
+    world.bob().reads(Reading::Paused);
+    world.alice().sends_forever();
+    world.runs_for(secs(75));
+    world.loses_next(1, kind::SACK);
+    let probed = world.alice().path(0).counters.timeouts;
+    world.runs_until(|world| world.alice().path(0).counters.timeouts > probed, secs(60));
+    world.runs_for(secs(1));
+    world.bob().reads(Reading::Eager);
+    world.runs_for(ms(10));
+    let held = world.bob().inbox().messages();
+    world.runs_for(ms(100));
+    assert!(world.bob().inbox().messages() > held);
+}
+
 #[test]
 fn a_slow_reader_sets_the_pace() {
     let mut world = small_buffers().connected();

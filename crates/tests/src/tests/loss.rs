@@ -5,7 +5,7 @@ use std::time::Duration;
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_policy::{LostChunk, PathFacts, Policy, PolicyRecipe, RetransmissionPolicy};
 use anabranch_proto::{OwnPolicies, PathStatistics};
-use anabranch_sim::app::Streams;
+use anabranch_sim::app::{Draft, Streams};
 use anabranch_sim::{Direction, Side, Step};
 use anabranch_types::{Instant, PathId, Serial, Tsn};
 use anabranch_wire::{Chunk, Packet, RawChunk};
@@ -175,6 +175,25 @@ fn a_lost_tail_is_found_after_two_round_trips_with_a_probe_and_by_the_timer_with
         "one round trip, two of waiting, one for the probe: {with:?}"
     );
     assert!(without > secs(1), "{without:?}");
+}
+
+/// A SACK that waits for company goes with the probe, and takes the room of a full-sized chunk.
+#[test]
+fn a_probe_leaves_although_a_sack_leaves_it_no_room() {
+    let mut policies = recipe(&TLP);
+    for (point, value) in [("cc", "fixed"), ("cc.window", "100000"), ("burst", "unlimited")] {
+        policies.set(point, value).unwrap();
+    }
+    let mut world = World::one_path(mbit(50), ms(50)).policies(policies).connected();
+    world.bob().sends(Draft::new(0, 100));
+    world.runs_for(secs(2));
+    world.loses_chunks(&[(19, 1)]);
+    world.alice().sends_messages(20, 1_444, Streams::one(0));
+    world.runs_for(ms(150));
+    world.bob().sends(Draft::new(0, 100));
+    world.runs_until(|world| world.alice().path(0).counters.tail_probes > 0, ms(400));
+    world.delivers_everything(ms(300));
+    assert_eq!(world.alice().path(0).counters.timeouts, 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What if one side forgets everything and begins anew from the same addresses (RFC 9260 §5.2.4 A)?
 
-use anabranch_proto::{AssociationConfig, Event};
+use anabranch_proto::{AssociationConfig, CloseReason, Event};
 use anabranch_sim::app::{Draft, Streams};
 use anabranch_types::StreamId;
 
@@ -93,6 +93,26 @@ fn alice_begins_anew_while_bob_still_waits_for_the_end_of_the_last_association()
     world.alice().sends(Draft::new(0, 1_000));
     world.runs_until(|world| world.alice().is_connected(), secs(5));
     world.delivers_everything(secs(5));
+}
+
+/// He still has something for her, who wants to finish as well; then she begins anew.
+#[test]
+fn bobs_wish_to_finish_outlives_a_restart_in_the_middle_of_the_end() {
+    let mut world = connected_from_a_fixed_port();
+    [0, 1].into_iter().for_each(|path| world.path_is_cut(path));
+    world.bob().sends(Draft::new(0, 1_000));
+    world.runs_for(ms(1));
+    [0, 1].into_iter().for_each(|path| world.path_heals(path));
+    world.alice().shuts_down();
+    world.runs_until(
+        |world| world.bob().saw(|event| *event == Event::PeerShutdown),
+        ms(100),
+    );
+    world.bob().shuts_down();
+    world.alice().forgets_everything();
+    world.alice().connects_with(from_the_same_port);
+    world.runs_until(|world| world.bob().is_closed(), secs(30));
+    assert_eq!(world.bob().closed_because(), Some(CloseReason::Finished));
 }
 
 /// Settings are the application's, which did not restart.

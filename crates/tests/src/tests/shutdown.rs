@@ -1,5 +1,6 @@
 //! How do Alice and Bob part (RFC 9260 §9)?
 
+use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{CloseReason, Event};
 use anabranch_sim::app::{Draft, Streams};
 use anabranch_wire::chunk::kind;
@@ -80,6 +81,29 @@ fn lost_shutdown_packets_are_repeated() {
         world.loses_next(2, lost);
         world.alice().shuts_down();
         both_finished(&mut world);
+    }
+}
+
+/// Each of Bob's heartbeats gives him more time (RFC 9260 §9.2), but not as much as a timer that has backed off.
+#[test]
+fn a_shutdown_that_nobody_heard_for_long_is_repeated_though_bobs_heartbeats_come() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        for outage in [31, 45, 55] {
+            let mut world = World::one_path(mbit(10), ms(20))
+                .policies(policies.clone())
+                .connected();
+            world.runs_for(secs(5));
+            world.path_is_cut(0);
+            world.alice().shuts_down();
+            world.runs_for(secs(outage));
+            world.path_heals(0);
+            world.runs_until(|world| world.alice().is_closed(), secs(70));
+            assert_eq!(
+                world.alice().closed_because(),
+                Some(CloseReason::Finished),
+                "{outage} s"
+            );
+        }
     }
 }
 
