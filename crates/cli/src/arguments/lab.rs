@@ -137,7 +137,8 @@ pub(crate) struct LabRunArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Keep a small summary of the results here; a quick one never in the place of a full one
+    /// Keep a small summary of the results here, and every run on real hosts; a quick one never in the
+    /// place of a full one
     #[arg(long, value_name = "DIR", conflicts_with = "set")]
     pub(crate) keep: Option<PathBuf>,
 

@@ -82,6 +82,48 @@ fn a_bed_is_set_up_twice_used_and_put_away_twice() {
     assert_eq!(say(&["down", "--name", name])[0]["was_there"], false);
 }
 
+const PLAN: &str = r#"
+title = "Two paths"
+claim = "they carry something"
+
+[time]
+measure = "500ms"
+
+[paths.north]
+rate = "10Mbit"
+delay = "1ms"
+
+[paths.south]
+rate = "20Mbit"
+delay = "2ms"
+
+[apps.sender]
+kind = "bulk"
+message = 1400
+"#;
+
+#[test]
+fn a_plan_of_the_simulator_runs_on_real_hosts_and_then_every_run_is_kept() {
+    if !is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    for (backend, keeps_runs) in [("sim", false), ("testbed", true)] {
+        std::fs::write(place("two.toml"), format!("backend = \"{backend}\"\n{PLAN}")).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+            .current_dir(folder.path())
+            .args(["lab", "run", "two.toml", "--keep", "results"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert!(place("results/two.json").is_file());
+        assert_eq!(place("results/two.runs.csv").is_file(), keeps_runs, "{backend}");
+    }
+    let runs = std::fs::read_to_string(place("results/two.runs.csv")).unwrap();
+    assert_eq!(runs.lines().count(), 2, "a head and one run: {runs}");
+}
+
 #[test]
 fn a_name_that_is_none_is_the_users_fault() {
     if !is_root() {

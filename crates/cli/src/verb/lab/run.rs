@@ -1,5 +1,6 @@
 //! How do experiments come out? Their points are run on all cores, and their checks are held against the claims.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,11 +134,11 @@ impl Desk {
 /// empty; what is written into it makes it again.
 fn try_out(folder: &Path) -> Result<(), Failure> {
     let (is_new, shown) = (!folder.exists(), folder.display());
-    std::fs::create_dir_all(folder)
+    fs::create_dir_all(folder)
         .map_err(|error| Failure::Usage(format!("cannot make {shown}: {error}")))?;
     let written = tempfile::tempfile_in(folder);
     if is_new {
-        let _ = std::fs::remove_dir(folder);
+        let _ = fs::remove_dir(folder);
     }
     written.map(drop).map_err(|error| {
         Failure::Usage(format!(
@@ -173,7 +174,7 @@ fn conclude(
         .map_err(Failure::work)?;
     let page = report::write(&account, &folder).map_err(Failure::work)?;
     if let Some(kept) = &arguments.keep {
-        keep(&account, kept)?;
+        keep(&account, &folder, kept)?;
     }
     if arguments.output.is_json() {
         told::objects(&results, &folder, &page)?;
@@ -185,13 +186,20 @@ fn conclude(
     Ok(results.failures().count())
 }
 
-/// Keeps a summary. What is incomplete is not kept, nor a quick result in the place of a full one.
-fn keep(account: &Account, folder: &Path) -> Result<(), Failure> {
-    let file = super::kept_file(folder, &account.plan);
+/// Keeps a summary of what was written to `folder`, and every run on real hosts, which nobody can do again. What is
+/// incomplete is not kept, nor a quick result in the place of a full one.
+fn keep(account: &Account, folder: &Path, kept: &Path) -> Result<(), Failure> {
+    let file = super::kept_file(kept, &account.plan);
     let is_less =
         account.size == Size::Quick && Account::load(&file).is_ok_and(|known| known.size == Size::Full);
     if account.failed > 0 || is_less {
         return Ok(());
     }
-    account.in_short().store(&file).map_err(Failure::work)
+    account.in_short().store(&file).map_err(Failure::work)?;
+    if !account.made_with.is_empty() {
+        let rows = file.with_extension("runs.csv");
+        let copied = fs::copy(folder.join("runs.csv"), &rows);
+        copied.map_err(|error| Failure::work(format!("{}: {error}", rows.display())))?;
+    }
+    Ok(())
 }
