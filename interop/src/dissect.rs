@@ -1,12 +1,19 @@
 //! What does our own dissector think of a packet?
 
 use anabranch_wire::chunk::kind;
-use anabranch_wire::{CommonHeader, dissect};
+use anabranch_wire::{CommonHeader, Packet, dissect};
 
 /// What it says, if it does not understand the packet to its end, or the checksum is wrong.
 pub(crate) fn complaint(packet: &[u8]) -> Option<String> {
     let line = dissect::line(packet);
     (line.contains('!') || line.ends_with("(wrong checksum)")).then_some(line)
+}
+
+/// The kinds of the chunks in it.
+pub(crate) fn kinds(packet: &[u8]) -> impl Iterator<Item = u8> {
+    let packet = Packet::parse(packet).ok();
+    let chunks = packet.iter().flat_map(|packet| packet.chunks().flatten());
+    chunks.map(|chunk| chunk.kind).collect::<Vec<_>>().into_iter()
 }
 
 /// Whether `packet` is the one that pion sends when acknowledgements are late: a HEARTBEAT without the information that

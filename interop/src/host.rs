@@ -1,5 +1,6 @@
 //! What is our side? The core on real sockets, everything that passes recorded.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::IpAddr;
@@ -28,6 +29,8 @@ pub struct Host {
     pub association: Option<AssociationId>,
     /// Why it ended, once it has.
     pub closed: Option<CloseReason>,
+    /// The kinds of chunks that the peer sent.
+    pub heard: BTreeSet<u8>,
     /// Packets that our own dissector does not understand to their end, sent or received; without one fault of pion's that is
     /// known.
     pub undissected: Vec<String>,
@@ -84,6 +87,7 @@ impl Host {
             endpoint: Endpoint::new(config, seed),
             association: None,
             closed: None,
+            heard: BTreeSet::new(),
             undissected: Vec::new(),
             sockets,
             port,
@@ -201,6 +205,7 @@ impl Host {
                 if !dissect::is_empty_heartbeat(datagram) {
                     self.note(Direction::In, path.reversed(), datagram.to_vec())?;
                 }
+                self.heard.extend(dissect::kinds(datagram));
                 let now = self.now();
                 self.endpoint.handle_datagram(now, path, batch.ecn(), datagram);
             }

@@ -50,6 +50,8 @@ pub(crate) struct Conversation {
     options: Vec<String>,
     cables: u8,
     raw: bool,
+    /// A kind of chunk that the peer must send.
+    it_sends: Option<u8>,
 }
 
 impl Conversation {
@@ -70,6 +72,7 @@ impl Conversation {
             options: Vec::new(),
             cables: 0,
             raw: false,
+            it_sends: None,
         }
     }
 
@@ -119,6 +122,14 @@ impl Conversation {
     /// Without UDP, on hosts of their own.
     pub(crate) fn directly_over_ip(self) -> Self {
         Self { raw: true, ..self }
+    }
+
+    /// The peer has to send a chunk of this kind.
+    pub(crate) fn it_sends(self, kind: u8) -> Self {
+        Self {
+            it_sends: Some(kind),
+            ..self
+        }
     }
 
     /// Lets it take place. Gives the peer's report and our side's view of its paths: bytes sent on each; nothing where
@@ -175,6 +186,8 @@ impl Conversation {
         })?;
         let report = report.expect("the peer comes to an end");
         self.agrees(&report);
+        let was_sent = self.it_sends.is_none_or(|kind| host.heard.contains(&kind));
+        assert!(was_sent, "{:?} not in {:?}", self.it_sends, host.heard);
         judge(host)?;
         Ok((report, talker.bytes_on_paths))
     }

@@ -4,6 +4,7 @@ use std::io;
 
 use anabranch_interop::{Plan, Stack};
 use anabranch_proto::AssociationConfig;
+use anabranch_wire::chunk::kind;
 
 use crate::conversation::{Conversation, End};
 
@@ -67,6 +68,9 @@ fn both_delay_acknowledgements_use_nr_sacks_and_split_buffers() -> io::Result<()
         "buffer_splitting=3",
     ];
     let options: Vec<&str> = knobs.iter().flat_map(|knob| ["--set", *knob]).collect();
-    let conversation = two_cables().we(with_nr_sack).option(&options);
+    let conversation = two_cables()
+        .we(with_nr_sack)
+        .option(&options)
+        .it_sends(kind::NR_SACK);
     both_are_used(conversation.ends(End::ItFinishes))
 }

@@ -8,6 +8,7 @@ use crate::conversation::{Conversation, End};
 
 const SMALL: Plan = Plan::ordered(5_000, &[1_000, 40, 4], 10);
 const LARGE: Plan = Plan::ordered(40, &[262_144, 30_000, 700_001], 3);
+const ONE_STREAM: Plan = Plan::ordered(5_000, &[1_000, 40], 1);
 const MANY_STREAMS: Plan = Plan::ordered(6_000, &[300], 2_000);
 
 fn with_usrsctp(plan: Plan) -> Conversation {
@@ -51,6 +52,17 @@ fn large_unordered_messages_arrive() -> io::Result<()> {
 #[test]
 fn messages_go_over_two_thousand_streams() -> io::Result<()> {
     takes_place(with_usrsctp(MANY_STREAMS).we(|config| config.outbound_streams = 2_000))
+}
+
+#[test]
+fn everything_goes_over_one_stream() -> io::Result<()> {
+    takes_place(with_usrsctp(ONE_STREAM).we(|config| config.outbound_streams = 1))
+}
+
+#[test]
+fn half_of_the_messages_are_unordered_over_two_paths() -> io::Result<()> {
+    let conversation = with_usrsctp(SMALL.half_unordered()).over_cables(2);
+    takes_place(conversation.option(&["--set", "cmt_on_off=1"]))
 }
 
 #[test]

@@ -134,8 +134,7 @@ impl Desk {
 /// empty; what is written into it makes it again.
 fn try_out(folder: &Path) -> Result<(), Failure> {
     let (is_new, shown) = (!folder.exists(), folder.display());
-    fs::create_dir_all(folder)
-        .map_err(|error| Failure::Usage(format!("cannot make {shown}: {error}")))?;
+    fs::create_dir_all(folder).map_err(|error| Failure::Usage(format!("cannot make {shown}: {error}")))?;
     let written = tempfile::tempfile_in(folder);
     if is_new {
         let _ = fs::remove_dir(folder);
