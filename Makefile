@@ -92,6 +92,10 @@ bench-sweep: ## how long a whole sweep takes on all cores: 55 simulated runs of 
 	time $(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \
 	  lab run bench/sweep.toml --cache "$$cache" $(ARGS)
 
+.PHONY: bench-testbed
+bench-testbed: ## how late packets are on a test bed of more than 200 Mbit/s (as root)
+	$(CARGO) run --release --package anabranch-bench --bin testbed -- $(ARGS)
+
 ##@ Check
 
 .PHONY: check

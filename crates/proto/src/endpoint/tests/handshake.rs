@@ -327,3 +327,39 @@ fn strangers_who_get_no_answer_because_too_many_wait_for_one_are_counted() {
     assert_eq!(said(&mut endpoint, START).len(), 256);
     assert_eq!(endpoint.counters().unanswered, 44);
 }
+
+/// RFC 5062 §2: who wants to stand in a client's way has to guess its port.
+#[test]
+fn ports_that_nobody_chose_are_drawn() {
+    let local_port = |seed: u64| {
+        let config = EndpointConfig {
+            local: vec![here()],
+            ..EndpointConfig::default()
+        };
+        let mut endpoint = Endpoint::new(config, Seed(seed));
+        let called = endpoint.connect(START, &[peer(2)], &AssociationConfig::default());
+        let id = called.expect("a free port");
+        endpoint.association(id).expect("it lives").local_port()
+    };
+    let ports: Vec<u16> = (0..100).map(local_port).collect();
+    assert!(ports.iter().all(|port| *port >= 49_152), "{ports:?}");
+    let distinct: alloc::collections::BTreeSet<_> = ports.iter().collect();
+    assert!(distinct.len() > 90, "{ports:?}");
+}
+
+#[test]
+fn two_calls_of_one_endpoint_do_not_have_neighbouring_ports() {
+    let config = EndpointConfig {
+        local: vec![here()],
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(config, Seed(1));
+    let ports = [2, 3].map(|remote| {
+        let called = endpoint.connect(START, &[peer(remote)], &AssociationConfig::default());
+        endpoint
+            .association(called.expect("a free port"))
+            .expect("it lives")
+            .local_port()
+    });
+    assert!(ports[0].abs_diff(ports[1]) > 1, "{ports:?}");
+}
