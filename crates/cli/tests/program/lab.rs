@@ -225,7 +225,9 @@ fn the_page_of_claims_is_what_plans_and_kept_results_make() {
     );
     for kept in files(&experiments.join("results")) {
         let name = kept.file_name().unwrap().to_str().unwrap();
-        let name = name.strip_suffix(".runs.csv").or(name.strip_suffix(".json"));
+        let name = name
+            .strip_suffix(".runs.csv")
+            .or_else(|| name.strip_suffix(".json"));
         let plan = experiments.join(format!("{}.toml", name.unwrap()));
         assert!(
             plan.is_file(),

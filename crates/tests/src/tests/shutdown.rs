@@ -89,9 +89,7 @@ fn lost_shutdown_packets_are_repeated() {
 fn a_shutdown_that_nobody_heard_for_long_is_repeated_though_bobs_heartbeats_come() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         for outage in [31, 45, 55] {
-            let mut world = World::one_path(mbit(10), ms(20))
-                .policies(policies.clone())
-                .connected();
+            let mut world = World::one_path(mbit(10), ms(20)).policies(policies).connected();
             world.runs_for(secs(5));
             world.path_is_cut(0);
             world.alice().shuts_down();
