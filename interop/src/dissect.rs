@@ -10,10 +10,11 @@ pub(crate) fn complaint(packet: &[u8]) -> Option<String> {
 }
 
 /// The kinds of the chunks in it.
-pub(crate) fn kinds(packet: &[u8]) -> impl Iterator<Item = u8> {
-    let packet = Packet::parse(packet).ok();
-    let chunks = packet.iter().flat_map(|packet| packet.chunks().flatten());
-    chunks.map(|chunk| chunk.kind).collect::<Vec<_>>().into_iter()
+pub(crate) fn kinds(packet: &[u8]) -> Vec<u8> {
+    let Ok(packet) = Packet::parse(packet) else {
+        return Vec::new();
+    };
+    packet.chunks().flatten().map(|chunk| chunk.kind).collect()
 }
 
 /// Whether `packet` is the one that pion sends when acknowledgements are late: a HEARTBEAT without the information that

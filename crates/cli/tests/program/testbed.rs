@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::run;
+use crate::harness::{anabranch, run};
 
 /// Whether this is root; elsewhere than on a machine of somebody's own, it must be.
 fn is_root() -> bool {
@@ -111,7 +111,7 @@ fn a_plan_of_the_simulator_runs_on_real_hosts_and_then_every_run_is_kept() {
     let place = |name: &str| folder.path().join(name);
     for (backend, keeps_runs) in [("sim", false), ("testbed", true)] {
         std::fs::write(place("two.toml"), format!("backend = \"{backend}\"\n{PLAN}")).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        let output = anabranch()
             .current_dir(folder.path())
             .args(["lab", "run", "two.toml", "--keep", "results"])
             .output()

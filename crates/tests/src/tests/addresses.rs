@@ -252,6 +252,32 @@ fn an_address_may_be_added_while_the_only_path_is_bad() {
     world.delivers_everything(secs(60));
 }
 
+/// A question that was asked in an outage is answered when it ends: what became of the data is asked then, too.
+#[test]
+fn data_leaves_soon_after_a_question_about_addresses_was_answered() {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("pmtu", "fixed").unwrap();
+    for outage in (500..10_000).step_by(100) {
+        let mut world = with_a_spare_path(1).policies(policies).connected();
+        world.alice().sends_forever();
+        world.runs_for(secs(2));
+        world.path_is_cut(0);
+        world.path_is_cut(1);
+        world.runs_for(ms(300));
+        world.happens(Step::Join(Side::Near, 1));
+        world.runs_for(ms(outage));
+
+        world.path_heals(0);
+        world.runs_until(
+            |world| world.alice().reachability(0) == Reachability::Active,
+            secs(60),
+        );
+        let before = world.bob().inbox().messages();
+        world.runs_for(ms(120));
+        assert!(world.bob().inbox().messages() > before, "{outage} ms");
+    }
+}
+
 #[test]
 fn nothing_is_asked_before_the_handshake_and_after_the_end() {
     let mut world = with_a_spare_path(1).begins();

@@ -99,10 +99,12 @@ fn alice_begins_anew_while_bob_still_waits_for_the_end_of_the_last_association()
 #[test]
 fn bobs_wish_to_finish_outlives_a_restart_in_the_middle_of_the_end() {
     let mut world = connected_from_a_fixed_port();
-    [0, 1].into_iter().for_each(|path| world.path_is_cut(path));
+    world.path_is_cut(0);
+    world.path_is_cut(1);
     world.bob().sends(Draft::new(0, 1_000));
     world.runs_for(ms(1));
-    [0, 1].into_iter().for_each(|path| world.path_heals(path));
+    world.path_heals(0);
+    world.path_heals(1);
     world.alice().shuts_down();
     world.runs_until(
         |world| world.bob().saw(|event| *event == Event::PeerShutdown),
