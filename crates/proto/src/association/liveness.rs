@@ -37,6 +37,15 @@ pub(crate) fn heartbeat_missed(association: &mut Association, path: PathId, now:
     } else if association.paths.fact(path).reachability != Reachability::Inactive {
         // RFC 9260 §8.3: of an inactive path, one "SHOULD stop increasing the counter".
         path_error(association, path, now);
+        leave_if_dead(association, path, now);
+    }
+}
+
+/// What is in flight on a path that is given up leaves on others at once. Its timer has backed off, up to RTO.Max.
+fn leave_if_dead(association: &mut Association, path: PathId, now: Instant) {
+    let is_dead = association.paths.fact(path).reachability == Reachability::Inactive;
+    if is_dead && association.sender.in_flight(path) > 0 {
+        send_again(association, path, now);
     }
 }
 
@@ -107,7 +116,7 @@ pub(crate) fn answered_at_some_time(association: &mut Association, path: PathId,
 fn ask(association: &mut Association, path: PathId, now: Instant) {
     if !heartbeats_are_over(association) {
         let path = association.paths.path_mut(path);
-        path.heartbeat.ask(path.rtt.rto_without_back_off(), now);
+        path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);
     }
 }
 
@@ -252,22 +261,31 @@ pub(crate) fn stop_heartbeats(association: &mut Association) {
 }
 
 /// Sets the next heartbeat of `path`: after HB.interval and a retransmission timeout, give or take half of the
-/// latter (RFC 9260 §8.3); as soon as the budget allows while the path is unconfirmed and was not given up
-/// (RFC 9260 §5.4).
+/// latter, in which an active path must have been idle (RFC 9260 §8.3); as soon as the budget allows while the path is
+/// unconfirmed and was not given up (RFC 9260 §5.4).
 pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
     if heartbeats_are_over(association) {
         return;
     }
     let facts = association.paths.fact(path);
-    let every = association.policies.failover.heartbeat_every(facts);
-    let next = match facts.reachability {
-        Reachability::Unconfirmed if every == Some(Duration::ZERO) => {
-            let period = association.paths.fact(association.paths.best()).rto;
-            Some(association.probe_budget.reserve(now, period))
-        }
-        _ => every.map(|every| now + every + jittered(facts.rto, association.secrets.number())),
+    let (reachability, rto) = (facts.reachability, facts.rto);
+    let Some(every) = association.policies.failover.heartbeat_every(facts) else {
+        association.paths.path_mut(path).heartbeat.schedule(None);
+        return;
     };
-    association.paths.path_mut(path).heartbeat.schedule(next);
+    if reachability == Reachability::Unconfirmed && every == Duration::ZERO {
+        let period = association.paths.fact(association.paths.best()).rto;
+        let next = association.probe_budget.reserve(now, period);
+        association.paths.path_mut(path).heartbeat.schedule(Some(next));
+        return;
+    }
+    let period = every + jittered(rto, association.secrets.number());
+    let heartbeat = &mut association.paths.path_mut(path).heartbeat;
+    if reachability == Reachability::Active {
+        heartbeat.schedule_when_idle(period, now);
+    } else {
+        heartbeat.schedule(Some(now + period));
+    }
 }
 
 /// The heartbeat that is under way on `path`, if there is one, went where nobody is. Another one leaves: at once, or to an

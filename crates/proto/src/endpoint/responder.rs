@@ -317,7 +317,8 @@ fn had_at(association: &Association, inbound: &Inbound<'_>, cookie: &Cookie) -> 
 fn acknowledge(association: &mut Association, inbound: &Inbound<'_>, otherwise: PathId) {
     let came = path_to(association, inbound.arrival).filter(|path| {
         let is_proven = association.paths.is_confirmed(*path);
-        is_proven || association.paths.path_mut(*path).heartbeat.hurry(inbound.now)
+        let path = association.paths.path_mut(*path);
+        is_proven || path.heartbeat.hurry(path.rtt.rto(), inbound.now)
     });
     association.control.send_cookie_ack(came.unwrap_or(otherwise));
 }

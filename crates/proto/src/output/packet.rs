@@ -284,7 +284,7 @@ fn write_again(
     machinery.counters.payload_retransmitted += payload;
     association.paths.fact_mut(path).sent_chunks += 1;
     if lost.lost_on != path && association.paths.contains(lost.lost_on) {
-        association.paths.fact_mut(lost.lost_on).queued = association.sender.queued(lost.lost_on);
+        crate::input::follow_path(association, lost.lost_on, now);
     }
     Some(lost.bytes)
 }
@@ -353,6 +353,7 @@ fn write_new(association: &mut Association, new: NewData, packet: &mut PacketBui
             association.window_probe.leave();
         }
         association.policies.path_scheduler.on_sent(path, payload, now);
+        association.paths.path_mut(path).heartbeat.path_is_used(now);
     }
     association.paths.path_mut(path).counters.payload_sent += payload;
     association.paths.fact_mut(path).sent_chunks += chunks;

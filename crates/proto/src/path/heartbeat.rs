@@ -7,10 +7,33 @@ use anabranch_types::{Instant, PathId};
 /// The heartbeat state of one path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heartbeat {
-    /// When the next one leaves; `None` if heartbeats are off.
-    next: Option<Instant>,
+    next: Next,
     /// The one that is not answered yet.
     unanswered: Option<Unanswered>,
+}
+
+/// When the next one leaves.
+#[derive(Clone, Copy, Debug, Default)]
+enum Next {
+    /// Heartbeats are off.
+    #[default]
+    Never,
+    At(Instant),
+    /// Once nothing that would tell as much left for `period`: a path that carries new data needs none (RFC 9260 §8.3).
+    WhenIdle {
+        since: Instant,
+        period: Duration,
+    },
+}
+
+impl Next {
+    fn moment(self) -> Option<Instant> {
+        match self {
+            Self::Never => None,
+            Self::At(moment) => Some(moment),
+            Self::WhenIdle { since, period } => Some(since + period),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,34 +46,39 @@ struct Unanswered {
 impl Heartbeat {
     /// When something has to be done: send one, or count the last one as lost.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.unanswered
-            .map_or(self.next, |unanswered| Some(unanswered.overdue))
+        let overdue = self.unanswered.map(|unanswered| unanswered.overdue);
+        overdue.or_else(|| self.next.moment())
     }
 
     pub(crate) fn schedule(&mut self, next: Option<Instant>) {
-        self.next = next;
+        self.next = next.map_or(Next::Never, Next::At);
     }
 
-    /// One leaves at once, unless one is on its way; tells which.
-    pub(crate) fn hurry(&mut self, now: Instant) -> bool {
-        let may_leave = self.unanswered.is_none();
-        if may_leave {
-            self.next = Some(now);
-        }
-        may_leave
+    /// One leaves when the path was not used for `period`, beginning now.
+    pub(crate) fn schedule_when_idle(&mut self, period: Duration, now: Instant) {
+        self.next = Next::WhenIdle { since: now, period };
     }
 
-    /// One leaves at once, unless the last one left so lately that its answer may still come within `round_trip`.
-    pub(crate) fn ask(&mut self, round_trip: Duration, now: Instant) {
-        let may_come = |last: &Unanswered| last.sent_at + round_trip > now;
-        if !self.unanswered.as_ref().is_some_and(may_come) {
-            self.unanswered = None;
-            self.next = Some(now);
+    /// New data left, whose acknowledgement tells what a heartbeat's would.
+    pub(crate) fn path_is_used(&mut self, now: Instant) {
+        if let Next::WhenIdle { since, .. } = &mut self.next {
+            *since = now;
         }
+    }
+
+    /// One leaves at once, unless the last one left less than `patience` ago and may still be answered; tells whether it does.
+    pub(crate) fn hurry(&mut self, patience: Duration, now: Instant) -> bool {
+        let may_be_answered = |last: Unanswered| last.sent_at + patience > now;
+        if self.unanswered.is_some_and(may_be_answered) {
+            return false;
+        }
+        self.unanswered = None;
+        self.next = Next::At(now);
+        true
     }
 
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        self.unanswered.is_none() && self.next.is_some_and(|next| next <= now)
+        self.unanswered.is_none() && self.next.moment().is_some_and(|next| next <= now)
     }
 
     /// A heartbeat leaves now; the next one is scheduled when this one is answered or overdue.
@@ -60,7 +88,7 @@ impl Heartbeat {
             sent_at: now,
             overdue: now + rto,
         });
-        self.next = None;
+        self.next = Next::Never;
     }
 
     /// If the last heartbeat is overdue, forgets it and says so: it counts as an error (RFC 9260 §8.3).
@@ -180,6 +208,23 @@ mod tests {
         assert_eq!(heartbeat.deadline(), Some(Instant::ZERO + RTO));
         assert!(heartbeat.take_overdue(Instant::ZERO + RTO));
         assert_eq!(heartbeat.deadline(), Some(sooner));
+        assert!(heartbeat.is_due(Instant::ZERO + RTO));
+    }
+
+    #[test]
+    fn a_path_that_is_used_needs_none_until_it_is_idle() {
+        let mut heartbeat = Heartbeat::default();
+        heartbeat.schedule_when_idle(RTO, Instant::ZERO);
+        heartbeat.path_is_used(Instant::ZERO + RTO / 2);
+        assert!(!heartbeat.is_due(Instant::ZERO + RTO));
+        assert!(heartbeat.is_due(Instant::ZERO + RTO * 3 / 2));
+    }
+
+    #[test]
+    fn one_that_is_asked_for_leaves_though_the_path_is_used() {
+        let mut heartbeat = Heartbeat::default();
+        heartbeat.schedule(Some(Instant::ZERO + RTO));
+        heartbeat.path_is_used(Instant::ZERO + RTO / 2);
         assert!(heartbeat.is_due(Instant::ZERO + RTO));
     }
 

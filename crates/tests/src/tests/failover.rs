@@ -1,5 +1,7 @@
 //! What if a path dies, and what if it comes back (RFC 9260 §8, RFC 7829)?
 
+use core::time::Duration;
+
 use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_proto::{CloseReason, PathChange};
@@ -8,6 +10,10 @@ use anabranch_types::PathId;
 use anabranch_wire::chunk::kind;
 
 use crate::story::{Setting, World, mbit, ms, secs};
+
+/// How long it takes at most to ask a path that is out of use: one heartbeat is under way, and waits for RTO.Max; the next one
+/// leaves after HB.interval and one and a half times RTO.Max.
+const AN_ANSWER_COMES: Duration = secs(60 + 30 + 90);
 
 fn four_paths() -> Setting {
     World::paths([(); 4].map(|()| LinkConfig::new(mbit(10), ms(20))))
@@ -86,8 +92,7 @@ fn another_path_stands_in_for_the_primary_one_when_it_dies() {
         world.path_heals(0);
         world.runs_until(
             |world| world.alice().reachability(0) == Reachability::Active,
-            // HB.interval, and one and a half times RTO.Max.
-            secs(120),
+            AN_ANSWER_COMES,
         );
     }
 }
@@ -169,7 +174,7 @@ fn data_returns_to_the_chosen_path_when_it_heals() {
         world.path_heals(1);
         world.runs_until(
             |world| world.alice().reachability(1) == Reachability::Active,
-            secs(120),
+            AN_ANSWER_COMES,
         );
         world.runs_for(secs(1));
         let stood_in = world.alice().path(0).counters.payload_sent;
@@ -215,6 +220,44 @@ fn an_idle_association_notices_a_dead_path_by_its_heartbeats() {
         secs(100),
     );
     assert!(world.is_connected());
+}
+
+/// By the letter of RFC 9260, without RFC 7829: six errors in a row make a path inactive, and the last of them may be a
+/// heartbeat's, while a timer of a minute runs for the data.
+#[test]
+fn what_is_in_flight_when_heartbeats_give_a_path_up_leaves_on_another_at_once() {
+    let mut world = World::two_paths(mbit(10), ms(20))
+        .policies(PolicyRecipe::rfc9260())
+        .connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(2));
+    world.path_is_cut(0);
+    world.runs_until(
+        |world| world.alice().reachability(0) == Reachability::Inactive,
+        secs(120),
+    );
+    assert_eq!(world.alice().path(0).in_flight, 0);
+    world.runs_for(secs(3));
+    assert!(world.bob().goodput_of_last(secs(1)) > mbit(9));
+}
+
+/// Heartbeats monitor idle paths (RFC 9260 §8.3); what a busy one proves by its data needs no proof besides.
+#[test]
+fn a_path_that_carries_data_gets_no_heartbeats_until_it_is_idle() {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("pmtu", "fixed").unwrap();
+    let mut world = World::two_paths(mbit(1), ms(20)).policies(policies).connected();
+    world.runs_for(secs(1));
+
+    let sent = world.notes_what_bob_sends(0);
+    world.bob().sends_messages(16_000, 1_400, Streams::one(0));
+    world.runs_for(secs(80));
+    assert!(sent.kinds().contains(&kind::DATA));
+    assert!(!sent.kinds().contains(&kind::HEARTBEAT));
+
+    world.delivers_everything(secs(60));
+    world.runs_for(secs(40));
+    assert!(sent.kinds().contains(&kind::HEARTBEAT));
 }
 
 #[test]
