@@ -33,7 +33,7 @@
 //! }
 //! ```
 //!
-//! **SCTP does not encrypt.** Do not send what others must not read without a secure layer above.
+//! **SCTP does not encrypt.** Do not send what others must not read without a secure layer below, such as a VPN.
 //!
 //! # How it runs
 //!

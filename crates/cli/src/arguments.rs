@@ -39,17 +39,23 @@ Examples:
 const LAB_EXAMPLES: &str = "\
 Examples:
   anabranch lab list
-  anabranch lab run experiments/sar-1.toml --quick";
+  anabranch lab run experiments/sar-1.toml --quick
+
+`anabranch lab <COMMAND> --help` has more of them, and the exit codes.";
 
 const TESTBED_EXAMPLES: &str = "\
 Examples:
   anabranch testbed up --path 10Mbit,1ms --path 40Mbit,20ms
-  anabranch testbed down";
+  anabranch testbed down
+
+`anabranch testbed <COMMAND> --help` has more of them, and the exit codes.";
 
 const TRACE_EXAMPLES: &str = "\
 Examples:
   anabranch trace list big.pcapng
-  anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg";
+  anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg
+
+`anabranch trace <COMMAND> --help` has more of them, and the exit codes.";
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -213,7 +219,7 @@ impl Verb {
 /// Of `recv`.
 #[derive(Args, Debug)]
 pub(crate) struct RecvArguments {
-    /// Folder to store files in
+    /// Folder to store files in; it must exist
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 

@@ -199,8 +199,7 @@ impl PolicyRecipe {
     ///
     /// Not taken over: what is a fault (windows cut by every SACK that finds a loss, all that is missing struck during
     /// recovery, slow-start thresholds of two packets); 256 bytes of overhead for each chunk in the peer's window, which
-    /// the paper found wide open; windows lowered to what is in flight and four packets where [`BurstChoice::MaxBurst`]
-    /// only holds back.
+    /// the paper found wide open. Bursts are limited by the window, which shrinks to what is in flight and four packets.
     #[must_use]
     pub const fn freebsd_2017() -> Self {
         Self {

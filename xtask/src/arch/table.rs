@@ -93,7 +93,7 @@ pub(crate) const CRATES: &[Rule] = &[
     rule(
         7,
         "anabranch-py",
-        &["anabranch-sim", "anabranch-lab", "anabranch"],
+        &["anabranch-types", "anabranch-sim", "anabranch-lab", "anabranch"],
     ),
     rule(
         7,

@@ -17,7 +17,7 @@ Examples:
   anabranch lab run experiments/testbed-2.toml --quick
           on real hosts, as root: our stack, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed does it to other plans that fit
   anabranch lab run experiments/*.toml --keep experiments/results
-          all of them, as the papers did it, and keeps what docs/claims.md is made of
+          all of them, as the papers did it, and keeps what docs/claims.md is made of; as root, for some run on real hosts
 
 Each folder of results has a report, NAME.html, with the figure beside the paper's lines.
 Exit codes: 0 the runs are complete, whatever they say of the claim; 1 some failed; 2 the plan is wrong; 130 interrupted.";
@@ -146,11 +146,13 @@ pub(crate) struct LabRunArguments {
     #[arg(long, value_name = "DIR", default_value = "target/lab/cache")]
     pub(crate) cache: PathBuf,
 
-    /// Folder for a log of each SCTP run's events, as docs/event-log.md describes them; all points are run then
+    /// Folder for a log of each SCTP run's events, as docs/event-log.md describes them; all points are run then;
+    /// not of runs on real hosts
     #[arg(long, value_name = "DIR")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Folder for a capture of each run's packets, in pcapng format; all points are run then
+    /// Folder for a capture of each run's packets, in pcapng format; all points are run then; not of runs on
+    /// real hosts
     #[arg(long, value_name = "DIR")]
     pub(crate) capture: Option<PathBuf>,
 

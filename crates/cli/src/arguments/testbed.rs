@@ -9,7 +9,8 @@ const UP_EXAMPLES: &str = "\
 Examples:
   anabranch testbed up --path 10Mbit,1ms --path 40Mbit,20ms,0.1%
           two hosts with two paths; then, on them:
-  ip netns exec anabranch-bed-far anabranch recv . &
+  mkdir inbox
+  ip netns exec anabranch-bed-far anabranch recv inbox &
   ip netns exec anabranch-bed-near anabranch send big.iso --to 10.0.0.2,10.1.0.2
   anabranch testbed up --path 10Mbit,1ms --foreground
           until Ctrl-C

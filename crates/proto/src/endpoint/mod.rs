@@ -33,7 +33,7 @@ use replies::Replies;
 
 /// An SCTP endpoint: all associations that share a set of sockets, without the sockets.
 ///
-/// A driver calls four families of methods. *Commands* ([`Endpoint::connect`], [`Endpoint::association_mut`])
+/// A driver calls three families of methods. *Commands* ([`Endpoint::connect`], [`Endpoint::association_mut`])
 /// come from the application; *handlers* ([`Endpoint::handle_datagram`], [`Endpoint::handle_timeout`]) from the
 /// network and the clock. After any of these it *polls*: [`Endpoint::poll_transmit`] and
 /// [`Endpoint::poll_event`] until they return `None`, then [`Endpoint::poll_timeout`] once to learn when to call
