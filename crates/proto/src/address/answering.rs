@@ -80,6 +80,11 @@ impl Answering {
             .collect()
     }
 
+    /// One path is no more; its number may be another's soon. The peer asks again.
+    pub(super) fn forget_path(&mut self, gone: PathId) {
+        self.due_on.take_if(|path| *path == gone);
+    }
+
     fn answer(&mut self, answer: OutboundAsconfAck) {
         if self.answers.len() >= ANSWERS {
             self.answers.pop_front();

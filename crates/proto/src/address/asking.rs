@@ -73,6 +73,13 @@ impl Asking {
         Some(question.chunk.clone())
     }
 
+    /// One path is no more; its number may be another's soon.
+    pub(super) fn forget_path(&mut self, gone: PathId) {
+        if let Some(question) = &mut self.question {
+            question.path.take_if(|path| *path == gone);
+        }
+    }
+
     fn pending(&self) -> impl Iterator<Item = &Request> {
         let asked = self.question.iter().flat_map(|question| &question.requests);
         asked.chain(&self.waiting)
@@ -235,8 +242,7 @@ pub(crate) fn on_timeout(association: &mut Association, now: Instant) {
         return;
     }
     question.is_due = true;
-    let path = question.path.filter(|path| association.paths.contains(*path));
-    if let Some(path) = path {
+    if let Some(path) = question.path {
         association.paths.path_mut(path).rtt.back_off();
         association.paths.publish_rtt(path);
         liveness::error_on(association, path, now);
@@ -263,7 +269,7 @@ pub(crate) fn on_asconf_ack(
             Ok(())
         };
     };
-    if let Some(path) = question.path.filter(|path| association.paths.contains(*path)) {
+    if let Some(path) = question.path {
         liveness::answered_at_some_time(association, path, now);
     }
     let fates = Fates::read(&chunk.responses, question.requests.len());

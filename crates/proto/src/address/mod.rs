@@ -69,6 +69,12 @@ impl AddressConfiguration {
         self.asking.deadline()
     }
 
+    /// One path is no more.
+    pub(crate) fn forget_path(&mut self, gone: PathId) {
+        self.asking.forget_path(gone);
+        self.answering.forget_path(gone);
+    }
+
     /// Whether an ABORT that came to `local` is to be ignored, because the peer may have forgotten that address
     /// already (RFC 5061 §5.3.1).
     pub(crate) fn is_leaving(&self, local: SocketAddr) -> bool {

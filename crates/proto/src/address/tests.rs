@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use anabranch_types::{AsconfNumber, AssociationId, Ecn, Instant, PathAddr, Seed, StreamId};
+use anabranch_policy::Reachability;
+use anabranch_types::{AsconfNumber, AssociationId, Ecn, Instant, PathAddr, PathId, Seed, StreamId};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{
     AddressRequest, Chunk, CommonHeader, CorrelationId, OutboundAbort, OutboundAsconf, OutboundAsconfAck,
@@ -593,4 +594,42 @@ fn the_handshake_carries_what_authentication_needs_and_keeps_no_state_for_it() {
     let packet = Packet::parse(&chunk).expect("in order");
     let first = packet.chunks().flatten().next().map(RawChunk::decode);
     assert!(matches!(first, Some(Ok(Chunk::Auth(_)))));
+}
+
+/// A path's number may be another's soon after it is gone. Whoever answers late would make a stranger's address a confirmed one:
+/// what proves an address is the answer to a heartbeat there (RFC 9260 §5.4).
+#[test]
+fn the_answer_to_a_question_proves_nothing_of_what_took_its_paths_number() {
+    let mut pair = Pair::with(2);
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    assert_eq!(alice.add_local_address(at(5, 1)), Ok(()));
+    drop(alice);
+    let question = said(&mut pair.alice, LATER);
+    assert_eq!(question[0].0.remote, at(0, 2), "over the path that will be gone");
+
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    assert_eq!(bob.remove_local_address(at(0, 2)), Ok(()));
+    drop(bob);
+    deliver(said(&mut pair.bob, LATER), &mut pair.alice);
+    let first = |pair: &Pair| {
+        let path = pair.alices().paths.path(PathId(0)).addr;
+        (path.remote, pair.alices().paths.fact(PathId(0)).reachability)
+    };
+    assert_eq!(first(&pair), (at(1, 2), Reachability::Unconfirmed));
+
+    deliver(question, &mut pair.bob);
+    let answers = said(&mut pair.bob, LATER);
+    assert!(
+        answers
+            .iter()
+            .any(|(_, bytes)| words(bytes).contains("ASCONF-ACK"))
+    );
+    deliver(answers, &mut pair.alice);
+    assert_eq!(first(&pair), (at(1, 2), Reachability::Unconfirmed));
+}
+
+fn deliver(packets: Vec<(PathAddr, Vec<u8>)>, to: &mut Endpoint) {
+    for (path, bytes) in packets {
+        to.handle_datagram(LATER, path.reversed(), Ecn::NotCapable, &bytes);
+    }
 }

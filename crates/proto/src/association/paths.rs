@@ -111,6 +111,7 @@ pub(crate) fn remove(association: &mut Association, id: PathId) {
     association.sender.close_path(id);
     association.policies.remove_path(id);
     association.control.forget_path(id);
+    association.addresses.forget_path(id);
     association.paths.remove(id);
     association.publish_windows();
     if primary == id {
