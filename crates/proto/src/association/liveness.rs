@@ -37,15 +37,6 @@ pub(crate) fn heartbeat_missed(association: &mut Association, path: PathId, now:
     } else if association.paths.fact(path).reachability != Reachability::Inactive {
         // RFC 9260 §8.3: of an inactive path, one "SHOULD stop increasing the counter".
         path_error(association, path, now);
-        leave_if_dead(association, path, now);
-    }
-}
-
-/// What is in flight on a path that is given up leaves on others at once. Its timer has backed off, up to RTO.Max.
-fn leave_if_dead(association: &mut Association, path: PathId, now: Instant) {
-    let is_dead = association.paths.fact(path).reachability == Reachability::Inactive;
-    if is_dead && association.sender.in_flight(path) > 0 {
-        send_again(association, path, now);
     }
 }
 
@@ -61,11 +52,27 @@ fn path_error(association: &mut Association, path: PathId, now: Instant) {
     if set_reachability(association, path, reachability) {
         // A suspected path is probed sooner than a working one, an inactive one later (RFC 7829 §3.2).
         schedule_heartbeat(association, path, now);
+        leave_if_dead(association, path, now);
     }
 }
 
-/// The peer answered something that was sent on `path`: both counters are cleared (RFC 9260 §8.1, §8.2).
+/// What is in flight on a path that is given up leaves on others at once. Its timer has backed off, up to RTO.Max.
+fn leave_if_dead(association: &mut Association, path: PathId, now: Instant) {
+    let is_dead = association.paths.fact(path).reachability == Reachability::Inactive;
+    if is_dead && association.sender.in_flight(path) > 0 {
+        send_again(association, path, now);
+    }
+}
+
+/// The peer answered something that was sent on `path`: both counters are cleared (RFC 9260 §8.1, §8.2). Whose address it is
+/// that has not answered a heartbeat yet, nothing else proves (RFC 9260 §5.4).
 fn sign_of_life_on(association: &mut Association, path: PathId, now: Instant) {
+    if association.paths.is_confirmed(path) {
+        proved_alive(association, path, now);
+    }
+}
+
+fn proved_alive(association: &mut Association, path: PathId, now: Instant) {
     association.errors = 0;
     let facts = association.paths.fact_mut(path);
     if facts.errors == 0 && facts.reachability == Reachability::Active {
@@ -92,6 +99,9 @@ pub(crate) fn acknowledged(
     sent_once: Option<SentOnce>,
     now: Instant,
 ) {
+    if sent_once.is_some() {
+        association.paths.path_mut(path).heartbeat.path_is_proved(now);
+    }
     let failed_at = association.paths.path(path).failed_at;
     let is_proof = |chunk: SentOnce| failed_at.is_none_or(|failed_at| chunk.sent_at >= failed_at);
     if association.paths.fact(path).is_usable() || sent_once.is_some_and(is_proof) {
@@ -113,8 +123,8 @@ pub(crate) fn answered_at_some_time(association: &mut Association, path: PathId,
 }
 
 /// A heartbeat leaves on `path` at once, unless the answer to one may still come.
-fn ask(association: &mut Association, path: PathId, now: Instant) {
-    if !heartbeats_are_over(association) {
+pub(crate) fn ask(association: &mut Association, path: PathId, now: Instant) {
+    if !heartbeats_are_over(association, path) {
         let path = association.paths.path_mut(path);
         path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);
     }
@@ -136,7 +146,8 @@ pub(crate) fn heartbeat_answered(
     now: Instant,
 ) {
     let was_in_doubt = is_in_doubt(association, path);
-    sign_of_life_on(association, path, now);
+    proved_alive(association, path, now);
+    association.paths.path_mut(path).t3.release();
     let tried = association.sender.earliest_outstanding(path);
     if was_in_doubt && tried.is_some_and(|(_, tried_at)| tried_at < sent_at) {
         send_again(association, path, now);
@@ -193,9 +204,8 @@ fn is_silent(association: &Association, path: PathId, until: Instant) -> bool {
 /// known, so neither its window nor its timeout changes: if it answers, it goes on as before.
 fn suspect(association: &mut Association, path: PathId, now: Instant) {
     send_again(association, path, now);
-    let machinery = association.paths.path_mut(path);
-    machinery.counters.suspicions += 1;
-    machinery.heartbeat.schedule(Some(now));
+    association.paths.path_mut(path).counters.suspicions += 1;
+    ask(association, path, now);
     set_reachability(association, path, Reachability::PotentiallyFailed);
 }
 
@@ -260,11 +270,12 @@ pub(crate) fn stop_heartbeats(association: &mut Association) {
     }
 }
 
-/// Sets the next heartbeat of `path`: after HB.interval and a retransmission timeout, give or take half of the
-/// latter, in which an active path must have been idle (RFC 9260 §8.3); as soon as the budget allows while the path is
-/// unconfirmed and was not given up (RFC 9260 §5.4).
+/// Sets the next heartbeat of `path`, counted from `now`: after HB.interval and a retransmission timeout, give or take half of the
+/// latter, in which nothing that was sent on an active path was acknowledged (RFC 9260 §8.3 has "idle", but what is sent
+/// on a dead path proves nothing); as soon as the budget allows while the path is unconfirmed and was not given up (RFC 9260
+/// §5.4).
 pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
-    if heartbeats_are_over(association) {
+    if heartbeats_are_over(association, path) {
         return;
     }
     let facts = association.paths.fact(path);
@@ -280,11 +291,12 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, no
         return;
     }
     let period = every + jittered(rto, association.secrets.number());
-    let heartbeat = &mut association.paths.path_mut(path).heartbeat;
-    if reachability == Reachability::Active {
-        heartbeat.schedule_when_idle(period, now);
+    let machinery = association.paths.path_mut(path);
+    // Whether SACKs arrive there a heartbeat finds out, not the data.
+    if reachability == Reachability::Active && !machinery.sacks_doubted {
+        machinery.heartbeat.schedule_when_unproved(period, now);
     } else {
-        heartbeat.schedule(Some(now + period));
+        machinery.heartbeat.schedule(Some(now + period));
     }
 }
 
@@ -294,17 +306,18 @@ pub(crate) fn probe_anew(association: &mut Association, path: PathId, now: Insta
     association.paths.path_mut(path).heartbeat = Heartbeat::default();
     if !association.paths.is_confirmed(path) {
         schedule_heartbeat(association, path, now);
-    } else if !heartbeats_are_over(association) {
+    } else if !heartbeats_are_over(association, path) {
         association.paths.path_mut(path).heartbeat.schedule(Some(now));
     }
 }
 
-fn heartbeats_are_over(association: &Association) -> bool {
+/// Not where the peer came from while we finish: SHUTDOWN may go there only when that is confirmed.
+fn heartbeats_are_over(association: &Association, path: PathId) -> bool {
     let is_finishing = matches!(
         association.state,
         State::ShutdownSent(..) | State::ShutdownAckSent(..)
     );
-    is_finishing && association.paths.any_confirmed()
+    is_finishing && association.paths.is_confirmed(path)
 }
 
 /// Between half of `rto` and one and a half.

@@ -1,6 +1,6 @@
 //! What is due next, and what happens when it is?
 
-use anabranch_policy::{LossCause, LossDigest};
+use anabranch_policy::{LossCause, LossDigest, Reachability};
 use anabranch_types::{Instant, PathId, earliest};
 
 use super::{CloseReason, State, close, liveness, packet_size};
@@ -107,13 +107,17 @@ fn repeat_handshake(association: &mut Association, repeated: u16) {
 }
 
 fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
-    if association.paths.path_mut(path).heartbeat.take_overdue(now) {
+    if let Some(sent_at) = association.paths.path_mut(path).heartbeat.take_overdue(now) {
         association.paths.path_mut(path).rtt.back_off();
         association.paths.publish_rtt(path);
         liveness::heartbeat_missed(association, path, now);
-        if !association.state.is_closed() {
-            liveness::schedule_heartbeat(association, path, now);
+        if association.state.is_closed() {
+            return;
         }
+        let is_dead = association.paths.fact(path).reachability == Reachability::Inactive;
+        // "It is RECOMMENDED that a HEARTBEAT chunk is sent once per RTO […] plus 'HB.interval'" (RFC 9260 §8.3): a dead path is
+        // found well the sooner. Where errors still count, an outage should end no association the sooner.
+        liveness::schedule_heartbeat(association, path, if is_dead { sent_at } else { now });
     }
 }
 

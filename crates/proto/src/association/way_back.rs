@@ -9,6 +9,7 @@ use core::time::Duration;
 use anabranch_policy::PathFacts;
 use anabranch_types::{Instant, PathId};
 
+use super::liveness;
 use crate::Association;
 
 /// A path that answered so lately is not doubted again: duplicates have other causes too.
@@ -27,7 +28,7 @@ pub(crate) fn duplicate_came(association: &mut Association, now: Instant) {
             .is_some_and(|answered_at| now - answered_at < PROOF_LASTS);
         if is_usable && !is_proved && !path.sacks_doubted {
             path.sacks_doubted = true;
-            path.heartbeat.schedule(Some(now));
+            liveness::ask(association, id, now);
         }
     }
 }

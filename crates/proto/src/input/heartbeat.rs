@@ -29,8 +29,7 @@ pub(crate) fn on_heartbeat_ack(association: &mut Association, now: Instant, info
         return;
     };
     let sent_at = now - round_trip;
-    machinery.rtt.on_sample(sent_at, now);
-    association.paths.publish_rtt(info.path);
+    association.paths.rtt_sample(info.path, sent_at, now);
     way_back::proved(association, info.path, now);
     liveness::heartbeat_answered(association, info.path, sent_at, now);
     liveness::schedule_heartbeat(association, info.path, now);

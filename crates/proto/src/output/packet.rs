@@ -353,7 +353,6 @@ fn write_new(association: &mut Association, new: NewData, packet: &mut PacketBui
             association.window_probe.leave();
         }
         association.policies.path_scheduler.on_sent(path, payload, now);
-        association.paths.path_mut(path).heartbeat.path_is_used(now);
     }
     association.paths.path_mut(path).counters.payload_sent += payload;
     association.paths.fact_mut(path).sent_chunks += chunks;

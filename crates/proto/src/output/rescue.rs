@@ -7,6 +7,7 @@ use anabranch_wire::PacketBuilder;
 use super::packet::push_data;
 use super::room::{self, Purpose};
 use crate::Association;
+use crate::association::liveness;
 
 /// Nothing can be sent, perhaps because the buffers are blocked altogether: the path onto which the policy would move
 /// what blocks them.
@@ -60,6 +61,10 @@ pub(crate) fn write(
             machinery.t3.stay();
         } else {
             machinery.t3.run_on(owed);
+        }
+        if owed.is_none() && !machinery.answered_lately(now) {
+            // What was taken from it is acknowledged elsewhere, which says nothing of it.
+            liveness::ask(association, stuck.path, now);
         }
     }
     punish(association, &stuck, rescue.penalty, now);

@@ -19,8 +19,8 @@ enum Next {
     #[default]
     Never,
     At(Instant),
-    /// Once nothing that would tell as much left for `period`: a path that carries new data needs none (RFC 9260 §8.3).
-    WhenIdle {
+    /// Once nothing told as much for `period`: a path that carries data needs none (RFC 9260 §8.3).
+    WhenUnproved {
         since: Instant,
         period: Duration,
     },
@@ -31,7 +31,7 @@ impl Next {
         match self {
             Self::Never => None,
             Self::At(moment) => Some(moment),
-            Self::WhenIdle { since, period } => Some(since + period),
+            Self::WhenUnproved { since, period } => Some(since + period),
         }
     }
 }
@@ -54,14 +54,14 @@ impl Heartbeat {
         self.next = next.map_or(Next::Never, Next::At);
     }
 
-    /// One leaves when the path was not used for `period`, beginning now.
-    pub(crate) fn schedule_when_idle(&mut self, period: Duration, now: Instant) {
-        self.next = Next::WhenIdle { since: now, period };
+    /// One leaves when nothing proved the path for `period`, beginning now.
+    pub(crate) fn schedule_when_unproved(&mut self, period: Duration, now: Instant) {
+        self.next = Next::WhenUnproved { since: now, period };
     }
 
-    /// New data left, whose acknowledgement tells what a heartbeat's would.
-    pub(crate) fn path_is_used(&mut self, now: Instant) {
-        if let Next::WhenIdle { since, .. } = &mut self.next {
+    /// Data was acknowledged, which tells what the answer to a heartbeat would.
+    pub(crate) fn path_is_proved(&mut self, now: Instant) {
+        if let Next::WhenUnproved { since, .. } = &mut self.next {
             *since = now;
         }
     }
@@ -91,11 +91,10 @@ impl Heartbeat {
         self.next = Next::Never;
     }
 
-    /// If the last heartbeat is overdue, forgets it and says so: it counts as an error (RFC 9260 §8.3).
-    pub(crate) fn take_overdue(&mut self, now: Instant) -> bool {
-        self.unanswered
-            .take_if(|unanswered| unanswered.overdue <= now)
-            .is_some()
+    /// If the last heartbeat is overdue, forgets it and says when it left: it counts as an error (RFC 9260 §8.3).
+    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<Instant> {
+        let overdue = self.unanswered.take_if(|unanswered| unanswered.overdue <= now);
+        overdue.map(|unanswered| unanswered.sent_at)
     }
 
     /// The answer to the last heartbeat; gives its round trip. Anything else (an old answer, a guess) is not
@@ -194,9 +193,9 @@ mod tests {
     fn an_overdue_heartbeat_is_reported_once() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.sent(1, RTO, Instant::ZERO);
-        assert!(!heartbeat.take_overdue(Instant::ZERO));
-        assert!(heartbeat.take_overdue(Instant::ZERO + RTO));
-        assert!(!heartbeat.take_overdue(Instant::ZERO + RTO));
+        assert_eq!(heartbeat.take_overdue(Instant::ZERO), None);
+        assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), Some(Instant::ZERO));
+        assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), None);
     }
 
     #[test]
@@ -206,25 +205,25 @@ mod tests {
         let sooner = Instant::ZERO + RTO / 2;
         heartbeat.schedule(Some(sooner));
         assert_eq!(heartbeat.deadline(), Some(Instant::ZERO + RTO));
-        assert!(heartbeat.take_overdue(Instant::ZERO + RTO));
+        assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), Some(Instant::ZERO));
         assert_eq!(heartbeat.deadline(), Some(sooner));
         assert!(heartbeat.is_due(Instant::ZERO + RTO));
     }
 
     #[test]
-    fn a_path_that_is_used_needs_none_until_it_is_idle() {
+    fn a_path_that_data_proves_needs_none() {
         let mut heartbeat = Heartbeat::default();
-        heartbeat.schedule_when_idle(RTO, Instant::ZERO);
-        heartbeat.path_is_used(Instant::ZERO + RTO / 2);
+        heartbeat.schedule_when_unproved(RTO, Instant::ZERO);
+        heartbeat.path_is_proved(Instant::ZERO + RTO / 2);
         assert!(!heartbeat.is_due(Instant::ZERO + RTO));
         assert!(heartbeat.is_due(Instant::ZERO + RTO * 3 / 2));
     }
 
     #[test]
-    fn one_that_is_asked_for_leaves_though_the_path_is_used() {
+    fn one_that_is_asked_for_leaves_though_data_proves_the_path() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.schedule(Some(Instant::ZERO + RTO));
-        heartbeat.path_is_used(Instant::ZERO + RTO / 2);
+        heartbeat.path_is_proved(Instant::ZERO + RTO / 2);
         assert!(heartbeat.is_due(Instant::ZERO + RTO));
     }
 

@@ -105,6 +105,12 @@ impl Path {
         self.one_at_a_time && self.t3.expires().is_some()
     }
 
+    /// Whether something that was sent on it was acknowledged or answered not longer ago than a timeout.
+    pub(crate) fn answered_lately(&self, now: Instant) -> bool {
+        let last = self.acked_at.max(self.answered_at);
+        last.is_some_and(|last| now - last <= self.rtt.rto_without_back_off())
+    }
+
     /// The next moment at which anything is due on it.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let deadlines = [

@@ -202,7 +202,12 @@ impl PathSet {
 
     /// Something that was sent on `id` at `sent_at` has just been answered.
     pub(crate) fn rtt_sample(&mut self, id: PathId, sent_at: Instant, now: Instant) {
-        self.path_mut(id).rtt.on_sample(sent_at, now);
+        let path = self.path_mut(id);
+        let backed_off = path.rtt.rto();
+        path.rtt.on_sample(sent_at, now);
+        if 2 * path.rtt.rto() <= backed_off {
+            path.t3.hasten(path.rtt.rto(), now);
+        }
         self.publish_rtt(id);
     }
 

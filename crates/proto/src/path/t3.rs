@@ -62,10 +62,22 @@ impl T3 {
     }
 
     /// What the path owes will be taken from it, and it has to answer for that all the same, or its silence would never
-    /// be noticed: the timer runs until it expires or is stopped.
+    /// be noticed: the timer runs until it expires or is stopped, unless a heartbeat is answered before.
     pub(crate) fn stay(&mut self) {
         if let Some(running) = &mut self.running {
             running.stays = true;
+        }
+    }
+
+    /// The path answered for what was taken from it.
+    pub(crate) fn release(&mut self) {
+        self.running.take_if(|running| running.stays);
+    }
+
+    /// The path answered while the timeout was backed off: it expires no later than a timeout from now.
+    pub(crate) fn hasten(&mut self, rto: Duration, now: Instant) {
+        if let Some(running) = &mut self.running {
+            running.expires = running.expires.min(now + rto);
         }
     }
 
@@ -114,11 +126,25 @@ mod tests {
         timer.stay();
         assert_eq!(timer.expires(), None, "it did not run");
         timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
+        timer.release();
+        assert_eq!(timer.expires(), Some(at(1_000)), "it does not stay");
         timer.stay();
         timer.follow(None, RTO, at(600));
         assert_eq!(timer.expires(), Some(at(1_000)));
-        timer.stop();
+        timer.release();
         assert_eq!(timer.expires(), None);
+    }
+
+    #[test]
+    fn it_is_hastened_and_never_delayed() {
+        let mut timer = T3::default();
+        timer.hasten(RTO, at(0));
+        assert_eq!(timer.expires(), None, "it did not run");
+        timer.follow(Some((UnwrappedTsn(7), at(0))), 60 * RTO, at(0));
+        timer.hasten(RTO, at(500));
+        assert_eq!(timer.expires(), Some(at(1_500)));
+        timer.hasten(RTO, at(600));
+        assert_eq!(timer.expires(), Some(at(1_500)));
     }
 
     #[test]

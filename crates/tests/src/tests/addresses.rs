@@ -2,7 +2,7 @@
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::{PolicyRecipe, Reachability};
-use anabranch_proto::{AddressError, Event, PathChange};
+use anabranch_proto::{AddressError, CloseReason, Event, PathChange};
 use anabranch_sim::app::Streams;
 use anabranch_sim::{Side, Step};
 use anabranch_types::PathId;
@@ -276,6 +276,22 @@ fn data_leaves_soon_after_a_question_about_addresses_was_answered() {
         world.runs_for(ms(120));
         assert!(world.bob().inbox().messages() > before, "{outage} ms");
     }
+}
+
+/// No heartbeats leave any more once SHUTDOWN was sent, but how else would it find its way to where Bob is now?
+#[test]
+fn bob_is_found_where_he_moved_while_alice_finishes() {
+    let mut world = with_a_spare_path(1).connected();
+    world.happens(Step::Join(Side::Near, 1));
+    world.runs_for(secs(5));
+    world.bob_never_gets(0, kind::SHUTDOWN);
+    world.alice().shuts_down();
+    world.runs_for(ms(100));
+    world.happens(Step::Join(Side::Far, 1));
+    world.runs_for(ms(100));
+    world.path_is_cut(0);
+    world.runs_until(|world| world.alice().is_closed(), secs(20));
+    assert_eq!(world.alice().closed_because(), Some(CloseReason::Finished));
 }
 
 #[test]

@@ -11,9 +11,8 @@ use anabranch_wire::chunk::kind;
 
 use crate::story::{Setting, World, mbit, ms, secs};
 
-/// How long it takes at most to ask a path that is out of use: one heartbeat is under way, and waits for RTO.Max; the next one
-/// leaves after HB.interval and one and a half times RTO.Max.
-const AN_ANSWER_COMES: Duration = secs(60 + 30 + 90);
+/// How long it takes at most to ask a path that is out of use: HB.interval, and one and a half times RTO.Max.
+const AN_ANSWER_COMES: Duration = secs(30 + 90);
 
 fn four_paths() -> Setting {
     World::paths([(); 4].map(|()| LinkConfig::new(mbit(10), ms(20))))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anabranch_netsim::LinkConfig;
-use anabranch_policy::PolicyRecipe;
+use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_sim::app::{Paced, Streams, Workload};
 use anabranch_types::StreamId;
 
@@ -55,6 +55,18 @@ fn a_path_that_is_cut_cannot_be_seen_in_the_delay() {
     assert!(redundant <= ms(17), "the other path's delay, not {redundant:?}");
     let alone = delay_with("min-rtt");
     assert!(alone > ms(200), "a timeout, not {alone:?}");
+}
+
+/// Copies of all that is tried there arrive elsewhere, so no timer tells. A redundancy that is gone must be told all the same.
+#[test]
+fn a_path_that_is_cut_for_good_is_found_out_though_nothing_waits_for_it() {
+    let mut world = game("redundant");
+    world.path_is_cut(0);
+    world.runs_until(
+        |world| world.alice().reachability(0) == Reachability::Inactive,
+        secs(300),
+    );
+    assert_eq!(world.alice().reachability(1), Reachability::Active);
 }
 
 #[test]

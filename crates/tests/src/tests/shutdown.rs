@@ -105,6 +105,25 @@ fn a_shutdown_that_nobody_heard_for_long_is_repeated_though_bobs_heartbeats_come
     }
 }
 
+/// "The sending of HEARTBEAT chunks […] is discontinued after sending […] a SHUTDOWN chunk" (RFC 9260 §8.3), though what comes
+/// twice would be a reason to ask.
+#[test]
+fn who_has_sent_a_shutdown_asks_no_more_by_heartbeats() {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("pmtu", "fixed").unwrap();
+    let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+    world.runs_for(secs(5));
+    world.alice().sends_messages(2_000, 1_400, Streams::one(0));
+    world.runs_for(ms(100));
+    world.path_becomes_lossy(0, 0.2);
+    world.path_becomes_lossy(1, 0.2);
+    let sent = world.notes_what_bob_sends(0);
+    world.bob().shuts_down();
+    both_finished(&mut world);
+    assert!(sent.kinds().contains(&kind::SHUTDOWN));
+    assert!(!sent.kinds().contains(&kind::HEARTBEAT), "{:?}", sent.kinds());
+}
+
 #[test]
 fn finishing_before_the_handshake_is_complete_still_delivers() {
     let mut world = World::one_path(mbit(10), ms(20)).begins();
