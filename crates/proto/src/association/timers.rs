@@ -1,6 +1,6 @@
 //! What is due next, and what happens when it is?
 
-use anabranch_policy::{LossCause, LossDigest, Reachability};
+use anabranch_policy::{LossCause, LossDigest, PathFacts, Reachability};
 use anabranch_types::{Instant, PathId, earliest};
 
 use super::{CloseReason, State, close, liveness, packet_size};
@@ -80,14 +80,26 @@ fn state_timer(association: &mut Association, now: Instant) {
         State::ShutdownSent(retry, _) => {
             retry.repeat(max_rto, now);
             association.control.send_shutdown();
-            liveness::error_on(association, association.paths.best(), now);
+            end_was_missed(association, now);
         }
         State::ShutdownAckSent(retry, _) => {
             retry.repeat(max_rto, now);
             association.control.send_shutdown_ack();
-            liveness::error_on(association, association.paths.best(), now);
+            end_was_missed(association, now);
         }
         State::Established | State::ShutdownPending | State::ShutdownReceived | State::Closed => {}
+    }
+}
+
+/// T2 expired: SHUTDOWN or SHUTDOWN ACK goes again, on another path than last time if one works, as data would (RFC 9260
+/// §6.4.1).
+fn end_was_missed(association: &mut Association, now: Instant) {
+    let best = association.paths.best();
+    let missed = association.control.end_left_on().unwrap_or(best);
+    liveness::error_on(association, missed, now);
+    let other = |facts: &&PathFacts| facts.is_usable() && facts.id != missed;
+    if let Some(other) = association.paths.facts().iter().find(other) {
+        association.control.end_on(other.id);
     }
 }
 

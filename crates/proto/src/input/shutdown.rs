@@ -34,6 +34,10 @@ pub(crate) fn on_shutdown(association: &mut Association, now: Instant, path: Pat
         State::ShutdownReceived => {}
         State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return,
     }
+    // The answer goes where the question came from (RFC 9260 §6.4).
+    if association.paths.fact(path).is_usable() {
+        association.control.end_on(path);
+    }
     sack::on_cumulative(association, now, path, chunk.cumulative);
 }
 

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::mem;
 
 use anabranch_types::PathId;
 
@@ -19,7 +20,18 @@ pub(crate) struct Control {
     errors: VecDeque<Vec<u8>>,
     shutdown: bool,
     shutdown_ack: bool,
+    /// On which path the next of these two is to leave; on any unless set.
+    end_on: Option<PathId>,
+    /// On which path one of them left last.
+    end_left_on: Option<PathId>,
     last_words: Option<LastWords>,
+}
+
+/// Chunks that begin the end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct End {
+    pub(crate) shutdown: bool,
+    pub(crate) shutdown_ack: bool,
 }
 
 /// What is said after the end.
@@ -74,6 +86,16 @@ impl Control {
         self.any = true;
     }
 
+    /// The next SHUTDOWN or SHUTDOWN ACK leaves on `path`.
+    pub(crate) const fn end_on(&mut self, path: PathId) {
+        self.end_on = Some(path);
+    }
+
+    /// The path on which a SHUTDOWN or SHUTDOWN ACK left last.
+    pub(crate) const fn end_left_on(&self) -> Option<PathId> {
+        self.end_left_on
+    }
+
     pub(crate) fn abort(&mut self, causes: Vec<u8>) {
         self.last_words = Some(LastWords::Abort(causes));
     }
@@ -100,6 +122,8 @@ impl Control {
         self.handshake = None;
         self.cookie_ack = None;
         self.heartbeat_acks.clear();
+        self.end_on = None;
+        self.end_left_on = None;
         self.settle();
     }
 
@@ -108,6 +132,8 @@ impl Control {
         self.handshake.take_if(|path| *path == gone);
         self.cookie_ack.take_if(|path| *path == gone);
         self.heartbeat_acks.retain(|(path, _)| *path != gone);
+        self.end_on.take_if(|path| *path == gone);
+        self.end_left_on.take_if(|path| *path == gone);
         self.settle();
     }
 
@@ -122,9 +148,11 @@ impl Control {
         if !self.any {
             return None;
         }
-        let free = !self.errors.is_empty() || self.shutdown || self.shutdown_ack;
+        let ends = self.shutdown || self.shutdown_ack;
+        let free = !self.errors.is_empty() || ends;
         self.cookie_ack
             .or_else(|| self.heartbeat_acks.front().map(|(path, _)| *path))
+            .or_else(|| any.and(self.end_on).filter(|_| ends))
             .or_else(|| any.filter(|_| free))
     }
 
@@ -144,12 +172,20 @@ impl Control {
         self.errors.pop_front()
     }
 
-    pub(crate) const fn take_shutdown(&mut self) -> bool {
-        core::mem::replace(&mut self.shutdown, false)
-    }
-
-    pub(crate) const fn take_shutdown_ack(&mut self) -> bool {
-        core::mem::replace(&mut self.shutdown_ack, false)
+    /// What of SHUTDOWN and SHUTDOWN ACK leaves on `path`.
+    pub(crate) fn take_end(&mut self, path: PathId) -> End {
+        if self.end_on.is_some_and(|wanted| wanted != path) {
+            return End::default();
+        }
+        let end = End {
+            shutdown: mem::take(&mut self.shutdown),
+            shutdown_ack: mem::take(&mut self.shutdown_ack),
+        };
+        if end.shutdown || end.shutdown_ack {
+            self.end_on = None;
+            self.end_left_on = Some(path);
+        }
+        end
     }
 
     /// To be called after slots were taken.

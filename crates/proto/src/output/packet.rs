@@ -165,12 +165,13 @@ fn write_slots(association: &mut Association, path: PathId, packet: &mut PacketB
     while let Some(causes) = control.take_error() {
         let _ = packet.push(&OutboundError { causes });
     }
-    if control.take_shutdown() && matches!(association.state, State::ShutdownSent(..)) {
+    let end = control.take_end(path);
+    if end.shutdown && matches!(association.state, State::ShutdownSent(..)) {
         let _ = packet.push(&Shutdown {
             cumulative: association.receiver.cumulative(),
         });
     }
-    if control.take_shutdown_ack() && matches!(association.state, State::ShutdownAckSent(..)) {
+    if end.shutdown_ack && matches!(association.state, State::ShutdownAckSent(..)) {
         let _ = packet.push(&ShutdownAck);
     }
     control.settle();

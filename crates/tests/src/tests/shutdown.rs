@@ -84,6 +84,19 @@ fn lost_shutdown_packets_are_repeated() {
     }
 }
 
+/// Each of them has a path that it prefers and that is dead; by the letter of RFC 9260 it would be tried for a minute.
+#[test]
+fn the_end_takes_another_path_than_one_that_died() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+        world.runs_for(secs(5));
+        world.path_is_cut(0);
+        world.alice().shuts_down();
+        world.runs_until(|world| world.alice().is_closed(), secs(2));
+        both_finished(&mut world);
+    }
+}
+
 /// Each of Bob's heartbeats gives him more time (RFC 9260 §9.2), but not as much as a timer that has backed off.
 #[test]
 fn a_shutdown_that_nobody_heard_for_long_is_repeated_though_bobs_heartbeats_come() {
