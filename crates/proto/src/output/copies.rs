@@ -7,7 +7,7 @@ use anabranch_policy::ChunkInFlight;
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::PacketBuilder;
 
-use super::packet::push_data;
+use super::data::push_data;
 use super::room::{self, Purpose};
 use crate::Association;
 

@@ -5,6 +5,7 @@
 
 mod control;
 mod copies;
+mod data;
 mod mtu_probe;
 mod packet;
 mod plan;

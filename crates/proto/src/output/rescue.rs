@@ -4,7 +4,7 @@ use anabranch_policy::{PathFacts, Rescue, RescueExtent, RescuePenalty, StuckChun
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::PacketBuilder;
 
-use super::packet::push_data;
+use super::data::push_data;
 use super::room::{self, Purpose};
 use crate::Association;
 use crate::association::liveness;
