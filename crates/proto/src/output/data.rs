@@ -23,55 +23,91 @@ pub(super) fn write(
     now: Instant,
 ) {
     decay_window_if_idle(association, path, now);
-    let (before, stands_alone) = (packet.len(), packet.is_empty());
-    let on_credit = matches!(data, DataPlan::Again { credit: true, .. });
-    if on_credit {
-        // "When a Fast Retransmit is being performed, the sender SHOULD ignore the value of cwnd" for a packet of the
-        // earliest chunks that fit (RFC 9260 §7.2.4 step 3). The policy has to see the room too, to let them go here.
-        association.paths.fact_mut(path).room = packet.room() as u64;
+    match data {
+        DataPlan::Again { tsn, credit: true } => write_on_credit(association, tsn, path, packet, now),
+        DataPlan::Again { tsn, credit: false } => {
+            let room = association.paths.fact(path).room;
+            let room = write_lost(association, tsn, (path, room), packet, now);
+            write_new(association, NewData { path, skip: 0, room }, packet, now);
+        }
+        DataPlan::New { skip } => write_unblocked(association, path, skip, packet, now),
+        DataPlan::Rescue => write_unblocked(association, path, 0, packet, now),
+        DataPlan::Tail { new } => write_tail_probe(association, path, new, packet, now),
+        DataPlan::Copies => copies::write(association, path, packet, now),
     }
-    let mut room = association.paths.fact(path).room;
-    let mut next = match data {
-        DataPlan::Again { tsn, .. } => Some(tsn),
-        DataPlan::New { .. } | DataPlan::Tail { .. } | DataPlan::Rescue | DataPlan::Copies => None,
-    };
-    if data == DataPlan::Copies {
-        copies::write(association, path, packet, now);
-        room = 0;
-    }
-    if data == (DataPlan::Tail { new: false }) {
-        write_tail(association, path, packet, now);
-        room = 0;
-    }
+    association.policies.stream_scheduler.on_packet_end();
+    commit(association, path, now);
+}
+
+/// "When a Fast Retransmit is being performed, the sender SHOULD ignore the value of cwnd" for a packet of the earliest chunks
+/// that fit (RFC 9260 §7.2.4 step 3).
+fn write_on_credit(
+    association: &mut Association,
+    tsn: UnwrappedTsn,
+    path: PathId,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) {
+    let room = packet.room() as u64;
+    // The policy has to see the room too, to let them go here.
+    association.paths.fact_mut(path).room = room;
+    write_lost(association, tsn, (path, room), packet, now);
+    association.paths.fact_mut(path).room = 0;
+}
+
+/// Writes lost chunks from `tsn` on while they fit into the room of a path and the policy wants them there; gives the room that
+/// is left for other data, none while lost chunks wait for this path.
+fn write_lost(
+    association: &mut Association,
+    tsn: UnwrappedTsn,
+    (path, mut room): (PathId, u64),
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) -> u64 {
+    let mut next = Some(tsn);
     while let Some(tsn) = next.filter(|_| room > 0) {
         let Some(sent) = write_again(association, tsn, path, packet, now) else {
-            break;
+            return 0;
         };
         room = room.saturating_sub(sent);
         next = next_lost_for(association, tsn, path);
     }
-    if on_credit {
-        association.paths.fact_mut(path).room = 0;
-        room = 0;
+    if next.is_some() { 0 } else { room }
+}
+
+/// New data, behind what the rescue policy takes from other paths because it blocks the buffers.
+fn write_unblocked(
+    association: &mut Association,
+    path: PathId,
+    skip: u64,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) {
+    let room = association.paths.fact(path).room;
+    let room = room.saturating_sub(rescue::write(association, path, packet, now));
+    write_new(association, NewData { path, skip, room }, packet, now);
+}
+
+/// A probe for a lost tail. One that did not fit beside control chunks stays due.
+fn write_tail_probe(
+    association: &mut Association,
+    path: PathId,
+    new: bool,
+    packet: &mut PacketBuilder<'_>,
+    now: Instant,
+) {
+    let (before, stands_alone) = (packet.len(), packet.is_empty());
+    if new {
+        let room = association.paths.fact(path).room;
+        write_new(association, NewData { path, skip: 0, room }, packet, now);
+    } else {
+        write_tail(association, path, packet, now);
     }
-    let skip = match data {
-        DataPlan::New { skip } => skip,
-        DataPlan::Again { .. } | DataPlan::Tail { .. } | DataPlan::Rescue | DataPlan::Copies => 0,
-    };
-    if next.is_none() && matches!(data, DataPlan::New { .. } | DataPlan::Rescue) {
-        room = room.saturating_sub(rescue::write(association, path, packet, now));
-    }
-    if next.is_none() {
-        write_new(association, NewData { path, skip, room }, packet, now);
-    }
-    association.policies.stream_scheduler.on_packet_end();
-    // A probe that did not fit beside control chunks stays due.
-    if matches!(data, DataPlan::Tail { .. }) && (packet.len() > before || stands_alone) {
+    if packet.len() > before || stands_alone {
         let machinery = association.paths.path_mut(path);
         machinery.tail_probe.leave();
         machinery.counters.tail_probes += 1;
     }
-    commit_data(association, path, now);
 }
 
 /// The chunk behind `tsn` in the queue of lost ones, if the policy wants it on the same path.
@@ -195,7 +231,7 @@ fn decay_window_if_idle(association: &mut Association, path: PathId, now: Instan
     }
 }
 
-fn commit_data(association: &mut Association, path: PathId, now: Instant) {
+fn commit(association: &mut Association, path: PathId, now: Instant) {
     packet_size::in_use(association, now);
     // Before the timers follow: a tail is probed some time after what is sent now, not after what was sent last.
     association.paths.path_mut(path).data_sent_at = Some(now);
