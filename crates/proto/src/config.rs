@@ -35,6 +35,9 @@ pub struct EndpointConfig {
     pub cookie_life: Duration,
     /// Associations beyond this number are refused. 65,536.
     pub max_associations: usize,
+    /// Packets leave with zeros for a checksum, and those that come are taken without a look at it: whoever carries them
+    /// writes and checks CRC32c, as network cards do, or cannot damage anything. Not unless set.
+    pub checksum_offload: bool,
 }
 
 impl Default for EndpointConfig {
@@ -45,6 +48,7 @@ impl Default for EndpointConfig {
             accept: None,
             cookie_life: Duration::from_secs(60),
             max_associations: 65_536,
+            checksum_offload: false,
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Tally {
 
 impl Tally {
     /// Stands for every packet that the host saw: when, between where, how long, and its checksum, which stands for
-    /// its bytes.
+    /// its bytes unless checksums are offloaded.
     #[must_use]
     pub const fn trace_hash(&self) -> u64 {
         self.trace.0
@@ -50,8 +50,11 @@ impl TraceHash {
         self.add(low_bits(path.local.ip()) << 32 | low_bits(path.remote.ip()));
         self.add(packet.len() as u64);
         // The common header with ports, tag and checksum (RFC 9260 §3.1).
-        for word in packet.get(..12).unwrap_or(packet).chunks(4) {
-            self.add(word.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        if let Some(header) = packet.first_chunk::<12>() {
+            let header = header.as_chunks::<4>().0;
+            header
+                .iter()
+                .for_each(|word| self.add(u32::from_be_bytes(*word).into()));
         }
     }
 

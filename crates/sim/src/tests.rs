@@ -218,3 +218,28 @@ fn sctp_and_tcp_share_a_bottleneck_whoever_was_there_first() {
     assert!(beside_tcp.0.min(beside_tcp.1) > full / 20, "{beside_tcp:?}");
     assert!(beside_both.into_iter().min() > Some(full / 20), "{beside_both:?}");
 }
+
+#[test]
+fn hosts_that_leave_checksums_to_the_network_do_the_same() {
+    let run = |offload: bool| {
+        let bulk = Workload::Bulk(Bulk::new(1_400, Streams::one(0)));
+        let scenario = Scenario::new(Seed(1))
+            .path(link())
+            .path(link())
+            .near_talks(Conversation::new([bulk]));
+        let scenario = if offload {
+            scenario.offload_checksums()
+        } else {
+            scenario
+        };
+        let mut simulation = scenario.build();
+        simulation.connect();
+        simulation.run_for(Duration::from_secs(5));
+        let outcome = simulation.outcome();
+        let seen = (outcome.forward, outcome.path_bytes, outcome.network_events);
+        (seen, outcome.trace_hash)
+    };
+    let (with, without) = (run(false), run(true));
+    assert_eq!(with.0, without.0);
+    assert_ne!(with.1, without.1, "their packets differ in the checksum");
+}

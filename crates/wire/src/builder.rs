@@ -100,13 +100,19 @@ impl<'b> PacketBuilder<'b> {
     /// Writes the checksum and returns the length of the packet. A packet without chunks is taken back: the
     /// buffer is as before, and the length is 0.
     pub fn finish(self) -> usize {
+        if !self.is_empty() {
+            checksum::seal(&mut self.buffer[self.start..]);
+        }
+        self.finish_unsealed()
+    }
+
+    /// The same with zeros in the place of the checksum: for who calls [`checksum::seal`] later, or need not.
+    pub fn finish_unsealed(self) -> usize {
         if self.is_empty() {
             self.buffer.truncate(self.start);
             return 0;
         }
-        let packet = &mut self.buffer[self.start..];
-        checksum::seal(packet);
-        packet.len()
+        self.len()
     }
 }
 

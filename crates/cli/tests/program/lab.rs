@@ -113,6 +113,20 @@ fn an_experiment_is_run_once_found_again_and_compared() {
 }
 
 #[test]
+fn an_experiment_that_is_run_quietly_says_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plan, cache, out) = (
+        plan(&folder, PLAN),
+        inside(&folder, "cache"),
+        inside(&folder, "out"),
+    );
+    let output = run(&["lab", "run", &plan, "--quiet", "--cache", &cache, "--out", &out]);
+    assert!(output.status.success());
+    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    assert!(folder.path().join("out/summary.csv").exists());
+}
+
+#[test]
 fn an_experiment_that_is_interrupted_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let long = PLAN

@@ -17,7 +17,7 @@ use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
 
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
-use anabranch_wire::{Chunk, Packet};
+use anabranch_wire::{Chunk, Packet, checksum};
 
 use crate::association::{Association, Event};
 use crate::config::{AssociationConfig, EndpointConfig};
@@ -194,7 +194,12 @@ impl Endpoint {
     pub fn handle_datagram(&mut self, now: Instant, path: PathAddr, ecn: Ecn, datagram: &[u8]) {
         // Congestion marks are not negotiated yet, so none can arrive from a peer that keeps to the rules.
         let _ = ecn;
-        let Ok(packet) = Packet::parse(datagram) else {
+        let parsed = if self.config.checksum_offload {
+            Packet::parse_unverified(datagram)
+        } else {
+            Packet::parse(datagram)
+        };
+        let Ok(packet) = parsed else {
             self.counters.malformed += 1;
             return;
         };
@@ -273,6 +278,19 @@ impl Endpoint {
         buffer: &mut Vec<u8>,
         max_segments: usize,
     ) -> Option<Transmit> {
+        let start = buffer.len();
+        let transmit = self.next_transmit(now, buffer, max_segments)?;
+        if !self.config.checksum_offload {
+            let segment = transmit.segment_size.unwrap_or(transmit.size);
+            buffer[start..]
+                .chunks_mut(segment.max(1))
+                .for_each(checksum::seal);
+        }
+        Some(transmit)
+    }
+
+    /// Packets without their checksums.
+    fn next_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>, max_segments: usize) -> Option<Transmit> {
         if let Some((path, bytes)) = self.replies.pop() {
             buffer.extend_from_slice(&bytes);
             return Some(Transmit {

@@ -38,7 +38,7 @@ impl Replies {
         let mut bytes = Vec::new();
         let mut reply = PacketBuilder::new(&mut bytes, header, inbound.packet.len() * MAX_AMPLIFICATION);
         if reply.push(chunk).is_ok() {
-            reply.finish();
+            reply.finish_unsealed();
             self.queue.push_back((inbound.arrival, bytes));
         } else {
             self.unanswered += 1;

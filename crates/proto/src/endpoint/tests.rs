@@ -204,5 +204,6 @@ fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
     assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
 }
 
+mod checksums;
 mod ending;
 mod handshake;

@@ -24,7 +24,7 @@ pub(crate) fn write(association: &mut Association, buffer: &mut Vec<u8>, now: In
         builder.push(&Pad { length })
     });
     debug_assert!(length.is_ok(), "no size is that small");
-    let size = builder.finish();
+    let size = builder.finish_unsealed();
     association.paths.path_mut(path).counters.mtu_probes += 1;
     packet::commit(association, path, size, now);
     Some(Transmit {

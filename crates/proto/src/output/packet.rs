@@ -59,7 +59,7 @@ pub(crate) fn write(
         buffer.truncate(start);
         return 0;
     }
-    let length = packet.finish();
+    let length = packet.finish_unsealed();
     commit(association, plan.path, length, now);
     length
 }
@@ -77,7 +77,7 @@ pub(crate) fn last_words(association: &mut Association, words: LastWords, buffer
         LastWords::ShutdownComplete => packet.push(&ShutdownComplete { tag_reflected: false }),
     };
     debug_assert!(pushed.is_ok(), "causes are short");
-    let size = packet.finish();
+    let size = packet.finish_unsealed();
     let addr = association.paths.path(path).addr;
     Transmit {
         path: addr,

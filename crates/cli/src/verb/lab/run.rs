@@ -177,6 +177,8 @@ fn conclude(
     }
     if arguments.output.is_json() {
         told::objects(&results, &folder, &page)?;
+    } else if arguments.output.is_quiet() {
+        // What came out stands in files.
     } else if is_one_of_several {
         told::in_a_line(&results, &page)?;
     } else {

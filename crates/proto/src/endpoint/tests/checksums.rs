@@ -1,0 +1,42 @@
+//! Who writes checksums, and who looks at them?
+
+use super::*;
+
+fn offloading() -> Endpoint {
+    let config = EndpointConfig {
+        local: vec![here()],
+        accept: Some(config()),
+        checksum_offload: true,
+        ..EndpointConfig::default()
+    };
+    Endpoint::new(config, Seed(1))
+}
+
+/// An INIT whose checksum is all zeros.
+fn unsealed_init() -> Vec<u8> {
+    let mut bytes = packet(VerificationTag::ZERO, |packet| {
+        packet.push(&init(7, Vec::new())).expect("room");
+    });
+    bytes[8..12].fill(0);
+    bytes
+}
+
+#[test]
+fn a_checksum_of_zeros_is_refused_where_nobody_else_checks() {
+    let mut endpoint = endpoint();
+    assert!(hears_bytes(&mut endpoint, START, peer(2), &unsealed_init()).is_empty());
+    assert_eq!(endpoint.counters().malformed, 1);
+}
+
+#[test]
+fn who_offloads_checksums_neither_writes_nor_checks_them() {
+    let mut endpoint = offloading();
+    let answers = hears_bytes(&mut endpoint, START, peer(2), &unsealed_init());
+    assert_eq!(answers.len(), 1, "a stranger's answer");
+    let called = endpoint.connect(START, &[peer(3)], &config());
+    assert!(called.is_ok());
+    for packet in answers.iter().chain(&said(&mut endpoint, START)) {
+        assert_eq!(packet[8..12], [0; 4]);
+        assert!(Packet::parse_unverified(packet).is_ok());
+    }
+}
