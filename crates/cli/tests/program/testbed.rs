@@ -82,6 +82,22 @@ fn a_bed_is_set_up_twice_used_and_put_away_twice() {
     assert_eq!(say(&["down", "--name", name])[0]["was_there"], false);
 }
 
+/// Nothing in `/run` tells of test beds before.
+#[test]
+fn the_first_bed_of_a_machine_is_set_up() {
+    if !is_root() {
+        return;
+    }
+    let script = "mount -t tmpfs none /run && \"$0\" testbed up --name first --path 10Mbit,1ms && \
+                  \"$0\" testbed down --name first";
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-ec", script])
+        .arg(anabranch().get_program())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
 const PLAN: &str = r#"
 title = "Two paths"
 claim = "they carry something"

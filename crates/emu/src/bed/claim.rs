@@ -71,13 +71,10 @@ impl Claim {
     }
 
     fn open(bed: &str) -> io::Result<Self> {
-        fs::create_dir_all(FOLDER).map_err(explain)?;
+        let folder = folder()?;
         let mut options = File::options();
         let options = options.read(true).write(true).create(true).truncate(false);
-        options
-            .open(Path::new(FOLDER).join(bed))
-            .map(Self)
-            .map_err(explain)
+        options.open(folder.join(bed)).map(Self).map_err(explain)
     }
 
     fn try_lock(&self) -> io::Result<bool> {
@@ -122,6 +119,16 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
+}
+
+/// The folder of these files, which is made if this is the first bed since the machine began.
+///
+/// # Errors
+///
+/// `PermissionDenied` for anybody but root.
+pub fn folder() -> io::Result<&'static Path> {
+    fs::create_dir_all(FOLDER).map_err(explain)?;
+    Ok(Path::new(FOLDER))
 }
 
 /// The process that has a bed; `None` if nobody does.

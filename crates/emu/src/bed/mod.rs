@@ -25,7 +25,7 @@ use anabranch_netsim::{Link, LinkChange, LinkConfig, topology};
 use anabranch_types::Seed;
 
 use claim::Claim;
-pub use claim::FOLDER;
+pub use claim::{FOLDER, folder};
 use device::Device;
 use forwarder::Forwarder;
 pub use forwarder::{Timing, Urgency};

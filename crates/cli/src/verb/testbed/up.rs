@@ -73,8 +73,9 @@ fn event(name: &str, hosts: &[String; 2]) -> String {
 pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure> {
     // Said here, where somebody reads it.
     bed::down(&arguments.name).map_err(failure)?;
+    bed::folder().map_err(failure)?;
     let log = file(&arguments.name, "log");
-    let output = File::create(&log).map_err(Failure::work)?;
+    let output = File::create(&log).map_err(|error| Failure::work(format!("{}: {error}", log.display())))?;
     let program = std::env::current_exe().map_err(Failure::work)?;
     let mut process = Command::new(program)
         .args(std::env::args_os().skip(1))
