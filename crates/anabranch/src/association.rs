@@ -116,7 +116,10 @@ impl Association {
     /// What happens to the association from now on.
     #[must_use]
     pub fn events(&self) -> Events {
-        Events::new(self.0.signals.subscribe())
+        // The driver tells of the end under the lock.
+        let _state = self.0.shared.lock();
+        let signals = &self.0.signals;
+        Events::new(signals.subscribe(), signals.ended().is_some())
     }
 
     /// Counters and the state of each path, as of now.

@@ -58,7 +58,7 @@ impl Endpoint {
             .await
     }
 
-    /// The address of each socket, in the order of binding.
+    /// The address of each socket, in the order of binding; none once the endpoint is closed.
     #[must_use]
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         let state = self.0.shared.lock();
@@ -71,8 +71,11 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// The address is not ours or in use, or the operating system denies a socket.
+    /// The address is not ours or in use, or the operating system denies a socket; or the endpoint is closed.
     pub fn add_local(&self, local: SocketAddr) -> io::Result<SocketAddr> {
+        if self.0.shared.lock().driver_is_gone {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
         let serves = |socket: SocketAddr| {
             socket.ip().is_unspecified()
                 && socket.is_ipv4() == local.is_ipv4()
@@ -85,14 +88,10 @@ impl Endpoint {
         Ok(self.add_socket(runtime::udp_socket(local)?))
     }
 
-    /// Uses a socket that exists already in the same way; gives its address.
+    /// Uses a socket that exists already in the same way; gives its address. An endpoint that is closed does not use it.
     pub fn add_socket(&self, socket: Arc<dyn Socket>) -> SocketAddr {
         let local = socket.local_addr();
-        self.0.shared.command(|state| {
-            state.core.add_local(local);
-            state.sockets.push(socket);
-            state.sockets_changed = true;
-        });
+        self.0.shared.command(|state| state.add_socket(socket));
         local
     }
 
@@ -169,7 +168,7 @@ impl Endpoint {
         .await
     }
 
-    /// Ends all associations in order and waits until they have ended. No new ones are set up.
+    /// Ends all associations in order and waits until they have ended and the sockets are closed. No new ones are set up.
     pub async fn close(&self) {
         let shared = &self.0.shared;
         shared.command(|state| {

@@ -44,24 +44,35 @@ impl AssociationEvent {
 pub struct Events {
     receiver: broadcast::Receiver<AssociationEvent>,
     missed: u64,
+    /// The last one was taken, or came before the subscription.
+    is_over: bool,
 }
 
 impl Events {
-    pub(crate) const fn new(receiver: broadcast::Receiver<AssociationEvent>) -> Self {
-        Self { receiver, missed: 0 }
+    /// `is_over` if the association has ended already.
+    pub(crate) const fn new(receiver: broadcast::Receiver<AssociationEvent>, is_over: bool) -> Self {
+        Self {
+            receiver,
+            missed: 0,
+            is_over,
+        }
     }
 
     /// The next event; `None` when there will be none, which is after [`AssociationEvent::Closed`].
     ///
     /// Nothing is lost if the future is dropped before it is ready.
     pub async fn next(&mut self) -> Option<AssociationEvent> {
-        loop {
+        while !self.is_over {
             match self.receiver.recv().await {
-                Ok(event) => return Some(event),
+                Ok(event) => {
+                    self.is_over = matches!(event, AssociationEvent::Closed(_));
+                    return Some(event);
+                }
                 Err(RecvError::Lagged(missed)) => self.missed += missed,
-                Err(RecvError::Closed) => return None,
+                Err(RecvError::Closed) => self.is_over = true,
             }
         }
+        None
     }
 
     /// How many events were lost because they were not taken in time.

@@ -20,7 +20,7 @@ pub(crate) use lab::{
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArguments, TestbedVerb};
 
-use crate::output::Output;
+use crate::output::{Output, remark};
 use crate::parse::{
     Locals, Places, ShapedPath, parse_duration, parse_from, parse_listen, parse_path, parse_size, parse_to,
 };
@@ -451,7 +451,7 @@ pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
     if answer.use_stderr()
         && answer.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
-        eprintln!("{}", one_line(&answer.to_string()));
+        remark(one_line(&answer.to_string()));
     } else {
         // Only a closed terminal does not take it.
         let _ = answer.print();

@@ -1,8 +1,10 @@
 //! When shall the program stop? At Ctrl-C, or when the system asks it to.
 
 use std::future::Future;
+use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use crate::failure::Failure;
 
@@ -40,4 +42,17 @@ impl Interrupt {
             () = self.wait() => Err(Failure::Interrupted),
         }
     }
+}
+
+/// Work that may block for ever, and that nobody waits for who is interrupted: the end of the program is its end, too.
+pub(crate) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let (tell, told) = oneshot::channel();
+    thread::spawn(move || {
+        // Who was interrupted does not listen any more.
+        let _ = tell.send(work());
+    });
+    told.await
+        .unwrap_or_else(|_| Err(Failure::work("a thread of the program panicked")))
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anabranch::io::Socket;
 use anabranch::{Association, AssociationConfig, ConnectError, Endpoint, EndpointBuilder, udp_socket};
+use rustix::io::Errno;
 use tokio::time::timeout;
 
 use crate::failure::Failure;
@@ -38,12 +39,10 @@ pub(crate) fn open_everywhere(port: u16) -> Result<Vec<Arc<dyn Socket>>, Failure
     }
 }
 
-/// The IP version is switched off.
+/// The IP version is switched off, or the kernel was built without it.
 fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported
-    )
+    let has_no_addresses = error.kind() == io::ErrorKind::AddrNotAvailable;
+    has_no_addresses || error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
 /// The addresses that the system would send from to each of `remotes`, each once.
@@ -151,5 +150,17 @@ impl Drop for Guarded {
         if !self.0.is_closed() {
             self.0.abort("interrupted");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_an_ip_version_is_told_from_a_port_in_use() {
+        let is_left_out = |errno: Errno| is_missing(&io::Error::from_raw_os_error(errno.raw_os_error()));
+        assert!(is_left_out(Errno::AFNOSUPPORT) && is_left_out(Errno::ADDRNOTAVAIL));
+        assert!(!is_left_out(Errno::ADDRINUSE) && !is_left_out(Errno::ACCESS));
     }
 }

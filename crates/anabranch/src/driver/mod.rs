@@ -9,6 +9,7 @@ mod signals;
 mod sockets;
 
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -109,20 +110,20 @@ impl Driver {
 
     /// Sends until the core has no more to say (`true`), or the sockets or the others' patience is exhausted.
     fn transmit(&mut self) -> bool {
-        let max_segments = self.lanes.max_segments();
         for batch in 0..SEND_BATCHES {
-            if self.lanes.are_full() {
-                return false;
-            }
             self.outgoing.clear();
             let now = self.shared.now();
             let mut state = self.shared.lock();
             if batch == 0 {
                 state.work = false;
-                if std::mem::take(&mut state.sockets_changed) {
+                if mem::take(&mut state.sockets_changed) {
                     self.lanes.follow(&state.sockets);
                 }
             }
+            if self.lanes.are_full() {
+                return false;
+            }
+            let max_segments = self.lanes.max_segments();
             let transmit = state.core.poll_transmit(now, &mut self.outgoing, max_segments);
             let seen = self.observer.as_ref().map(|_| state.look());
             drop(state);
@@ -206,6 +207,10 @@ impl Future for Driver {
 /// The end of the driver, orderly or because its runtime ends or all sockets broke, is the end of everything.
 impl Drop for Driver {
     fn drop(&mut self) {
+        // Who waits for the end may want their addresses.
+        self.lanes.close();
+        let sockets = mem::take(&mut self.shared.lock().sockets);
+        drop(sockets);
         self.shared.lock().abort_all(&mut self.wakings);
         self.wakings.carry_out();
         self.shared.acceptable.notify_waiters();

@@ -282,6 +282,15 @@ impl State {
         signals.inbox.fill(|| association.receive())
     }
 
+    /// One more socket, unless nobody serves it any more.
+    pub(crate) fn add_socket(&mut self, socket: Arc<dyn Socket>) {
+        if !self.driver_is_gone {
+            self.core.add_local(socket.local_addr());
+            self.sockets.push(socket);
+            self.sockets_changed = true;
+        }
+    }
+
     /// Forgets what is over; to be called when nothing is left to send.
     pub(crate) fn tidy_up(&mut self) {
         for id in self.forgettable.drain(..) {
@@ -296,7 +305,7 @@ impl State {
         self.backlog.clear();
         self.driver_is_gone = true;
         for tracked in self.associations.values() {
-            tracked.signals.set_ended(CloseReason::Aborted);
+            tracked.signals.end(CloseReason::Aborted);
             wakings.add(&tracked.signals, Wake::Everybody);
         }
     }
@@ -340,8 +349,7 @@ impl State {
                 wakings.add(signals, Wake::Everybody);
             }
             Event::Closed(reason) => {
-                signals.set_ended(reason.clone());
-                signals.publish(AssociationEvent::Closed(reason));
+                signals.end(reason);
                 wakings.add(signals, Wake::Everybody);
                 if *owner == Owner::Nobody {
                     self.forgettable.push(id);

@@ -51,9 +51,11 @@ impl Signals {
         self.peer_finished.store(true, Ordering::Release);
     }
 
-    /// The first reason stays.
-    pub(crate) fn set_ended(&self, reason: CloseReason) {
-        let _ = self.ended.set(reason);
+    /// The association is over. The first reason stays, and is told.
+    pub(crate) fn end(&self, reason: CloseReason) {
+        if self.ended.set(reason.clone()).is_ok() {
+            self.publish(AssociationEvent::Closed(reason));
+        }
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<AssociationEvent> {

@@ -90,9 +90,9 @@ impl Lanes {
         }
     }
 
-    /// Whether no socket takes anything now.
+    /// Whether no socket takes anything now. Where there is none, packets are lost, and nobody waits.
     pub(crate) fn are_full(&self) -> bool {
-        self.lanes.iter().all(Lane::is_full)
+        !self.lanes.is_empty() && self.lanes.iter().all(Lane::is_full)
     }
 
     /// Whether nothing waits to be sent.
@@ -100,9 +100,14 @@ impl Lanes {
         self.lanes.iter().all(|lane| lane.waiting.is_empty())
     }
 
-    /// Whether nothing will ever pass again.
+    /// Whether nothing will ever pass again. Where there is no socket, one may be added.
     pub(crate) fn are_broken(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.broken)
+        !self.lanes.is_empty() && self.lanes.iter().all(|lane| lane.broken)
+    }
+
+    /// Closes the sockets, unless somebody else has them too.
+    pub(crate) fn close(&mut self) {
+        self.lanes.clear();
     }
 
     /// The longest batch that any socket takes; others cut it up.

@@ -1,8 +1,12 @@
 //! Can a program get and lose addresses while it talks?
 
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use anabranch::{AddressError, Association, AssociationEvent, Events, PathChange, Reachability};
+use anabranch::io::{Incoming, Outgoing, Socket};
+use anabranch::{AddressError, Association, AssociationEvent, Endpoint, Events, PathChange, Reachability};
 
 use crate::common::{client, join, number_of, numbered, server, story};
 
@@ -80,6 +84,73 @@ async fn the_last_address_stays() {
             alice.add_local_address("127.0.0.3:9".parse().unwrap()),
             Err(AddressError::NotConnected)
         );
+    })
+    .await;
+}
+
+/// A host moves: for a while it has no address at all.
+#[tokio::test]
+async fn an_endpoint_without_sockets_waits_for_one() {
+    story(async {
+        let server = server(&["127.0.0.1:0"]).await;
+        let client = client(&["127.0.0.2:0"]).await;
+        let (alice, _bob) = join(&client, &server).await;
+        client.remove_local(client.local_addrs()[0]);
+        // Needs the driver, which sends it nowhere.
+        alice.send(numbered(0, 1_000)).await.unwrap();
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        client.add_local("127.0.0.3:0".parse().unwrap()).unwrap();
+        join(&client, &server).await;
+    })
+    .await;
+}
+
+/// A modem whose queue stands still.
+#[derive(Debug)]
+struct Stuck;
+
+impl Socket for Stuck {
+    fn local_addr(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 2], 9))
+    }
+
+    fn max_segments(&self) -> usize {
+        1
+    }
+
+    fn try_send(&self, _: &Outgoing<'_>) -> io::Result<()> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn poll_writable(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+
+    fn poll_receive(&self, _: &mut Context<'_>, _: &mut [Incoming]) -> Poll<io::Result<usize>> {
+        Poll::Pending
+    }
+}
+
+#[tokio::test]
+async fn a_socket_that_is_stuck_can_be_replaced() {
+    story(async {
+        let server = server(&["127.0.0.1:0"]).await;
+        let client = Endpoint::builder().socket(Arc::new(Stuck)).bind().await.unwrap();
+        let stuck = client.local_addrs()[0];
+        let in_vain = client.connect(server.local_addrs()[0]);
+        tokio::select! {
+            biased;
+            _ = in_vain => panic!("nothing can leave"),
+            () = tokio::task::yield_now() => {}
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        client.add_local("127.0.0.3:0".parse().unwrap()).unwrap();
+        client.remove_local(stuck);
+        join(&client, &server).await;
     })
     .await;
 }

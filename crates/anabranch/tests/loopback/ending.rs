@@ -85,13 +85,10 @@ async fn an_abort_is_seen_by_both_sides() {
         assert_eq!(alice.flushed().await.unwrap_err().0, CloseReason::Aborted);
         let mut last = None;
         while let Some(event) = events.next().await {
-            let is_the_end = matches!(event, AssociationEvent::Closed(_));
             last = Some(event);
-            if is_the_end {
-                break;
-            }
         }
         assert_eq!(last, Some(AssociationEvent::Closed(reason)));
+        assert_eq!(bob.events().next().await, None, "what is over tells nothing");
     })
     .await;
 }
@@ -194,4 +191,20 @@ fn the_end_of_the_runtime_is_the_end_of_its_associations() {
     assert!(alice.is_closed());
     assert!(alice.try_send(text("into the void")).is_err());
     drop(endpoints);
+}
+
+#[tokio::test]
+async fn the_addresses_of_a_closed_endpoint_can_be_used_again() {
+    story(async {
+        let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
+        let (_alice, bob) = join(&client, &server).await;
+        let mut events = bob.events();
+        let address = server.local_addrs()[0];
+        server.close().await;
+        assert!(std::net::UdpSocket::bind(address).is_ok());
+        assert_eq!(server.local_addrs(), []);
+        assert!(server.add_local("127.0.0.1:0".parse().unwrap()).is_err());
+        while events.next().await.is_some() {}
+    })
+    .await;
 }

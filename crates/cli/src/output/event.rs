@@ -3,10 +3,15 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::paths::PathReport;
 use crate::transfer::Digest;
+
+/// JSON is UTF-8, and names of files need not be.
+fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
 
 /// Something that users and programs want to know.
 #[derive(Clone, Debug, Serialize)]
@@ -15,6 +20,7 @@ pub(crate) enum Event<'a> {
     /// The receiver is ready.
     Listening {
         addresses: &'a [SocketAddr],
+        #[serde(serialize_with = "as_shown")]
         folder: &'a Path,
     },
     /// The handshake is complete.
@@ -43,6 +49,7 @@ pub(crate) enum Event<'a> {
     Stored {
         transfer: u64,
         name: &'a str,
+        #[serde(serialize_with = "as_shown")]
         file: &'a Path,
         size: u64,
         sha256: Digest,
@@ -121,4 +128,23 @@ pub(crate) struct DemoRow {
     pub(crate) cut: bool,
     /// User data carried by each path, retransmissions included.
     pub(crate) carried: Vec<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_whose_name_is_not_utf_8_can_be_told() {
+        let folder = Path::new(OsStr::from_bytes(b"d\xff"));
+        let event = Event::Listening {
+            addresses: &[],
+            folder,
+        };
+        let told = serde_json::to_value(event).unwrap();
+        assert_eq!(told["folder"], "d\u{fffd}");
+    }
 }

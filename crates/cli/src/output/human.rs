@@ -60,7 +60,7 @@ impl Reporter for Human {
                 self.finish(*transfer);
                 let goes_on = exit_code.is_none();
                 let prefix = if goes_on { "warning" } else { "error" };
-                self.suspend(|| eprintln!("{prefix}: {}", printable(message)));
+                self.suspend(|| super::remark(format_args!("{prefix}: {}", printable(message))));
             }
             Event::Summary(summary) => {
                 self.finish(Some(summary.transfer));

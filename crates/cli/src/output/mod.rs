@@ -71,6 +71,11 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     }
 }
 
+/// Tells people something beside what was asked for. A reader that went away is no failure.
+pub(crate) fn remark(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 impl Output {
     /// Of verbs that are never quiet.
     pub(crate) const fn of(json: bool) -> Self {

@@ -133,6 +133,10 @@ async fn transfer(
                 if offer.size.is_some_and(|offered| offered != size) || size < arrived {
                     return Err(Violation::OtherSize.into());
                 }
+                if size > receiving.max_size {
+                    let limit = receiving.max_size;
+                    return Err(ReceiveFailure::TooLarge { size, limit });
+                }
                 end = Some((size, sha256));
             }
             Heard::Control(Control::Alive) => {}

@@ -75,7 +75,12 @@ async fn transfer(
         size: source.size(),
     };
     say(association, &offer).await?;
-    match answer(association).await? {
+    // The receiver may be busy with others for long.
+    let first = tokio::select! {
+        first = answer(association) => first?,
+        Err(lost) = pulse(association) => return Err(lost.into()),
+    };
+    match first {
         Control::Accept { version: VERSION } => {}
         _ => return Err(Violation::OutOfTurn.into()),
     }

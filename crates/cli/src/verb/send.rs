@@ -1,7 +1,8 @@
 //! What does `anabranch send` do? It connects over all addresses given, sends one file, and believes only the
 //! receiver's word that it is stored.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use anabranch::io::Socket;
 use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, apart};
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::{Locals, Places};
@@ -28,7 +29,9 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let name = name_of(&arguments)?;
     let config = arguments.settings.association_config()?;
-    let source = open(&arguments)?;
+    let file = arguments.file.clone();
+    // A pipe opens when somebody writes to it.
+    let source = interrupt.or(apart(move || open(&file))).await?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let sockets = sockets(arguments.from.as_ref(), &remotes)?;
     let log = arguments.log.as_deref();
@@ -89,21 +92,28 @@ fn name_of(arguments: &SendArguments) -> Result<FileName, Failure> {
         .map_err(|error| Failure::Usage(format!("{name:?}: {error}; give another with --name")))
 }
 
-fn open(arguments: &SendArguments) -> Result<Source, Failure> {
-    match arguments.file.to_str() {
+fn open(file: &Path) -> Result<Source, Failure> {
+    match file.to_str() {
         Some("-") => Ok(Source::stdin()),
-        _ => Source::file(&arguments.file).map_err(Failure::usage),
+        _ => Source::file(file).map_err(Failure::usage),
     }
+}
+
+/// The runtime would wait for a resolver that does not answer.
+async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    apart(move || {
+        let found = (host.as_str(), port).to_socket_addrs();
+        let found = found.map_err(|error| Failure::Work(format!("{host}: {error}; check the name")))?;
+        Ok(found.collect())
+    })
+    .await
 }
 
 /// All addresses of all places, each host once.
 async fn resolve(places: &Places) -> Result<Vec<SocketAddr>, Failure> {
     let mut remotes: Vec<SocketAddr> = Vec::new();
     for place in &places.0 {
-        let found = tokio::net::lookup_host((place.host.as_str(), place.port)).await;
-        let found =
-            found.map_err(|error| Failure::Work(format!("{}: {error}; check the name", place.host)))?;
-        for remote in found {
+        for remote in look_up(place.host.clone(), place.port).await? {
             if !remotes.iter().any(|known| known.ip() == remote.ip()) {
                 remotes.push(remote);
             }

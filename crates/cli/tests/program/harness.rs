@@ -104,6 +104,15 @@ impl Running {
         );
     }
 
+    /// Whether it handles Ctrl-C itself by now (Linux).
+    pub(crate) fn listens_to_interrupts(&self) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        // Signal n is bit n - 1, and SIGINT is 2.
+        caught & 0b10 != 0
+    }
+
     pub(crate) fn standard_input(&mut self) -> std::process::ChildStdin {
         self.child.stdin.take().unwrap()
     }

@@ -75,12 +75,16 @@ fn with_receiver(test: impl AsyncFnOnce(&mut Receiver)) {
 }
 
 fn with_patient_receiver(patience: &str, test: impl AsyncFnOnce(&mut Receiver)) {
+    with_receiver_of(&["--timeout", patience], test);
+}
+
+fn with_receiver_of(options: &[&str], test: impl AsyncFnOnce(&mut Receiver)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .unwrap();
-    let mut receiver = Receiver::start("127.0.0.1", &["--timeout", patience]);
+    let mut receiver = Receiver::start("127.0.0.1", options);
     runtime.block_on(test(&mut receiver));
 }
 
@@ -125,6 +129,25 @@ fn no_name_gets_out_of_the_folder() {
         }
         assert!(receiver.names().is_empty());
         assert!(!receiver.folder.path().join("../out").exists());
+    });
+}
+
+/// Who offers a pipe does not know how long it is, and tells at the end. Nothing says that the pieces come before.
+#[test]
+fn an_end_that_comes_first_allows_no_more_than_the_receiver_takes() {
+    with_receiver_of(&["--max-size", "1kB"], async |receiver| {
+        let peer = Peer::connect(receiver).await;
+        peer.control(r#"{"type":"offer","version":1,"name":"victim"}"#)
+            .await;
+        assert_eq!(peer.answer().await, r#"{"type":"accept","version":1}"#);
+        let digest = "0".repeat(64);
+        peer.control(&format!(r#"{{"type":"end","size":2000,"sha256":"{digest}"}}"#))
+            .await;
+        let answer = peer.answer().await;
+        assert!(answer.contains("at most 1000 bytes"), "{answer}");
+        peer.association.abort("");
+        receiver.running.event("error");
+        assert!(receiver.names().is_empty());
     });
 }
 

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use anabranch::{Endpoint, Message, StreamId};
+
 use crate::harness::{Receiver, Running, anabranch, file, run, silent_address};
 
 const TWO: &str = "127.0.0.1,127.0.0.2";
@@ -88,6 +90,49 @@ fn a_slow_pipe_is_not_a_lost_sender() {
     drop(input);
     assert_eq!(sender.event("summary")["size"], 19);
     receiver.running.event("stored");
+}
+
+/// As one that has enough to do with others.
+#[test]
+fn a_receiver_that_answers_late_is_not_a_lost_one() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a", 10);
+    let late = runtime.block_on(async {
+        Endpoint::builder()
+            .local("127.0.0.1:0")
+            .listen()
+            .bind()
+            .await
+            .unwrap()
+    });
+    let to = late.local_addrs()[0].to_string();
+    let arguments = [
+        "send",
+        path.to_str().unwrap(),
+        "--json",
+        "--to",
+        &to,
+        "--timeout",
+        "2s",
+    ];
+    let mut sender = Running::start(anabranch().args(arguments));
+    runtime.block_on(async {
+        let association = late.accept().await.unwrap();
+        let offer = association.recv().await.unwrap().unwrap();
+        assert!(offer.payload.starts_with(b"{\"type\":\"offer\""));
+        // Three events of progress are three seconds, longer than the sender's patience.
+        for _ in 0..3 {
+            sender.event("progress");
+        }
+        let accept = Message::new(StreamId(0), r#"{"type":"accept","version":1}"#);
+        association.send(accept).await.unwrap();
+        while association.recv().await.unwrap().unwrap().stream != StreamId(1) {}
+    });
 }
 
 #[test]

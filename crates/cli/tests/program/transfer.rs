@@ -232,3 +232,34 @@ fn how_large_packets_may_be_is_told_when_it_was_found_out() {
     sender.event("summary");
     assert_eq!(sender.end(), (Some(0), String::new()));
 }
+
+/// A pipe opens when somebody writes to it, which may be never.
+#[test]
+fn a_pipe_that_nobody_writes_to_can_be_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let sender = Running::start(
+        anabranch()
+            .arg("send")
+            .arg(&pipe)
+            .args(["--json", "--to", "127.0.0.1"]),
+    );
+    while !sender.listens_to_interrupts() {
+        std::thread::yield_now();
+    }
+    sender.interrupt();
+    assert_eq!(sender.end().0, Some(130));
+}
+
+#[test]
+fn a_reader_of_errors_that_went_away_changes_no_exit_code() {
+    for arguments in [&["send", "missing", "--to", "127.0.0.1"][..], &["sned"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = anabranch();
+        let output = command.args(arguments).stderr(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}

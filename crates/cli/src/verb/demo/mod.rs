@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anabranch_types::Seed;
-use tempfile::TempDir;
 
 use crate::arguments::DemoArguments;
 use crate::failure::Failure;
+use crate::interrupt::apart;
 use crate::output::{DemoRow, Event, Reporter};
 use plan::{Plan, Size};
 use run::Stage;
@@ -35,7 +35,10 @@ pub(crate) async fn run(arguments: DemoArguments, reporter: &Arc<dyn Reporter>) 
         tempfile::tempdir().map_err(|error| Failure::Work(format!("no folder for the demo: {error}")))?;
     let file = match arguments.file {
         Some(file) => file,
-        None => random_file(&scratch, plan.largest())?,
+        None => {
+            let (path, size) = (scratch.path().join("demo.bin"), plan.largest());
+            apart(move || random_file(path, size)).await?
+        }
     };
     let stage = Stage {
         file,
@@ -74,8 +77,7 @@ pub(crate) async fn run(arguments: DemoArguments, reporter: &Arc<dyn Reporter>) 
 }
 
 /// Bytes that nothing on the way can compress.
-fn random_file(scratch: &TempDir, size: u64) -> Result<PathBuf, Failure> {
-    let path = scratch.path().join("demo.bin");
+fn random_file(path: PathBuf, size: u64) -> Result<PathBuf, Failure> {
     let failed = |error| Failure::Work(format!("cannot write {}: {error}", path.display()));
     let mut file = std::fs::File::create(&path).map_err(failed)?;
     let mut rng = Seed(9_899).rng();

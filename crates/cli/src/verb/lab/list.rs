@@ -15,7 +15,7 @@ pub(super) fn run(arguments: &LabListArguments) -> Result<(), Failure> {
         if arguments.output.is_json() {
             print_json(&serde_json::json!({
                 "event": "experiment",
-                "plan": file,
+                "plan": file.display().to_string(),
                 "title": plan.title,
                 "source": plan.source,
                 "claim": plan.claim.trim(),

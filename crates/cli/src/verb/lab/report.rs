@@ -9,7 +9,7 @@ use anabranch_lab::report::{Entry, write, write_index};
 use super::text::print_json;
 use crate::arguments::LabReportArguments;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, remark};
 
 pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
     let asked = if arguments.what.is_empty() {
@@ -34,6 +34,7 @@ pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
 
 fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Result<(), Failure> {
     if arguments.output.is_json() {
+        let page = page.map(|page| page.display().to_string());
         return print_json(&serde_json::json!({"event": "report", "name": name, "page": page}));
     }
     if arguments.output.is_quiet() {
@@ -81,7 +82,10 @@ fn best(files: &[PathBuf], full: &Plan, quick: &Plan) -> Result<Option<Account>,
         .map(|account| account.held_against(full, quick));
     let best = accounts.min_by_key(|account| (account.is_outdated, account.size == Size::Quick));
     if let Some(account) = best.as_ref().filter(|account| account.is_outdated) {
-        eprintln!("{}: the plan was changed after its results", account.plan);
+        remark(format_args!(
+            "{}: the plan was changed after its results",
+            account.plan
+        ));
     }
     Ok(best)
 }

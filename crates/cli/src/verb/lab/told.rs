@@ -52,8 +52,8 @@ pub(super) fn objects(results: &Results<'_>, folder: &Path, page: &Path) -> Resu
         "runs": results.runs.len(),
         "failed": results.failures().count(),
         "verdict": results.verdict,
-        "folder": folder,
-        "report": page,
+        "folder": folder.display().to_string(),
+        "report": page.display().to_string(),
     }))
 }
 

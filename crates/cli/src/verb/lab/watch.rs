@@ -9,7 +9,7 @@ use anabranch_lab::run::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::text::print_json;
-use crate::output::Output;
+use crate::output::{Output, remark};
 
 const BAR: &str = "{bar:32} {pos} of {len} runs  {msg}";
 
@@ -67,7 +67,7 @@ impl Watch {
         if let Some(lines) = &self.lines {
             let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             if lines.is_due(Instant::now()) {
-                eprintln!("{done} of {all} runs  {message}");
+                remark(format_args!("{done} of {all} runs  {message}"));
             }
         }
         self.bar.set_length(all as u64);
@@ -84,9 +84,9 @@ impl Watch {
         let lost: usize = plans.iter().map(|(_, progress)| progress.lost).sum();
         if lost > 0 {
             let cache = cache.display();
-            eprintln!(
+            remark(format_args!(
                 "{lost} results could not be stored in {cache} and will be run again; whose files are there?"
-            );
+            ));
         }
     }
 
