@@ -115,9 +115,11 @@ impl Association {
         self.sender.set_low_water(stream, bytes)
     }
 
-    /// What has left made streams fall to their marks.
+    /// What has left made streams fall to their marks. Those for which there is no room now are told later.
     pub(crate) fn tell_low_streams(&mut self) {
-        while let Some(stream) = self.sender.next_low_stream() {
+        while !self.events.is_full()
+            && let Some(stream) = self.sender.next_low_stream()
+        {
             self.events.push(Event::StreamLow(stream));
         }
     }

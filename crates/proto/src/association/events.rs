@@ -117,14 +117,24 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Events beyond this number are dropped unless they end the association: an application that never looks
-    /// must not cost memory.
+    /// What a peer can cause as often as it likes is dropped beyond this number: an application that never looks must not
+    /// cost memory.
     const LIMIT: usize = 1_024;
 
     pub(crate) fn push(&mut self, event: Event) {
-        if self.queue.len() < Self::LIMIT || matches!(event, Event::Closed(_)) {
+        let limit = match event {
+            Event::PeerError(_) | Event::Path(_) => Self::LIMIT,
+            // Told once until the application acts, or for good.
+            Event::Readable | Event::Writable | Event::Closed(_) => usize::MAX,
+            _ => 2 * Self::LIMIT,
+        };
+        if self.queue.len() < limit {
             self.queue.push_back(event);
         }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.queue.len() >= Self::LIMIT
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -245,6 +245,12 @@ impl Association {
         self.has_called(path) || self.paths.is_confirmed(path)
     }
 
+    /// Whether one of its paths leads to `remote` and is proven.
+    pub(crate) fn has_proven(&self, remote: SocketAddr) -> bool {
+        let mut there = self.paths.iter().filter(|(_, path)| path.addr.remote == remote);
+        there.any(|(facts, _)| self.is_proven(facts.id))
+    }
+
     /// The handshake told how many streams the peer takes and how large its window is. Messages that were queued
     /// on streams beyond are dropped, and the application is told.
     pub(crate) fn negotiated(&mut self, outbound_streams: u16, peer_window: u32) {
@@ -345,6 +351,11 @@ impl Association {
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop()
+        let was_full = self.events.is_full();
+        let event = self.events.pop();
+        if was_full {
+            self.tell_low_streams();
+        }
+        event
     }
 }

@@ -108,13 +108,12 @@ impl Endpoint {
     ) -> Result<u16, ConnectError> {
         let is_free = |local_port: u16| {
             let taken = |&remote| {
-                self.directory
-                    .with(Correspondent {
-                        remote,
-                        peer_port,
-                        local_port,
-                    })
-                    .is_some()
+                self.with_peer_at(Correspondent {
+                    remote,
+                    peer_port,
+                    local_port,
+                })
+                .is_some()
             };
             !remotes.iter().any(taken)
         };

@@ -1,6 +1,6 @@
 //! Which association is a packet for? By our tag, or by who is talking to whom.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
@@ -22,7 +22,8 @@ pub(crate) struct Correspondent {
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     by_tag: BTreeMap<VerificationTag, AssociationId>,
-    by_correspondent: BTreeMap<Correspondent, AssociationId>,
+    /// Several may list the same address.
+    by_correspondent: BTreeSet<(Correspondent, AssociationId)>,
     /// Tags of the associations that ended last, oldest first.
     spent: VecDeque<VerificationTag>,
 }
@@ -35,8 +36,12 @@ impl Directory {
         self.by_tag.get(&tag).copied()
     }
 
-    pub(crate) fn with(&self, correspondent: Correspondent) -> Option<AssociationId> {
-        self.by_correspondent.get(&correspondent).copied()
+    /// The associations whose peer is there or lists that address, oldest first.
+    pub(crate) fn with(&self, correspondent: Correspondent) -> impl Iterator<Item = AssociationId> {
+        let from_there = self.by_correspondent.range((correspondent, AssociationId(0))..);
+        from_there
+            .take_while(move |(known, _)| *known == correspondent)
+            .map(|(_, id)| *id)
     }
 
     /// The associations with a peer at `remote`.
@@ -46,7 +51,7 @@ impl Directory {
             peer_port: 0,
             local_port: 0,
         };
-        let from_there = self.by_correspondent.range(first..);
+        let from_there = self.by_correspondent.range((first, AssociationId(0))..);
         from_there
             .take_while(|(correspondent, _)| correspondent.remote == remote)
             .map(|(_, id)| *id)
@@ -56,38 +61,26 @@ impl Directory {
     pub(crate) fn insert(&mut self, association: &Association) {
         self.by_tag.insert(association.local.tag, association.id);
         for correspondent in correspondents(association, association.paths.remotes()) {
-            self.by_correspondent
-                .entry(correspondent)
-                .or_insert(association.id);
+            self.by_correspondent.insert((correspondent, association.id));
         }
-    }
-
-    /// Forgets everything that leads to `association`.
-    fn remove(&mut self, association: &Association) {
-        let id = association.id;
-        if self.by_tag.get(&association.local.tag) == Some(&id) {
-            self.by_tag.remove(&association.local.tag);
-        }
-        self.unlist(association, association.paths.remotes());
     }
 
     /// Nothing at `remotes` leads to `association` any more.
     fn unlist(&mut self, association: &Association, remotes: impl Iterator<Item = SocketAddr>) {
         for correspondent in correspondents(association, remotes) {
-            if self.by_correspondent.get(&correspondent) == Some(&association.id) {
-                self.by_correspondent.remove(&correspondent);
-            }
+            self.by_correspondent.remove(&(correspondent, association.id));
         }
     }
 
     /// `association` ended, or begins anew with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
     /// of its cookie does not bring it back to life.
     pub(crate) fn retire(&mut self, association: &Association) {
+        self.unlist(association, association.paths.remotes());
         let tag = association.local.tag;
         if self.by_tag.get(&tag) != Some(&association.id) {
             return;
         }
-        self.remove(association);
+        self.by_tag.remove(&tag);
         if self.spent.len() >= SPENT_TAGS {
             self.spent.pop_front();
         }

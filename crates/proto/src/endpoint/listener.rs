@@ -68,7 +68,7 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
         );
         return;
     }
-    let by_source = endpoint.directory.with(inbound.correspondent());
+    let by_source = endpoint.with_peer_at(inbound.correspondent());
     let known = by_source
         .map(|id| (id, inbound.arrival))
         .or_else(|| crossing(endpoint, inbound, &wishes.addresses));
@@ -99,17 +99,17 @@ pub(super) fn crossing(
 ) -> Option<(AssociationId, PathAddr)> {
     listed.iter().find_map(|ip| {
         let remote = SocketAddr::new(*ip, inbound.arrival.remote.port());
-        let id = endpoint.directory.with(Correspondent {
+        let mut there = endpoint.directory.with(Correspondent {
             remote,
             ..inbound.correspondent()
-        })?;
-        let association = &endpoint.slots.get(&id)?.association;
-        let way_back = association
-            .paths
-            .iter()
-            .find(|(_, path)| path.addr.remote == remote);
-        matches!(association.state, State::CookieWait(_) | State::CookieEchoed(..))
-            .then_some((id, way_back?.1.addr))
+        });
+        there.find_map(|id| {
+            let association = &endpoint.slots.get(&id)?.association;
+            let mut paths = association.paths.iter();
+            let way_back = paths.find(|(_, path)| path.addr.remote == remote);
+            matches!(association.state, State::CookieWait(_) | State::CookieEchoed(..))
+                .then_some((id, way_back?.1.addr))
+        })
     })
 }
 

@@ -228,12 +228,26 @@ impl Endpoint {
         }
     }
 
+    /// The association whose peer is there, by the word of the application or by its own proof. That others list the address
+    /// says nothing of who calls from it (ADR 0067).
+    fn with_peer_at(&self, correspondent: Correspondent) -> Option<AssociationId> {
+        let is_there = |id: &AssociationId| {
+            let slot = self.slots.get(id);
+            slot.is_some_and(|slot| slot.association.has_proven(correspondent.remote))
+        };
+        self.directory.with(correspondent).find(is_there)
+    }
+
     /// Hands the packet to the association that it is for, if there is one.
     fn deliver(&mut self, inbound: &Inbound<'_>) -> bool {
         let Inbound { now, arrival, packet } = *inbound;
         // A packet with a reflected tag (§8.5.1 B, C) is found by its addresses.
         let by_tag = self.directory.with_tag(packet.header().tag);
-        let found = by_tag.or_else(|| self.directory.with(inbound.correspondent()));
+        let expects = |id: &AssociationId| {
+            let slot = self.slots.get(id);
+            slot.is_some_and(|slot| slot.association.expects(packet))
+        };
+        let found = by_tag.or_else(|| self.directory.with(inbound.correspondent()).find(expects));
         let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
             return false;
         };

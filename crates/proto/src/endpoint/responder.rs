@@ -51,7 +51,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
             return known;
         }
     };
-    if endpoint.directory.is_spent(cookie.local_tag) {
+    if is_spent(endpoint, &cookie) {
         // A late copy: what it stands for began and ended already, and the peer may not know.
         endpoint.counters.dropped += 1;
         endpoint.replies.abort(inbound, cookie.peer_tag, Vec::new());
@@ -106,11 +106,18 @@ fn with_tag_of<'e>(endpoint: &'e mut Endpoint, inbound: &Inbound<'_>) -> Option<
     (association.local.port == ports.ours && association.peer.port == ports.peers).then_some(association)
 }
 
+/// Whether what the cookie stands for has ended, be it that the last word of it has not left yet.
+fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
+    let with_tag = endpoint.directory.with_tag(cookie.local_tag);
+    let slot = with_tag.and_then(|id| endpoint.slots.get(&id));
+    endpoint.directory.is_spent(cookie.local_tag) || slot.is_some_and(|slot| slot.association.is_closed())
+}
+
 fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {
     let found = endpoint
         .directory
         .with_tag(cookie.local_tag)
-        .or_else(|| endpoint.directory.with(inbound.correspondent()))
+        .or_else(|| endpoint.with_peer_at(inbound.correspondent()))
         .or_else(|| listener::crossing(endpoint, inbound, &cookie.listed).map(|(id, _)| id));
     found.filter(|id| {
         endpoint

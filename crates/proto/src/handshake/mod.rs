@@ -14,6 +14,7 @@ use crate::Association;
 use crate::association::{CloseReason, Event, Retry, State, close, liveness};
 use crate::auth::{Authentication, KeyVector};
 use crate::output::bundled_cookie_len;
+use crate::path::MAX_PATHS;
 
 pub(crate) use extensions::{ChunkKinds, Extensions};
 pub(crate) use init_ack::{introduce, on_init_ack};
@@ -89,8 +90,9 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
     }
 }
 
-/// The addresses that a peer at `remote` is told: those of ours that it can reach, if there are several. With
-/// one only, the source address of the packet says it already, and a NAT keeps it right.
+/// The addresses that a peer at `remote` is told: those of ours that it can reach, if there are several, and no more than there
+/// may be paths: an INIT has to fit a packet. With one only, the source address of the packet says it already, and a NAT
+/// keeps it right.
 pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>) -> Vec<IpAddr> {
     let toward = remote.map(|remote| AddressScope::of(remote.ip()));
     let near = toward == Some(AddressScope::Loopback);
@@ -100,7 +102,7 @@ pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>) -> Vec<IpA
     };
     let mut addresses: Vec<IpAddr> = Vec::new();
     for address in here.iter().map(SocketAddr::ip).filter(useful) {
-        if !addresses.contains(&address) {
+        if addresses.len() < MAX_PATHS && !addresses.contains(&address) {
             addresses.push(address);
         }
     }

@@ -114,3 +114,61 @@ fn the_reason_of_an_abort_is_not_overtaken_by_an_answer_to_a_stranger() {
     let later = hears(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
     assert_eq!(kinds(&later), [kind::ABORT], "now it is a stranger");
 }
+
+/// A batch of packets is heard before anything is said. What the first copy of a cookie stood for may have ended by then.
+#[test]
+fn a_second_copy_of_a_cookie_brings_nothing_back_to_life_while_the_abort_waits() {
+    let mut endpoint = endpoint();
+    let call = init(5, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    let path = PathAddr {
+        local: here(),
+        remote: peer(2),
+    };
+    let copy = packet(tag, |packet| {
+        packet.push(&CookieEcho { cookie: &cookie }).expect("room");
+    });
+    endpoint.handle_datagram(START, path, Ecn::NotCapable, &copy);
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    endpoint.association_mut(id).expect("it lives").abort(b"enough");
+    endpoint.handle_datagram(START, path, Ecn::NotCapable, &copy);
+    assert_eq!(endpoint.associations().count(), 1);
+    assert!(kinds(&said(&mut endpoint, START)).contains(&kind::ABORT));
+
+    endpoint.forget(id);
+    let again = init(6, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &again);
+    assert_eq!(kinds(&answer), [kind::INIT_ACK], "the address is free");
+}
+
+/// Two associations may list the same addresses (ADR 0067). The second one is found there when the first has ended.
+#[test]
+fn an_address_that_two_list_leads_to_the_other_when_one_has_ended() {
+    let mut endpoint = endpoint();
+    let first = is_joined(&mut endpoint, 5, &[]);
+    let listed = listing(&[peer(2).ip(), peer(4).ip()]);
+    let call = init(6, listed);
+    let answer = hears(&mut endpoint, START, peer(4), VerificationTag::ZERO, &call);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    hears(
+        &mut endpoint,
+        START,
+        peer(4),
+        tag,
+        &CookieEcho { cookie: &cookie },
+    );
+    assert_eq!(endpoint.associations().count(), 2);
+
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    hears(&mut endpoint, START, peer(2), first, &abort);
+    let reflected = OutboundAbort {
+        tag_reflected: true,
+        causes: Vec::new(),
+    };
+    hears(&mut endpoint, START, peer(2), VerificationTag(6), &reflected);
+    assert!(endpoint.associations().all(Association::is_closed));
+}

@@ -363,3 +363,67 @@ fn two_calls_of_one_endpoint_do_not_have_neighbouring_ports() {
     });
     assert!(ports[0].abs_diff(ports[1]) > 1, "{ports:?}");
 }
+
+/// Who lists the address of another one does not answer his calls: a listed address proves nothing (ADR 0067).
+#[test]
+fn the_owner_of_an_address_that_somebody_lists_gets_an_association_of_his_own() {
+    for lists_more in [false, true] {
+        let mut endpoint = endpoint();
+        is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+        let more = [peer(3).ip(), peer(9).ip()];
+        let listed = if lists_more { &more[..] } else { &[] };
+        let call = init(6, listing(listed));
+        let answer = hears(&mut endpoint, START, peer(3), VerificationTag::ZERO, &call);
+        assert_eq!(kinds(&answer), [kind::INIT_ACK]);
+        let (tag, cookie) = tag_and_cookie(&answer);
+        let answer = hears(
+            &mut endpoint,
+            START,
+            peer(3),
+            tag,
+            &CookieEcho { cookie: &cookie },
+        );
+        assert_eq!(kinds(&answer).first(), Some(&kind::COOKIE_ACK));
+        assert_eq!(endpoint.associations().count(), 2);
+        let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
+        assert!(!events(&mut endpoint).iter().any(is_restart));
+    }
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    assert!(endpoint.connect(START, &[peer(3)], &config()).is_ok());
+}
+
+#[test]
+fn a_host_of_many_addresses_can_call() {
+    let local = (0..200).map(|number| SocketAddr::from(([10, 1, number, 1], DEFAULT_PORT)));
+    let config_of_many = EndpointConfig {
+        local: local.collect(),
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(config_of_many, Seed(1));
+    assert!(endpoint.connect(START, &[peer(2)], &config()).is_ok());
+    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::INIT]);
+}
+
+/// An application that does not look for long is told of data all the same.
+#[test]
+fn a_flood_of_reported_errors_hides_no_data() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let error = OutboundError {
+        causes: CauseWriter::one(Cause::StaleCookie { staleness: 1 }),
+    };
+    for _ in 0..1_100 {
+        hears(&mut endpoint, START, peer(2), tag, &error);
+    }
+    let data = Data {
+        flags: DataFlags::WHOLE,
+        tsn: Tsn(1),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        payload: b"here",
+    };
+    hears(&mut endpoint, START, peer(2), tag, &data);
+    assert!(events(&mut endpoint).contains(&Event::Readable));
+}
