@@ -7,6 +7,9 @@ use anabranch_types::Instant;
 
 use crate::options::RtoParameters;
 
+/// What timers of drivers are good to: the clock granularity G of RFC 9260 §6.3.1, as RFC 6298 uses it.
+const GRANULARITY: Duration = Duration::from_millis(1);
+
 /// RTT estimator and retransmission timeout of one path.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
@@ -89,8 +92,8 @@ impl RttEstimator {
         let Some(smoothed) = self.smoothed else {
             return self.limits.initial;
         };
-        // C6, C7.
-        (smoothed + self.variation * 4)
+        // C6, C7; G1, or round trips that are all alike would leave no time for one that is longer.
+        (smoothed + (self.variation * 4).max(GRANULARITY))
             .max(self.limits.min)
             .min(self.limits.max)
     }
@@ -107,6 +110,19 @@ mod tests {
 
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn round_trips_that_are_all_alike_leave_time_for_a_longer_one() {
+        let limits = RtoParameters {
+            min: Duration::from_millis(1),
+            ..RtoParameters::RFC9260
+        };
+        let mut rtt = RttEstimator::new(limits);
+        for round in 0..100 {
+            rtt.on_sample(at(50 * round), at(50 * round + 50));
+        }
+        assert_eq!(rtt.rto(), Duration::from_millis(51));
     }
 
     #[test]

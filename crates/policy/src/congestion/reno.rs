@@ -10,6 +10,7 @@
 //!   window < threshold:  window += min(acked, L · segment)
 //!   else:                partial += acked;  if partial ≥ window: partial −= window, window += segment
 //! loss:                  threshold = max(window / 2, 2 · segment);  window = threshold or, on timeout, one segment
+//! further timeouts before anything is acknowledged: the threshold stays
 //! idle for an RTO:       window = min(window, initial window)
 //! ```
 //!
@@ -27,7 +28,7 @@ use super::growth::Growth;
 use super::independent::{Acked, Independent, SinglePath};
 use super::window::{Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
-use crate::{LossDigest, PathFacts};
+use crate::{LossCause, LossDigest, PathFacts};
 
 /// RFC 5681 on each path alone.
 pub type Reno = Independent<RenoParameters>;
@@ -92,6 +93,8 @@ impl Parameters for RenoParameters {
 pub struct RenoState {
     window: Window,
     partial: u64,
+    /// A timeout cut the window, and nothing was acknowledged since.
+    timed_out: bool,
 }
 
 impl SinglePath for RenoParameters {
@@ -106,10 +109,12 @@ impl SinglePath for RenoParameters {
         RenoState {
             window: Window::initial(path, self.initial_packets),
             partial: 0,
+            timed_out: false,
         }
     }
 
     fn on_ack(&self, state: &mut RenoState, acked: &Acked<'_>) {
+        state.timed_out = false;
         let segment = quantum(acked.path);
         state.window.raise_to(segment);
         let full = acked.was_full(&mut state.window);
@@ -130,7 +135,15 @@ impl SinglePath for RenoParameters {
     }
 
     fn on_loss(&self, state: &mut RenoState, loss: &LossDigest, path: &PathFacts) {
-        let threshold = (state.window.bytes / 2).max(2 * quantum(path));
+        let is_timeout = loss.cause == LossCause::Timeout;
+        // RFC 5681 §3.1: "When a TCP sender detects segment loss using the retransmission timer and the given segment has
+        // already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held constant."
+        let threshold = if is_timeout && state.timed_out {
+            state.window.threshold
+        } else {
+            (state.window.bytes / 2).max(2 * quantum(path))
+        };
+        state.timed_out = is_timeout;
         state.window.cut_to(threshold, loss.cause, path);
         state.partial = 0;
     }

@@ -32,9 +32,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Whether it is data that other packets may follow.
+    /// Whether it is data that may follow in a batch of packets, however short the first of them was. A probe may not: it is
+    /// tried once.
     pub(crate) fn is_plain(&self) -> bool {
-        self.lead.is_none() && !self.has_control && self.oversize.is_none()
+        let is_probe = matches!(self.data, Some(DataPlan::Tail { .. }));
+        self.lead.is_none() && !self.has_control && self.oversize.is_none() && !is_probe
     }
 }
 

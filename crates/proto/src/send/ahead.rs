@@ -104,6 +104,8 @@ impl Sender {
         let (stream, payload) = (next.message.stream, room.piece(next.message.payload.len())?);
         self.full_piece = room.cut(usize::MAX) as u64;
         let chunk = self.streams.cut(stream, payload, scheduler);
+        // In which packet it leaves is not known yet; turns that last for a packet would last for the whole line.
+        scheduler.on_packet_end();
         self.line.push(chunk);
         Some(())
     }

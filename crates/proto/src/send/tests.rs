@@ -6,13 +6,14 @@ use alloc::vec::Vec;
 use core::iter;
 
 use anabranch_policy::catalog::SackHandlingChoice;
+use anabranch_policy::stream_scheduler::RoundRobinPacket;
 use anabranch_policy::{LossCause, NoParameters, Policy, StreamFacts, StreamScheduler};
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Seed, Ssn, StreamId, Tsn, UnwrappedTsn,
 };
 use anabranch_wire::{DataFlags, ValidSack};
 
-use super::{Hearing, SackOutcome, SendError, Sender, SenderConfig, Unacknowledged};
+use super::{Ahead, Hearing, SackOutcome, SendError, Sender, SenderConfig, Unacknowledged};
 use crate::Message;
 use crate::config::SackWalks;
 use crate::user_data::UserData;
@@ -625,4 +626,29 @@ fn a_million_messages_leave_no_memory_behind() {
     assert!(app.sender.is_drained());
     assert!(app.sender.scoreboard.capacity_in_bytes() + app.sender.streams.capacity_in_bytes() <= 1_024);
     assert!(size_of::<Sender>() < 576);
+}
+
+/// Turns that last for a packet end with each chunk that is lined up: which packet it will leave in is not known.
+#[test]
+fn what_is_passed_over_is_of_all_streams_in_turn() {
+    let mut sender = Sender::new(config());
+    let mut scheduler = RoundRobinPacket::new(NoParameters);
+    for stream in 0..8 {
+        let message = Message::new(StreamId(stream), vec![7; 500]);
+        sender.enqueue(message, &mut scheduler).expect("room");
+    }
+    sender
+        .send_new(A, 1_000, 1_000, &mut scheduler, NOW)
+        .expect("the first one");
+    scheduler.on_packet_end();
+    let ahead = Ahead {
+        path: B,
+        skip: 2_000,
+        fragment_at: 1_000,
+    };
+    let sent = sender.send_ahead(ahead, 1_000, &mut scheduler, NOW);
+    let Some(UserData::Data(sent)) = sent else {
+        panic!("there is more than is passed over");
+    };
+    assert_eq!(sent.stream, StreamId(5));
 }

@@ -184,16 +184,22 @@ fn a_probe_leaves_although_a_sack_leaves_it_no_room() {
     for (point, value) in [("cc", "fixed"), ("cc.window", "100000"), ("burst", "unlimited")] {
         policies.set(point, value).unwrap();
     }
-    let mut world = World::one_path(mbit(50), ms(50)).policies(policies).connected();
-    world.bob().sends(Draft::new(0, 100));
-    world.runs_for(secs(2));
-    world.loses_chunks(&[(19, 1)]);
-    world.alice().sends_messages(20, 1_444, Streams::one(0));
-    world.runs_for(ms(150));
-    world.bob().sends(Draft::new(0, 100));
-    world.runs_until(|world| world.alice().path(0).counters.tail_probes > 0, ms(400));
-    world.delivers_everything(ms(300));
-    assert_eq!(world.alice().path(0).counters.timeouts, 0);
+    // One packet at a time, and as segmentation offload lets them leave.
+    for segments in [1, 16] {
+        let mut world = World::one_path(mbit(50), ms(50))
+            .policies(policies)
+            .shaped(move |scenario| scenario.segments(segments))
+            .connected();
+        world.bob().sends(Draft::new(0, 100));
+        world.runs_for(secs(2));
+        world.loses_chunks(&[(19, 1)]);
+        world.alice().sends_messages(20, 1_444, Streams::one(0));
+        world.runs_for(ms(150));
+        world.bob().sends(Draft::new(0, 100));
+        world.runs_until(|world| world.alice().path(0).counters.tail_probes > 0, ms(400));
+        world.delivers_everything(ms(300));
+        assert_eq!(world.alice().path(0).counters.timeouts, 0);
+    }
 }
 
 #[test]

@@ -53,6 +53,21 @@ fn slow_start_adds_one_segment_for_each_acknowledgement() {
 }
 
 #[test]
+fn timeouts_in_a_row_halve_the_threshold_once() {
+    let mut story = Story::begins();
+    story.acked(20);
+    let threshold = |story: &Story| story.cc.slow_start_threshold(PATH) / CHUNK;
+    let before = story.segments();
+    for _ in 0..3 {
+        story.lost(LossCause::Timeout);
+        assert_eq!((story.segments(), threshold(&story)), (1, before / 2));
+    }
+    story.acked(1);
+    story.lost(LossCause::Timeout);
+    assert_eq!(threshold(&story), 2, "that is another outage");
+}
+
+#[test]
 fn a_loss_halves_and_then_each_window_acknowledged_adds_one_segment() {
     let mut story = Story::begins();
     story.lost(LossCause::FastRetransmit);
