@@ -243,7 +243,7 @@ pub(crate) fn begin_recovery(
 
 /// Fast recovery of a path ends when everything that was outstanding at its start is acknowledged: by the
 /// cumulative TSN, or, since other paths may hold that back, because nothing up to the exit point is outstanding
-/// on this path or waiting to be sent again (per-path recovery of CMT).
+/// on this path or was lost there and waits to be sent again (per-path recovery of CMT).
 fn leave_recovery(association: &mut Association, path: PathId) {
     let Some(Recovery { exit, .. }) = association.paths.path(path).recovery else {
         return;
@@ -253,7 +253,7 @@ fn leave_recovery(association: &mut Association, path: PathId) {
         || (sender
             .earliest_outstanding(path)
             .is_none_or(|(tsn, _)| tsn > exit)
-            && sender.next_lost().is_none_or(|lost| lost.tsn > exit));
+            && sender.first_lost(path).is_none_or(|tsn| tsn > exit));
     if passed {
         association.paths.path_mut(path).recovery = None;
         association.paths.path_mut(path).retransmission_credit = false;

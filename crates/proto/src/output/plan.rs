@@ -14,9 +14,6 @@ use crate::path::PathIds;
 use crate::recv::SackWanted;
 use crate::{Association, address};
 
-/// How many lost chunks are offered to the retransmission policy before it is believed that no path is fit.
-const LOST_CANDIDATES: usize = 4;
-
 /// The next packet, decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
@@ -273,11 +270,11 @@ fn dormant(association: &mut Association, now: Instant) -> Option<(PathId, DataP
     }
 }
 
-/// The first lost chunk for which the policy has a path.
+/// The first lost chunk for which the policy has a path. Of the chunks that were lost on one path, where one may not go now,
+/// none may; those of others need not wait for it.
 fn again(association: &mut Association) -> Option<(PathId, DataPlan)> {
     let mut candidate = association.sender.next_lost();
-    for _ in 0..LOST_CANDIDATES {
-        let chunk = candidate?;
+    while let Some(chunk) = candidate {
         let granted = grant_credit(association);
         let facts = association.paths.facts();
         let path = association.policies.retransmission.path_for(&chunk, facts);
@@ -291,7 +288,7 @@ fn again(association: &mut Association) -> Option<(PathId, DataPlan)> {
             };
             return Some((path, again));
         }
-        candidate = association.sender.lost_after(chunk.tsn);
+        candidate = association.sender.first_lost_of_another(chunk.tsn);
     }
     None
 }

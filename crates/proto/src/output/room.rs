@@ -28,9 +28,10 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
         if share > 0 && association.policies.limit_window(association.paths.fact(id)) {
             association.publish_windows();
         }
+        let waiting = association.sender.waiting_bytes();
         let Association { paths, policies, .. } = association;
         let (facts, path) = paths.both_mut(id);
-        allot(facts, path, share, &mut *policies.burst, now);
+        allot(facts, path, Wanted { share, waiting }, &mut *policies.burst, now);
     }
 }
 
@@ -63,11 +64,19 @@ fn share_of(association: &Association, id: PathId, buffer: &BufferFacts) -> u64 
         .allowance(facts, association.paths.facts(), buffer)
 }
 
-/// Says how much may go on one path, `share` of the buffers at most.
-fn allot(facts: &mut PathFacts, path: &mut Path, share: u64, burst: &mut dyn BurstPolicy, now: Instant) {
+/// What the room on a path is for, in bytes.
+struct Wanted {
+    /// Of the buffers, at most.
+    share: u64,
+    /// All that waits, whatever path it will take.
+    waiting: u64,
+}
+
+/// Says how much may go on one path.
+fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn BurstPolicy, now: Instant) {
     facts.room = 0;
     facts.held_back = false;
-    if share == 0 || !facts.is_usable() || path.blocked_until.is_some() {
+    if wanted.share == 0 || !facts.is_usable() || path.blocked_until.is_some() {
         return;
     }
     // "The sender MUST NOT send new DATA if it has cwnd or more bytes outstanding", and may go beyond by less
@@ -80,9 +89,11 @@ fn allot(facts: &mut PathFacts, path: &mut Path, share: u64, burst: &mut dyn Bur
     if filled >= window || path.waits_for_answer() {
         return;
     }
-    let window = (window - filled).max(u64::from(facts.max_data_chunk));
+    let room = (window - filled).max(u64::from(facts.max_data_chunk));
     let burst = burst.allowance(facts, now);
     path.release_at = burst.again_at.filter(|_| burst.bytes == 0);
-    facts.held_back = path.release_at.is_some();
-    facts.room = window.min(share).min(burst.bytes);
+    // Less than the window would not have filled it, paced or not.
+    let would_fill = filled + wanted.waiting + u64::from(facts.max_data_chunk) > window;
+    facts.held_back = path.release_at.is_some() && would_fill;
+    facts.room = room.min(wanted.share).min(burst.bytes);
 }

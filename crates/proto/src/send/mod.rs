@@ -308,6 +308,16 @@ impl Sender {
         self.scoreboard.next_lost()
     }
 
+    /// The lowest TSN that was lost on `path` and waits for retransmission.
+    pub(crate) fn first_lost(&self, path: PathId) -> Option<UnwrappedTsn> {
+        self.scoreboard.first_lost(path)
+    }
+
+    /// Of the lowest TSNs that were lost on each path and wait for retransmission, the lowest above `tsn`.
+    pub(crate) fn first_lost_of_another(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
+        self.scoreboard.first_lost_of_another(tsn)
+    }
+
     /// The lowest TSN above `tsn` that waits for retransmission.
     pub(crate) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
         self.scoreboard.lost_after(tsn)
@@ -485,6 +495,11 @@ impl Sender {
     /// Whether everything that was handed over is acknowledged cumulatively.
     pub(crate) fn is_drained(&self) -> bool {
         !self.has_unsent() && !self.has_outstanding()
+    }
+
+    /// Payload bytes that wait to be sent, for the first time or again.
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.unsent_bytes() + self.scoreboard.lost_bytes()
     }
 
     /// Payload bytes that have not been sent yet.

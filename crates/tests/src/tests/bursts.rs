@@ -1,7 +1,7 @@
 //! What do limits to bursts do to a window of which nothing is in use for a moment?
 
 use anabranch_policy::{PathFacts, PolicyRecipe};
-use anabranch_sim::app::Streams;
+use anabranch_sim::app::{Paced, Streams, Workload};
 
 use crate::story::{World, mbit, ms, secs};
 
@@ -53,4 +53,21 @@ fn a_window_that_limits_bursts_shrinks_and_comes_back_in_slow_start() {
     );
     assert!(at_once.slow_start_threshold >= before.window, "{at_once:?}");
     world.runs_until(|world| path(world).window >= before.window, secs(1));
+}
+
+/// Pacing holds back what would not have filled the window anyway: a sender limited by its application must not end with a window
+/// that nothing ever tried (RFC 9260 §7.2.1).
+#[test]
+fn a_window_that_the_application_does_not_fill_does_not_grow() {
+    let mut world = World::one_path(mbit(100), ms(100)).connected();
+    world.alice().talks(|conversation, association, now| {
+        let paced = Paced::new(89_600, ms(100), Streams::one(0));
+        conversation.also(now, Workload::Paced(paced), association);
+    });
+    // What waited in slow start has left by then. 179 kB are in flight, in a round trip of 200 ms.
+    world.runs_for(secs(5));
+    let before = world.alice().path(0).window;
+    world.runs_for(secs(20));
+    let after = world.alice().path(0).window;
+    assert!(before > 300_000 && after <= before, "{before}, then {after}");
 }

@@ -204,3 +204,25 @@ fn a_path_that_recovers_in_proportion_to_what_arrives_loses_less_again() {
     println!("{proportional} chunks lost in proportion, {at_once} at once");
     assert!(proportional * 20 < at_once * 19, "{proportional} and {at_once}");
 }
+
+/// Fast recovery is a matter of each path alone: that another one has chunks to send again prolongs none.
+#[test]
+fn a_path_recovers_while_another_one_is_dead() {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("rtx-policy", "same").unwrap();
+    let mut world = World::two_paths(mbit(10), ms(20)).policies(policies).connected();
+    world.alice().sends_forever();
+    world.runs_for(secs(5));
+    world.path_is_cut(1);
+    let recovers = |world: &mut World| {
+        world
+            .alice()
+            .talks(|_, association, _| association.path_facts()[0].in_recovery)
+    };
+    // Once the timer has found the other path's chunks lost.
+    world.runs_until(|world| world.alice().path(1).counters.timeouts > 0, secs(5));
+    world.path_becomes_lossy(0, 0.05);
+    world.runs_until(recovers, secs(2));
+    world.path_becomes_lossy(0, 0.0);
+    world.runs_until(|world| !recovers(world), ms(500));
+}

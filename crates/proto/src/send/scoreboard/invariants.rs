@@ -20,7 +20,6 @@ impl Scoreboard {
             self.total_in_flight() <= self.total_queued(),
             "in flight but not queued"
         );
-        assert!(self.lost.len() <= self.ring.len(), "lost but not sent");
         assert!(self.spare.is_empty(), "only memory");
         if self.ring.is_empty() {
             assert_eq!(
@@ -29,7 +28,7 @@ impl Scoreboard {
                 "bytes of nothing"
             );
             assert!(
-                self.reported.is_empty() && self.lost.is_empty() && self.kept.is_empty(),
+                self.reported.is_empty() && self.flights.all_lost().next().is_none() && self.kept.is_empty(),
                 "reports of nothing"
             );
         }
@@ -64,7 +63,12 @@ mod exhaustive {
                 .filter(|(_, sent)| is_lost(sent))
                 .map(|(tsn, _)| tsn)
                 .collect();
-            assert_eq!(self.lost, lost);
+            assert_eq!(self.flights.all_lost().collect::<BTreeSet<_>>(), lost);
+            let paths: BTreeSet<_> = records().map(|(_, sent)| sent.path).collect();
+            for path in paths {
+                let first = records().find(|(_, sent)| is_lost(sent) && sent.path == path);
+                assert_eq!(self.flights.first_lost(path), first.map(|(tsn, _)| tsn));
+            }
             let waiting = records().filter(|(_, sent)| is_lost(sent));
             assert_eq!(
                 self.payload_lost,

@@ -4,8 +4,10 @@
 //! TSNs, later ones in the order of sending. So what others have to search for is a head here: the earliest
 //! outstanding chunk, the pseudo-cumulative acks of CUC and CUCv2, and whatever a loss line cuts off.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::num::NonZeroU64;
+use core::ops::Bound;
 
 use anabranch_types::{PathId, Transmission, UnwrappedTsn};
 
@@ -117,12 +119,14 @@ fn links(sent: &mut Sent) -> &mut Links {
 }
 
 /// The sending side of one path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct PathFlight {
     first: List,
     again: List,
     in_flight: u64,
     queued: u64,
+    /// What was lost on it and waits to be sent again.
+    lost: BTreeSet<UnwrappedTsn>,
     last_transmission: Transmission,
     /// The path is no more; what was sent on it may still be held.
     gone: bool,
@@ -136,6 +140,7 @@ impl PathFlight {
         again: List::EMPTY,
         in_flight: 0,
         queued: 0,
+        lost: BTreeSet::new(),
         last_transmission: Transmission(0),
         gone: false,
         arrival: Arrival::NONE,
@@ -168,6 +173,40 @@ impl Flights {
     /// Chunk bytes last sent on `path` that the send buffer still holds.
     pub(super) fn queued(&self, path: PathId) -> u64 {
         self.on(path).queued
+    }
+
+    /// A chunk that was sent on `path` waits to be sent again.
+    pub(super) fn lose(&mut self, path: PathId, tsn: UnwrappedTsn) {
+        self.on_mut(path).lost.insert(tsn);
+    }
+
+    /// It waits no more.
+    pub(super) fn find(&mut self, path: PathId, tsn: UnwrappedTsn) {
+        self.on_mut(path).lost.remove(&tsn);
+    }
+
+    /// The lowest TSN that was lost on `path` and waits to be sent again.
+    pub(super) fn first_lost(&self, path: PathId) -> Option<UnwrappedTsn> {
+        self.on(path).lost.first().copied()
+    }
+
+    /// The same of each path that has one.
+    pub(super) fn each_first_lost(&self) -> impl Iterator<Item = UnwrappedTsn> {
+        self.paths.iter().filter_map(|path| path.lost.first().copied())
+    }
+
+    /// The lowest TSN above `tsn` that waits to be sent again, whatever path it was lost on.
+    pub(super) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<UnwrappedTsn> {
+        let above = (Bound::Excluded(tsn), Bound::Unbounded);
+        let each = self.paths.iter();
+        each.filter_map(|path| path.lost.range(above).next().copied())
+            .min()
+    }
+
+    /// All that wait to be sent again.
+    #[cfg(any(test, debug_assertions))]
+    pub(super) fn all_lost(&self) -> impl Iterator<Item = UnwrappedTsn> {
+        self.paths.iter().flat_map(|path| path.lost.iter().copied())
     }
 
     /// Chunk bytes in flight on all paths.
@@ -279,7 +318,8 @@ impl Flights {
     }
 
     fn on(&self, path: PathId) -> &PathFlight {
-        self.paths.get(path.index()).unwrap_or(&PathFlight::UNUSED)
+        static UNUSED: PathFlight = PathFlight::UNUSED;
+        self.paths.get(path.index()).unwrap_or(&UNUSED)
     }
 
     #[inline]

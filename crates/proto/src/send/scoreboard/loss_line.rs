@@ -150,8 +150,8 @@ impl Scoreboard {
         lost.chunks += 1;
         lost.again += u32::from(again);
         lost.highest = lost.highest.max(Some(tsn));
+        self.flights.lose(sent.path, tsn);
         self.flights.land(&mut self.ring, member, links);
-        self.lost.insert(tsn);
     }
 
     /// `path` is no more: what is in flight on it is lost, and nothing that is acknowledged later tells of it.

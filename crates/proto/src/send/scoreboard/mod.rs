@@ -20,10 +20,9 @@ mod scan;
 mod scope;
 mod walk;
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::mem;
-use core::ops::{Bound, Range};
+use core::ops::Range;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{ChunkInFlight, LostChunk, PathAck, StuckChunk};
@@ -46,8 +45,6 @@ use crate::user_data::UserData;
 pub(super) struct Scoreboard {
     ring: Ring,
     flights: Flights,
-    /// What waits for retransmission.
-    lost: BTreeSet<UnwrappedTsn>,
     /// The gap blocks of the last SACK: sorted, disjoint, above the cumulative TSN ack point.
     reported: Vec<Range<u64>>,
     /// Always empty: memory for the blocks of the next SACK.
@@ -75,7 +72,6 @@ impl Scoreboard {
         Self {
             ring: Ring::new(initial),
             flights: Flights::new(),
-            lost: BTreeSet::new(),
             reported: Vec::new(),
             spare: Vec::new(),
             kept: IntervalSet::new(),
@@ -179,7 +175,7 @@ impl Scoreboard {
             }
             State::Lost(_) => {
                 self.payload_lost -= payload;
-                self.lost.remove(&tsn);
+                self.flights.find(sent.path, tsn);
             }
             State::Acknowledged | State::Kept => {
                 debug_assert!(false, "TSN {tsn:?} has arrived and is sent again");
@@ -213,13 +209,28 @@ impl Scoreboard {
 
     /// The lowest lost TSN above `tsn`.
     pub(super) fn lost_after(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
-        let above = (Bound::Excluded(tsn), Bound::Unbounded);
-        self.lost_chunk(*self.lost.range(above).next()?)
+        self.lost_chunk(self.flights.lost_after(tsn)?)
     }
 
     /// The lowest lost TSN.
     pub(super) fn next_lost(&self) -> Option<LostChunk> {
-        self.lost_chunk(*self.lost.first()?)
+        self.lost_chunk(self.flights.each_first_lost().min()?)
+    }
+
+    /// Bytes of payload that were lost and wait to be sent again.
+    pub(super) fn lost_bytes(&self) -> u64 {
+        self.payload_lost
+    }
+
+    /// The lowest TSN that was lost on `path`.
+    pub(super) fn first_lost(&self, path: PathId) -> Option<UnwrappedTsn> {
+        self.flights.first_lost(path)
+    }
+
+    /// Of the lowest TSNs that were lost on each path, the lowest above `tsn`.
+    pub(super) fn first_lost_of_another(&self, tsn: UnwrappedTsn) -> Option<LostChunk> {
+        let firsts = self.flights.each_first_lost();
+        self.lost_chunk(firsts.filter(|first| *first > tsn).min()?)
     }
 
     /// Bytes of the chunk `tsn` if it has a record.

@@ -337,7 +337,7 @@ impl World {
                 naive.flying(path).map(|entry| entry.tsn).max()
             );
         }
-        let lost: BTreeSet<_> = ours.lost.iter().copied().collect();
+        let lost: BTreeSet<_> = ours.flights.all_lost().collect();
         assert_eq!(lost, naive.lost());
         let oldest = ours
             .oldest_in_flight()
