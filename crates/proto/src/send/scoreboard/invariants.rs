@@ -28,7 +28,9 @@ impl Scoreboard {
                 "bytes of nothing"
             );
             assert!(
-                self.reported.is_empty() && self.flights.all_lost().next().is_none() && self.kept.is_empty(),
+                self.reported.is_empty()
+                    && self.flights.each_first_lost().next().is_none()
+                    && self.kept.is_empty(),
                 "reports of nothing"
             );
         }

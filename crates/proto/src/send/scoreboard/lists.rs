@@ -204,7 +204,7 @@ impl Flights {
     }
 
     /// All that wait to be sent again.
-    #[cfg(any(test, debug_assertions))]
+    #[cfg(test)]
     pub(super) fn all_lost(&self) -> impl Iterator<Item = UnwrappedTsn> {
         self.paths.iter().flat_map(|path| path.lost.iter().copied())
     }
