@@ -98,6 +98,19 @@ fn the_first_bed_of_a_machine_is_set_up() {
     assert!(output.status.success(), "{output:?}");
 }
 
+#[test]
+fn why_a_bed_cannot_be_set_up_is_said_once() {
+    if !is_root() {
+        return;
+    }
+    let paths = ["--path", "10Mbit,1ms"].repeat(65);
+    let output = run(&[&["testbed", "up", "--name", "test-many", "--json"][..], &paths].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let message = said["message"].as_str().unwrap();
+    assert!(message.contains("paths") && !message.contains('{'), "{message}");
+}
+
 const PLAN: &str = r#"
 title = "Two paths"
 claim = "they carry something"

@@ -50,6 +50,10 @@ pub(crate) fn write(
         }
         RescueExtent::BelowFirstGap => {
             let chunks = association.sender.reschedule_below_first_gap(stuck.path);
+            if chunks == 0 {
+                // All that blocks is on its way again already: nobody is to blame.
+                return 0;
+            }
             association.paths.path_mut(path).counters.rescued += u64::from(chunks);
             0
         }

@@ -78,7 +78,12 @@ pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure>
     let output = File::create(&log).map_err(|error| Failure::work(format!("{}: {error}", log.display())))?;
     let program = std::env::current_exe().map_err(Failure::work)?;
     let mut process = Command::new(program)
-        .args(std::env::args_os().skip(1))
+        // What it has to say, this process passes on.
+        .args(
+            std::env::args_os()
+                .skip(1)
+                .filter(|argument| argument != "--json"),
+        )
         .arg("--foreground")
         .stdin(Stdio::null())
         .stdout(output.try_clone().map_err(Failure::work)?)
@@ -88,11 +93,15 @@ pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure>
         .spawn()
         .map_err(Failure::work)?;
     while State::load(&arguments.name, process.id()).is_none() {
-        if process.try_wait().map_err(Failure::work)?.is_some() {
+        if let Some(status) = process.try_wait().map_err(Failure::work)? {
             let said = std::fs::read_to_string(&log).unwrap_or_default();
-            return Err(Failure::Work(
-                said.trim().trim_start_matches("error: ").to_owned(),
-            ));
+            let said = said.trim().trim_start_matches("error: ");
+            let is_usage = status.code() == Some(Failure::usage(said).exit_code().into());
+            return Err(if is_usage {
+                Failure::usage(said)
+            } else {
+                Failure::work(said)
+            });
         }
         tokio::time::sleep(LOOK).await;
     }

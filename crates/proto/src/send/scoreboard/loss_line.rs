@@ -110,7 +110,7 @@ impl Scoreboard {
 
     /// The same for everything sent once below the first gap block, which counts as moved: the buffers wait for it.
     pub(crate) fn reschedule_below_first_gap(&mut self, path: PathId) -> u32 {
-        let is_reported = |(tsn, sent): (_, &Sent)| (sent.state == State::Acknowledged).then_some(tsn);
+        let is_reported = |(tsn, sent): (_, &Sent)| sent.has_arrived().then_some(tsn);
         let Some(first) = self.ring.iter().find_map(is_reported) else {
             return 0;
         };

@@ -481,6 +481,20 @@ fn what_the_peer_keeps_is_freed_and_cannot_be_taken_back() {
 }
 
 #[test]
+fn what_is_below_the_first_gap_ends_at_what_the_peer_keeps() {
+    let mut scoreboard = sent(&[A; 4]);
+    reports(&mut scoreboard, &[1, 3]);
+    let kept: IntervalSet = core::iter::once(tsn(1).0..tsn(2).0).collect();
+    scoreboard.keep(&kept);
+    assert_eq!(
+        scoreboard.reschedule_below_first_gap(A),
+        1,
+        "0 alone; 2 is between"
+    );
+    assert_eq!(scoreboard.reschedule_below_first_gap(A), 0, "it waits already");
+}
+
+#[test]
 fn what_a_closed_path_carried_is_lost_and_its_number_is_free_once_that_was_sent_elsewhere() {
     let mut scoreboard = sent(&[A, B, A]);
     reports(&mut scoreboard, &[2]);
