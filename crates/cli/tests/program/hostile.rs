@@ -56,6 +56,13 @@ impl Peer {
         assert_eq!(self.answer().await, r#"{"type":"accept","version":1}"#);
     }
 
+    /// The end, of so many bytes with a digest that is wrong.
+    async fn end(&self, size: u64) {
+        let digest = "0".repeat(64);
+        self.control(&format!(r#"{{"type":"end","size":{size},"sha256":"{digest}"}}"#))
+            .await;
+    }
+
     async fn answer(&self) -> String {
         let message = self.association.recv().await.unwrap().unwrap();
         String::from_utf8(message.payload.to_vec()).unwrap()
@@ -140,9 +147,7 @@ fn an_end_that_comes_first_allows_no_more_than_the_receiver_takes() {
         peer.control(r#"{"type":"offer","version":1,"name":"victim"}"#)
             .await;
         assert_eq!(peer.answer().await, r#"{"type":"accept","version":1}"#);
-        let digest = "0".repeat(64);
-        peer.control(&format!(r#"{{"type":"end","size":2000,"sha256":"{digest}"}}"#))
-            .await;
+        peer.end(2_000).await;
         let answer = peer.answer().await;
         assert!(answer.contains("at most 1000 bytes"), "{answer}");
         peer.association.abort("");
@@ -212,12 +217,10 @@ fn pieces_that_do_not_fit_the_offer_are_refused() {
 #[test]
 fn a_wrong_digest_or_size_at_the_end_leaves_nothing() {
     with_receiver(async |receiver| {
-        let digest = "0".repeat(64);
         let peer = Peer::connect(receiver).await;
         peer.offer(10).await;
         peer.data(0, &[7; 10]).await;
-        peer.control(&format!(r#"{{"type":"end","size":10,"sha256":"{digest}"}}"#))
-            .await;
+        peer.end(10).await;
         let answer = peer.answer().await;
         assert!(answer.contains("another SHA-256"), "{answer}");
         peer.association.abort("");
@@ -225,8 +228,7 @@ fn a_wrong_digest_or_size_at_the_end_leaves_nothing() {
 
         let peer = Peer::connect(receiver).await;
         peer.offer(10).await;
-        peer.control(&format!(r#"{{"type":"end","size":11,"sha256":"{digest}"}}"#))
-            .await;
+        peer.end(11).await;
         assert!(peer.reason_of_the_end().await.contains("size differs"));
         receiver.running.event("error");
         assert!(receiver.names().is_empty());

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
 
-use anabranch_policy::PathFacts;
 use anabranch_types::{AddressScope, AsconfNumber, Instant, PathId, Serial as _};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{AddressRequest, AsconfAck, CorrelationId, OutboundAsconf, ParameterWriter};
@@ -226,10 +225,10 @@ pub(super) fn due_on(association: &Association) -> Option<PathId> {
     if !question.is_due {
         return None;
     }
-    let best = association.paths.best();
-    let other = |facts: &&PathFacts| facts.is_usable() && question.path.is_some_and(|path| path != facts.id);
-    let alternate = association.paths.facts().iter().find(other).map(|facts| facts.id);
-    let path = alternate.unwrap_or(best);
+    let alternate = question
+        .path
+        .and_then(|path| association.paths.another_usable(path));
+    let path = alternate.unwrap_or_else(|| association.paths.best());
     association.paths.is_confirmed(path).then_some(path)
 }
 

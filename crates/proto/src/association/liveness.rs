@@ -270,11 +270,11 @@ pub(crate) fn stop_heartbeats(association: &mut Association) {
     }
 }
 
-/// Sets the next heartbeat of `path`, counted from `now`: after HB.interval and a retransmission timeout, give or take half of the
+/// Sets the next heartbeat of `path`, counted from `begin`: after HB.interval and a retransmission timeout, give or take half of the
 /// latter, in which nothing that was sent on an active path was acknowledged (RFC 9260 §8.3 has "idle", but what is sent
 /// on a dead path proves nothing); as soon as the budget allows while the path is unconfirmed and was not given up (RFC 9260
 /// §5.4).
-pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, now: Instant) {
+pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, begin: Instant) {
     if heartbeats_are_over(association, path) {
         return;
     }
@@ -286,7 +286,7 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, no
     };
     if reachability == Reachability::Unconfirmed && every == Duration::ZERO {
         let period = association.paths.fact(association.paths.best()).rto;
-        let next = association.probe_budget.reserve(now, period);
+        let next = association.probe_budget.reserve(begin, period);
         association.paths.path_mut(path).heartbeat.schedule(Some(next));
         return;
     }
@@ -294,9 +294,9 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, no
     let machinery = association.paths.path_mut(path);
     // Whether SACKs arrive there a heartbeat finds out, not the data.
     if reachability == Reachability::Active && !machinery.sacks_doubted {
-        machinery.heartbeat.schedule_when_unproved(period, now);
+        machinery.heartbeat.schedule_when_unproved(period, begin);
     } else {
-        machinery.heartbeat.schedule(Some(now + period));
+        machinery.heartbeat.schedule(Some(begin + period));
     }
 }
 

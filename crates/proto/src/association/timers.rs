@@ -1,6 +1,6 @@
 //! What is due next, and what happens when it is?
 
-use anabranch_policy::{LossCause, LossDigest, PathFacts, Reachability};
+use anabranch_policy::{LossCause, LossDigest, Reachability};
 use anabranch_types::{Instant, PathId, earliest};
 
 use super::{CloseReason, State, close, liveness, packet_size};
@@ -97,9 +97,8 @@ fn end_was_missed(association: &mut Association, now: Instant) {
     let best = association.paths.best();
     let missed = association.control.end_left_on().unwrap_or(best);
     liveness::error_on(association, missed, now);
-    let other = |facts: &&PathFacts| facts.is_usable() && facts.id != missed;
-    if let Some(other) = association.paths.facts().iter().find(other) {
-        association.control.end_on(other.id);
+    if let Some(other) = association.paths.another_usable(missed) {
+        association.control.end_on(other);
     }
 }
 

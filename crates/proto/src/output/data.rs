@@ -15,6 +15,7 @@ use crate::association::packet_size;
 use crate::send::Ahead;
 use crate::user_data::UserData;
 
+/// Writes what the plan for this packet says, and has the path follow.
 pub(super) fn write(
     association: &mut Association,
     path: PathId,

@@ -18,6 +18,7 @@ pub(crate) enum Purpose {
 /// Computes [`anabranch_policy::PathFacts::room`] of all paths.
 pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Instant) {
     let buffer = buffer_facts(association);
+    let waiting = association.sender.waiting_bytes();
     for id in association.paths.ids() {
         let share = match purpose {
             // The stream scheduler may have bound streams to paths; on others there is nothing to send.
@@ -28,7 +29,6 @@ pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Inst
         if share > 0 && association.policies.limit_window(association.paths.fact(id)) {
             association.publish_windows();
         }
-        let waiting = association.sender.waiting_bytes();
         let Association { paths, policies, .. } = association;
         let (facts, path) = paths.both_mut(id);
         allot(facts, path, Wanted { share, waiting }, &mut *policies.burst, now);

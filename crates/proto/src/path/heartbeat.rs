@@ -54,9 +54,9 @@ impl Heartbeat {
         self.next = next.map_or(Next::Never, Next::At);
     }
 
-    /// One leaves when nothing proved the path for `period`, beginning now.
-    pub(crate) fn schedule_when_unproved(&mut self, period: Duration, now: Instant) {
-        self.next = Next::WhenUnproved { since: now, period };
+    /// One leaves when nothing proved the path for `period` since `since`.
+    pub(crate) fn schedule_when_unproved(&mut self, period: Duration, since: Instant) {
+        self.next = Next::WhenUnproved { since, period };
     }
 
     /// Data was acknowledged, which tells what the answer to a heartbeat would.

@@ -299,6 +299,12 @@ impl PathSet {
         earliest(self.inner.iter().map(Path::deadline))
     }
 
+    /// A usable path other than `this`, if there is one: where what was not answered on `this` leaves next.
+    pub(crate) fn another_usable(&self, this: PathId) -> Option<PathId> {
+        let is_another = |facts: &&PathFacts| facts.is_usable() && facts.id != this;
+        self.facts.iter().find(is_another).map(|facts| facts.id)
+    }
+
     pub(crate) fn usable_count(&self) -> u32 {
         self.facts.iter().filter(|facts| facts.is_usable()).count() as u32
     }

@@ -96,11 +96,9 @@ pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure>
         if let Some(status) = process.try_wait().map_err(Failure::work)? {
             let said = std::fs::read_to_string(&log).unwrap_or_default();
             let said = said.trim().trim_start_matches("error: ");
-            let is_usage = status.code() == Some(Failure::usage(said).exit_code().into());
-            return Err(if is_usage {
-                Failure::usage(said)
-            } else {
-                Failure::work(said)
+            return Err(match status.code() {
+                Some(2) => Failure::usage(said),
+                _ => Failure::work(said),
             });
         }
         tokio::time::sleep(LOOK).await;

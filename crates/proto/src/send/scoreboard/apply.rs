@@ -130,7 +130,7 @@ impl Scoreboard {
             }
             State::Lost(_) => {
                 self.payload_lost -= payload;
-                self.flights.find(path, tsn);
+                self.flights.forget_lost(path, tsn);
                 false
             }
             State::Acknowledged | State::Kept => {
@@ -161,7 +161,7 @@ impl Scoreboard {
         if self.flights.is_gone(sent.path) {
             sent.state = State::Lost(LossCause::Timeout);
             self.payload_lost += sent.chunk.payload_bytes();
-            self.flights.lose(sent.path, tsn);
+            self.flights.note_lost(sent.path, tsn);
             return;
         }
         sent.sent_at = now;

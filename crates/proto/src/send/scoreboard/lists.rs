@@ -176,12 +176,12 @@ impl Flights {
     }
 
     /// A chunk that was sent on `path` waits to be sent again.
-    pub(super) fn lose(&mut self, path: PathId, tsn: UnwrappedTsn) {
+    pub(super) fn note_lost(&mut self, path: PathId, tsn: UnwrappedTsn) {
         self.on_mut(path).lost.insert(tsn);
     }
 
     /// It waits no more.
-    pub(super) fn find(&mut self, path: PathId, tsn: UnwrappedTsn) {
+    pub(super) fn forget_lost(&mut self, path: PathId, tsn: UnwrappedTsn) {
         self.on_mut(path).lost.remove(&tsn);
     }
 

@@ -150,7 +150,7 @@ impl Scoreboard {
         lost.chunks += 1;
         lost.again += u32::from(again);
         lost.highest = lost.highest.max(Some(tsn));
-        self.flights.lose(sent.path, tsn);
+        self.flights.note_lost(sent.path, tsn);
         self.flights.land(&mut self.ring, member, links);
     }
 

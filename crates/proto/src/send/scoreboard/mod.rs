@@ -175,7 +175,7 @@ impl Scoreboard {
             }
             State::Lost(_) => {
                 self.payload_lost -= payload;
-                self.flights.find(sent.path, tsn);
+                self.flights.forget_lost(sent.path, tsn);
             }
             State::Acknowledged | State::Kept => {
                 debug_assert!(false, "TSN {tsn:?} has arrived and is sent again");
