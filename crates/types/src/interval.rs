@@ -126,6 +126,18 @@ impl IntervalSet {
         self.ranges.splice(from..to, kept);
     }
 
+    /// Has exactly the numbers of `ranges` from now on, which ascend, are not empty, and neither overlap nor touch; the allocation
+    /// stays.
+    pub fn assign_ascending(&mut self, ranges: impl Iterator<Item = Range<u64>>) {
+        self.ranges.clear();
+        self.ranges.extend(ranges);
+        debug_assert!(
+            self.ranges.iter().all(|range| !range.is_empty())
+                && self.ranges.is_sorted_by(|before, after| before.end < after.start),
+            "ranges in another form"
+        );
+    }
+
     /// Removes all numbers; the allocation stays.
     pub fn clear(&mut self) {
         self.ranges.clear();

@@ -50,6 +50,10 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
+        // Divisions of 128 bits take several times as long, and packets are short.
+        if let Some(scaled) = bytes.checked_mul(8 * NANOS_PER_SECOND as u64) {
+            return Duration::from_nanos(scaled.div_ceil(self.0));
+        }
         let nanos = (u128::from(bytes) * 8 * NANOS_PER_SECOND).div_ceil(u128::from(self.0));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }

@@ -54,14 +54,14 @@ impl ValidSack {
         reuse: [IntervalSet; 2],
     ) -> Result<Self, SackError> {
         let cumulative = credible(sack.cumulative, cumulative_ack_point, next_tsn)?;
-        let blocks = meaningful(sack.gap_blocks(), cumulative, next_tsn)?;
         let [for_blocks, mut kept] = reuse;
+        let blocks = set(sack.gap_blocks(), cumulative, next_tsn, for_blocks)?;
         kept.clear();
         Ok(Self {
             cumulative,
             a_rwnd: sack.a_rwnd,
             packet_count: sack.packet_count(),
-            blocks: absolute(blocks, cumulative, for_blocks),
+            blocks,
             kept,
             duplicates: sack.duplicates().len() as u32,
         })
@@ -78,15 +78,20 @@ impl ValidSack {
         reuse: [IntervalSet; 2],
     ) -> Result<Self, SackError> {
         let cumulative = credible(sack.cumulative, cumulative_ack_point, next_tsn)?;
-        let renegable = meaningful(sack.gap_blocks(), cumulative, next_tsn)?;
-        let kept = meaningful(sack.non_renegable_blocks(), cumulative, next_tsn)?;
-        let [for_blocks, for_kept] = reuse;
+        let (renegable, promised) = (sack.gap_blocks(), sack.non_renegable_blocks());
+        let [mut blocks, for_kept] = reuse;
+        let kept = set(promised.clone(), cumulative, next_tsn, for_kept)?;
+        if renegable.len() == 0 {
+            blocks.assign_ascending(kept.iter());
+        } else {
+            blocks = set(renegable.chain(promised), cumulative, next_tsn, blocks)?;
+        }
         Ok(Self {
             cumulative,
             a_rwnd: sack.a_rwnd,
             packet_count: sack.packet_count(),
-            blocks: absolute(renegable.chain(kept.clone()), cumulative, for_blocks),
-            kept: absolute(kept, cumulative, for_kept),
+            blocks,
+            kept,
             duplicates: sack.duplicates().len() as u32,
         })
     }
@@ -108,6 +113,40 @@ fn credible(
         return Err(SackError::AcksUnsent);
     }
     Ok(cumulative)
+}
+
+/// The blocks as one set of unwrapped TSNs, if all of them were sent.
+fn set(
+    blocks: impl Iterator<Item = GapBlock> + Clone,
+    cumulative: UnwrappedTsn,
+    next_tsn: UnwrappedTsn,
+    mut set: IntervalSet,
+) -> Result<IntervalSet, SackError> {
+    let Some(highest) = highest_if_tidy(blocks.clone()) else {
+        let honest = meaningful(blocks, cumulative, next_tsn)?;
+        return Ok(absolute(honest, cumulative, set));
+    };
+    if cumulative + u64::from(highest) >= next_tsn {
+        return Err(SackError::AcksUnsent);
+    }
+    let first = cumulative.0;
+    set.assign_ascending(
+        blocks.map(|block| first + u64::from(block.start)..first + u64::from(block.end) + 1),
+    );
+    Ok(set)
+}
+
+/// The highest offset of blocks in the form that honest receivers give them: not empty, ascending, with gaps between them. 0 if
+/// there are none, `None` if they have another form.
+fn highest_if_tidy(blocks: impl Iterator<Item = GapBlock>) -> Option<u32> {
+    // The least offset at which the next one may begin.
+    let mut floor = 1;
+    let mut is_tidy = true;
+    for block in blocks {
+        is_tidy &= u32::from(block.start) >= floor && block.start <= block.end;
+        floor = u32::from(block.end) + 2;
+    }
+    is_tidy.then(|| floor.saturating_sub(2))
 }
 
 /// The blocks that say anything, if all of them were sent.
