@@ -117,8 +117,10 @@ impl Host {
         for association in self.endpoint.associations() {
             let statistics = association.statistics();
             assert!(statistics.send_buffer_used <= self.limits.send_buffer);
-            // Chunks that fill gaps find as much room again as the window had.
-            let limit = 2 * self.limits.receive_buffer.max(self.limits.max_message as u64);
+            // Chunks that fill gaps find as much room again as the window had, and the message that all others wait for
+            // finds room of its own.
+            let message = self.limits.max_message as u64;
+            let limit = 2 * self.limits.receive_buffer.max(message) + message;
             assert!(
                 statistics.receive_buffer_used <= limit,
                 "{} bytes held",

@@ -1,8 +1,8 @@
-//! Which messages do the TSNs above the cumulative one belong to? Asked only where SACKs promise no more than what can be read.
+//! Which of the TSNs above the cumulative one can be read? Asked only where SACKs promise no more than that.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::BTreeSet;
 
-use anabranch_types::{StreamId, UnwrappedTsn};
+use anabranch_types::{IntervalSet, StreamId, UnwrappedTsn};
 
 use crate::user_data::UserData;
 
@@ -13,49 +13,56 @@ pub(super) struct Turn {
     pub(super) number: u32,
 }
 
-/// When a chunk can be read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Readable {
-    /// Since it came: an unordered message in one piece.
-    AtOnce,
-    /// When its message's turn has passed.
-    After(Turn),
-    /// Not before everything below it is here: a piece of an unordered message.
-    Unknown,
-}
-
-/// The chunks above the cumulative TSN.
-#[derive(Debug, Default)]
-pub(super) struct Arrivals {
-    above: BTreeMap<UnwrappedTsn, Readable>,
-}
-
-impl Arrivals {
-    pub(super) fn note(&mut self, tsn: UnwrappedTsn, data: &UserData<'_>) {
-        let flags = data.flags();
+impl Turn {
+    /// Of the chunk; `None` if its message is unordered.
+    pub(super) fn of(data: &UserData<'_>) -> Option<Self> {
         let number = match data {
             UserData::Data(data) => data.ssn.0.into(),
             UserData::IData(data) => data.mid.0,
         };
         let stream = data.stream();
-        let readable = match (flags.unordered, flags.beginning && flags.ending) {
-            (false, _) => Readable::After(Turn { stream, number }),
-            (true, true) => Readable::AtOnce,
-            (true, false) => Readable::Unknown,
-        };
-        self.above.insert(tsn, readable);
+        (!data.flags().unordered).then_some(Self { stream, number })
     }
+}
 
-    pub(super) fn forget_up_to(&mut self, cumulative: UnwrappedTsn) {
-        self.above = self.above.split_off(&cumulative.next());
-    }
+/// What arrived above the cumulative TSN, as far as it is known when it can be read: pieces of unordered messages only when
+/// everything below them is here, too.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    readable: IntervalSet,
+    /// By the turns that they wait for. A number stays no longer than its message waits.
+    waiting: BTreeSet<(StreamId, u32, UnwrappedTsn)>,
+}
 
-    /// Whether the chunk with this TSN can be read; `has_passed` tells which turns are over.
-    pub(super) fn is_readable(&self, tsn: UnwrappedTsn, has_passed: impl Fn(Turn) -> bool) -> bool {
-        match self.above.get(&tsn) {
-            Some(Readable::AtOnce) => true,
-            Some(Readable::After(turn)) => has_passed(*turn),
-            Some(Readable::Unknown) | None => false,
+impl Arrivals {
+    /// A chunk came.
+    pub(super) fn note(&mut self, tsn: UnwrappedTsn, data: &UserData<'_>) {
+        let is_whole = data.flags().beginning && data.flags().ending;
+        match Turn::of(data) {
+            Some(turn) => {
+                self.waiting.insert((turn.stream, turn.number, tsn));
+            }
+            None if is_whole => self.can_be_read(tsn),
+            None => {}
         }
+    }
+
+    /// The message whose turn this is was handed on.
+    pub(super) fn pass(&mut self, turn: Turn) {
+        let at = |tsn: u64| (turn.stream, turn.number, UnwrappedTsn(tsn));
+        while let Some(found) = self.waiting.range(at(0)..=at(u64::MAX)).next().copied() {
+            self.waiting.remove(&found);
+            self.can_be_read(found.2);
+        }
+    }
+
+    /// What is above `cumulative` and can be read.
+    pub(super) fn readable_above(&mut self, cumulative: UnwrappedTsn) -> &IntervalSet {
+        self.readable.remove_below(cumulative.0 + 1);
+        &self.readable
+    }
+
+    fn can_be_read(&mut self, tsn: UnwrappedTsn) {
+        self.readable.insert(tsn.0..tsn.0 + 1);
     }
 }

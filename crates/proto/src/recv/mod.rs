@@ -17,7 +17,7 @@ use core::mem;
 
 use anabranch_policy::AckPolicy;
 use anabranch_policy::catalog::NrSackChoice;
-use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
+use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::PacketBuilder;
 
 use self::ack_schedule::AckSchedule;
@@ -157,12 +157,12 @@ impl Receiver {
             return Err(Violation::NoUserData(data.tsn()));
         }
         self.schedule.on_immediate(data.flags().immediate);
-        let NewTsn { tsn, below_highest } = match self.tracker.look(data.tsn()) {
+        let NewTsn { tsn, position } = match self.tracker.look(data.tsn()) {
             Sighting::New(new) => new,
             Sighting::Duplicate => return Ok(self.note_duplicate(data.tsn())),
             Sighting::OutOfReach => return Ok(self.drop_chunk()),
         };
-        if !self.window.has_room(payload.len(), below_highest) {
+        if !self.window.has_room(payload.len(), position) {
             if self.is_stuck_without(tsn) {
                 return Err(TOO_MUCH_BEGUN);
             }
@@ -179,15 +179,33 @@ impl Receiver {
                 self.acknowledge(tsn, payload.len());
                 self.statistics.chunks += 1;
                 self.statistics.bytes += payload.len() as u64;
-                if let Some(arrivals) = &mut self.arrivals {
-                    arrivals.note(tsn, data);
-                }
-                self.reassembly
-                    .take(data, tsn, &mut self.window, &mut self.delivery)?;
+                self.take(tsn, data)?;
                 self.window.set_unread(!self.delivery.is_empty());
                 Ok(DataOutcome::Accepted)
             }
         }
+    }
+
+    fn take(&mut self, tsn: UnwrappedTsn, data: &UserData<'_>) -> Result<(), Violation> {
+        let Self {
+            reassembly,
+            window,
+            delivery,
+            arrivals,
+            ..
+        } = self;
+        let Some(arrivals) = arrivals else {
+            return reassembly.take(data, tsn, window, delivery);
+        };
+        arrivals.note(tsn, data);
+        let mut turn = reassembly.next_turn(data.stream());
+        reassembly.take(data, tsn, window, delivery)?;
+        let next = reassembly.next_turn(data.stream());
+        while turn != next {
+            arrivals.pass(turn);
+            turn = reassembly.turn_after(turn);
+        }
+        Ok(())
     }
 
     /// All chunks of a packet with DATA were handed in; `path` is the one it came over. Tells whether the peer wants
@@ -227,23 +245,13 @@ impl Receiver {
         let packets = u8::try_from(self.schedule.packets_since_sack()).unwrap_or(u8::MAX);
         let packet_count = form.reports_packet_count.then_some(packets);
         let a_rwnd = self.a_rwnd();
-        let Self {
-            tracker,
-            reassembly,
-            arrivals,
-            ..
-        } = self;
-        if let Some(arrivals) = arrivals {
-            arrivals.forget_up_to(tracker.cumulative());
-        }
-        let is_readable = |tsn| {
-            let arrivals = arrivals.as_ref();
-            arrivals.is_some_and(|arrivals| arrivals.is_readable(tsn, |turn| reassembly.has_passed(turn)))
+        let nothing = IntervalSet::new();
+        let readable = match &mut self.arrivals {
+            Some(arrivals) => arrivals.readable_above(self.tracker.cumulative()),
+            None => &nothing,
         };
-        if !self
-            .sack
-            .write(builder, (tracker, is_readable), a_rwnd, packet_count, form)
-        {
+        let known = (&self.tracker, readable);
+        if !self.sack.write(builder, known, a_rwnd, packet_count, form) {
             return false;
         }
         self.tracker.forget_duplicates();
@@ -295,7 +303,7 @@ impl Receiver {
     // sender's last assigned one; that belongs here, between `reassembly` and `tracker`.
 
     /// Whether there will never be more room if there is none for this chunk: it is the one that all others wait for, and
-    /// nothing can be read. No honest sender comes here: what it fills twice (§6.2.1 C) has room for the gaps.
+    /// nothing can be read. No honest sender comes here: the message that all others wait for has room of its own.
     fn is_stuck_without(&self, tsn: UnwrappedTsn) -> bool {
         tsn == self.tracker.cumulative().next() && self.delivery.is_empty()
     }

@@ -5,7 +5,7 @@ use core::mem;
 
 use anabranch_policy::PolicyRecipe;
 use anabranch_policy::catalog::{GapLimitChoice, SackWindowChoice};
-use anabranch_types::UnwrappedTsn;
+use anabranch_types::{IntervalSet, UnwrappedTsn};
 use anabranch_wire::{GapBlock, OutboundNrSack, OutboundSack, PacketBuilder};
 
 use super::tracker::Tracker;
@@ -76,7 +76,7 @@ impl SackWriter {
     pub(super) fn write(
         &mut self,
         builder: &mut PacketBuilder<'_>,
-        (tracker, is_readable): (&Tracker, impl Fn(UnwrappedTsn) -> bool),
+        (tracker, readable): (&Tracker, &IntervalSet),
         a_rwnd: u32,
         packet_count: Option<u8>,
         form: SackForm,
@@ -86,8 +86,8 @@ impl SackWriter {
         };
         let entries = room / OutboundSack::ENTRY_LEN;
         self.blocks.clear();
-        let within_reach = tracker.gap_blocks(form.reach).take(form.max_blocks);
-        self.blocks.extend(within_reach.take(entries.max(1)));
+        let most = form.max_blocks.min(entries.max(1));
+        tracker.add_gap_blocks(form.reach, most, &mut self.blocks);
         if self.blocks.len() > entries {
             return false;
         }
@@ -95,7 +95,7 @@ impl SackWriter {
         match form.promises {
             Promises::Nothing => {}
             Promises::Arrived => mem::swap(&mut self.blocks, &mut self.kept),
-            Promises::Readable => self.divide(tracker.cumulative(), entries, is_readable),
+            Promises::Readable => self.divide(tracker.cumulative(), entries, readable),
         }
         let duplicates = tracker.duplicates();
         let duplicates = &duplicates[..duplicates
@@ -123,36 +123,32 @@ impl SackWriter {
         pushed.is_ok()
     }
 
-    /// Divides the blocks into those of TSNs that can be read and the others, the lowest first, as many as there are
-    /// `entries` for.
-    fn divide(
-        &mut self,
-        cumulative: UnwrappedTsn,
-        entries: usize,
-        is_readable: impl Fn(UnwrappedTsn) -> bool,
-    ) {
+    /// Divides the blocks into those of TSNs that are `readable` and the others, the lowest first, as many as there are `entries`
+    /// for.
+    fn divide(&mut self, cumulative: UnwrappedTsn, entries: usize, readable: &IntervalSet) {
         let whole = mem::take(&mut self.blocks);
-        for offset in whole.iter().flat_map(|block| block.start..=block.end) {
-            let list = match is_readable(cumulative + u64::from(offset)) {
-                true => &mut self.kept,
-                false => &mut self.blocks,
-            };
-            match list.last_mut() {
-                Some(last) if last.end + 1 == offset => last.end = offset,
-                _ => {
-                    list.push(GapBlock {
-                        start: offset,
-                        end: offset,
-                    });
+        let mut known = readable.iter().peekable();
+        for block in whole {
+            let mut at = block.start;
+            while at <= block.end {
+                if self.blocks.len() + self.kept.len() == entries {
+                    return;
                 }
-            }
-            if self.blocks.len() + self.kept.len() > entries {
-                let longer = match self.kept.last().is_some_and(|last| last.start == offset) {
-                    true => &mut self.kept,
-                    false => &mut self.blocks,
+                let first = cumulative.0 + u64::from(at);
+                while known.next_if(|range| range.end <= first).is_some() {}
+                // What is next, as an offset; beyond all offsets if nothing is.
+                let offset = |tsn: u64| u16::try_from(tsn - cumulative.0).unwrap_or(u16::MAX);
+                let (list, end) = match known.peek() {
+                    Some(range) if range.start <= first => (&mut self.kept, offset(range.end - 1)),
+                    Some(range) => (&mut self.blocks, offset(range.start - 1)),
+                    None => (&mut self.blocks, block.end),
                 };
-                longer.pop();
-                break;
+                let end = end.min(block.end);
+                list.push(GapBlock { start: at, end });
+                let Some(after) = end.checked_add(1) else {
+                    break;
+                };
+                at = after;
             }
         }
     }

@@ -37,8 +37,18 @@ pub(super) enum Sighting {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NewTsn {
     pub(super) tsn: UnwrappedTsn,
-    /// A later TSN is here already: this one (partly) fills a gap.
-    pub(super) below_highest: bool,
+    pub(super) position: Position,
+}
+
+/// Where a new TSN lies among those that are here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Position {
+    /// Above all of them.
+    AboveAll,
+    /// Below one, and above another that is missing: it (partly) fills a gap.
+    InGap,
+    /// Below one, and the lowest that is missing: all above wait for it.
+    LowestMissing,
 }
 
 fn reach(buffer: u64) -> u64 {
@@ -76,8 +86,8 @@ impl Tracker {
     /// Judges `tsn`; [`Tracker::record`] then makes it ours.
     pub(super) fn look(&self, tsn: Tsn) -> Sighting {
         let tsn = self.cumulative.nearest(tsn);
-        let below_highest = tsn < self.highest;
-        if tsn != self.cumulative.next() {
+        let is_next = tsn == self.cumulative.next();
+        if !is_next {
             if self.has(tsn) {
                 return Sighting::Duplicate;
             }
@@ -85,7 +95,12 @@ impl Tracker {
                 return Sighting::OutOfReach;
             }
         }
-        Sighting::New(NewTsn { tsn, below_highest })
+        let position = match tsn < self.highest {
+            false => Position::AboveAll,
+            true if is_next => Position::LowestMissing,
+            true => Position::InGap,
+        };
+        Sighting::New(NewTsn { tsn, position })
     }
 
     /// Makes a new TSN ours. `true` if that opened a gap or filled (part of) one.
@@ -129,8 +144,23 @@ impl Tracker {
         (!self.above.is_empty()).then(|| self.cumulative.next())
     }
 
-    /// What is above the cumulative TSN, lowest first, up to the offset `reach`.
-    pub(super) fn gap_blocks(&self, reach: u16) -> impl Iterator<Item = GapBlock> + '_ {
+    /// Adds what is above the cumulative TSN, lowest first, up to the offset `reach`, `most` blocks of it.
+    pub(super) fn add_gap_blocks(&self, reach: u16, most: usize, blocks: &mut Vec<GapBlock>) {
+        let cumulative = self.cumulative.0;
+        let offset = |tsn: u64| (tsn - cumulative) as u16;
+        let is_near = |highest: u64| highest - cumulative <= u64::from(reach);
+        if self.above.max().is_none_or(is_near) {
+            let near = self.above.iter().take(most).map(|range| GapBlock {
+                start: offset(range.start),
+                end: offset(range.end - 1),
+            });
+            blocks.extend(near);
+        } else {
+            blocks.extend(self.gap_blocks_within(reach).take(most));
+        }
+    }
+
+    fn gap_blocks_within(&self, reach: u16) -> impl Iterator<Item = GapBlock> + '_ {
         let cumulative = self.cumulative.0;
         self.above.iter().map_while(move |range| {
             let start = u16::try_from(range.start - cumulative).ok();

@@ -4,11 +4,13 @@
 //! memory, in which every held chunk also costs [`CHUNK_OVERHEAD`]. The window is what remains of the scarcer
 //! one. For chunks of 64 bytes and more that is user bytes, exactly as the RFC describes; a flood of one-byte
 //! chunks runs out of memory first. So whatever a peer sends, the memory held is at most [`MEMORY_FACTOR`]
-//! times the buffer and one message more.
+//! times the buffer and two messages more.
 //!
 //! A small window is worse than none: the sender would fill it with a small packet, for ever (silly window
 //! syndrome). So the edge up to which the peer may send moves only by worthwhile steps, as RFC 1122 §4.2.3.3
 //! has it.
+
+use super::tracker::Position;
 
 /// What a held chunk costs beside its payload: handle, allocator's header and rounding, and its share of a
 /// tree node. The dearest chunk, a lone fragment that starts a run of its own, takes about this much.
@@ -27,7 +29,8 @@ pub(super) struct Window {
     capacity: u64,
     /// What was asked for.
     wanted: u64,
-    /// The largest message: the memory of chunks that fill gaps may exceed the budget by this much.
+    /// The largest message: chunks that fill gaps may exceed the budgets by this much, and by as much again the one that
+    /// all others wait for.
     reserve: u64,
     /// User bytes held.
     payload: u64,
@@ -75,20 +78,27 @@ impl Window {
         self.capacity = self.capacity.min(self.wanted.max(promised));
     }
 
-    /// Whether a chunk of `len` user bytes may be accepted.
-    pub(super) fn has_room(&self, len: usize, below_highest: bool) -> bool {
-        if below_highest {
+    /// Whether a chunk of `len` user bytes may be accepted whose TSN lies there.
+    pub(super) fn has_room(&self, len: usize, position: Position) -> bool {
+        match position {
+            // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming
+            // DATA chunk with a TSN larger than the largest TSN received so far."
+            Position::AboveAll => self.offer() > 0,
             // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN
             // held. That one was acknowledged and is kept; there is as much room again instead. A peer that
             // takes lost data off what is outstanding (§6.2.1 C) may fill the window a second time before it
             // fills the gaps, and without room for them nobody could ever go on.
-            let memory = self.capacity.saturating_add(self.reserve);
-            return self.payload + len as u64 <= self.capacity.saturating_mul(2)
-                && self.memory() <= memory.saturating_mul(MEMORY_FACTOR);
+            Position::InGap => self.has_spare_room(len, 0),
+            // Small messages take more memory than the window tells their sender. If they have used up the room for
+            // gaps, too, the message that begins here can still be read, and all that wait for it.
+            Position::LowestMissing => self.has_spare_room(len, self.reserve),
         }
-        // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming
-        // DATA chunk with a TSN larger than the largest TSN received so far."
-        self.offer() > 0
+    }
+
+    fn has_spare_room(&self, len: usize, spare: u64) -> bool {
+        let payload = self.capacity.saturating_mul(2).saturating_add(spare);
+        let memory = self.capacity.saturating_add(self.reserve).saturating_add(spare);
+        self.payload + len as u64 <= payload && self.memory() <= memory.saturating_mul(MEMORY_FACTOR)
     }
 
     /// `len` new user bytes arrived. They are not held yet.
@@ -185,7 +195,7 @@ mod tests {
 
     use anabranch_types::Seed;
 
-    use super::Window;
+    use super::{Position, Window};
 
     /// An honest sender, chunks of 100 bytes and more, any number of sizes in between.
     #[test]
@@ -201,7 +211,7 @@ mod tests {
                     _ => {
                         let len = 100 + rng.below(1_300) as usize;
                         if arrived + len as u64 <= edge {
-                            assert!(window.has_room(len, false), "it was promised");
+                            assert!(window.has_room(len, Position::AboveAll), "it was promised");
                             window.on_arrival(len);
                             window.hold(len);
                             held.push(len);

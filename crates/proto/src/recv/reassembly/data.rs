@@ -10,7 +10,6 @@ use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
 use crate::ReceivedMessage;
-use crate::recv::arrivals;
 use crate::recv::delivery::Delivery;
 use crate::recv::tracker::Tracker;
 use crate::recv::window::Window;
@@ -98,9 +97,8 @@ impl DataReassembly {
         }
     }
 
-    pub(super) fn has_passed(&self, turn: arrivals::Turn) -> bool {
-        // The number was one of these 16 bits.
-        self.order.turn(turn.stream, Ssn(turn.number as u16)) == Turn::Past
+    pub(super) fn expected(&self, stream: StreamId) -> Ssn {
+        self.order.expected(stream)
     }
 
     /// Takes the chunk in, and hands on every message that becomes deliverable by it.

@@ -14,7 +14,6 @@ use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
 use crate::ReceivedMessage;
-use crate::recv::arrivals;
 use crate::recv::delivery::Delivery;
 use crate::recv::window::Window;
 use crate::violation::Violation;
@@ -149,8 +148,8 @@ impl IDataReassembly {
         Ok(())
     }
 
-    pub(super) fn has_passed(&self, turn: arrivals::Turn) -> bool {
-        self.order.turn(turn.stream, Mid(turn.number)) == Turn::Past
+    pub(super) fn expected(&self, stream: StreamId) -> Mid {
+        self.order.expected(stream)
     }
 
     /// Takes the chunk in, and hands on every message that becomes deliverable by it.

@@ -9,10 +9,11 @@ mod fragments;
 mod i_data;
 mod ordered;
 
-use anabranch_types::UnwrappedTsn;
+use anabranch_types::{Mid, Ssn, StreamId, UnwrappedTsn};
 
 use self::data::DataReassembly;
 use self::i_data::IDataReassembly;
+use self::ordered::Count as _;
 use super::ReceiverConfig;
 use super::arrivals::Turn;
 use super::delivery::Delivery;
@@ -88,12 +89,22 @@ impl Reassembly {
         }
     }
 
-    /// Whether the application can read, or has read, the message whose turn this is.
-    pub(super) fn has_passed(&self, turn: Turn) -> bool {
-        match self {
-            Self::Data(reassembly) => reassembly.has_passed(turn),
-            Self::IData(reassembly) => reassembly.has_passed(turn),
-        }
+    /// Whose turn it is in a stream: all messages before it were handed on.
+    pub(super) fn next_turn(&self, stream: StreamId) -> Turn {
+        let number = match self {
+            Self::Data(reassembly) => reassembly.expected(stream).raw(),
+            Self::IData(reassembly) => reassembly.expected(stream).raw(),
+        };
+        Turn { stream, number }
+    }
+
+    pub(super) fn turn_after(&self, turn: Turn) -> Turn {
+        let number = match self {
+            // The number was one of these 16 bits.
+            Self::Data(_) => Ssn(turn.number as u16).following().raw(),
+            Self::IData(_) => Mid(turn.number).following().raw(),
+        };
+        Turn { number, ..turn }
     }
 
     /// Takes the chunk in, and hands on every message that becomes deliverable by it.

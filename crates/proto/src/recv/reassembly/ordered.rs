@@ -3,7 +3,9 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use anabranch_types::{Mid, Serial, Ssn, StreamId};
 
@@ -67,8 +69,13 @@ pub(super) enum Turn {
 pub(super) struct StreamOrder<N> {
     /// Expected numbers. A page without a used stream does not exist and stands for zeros.
     pages: Vec<Option<Box<[N; PAGE]>>>,
-    /// By stream and number. Only ever asked for one of them, so the order of the keys means nothing.
-    waiting: BTreeMap<(u16, u32), ReceivedMessage>,
+    /// By stream and number, see [`key`].
+    waiting: BTreeMap<u64, ReceivedMessage>,
+}
+
+/// Stream and number in one.
+fn key(stream: StreamId, number: impl Count) -> u64 {
+    u64::from(stream.0) << 32 | u64::from(number.raw())
 }
 
 impl<N: Count> StreamOrder<N> {
@@ -85,7 +92,7 @@ impl<N: Count> StreamOrder<N> {
 
     /// Whether a whole message with this number waits for its turn.
     pub(super) fn has(&self, stream: StreamId, number: N) -> bool {
-        self.waiting.contains_key(&(stream.0, number.raw()))
+        self.waiting.contains_key(&key(stream, number))
     }
 
     /// Hands the message to the application, with all that waited for it, or keeps it until its turn comes.
@@ -102,27 +109,38 @@ impl<N: Count> StreamOrder<N> {
                 self.follow_up(stream, number.following(), delivery);
                 Ok(())
             }
-            Turn::Later if self.has(stream, number) => Err(N::USED_TWICE),
-            Turn::Later => {
-                self.waiting.insert((stream.0, number.raw()), message);
-                Ok(())
-            }
+            Turn::Later => match self.waiting.entry(key(stream, number)) {
+                Entry::Occupied(_) => Err(N::USED_TWICE),
+                Entry::Vacant(place) => {
+                    place.insert(message);
+                    Ok(())
+                }
+            },
             Turn::Past => Err(N::USED_TWICE),
         }
     }
 
     /// The messages from `number` on that wait already; then the first that does not is expected.
     fn follow_up(&mut self, stream: StreamId, mut number: N, delivery: &mut Delivery) {
-        if !self.waiting.is_empty() {
-            while let Some(message) = self.waiting.remove(&(stream.0, number.raw())) {
-                delivery.push(message);
-                number = number.following();
-            }
+        while let Some(message) = self.take_waiting(key(stream, number)) {
+            delivery.push(message);
+            number = number.following();
         }
         self.expect(stream, number);
     }
 
-    fn expected(&self, stream: StreamId) -> N {
+    /// With one stream, what is wanted is the first of what waits, or nothing is.
+    fn take_waiting(&mut self, wanted: u64) -> Option<ReceivedMessage> {
+        let first = self.waiting.first_entry()?;
+        match first.key().cmp(&wanted) {
+            Ordering::Equal => Some(first.remove()),
+            Ordering::Greater => None,
+            Ordering::Less => self.waiting.remove(&wanted),
+        }
+    }
+
+    /// The number of the next message that is handed on.
+    pub(super) fn expected(&self, stream: StreamId) -> N {
         match self.pages.get(stream.index() / PAGE) {
             Some(Some(page)) => page[stream.index() % PAGE],
             // RFC 9260 §6.5: SSNs "MUST start from 0"; so do MIDs (RFC 8260 §2.2.2).

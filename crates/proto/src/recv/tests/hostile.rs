@@ -178,28 +178,64 @@ fn ranges_of_received_tsns_do_not_grow_without_bound() {
 #[test]
 fn a_flood_of_one_byte_chunks_stays_within_a_small_multiple_of_the_buffer() {
     let (buffer, max_message) = (10_000, 4_000);
-    let limit = window::MEMORY_FACTOR * (buffer + max_message);
+    let limit =
+        |messages: u64| window::MEMORY_FACTOR * (buffer + messages * max_message) + window::CHUNK_OVERHEAD;
     let lone_fragments = |tsn: u32| fragment(tsn, tsn as u16, "B", b"x");
     let ordered_too_early = |tsn: u32| message(tsn, tsn as u16 - 9, b"x");
-    let floods: [(&dyn Fn(u32) -> Data<'static>, usize); 2] = [(&lone_fragments, 2), (&ordered_too_early, 1)];
-    for (chunk, step) in floods {
+    let one_message = |tsn: u32| fragment(tsn, 0, if tsn == 10 { "B" } else { "" }, b"x");
+    type Flood<'a> = &'a dyn Fn(u32) -> Data<'static>;
+    let floods: [(Flood<'_>, usize, Flood<'_>); 2] = [
+        (&lone_fragments, 2, &one_message),
+        (&ordered_too_early, 1, &ordered_too_early),
+    ];
+    for (chunk, step, all_wait_for) in floods {
         let mut host = Host::new();
-        // First far up, then all below it but the first, which counts as filling gaps.
+        // First far up, then what is below it but not the lowest, which counts as filling gaps.
         host.packet(&[chunk(30_000)]);
         let mut held = 1;
-        for tsn in (10 + step as u32..30_000).step_by(step) {
+        for tsn in (1_000..30_000).step_by(step) {
             let outcome = host.packet(&[chunk(tsn)]);
             held += u64::from(outcome == [DataOutcome::Accepted]);
         }
         assert!(!host.receiver.readable());
-        let memory = held * (1 + window::CHUNK_OVERHEAD);
-        assert!(
-            memory <= limit + window::CHUNK_OVERHEAD,
-            "{held} chunks, {memory} bytes"
-        );
+        let memory = |held| held * (1 + window::CHUNK_OVERHEAD);
+        assert!(memory(held) <= limit(1), "{held} chunks");
         assert_eq!(host.receiver.a_rwnd(), 0);
-        let all_wait_for = UserData::Data(chunk(10));
-        assert_eq!(host.receiver.on_user_data(&all_wait_for), Err(TOO_MUCH_BEGUN));
+        // There is room of its own for what all wait for, and no more than that.
+        let lowest = (10..1_000).map(|tsn| UserData::Data(all_wait_for(tsn)));
+        let mut outcomes = lowest.map(|chunk| host.receiver.on_user_data(&chunk));
+        let refused = outcomes.find(|outcome| {
+            held += u64::from(*outcome == Ok(DataOutcome::Accepted));
+            outcome.is_err()
+        });
+        assert_eq!(refused, Some(Err(TOO_MUCH_BEGUN)));
+        assert!(memory(held) <= limit(2), "{held} chunks");
+    }
+}
+
+/// Their sender counts bytes of user data, of which a small message takes fewer than of memory.
+#[test]
+fn what_small_messages_wait_for_has_room_though_they_fill_the_memory() {
+    let first_whole = [message(10, 0, b"first")];
+    let first_in_two = [fragment(10, 0, "B", b"fi"), fragment(11, 0, "E", b"rst")];
+    for first in [&first_whole[..], &first_in_two] {
+        let mut host = Host::new();
+        let small = |number: u32| message(9 + first.len() as u32 + number, number as u16, b"small");
+        // A later one came, and then those between, but not the first.
+        let mut accepted = host.packet(&[small(1_000)]);
+        accepted.extend((1..1_000).flat_map(|number| host.packet(&[small(number)])));
+        accepted.retain(|outcome| *outcome == DataOutcome::Accepted);
+        assert!(accepted.len() < 1_000, "the memory is full");
+        assert!(
+            host.packet(first)
+                .iter()
+                .all(|outcome| *outcome == DataOutcome::Accepted)
+        );
+        assert_eq!(
+            host.read().len(),
+            accepted.len(),
+            "all but the one with a gap before it"
+        );
     }
 }
 

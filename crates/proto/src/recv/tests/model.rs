@@ -100,11 +100,30 @@ impl Naive<'_> {
         deliverable
     }
 
+    /// How many have arrived before the first that has not.
+    fn count(&self) -> u32 {
+        let mut all = 0..;
+        let first = all.find(|at| !self.arrived.contains(at));
+        first.expect("not all of 2^32 arrived")
+    }
+
+    /// By how much what can be read lies above the cumulative TSN; of unordered messages only whole chunks.
+    fn readable(&self) -> Vec<u64> {
+        let count = self.count();
+        let known = |message: &&Sent| !message.unordered || message.pieces.len() == 1;
+        let offset = |message: &Sent| message.first_tsn.wrapping_sub(self.initial);
+        let messages = self.messages.iter().filter(known);
+        let delivered = messages.filter(|message| self.delivered.contains(&offset(message)));
+        let all =
+            delivered.flat_map(|message| offset(message)..offset(message) + message.pieces.len() as u32);
+        all.filter(|at| *at >= count)
+            .map(|at| u64::from(at + 1 - count))
+            .collect()
+    }
+
     /// The cumulative TSN and the blocks, as SACKs print them.
     fn sack(&self) -> String {
-        let count = (0..)
-            .find(|at| !self.arrived.contains(at))
-            .expect("not all of 2^32 arrived");
+        let count = self.count();
         let mut text = alloc::format!("cum={}", self.initial.wrapping_add(count).wrapping_sub(1));
         let mut blocks: Vec<(u32, u32)> = Vec::new();
         for at in self.arrived.range(count..).map(|at| at + 1 - count) {
@@ -145,6 +164,14 @@ fn sorted(mut messages: Vec<ReceivedMessage>) -> Vec<ReceivedMessage> {
     messages
 }
 
+/// By how much what an NR-SACK would promise lies above the cumulative TSN.
+fn promised(receiver: &mut Receiver) -> Vec<u64> {
+    let cumulative = receiver.tracker.cumulative();
+    let arrivals = receiver.arrivals.as_mut().unwrap();
+    let ranges = arrivals.readable_above(cumulative).iter();
+    ranges.flatten().map(|tsn| tsn - cumulative.0).collect()
+}
+
 #[test]
 fn every_arrival_delivers_and_acknowledges_what_a_naive_receiver_would() {
     for seed in 0..400 {
@@ -169,6 +196,8 @@ fn every_arrival_delivers_and_acknowledges_what_a_naive_receiver_would() {
             inbound_streams: STREAMS as u16,
             interleaving: false,
         });
+        let readable = NrSackChoice::named("delivered").unwrap();
+        host.receiver = host.receiver.promising(readable);
         for (step, chunk) in chunks.iter().enumerate() {
             let known = !naive.arrived.contains(&chunk.tsn.0.wrapping_sub(initial));
             let expected = if known {
@@ -190,6 +219,11 @@ fn every_arrival_delivers_and_acknowledges_what_a_naive_receiver_would() {
                 .filter(|word| !word.starts_with("rwnd") && !word.starts_with("dup"))
                 .collect();
             assert_eq!(told.join(" "), naive.sack(), "seed {seed}, step {step}");
+            assert_eq!(
+                promised(&mut host.receiver),
+                naive.readable(),
+                "seed {seed}, step {step}"
+            );
         }
         assert_eq!(naive.delivered.len(), messages.len(), "seed {seed}");
         assert_eq!(host.receiver.held_bytes(), 0, "seed {seed}");
