@@ -100,7 +100,7 @@ pub trait StreamScheduler: Policy {
     /// `stream` has a message at its head that was not there before: it became ready, or its last message is
     /// gone and the next one moved up. Also called when its priority or its weight was set.
     fn on_ready(&mut self, stream: &StreamFacts);
-    /// `stream` has nothing to send any more.
+    /// `stream` has nothing to send any more, or nothing that may be sent before others are acknowledged.
     fn on_idle(&mut self, stream: StreamId);
     /// `bytes` of the head message of `stream` were taken; `message_done` if that was its end. The core then
     /// says [`StreamScheduler::on_ready`] or [`StreamScheduler::on_idle`].
@@ -109,6 +109,11 @@ pub trait StreamScheduler: Policy {
     /// served by waiting for a path that is not its own.
     fn binds(&self) -> bool {
         false
+    }
+    /// Whether `stream` may go on `path`, for all that the others want. Changes nothing.
+    fn admits(&self, stream: StreamId, path: PathId) -> bool {
+        let _ = (stream, path);
+        true
     }
     /// How the paths are doing; told before each packet of new data.
     fn observe(&mut self, paths: &[PathFacts], now: Instant) {

@@ -107,7 +107,7 @@ impl SinglePath for CmtParameters {
 
     fn start(&self, path: &PathFacts, _now: Instant) -> CmtState {
         CmtState {
-            window: Window::initial(path, self.initial_packets),
+            window: Window::first(path, self.initial_packets),
             partial: PartialBytes::default(),
         }
     }

@@ -228,7 +228,7 @@ impl SinglePath for CubicParameters {
 
     fn start(&self, path: &PathFacts, now: Instant) -> CubicState {
         CubicState {
-            window: Window::initial(path, self.initial_packets),
+            window: Window::first(path, self.initial_packets),
             hystart: HyStart::new(now),
             epoch: None,
             peak: None,

@@ -107,7 +107,7 @@ impl SinglePath for RenoParameters {
 
     fn start(&self, path: &PathFacts, _now: Instant) -> RenoState {
         RenoState {
-            window: Window::initial(path, self.initial_packets),
+            window: Window::first(path, self.initial_packets),
             partial: 0,
             timed_out: false,
         }

@@ -65,7 +65,7 @@ pub struct PathFacts {
     pub data_since_sack: bool,
     /// The number of that SACK among all of the association, counted from 1; 0 if there was none.
     pub last_sack: u64,
-    /// Chunks declared lost on it, ever.
+    /// Chunks declared lost on it, ever; with TCP, SYNs too.
     pub lost_chunks: u64,
     /// The share of its chunks that were lost lately: smoothed, in parts of a million. Each chunk acknowledged or
     /// declared lost counts 1/256, so that about the last five hundred matter.

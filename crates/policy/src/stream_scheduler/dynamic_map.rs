@@ -26,6 +26,8 @@
 //! two messages only, unless its path is lost. It is never on two paths at once, so with fewer busy streams than paths
 //! some paths carry little.
 
+use alloc::collections::btree_map::Entry;
+use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -46,7 +48,6 @@ const WORTH_A_STREAM: u64 = 8;
 /// A stream that has something to send, or had when last looked at.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    id: StreamId,
     /// `None` if it may go anywhere, as long as no path is usable.
     path: Option<PathId>,
     /// Where it goes with the next message.
@@ -66,6 +67,28 @@ struct Stream {
     rate: u64,
 }
 
+impl Stream {
+    /// One of which nothing is known, without a path.
+    const fn new(now: Instant) -> Self {
+        Self {
+            path: None,
+            moves_to: None,
+            in_message: false,
+            is_ready: false,
+            ready_since: now,
+            waited: Duration::ZERO,
+            taken: 0,
+            is_busy: true,
+            rate: 0,
+        }
+    }
+
+    /// Where it is, or will be after its message.
+    fn bound_for(&self) -> Option<PathId> {
+        self.moves_to.or(self.path)
+    }
+}
+
 /// A usable path, with what it carries.
 #[derive(Clone, Copy, Debug)]
 struct Path {
@@ -73,8 +96,11 @@ struct Path {
     /// Bytes a second.
     rate: u64,
     srtt: Duration,
+    /// Streams that are on it now.
+    on: u64,
+    /// Busy ones that are on it, or will be after their message.
     busy: u64,
-    /// Bytes a second that light streams send.
+    /// Bytes a second that light streams send which are on it, or will be.
     light: u64,
 }
 
@@ -83,13 +109,26 @@ impl Path {
     fn share(&self, busy: u64) -> u64 {
         self.rate.saturating_sub(self.light) / busy.max(1)
     }
+
+    fn count(&mut self, stream: &Stream) {
+        match stream.is_busy {
+            true => self.busy += 1,
+            false => self.light += stream.rate,
+        }
+    }
+
+    fn discount(&mut self, stream: &Stream) {
+        match stream.is_busy {
+            true => self.busy -= 1,
+            false => self.light -= stream.rate,
+        }
+    }
 }
 
 /// Each stream finds its path.
 #[derive(Debug)]
 pub struct DynamicMap {
-    /// Sorted by id.
-    streams: Vec<Stream>,
+    streams: BTreeMap<StreamId, Stream>,
     /// The usable ones, as last looked at.
     paths: Vec<Path>,
     lanes: Lanes,
@@ -104,7 +143,7 @@ impl DynamicMap {
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self {
-            streams: Vec::new(),
+            streams: BTreeMap::new(),
             paths: Vec::new(),
             lanes: Lanes::default(),
             now: Instant::ZERO,
@@ -113,26 +152,19 @@ impl DynamicMap {
         }
     }
 
-    fn stream_mut(&mut self, id: StreamId) -> Option<&mut Stream> {
-        let at = self.streams.binary_search_by_key(&id, |stream| stream.id).ok()?;
-        Some(&mut self.streams[at])
+    fn path_mut(&mut self, id: Option<PathId>) -> Option<&mut Path> {
+        self.paths.iter_mut().find(|path| Some(path.id) == id)
     }
 
     /// The path of a stream of which nothing is known: one without streams, else where its share is largest.
     fn place(&self) -> Option<PathId> {
-        let streams_on = |path: &Path| {
-            let on = self.streams.iter().filter(|stream| stream.path == Some(path.id));
-            on.count() as u64
-        };
-        let paths = self.paths.iter().map(|path| (path, streams_on(path)));
-        let best = paths.max_by(|(a, on_a), (b, on_b)| {
-            let rank = |path: &Path, on: u64| (on == 0, path.rate / (on + 1));
-            // Of equals the faster one, then the one with the lower id.
-            rank(a, *on_a)
-                .cmp(&rank(b, *on_b))
-                .then((b.srtt, b.id).cmp(&(a.srtt, a.id)))
-        });
-        best.map(|(path, _)| path.id)
+        let rank = |path: &&Path| (path.on == 0, path.rate / (path.on + 1));
+        // Of equals the faster one, then the one with the lower id.
+        let best = self
+            .paths
+            .iter()
+            .max_by(|a, b| rank(a).cmp(&rank(b)).then((b.srtt, b.id).cmp(&(a.srtt, a.id))));
+        best.map(|path| path.id)
     }
 
     /// Notes rates and demands since the last look.
@@ -143,7 +175,8 @@ impl DynamicMap {
         self.paths.extend(measured(facts));
         let slowest = self.paths.iter().map(|path| path.srtt).max().unwrap_or_default();
         self.look_again = Some(now + SHORTEST_EPOCH.max(slowest * EPOCH_ROUND_TRIPS));
-        self.streams.retain(|stream| stream.is_ready || stream.taken > 0);
+        self.streams
+            .retain(|_, stream| stream.is_ready || stream.taken > 0);
         if let Some(elapsed) = elapsed {
             self.judge_demands(elapsed);
             self.judge_rates();
@@ -153,7 +186,7 @@ impl DynamicMap {
 
     fn judge_demands(&mut self, elapsed: Duration) {
         let now = self.now;
-        for stream in &mut self.streams {
+        for stream in self.streams.values_mut() {
             if stream.is_ready {
                 stream.waited += now - stream.ready_since;
                 stream.ready_since = now;
@@ -167,7 +200,11 @@ impl DynamicMap {
 
     fn judge_rates(&mut self) {
         for path in &mut self.paths {
-            let here = || self.streams.iter().filter(|stream| stream.path == Some(path.id));
+            let here = || {
+                self.streams
+                    .values()
+                    .filter(|stream| stream.path == Some(path.id))
+            };
             let carried = here().map(|stream| stream.rate).sum();
             path.rate = if here().any(|stream| stream.is_busy) {
                 carried
@@ -177,45 +214,65 @@ impl DynamicMap {
         }
     }
 
-    /// Counts what is on each path, moves that wait for the end of a message included.
+    /// Counts what is on each path anew.
     fn count(&mut self) {
         for path in &mut self.paths {
-            let streams = self.streams.iter();
-            let here = streams.filter(|stream| stream.moves_to.or(stream.path) == Some(path.id));
-            (path.busy, path.light) = here.fold((0, 0), |(busy, light), stream| match stream.is_busy {
-                true => (busy + 1, light),
-                false => (busy, light + stream.rate),
-            });
+            (path.on, path.busy, path.light) = (0, 0, 0);
+            for stream in self.streams.values() {
+                path.on += u64::from(stream.path == Some(path.id));
+                if stream.bound_for() == Some(path.id) {
+                    path.count(stream);
+                }
+            }
         }
     }
 
-    /// Moves one busy stream, if one is better off elsewhere or a path is empty; tells whether.
-    fn balance(&mut self) -> bool {
+    /// From which path to which other one a busy stream is to move, if one is better off elsewhere or a path is empty.
+    fn imbalance(&self) -> Option<(PathId, PathId)> {
         let crowded = self.paths.iter().filter(|path| path.busy >= 2);
-        let Some(from) = crowded
-            .min_by_key(|path| (path.share(path.busy), path.id))
-            .copied()
-        else {
-            return false;
-        };
+        let from = crowded.min_by_key(|path| (path.share(path.busy), path.id))?;
         let has = from.share(from.busy);
         let gets = |path: &Path| path.share(path.busy + 1);
         let empty = self.paths.iter().filter(|path| path.busy == 0);
         let empty = empty.filter(|path| gets(path) >= has / WORTH_A_STREAM);
         let better = self.paths.iter().filter(|path| gets(path) / 5 > has / 4);
         let best_empty = empty.max_by_key(|path| (gets(path), path.id));
-        let Some(to) = best_empty.or_else(|| better.max_by_key(|path| (gets(path), path.id))) else {
+        let to = best_empty.or_else(|| better.max_by_key(|path| (gets(path), path.id)))?;
+        Some((from.id, to.id))
+    }
+
+    /// Moves one busy stream, if that is to be; tells whether.
+    fn balance(&mut self) -> bool {
+        let Some((from, to)) = self.imbalance() else {
             return false;
         };
-        let to = to.id;
-        let here = self
-            .streams
-            .iter()
-            .rposition(|stream| stream.is_busy && stream.moves_to.or(stream.path) == Some(from.id));
-        here.is_some_and(|at| {
-            self.send_to(at, to);
-            true
-        })
+        let is_here = |stream: &Stream| stream.is_busy && stream.bound_for() == Some(from);
+        let found = self.streams.iter().rev().find(|(_, stream)| is_here(stream));
+        let Some(id) = found.map(|(id, _)| *id) else {
+            return false;
+        };
+        self.send_to(id, to);
+        true
+    }
+
+    /// Moves busy streams as long as any are better off elsewhere.
+    fn balance_all(&mut self) {
+        let mut here: BTreeMap<PathId, BinaryHeap<StreamId>> = BTreeMap::new();
+        for (id, stream) in self.streams.iter().filter(|(_, stream)| stream.is_busy) {
+            if let Some(path) = stream.bound_for() {
+                here.entry(path).or_default().push(*id);
+            }
+        }
+        for _ in 0..self.streams.len() {
+            let Some((from, to)) = self.imbalance() else {
+                break;
+            };
+            let Some(id) = here.get_mut(&from).and_then(BinaryHeap::pop) else {
+                break;
+            };
+            here.entry(to).or_default().push(id);
+            self.send_to(id, to);
+        }
     }
 
     /// Moves one light stream to where it waits less.
@@ -227,58 +284,83 @@ impl DynamicMap {
             let path = self.paths.iter().find(|path| Some(path.id) == stream.path);
             path.is_some_and(|path| path.srtt > fastest.srtt * 3 / 2)
         };
-        let found = self
-            .streams
-            .iter()
-            .position(|stream| !stream.is_busy && stream.rate > 0 && waits(stream));
-        if let Some(at) = found.filter(|at| self.streams[*at].rate < fastest.share(fastest.busy + 1)) {
-            self.send_to(at, fastest.id);
+        let mut light = self.streams.iter().filter(|(_, stream)| !stream.is_busy);
+        let found = light.find(|(_, stream)| stream.rate > 0 && waits(stream));
+        let fits = |stream: &Stream| stream.rate < fastest.share(fastest.busy + 1);
+        if let Some(id) = found.filter(|(_, stream)| fits(stream)).map(|(id, _)| *id) {
+            self.send_to(id, fastest.id);
         }
     }
 
-    fn send_to(&mut self, at: usize, path: PathId) {
-        let stream = &mut self.streams[at];
-        stream.moves_to = Some(path);
-        if !stream.in_message {
-            self.arrive(at);
+    fn send_to(&mut self, id: StreamId, to: PathId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let from = stream.bound_for();
+        stream.moves_to = Some(to);
+        let moved = *stream;
+        if let Some(path) = self.path_mut(from) {
+            path.discount(&moved);
         }
-        self.count();
+        if let Some(path) = self.path_mut(Some(to)) {
+            path.count(&moved);
+        }
+        if !moved.in_message {
+            self.arrive(id);
+        }
     }
 
     /// The stream is where it was to go.
-    fn arrive(&mut self, at: usize) {
-        let stream = &mut self.streams[at];
-        if let Some(path) = stream.moves_to.take() {
-            stream.path = Some(path);
-            if stream.is_ready {
-                self.lanes.ready(stream.id, stream.path);
-            }
+    fn arrive(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let Some(to) = stream.moves_to.take() else {
+            return;
+        };
+        let from = stream.path.replace(to);
+        if stream.is_ready {
+            self.lanes.ready(id, Some(to));
+        }
+        if let Some(path) = self.path_mut(from) {
+            path.on -= 1;
+        }
+        if let Some(path) = self.path_mut(Some(to)) {
+            path.on += 1;
         }
     }
 
     /// Puts the streams whose path is lost, or that never had one.
     fn resettle(&mut self) {
         let is_usable = |paths: &[Path], id: Option<PathId>| paths.iter().any(|path| Some(path.id) == id);
-        for at in 0..self.streams.len() {
-            let stream = &mut self.streams[at];
+        let mut homeless = Vec::new();
+        for (id, stream) in &mut self.streams {
             stream.moves_to = stream.moves_to.filter(|to| is_usable(&self.paths, Some(*to)));
-            if is_usable(&self.paths, stream.path) {
-                continue;
-            }
-            stream.path = None;
-            stream.moves_to = None;
-            // Nothing was measured where it is now.
-            stream.is_busy = true;
-            let path = self.place();
-            self.streams[at].path = path;
-            if self.streams[at].is_ready {
-                self.lanes.ready(self.streams[at].id, path);
+            if !is_usable(&self.paths, stream.path) {
+                stream.path = None;
+                stream.moves_to = None;
+                // Nothing was measured where it is now.
+                stream.is_busy = true;
+                homeless.push(*id);
             }
         }
+        for id in homeless {
+            self.settle(id);
+        }
         self.count();
-        for _ in 0..self.streams.len() {
-            if !self.balance() {
-                break;
+        self.balance_all();
+    }
+
+    /// Gives a stream without path one.
+    fn settle(&mut self, id: StreamId) {
+        let place = self.place();
+        if let Some(path) = self.path_mut(place) {
+            path.on += 1;
+        }
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.path = place;
+            if stream.is_ready {
+                self.lanes.ready(id, place);
             }
         }
     }
@@ -296,6 +378,7 @@ fn measured(facts: &[PathFacts]) -> impl Iterator<Item = Path> + '_ {
         id: path.id,
         rate: Some(path).filter(found_its_limit).and_then(of).unwrap_or(best),
         srtt: path.srtt.unwrap_or(slowest),
+        on: 0,
         busy: 0,
         light: 0,
     })
@@ -318,6 +401,10 @@ impl StreamScheduler for DynamicMap {
         true
     }
 
+    fn admits(&self, stream: StreamId, path: PathId) -> bool {
+        self.lanes.admit(stream, path)
+    }
+
     fn observe(&mut self, paths: &[PathFacts], now: Instant) {
         self.now = now;
         let usable = paths.iter().filter(|path| path.is_usable()).map(|path| path.id);
@@ -333,28 +420,14 @@ impl StreamScheduler for DynamicMap {
     }
 
     fn on_ready(&mut self, stream: &StreamFacts) {
-        let at = match self.streams.binary_search_by_key(&stream.id, |stream| stream.id) {
-            Ok(at) => at,
-            Err(at) => {
-                let path = self.place();
-                let newcomer = Stream {
-                    id: stream.id,
-                    path,
-                    moves_to: None,
-                    in_message: false,
-                    is_ready: false,
-                    ready_since: self.now,
-                    waited: Duration::ZERO,
-                    taken: 0,
-                    is_busy: true,
-                    rate: 0,
-                };
-                self.streams.insert(at, newcomer);
-                at
-            }
-        };
         let now = self.now;
-        let known = &mut self.streams[at];
+        if let Entry::Vacant(entry) = self.streams.entry(stream.id) {
+            entry.insert(Stream::new(now));
+            self.settle(stream.id);
+        }
+        let Some(known) = self.streams.get_mut(&stream.id) else {
+            return;
+        };
         if !known.is_ready {
             known.is_ready = true;
             known.ready_since = now;
@@ -365,7 +438,7 @@ impl StreamScheduler for DynamicMap {
     fn on_idle(&mut self, stream: StreamId) {
         self.lanes.idle(stream);
         let now = self.now;
-        if let Some(stream) = self.stream_mut(stream).filter(|stream| stream.is_ready) {
+        if let Some(stream) = self.streams.get_mut(&stream).filter(|stream| stream.is_ready) {
             stream.is_ready = false;
             stream.waited += now - stream.ready_since;
             stream.in_message = false;
@@ -374,13 +447,13 @@ impl StreamScheduler for DynamicMap {
 
     fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool) {
         self.lanes.served(stream);
-        let Ok(at) = self.streams.binary_search_by_key(&stream, |stream| stream.id) else {
+        let Some(known) = self.streams.get_mut(&stream) else {
             return;
         };
-        self.streams[at].taken += u64::from(bytes);
-        self.streams[at].in_message = !message_done;
+        known.taken += u64::from(bytes);
+        known.in_message = !message_done;
         if message_done {
-            self.arrive(at);
+            self.arrive(stream);
         }
     }
 

@@ -156,6 +156,10 @@ impl StreamScheduler for FixedMap {
         true
     }
 
+    fn admits(&self, stream: StreamId, path: PathId) -> bool {
+        self.lanes.admit(stream, path)
+    }
+
     fn observe(&mut self, paths: &[PathFacts], _now: Instant) {
         let usable = || paths.iter().filter(|path| path.is_usable()).map(|path| path.id);
         if usable().eq(self.usable.iter().copied()) {

@@ -1,5 +1,6 @@
 //! Which ready stream is next on a path, if streams are bound to paths? One queue for each path, served in turn.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use anabranch_types::{PathId, StreamId};
@@ -11,18 +12,18 @@ use super::ready::Ready;
 pub(super) struct Lanes {
     lanes: Vec<(Option<PathId>, Ready<u64>)>,
     turn: u64,
-    /// The ready streams, sorted, with their lanes.
-    homes: Vec<(StreamId, Option<PathId>)>,
+    /// The ready streams with their lanes.
+    homes: BTreeMap<StreamId, Option<PathId>>,
 }
 
 impl Lanes {
     /// `stream` has something to send on `path`, or on any. One that is there already keeps its turn.
     pub(super) fn ready(&mut self, stream: StreamId, path: Option<PathId>) {
-        match self.homes.binary_search_by_key(&stream, |(stream, _)| *stream) {
-            Ok(at) if self.homes[at].1 == path => {}
-            Ok(at) => self.move_to(at, path),
-            Err(at) => {
-                self.homes.insert(at, (stream, path));
+        match self.homes.get(&stream).copied() {
+            Some(home) if home == path => {}
+            Some(home) => self.move_to(stream, home, path),
+            None => {
+                self.homes.insert(stream, path);
                 self.queue(stream, path);
             }
         }
@@ -30,16 +31,14 @@ impl Lanes {
 
     /// `stream` was served and goes behind the others of its lane.
     pub(super) fn served(&mut self, stream: StreamId) {
-        if let Ok(at) = self.homes.binary_search_by_key(&stream, |(stream, _)| *stream) {
-            let path = self.homes[at].1;
+        if let Some(path) = self.homes.get(&stream).copied() {
             self.queue(stream, path);
         }
     }
 
     /// `stream` has nothing to send.
     pub(super) fn idle(&mut self, stream: StreamId) {
-        if let Ok(at) = self.homes.binary_search_by_key(&stream, |(stream, _)| *stream) {
-            let (_, path) = self.homes.remove(at);
+        if let Some(path) = self.homes.remove(&stream) {
             self.lane(path).remove(stream);
         }
         if self.homes.is_empty() {
@@ -49,12 +48,13 @@ impl Lanes {
 
     /// Where each stream belongs has changed.
     pub(super) fn rebind(&mut self, home: impl Fn(StreamId) -> Option<PathId>) {
-        for at in 0..self.homes.len() {
-            let (stream, before) = self.homes[at];
-            let path = home(stream);
-            if path != before {
-                self.move_to(at, path);
-            }
+        let moved = |(stream, before): (&StreamId, &Option<PathId>)| {
+            let path = home(*stream);
+            (path != *before).then_some((*stream, *before, path))
+        };
+        let moved: Vec<_> = self.homes.iter().filter_map(moved).collect();
+        for (stream, before, path) in moved {
+            self.move_to(stream, before, path);
         }
     }
 
@@ -66,19 +66,24 @@ impl Lanes {
         heads.min().map(|(_, stream)| stream)
     }
 
+    /// Whether `stream` is ready and may go on `path`.
+    pub(super) fn admit(&self, stream: StreamId, path: PathId) -> bool {
+        let home = self.homes.get(&stream);
+        home.is_some_and(|home| home.is_none_or(|home| home == path))
+    }
+
     fn queue(&mut self, stream: StreamId, path: Option<PathId>) {
         self.turn += 1;
         let turn = self.turn;
         self.lane(path).insert(turn, stream);
     }
 
-    /// The ready stream at `at` keeps its turn in another lane.
-    fn move_to(&mut self, at: usize, path: Option<PathId>) {
-        let (stream, before) = self.homes[at];
+    /// A ready stream keeps its turn in another lane.
+    fn move_to(&mut self, stream: StreamId, before: Option<PathId>, path: Option<PathId>) {
         let lane = self.lane(before);
         let turn = lane.key_of(stream);
         lane.remove(stream);
-        self.homes[at].1 = path;
+        self.homes.insert(stream, path);
         match turn {
             Some(turn) => self.lane(path).insert(turn, stream),
             None => self.queue(stream, path),

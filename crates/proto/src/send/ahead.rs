@@ -7,9 +7,13 @@ use anabranch_policy::StreamScheduler;
 use anabranch_types::{Instant, PathId};
 
 use super::Sender;
-use super::chunk::Chunk;
+use super::chunk::{self, Chunk};
 use super::line::Place;
 use crate::user_data::UserData;
+
+/// So many messages of its stream are passed over at most where these have stream sequence numbers: beyond half of their space a
+/// receiver could not tell what comes early from what comes again.
+const FARTHEST: u16 = 1 << 15;
 
 /// What leaves next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +63,7 @@ impl Sender {
         let chunk = self.line.at(place)?;
         let is_probe = !self.has_outstanding() && (place.payload == 0 || self.begun.is_some());
         let is_admitted = is_probe || self.needs(chunk, place) <= self.peer_window();
-        if !is_admitted || chunk.bytes() > max_chunk as u64 {
+        if !is_admitted || chunk.bytes() > max_chunk as u64 || self.looks_old(chunk) {
             return None;
         }
         let chunk = self.line.take(place)?;
@@ -76,6 +80,20 @@ impl Sender {
         let cut = self.line.payload_of(chunk.message);
         let rest = self.streams.rest_of(chunk);
         place.payload.saturating_add(cut).saturating_add(rest)
+    }
+
+    /// Whether a receiver would take its number for an old one, as long as the first of its stream in the line has not come.
+    fn looks_old(&self, chunk: &Chunk) -> bool {
+        let ssn = |chunk: &Chunk| match chunk.place {
+            chunk::Place::Data(ssn) if !chunk.flags.unordered => Some(ssn.0),
+            chunk::Place::Data(_) | chunk::Place::IData(..) => None,
+        };
+        let mut of_stream = self.line.iter().filter(|other| other.stream == chunk.stream);
+        let first = of_stream.find_map(ssn);
+        let distance = |first: u16| Some(ssn(chunk)?.wrapping_sub(first));
+        first
+            .and_then(distance)
+            .is_some_and(|distance| distance >= FARTHEST)
     }
 
     /// The place in the line of what leaves next; lengthens the line until it is there.

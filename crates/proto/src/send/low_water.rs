@@ -43,16 +43,16 @@ impl LowWater {
         self.fallen -= u16::from(before.is_some_and(|mark| mark.level == Level::Fallen));
     }
 
-    /// The same marks, with nothing waiting.
+    /// The same marks, with nothing waiting: what was above has fallen.
     pub(super) fn anew(&self) -> Self {
-        let marks = self.marks.iter().map(|(stream, mark)| {
-            let level = Level::Below;
-            (*stream, Mark { level, ..*mark })
-        });
-        Self {
-            marks: marks.collect(),
-            fallen: 0,
+        let mut anew = Self {
+            marks: self.marks.clone(),
+            fallen: self.fallen,
+        };
+        for stream in self.marks.keys() {
+            anew.fell_to(*stream, 0);
         }
+        anew
     }
 
     /// Whether `stream` has a mark.
@@ -115,12 +115,20 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_a_stream_is_told_though_everything_begins_anew() {
+        let mut marks = LowWater::default();
+        marks.set(STREAM, 100, 200);
+        let mut anew = marks.anew();
+        assert_eq!(anew.next_fallen(), Some(STREAM));
+        assert_eq!((anew.next_fallen(), anew.fallen), (None, 0));
+    }
+
+    #[test]
     fn what_has_risen_again_or_lost_its_mark_is_not_told() {
         let mut marks = LowWater::default();
         for change in [
             |marks: &mut LowWater| marks.rose_to(STREAM, 150),
             |marks: &mut LowWater| marks.set(STREAM, u64::MAX, 0),
-            |marks: &mut LowWater| *marks = marks.anew(),
         ] {
             marks.set(STREAM, 100, 200);
             marks.fell_to(STREAM, 0);

@@ -359,7 +359,12 @@ impl Sender {
     }
 
     /// A SACK came. What it changed on each path is in [`Sender::digests`] until the next one.
-    pub(crate) fn on_sack(&mut self, sack: &ValidSack, now: Instant) -> SackOutcome {
+    pub(crate) fn on_sack(
+        &mut self,
+        sack: &ValidSack,
+        scheduler: &mut dyn StreamScheduler,
+        now: Instant,
+    ) -> SackOutcome {
         // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK
         // chunk."
         if sack.cumulative < self.cumulative() {
@@ -373,7 +378,7 @@ impl Sender {
         } else {
             self.window.advertise(sack.a_rwnd);
         }
-        let outcome = self.settle(sack.cumulative);
+        let outcome = self.settle(sack.cumulative, scheduler);
         SackOutcome {
             reneged,
             freed_bytes: kept_bytes + outcome.freed_bytes,
@@ -382,7 +387,11 @@ impl Sender {
     }
 
     /// A SHUTDOWN came: its cumulative TSN acknowledges, and says nothing about gaps and window (RFC 9260 §3.3.8).
-    pub(crate) fn on_cumulative(&mut self, cumulative: UnwrappedTsn) -> SackOutcome {
+    pub(crate) fn on_cumulative(
+        &mut self,
+        cumulative: UnwrappedTsn,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> SackOutcome {
         if cumulative < self.cumulative() || cumulative >= self.next_tsn() {
             self.scoreboard.clear_digests();
             return SackOutcome::default();
@@ -390,15 +399,15 @@ impl Sender {
         let before = self.scoreboard.payload_outstanding();
         self.scoreboard.apply_cumulative(cumulative);
         self.window.fill(before - self.scoreboard.payload_outstanding());
-        self.settle(cumulative)
+        self.settle(cumulative, scheduler)
     }
 
     /// Frees what was acknowledged for good.
-    fn settle(&mut self, cumulative: UnwrappedTsn) -> SackOutcome {
+    fn settle(&mut self, cumulative: UnwrappedTsn, scheduler: &mut dyn StreamScheduler) -> SackOutcome {
         let (mut freed_bytes, before) = (0, self.cumulative());
         self.scoreboard.forget(cumulative, |chunk| {
             freed_bytes += chunk.payload_bytes();
-            self.streams.acknowledged(chunk);
+            self.streams.acknowledged(chunk, scheduler);
         });
         if self.is_drained() {
             self.streams.shrink(KEPT_WHEN_DRAINED);

@@ -12,6 +12,10 @@ use super::chunk::{Chunk, Place};
 use super::queue::{Queue, Slab, Waiting};
 use crate::Message;
 
+/// RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user messages in the current
+/// send window."
+const MAX_ORDERED_IN_WINDOW: u16 = u16::MAX;
+
 /// One outbound stream.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
@@ -167,7 +171,7 @@ impl Streams {
         let was_idle = stream.waiting.is_empty();
         self.slab.push(&mut stream.waiting, id, message);
         if was_idle {
-            self.tell(stream_id, scheduler);
+            self.tell_if_ready(stream_id, scheduler);
         }
         id
     }
@@ -204,12 +208,6 @@ impl Streams {
         self.streams = settings.collect();
     }
 
-    fn tell_if_ready(&self, stream: StreamId, scheduler: &mut dyn StreamScheduler) {
-        if self.head(stream).is_some() {
-            self.tell(stream, scheduler);
-        }
-    }
-
     fn stream_mut(&mut self, stream: StreamId) -> &mut Stream {
         if self.streams.len() <= stream.index() {
             self.streams.resize(stream.index() + 1, Stream::default());
@@ -219,20 +217,22 @@ impl Streams {
 
     /// The message to go on with on `path`. Without interleaving it is the one begun, whatever its path so far, for its
     /// fragments need consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names, or a
-    /// message begun if that one may not begin now. What the `peer` takes is asked only where it matters.
+    /// message begun that may go there if that one may not begin now. What the `peer` takes is asked only where it matters.
     pub(super) fn next(
         &self,
         path: PathId,
         scheduler: &dyn StreamScheduler,
         peer: impl FnOnce() -> PeerRoom,
     ) -> Option<&Waiting> {
-        let begun = self.unfinished.first().map(|begun| begun.stream);
-        if let Some(begun) = begun.filter(|_| !self.interleaving) {
-            return self.head(begun);
+        if let Some(begun) = self.unfinished.first().filter(|_| !self.interleaving) {
+            return self.head(begun.stream);
         }
         let id = scheduler.next(path)?;
         let named = self.head(id).filter(|head| self.may_go_on(id, head, peer));
-        named.or_else(|| self.head(begun?))
+        named.or_else(|| {
+            let mut begun = self.unfinished.iter().map(|begun| begun.stream);
+            self.head(begun.find(|stream| scheduler.admits(*stream, path))?)
+        })
     }
 
     /// Whether the next piece of `head`, the head message of `stream`, may be sent.
@@ -240,15 +240,12 @@ impl Streams {
         if self.find_unfinished(stream).is_ok() {
             return true;
         }
-        // RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user
-        // messages in the current send window."
-        let is_numbered = head.message.unordered || self.streams[stream.index()].ordered_in_window < u16::MAX;
         // Parts of messages fill the peer's buffer until one of them is whole. So all that are begun must fit, or none
         // might ever be; what is whole at once is in nobody's way.
         let fits = |peer: PeerRoom| {
             head.bytes() <= peer.whole || head.bytes().saturating_add(self.unfinished_bytes) <= peer.window
         };
-        is_numbered && (self.unfinished.is_empty() || fits(peer()))
+        self.unfinished.is_empty() || fits(peer())
     }
 
     /// Cuts `payload` bytes off the head message of `stream`.
@@ -333,7 +330,10 @@ impl Streams {
         scheduler.on_taken(stream, chunk.payload.len() as u32, ending);
         if ending {
             self.slab.pop(&mut self.streams[stream.index()].waiting);
-            self.tell(stream, scheduler);
+            match self.ready_head(stream) {
+                Some(head) => self.tell(stream, head, scheduler),
+                None => scheduler.on_idle(stream),
+            }
         }
     }
 
@@ -344,9 +344,14 @@ impl Streams {
     }
 
     /// A chunk was acknowledged for good.
-    pub(super) fn acknowledged(&mut self, chunk: &Chunk) {
+    pub(super) fn acknowledged(&mut self, chunk: &Chunk, scheduler: &mut dyn StreamScheduler) {
         if chunk.flags.ending && !chunk.flags.unordered {
-            self.streams[chunk.stream.index()].ordered_in_window -= 1;
+            let stream = &mut self.streams[chunk.stream.index()];
+            let had_to_wait = stream.ordered_in_window == MAX_ORDERED_IN_WINDOW;
+            stream.ordered_in_window -= 1;
+            if had_to_wait {
+                self.tell_if_ready(chunk.stream, scheduler);
+            }
         }
     }
 
@@ -388,22 +393,33 @@ impl Streams {
         self.slab.first(stream.waiting)
     }
 
-    /// Tells the scheduler about the new head of a stream.
-    fn tell(&self, id: StreamId, scheduler: &mut dyn StreamScheduler) {
-        match self.head(id) {
-            Some(head) => {
-                let stream = &self.streams[id.index()];
-                scheduler.on_ready(&StreamFacts {
-                    id,
-                    head: head.id,
-                    head_bytes: head.bytes(),
-                    queued_bytes: stream.unsent_bytes,
-                    priority: stream.priority,
-                    weight: stream.weight.get(),
-                });
-            }
-            None => scheduler.on_idle(id),
+    /// The head of a stream, unless it may not begin before another one is acknowledged.
+    fn ready_head(&self, id: StreamId) -> Option<&Waiting> {
+        let may_begin = |head: &Waiting| {
+            let stream = &self.streams[id.index()];
+            head.message.unordered || stream.ordered_in_window < MAX_ORDERED_IN_WINDOW
+        };
+        let head = self.head(id)?;
+        (may_begin(head) || self.find_unfinished(id).is_ok()).then_some(head)
+    }
+
+    fn tell_if_ready(&self, id: StreamId, scheduler: &mut dyn StreamScheduler) {
+        if let Some(head) = self.ready_head(id) {
+            self.tell(id, head, scheduler);
         }
+    }
+
+    /// Tells the scheduler about the head of a stream.
+    fn tell(&self, id: StreamId, head: &Waiting, scheduler: &mut dyn StreamScheduler) {
+        let stream = &self.streams[id.index()];
+        scheduler.on_ready(&StreamFacts {
+            id,
+            head: head.id,
+            head_bytes: head.bytes(),
+            queued_bytes: stream.unsent_bytes,
+            priority: stream.priority,
+            weight: stream.weight.get(),
+        });
     }
 }
 

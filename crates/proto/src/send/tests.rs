@@ -4,10 +4,13 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter;
+use core::time::Duration;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::stream_scheduler::RoundRobinPacket;
-use anabranch_policy::{LossCause, NoParameters, Policy, StreamFacts, StreamScheduler};
+use anabranch_policy::stream_scheduler::{FixedMap, FixedMapParameters, RoundRobinPacket};
+use anabranch_policy::{
+    LossCause, NoParameters, PathFacts, Policy, Reachability, StreamFacts, StreamScheduler,
+};
 use anabranch_types::{
     Instant, IntervalSet, MessageId, PathId, Ppid, Seed, Ssn, StreamId, Tsn, UnwrappedTsn,
 };
@@ -134,7 +137,7 @@ impl Application {
             kept: IntervalSet::new(),
             duplicates: 0,
         };
-        let outcome = self.sender.on_sack(&sack, NOW);
+        let outcome = self.sender.on_sack(&sack, &mut self.scheduler, NOW);
         self.sender.scoreboard.check_every_record();
         outcome
     }
@@ -446,7 +449,7 @@ fn a_shutdown_acknowledges_without_a_word_about_gaps_and_window() {
     app.sends_all();
     app.hears_of(0, &[2, 4], 1_000);
     let window = app.sender.peer_window();
-    let outcome = app.sender.on_cumulative(nth(2));
+    let outcome = app.sender.on_cumulative(nth(2), &mut app.scheduler);
     assert_eq!(
         (outcome.freed_bytes, outcome.acked_bytes, outcome.reneged),
         (200, 116, 0)
@@ -458,7 +461,7 @@ fn a_shutdown_acknowledges_without_a_word_about_gaps_and_window() {
         "the fourth is still reported, the third missing"
     );
     assert_eq!(
-        app.sender.on_cumulative(nth(9)),
+        app.sender.on_cumulative(nth(9), &mut app.scheduler),
         SackOutcome::default(),
         "never sent"
     );
@@ -521,9 +524,18 @@ fn a_stream_has_at_most_65535_ordered_messages_in_the_window() {
     for _ in 0..65_536 {
         app.says(0, 1).unwrap();
     }
-    assert_eq!(app.sends_all().len(), 65_535);
+    app.says(1, 1).unwrap();
+    let sent = app.sends_all();
+    let on = |stream| {
+        sent.iter()
+            .filter(|chunk| chunk.stream == StreamId(stream))
+            .count()
+    };
+    assert_eq!((on(0), on(1)), (65_535, 1), "the other stream does not wait");
     app.hears(1, 1_000_000);
-    assert_eq!(app.sends_all().len(), 1);
+    let sent = app.sends_all();
+    assert_eq!(sent.len(), 1);
+    assert_eq!(sent[0].stream, StreamId(0));
 }
 
 #[test]
@@ -600,6 +612,29 @@ fn no_more_messages_are_begun_than_the_peer_has_room_for() {
     );
 }
 
+/// The peer has no room for the message of one path, and the message begun belongs to the other.
+#[test]
+fn a_message_begun_keeps_to_the_path_of_its_stream() {
+    let mut sender = Sender::new(config());
+    let mut scheduler = FixedMap::new(FixedMapParameters::DEFAULT);
+    let usable = [A, B].map(|id| PathFacts {
+        reachability: Reachability::Active,
+        ..PathFacts::new(id, 1_016, 1_000, Duration::from_secs(1))
+    });
+    scheduler.observe(&usable, NOW);
+    sender.negotiated(2, 5_000, true, &mut scheduler);
+    for stream in [0, 1] {
+        let message = Message::new(StreamId(stream), vec![7; 3_000]);
+        sender.enqueue(message, &mut scheduler).expect("room");
+    }
+    let mut streams_on = |path| {
+        let mut sends = || Some(sender.send_new(path, 1_000, 1_000, &mut scheduler, NOW)?.stream());
+        [sends(), sends()]
+    };
+    assert_eq!(streams_on(B), [Some(StreamId(1)); 2]);
+    assert_eq!(streams_on(A), [None; 2]);
+}
+
 #[test]
 fn a_million_messages_leave_no_memory_behind() {
     let mut app = Application::with(SenderConfig {
@@ -621,7 +656,7 @@ fn a_million_messages_leave_no_memory_behind() {
             kept: IntervalSet::new(),
             duplicates: 0,
         };
-        app.sender.on_sack(&sack, NOW);
+        app.sender.on_sack(&sack, &mut app.scheduler, NOW);
     }
     assert!(app.sender.is_drained());
     assert!(app.sender.scoreboard.capacity_in_bytes() + app.sender.streams.capacity_in_bytes() <= 1_024);
@@ -651,4 +686,39 @@ fn what_is_passed_over_is_of_all_streams_in_turn() {
         panic!("there is more than is passed over");
     };
     assert_eq!(sent.stream, StreamId(5));
+}
+
+/// A receiver tells numbers apart up to half of their space.
+#[test]
+fn nothing_leaves_so_far_ahead_that_its_number_looks_old() {
+    let config = SenderConfig {
+        buffer: 1_000_000,
+        peer_window: 1_000_000,
+        ..config()
+    };
+    let mut app = Application::with(config);
+    for _ in 0..40_000 {
+        app.says(0, 1).unwrap();
+    }
+    let mut leaves_behind = |chunks: u64| {
+        let ahead = Ahead {
+            path: B,
+            skip: chunks * 20,
+            fragment_at: 1_000,
+        };
+        let sent = app.sender.send_ahead(ahead, 1_000, &mut app.scheduler, NOW)?;
+        let UserData::Data(sent) = sent else {
+            panic!("I-DATA was not agreed on")
+        };
+        Some(sent.ssn.0)
+    };
+    assert_eq!(leaves_behind(35_000), None);
+    for number in 32_000..32_768 {
+        assert_eq!(leaves_behind(32_000), Some(number));
+    }
+    assert_eq!(
+        leaves_behind(32_000),
+        None,
+        "half of the space lies between it and the first"
+    );
 }

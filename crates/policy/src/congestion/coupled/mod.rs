@@ -169,7 +169,7 @@ impl<A: Coupling> Policy for Coupled<A> {
 impl<A: Coupling> CongestionControl for Coupled<A> {
     fn add_path(&mut self, path: &PathFacts, _now: Instant) {
         let state = State {
-            window: Window::initial(path, self.parameters.base.initial_packets),
+            window: Window::first(path, self.parameters.base.initial_packets),
             partial: PartialBytes::default(),
             delivered: Delivered::default(),
         };

@@ -72,8 +72,22 @@ impl Scope {
     ) -> bool {
         let [first, second] = &self.0;
         let heard = |zone: &Range<u64>, into: &mut _| clip(blocks.iter(), zone, into);
-        let known = |zone: &Range<u64>, into: &mut _| clip(before.iter().cloned(), zone, into);
-        heard(first, into);
+        let known = |zone: &Range<u64>, into: &mut _| {
+            let from = before.partition_point(|range| range.end <= zone.start);
+            clip(before[from..].iter().cloned(), zone, into);
+        };
+        // The usual case: all of it.
+        let is_within = |low: u64, high: u64| first.start <= low && high < first.end;
+        if into.is_empty()
+            && blocks
+                .min()
+                .zip(blocks.max())
+                .is_some_and(|(low, high)| is_within(low, high))
+        {
+            into.extend(blocks.iter());
+        } else {
+            heard(first, into);
+        }
         if first.end < second.end {
             known(&(first.end..second.start), into);
             heard(second, into);
