@@ -9,8 +9,8 @@
 //! errors > PFMR ⇒ potentially failed;  errors > Path.Max.Retrans ⇒ inactive
 //! ```
 //!
-//! Deviation: any sign of life ends the suspicion; the window is what the timeout that
-//! caused it has left.
+//! Deviation: an acknowledged chunk that was sent once, after the last error, ends the suspicion as an answered heartbeat
+//! does; the window is what the timeout that caused it has left.
 
 use super::detector::{HEARTBEAT_INTERVAL, MAX_RETRANSMISSIONS, PEER_ERRORS};
 use super::{Detector, ErrorLimits};

@@ -109,7 +109,9 @@ impl Association {
     ///
     /// See [`AddressError`].
     pub fn remove_local_address(&mut self, local: SocketAddr) -> Result<(), AddressError> {
-        if !self.here.contains(&local) {
+        // A peer that began anew may have called one that was removed before.
+        let is_used = self.paths.iter().any(|(_, path)| path.addr.local == local);
+        if !self.here.contains(&local) && !is_used {
             return Err(AddressError::UnknownAddress(local));
         }
         check(self)?;
@@ -139,6 +141,16 @@ impl Association {
             return Err(AddressError::UnknownAddress(local));
         }
         ask(self, Request::SetPrimary(local))
+    }
+}
+
+/// The peer of `before` began anew, and with it `association`: it has forgotten what it was asked. What was to be deleted is
+/// not among our addresses any more, so the handshake did not tell of it.
+pub(crate) fn ask_again(association: &mut Association, before: &Association) {
+    let pending = before.addresses.asking.pending().copied();
+    for request in pending.filter(|request| !matches!(request, Request::Delete(_))) {
+        // It may have come back without what that takes.
+        let _ = ask(association, request);
     }
 }
 

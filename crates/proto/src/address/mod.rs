@@ -18,7 +18,7 @@ use crate::Association;
 use crate::association::State;
 
 pub(crate) use answering::{introduce, on_asconf, prefer};
-pub(crate) use asking::{advance, on_asconf_ack, on_timeout, peer_knows_no_asconf};
+pub(crate) use asking::{advance, ask_again, on_asconf_ack, on_timeout, peer_knows_no_asconf};
 pub use error::AddressError;
 
 use answering::Answering;

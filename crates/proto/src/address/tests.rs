@@ -75,6 +75,28 @@ impl Pair {
         }
     }
 
+    /// Bob loses his state, and calls Alice from where he was.
+    fn bob_begins_anew(&mut self) {
+        let Association { local, peer, .. } = self.alices();
+        let config = AssociationConfig {
+            local_sctp_port: Some(peer.port),
+            peer_sctp_port: local.port,
+            ..AssociationConfig::default()
+        };
+        let alone = EndpointConfig {
+            local: vec![at(0, 2)],
+            ..EndpointConfig::default()
+        };
+        self.bob = Endpoint::new(alone, Seed(9));
+        let called = self.bob.connect(LATER, &[at(0, 1)], &config);
+        assert_eq!(called, Ok(ID));
+        self.talk(LATER);
+        let is_restart = |event: &Event| matches!(event, Event::Restarted { .. });
+        let mut events = core::iter::from_fn(|| self.alice.poll_event()).map(|(_, event)| event);
+        assert!(events.any(|event| is_restart(&event)));
+        self.talk(LATER);
+    }
+
     fn alices(&self) -> &Association {
         self.alice.association(ID).expect("it lives")
     }
@@ -632,4 +654,48 @@ fn deliver(packets: Vec<(PathAddr, Vec<u8>)>, to: &mut Endpoint) {
     for (path, bytes) in packets {
         to.handle_datagram(LATER, path.reversed(), Ecn::NotCapable, &bytes);
     }
+}
+
+#[test]
+fn a_peer_that_begins_anew_is_asked_again_for_an_address_that_comes() {
+    let mut pair = Pair::with(1);
+    pair.alice.add_local(at(1, 1));
+    let mut alices = pair.alice.association_mut(ID).expect("it lives");
+    alices.add_local_address(at(1, 1)).expect("it may be asked for");
+    drop(alices);
+    pair.bob_begins_anew();
+    assert!(pair.alices().here.contains(&at(1, 1)));
+}
+
+#[test]
+fn a_peer_that_begins_anew_hears_nothing_of_an_address_that_was_removed() {
+    let mut pair = Pair::with(2);
+    let mut alices = pair.alice.association_mut(ID).expect("it lives");
+    alices.remove_local_address(at(1, 1)).expect("there is another");
+    drop(alices);
+    // The question is lost.
+    said(&mut pair.alice, LATER);
+    pair.bob_begins_anew();
+    assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
+    assert_eq!(
+        pair.alices().addresses.asking.deadline(),
+        None,
+        "there is nothing to ask"
+    );
+}
+
+#[test]
+fn a_peer_that_begins_anew_at_an_address_that_was_removed_hears_of_the_other() {
+    let mut pair = Pair::with(2);
+    let removed = |pair: &mut Pair, local| {
+        let mut alices = pair.alice.association_mut(ID).expect("it lives");
+        alices.remove_local_address(local)
+    };
+    assert_eq!(removed(&mut pair, at(0, 1)), Ok(()));
+    pair.talk(LATER);
+    pair.bob_begins_anew();
+    let both = [at(0, 1).ip(), at(1, 1).ip()];
+    assert_eq!(pair.alice_is_at(), both);
+    pair.talk(LATER + Duration::from_secs(2));
+    assert_eq!(removed(&mut pair, at(0, 1)), Ok(()), "it may be removed again");
 }

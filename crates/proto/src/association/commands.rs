@@ -6,7 +6,7 @@ use core::num::NonZeroU16;
 use anabranch_policy::PathFacts;
 use anabranch_types::{AssociationId, MessageId, PathAddr, PathId, StreamId};
 
-use super::{CloseReason, State, close, paths};
+use super::{CloseReason, State, close, liveness, paths};
 use crate::Association;
 use crate::message::{Message, ReceivedMessage};
 use crate::send::SendError;
@@ -153,5 +153,11 @@ impl Association {
         if self.paths.contains(path) {
             paths::make_primary(self, path);
         }
+    }
+
+    /// Sends a heartbeat on `path` at once, unless one is under way (REQUESTHEARTBEAT, RFC 9260 §11.1.8). If it is not answered in
+    /// time, that counts as an error of the path. Unknown paths are ignored.
+    pub fn request_heartbeat(&mut self, path: PathId) {
+        liveness::request(self, path);
     }
 }

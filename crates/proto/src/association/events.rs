@@ -60,11 +60,11 @@ pub struct PathEvent {
 /// ```text
 ///  Added ─▶ (unconfirmed) ─▶ Active ─▶ Primary, once and again
 ///                             │  ▲
-///           error, or silence ▼  │ any sign of life
+///           error, or silence ▼  │ a proof: an answered heartbeat, or data that was sent once
 ///                    PotentiallyFailed ─▶ Inactive, after more errors; a heartbeat that is answered brings it back
 /// ```
 ///
-/// `Mtu` follows when it carries data, and whenever its size changes; `Rebound` and `Removed` may come at any time. The
+/// `Mtu` follows when the association carries data, and whenever the size changes; `Rebound` and `Removed` may come at any time. The
 /// paths of the handshake exist without being `Added`, and begin unconfirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]

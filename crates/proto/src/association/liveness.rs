@@ -99,8 +99,12 @@ pub(crate) fn acknowledged(
     sent_once: Option<SentOnce>,
     now: Instant,
 ) {
-    if sent_once.is_some() {
-        association.paths.path_mut(path).heartbeat.path_is_proved(now);
+    if let Some(chunk) = sent_once {
+        let machinery = association.paths.path_mut(path);
+        // Whether the way back is alive, only an answer over it tells.
+        if !machinery.sacks_doubted {
+            machinery.heartbeat.path_is_proved(chunk.sent_at, now);
+        }
     }
     let failed_at = association.paths.path(path).failed_at;
     let is_proof = |chunk: SentOnce| failed_at.is_none_or(|failed_at| chunk.sent_at >= failed_at);
@@ -127,6 +131,13 @@ pub(crate) fn ask(association: &mut Association, path: PathId, now: Instant) {
     if !heartbeats_are_over(association, path) {
         let path = association.paths.path_mut(path);
         path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);
+    }
+}
+
+/// The application asks for a heartbeat on `path`.
+pub(crate) fn request(association: &mut Association, path: PathId) {
+    if association.paths.contains(path) && !heartbeats_are_over(association, path) {
+        association.paths.path_mut(path).heartbeat.request();
     }
 }
 

@@ -19,6 +19,8 @@ pub struct AssociationStatistics {
     pub messages_received: u64,
     /// Bytes in the send buffer: unsent, and sent but not acknowledged.
     pub send_buffer_used: u64,
+    /// Of them, bytes that were sent.
+    pub send_buffer_sent: u64,
     /// Bytes that the application has not taken yet, incomplete messages included.
     pub receive_buffer_used: u64,
     /// Room in the peer's receive buffer.
@@ -87,6 +89,7 @@ impl Association {
             messages_sent,
             messages_received,
             send_buffer_used: self.sender.send_used(),
+            send_buffer_sent: self.sender.send_used() - self.sender.unsent_bytes(),
             receive_buffer_used: self.receiver.held_bytes(),
             peer_window: self.sender.peer_window(),
             sacks_received,

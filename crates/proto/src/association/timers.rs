@@ -118,7 +118,11 @@ fn repeat_handshake(association: &mut Association, repeated: u16) {
 }
 
 fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
-    if let Some(sent_at) = association.paths.path_mut(path).heartbeat.take_overdue(now) {
+    if let Some(overdue) = association.paths.path_mut(path).heartbeat.take_overdue(now) {
+        if overdue.excused {
+            liveness::schedule_heartbeat(association, path, now);
+            return;
+        }
         association.paths.path_mut(path).rtt.back_off();
         association.paths.publish_rtt(path);
         liveness::heartbeat_missed(association, path, now);
@@ -128,7 +132,7 @@ fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
         let is_dead = association.paths.fact(path).reachability == Reachability::Inactive;
         // "It is RECOMMENDED that a HEARTBEAT chunk is sent once per RTO […] plus 'HB.interval'" (RFC 9260 §8.3): a dead path is
         // found well the sooner. Where errors still count, an outage should end no association the sooner.
-        liveness::schedule_heartbeat(association, path, if is_dead { sent_at } else { now });
+        liveness::schedule_heartbeat(association, path, if is_dead { overdue.sent_at } else { now });
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which association is a packet for? By our tag, or by who is talking to whom.
 
+use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -24,8 +25,10 @@ pub(crate) struct Directory {
     by_tag: BTreeMap<VerificationTag, AssociationId>,
     /// Several may list the same address.
     by_correspondent: BTreeSet<(Correspondent, AssociationId)>,
-    /// Tags of the associations that ended last, oldest first.
-    spent: VecDeque<VerificationTag>,
+    /// The ports of associations here, those that ended last among them, and how many have each.
+    ports: BTreeMap<u16, u32>,
+    /// Tags of the associations that ended last, oldest first, with their ports.
+    spent: VecDeque<(VerificationTag, u16)>,
 }
 
 /// Ended associations whose cookies are remembered as spent.
@@ -34,6 +37,11 @@ const SPENT_TAGS: usize = 1_024;
 impl Directory {
     pub(crate) fn with_tag(&self, tag: VerificationTag) -> Option<AssociationId> {
         self.by_tag.get(&tag).copied()
+    }
+
+    /// Whether an association has this port, or one had it that ended not long ago: its peer may still ask.
+    pub(crate) fn has_used(&self, port: u16) -> bool {
+        self.ports.contains_key(&port)
     }
 
     /// The associations whose peer is there or lists that address, oldest first.
@@ -59,7 +67,10 @@ impl Directory {
     }
 
     pub(crate) fn insert(&mut self, association: &Association) {
-        self.by_tag.insert(association.local.tag, association.id);
+        let known = self.by_tag.insert(association.local.tag, association.id);
+        if known.is_none() {
+            *self.ports.entry(association.local.port).or_default() += 1;
+        }
         for correspondent in correspondents(association, association.paths.remotes()) {
             self.by_correspondent.insert((correspondent, association.id));
         }
@@ -72,6 +83,11 @@ impl Directory {
         }
     }
 
+    /// `association` begins anew under its tag: no address leads to it any more.
+    pub(crate) fn forget_addresses(&mut self, association: &Association) {
+        self.unlist(association, association.paths.remotes());
+    }
+
     /// `association` ended, or begins anew with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
     /// of its cookie does not bring it back to life.
     pub(crate) fn retire(&mut self, association: &Association) {
@@ -81,15 +97,26 @@ impl Directory {
             return;
         }
         self.by_tag.remove(&tag);
-        if self.spent.len() >= SPENT_TAGS {
-            self.spent.pop_front();
+        self.spent.push_back((tag, association.local.port));
+        if self.spent.len() > SPENT_TAGS
+            && let Some((_, port)) = self.spent.pop_front()
+        {
+            self.free(port);
         }
-        self.spent.push_back(tag);
+    }
+
+    fn free(&mut self, port: u16) {
+        if let Entry::Occupied(mut users) = self.ports.entry(port) {
+            *users.get_mut() -= 1;
+            if *users.get() == 0 {
+                users.remove();
+            }
+        }
     }
 
     /// Whether an association had this tag and ended.
     pub(crate) fn is_spent(&self, tag: VerificationTag) -> bool {
-        self.spent.contains(&tag)
+        self.spent.iter().any(|(spent, _)| *spent == tag)
     }
 
     /// The peer of `association` `left` these addresses for those that it has now.

@@ -38,6 +38,8 @@ struct Answer {
     local_tag: VerificationTag,
     tie_tags: Option<TieTags>,
     config: Arc<AssociationConfig>,
+    /// The addresses that are told.
+    here: Arc<[SocketAddr]>,
 }
 
 pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) {
@@ -47,6 +49,9 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
         || init.initiate_tag.0 == 0
     {
         endpoint.counters.dropped += 1;
+        return;
+    }
+    if !endpoint.answers_for(inbound) {
         return;
     }
     if init.outbound_streams == 0 || init.inbound_streams == 0 || init.a_rwnd < 1_500 {
@@ -128,6 +133,7 @@ fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> 
                 local_tag,
                 tie_tags: None,
                 config,
+                here: endpoint.here.clone(),
             })
         }
         None => {
@@ -147,7 +153,7 @@ fn known_peer(
 ) -> Option<Answer> {
     let slot = endpoint.slots.get_mut(&id)?;
     let association = &mut slot.association;
-    let config = association.config.clone();
+    let (config, here) = (association.config.clone(), association.here.clone());
     let local_tag = association.local.tag;
     let tie_tags = endpoint.randoms.tie(local_tag, association.peer.tag);
     let added = association.added(&wishes.addresses);
@@ -157,6 +163,7 @@ fn known_peer(
             local_tag,
             tie_tags: None,
             config,
+            here,
         }),
         // §9.2: "If an endpoint in SHUTDOWN-ACK-SENT receives an INIT, it SHOULD discard the INIT and retransmit
         // the SHUTDOWN ACK", whatever addresses it lists.
@@ -183,6 +190,7 @@ fn known_peer(
             local_tag,
             tie_tags: Some(tie_tags),
             config,
+            here,
         }),
         // §5.2.2.
         State::Established | State::ShutdownPending | State::ShutdownSent(..) | State::ShutdownReceived => {
@@ -191,6 +199,7 @@ fn known_peer(
                 local_tag,
                 tie_tags: Some(tie_tags),
                 config,
+                here,
             })
         }
     }
@@ -244,7 +253,8 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         optional.push(one(|alone| handshake::push_extensions(&extensions, None, alone)));
     }
     if !config.single_homed {
-        let addresses = handshake::listed(&endpoint.here, Some(inbound.arrival.remote));
+        let arrival = inbound.arrival;
+        let addresses = handshake::listed(&answer.here, Some(arrival.remote), Some(arrival.local.ip()));
         optional.extend(addresses.into_iter().map(address));
     }
     optional.extend(

@@ -221,6 +221,7 @@ impl Endpoint {
                 }
             }
             Some(_) if self.deliver(&inbound) => {}
+            Some(_) | None if !self.answers_for(&inbound) => {}
             Some(_) | None => {
                 self.counters.out_of_the_blue += 1;
                 out_of_the_blue::handle(&mut self.replies, &inbound);
@@ -238,6 +239,15 @@ impl Endpoint {
         self.directory.with(correspondent).find(is_there)
     }
 
+    /// Whether it is up to this endpoint to answer strangers on the port. A packet straight over IP comes to every program on
+    /// the host that takes such packets: only for those ports that were ever used here is it known that no other does.
+    fn answers_for(&self, inbound: &Inbound<'_>) -> bool {
+        let port = inbound.ports().ours;
+        let is_over_ip = inbound.arrival.local.port() == 0;
+        let listens = self.accept.is_some() && port == self.config.sctp_port;
+        !is_over_ip || listens || self.directory.has_used(port)
+    }
+
     /// Hands the packet to the association that it is for, if there is one.
     fn deliver(&mut self, inbound: &Inbound<'_>) -> bool {
         let Inbound { now, arrival, packet } = *inbound;
@@ -247,7 +257,15 @@ impl Endpoint {
             let slot = self.slots.get(id);
             slot.is_some_and(|slot| slot.association.expects(packet))
         };
-        let found = by_tag.or_else(|| self.directory.with(inbound.correspondent()).find(expects));
+        let reflected = |id: &AssociationId| {
+            let slot = self.slots.get(id);
+            slot.is_some_and(|slot| slot.association.peer.tag == packet.header().tag)
+        };
+        let found = by_tag.or_else(|| {
+            let there = || self.directory.with(inbound.correspondent()).filter(expects);
+            // Several may list the address.
+            there().find(reflected).or_else(|| there().next())
+        });
         let Some((id, slot)) = found.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
             return false;
         };

@@ -12,10 +12,11 @@ use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 use super::cookie::{BadCookie, Cookie, seal_of};
 use super::{Endpoint, Inbound, listener};
 use crate::Association;
+use crate::address;
 use crate::association::{Event, Setup, Side, State, liveness};
 use crate::config::AssociationConfig;
 use crate::handshake;
-use crate::path::{Arrived, braid, braid_through};
+use crate::path::{Arrived, MAX_PATHS, braid, braid_through};
 use crate::recv::ReceiverConfig;
 
 /// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
@@ -155,7 +156,7 @@ fn apply(
     };
     let association = &mut slot.association;
     match verdict {
-        Verdict::A if matches!(association.state, State::ShutdownAckSent(..)) => {
+        Verdict::A | Verdict::B if matches!(association.state, State::ShutdownAckSent(..)) => {
             // §5.2.4 A: "the endpoint MUST NOT set up a new association but resend the SHUTDOWN ACK and an ERROR".
             let causes = CauseWriter::one(Cause::CookieWhileShuttingDown);
             endpoint
@@ -164,6 +165,8 @@ fn apply(
             endpoint.replies.push(inbound, cookie.peer_tag, &ShutdownAck);
         }
         Verdict::A => restart(endpoint, inbound, id, cookie),
+        // Its call crossed ours, and what it had before, when it heard from us, is gone: our tag stays.
+        Verdict::B if association.state.is_connected() => restart(endpoint, inbound, id, cookie),
         Verdict::B => collide(association, inbound, cookie),
         Verdict::D => repeat(association, inbound, cookie),
         Verdict::C | Verdict::None => endpoint.counters.dropped += 1,
@@ -174,10 +177,6 @@ fn apply(
 /// B: the peer's INIT crossed ours. Its tag is the one that counts, and its cookie completes the handshake.
 fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
-    if association.state.is_connected() {
-        acknowledge(association, inbound, had_at(association, inbound, cookie));
-        return;
-    }
     association.peer.initial_tsn = cookie.peer_tsn;
     open_streams(association, cookie);
     let pairs = pairs(&association.config, &association.here, inbound, cookie);
@@ -222,8 +221,12 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: slot.association.secrets.split(),
     };
-    // Late copies of the cookie that the old incarnation came from are spent, too.
-    endpoint.directory.retire(&slot.association);
+    if slot.association.local.tag == cookie.local_tag {
+        endpoint.directory.forget_addresses(&slot.association);
+    } else {
+        // Late copies of the cookie that the old incarnation came from are spent, too.
+        endpoint.directory.retire(&slot.association);
+    }
     let mut anew = Association::new(setup, State::Established, inbound.now);
     anew.events = core::mem::take(&mut slot.association.events);
     anew.counters = slot.association.counters;
@@ -238,6 +241,7 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     // The application does not ask twice.
     anew.owed.shutdown = slot.association.owed.shutdown;
     complete(&mut anew, inbound, cookie);
+    address::ask_again(&mut anew, &slot.association);
     endpoint.directory.insert(&anew);
     *slot.association = anew;
 }
@@ -308,7 +312,9 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
 /// sent" (RFC 9260 §5.4). That is where the cookie was had; it may be sent from wherever an attacker writes that it is.
 fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     let path = had_at(association, inbound, cookie);
-    liveness::confirm(association, path);
+    if path_to(association, proven(inbound, cookie)).is_some() {
+        liveness::confirm(association, path);
+    }
     handshake::establish(association, inbound.now);
     acknowledge(association, inbound, path);
 }
@@ -362,7 +368,13 @@ fn pairs(
         return braid_through(here, &remotes, proven);
     }
     let pairs = braid(here, &remotes);
-    if pairs.is_empty() { vec![proven] } else { pairs }
+    if pairs.iter().any(|pair| pair.remote == cookie.source) {
+        return pairs;
+    }
+    // A host with many addresses has no room left for it, or none that could reach it.
+    let ways_there = braid(here, &[cookie.source]);
+    let first = ways_there.first().copied().unwrap_or(proven);
+    core::iter::once(first).chain(pairs).take(MAX_PATHS).collect()
 }
 
 /// The peer's addresses in the order in which it pairs them: as listed, with the source of its INIT among them.

@@ -10,9 +10,9 @@ use anabranch_types::{
 use anabranch_wire::chunk::kind;
 use anabranch_wire::parameter::kind::{HOST_NAME, IPV4, IPV6, SUPPORTED_ADDRESS_TYPES};
 use anabranch_wire::{
-    Cause, CauseWriter, Chunk, CommonHeader, CookieEcho, Data, DataFlags, Heartbeat, OutboundAbort,
-    OutboundError, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter, RawCause, RawParameter,
-    Shutdown, WriteChunk,
+    Cause, CauseWriter, Chunk, CommonHeader, CookieAck, CookieEcho, Data, DataFlags, Heartbeat,
+    OutboundAbort, OutboundError, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter, RawCause,
+    RawChunk, RawParameter, Shutdown, WriteChunk,
 };
 
 use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event, Message};

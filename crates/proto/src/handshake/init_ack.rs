@@ -12,7 +12,7 @@ use super::ChunkKinds;
 use crate::Association;
 use crate::association::{Retry, Side, State, liveness};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
-use crate::path::braid_through;
+use crate::path::{Path, braid_through, covers};
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::violation::Violation;
 
@@ -242,10 +242,15 @@ fn take_addresses(
     } else {
         association.replace_paths(&pairs, remotes, now);
     }
-    let found = association
-        .paths
-        .iter()
+    // Our side of the path may be any of our addresses.
+    let is_it = |path: &Path| {
+        let PathAddr { local, remote } = path.addr;
+        remote == answered_from.remote && covers(local, answered_from.local)
+    };
+    let paths = || association.paths.iter();
+    let found = paths()
         .find(|(_, path)| path.addr == answered_from)
+        .or_else(|| paths().find(|(_, path)| is_it(path)))
         .map(|(facts, _)| facts.id);
     let path = found.unwrap_or_default();
     association.paths.path_mut(path).rtt = measured;

@@ -33,7 +33,7 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
     let remote = association.paths.remotes().next();
     let mut parameters = ParameterWriter::new();
     if !association.config.single_homed {
-        for address in listed(&association.here, remote) {
+        for address in listed(&association.here, remote, None) {
             parameters.push_address(address);
         }
         let versions = |v4: bool| association.here.iter().any(|addr| addr.is_ipv4() == v4);
@@ -92,8 +92,8 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
 
 /// The addresses that a peer at `remote` is told: those of ours that it can reach, if there are several, and no more than there
 /// may be paths: an INIT has to fit a packet. With one only, the source address of the packet says it already, and a NAT
-/// keeps it right.
-pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>) -> Vec<IpAddr> {
+/// keeps it right, unless the packet leaves from a `source` that is not to be used any more.
+pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>, source: Option<IpAddr>) -> Vec<IpAddr> {
     let toward = remote.map(|remote| AddressScope::of(remote.ip()));
     let near = toward == Some(AddressScope::Loopback);
     let useful = |address: &IpAddr| {
@@ -106,7 +106,8 @@ pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>) -> Vec<IpA
             addresses.push(address);
         }
     }
-    if addresses.len() > 1 {
+    let is_another = source.is_some_and(|source| !source.is_unspecified() && !addresses.contains(&source));
+    if addresses.len() > 1 || is_another {
         addresses
     } else {
         Vec::new()

@@ -56,7 +56,11 @@ fn one(
         Chunk::IData(chunk) => data::on_data(association, now, path, UserData::IData(chunk))?,
         Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,
         Chunk::NrSack(chunk) => sack::on_nr_sack(association, now, path, &chunk)?,
-        Chunk::InitAck(chunk) => handshake::on_init_ack(association, now, path, &chunk)?,
+        Chunk::InitAck(chunk) => {
+            handshake::on_init_ack(association, now, path, &chunk)?;
+            // It "MUST NOT" be bundled with others (RFC 9260 §6.10), and `path` may be no more.
+            return Ok(false);
+        }
         Chunk::CookieAck => handshake::on_cookie_ack(association, now),
         Chunk::Heartbeat(_) => heartbeat::on_heartbeat(association, path, raw.value),
         Chunk::HeartbeatAck(chunk) => heartbeat::on_heartbeat_ack(association, now, chunk.info),

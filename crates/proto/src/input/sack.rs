@@ -61,7 +61,8 @@ fn apply(
             return Err(Violation::Protocol("SACK acknowledges what was never sent"));
         }
     };
-    let outcome = association.sender.on_sack(&sack, now);
+    let scheduler = &mut *association.policies.stream_scheduler;
+    let outcome = association.sender.on_sack(&sack, scheduler, now);
     association.counters.sacks_received += 1;
     association.counters.chunks_reneged += u64::from(outcome.reneged);
     digest(
@@ -83,7 +84,8 @@ pub(crate) fn on_cumulative(association: &mut Association, now: Instant, path: P
     let sender = &mut association.sender;
     let cumulative = sender.cumulative().nearest(cumulative);
     if cumulative >= sender.cumulative() && cumulative < sender.next_tsn() {
-        let outcome = sender.on_cumulative(cumulative);
+        let scheduler = &mut *association.policies.stream_scheduler;
+        let outcome = sender.on_cumulative(cumulative, scheduler);
         digest(association, now, path, outcome.cumulative_advanced, None);
     }
 }

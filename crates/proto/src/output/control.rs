@@ -156,6 +156,10 @@ impl Control {
             .or_else(|| any.filter(|_| free))
     }
 
+    pub(crate) const fn owes_cookie_ack(&self) -> bool {
+        self.cookie_ack.is_some()
+    }
+
     pub(crate) fn take_cookie_ack(&mut self, path: PathId) -> bool {
         self.cookie_ack.take_if(|wanted| *wanted == path).is_some()
     }

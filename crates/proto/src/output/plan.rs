@@ -77,7 +77,8 @@ pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> 
         }
         _ => {}
     }
-    if let Some(due) = address::due(association) {
+    // Before its COOKIE ACK a peer does not listen.
+    if let Some(due) = address::due(association).filter(|_| !association.control.owes_cookie_ack()) {
         return Some(about_addresses(due));
     }
     let (sack_wanted, sack_path) = sack(association, now);

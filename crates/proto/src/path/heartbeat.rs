@@ -41,6 +41,16 @@ struct Unanswered {
     nonce: u64,
     sent_at: Instant,
     overdue: Instant,
+    /// Data that left no sooner was acknowledged: if it was lost, the path is alive all the same.
+    excused: bool,
+}
+
+/// A heartbeat that was not answered in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Overdue {
+    pub(crate) sent_at: Instant,
+    /// It says nothing against the path.
+    pub(crate) excused: bool,
 }
 
 impl Heartbeat {
@@ -59,10 +69,13 @@ impl Heartbeat {
         self.next = Next::WhenUnproved { since, period };
     }
 
-    /// Data was acknowledged, which tells what the answer to a heartbeat would.
-    pub(crate) fn path_is_proved(&mut self, now: Instant) {
+    /// Data was acknowledged that left at `sent_at`, which tells what the answer to a heartbeat would.
+    pub(crate) fn path_is_proved(&mut self, sent_at: Instant, now: Instant) {
         if let Next::WhenUnproved { since, .. } = &mut self.next {
             *since = now;
+        }
+        if let Some(last) = &mut self.unanswered {
+            last.excused |= last.sent_at <= sent_at;
         }
     }
 
@@ -77,6 +90,13 @@ impl Heartbeat {
         true
     }
 
+    /// One leaves at once, unless one is under way, which tells as much.
+    pub(crate) fn request(&mut self) {
+        if self.unanswered.is_none() {
+            self.next = Next::At(Instant::ZERO);
+        }
+    }
+
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.unanswered.is_none() && self.next.moment().is_some_and(|next| next <= now)
     }
@@ -87,14 +107,18 @@ impl Heartbeat {
             nonce,
             sent_at: now,
             overdue: now + rto,
+            excused: false,
         });
         self.next = Next::Never;
     }
 
-    /// If the last heartbeat is overdue, forgets it and says when it left: it counts as an error (RFC 9260 §8.3).
-    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<Instant> {
-        let overdue = self.unanswered.take_if(|unanswered| unanswered.overdue <= now);
-        overdue.map(|unanswered| unanswered.sent_at)
+    /// If the last heartbeat is overdue, forgets it: it counts as an error (RFC 9260 §8.3), unless it is excused.
+    pub(crate) fn take_overdue(&mut self, now: Instant) -> Option<Overdue> {
+        let last = self.unanswered.take_if(|unanswered| unanswered.overdue <= now)?;
+        Some(Overdue {
+            sent_at: last.sent_at,
+            excused: last.excused,
+        })
     }
 
     /// The answer to the last heartbeat; gives its round trip. Anything else (an old answer, a guess) is not
@@ -170,6 +194,10 @@ mod tests {
     use super::*;
 
     const RTO: Duration = Duration::from_secs(1);
+    const LOST: Overdue = Overdue {
+        sent_at: Instant::ZERO,
+        excused: false,
+    };
 
     #[test]
     fn only_the_right_nonce_proves_reachability_and_only_once() {
@@ -194,8 +222,20 @@ mod tests {
         let mut heartbeat = Heartbeat::default();
         heartbeat.sent(1, RTO, Instant::ZERO);
         assert_eq!(heartbeat.take_overdue(Instant::ZERO), None);
-        assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), Some(Instant::ZERO));
+        assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), Some(LOST));
         assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), None);
+    }
+
+    #[test]
+    fn an_overdue_heartbeat_is_excused_by_data_that_left_no_sooner() {
+        for (data_left, excused) in [(1, false), (2, true), (3, true)] {
+            let at = |seconds: u32| Instant::ZERO + seconds * RTO;
+            let mut heartbeat = Heartbeat::default();
+            heartbeat.sent(1, RTO, at(2));
+            heartbeat.path_is_proved(at(data_left), at(3));
+            let overdue = heartbeat.take_overdue(at(3)).map(|overdue| overdue.excused);
+            assert_eq!(overdue, Some(excused));
+        }
     }
 
     #[test]
@@ -205,16 +245,30 @@ mod tests {
         let sooner = Instant::ZERO + RTO / 2;
         heartbeat.schedule(Some(sooner));
         assert_eq!(heartbeat.deadline(), Some(Instant::ZERO + RTO));
-        assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), Some(Instant::ZERO));
+        assert_eq!(heartbeat.take_overdue(Instant::ZERO + RTO), Some(LOST));
         assert_eq!(heartbeat.deadline(), Some(sooner));
         assert!(heartbeat.is_due(Instant::ZERO + RTO));
+    }
+
+    #[test]
+    fn one_that_is_requested_leaves_unless_another_is_under_way() {
+        let mut heartbeat = Heartbeat::default();
+        heartbeat.request();
+        assert!(heartbeat.is_due(Instant::ZERO));
+        heartbeat.sent(1, RTO, Instant::ZERO);
+        heartbeat.request();
+        assert_eq!(
+            heartbeat.deadline(),
+            Some(Instant::ZERO + RTO),
+            "that of the first"
+        );
     }
 
     #[test]
     fn a_path_that_data_proves_needs_none() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.schedule_when_unproved(RTO, Instant::ZERO);
-        heartbeat.path_is_proved(Instant::ZERO + RTO / 2);
+        heartbeat.path_is_proved(Instant::ZERO, Instant::ZERO + RTO / 2);
         assert!(!heartbeat.is_due(Instant::ZERO + RTO));
         assert!(heartbeat.is_due(Instant::ZERO + RTO * 3 / 2));
     }
@@ -223,7 +277,7 @@ mod tests {
     fn one_that_is_asked_for_leaves_though_data_proves_the_path() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.schedule(Some(Instant::ZERO + RTO));
-        heartbeat.path_is_proved(Instant::ZERO + RTO / 2);
+        heartbeat.path_is_proved(Instant::ZERO, Instant::ZERO + RTO / 2);
         assert!(heartbeat.is_due(Instant::ZERO + RTO));
     }
 

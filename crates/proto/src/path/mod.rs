@@ -112,11 +112,11 @@ impl Path {
     }
 
     /// The next moment at which anything is due on it.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    pub(crate) fn deadline(&self, tries_sizes: bool) -> Option<Instant> {
         let deadlines = [
             self.t3.expires(),
             self.heartbeat.deadline(),
-            self.mtu.deadline(),
+            self.mtu.deadline(tries_sizes),
             self.release_at,
             self.blocked_until,
             self.loss_check_at,

@@ -100,10 +100,12 @@ impl Probe {
             nonce: None,
         }
     }
+}
 
-    fn moment(&self) -> Instant {
-        match self.timer {
-            Timer::Due(at) | Timer::Overdue(at) => at,
+impl Timer {
+    const fn moment(self) -> Instant {
+        match self {
+            Self::Due(at) | Self::Overdue(at) => at,
         }
     }
 }
@@ -151,11 +153,16 @@ impl PathMtu {
         }
     }
 
-    /// When [`PathMtu::on_timer`] is due or a probe is to be sent.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    /// When [`PathMtu::on_timer`] is due or a probe is to be sent. Probes that nobody
+    /// tries now wait.
+    pub(crate) fn deadline(&self, are_tried: bool) -> Option<Instant> {
         match &self.state {
             State::Complete => self.raise_at,
-            state => state.probe().map(Probe::moment),
+            state => {
+                let mut timer = state.probe().map(|probe| probe.timer);
+                timer.take_if(|timer| !are_tried && matches!(timer, Timer::Due(_)));
+                timer.map(Timer::moment)
+            }
         }
     }
 
@@ -216,6 +223,8 @@ impl PathMtu {
         };
         let tried = self.state.probe().map_or(self.size, |probe| probe.size);
         match largest {
+            // It was a packet from before: of the base size none has left.
+            None if matches!(self.state, State::Base(probe) if probe.nonce.is_none()) => {}
             None => self.does_not_fit(now),
             Some(largest) if largest < min || largest >= tried => {}
             Some(largest) => {

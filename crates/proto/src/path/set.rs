@@ -273,10 +273,16 @@ impl PathSet {
 
     /// The path on which a size is to be tried now, and the length of the SCTP packet that tries it.
     pub(crate) fn mtu_probe_due(&self, now: Instant) -> Option<(PathId, u16)> {
-        self.iter().find_map(|(facts, path)| {
+        let mut tried = self.iter().filter(|(facts, _)| self.tries_sizes(facts));
+        tried.find_map(|(facts, path)| {
             let size = path.mtu.due(now)?;
             Some((facts.id, max_packet(&path.addr, size)))
         })
+    }
+
+    /// What is lost on a path out of use says nothing of sizes, but messages would be cut for it on those in use.
+    fn tries_sizes(&self, facts: &PathFacts) -> bool {
+        facts.is_usable() || self.another_usable(facts.id).is_none()
     }
 
     /// A path can be used now that could not before.
@@ -296,7 +302,8 @@ impl PathSet {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        earliest(self.inner.iter().map(Path::deadline))
+        let moment = |(facts, path): (&PathFacts, &Path)| path.deadline(self.tries_sizes(facts));
+        earliest(self.iter().map(moment))
     }
 
     /// A usable path other than `this`, if there is one: where what was not answered on `this` leaves next.

@@ -427,3 +427,191 @@ fn a_flood_of_reported_errors_hides_no_data() {
     hears(&mut endpoint, START, peer(2), tag, &data);
     assert!(events(&mut endpoint).contains(&Event::Readable));
 }
+
+/// RFC 9260 §5.2.4 B: the tag tells that the peer was not there any more when our cookie came back.
+#[test]
+fn a_peer_that_begins_anew_while_its_call_crosses_ours_is_heard_and_answered() {
+    let mut endpoint = endpoint();
+    let (id, tag) = calls(&mut endpoint);
+    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    // Its second incarnation calls before the COOKIE ACK of the first one is here.
+    let anew = OutboundInit {
+        initial_tsn: Tsn(1_000_000),
+        ..init(6, Vec::new())
+    };
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &anew);
+    let (_, cookie) = tag_and_cookie(&answer);
+    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    let says = |endpoint: &mut Endpoint| {
+        let mut association = endpoint.association_mut(id).expect("it lives");
+        association.send(Message::new(StreamId(0), "lost")).expect("room");
+        drop(association);
+        said(endpoint, START)
+    };
+    assert!(kinds(&says(&mut endpoint)).contains(&kind::DATA));
+    let echo = CookieEcho { cookie: &cookie };
+    for _ in 0..2 {
+        let answer = hears(&mut endpoint, START, peer(2), tag, &echo);
+        assert_eq!(kinds(&answer), [kind::COOKIE_ACK], "a copy is answered, too");
+    }
+    let data = Data {
+        flags: DataFlags::WHOLE,
+        tsn: Tsn(1_000_000),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        payload: b"here",
+    };
+    hears(&mut endpoint, START, peer(2), tag, &data);
+    let events = events(&mut endpoint);
+    assert!(
+        events.contains(&Event::Restarted { undelivered: 1 }),
+        "{events:?}"
+    );
+    assert!(events.contains(&Event::Readable), "{events:?}");
+    let packets = says(&mut endpoint);
+    let mut numbers = Vec::new();
+    for bytes in &packets {
+        let packet = Packet::parse(bytes).expect("a packet in order");
+        let chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
+        numbers.extend(chunks.filter_map(|chunk| match chunk {
+            Chunk::Data(data) => Some(data.tsn),
+            _ => None,
+        }));
+    }
+    assert_eq!(numbers, [Tsn(tag.0)], "the numbers begin anew as the cookie said");
+}
+
+/// It may have opened ways that the chunk came over no more.
+#[test]
+fn nothing_behind_an_init_ack_is_looked_at() {
+    let mut endpoint = endpoint();
+    let (_, tag) = calls(&mut endpoint);
+    let answer = init_ack(5, &[peer(3).ip(), peer(2).ip()]);
+    let heartbeat = Heartbeat { info: b"there?" };
+    let replies = hears_both(&mut endpoint, peer(2), tag, &answer, &heartbeat);
+    assert_eq!(kinds(&replies), [kind::COOKIE_ECHO]);
+}
+
+fn confirmed(endpoint: &Endpoint) -> Vec<SocketAddr> {
+    let association = endpoint.associations().next().expect("it lives");
+    let facts = association.path_facts().iter();
+    let all = facts.zip(association.path_addresses());
+    let confirmed = all.filter(|(facts, _)| facts.is_usable());
+    confirmed.map(|(_, addr)| addr.remote).collect()
+}
+
+#[test]
+fn an_answer_to_any_of_our_addresses_confirms_the_address_that_it_came_from() {
+    let config_of_two = EndpointConfig {
+        local: vec![SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)), here()],
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(config_of_two, Seed(1));
+    let (_, tag) = calls(&mut endpoint);
+    let answer = init_ack(5, &[peer(3).ip(), peer(2).ip()]);
+    hears(&mut endpoint, START, peer(2), tag, &answer);
+    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    assert_eq!(confirmed(&endpoint), [peer(2)]);
+}
+
+/// It had the cookie, and listed whom it wants us to send to.
+#[test]
+fn a_host_of_many_addresses_confirms_nobody_but_whom_it_told_the_cookie() {
+    let v4 = (1..17).map(|number| SocketAddr::from(([10, 1, number, 1], DEFAULT_PORT)));
+    let v6 = |last: u16| SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, last], DEFAULT_PORT));
+    let config_of_many = EndpointConfig {
+        local: v4.chain([v6(1)]).collect(),
+        accept: Some(config()),
+        ..EndpointConfig::default()
+    };
+    let mut endpoint = Endpoint::new(config_of_many, Seed(1));
+    let call = packet(VerificationTag::ZERO, |packet| {
+        let listed = listing(&[peer(2).ip(), v6(2).ip()]);
+        packet.push(&init(5, listed)).expect("a small chunk");
+    });
+    let from_v6 = PathAddr {
+        local: v6(1),
+        remote: v6(2),
+    };
+    endpoint.handle_datagram(START, from_v6, Ecn::NotCapable, &call);
+    let (tag, cookie) = tag_and_cookie(&said(&mut endpoint, START));
+    hears(
+        &mut endpoint,
+        START,
+        peer(2),
+        tag,
+        &CookieEcho { cookie: &cookie },
+    );
+    assert_eq!(confirmed(&endpoint), [v6(2)]);
+}
+
+/// Every program that takes packets straight from IP sees those for all of them.
+#[test]
+fn over_ip_only_ports_that_are_ours_are_answered_for() {
+    let mut endpoint = endpoint();
+    let call = init(5, Vec::new());
+    let data = Data {
+        flags: DataFlags::WHOLE,
+        tsn: Tsn(1),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        payload: b"here",
+    };
+    let answers = |endpoint: &mut Endpoint, port: u16, encapsulation: u16| {
+        let header = |tag| CommonHeader {
+            source_port: 7,
+            destination_port: port,
+            tag,
+        };
+        let mut kinds_of = |tag, chunk: &dyn Fn(&mut PacketBuilder<'_>)| {
+            let mut bytes = Vec::new();
+            let mut packet = PacketBuilder::new(&mut bytes, header(tag), 1_400);
+            chunk(&mut packet);
+            packet.finish();
+            let mut path = PathAddr {
+                local: here(),
+                remote: peer(2),
+            };
+            path.local.set_port(encapsulation);
+            path.remote.set_port(encapsulation);
+            endpoint.handle_datagram(START, path, Ecn::NotCapable, &bytes);
+            kinds(&said(endpoint, START))
+        };
+        let to_call = kinds_of(VerificationTag::ZERO, &|packet| packet.push(&call).expect("room"));
+        let to_data = kinds_of(VerificationTag(9), &|packet| packet.push(&data).expect("room"));
+        (to_call, to_data)
+    };
+    let abort = || vec![kind::ABORT];
+    assert_eq!(answers(&mut endpoint, 3_868, DEFAULT_PORT), (abort(), abort()));
+    assert_eq!(answers(&mut endpoint, 3_868, 0), (vec![], vec![]));
+    assert_eq!(
+        answers(&mut endpoint, DEFAULT_PORT, 0),
+        (vec![kind::INIT_ACK], abort())
+    );
+}
+
+/// Two list the address; the packet says by the tag that is reflected whom it is about.
+#[test]
+fn who_has_forgotten_an_association_says_by_a_tag_which() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    let call = init(6, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(3), VerificationTag::ZERO, &call);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    hears(
+        &mut endpoint,
+        START,
+        peer(3),
+        tag,
+        &CookieEcho { cookie: &cookie },
+    );
+    let abort = OutboundAbort {
+        tag_reflected: true,
+        causes: Vec::new(),
+    };
+    hears(&mut endpoint, START, peer(3), VerificationTag(6), &abort);
+    let closed: Vec<bool> = endpoint.associations().map(Association::is_closed).collect();
+    assert_eq!(closed, [false, true]);
+}

@@ -44,7 +44,7 @@ impl World {
     fn settles(&mut self) {
         while self
             .mtu
-            .deadline()
+            .deadline(true)
             .is_some_and(|deadline| deadline < self.now + Duration::from_secs(300))
         {
             self.steps();
@@ -62,7 +62,7 @@ impl World {
             }
             self.congested = self.congested.saturating_sub(1);
         }
-        if let Some(deadline) = self.mtu.deadline() {
+        if let Some(deadline) = self.mtu.deadline(true) {
             self.now = self.now.max(deadline);
             self.mtu.on_timer(self.now);
         }
@@ -84,7 +84,7 @@ fn a_clean_path_is_known_after_two_round_trips() {
     world.finds(1_500);
     assert_eq!(world.probes, [1_200, 1_500]);
     assert_eq!(world.now, Instant::ZERO + ROUND_TRIP * 2);
-    assert_eq!(world.mtu.deadline(), None, "nothing larger is wanted");
+    assert_eq!(world.mtu.deadline(true), None, "nothing larger is wanted");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_late_answer_counts_while_its_size_is_tried() {
     let mut mtu = PathMtu::searching(SEARCH);
     mtu.begin(Instant::ZERO);
     let first = mtu.sent(7, RTO, Instant::ZERO);
-    let overdue = mtu.deadline().unwrap();
+    let overdue = mtu.deadline(true).unwrap();
     assert_eq!(overdue, Instant::ZERO + Duration::from_secs(1));
     mtu.on_timer(overdue);
     let second = mtu.sent(8, RTO, overdue);
@@ -134,7 +134,7 @@ fn a_late_answer_counts_while_its_size_is_tried() {
 fn a_path_that_grows_is_found_out_after_ten_minutes() {
     let mut world = World::new(SEARCH, 1_300);
     world.finds(1_280);
-    let raise = world.mtu.deadline().expect("a larger size is tried again");
+    let raise = world.mtu.deadline(true).expect("a larger size is tried again");
     assert!(raise > world.now + Duration::from_secs(590));
     world.carries = 1_500;
     world.now = raise;
@@ -169,12 +169,12 @@ fn a_black_hole_is_told_from_loss() {
 fn doubts_do_not_put_off_the_next_try() {
     let mut world = World::new(SEARCH, 1_300);
     world.settles();
-    let raise = world.mtu.deadline();
+    let raise = world.mtu.deadline(true);
     for _ in 0..5 {
         world.mtu.doubt(world.now);
         world.settles();
     }
-    assert_eq!(world.mtu.deadline(), raise);
+    assert_eq!(world.mtu.deadline(true), raise);
 }
 
 #[test]
@@ -219,12 +219,31 @@ fn what_the_own_interface_refuses_needs_no_second_try() {
     assert_eq!(world.mtu.due(world.now), Some(1_350));
 }
 
+/// Several packets were under way to the interface when its size changed.
+#[test]
+fn packets_from_before_say_nothing_of_the_base() {
+    let mut world = World::new(SEARCH, 1_500);
+    world.settles();
+    world.carries = 1_400;
+    world.mtu.refused(None, world.now);
+    world.mtu.refused(None, world.now);
+    assert_eq!(world.mtu.size(), 1_200);
+    world.finds(1_350);
+}
+
+#[test]
+fn a_probe_that_nobody_tries_waits() {
+    let world = World::new(SEARCH, 1_500);
+    assert_eq!(world.mtu.deadline(false), None);
+    assert_eq!(world.mtu.deadline(true), Some(world.now));
+}
+
 #[test]
 fn a_path_that_comes_back_is_measured_anew() {
     let mut world = World::new(SEARCH, 1_500);
     world.settles();
     world.mtu.end();
-    assert_eq!((world.mtu.size(), world.mtu.deadline()), (1_200, None));
+    assert_eq!((world.mtu.size(), world.mtu.deadline(true)), (1_200, None));
     world.mtu.begin(world.now);
     world.finds(1_500);
 }
@@ -235,7 +254,7 @@ fn a_fixed_size_is_never_probed() {
     mtu.begin(Instant::ZERO);
     mtu.doubt(Instant::ZERO);
     mtu.refused(None, Instant::ZERO);
-    assert_eq!((mtu.size(), mtu.deadline()), (1_500, None));
+    assert_eq!((mtu.size(), mtu.deadline(true)), (1_500, None));
 }
 
 #[test]
