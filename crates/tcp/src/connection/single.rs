@@ -167,6 +167,7 @@ fn next_outgoing(flow: &mut Flow, desk: &mut Desk, context: &mut Context<'_>) ->
 /// New data, if windows, burst limit and scheduler let it go.
 fn next_new(flow: &mut Flow, desk: &mut Desk, context: &mut Context<'_>) -> Option<Outgoing> {
     let now = context.now;
+    context.facts[0].held_back = false;
     let (usable, largest_window) = flow.peer_window();
     let demand = Demand {
         unsent: desk.outgoing.unsent(),
@@ -186,8 +187,8 @@ fn next_new(flow: &mut Flow, desk: &mut Desk, context: &mut Context<'_>) -> Opti
     }
     let allowance = context.policies.burst.allowance(&context.facts[0], now);
     context.facts[0].room = allowance.bytes.min(length);
-    context.facts[0].held_back = allowance.bytes == 0;
     if allowance.bytes == 0 {
+        context.facts[0].held_back = allowance.again_at.is_some() && demand.would_fill(&context.facts[0]);
         flow.hold_back_until(allowance.again_at);
         return None;
     }

@@ -120,6 +120,8 @@ pub struct FlowCounters {
     pub bytes_retransmitted: u64,
     /// Segments sent again.
     pub retransmissions: u64,
+    /// Segments found lost because later ones arrived.
+    pub found_lost: u64,
     /// Fast recoveries that began.
     pub fast_recoveries: u64,
     /// Times the retransmission timer expired.
@@ -137,6 +139,7 @@ impl AddAssign for FlowCounters {
         self.bytes_sent += other.bytes_sent;
         self.bytes_retransmitted += other.bytes_retransmitted;
         self.retransmissions += other.retransmissions;
+        self.found_lost += other.found_lost;
         self.fast_recoveries += other.fast_recoveries;
         self.timeouts += other.timeouts;
         self.bytes_received += other.bytes_received;
@@ -269,7 +272,10 @@ impl Flow {
     /// Numbers believed to be on their way. Without SACK each duplicate acknowledgement stands for a segment that has
     /// arrived (RFC 5681 §3.2).
     fn in_flight(&self) -> u64 {
-        let arrived = self.recovery.duplicates() * self.segment_size();
+        let arrived = match self.agreed.sack {
+            true => 0,
+            false => self.recovery.duplicates() * self.segment_size(),
+        };
         self.board.in_flight().saturating_sub(arrived)
     }
 

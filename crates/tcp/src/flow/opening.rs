@@ -157,10 +157,11 @@ impl Flow {
         self.control = None;
         self.timers.opening = None;
         self.measure_opening(segment, context.now);
-        self.timers.tries = 0;
+        let syns_lost = u64::from(core::mem::take(&mut self.timers.tries));
         let segment = self.segment_size() as u16;
         let facts = self.facts(context);
         facts.reachability = Reachability::Active;
+        facts.lost_chunks += syns_lost;
         facts.max_data_chunk = segment;
         facts.max_packet = segment + super::HEADER as u16;
         let facts = facts.clone();

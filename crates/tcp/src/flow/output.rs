@@ -1,5 +1,6 @@
 //! What does a flow want to send now? A SYN, what was lost, what is new, the FIN, an acknowledgement: in this order.
 
+use anabranch_policy::PathFacts;
 use anabranch_types::Instant;
 use bytes::Bytes;
 
@@ -33,6 +34,15 @@ pub(crate) struct Demand {
     pub(crate) idle: bool,
     /// The last bytes need not wait for more, or for acknowledgements.
     pub(crate) flushes: bool,
+}
+
+impl Demand {
+    /// Whether all that waits, or what the peer takes of it, would fill the window of a flow; if not, it is not the window
+    /// that limits the flow, and it must not grow (RFC 9002 §7.8 says so of pacing).
+    pub(crate) fn would_fill(&self, facts: &PathFacts) -> bool {
+        let waits = self.unsent.min(self.usable);
+        facts.in_flight + waits + u64::from(facts.max_data_chunk) > facts.window
+    }
 }
 
 /// What a segment says apart from its flow's own numbers.

@@ -25,7 +25,7 @@ enum Phase {
 #[derive(Debug, Default)]
 pub(super) struct Recovery {
     phase: Phase,
-    /// Duplicate acknowledgements in a row, where there is no SACK.
+    /// Duplicate acknowledgements in a row; each stands for a segment that arrived, where there is no SACK.
     duplicates: u64,
     /// The next retransmission leaves whatever the window says: the first of a recovery.
     urgent: bool,
@@ -88,7 +88,7 @@ impl Flow {
     /// grown yet, and grows only afterwards.
     pub(super) fn recover(&mut self, changes: &Changes, is_duplicate: bool, context: &mut Context<'_>) {
         let lost = if self.agreed.sack {
-            self.board.find_lost(self.segment_size())
+            self.find_lost_by_reports(changes)
         } else {
             self.find_lost_by_duplicates(changes, is_duplicate)
         };
@@ -96,7 +96,9 @@ impl Flow {
         if lost == 0 {
             return;
         }
-        self.facts(context).lost_chunks += lost.div_ceil(self.segment_size());
+        let segments = lost.div_ceil(self.segment_size());
+        self.facts(context).lost_chunks += segments;
+        self.counters.found_lost += segments;
         if self.recovery.phase == Phase::Open {
             self.recovery.begin(self.board.next());
             self.counters.fast_recoveries += 1;
@@ -117,6 +119,22 @@ impl Flow {
         } = context;
         policies.path_scheduler.on_loss(&loss, facts, *now);
         policies.congestion.on_loss(&loss, facts, *now);
+    }
+
+    /// What is below the line, and what the third duplicate says is lost: small segments may not reach the line before (RFC
+    /// 6675 §5, rules 1 and 2). There an acknowledgement is a duplicate if it reports what was not known to have arrived.
+    fn find_lost_by_reports(&mut self, changes: &Changes) -> u64 {
+        let before = self.board.in_flight();
+        self.board.find_lost(self.segment_size());
+        if changes.advanced {
+            self.recovery.duplicates = 0;
+        } else if changes.newly_sacked > 0 {
+            self.recovery.duplicates += 1;
+            if self.recovery.duplicates == DUPLICATES && self.recovery.phase == Phase::Open {
+                self.board.lose(self.board.first()..self.board.first() + 1);
+            }
+        }
+        before - self.board.in_flight()
     }
 
     /// NewReno (RFC 6582): the third duplicate says that the oldest segment is lost, and in recovery so does every

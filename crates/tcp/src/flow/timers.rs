@@ -136,6 +136,11 @@ impl Flow {
         self.timers.release = moment;
     }
 
+    /// Whether new data waits for a moment.
+    pub(crate) const fn is_held_back(&self) -> bool {
+        self.timers.release.is_some()
+    }
+
     pub(crate) const fn stop_waiting_for_window(&mut self) {
         self.timers.probe = None;
         self.timers.forced = false;

@@ -79,6 +79,9 @@ impl Bundle {
     /// New data, if windows, burst limit and scheduler let it go.
     fn next_new(&mut self, scene: &mut Scene<'_>) -> Option<Leaving> {
         let unsent = scene.desk.outgoing.unsent();
+        for facts in &mut self.facts {
+            facts.held_back = false;
+        }
         if unsent == 0 {
             return None;
         }
@@ -128,20 +131,20 @@ impl Bundle {
             let held = self.sending.held_by(Self::path(at));
             let (lane, mut context) = self.split(at, scene.now, scene.config);
             let mut room = 0;
-            let mut held_back = false;
             if lane.carries() && !(regular && lane.backup) {
                 room = lane.flow.sendable(demand, &mut context);
                 if room > 0 {
-                    let allowance = context.policies.burst.allowance(&context.facts[at], context.now);
-                    held_back = allowance.bytes == 0;
-                    room = room.min(allowance.bytes);
-                    if held_back {
+                    let facts = &mut context.facts[at];
+                    let allowance = context.policies.burst.allowance(facts, context.now);
+                    // What is allowed is exceeded by less than a segment, rather than cutting it.
+                    if allowance.bytes == 0 {
+                        room = 0;
+                        facts.held_back = allowance.again_at.is_some() && demand.would_fill(facts);
                         lane.flow.hold_back_until(allowance.again_at);
                     }
                 }
             }
             context.facts[at].room = room;
-            context.facts[at].held_back = held_back;
             context.facts[at].queued = held;
             any |= room > 0;
         }
@@ -154,8 +157,8 @@ impl Bundle {
         if !demand.idle {
             return;
         }
-        for (lane, facts) in self.lanes.iter_mut().zip(&self.facts) {
-            if lane.carries() && lane.flow.is_idle() && !facts.held_back {
+        for lane in &mut self.lanes {
+            if lane.carries() && lane.flow.is_idle() && !lane.flow.is_held_back() {
                 lane.flow.wait_for_window(now);
             }
         }

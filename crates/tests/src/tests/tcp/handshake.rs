@@ -1,8 +1,8 @@
 //! How does a connection begin, and what if nobody answers?
 
-use anabranch_netsim::{LinkChange, LinkConfig};
+use anabranch_netsim::{Fate, LinkChange, LinkConfig};
 use anabranch_sim::Side;
-use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpConfig, TcpScenario};
+use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
 use anabranch_types::Seed;
 
 use super::{SYN, dsl, times, watch, watch_back};
@@ -165,4 +165,37 @@ fn a_syn_that_was_sent_twice_measures_the_round_trip_by_its_timestamp() {
             .timeouts;
         assert_eq!(timeouts == 0, timestamps, "{timeouts} timeouts");
     }
+}
+
+/// "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN MUST be one segment"
+/// (RFC 5681 §3.1).
+#[test]
+fn a_window_begins_with_one_segment_if_a_syn_was_lost() {
+    let window = |lost: usize| {
+        let mut simulation = TcpScenario::new(Seed(1), dsl())
+            .near_talks(TcpApp::bulk())
+            .build();
+        let link = simulation.paths()[0].there[0];
+        let mut count = 0;
+        simulation.world_mut().set_filter(
+            link,
+            Box::new(move |_, _| {
+                count += 1;
+                if count <= lost { Fate::Drop } else { Fate::Pass }
+            }),
+        );
+        simulation.connect();
+        let is_open = |simulation: &TcpSimulation| {
+            let connection = simulation.connection(Side::Near, 0);
+            connection.is_some_and(|connection| connection.statistics().state == State::Established)
+        };
+        assert!(simulation.run_until(secs(10), is_open));
+        let facts = simulation
+            .connection(Side::Near, 0)
+            .expect("it is open")
+            .statistics()
+            .facts;
+        facts.window / u64::from(facts.max_data_chunk)
+    };
+    assert_eq!((window(0), window(1)), (10, 1));
 }

@@ -1,14 +1,14 @@
 //! What is lost, how is it made good?
 
-use anabranch_netsim::Fate;
 use anabranch_netsim::link::QueueConfig;
+use anabranch_netsim::{Fate, LinkConfig};
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::Side;
 use anabranch_sim::tcp::{FlowCounters, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
 use anabranch_types::{Instant, Seed};
 
 use super::{dsl, everything_arrived, lossy};
-use crate::story::secs;
+use crate::story::{mbit, ms, secs};
 
 const BYTES: u64 = 1_000_000;
 
@@ -97,6 +97,36 @@ fn a_retransmission_that_is_lost_is_sent_again_before_the_timer_expires() {
     assert!(counters.retransmissions >= 17, "{counters:?}");
 }
 
+/// What is below the line of two full segments would have to wait for thirteen more of these.
+#[test]
+fn the_third_duplicate_says_that_a_small_segment_is_lost() {
+    let config = TcpConfig {
+        nagle: false,
+        ..TcpConfig::default()
+    };
+    let mut simulation = TcpScenario::new(Seed(1), dsl())
+        .config(config)
+        .near_talks(TcpApp::paced(200, ms(10)))
+        .build();
+    let link = simulation.paths()[0].there[0];
+    let mut data = 0;
+    simulation.world_mut().set_filter(
+        link,
+        Box::new(move |_, datagram| {
+            data += usize::from(datagram.payload.len() > 200);
+            match data {
+                50 if datagram.payload.len() > 200 => Fate::Drop,
+                _ => Fate::Pass,
+            }
+        }),
+    );
+    simulation.connect();
+    // Messages of the first 40 ms share a segment, so the fiftieth leaves after 530 ms; three more and a round trip take 70.
+    simulation.run_for(ms(530 + 70 + 20));
+    let counters = counters(&simulation);
+    assert_eq!((counters.found_lost, counters.timeouts), (1, 0), "{counters:?}");
+}
+
 #[test]
 fn a_lost_tail_waits_for_the_timer() {
     let last = (BYTES / 1_448) as usize;
@@ -135,6 +165,37 @@ fn carries_everything_with(question: &str, choice: &str) -> Instant {
 fn a_burst_can_be_limited_by_the_window_over_tcp_too() {
     let ends_at = ["window-limiting", "unlimited"].map(|burst| carries_everything_with("burst", burst));
     assert_ne!(ends_at[0], ends_at[1]);
+}
+
+/// Pacing holds back what would not have filled the window anyway.
+#[test]
+fn a_window_that_the_application_does_not_fill_does_not_grow_in_pacing() {
+    let mut policies = PolicyRecipe::tcp();
+    policies.set("burst", "paced").unwrap();
+    let config = TcpConfig {
+        policies,
+        send_buffer: 4 << 20,
+        receive_buffer: 4 << 20,
+        ..TcpConfig::default()
+    };
+    let mut simulation = TcpScenario::new(Seed(1), LinkConfig::new(mbit(100), ms(100)))
+        .config(config)
+        .near_talks(TcpApp::paced(89_600, ms(100)))
+        .build();
+    simulation.connect();
+    let window = |simulation: &TcpSimulation| {
+        let connection = simulation.connection(Side::Near, 0).expect("it lives");
+        connection.statistics().facts.window
+    };
+    // What waited in slow start has left by then. 179 kB are in flight, in a round trip of 200 ms.
+    simulation.run_for(secs(5));
+    let before = window(&simulation);
+    simulation.run_for(secs(20));
+    let after = window(&simulation);
+    assert!(
+        before > 180_000 && after <= before,
+        "{before} bytes, then {after}"
+    );
 }
 
 #[test]
