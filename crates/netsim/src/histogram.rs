@@ -23,6 +23,8 @@ pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
     sum: u128,
+    /// None of all that were ever counted is greater.
+    greatest: u64,
 }
 
 /// The numbers of one class and how many of them there were.
@@ -46,6 +48,7 @@ impl Histogram {
         self.counts[index] += 1;
         self.count += 1;
         self.sum += u128::from(number);
+        self.greatest = self.greatest.max(number);
     }
 
     /// Counts what `other` has counted, too.
@@ -56,6 +59,7 @@ impl Histogram {
         }
         self.count += other.count;
         self.sum += other.sum;
+        self.greatest = self.greatest.max(other.greatest);
     }
 
     /// How many numbers there were.
@@ -71,7 +75,7 @@ impl Histogram {
     }
 
     /// The highest number of the class below which, or in which, a share of `share` of them lies; `None` if there were
-    /// none.
+    /// none. It is none that is greater than all that were counted: of all of them, the greatest.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
@@ -80,7 +84,7 @@ impl Histogram {
             passed += class.count;
             passed >= rank
         });
-        class.map(|class| class.high)
+        class.map(|class| class.high.min(self.greatest))
     }
 
     /// The classes that have numbers, from the lowest up.
@@ -107,6 +111,7 @@ impl Histogram {
                 .collect(),
             count: self.count.saturating_sub(earlier.count),
             sum: self.sum.saturating_sub(earlier.sum),
+            greatest: self.greatest,
         }
     }
 }
@@ -143,6 +148,20 @@ mod tests {
             next = high + 1;
         }
         assert_eq!(numbers_of(index_of(u64::MAX) as u64).1, u64::MAX);
+    }
+
+    #[test]
+    fn the_greatest_of_all_is_told_exactly() {
+        let mut histogram = Histogram::default();
+        assert!(numbers_of(index_of(1_000) as u64).1 > 1_000);
+        [1_000, 999, 3]
+            .into_iter()
+            .for_each(|number| histogram.note(number));
+        assert_eq!(histogram.quantile(1.0), Some(1_000));
+        let mut further = Histogram::default();
+        further.note(5_000);
+        histogram.add(&further);
+        assert_eq!(histogram.quantile(1.0), Some(5_000));
     }
 
     #[test]

@@ -83,6 +83,15 @@ impl SctpHost {
         }
     }
 
+    /// The same, without a number that stands for all packets.
+    #[must_use]
+    pub fn untraced(self) -> Self {
+        Self {
+            tally: Tally::untraced(),
+            ..self
+        }
+    }
+
     /// What the processor did, if there is one that takes time.
     #[must_use]
     pub fn processor(&self) -> Option<&ProcessorTally> {
@@ -287,7 +296,10 @@ impl SctpHost {
     }
 
     fn buffer(&mut self) -> Vec<u8> {
-        let mut buffer = self.spare.pop().unwrap_or_default();
+        let mut buffer = self
+            .spare
+            .pop()
+            .unwrap_or_else(|| Vec::with_capacity(USUAL_PACKET));
         buffer.clear();
         buffer
     }
@@ -376,6 +388,9 @@ impl SctpHost {
     }
 }
 
+/// So long are most packets at most.
+const USUAL_PACKET: usize = 1_500;
+
 impl Host for SctpHost {
     fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
         let datagram = match &mut self.processor {
@@ -388,12 +403,11 @@ impl Host for SctpHost {
     }
 
     fn on_deadline(&mut self, now: Instant) {
-        let due = self.core_deadline().is_some_and(|deadline| deadline <= now);
-        let is_busy = self
-            .processor
-            .as_ref()
-            .is_some_and(|processor| processor.is_busy(now));
-        if due && !is_busy {
+        let mut processor = self.processor.iter();
+        if processor.any(|processor| processor.is_busy(now)) {
+            return;
+        }
+        if self.core_deadline().is_some_and(|deadline| deadline <= now) {
             self.expire(now);
         }
     }
@@ -420,10 +434,9 @@ impl Host for SctpHost {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let core = self.core_deadline();
         match &self.processor {
-            Some(processor) => processor.deadline(core),
-            None => core,
+            Some(processor) => processor.deadline(|| self.core_deadline()),
+            None => self.core_deadline(),
         }
     }
 }

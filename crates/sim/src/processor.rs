@@ -179,12 +179,12 @@ impl Processor {
         self.may_send = true;
     }
 
-    /// When it wants to go on, given when the core does.
-    pub(crate) fn deadline(&self, of_core: Option<Instant>) -> Option<Instant> {
+    /// When it wants to go on, given when the core does, which is asked only if it matters.
+    pub(crate) fn deadline(&self, of_core: impl FnOnce() -> Option<Instant>) -> Option<Instant> {
         if self.may_send || !self.ring.is_empty() {
             return Some(self.free_at);
         }
-        of_core.map(|deadline| deadline.max(self.free_at))
+        of_core().map(|deadline| deadline.max(self.free_at))
     }
 }
 

@@ -80,6 +80,28 @@ fn a_metered_conversation_keeps_nothing_but_the_delays_of_its_messages() {
 }
 
 #[test]
+fn what_finds_the_buffer_full_keeps_its_turn() {
+    let paced = Paced::new(1_000, Duration::from_millis(1), Streams::in_turn(2));
+    let config = AssociationConfig {
+        send_buffer: 20_500,
+        ..AssociationConfig::default()
+    };
+    let mut simulation = Scenario::new(Seed(1))
+        .path(LinkConfig::new(Rate::mbit(1), Duration::from_millis(20)))
+        .config(config)
+        .near_talks(Conversation::new([Workload::Paced(paced)]))
+        .far_talks(Conversation::default().metered())
+        .build();
+    simulation.connect();
+    simulation.run_for(Duration::from_secs(10));
+    let inbox = simulation.conversation(Side::Far).unwrap().inbox();
+    let streams = inbox.meter().unwrap().streams();
+    let read: Vec<u64> = streams.values().map(|stream| stream.messages).collect();
+    assert_eq!(read.len(), 2);
+    assert!(read[0].abs_diff(read[1]) <= 1, "{read:?}");
+}
+
+#[test]
 fn a_slow_reader_reads_at_its_pace() {
     let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
     let slow = Conversation::default().reading(Reading::AtRate(Rate::mbit(1)));

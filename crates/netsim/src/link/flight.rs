@@ -62,6 +62,16 @@ impl<T> Flight<T> {
         }
     }
 
+    /// What was under way is gone: nothing has to wait for it.
+    pub(super) const fn forget_order(&mut self) {
+        self.not_before = Instant::ZERO;
+    }
+
+    /// Whether nothing that leaves from now on can arrive before that.
+    pub(super) fn none_arrives_before(&self, moment: Instant) -> bool {
+        moment <= self.not_before
+    }
+
     pub(super) fn next_arrival(&self) -> Option<Instant> {
         self.flying.front().map(|flying| flying.arrival)
     }

@@ -133,6 +133,9 @@ impl<T: Packet> Link<T> {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let landing = self.flight.next_arrival();
+        if landing.is_some_and(|landing| self.flight.none_arrives_before(landing)) {
+            return landing.filter(|landing| *landing < Instant::MAX);
+        }
         let leaving = match self.line {
             Line::Idle { .. } => None,
             Line::Busy { done, .. } => Some(self.flight.earliest_arrival(done, &self.config)),
@@ -196,11 +199,17 @@ impl<T: Packet> Link<T> {
             Line::Idle { since } => Some(now - since),
             Line::Busy { .. } => None,
         };
-        match self.queue.judge(Arrival {
+        let admission = self.queue.judge(Arrival {
             bytes,
             idle,
-            service: self.config.service_time(bytes),
-        }) {
+            // What it would take says how much was missed, so it matters only then.
+            service: idle.map_or(Duration::ZERO, |_| self.config.service_time(bytes)),
+        });
+        if let Line::Idle { since } = &mut self.line {
+            // What was missed counts once, also if this one is refused.
+            *since = now;
+        }
+        match admission {
             Admission::Welcome => {}
             Admission::Marked if item.mark_congestion() => self.stats.marked += 1,
             Admission::Marked => return Err(DropCause::Early),
@@ -270,11 +279,10 @@ impl<T: Packet> Link<T> {
 
     fn cut(&mut self, now: Instant) {
         self.is_cut = true;
-        if let Line::Busy { parcel, since, .. } =
-            core::mem::replace(&mut self.line, Line::Idle { since: now })
-        {
-            self.stats.busy += now - since;
+        if let Line::Busy { parcel, since, .. } = &self.line {
+            self.stats.busy += now - *since;
             self.stats.drop(DropCause::Cut, parcel.bytes);
+            self.line = Line::Idle { since: now };
         }
         while let Some(parcel) = self.queue.pop() {
             self.stats.drop(DropCause::Cut, parcel.bytes);
@@ -282,6 +290,7 @@ impl<T: Packet> Link<T> {
         while let Some(parcel) = self.flight.land(Instant::MAX) {
             self.stats.drop(DropCause::Cut, parcel.bytes);
         }
+        self.flight.forget_order();
     }
 
     fn change_rate(&mut self, now: Instant, rate: Option<Rate>) {

@@ -132,6 +132,46 @@ fn a_cut_loses_everything_on_the_link_and_everything_that_comes() {
 }
 
 #[test]
+fn what_a_cut_has_lost_holds_nothing_up() {
+    let mut link = link(config());
+    link.apply(at(0), LinkChange::Delay(Duration::from_millis(300)));
+    link.offer(at(0), vec![1], 1_000);
+    link.apply(at(2), LinkChange::Cut);
+    link.apply(at(3), LinkChange::Delay(Duration::from_millis(10)));
+    link.apply(at(4), LinkChange::Heal);
+    link.offer(at(4), vec![2], 1_000);
+    assert_eq!(drain(&mut link), [(at(15), vec![2])]);
+}
+
+/// Each packet that is refused would else take the whole time since the line fell idle off the average once more.
+#[test]
+fn red_forgets_the_time_without_packets_once() {
+    let red = RedConfig {
+        minimum: 1.0,
+        maximum: 2.0,
+        weight: 0.1,
+        ..RedConfig::classic(100)
+    };
+    let mut link = link(LinkConfig {
+        queue: QueueConfig::Red(red),
+        ..LinkConfig::new(Rate::mbit(8), ms(0))
+    });
+    // The average comes up to about seven packets, which is how many wait when all others are refused.
+    for _ in 0..200 {
+        link.offer(at(0), vec![1], 1_000);
+    }
+    let drained = drain(&mut link);
+    let idle_from = drained.last().unwrap().0;
+    // A packet for each time of service: each takes a tenth off, until less than two are left.
+    let refused =
+        (1..100).find(|millis| link.offer(idle_from + ms(*millis), vec![2], 1_000) == Verdict::Accepted);
+    assert!(
+        refused.is_some_and(|first| (9..=14).contains(&first)),
+        "{refused:?} of {drained:?}"
+    );
+}
+
+#[test]
 fn a_new_rate_holds_for_the_rest_of_the_packet_that_is_leaving() {
     let mut link = link(config());
     link.offer(at(0), vec![1], 1_500);

@@ -1,7 +1,4 @@
-//! What happens next? A heap of few events, ordered by time and then by the order of noting them.
-
-use core::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! What happens next? Few events, ordered by time and then by the order of noting them.
 
 use anabranch_types::Instant;
 
@@ -22,11 +19,16 @@ pub(super) struct Entry {
     pub(super) occasion: Occasion,
 }
 
+/// A row rather than a heap: there are about a dozen events, and what is noted is mostly among the next of them.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<Entry>>,
+    /// The next one last.
+    entries: Vec<Entry>,
     noted: u64,
 }
+
+/// Behind so many, the place of an event is searched for by halves.
+const FEW: usize = 16;
 
 /// The entry of the agenda that counts for a component whose deadline moves, and one that may count again.
 ///
@@ -74,16 +76,26 @@ impl Agenda {
             occasion,
         };
         self.noted += 1;
-        self.heap.push(Reverse(entry));
+        self.entries.insert(self.place_of(at), entry);
         entry
     }
 
+    /// Before all that happen no later, for they were noted before.
+    fn place_of(&self, at: Instant) -> usize {
+        let is_later = |entry: &Entry| entry.at > at;
+        let near = self.entries.len().saturating_sub(FEW);
+        match self.entries[near..].iter().rposition(is_later) {
+            Some(later) => near + later + 1,
+            None => self.entries[..near].partition_point(is_later),
+        }
+    }
+
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse(entry)| entry.at)
+        self.entries.last().map(|entry| entry.at)
     }
 
     pub(super) fn pop(&mut self) -> Option<Entry> {
-        self.heap.pop().map(|Reverse(entry)| entry)
+        self.entries.pop()
     }
 }
 
@@ -103,6 +115,22 @@ mod tests {
             .map(|entry| entry.occasion)
             .collect();
         assert_eq!(order, [Occasion::Link(9), Occasion::Host(3), Occasion::Host(0)]);
+    }
+
+    #[test]
+    fn so_do_many_events() {
+        let mut agenda = Agenda::default();
+        let times = (0..200u64).map(|number| number * 7_919 % 61);
+        let mut expected: Vec<(u64, u32)> = times.zip(0..).collect();
+        for (nanos, number) in &expected {
+            agenda.note(Instant::from_nanos(*nanos), Occasion::Host(*number));
+        }
+        expected.sort_unstable();
+        let order = core::iter::from_fn(|| agenda.pop()).map(|entry| match entry.occasion {
+            Occasion::Host(number) => (entry.at.as_nanos(), number),
+            _ => unreachable!("only hosts were noted"),
+        });
+        assert_eq!(order.collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -130,7 +158,7 @@ mod tests {
             assert!(near.at < far && alarm.rings(near));
         }
         alarm.set(Some(far), Occasion::Host(0), &mut agenda);
-        assert_eq!(agenda.heap.len(), 1);
+        assert_eq!(agenda.entries.len(), 1);
         let entry = agenda.pop().unwrap();
         assert!(alarm.rings(entry), "the far deadline comes up");
     }

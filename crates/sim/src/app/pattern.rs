@@ -14,18 +14,18 @@ const STARTS: u64 = 1 << 16;
 const STRIDE: u64 = 40_503;
 
 /// Random bytes, made once: messages are slices of it, so that making one copies nothing and comparing one runs
-/// at the speed of memory.
-static NOISE: LazyLock<Bytes> = LazyLock::new(|| {
+/// at the speed of memory. They are never freed, so that simulations in several threads need not count who has them.
+static NOISE: LazyLock<&'static [u8]> = LazyLock::new(|| {
     let mut noise = vec![0; LONGEST_MESSAGE + STARTS as usize];
     Seed(0).split("pattern").rng().fill(&mut noise);
-    Bytes::from(noise)
+    Box::leak(noise.into_boxed_slice())
 });
 
 /// The text of message number `number` with a length of `bytes`, at most [`LONGEST_MESSAGE`].
 #[must_use]
 pub fn pattern(number: u32, bytes: usize) -> Bytes {
     let start = (u64::from(number) * STRIDE % STARTS) as usize;
-    NOISE.slice(start..start + bytes.min(LONGEST_MESSAGE))
+    Bytes::from_static(&NOISE[start..start + bytes.min(LONGEST_MESSAGE)])
 }
 
 #[cfg(test)]

@@ -280,6 +280,8 @@ pub struct Paced {
     unordered: bool,
     next: Option<Instant>,
     owed: u64,
+    /// The stream of what found the buffer full.
+    waiting: Option<StreamId>,
 }
 
 impl Paced {
@@ -302,6 +304,7 @@ impl Paced {
             unordered: false,
             next: Some(Instant::ZERO),
             owed: 0,
+            waiting: None,
         }
     }
 
@@ -326,12 +329,14 @@ impl Paced {
             self.next = Some(now + self.every);
         }
         while self.owed > 0 {
+            let stream = self.waiting.take().unwrap_or_else(|| self.streams.choose());
             let draft = Draft {
-                stream: self.streams.choose(),
+                stream,
                 bytes: self.bytes,
                 unordered: self.unordered,
             };
             if line.takes(draft).is_err() {
+                self.waiting = Some(stream);
                 return;
             }
             self.owed -= 1;

@@ -107,6 +107,19 @@ impl TcpApp {
         }
     }
 
+    /// As application `turn.0` of `turn.1` with the same pace, of which the first began at `began`: they take turns at equal
+    /// distances.
+    pub(super) fn in_turn(mut self, turn: (u64, u64), began: Instant, now: Instant) -> Self {
+        let (number, count) = turn;
+        if let Some(pace) = self.pace.as_mut().filter(|_| number > 0) {
+            pace.next = began + pace.every.mul_f64(number as f64 / count as f64);
+            while pace.next < now {
+                pace.next += pace.every;
+            }
+        }
+        self
+    }
+
     /// Sends nothing, reads, and ends its direction when the peer has ended.
     #[must_use]
     pub fn reader() -> Self {

@@ -27,6 +27,8 @@ pub struct TcpHost {
 
 /// Connections to be begun one after another.
 struct InTurn {
+    began: Instant,
+    count: u64,
     left: u64,
     local: SocketAddr,
     remote: SocketAddr,
@@ -84,6 +86,8 @@ impl TcpHost {
         app: TcpApp,
     ) {
         self.in_turn = Some(InTurn {
+            began: now,
+            count,
             left: count,
             local: ends.0,
             remote: ends.1,
@@ -97,9 +101,14 @@ impl TcpHost {
         let Some(in_turn) = self.in_turn.as_mut().filter(|in_turn| in_turn.left > 0) else {
             return;
         };
+        let number = in_turn.count - in_turn.left;
         in_turn.left -= 1;
         let (local, remote) = (in_turn.local, in_turn.remote);
-        let (config, app) = (in_turn.config.clone(), in_turn.app.clone());
+        let app = in_turn
+            .app
+            .clone()
+            .in_turn((number, in_turn.count), in_turn.began, now);
+        let config = in_turn.config.clone();
         self.connect(now, local, remote, config, app);
     }
 

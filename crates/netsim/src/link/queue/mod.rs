@@ -11,7 +11,7 @@ pub use red::RedConfig;
 
 use super::{Count, DropCause};
 
-/// How a queue limits itself. The packet that is leaving does not count, and an idle line always takes one.
+/// How a queue limits itself. The packet that is leaving does not count, and with drop-tail an idle line always takes one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum QueueConfig {
     /// Drop-tail: at most this many packets wait.
