@@ -196,6 +196,17 @@ impl Association {
         self.0.signals.ended().is_some()
     }
 
+    /// Sends a heartbeat on `path` at once, unless one is under way (RFC 9260 §11.1.8): who must know soon whether the peer is there
+    /// need not wait for the interval. If it is not answered in time, that counts as an error of the path. A path that does not
+    /// exist is ignored.
+    pub fn request_heartbeat(&self, path: PathId) {
+        self.0.shared.command(|state| {
+            if let Some(mut association) = state.core.association_mut(self.0.id) {
+                association.request_heartbeat(path);
+            }
+        });
+    }
+
     /// Makes `path` the primary one, which policies may prefer (RFC 9260 §6.4); others stand in for it while it is down. A
     /// path that does not exist is ignored.
     pub fn set_primary(&self, path: PathId) {
@@ -363,17 +374,19 @@ impl Handle {
         // Before the look: whatever arrived before the end was delivered before the end was told.
         let ended = self.signals.ended();
         let finished = self.signals.peer_has_finished() || ended == Some(&CloseReason::Finished);
+        let mut asked_in_vain = false;
         loop {
             match self.signals.inbox.look() {
                 Looked::Message(message) => return Some(Ok(Some(message))),
-                Looked::Ask => {
-                    if self.shared.command(|state| state.deliver(self.id)) {
+                Looked::Ask if !asked_in_vain => {
+                    asked_in_vain = !self.shared.command(|state| state.deliver(self.id));
+                    if !asked_in_vain {
                         // Others may be waiting too.
                         self.signals.readable.notify_waiters();
                     }
                 }
-                Looked::Empty if finished => return Some(Ok(None)),
-                Looked::Empty => return ended.map(|reason| Err(RecvError(reason.clone()))),
+                Looked::Ask | Looked::Empty if finished => return Some(Ok(None)),
+                Looked::Ask | Looked::Empty => return ended.map(|reason| Err(RecvError(reason.clone()))),
             }
         }
     }

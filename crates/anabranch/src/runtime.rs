@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use anabranch_io::{Incoming, Outgoing, Socket, Transport, UdpSocket};
+use anabranch_io::{self as sockets, Incoming, Outgoing, Socket, Transport, UdpSocket};
 use anabranch_types::Instant;
 use tokio::io::Interest;
 
@@ -106,6 +106,11 @@ impl<T: Transport> Watched<T> {
     }
 }
 
+/// The runtime that watched has ended, says an error of readiness: nothing will ever be ready.
+fn ended(_: io::Error) -> io::Error {
+    sockets::broken()
+}
+
 impl<T: Transport> Socket for Watched<T> {
     fn local_addr(&self) -> SocketAddr {
         self.transport.local_addr()
@@ -121,12 +126,12 @@ impl<T: Transport> Socket for Watched<T> {
     }
 
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.watch.poll_send_ready(cx)
+        self.watch.poll_send_ready(cx).map_err(ended)
     }
 
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.watch.poll_recv_ready(cx))?;
+            ready!(self.watch.poll_recv_ready(cx)).map_err(ended)?;
             match self
                 .watch
                 .try_io(Interest::READABLE, || self.transport.try_receive(incoming))

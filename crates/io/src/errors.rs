@@ -46,6 +46,12 @@ pub fn trouble(error: &Error) -> Trouble {
     }
 }
 
+/// An error of which [`trouble`] says [`Trouble::Broken`]: for sockets that find out otherwise that nothing will pass again.
+#[must_use]
+pub fn broken() -> Error {
+    Error::from_raw_os_error(libc::EBADF)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_descriptor_that_is_no_socket_is_broken() {
-        assert_eq!(trouble(&Error::from_raw_os_error(libc::EBADF)), Trouble::Broken);
+        assert_eq!(trouble(&broken()), Trouble::Broken);
         assert_eq!(
             trouble(&Error::from_raw_os_error(libc::ENOTSOCK)),
             Trouble::Broken

@@ -35,7 +35,7 @@ mod socket;
 mod udp;
 
 pub use datagram::{Incoming, LARGEST_BATCH, Outgoing};
-pub use errors::{Trouble, trouble};
+pub use errors::{Trouble, broken, trouble};
 pub use interfaces::{expand_wildcard, mtus, usable_addresses};
 pub use raw::{PROTOCOL_NUMBER, RawSocket};
 pub use socket::{Socket, Transport};

@@ -58,7 +58,8 @@ impl Inbox {
             let mut delivered = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
             mem::swap(&mut *taken, &mut delivered.messages);
             delivered.bytes = 0;
-            if taken.is_empty() && mem::take(&mut delivered.left_some) {
+            // Several may look; all of them ask until there is no more.
+            if taken.is_empty() && delivered.left_some {
                 return Looked::Ask;
             }
         }

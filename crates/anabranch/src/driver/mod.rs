@@ -44,6 +44,8 @@ pub(crate) struct Driver {
     outgoing: Vec<u8>,
     wakings: Wakings,
     observer: Option<Box<dyn Observer>>,
+    /// Of which nothing was received yet.
+    has_new_lanes: bool,
 }
 
 /// What to do after a round.
@@ -68,6 +70,7 @@ impl Driver {
             outgoing: Vec::new(),
             wakings: Wakings::default(),
             observer,
+            has_new_lanes: false,
         }
     }
 
@@ -118,6 +121,7 @@ impl Driver {
                 state.work = false;
                 if mem::take(&mut state.sockets_changed) {
                     self.lanes.follow(&state.sockets);
+                    self.has_new_lanes = true;
                 }
             }
             if self.lanes.are_full() {
@@ -155,14 +159,24 @@ impl Driver {
         if due {
             state.core.handle_timeout(now);
         }
+        // Nobody looked there yet, nor waits for anything there.
+        let has_new_lanes = mem::take(&mut self.has_new_lanes);
         let happened = state.collect(&mut self.wakings);
-        if core_is_silent && !due && !state.work {
+        // What came up since may have something to say, be it the last word.
+        let is_silent = core_is_silent && !due && !state.work;
+        if is_silent {
             state.tidy_up();
         }
         let unsent = !core_is_silent && !self.lanes.are_full();
-        let next = if self.lanes.are_broken() || is_over(&state) && core_is_silent && self.lanes.are_empty() {
+        let next = if self.lanes.are_broken() || is_over(&state) && is_silent && self.lanes.are_empty() {
             Next::End
-        } else if received || due || refused || unsent || state.work && !self.lanes.are_full() {
+        } else if received
+            || due
+            || refused
+            || unsent
+            || has_new_lanes
+            || state.work && !self.lanes.are_full()
+        {
             Next::Round
         } else {
             state.driver = Some(cx.waker().clone());

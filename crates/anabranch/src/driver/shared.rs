@@ -269,17 +269,16 @@ impl State {
     /// Moves what can be received to the inbox of the association; `true` if anything moved. What nobody will
     /// ever read is thrown away.
     pub(crate) fn deliver(&mut self, id: AssociationId) -> bool {
-        let Some(mut association) = self.core.association_mut(id) else {
-            return false;
-        };
         let Some(Tracked { signals, owner, .. }) = self.associations.get(&id) else {
             return false;
         };
+        let mut association = self.core.association_mut(id);
+        let mut next = || association.as_mut()?.receive();
         if *owner == Owner::Nobody {
-            while association.receive().is_some() {}
+            while next().is_some() {}
             return false;
         }
-        signals.inbox.fill(|| association.receive())
+        signals.inbox.fill(next)
     }
 
     /// One more socket, unless nobody serves it any more.
@@ -346,6 +345,14 @@ impl State {
             Event::PeerShutdown => {
                 signals.set_peer_finished();
                 signals.publish(AssociationEvent::PeerShutdown);
+                wakings.add(signals, Wake::Everybody);
+            }
+            Event::Restarted { .. } => {
+                signals.peer_began_anew();
+                if let Some(event) = AssociationEvent::of(event) {
+                    signals.publish(event);
+                }
+                // Nothing waits to be sent any more.
                 wakings.add(signals, Wake::Everybody);
             }
             Event::Closed(reason) => {

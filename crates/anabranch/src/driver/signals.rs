@@ -34,7 +34,7 @@ impl Signals {
         self.connected.load(Ordering::Acquire)
     }
 
-    /// Whether nothing more will arrive because the peer said so.
+    /// Whether nothing more will arrive because the peer said so. It may begin anew all the same.
     pub(crate) fn peer_has_finished(&self) -> bool {
         self.peer_finished.load(Ordering::Acquire)
     }
@@ -49,6 +49,11 @@ impl Signals {
 
     pub(crate) fn set_peer_finished(&self) {
         self.peer_finished.store(true, Ordering::Release);
+    }
+
+    /// The peer lost its state and began anew: it may send again.
+    pub(crate) fn peer_began_anew(&self) {
+        self.peer_finished.store(false, Ordering::Release);
     }
 
     /// The association is over. The first reason stays, and is told.

@@ -107,6 +107,25 @@ async fn an_endpoint_without_sockets_waits_for_one() {
     .await;
 }
 
+#[tokio::test]
+async fn who_calls_at_an_address_that_a_silent_endpoint_has_since_is_heard() {
+    story(async {
+        let server = server(&["127.0.0.1:0"]).await;
+        let client = client(&["127.0.0.2:0"]).await;
+        let idle = || async {
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+        };
+        idle().await;
+        let new = [server.add_local("127.0.0.3:0".parse().unwrap()).unwrap()];
+        idle().await;
+        let (called, accepted) = tokio::join!(client.connect(&new[..]), server.accept());
+        assert!(called.is_ok() && accepted.is_some());
+    })
+    .await;
+}
+
 /// A modem whose queue stands still.
 #[derive(Debug)]
 struct Stuck;

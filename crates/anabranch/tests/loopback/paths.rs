@@ -9,9 +9,10 @@ use std::task::{Context, Poll};
 use anabranch::io::{Incoming, Outgoing, Socket};
 use anabranch::{
     Association, AssociationConfig, AssociationEvent, Endpoint, PathChange, PolicyRecipe, Reachability,
+    StreamId,
 };
 
-use crate::common::{at, hasty, join, number_of, numbered, story};
+use crate::common::{at, hasty, join, number_of, numbered, server, story};
 
 const TWO: [&str; 2] = ["127.0.0.1:0", "127.0.0.2:0"];
 
@@ -188,6 +189,43 @@ async fn a_pulled_cable_costs_no_message() {
 #[tokio::test]
 async fn an_error_of_one_socket_is_no_error_of_the_association() {
     story(sends_while_a_cable_is_pulled(true)).await;
+}
+
+/// What waited is lost with the peer's first incarnation: nothing will ever leave the queue.
+#[tokio::test]
+async fn who_waits_for_a_stream_is_woken_when_the_peer_begins_anew() {
+    story(async {
+        let server = server(&["127.0.0.1:0"]).await;
+        let from_one_port = || {
+            let config = AssociationConfig {
+                local_sctp_port: Some(40_000),
+                ..AssociationConfig::default()
+            };
+            Endpoint::builder().association_config(config)
+        };
+        let cable = Cable::new(false);
+        let here = cable.local_addr().to_string();
+        let client = from_one_port().socket(Arc::clone(&cable) as Arc<dyn Socket>);
+        let client = client.bind().await.unwrap();
+        let (alice, bob) = join(&client, &server).await;
+        cable.pulled.store(true, Ordering::Relaxed);
+        for number in 0..100 {
+            bob.send(numbered(number, 10_000)).await.unwrap();
+        }
+        let waiting = tokio::spawn(async move { bob.stream(StreamId(0)).low_water(1_000).await });
+        // Its last word is lost.
+        alice.abort("gone");
+        drop((alice, client, cable));
+        let client = loop {
+            match from_one_port().local(here.as_str()).bind().await {
+                Ok(client) => break client,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        };
+        let _alice = client.connect(&server.local_addrs()[..]).await.unwrap();
+        waiting.await.unwrap().unwrap();
+    })
+    .await;
 }
 
 /// A socket that is full every other time, with more packets per batch than it takes.
