@@ -7,7 +7,9 @@ use core::net::IpAddr;
 use core::ops::Range;
 
 use anabranch_types::VerificationTag;
-use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TransportSlice};
+use etherparse::{
+    EtherType, IpNumber, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, TransportSlice, UdpHeader,
+};
 
 use crate::capture::{Frame, Link};
 
@@ -72,14 +74,15 @@ impl Segment {
         if payload.fragmented {
             return None;
         }
+        let length = whole_length(sliced.net.as_ref()?, payload);
         let found = match &sliced.transport {
-            Some(TransportSlice::Tcp(tcp)) => tcp::parse(tcp, payload.payload.len()),
+            Some(TransportSlice::Tcp(tcp)) => tcp::parse(tcp, length),
             Some(TransportSlice::Udp(udp)) => {
                 let known = [udp.source_port(), udp.destination_port()].contains(&SCTP_OVER_UDP);
-                sctp::parse(udp.payload(), known)?
+                sctp::parse(udp.payload(), length.saturating_sub(UdpHeader::LEN), known)?
             }
             Some(_) => return None,
-            None if payload.ip_number == IpNumber::SCTP => sctp::parse(payload.payload, true)?,
+            None if payload.ip_number == IpNumber::SCTP => sctp::parse(payload.payload, length, true)?,
             None => return None,
         };
         Some(Self {
@@ -137,6 +140,20 @@ fn addresses(net: &LaxNetSlice<'_>) -> Option<(IpAddr, IpAddr)> {
         )),
         LaxNetSlice::Arp(_) => None,
     }
+}
+
+/// Bytes of the payload as IP tells them: a capture may hold the first ones only.
+fn whole_length(net: &LaxNetSlice<'_>, payload: &LaxIpPayloadSlice<'_>) -> usize {
+    let captured = payload.payload.len();
+    if !payload.incomplete {
+        return captured;
+    }
+    let headers = match net {
+        LaxNetSlice::Ipv4(ip) => ip.header().slice().len(),
+        LaxNetSlice::Ipv6(ip) => ip.header().slice().len() + ip.extensions().slice().len(),
+        LaxNetSlice::Arp(_) => 0,
+    };
+    ip_length(net, captured).saturating_sub(headers).max(captured)
 }
 
 fn ip_length(net: &LaxNetSlice<'_>, payload: usize) -> usize {

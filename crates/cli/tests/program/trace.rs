@@ -87,6 +87,19 @@ fn of_a_capture_that_is_cut_off_the_beginning_is_shown_and_the_cut_is_told() {
 }
 
 #[test]
+fn a_picture_does_not_take_the_place_of_its_capture() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = capture(&folder);
+    let before = fs::read(&file).unwrap();
+    let file = file.to_str().unwrap();
+    let refused = run(&["trace", "flow", file, "--svg", file]);
+    assert_eq!(
+        (refused.status.code(), fs::read(file).unwrap()),
+        (Some(2), before)
+    );
+}
+
+#[test]
 fn what_is_no_capture_is_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let whole = fs::read(capture(&folder)).unwrap();

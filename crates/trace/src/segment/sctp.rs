@@ -1,18 +1,25 @@
 //! What does an SCTP packet say?
 
 use core::ops::Range;
+use std::borrow::Cow;
 
 use anabranch_types::Tsn;
+use anabranch_wire::chunk::kind;
 use anabranch_wire::{Chunk, GapBlock, Packet, RawChunk};
 
 use super::{Acknowledgement, Found, Protocol};
 
-/// The packet in `bytes`; where it is not `known` to be SCTP, its checksum must say so.
-pub(super) fn parse(bytes: &[u8], known: bool) -> Option<Found> {
+/// The packet that begins with `bytes`, of `length` in all; where it is not `known` to be SCTP, its checksum must say so. Of one
+/// that was cut, what was captured is told.
+pub(super) fn parse(bytes: &[u8], length: usize, known: bool) -> Option<Found> {
+    let mut whole = Cow::Borrowed(bytes);
+    if length > bytes.len() {
+        whole.to_mut().resize(length, 0);
+    }
     let packet = if known {
-        Packet::parse_unverified(bytes).ok()?
+        Packet::parse_unverified(&whole).ok()?
     } else {
-        Packet::parse(bytes).ok()?
+        Packet::parse(&whole).ok()?
     };
     let header = packet.header();
     let mut found = Found {
@@ -26,6 +33,10 @@ pub(super) fn parse(bytes: &[u8], known: bool) -> Option<Found> {
         acknowledges: None,
     };
     for raw in packet.chunks() {
+        let was_captured = |raw: &RawChunk<'_>| raw.at + told_by(raw) <= bytes.len();
+        if length > bytes.len() && !raw.as_ref().is_ok_and(was_captured) {
+            break;
+        }
         let chunk = raw.and_then(RawChunk::decode);
         if !found.label.is_empty() {
             found.label += " | ";
@@ -36,6 +47,15 @@ pub(super) fn parse(bytes: &[u8], known: bool) -> Option<Found> {
         }
     }
     Some(found)
+}
+
+/// How much of a chunk says all that is told of it here: messages themselves are not.
+const fn told_by(raw: &RawChunk<'_>) -> usize {
+    match raw.kind {
+        kind::DATA => 16,
+        kind::I_DATA => 20,
+        _ => raw.bytes.len(),
+    }
 }
 
 fn note(found: &mut Found, chunk: &Chunk<'_>) {

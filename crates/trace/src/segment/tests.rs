@@ -61,6 +61,55 @@ fn on_another_port_only_what_has_a_right_checksum_is_sctp() {
     assert!(Segment::of(1, &frame(Link::Ip, in_udp(4_000, &wrong))).is_none());
 }
 
+/// A SACK, and a message of which the first bytes were captured.
+#[test]
+fn of_sctp_that_was_cut_what_was_captured_is_told() {
+    let mut packet = sack();
+    let mut data = vec![0, 3, 0, 116];
+    data.extend(77u32.to_be_bytes());
+    data.resize(116, 0);
+    packet.extend(data);
+    let frame_of = |kept: usize| {
+        let mut bytes = in_udp(9_899, &packet);
+        bytes.truncate(bytes.len() - packet.len() + kept);
+        Segment::of(1, &frame(Link::Ip, bytes)).unwrap()
+    };
+    let [whole, cut, shorter] = [packet.len(), sack().len() + 16, sack().len() + 15].map(frame_of);
+    assert_eq!((&cut.label, &cut.carries), (&whole.label, &whole.carries));
+    assert!(cut.label.ends_with("DATA 77 (100 B)"), "{}", cut.label);
+    assert!(
+        shorter.carries.is_empty() && shorter.acknowledges.is_some(),
+        "{shorter:?}"
+    );
+}
+
+#[test]
+fn of_a_frame_that_was_cut_ip_tells_how_much_a_segment_carries() {
+    let written = |v6: bool| {
+        let mut bytes = Vec::new();
+        let frame = etherparse::PacketBuilder::ethernet2([1; 6], [2; 6]);
+        let packet = match v6 {
+            false => frame.ipv4(NEAR, FAR, 64),
+            true => frame.ipv6([1; 16], [2; 16], 64),
+        };
+        packet
+            .tcp(80, 40_000, 1_000, 1_000)
+            .write(&mut bytes, &[7; 1_448])
+            .unwrap();
+        bytes
+    };
+    for v6 in [false, true] {
+        let whole = written(v6);
+        let cut = whole[..96].to_vec();
+        let [whole, cut] = [whole, cut].map(|bytes| Segment::of(1, &frame(Link::Ethernet, bytes)).unwrap());
+        let [carried] = &cut.carries[..] else {
+            panic!("{cut:?}");
+        };
+        assert_eq!(*carried, 1_000..2_448);
+        assert_eq!((cut.carries, cut.label), (whole.carries, whole.label));
+    }
+}
+
 #[test]
 fn tcp_tells_its_flags_numbers_and_blocks() {
     let mut bytes = Vec::new();

@@ -13,6 +13,7 @@ use anabranch_trace::{Conversation, Segment, conversations, frames};
 use crate::arguments::{Capture, FlowArguments, TraceVerb};
 use crate::failure::Failure;
 use crate::output::print;
+use crate::same_file::is_same_file;
 
 /// Letters in a line where nobody tells how wide the terminal is.
 const WIDTH: usize = 160;
@@ -54,6 +55,14 @@ fn flow(arguments: &FlowArguments, conversation: &Conversation) -> Result<String
     if time.is_empty() {
         return Err(Failure::usage("expected --from before --to"));
     }
+    let last = conversation.rows.last().map_or(0, |row| row.at);
+    if time.start > last {
+        let text = format!(
+            "nothing was said after --from: the last packet of the conversation came after {:.6} s",
+            last as f64 / 1e9
+        );
+        return Err(Failure::usage(text));
+    }
     let view = View {
         time,
         rows: arguments.rows.get(),
@@ -62,6 +71,10 @@ fn flow(arguments: &FlowArguments, conversation: &Conversation) -> Result<String
         return Ok(draw_text(conversation, &view, width()));
     };
     let shown = file.display();
+    if is_same_file(file, &arguments.capture.whole.file) {
+        let text = format!("--svg names the capture {shown} and would write over it; choose another file");
+        return Err(Failure::usage(text));
+    }
     std::fs::write(file, draw_svg(conversation, &view))
         .map_err(|error| Failure::work(format!("cannot write {shown}: {error}")))?;
     Ok(String::new())
@@ -119,7 +132,10 @@ fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
     let segments = (1..)
         .zip(&capture.frames)
         .filter_map(|(number, frame)| Segment::of(number, frame));
-    let broken = capture.broken;
-    let broken = broken.map(|error| Failure::Work(format!("{shown}: {error}; what stands before is shown")));
-    Ok((conversations(segments.collect()), broken))
+    let all = conversations(segments.collect());
+    let broken = capture.broken.map(|error| match all.is_empty() {
+        true => Failure::Usage(format!("{shown}: {error}, and nothing to show stands before")),
+        false => Failure::Work(format!("{shown}: {error}; what stands before is shown")),
+    });
+    Ok((all, broken))
 }
