@@ -1,6 +1,7 @@
 //! Does the claim hold? Each check looks at lines of the figure and says at how many places it is so.
 
 use core::fmt;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,17 @@ struct Look {
     holds: bool,
 }
 
+impl Look {
+    /// What has no value is not as was said: an object that never came was not there in time.
+    fn nothing(label: &str) -> Self {
+        Self {
+            label: label.to_owned(),
+            value: f64::NAN,
+            holds: false,
+        }
+    }
+}
+
 /// Looks.
 #[must_use]
 pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
@@ -98,6 +110,15 @@ pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
         .named(&check.line)
         .filter(|line| is_meant(check, line))
         .collect();
+    if let Some(found) = view.failures(&meant) {
+        return Finding {
+            claim: check.claim.clone(),
+            verdict: Verdict::NotMeasured,
+            held: 0,
+            all: 0,
+            found,
+        };
+    }
     let looks_at = |line: &&Line| {
         let others = elsewhere(line, &meant);
         let mut looks = view.looks(line);
@@ -120,7 +141,7 @@ fn is_meant(check: &Check, line: &Line) -> bool {
     check.only.iter().all(|(axis, value)| {
         let mut others = line.others.iter();
         let other = others.find(|other| other.axis == axis);
-        other.is_none_or(|other| other.text == value.to_string())
+        other.is_none_or(|other| value.is(other))
     })
 }
 
@@ -150,41 +171,73 @@ struct View<'v> {
 }
 
 impl View<'_> {
+    /// Where runs failed that would have had to be looked at; `None` if none did.
+    fn failures(&self, meant: &[&Line]) -> Option<String> {
+        let sees_all = matches!(self.check.kind, CheckKind::First | CheckKind::Peak);
+        let measures = meant.iter().filter_map(|line| self.measure(line));
+        let failed = meant
+            .iter()
+            .copied()
+            .chain(measures)
+            .flat_map(|line| &line.failed);
+        let seen = failed.filter(|(x, _)| sees_all || self.is_in_range(*x));
+        let labels: BTreeSet<&str> = seen.map(|(_, label)| label.as_str()).collect();
+        let labels: Vec<&str> = labels.into_iter().collect();
+        match labels[..] {
+            [] => None,
+            [""] => Some("runs failed".into()),
+            _ => Some(format!("runs failed at {}", labels.join(", "))),
+        }
+    }
+
     fn looks(&self, line: &Line) -> Vec<Look> {
         match self.check.kind {
             CheckKind::Value | CheckKind::Ratio | CheckKind::Share => {
                 let within = line.spots.iter().filter(|spot| self.is_in_range(spot.x));
                 let gaps = line.gaps.iter().filter(|(x, _)| self.is_in_range(*x));
-                // What has no value is not as was said: an object that never came was not there in time.
-                let nothing = |(_, label): &(f64, String)| Look {
-                    label: label.clone(),
-                    value: f64::NAN,
-                    holds: false,
-                };
-                let look = |spot: &Spot| {
-                    let value = self.value_at(line, spot)?;
-                    Some(Look {
+                let look = |spot: &Spot| match self.value_at(line, spot) {
+                    Some(value) => Some(Look {
                         label: spot.label.clone(),
                         value,
                         holds: self.is_as_said(value),
-                    })
+                    }),
+                    None => self
+                        .lacks_its_measure(line, spot)
+                        .then(|| Look::nothing(&spot.label)),
                 };
-                within.filter_map(look).chain(gaps.map(nothing)).collect()
+                let nothing = gaps.map(|(_, label)| Look::nothing(label));
+                within.filter_map(look).chain(nothing).collect()
             }
+            _ if line.spots.is_empty() => vec![Look::nothing("all places")],
             CheckKind::First => self.first(line).into_iter().collect(),
             CheckKind::Peak => self.peak(line).into_iter().collect(),
             CheckKind::Monotone => self.steps(line),
         }
     }
 
+    /// Whether lines are held against others, rather than looked at by themselves.
+    const fn compares(&self) -> bool {
+        self.check.to.is_some() || self.check.to_y.is_some()
+    }
+
+    /// What the line is held against.
+    fn measure(&self, line: &Line) -> Option<&Line> {
+        let name = self.check.to.as_ref().unwrap_or(&self.check.line);
+        self.others.beside(line, name).filter(|_| self.compares())
+    }
+
+    /// Whether what the line is held against was run at the place, and nothing came out.
+    fn lacks_its_measure(&self, line: &Line, spot: &Spot) -> bool {
+        self.measure(line).is_some_and(|measure| measure.lacks(spot.x))
+    }
+
     /// The value of the line, or its ratio to the other line at the same place.
     fn value_at(&self, line: &Line, spot: &Spot) -> Option<f64> {
         let value = self.lines.value(&spot.summary);
-        if self.check.to.is_none() && self.check.to_y.is_none() {
+        if !self.compares() {
             return Some(value);
         }
-        let name = self.check.to.as_ref().unwrap_or(&self.check.line);
-        let other = self.others.beside(line, name)?.at(spot.x)?;
+        let other = self.measure(line)?.at(spot.x)?;
         let other = self.others.value(&other.summary);
         // Nothing is as much as nothing: a line without timeouts has no more of them than another one without.
         let both_are_nothing = value == 0.0 && other == 0.0;

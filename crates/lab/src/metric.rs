@@ -30,9 +30,17 @@ pub const OF_RUN: &[Metric] = &[
         "ms",
         "the mean over the streams of each one's mean",
     ),
-    metric("delay.p50", "ms", "the median of it"),
-    metric("delay.p95", "ms", "what 95 % of the messages did not exceed"),
-    metric("delay.p99", "ms", "what 99 % of the messages did not exceed"),
+    metric("delay.p50", "ms", "the median of it, to 3 %"),
+    metric(
+        "delay.p95",
+        "ms",
+        "what 95 % of the messages did not exceed, to 3 %",
+    ),
+    metric(
+        "delay.p99",
+        "ms",
+        "what 99 % of the messages did not exceed, to 3 %",
+    ),
     metric(
         "completed",
         "s",
@@ -66,15 +74,15 @@ pub const OF_RUN: &[Metric] = &[
     metric("sack.blocks.mean", "", "gap blocks in a SACK"),
     metric("sack.visited.mean", "", "queue elements visited for a SACK"),
     metric("send-buffer.mean", "bytes", "held for sending, sampled"),
-    metric("send-buffer.max", "bytes", "the most of it, to 3 %"),
+    metric("send-buffer.max", "bytes", "the most of it"),
     metric(
         "retransmission-queue.mean",
         "bytes",
         "sent and still held, sampled: whoever reads acknowledgements has to go through it",
     ),
-    metric("retransmission-queue.max", "bytes", "the most of it, to 3 %"),
+    metric("retransmission-queue.max", "bytes", "the most of it"),
     metric("receive-buffer.mean", "bytes", "held for reading, sampled"),
-    metric("receive-buffer.max", "bytes", "the most of it, to 3 %"),
+    metric("receive-buffer.max", "bytes", "the most of it"),
     metric(
         "sender-blocked",
         "",
@@ -105,7 +113,11 @@ pub const OF_TESTBED: &[Metric] = &[
         "µs",
         "by how much packets left links too late, the median",
     ),
-    metric("late.p99", "µs", "what 99 % of the packets did not exceed"),
+    metric(
+        "late.p99",
+        "µs",
+        "what 99 % of the packets did not exceed, to 3 %",
+    ),
     metric("late.max", "µs", "the most of it"),
     metric(
         "standstills",
@@ -194,7 +206,7 @@ pub const OF_PATH: &[Metric] = &[
     metric(
         "blocked.mean",
         "",
-        "share of the send buffer taken by what arrived and cannot be freed, sampled",
+        "share of the send buffer taken by what arrived and cannot be freed, chunk headers included, sampled",
     ),
 ];
 
@@ -251,8 +263,12 @@ pub const OF_OVERHEAD: &[Metric] = &[
 pub const OF_STREAM: &[Metric] = &[
     metric("goodput", "Mbit/s", "user data read from it"),
     metric("delay.mean", "ms", "from a message's handing over to its reading"),
-    metric("delay.p50", "ms", "the median of it"),
-    metric("delay.p95", "ms", "what 95 % of the messages did not exceed"),
+    metric("delay.p50", "ms", "the median of it, to 3 %"),
+    metric(
+        "delay.p95",
+        "ms",
+        "what 95 % of the messages did not exceed, to 3 %",
+    ),
 ];
 
 /// Metrics of each rival.
@@ -270,7 +286,7 @@ pub const SERIES: &[Metric] = &[
     metric(
         "blocked",
         "",
-        "share of the send buffer taken by what arrived and cannot be freed",
+        "share of the send buffer taken by what arrived and cannot be freed, chunk headers included",
     ),
     metric("srtt", "ms", "smoothed round-trip time"),
     metric("rto", "ms", "retransmission timeout"),

@@ -8,6 +8,7 @@ mod settings;
 mod worlds;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,9 @@ use crate::results::Results;
 pub struct Account {
     /// The name of the plan.
     pub plan: String,
+    /// The plan's file, if it is not where the project keeps the one of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
     /// What the experiment is, in one line.
     pub title: String,
     /// Where the claim was made.
@@ -194,6 +198,7 @@ impl Account {
         let (x, panels) = panels::of(results);
         Self {
             plan: plan.name.clone(),
+            file: Some(plan.file.clone()).filter(|file| *file != usual_file(&plan.name)),
             title: plan.title.clone(),
             source: plan.source.clone(),
             claim: plan.claim.trim().to_owned(),
@@ -238,10 +243,22 @@ impl Account {
     #[must_use]
     pub fn in_short(&self) -> Self {
         Self {
+            file: None,
             pictures: Vec::new(),
             ..self.clone()
         }
     }
+
+    /// Where its plan is, or was.
+    #[must_use]
+    pub fn plan_file(&self) -> PathBuf {
+        self.file.clone().unwrap_or_else(|| usual_file(&self.plan))
+    }
+}
+
+/// Where the project keeps the plan of this name.
+fn usual_file(plan: &str) -> PathBuf {
+    Path::new("experiments").join(format!("{plan}.toml"))
 }
 
 /// A number with six digits that count, which is more than any run is exact to.

@@ -19,8 +19,11 @@ fn x(plan: &Plan) -> XAxis {
         .filter(is_of_words)
         .map(|axis| &axis.values[..])
         .unwrap_or_default();
+    // Without a sweep there is nothing to be written beside.
+    let own = plan.figure.x_label.clone();
+    let own = own.filter(|label| axis.is_some() && !label.trim().is_empty());
     XAxis {
-        label: plan.figure.x_label.clone().or(usual).unwrap_or_default(),
+        label: own.or(usual).unwrap_or_default(),
         words: words.iter().map(|word| word.text.clone()).collect(),
         scale: plan.figure.x_scale,
     }
@@ -38,7 +41,7 @@ fn panel(results: &Results<'_>, metric: &str) -> Panel {
         metric: metric.to_owned(),
         label: label.unwrap_or_else(|| with_unit(metric, unit_of(metric))),
         scale: plan.figure.y_scale,
-        lines: lines.lines.iter().map(|line| panel_line(plan, line)).collect(),
+        lines: lines.visible().map(|line| panel_line(plan, line)).collect(),
     }
 }
 

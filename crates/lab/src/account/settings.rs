@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::plan::{Plan, Point};
 
+/// A point with its setting by dotted keys.
+type Flat<'p> = (&'p Point, BTreeMap<String, String>);
+
 /// The settings of all runs, by dotted keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,9 +52,8 @@ impl Settings {
         // Runs over single paths have less of everything, so they say nothing of what is common.
         let points = plan.points.iter();
         let points = points.filter(|point| Some(point.seed) == first && point.alone.is_none());
-        let flat: Vec<(&Point, BTreeMap<String, String>)> =
-            points.map(|point| (point, flat(point))).collect();
-        let mut keys: Vec<&String> = flat.iter().flat_map(|(_, setting)| setting.keys()).collect();
+        let points: Vec<Flat<'_>> = points.map(|point| (point, flat(point))).collect();
+        let mut keys: Vec<&String> = points.iter().flat_map(|(_, setting)| setting.keys()).collect();
         keys.sort_unstable();
         keys.dedup();
         let mut settings = Self {
@@ -59,15 +61,53 @@ impl Settings {
             ..Self::default()
         };
         for key in keys {
-            let all = || flat.iter().map(|(_, setting)| setting.get(key));
+            let all = || points.iter().map(|(_, setting)| setting.get(key));
             match all().next().flatten() {
                 Some(value) if all().all(|other| other == Some(value)) => {
                     settings.common.insert(key.clone(), value.clone());
                 }
-                _ => settings.changed.extend(changed(key, &flat)),
+                _ => settings.changed.extend(changed(key, &points)),
             }
         }
+        let alone = plan.points.iter();
+        let alone = alone.filter(|point| Some(point.seed) == first && point.alone.is_some());
+        let alone: Vec<Flat<'_>> = alone.map(|point| (point, flat(point))).collect();
+        settings.add_alone(&plan.variants, &alone);
         settings
+    }
+
+    /// What runs over single paths are set to otherwise than the variants, their paths left aside.
+    fn add_alone(&mut self, variants: &[String], alone: &[Flat<'_>]) {
+        let of_paths = |key: &str| ["paths.", "script."].iter().any(|begin| key.starts_with(begin));
+        let keys = alone.iter().flat_map(|(_, setting)| setting.keys());
+        let keys: BTreeSet<&String> = keys.filter(|key| !of_paths(key)).collect();
+        for key in keys {
+            let Some(of_alone) = changed(key, alone) else {
+                continue;
+            };
+            let common = self.common.get(key);
+            if of_alone.values.values().all(|value| Some(value) == common) {
+                continue;
+            }
+            let of_variants = self.common.remove(key).into_iter();
+            let of_variants = of_variants.flat_map(|value| {
+                variants
+                    .iter()
+                    .map(move |variant| (variant.clone(), value.clone()))
+            });
+            let known = self.changed.iter().position(|changed| changed.key == *key);
+            let known = known.unwrap_or_else(|| {
+                self.changed.push(Changed {
+                    key: key.clone(),
+                    values: BTreeMap::new(),
+                });
+                self.changed.len() - 1
+            });
+            let values = &mut self.changed[known].values;
+            values.extend(of_variants);
+            values.extend(of_alone.values);
+        }
+        self.changed.sort_by(|left, right| left.key.cmp(&right.key));
     }
 
     /// The keys that were set otherwise than they are `now`, for all lines or for one: a profile may have changed since. What was
@@ -92,8 +132,14 @@ impl Settings {
             .chain(self.changed.iter().map(|changed| &changed.key));
         let differs = |key: &&String| {
             lines.iter().any(|line| {
-                let (then, now) = (value(self, key, line), value(now, key, line));
-                then.is_some() && now.is_some() && then != now
+                let is_off =
+                    !now.common.contains_key(*key) && now.changed.iter().all(|other| other.key != **key);
+                match (value(self, key, line), value(now, key, line)) {
+                    (Some(then), Some(now)) => then != now,
+                    // What is off is not listed.
+                    (Some(then), None) => is_off && then == "true",
+                    (None, _) => false,
+                }
             })
         };
         let keys: BTreeSet<&String> = keys.filter(differs).collect();
@@ -102,7 +148,7 @@ impl Settings {
 }
 
 /// The values of `key` by line, if it does not depend on where in the sweep a run is.
-fn changed(key: &str, flat: &[(&Point, BTreeMap<String, String>)]) -> Option<Changed> {
+fn changed(key: &str, flat: &[Flat<'_>]) -> Option<Changed> {
     let mut values: BTreeMap<String, Option<&String>> = BTreeMap::new();
     for (point, setting) in flat {
         let value = setting.get(key);

@@ -155,6 +155,32 @@ fn settings_are_told_apart_by_what_they_depend_on() {
 }
 
 #[test]
+fn what_runs_over_single_paths_are_set_to_otherwise_is_told_too() {
+    let alone =
+        "[[reference]]\nname = \"alone\"\nalone = \"best\"\npolicies.nr-sack = \"on\"\ntime.measure = \"7s\"";
+    let text = PLAN.replacen("[figure]", &format!("{alone}\n\n[figure]"), 1);
+    let plan = Plan::read(Path::new("two.toml"), &text, &Reading::default()).unwrap();
+    let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point.seed))));
+    let settings = Account::of(&Results::of(&plan, outcomes.collect())).settings;
+    let values = |key: &str| {
+        let changed = settings.changed.iter().find(|changed| changed.key == key);
+        let values = changed
+            .unwrap_or_else(|| panic!("{key} of {settings:#?}"))
+            .values
+            .iter();
+        values
+            .map(|(line, value)| format!("{line}: {value}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        values("policies.nr-sack"),
+        ["alone: on", "plain: off", "split: on"]
+    );
+    assert_eq!(values("time.measure").len(), 3);
+    assert!(!settings.common.contains_key("time.measure"));
+}
+
+#[test]
 fn what_a_program_sets_otherwise_since_is_told() {
     let mut account = account();
     let now = |text: &str| Plan::read(Path::new("two.toml"), text, &Reading::default()).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Verdict;
 use crate::plan::{Plan, Point, Reading};
 use crate::results::Results;
-use crate::run::{Bar, Record};
+use crate::run::{Bar, Outcome, Record, RunError};
 
 const PLAN: &str = r#"
 title = "x"
@@ -24,6 +24,9 @@ message = 1400
 sets = "paths.a.rate"
 values = [10, 20, 30]
 unit = "Mbit"
+
+[record]
+histograms = true
 
 [[variant]]
 name = "fast"
@@ -66,7 +69,7 @@ fn record(point: &Point) -> Record {
         0.0
     };
     record.values.insert("timeouts".into(), timeouts);
-    if x < 30.0 {
+    if x < 30.0 && point.line == "fast" {
         record.values.insert("completed".into(), x);
     }
     record
@@ -76,9 +79,13 @@ fn record(point: &Point) -> Record {
 }
 
 fn verdict(check: &str) -> (Verdict, String) {
+    verdict_of(check, |point| Ok(Arc::new(record(point))))
+}
+
+fn verdict_of(check: &str, outcome: impl Fn(&Point) -> Outcome) -> (Verdict, String) {
     let text = format!("{PLAN}\n[[check]]\nclaim = \"z\"\n{check}");
     let plan = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap();
-    let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
+    let outcomes = plan.points.iter().map(outcome);
     let results = Results::of(&plan, outcomes.collect());
     let finding = results.findings[0].clone();
     (finding.verdict, finding.found)
@@ -134,6 +141,27 @@ fn a_place_without_a_value_is_not_as_was_said() {
 }
 
 #[test]
+fn nor_is_a_line_without_any_nor_what_is_held_against_it() {
+    let nowhere = "not so: nothing at 10, nothing at 20, nothing at 30";
+    let completed = |rest: &str| verdict(&format!("y = \"completed\"\n{rest}"));
+    let value = completed("kind = \"value\"\nline = \"slow\"\nat-most = 25");
+    assert_eq!(value, (Verdict::Contradicted, nowhere.into()));
+    let ratio = completed("kind = \"ratio\"\nline = \"fast\"\nto = \"slow\"\nat-most = 25");
+    assert_eq!(ratio, (Verdict::Contradicted, nowhere.into()));
+    for kind in [
+        "kind = \"peak\"\nx = [10, 20]",
+        "kind = \"first\"\nx = [10, 20]\nat-most = 1",
+        "kind = \"monotone\"\ndirection = \"rising\"",
+    ] {
+        let (verdict, told) = completed(&format!("{kind}\nline = \"slow\""));
+        assert_eq!(
+            (verdict, told.as_str()),
+            (Verdict::Contradicted, "not so: nothing at all places")
+        );
+    }
+}
+
+#[test]
 fn a_place_has_to_lie_in_its_range() {
     let first = |from: u32, until: u32| {
         let check = format!(
@@ -180,7 +208,7 @@ fn a_share_is_that_of_the_histogram() {
 
 #[test]
 fn nothing_measured_is_no_verdict_on_the_claim() {
-    let beyond = verdict("kind = \"value\"\nline = \"fast\"\nx = [40, 50]\nat-least = 1.0");
+    let beyond = verdict("kind = \"value\"\nline = \"paper\"\nx = [15, 25]\nat-least = 1.0");
     assert_eq!(beyond, (Verdict::NotMeasured, "nothing was measured".into()));
     assert_eq!(
         Verdict::of_all([Verdict::Reproduced, Verdict::Contradicted]),
@@ -196,5 +224,33 @@ fn nothing_is_as_much_as_nothing_and_something_is_more() {
     assert_eq!(
         (found, told.as_str()),
         (Verdict::Partly, "not so: ∞ at 20, ∞ at 30")
+    );
+}
+
+#[test]
+fn where_runs_failed_nobody_knows() {
+    let failing = |check: &str, line: &'static str| {
+        verdict_of(check, move |point| {
+            match (&*point.line, &*point.coordinates[0].text) {
+                (name, "20") if name == line => Err(RunError::NoAssociation),
+                _ => Ok(Arc::new(record(point))),
+            }
+        })
+    };
+    let value = "kind = \"value\"\nline = \"fast\"\nat-least = 1";
+    let ratio = "kind = \"ratio\"\nline = \"fast\"\nto = \"slow\"\nat-least = 1";
+    let nobody_knows = (Verdict::NotMeasured, "runs failed at 20".to_owned());
+    assert_eq!(failing(value, "fast"), nobody_knows);
+    assert_eq!(failing(value, "slow").0, Verdict::Reproduced);
+    assert_eq!(failing(ratio, "slow"), nobody_knows);
+    assert_eq!(
+        failing(&format!("{ratio}\nx = [30, 30]"), "slow").0,
+        Verdict::Reproduced
+    );
+    let peak = "kind = \"peak\"\nline = \"fast\"\nx = [30, 30]";
+    assert_eq!(
+        failing(peak, "fast"),
+        nobody_knows,
+        "it could have been the greatest"
     );
 }

@@ -60,6 +60,11 @@ pub struct Axis {
 const MOST_VALUES: usize = 10_000;
 
 impl Axis {
+    /// The axis that moves it, itself if none does: those with one leader move together.
+    pub(crate) fn leader(&self) -> &str {
+        self.with.as_deref().unwrap_or(&self.name)
+    }
+
     pub(super) fn read(name: &str, value: &Value<'_>) -> Result<Self, Problem> {
         let (keys, rest) = take_keys(value)?;
         let plan: AxisPlan = tree::read(rest)?;
@@ -87,6 +92,14 @@ impl Axis {
         let value = Spanned::new(self.places[index].clone(), DeValue::String(Cow::Owned(text)));
         let mut keys = self.keys.iter();
         keys.try_for_each(|key| tree::put(setting, key, &value))
+    }
+
+    /// Where its values are on an x axis: numbers at themselves, words one after the other. A number among words has the place of a
+    /// word.
+    #[must_use]
+    pub fn places(&self) -> Vec<f64> {
+        let numbers: Option<Vec<f64>> = self.values.iter().map(|value| value.number).collect();
+        numbers.unwrap_or_else(|| (0..self.values.len()).map(|place| place as f64).collect())
     }
 
     /// Whether all of its values are numbers.
@@ -141,7 +154,9 @@ impl AxisPlan {
                 if count > MOST_VALUES {
                     return Err(problem("expected at most 10,000 values"));
                 }
-                let scalar = |index: usize| Scalar::Number(from + step * index as f64);
+                // Steps such as 0.1 have no exact number: what is left of the error must not show.
+                let rounded = |number: f64| (number * 1e9).round() / 1e9;
+                let scalar = |index: usize| Scalar::Number(rounded(from + step * index as f64));
                 let spanned = (0..count).map(|index| Spanned::new(value.span(), scalar(index)));
                 Ok(spanned.collect())
             }
@@ -188,6 +203,20 @@ pub(super) fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
         all = all.iter().flat_map(extended).collect();
     }
     all
+}
+
+/// No two axes put their values at one key: the second would hide the first.
+pub(super) fn check_keys(axes: &[Axis]) -> Result<(), Problem> {
+    let mut known: Vec<&str> = Vec::new();
+    for key in axes.iter().flat_map(|axis| &axis.keys) {
+        let name = key.get_ref().as_str();
+        if known.contains(&name) {
+            let text = format!("`{name}` is set by two sweeps, or twice by one");
+            return Err(Problem::new(key.span(), text));
+        }
+        known.push(name);
+    }
+    Ok(())
 }
 
 /// Axes that move with another one stand after it and are as long.

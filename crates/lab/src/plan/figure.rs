@@ -1,7 +1,9 @@
 //! What is drawn, and what must hold? The figure of an experiment, its reference lines and its checks.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use super::axis::Coordinate;
 use super::named::Named;
 use super::quantity::Share;
 
@@ -81,7 +83,7 @@ pub(super) struct ReferencePlan {
     pub(super) name: String,
     pub(super) y: Option<Metrics>,
     pub(super) formula: Option<String>,
-    pub(super) points: Option<Vec<(f64, f64)>>,
+    pub(super) points: Option<Vec<Vec<f64>>>,
     pub(super) alone: Option<String>,
     #[serde(default, rename = "where")]
     pub(super) only: Named<Label>,
@@ -137,6 +139,7 @@ pub struct Check {
     /// The metric; the first one of the figure unless set. For `share`, the histogram.
     pub y: Option<String>,
     /// From where to where on the x axis, both included; everywhere unless set. For `first`, where it has to happen.
+    #[serde(default, deserialize_with = "pair")]
     pub x: Option<(f64, f64)>,
     /// Only where the other axes have these values.
     #[serde(default, rename = "where")]
@@ -146,6 +149,7 @@ pub struct Check {
     /// It must not be more.
     pub at_most: Option<f64>,
     /// `share`: the numbers from here to here are counted.
+    #[serde(default, deserialize_with = "pair")]
     pub between: Option<(u64, u64)>,
     /// `monotone`: which way.
     pub direction: Option<Direction>,
@@ -165,6 +169,18 @@ pub enum Label {
     Word(String),
 }
 
+impl Label {
+    /// Whether this is the value: numbers are compared as numbers, so that 1 is 1.0.
+    #[must_use]
+    pub fn is(&self, value: &Coordinate) -> bool {
+        match self {
+            Self::Whole(number) => value.number == Some(*number as f64),
+            Self::Number(number) => value.number == Some(*number),
+            Self::Word(word) => value.text == *word,
+        }
+    }
+}
+
 impl core::fmt::Display for Label {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
@@ -173,6 +189,16 @@ impl core::fmt::Display for Label {
             Self::Word(word) => f.write_str(word),
         }
     }
+}
+
+/// From where to where: two numbers, not more.
+fn pair<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(T, T)>, D::Error> {
+    let Some(numbers) = Option::<Vec<T>>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let two: Result<[T; 2], Vec<T>> = numbers.try_into();
+    let [from, to] = two.map_err(|all| D::Error::invalid_length(all.len(), &"two numbers, from and to"))?;
+    Ok(Some((from, to)))
 }
 
 /// What a check looks at.

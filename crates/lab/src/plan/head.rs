@@ -6,13 +6,14 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::axis::{Axis, check_pairs};
+use super::axis::{self, Axis};
 use super::error::Problem;
 use super::figure::{Alone, Check, CheckKind, Figure, Label, Metrics, Origin, Reference, ReferencePlan};
 use super::formula::Formula;
 use super::named::Named;
 use super::picture::Picture;
 use super::points::Point;
+use super::sight::impossible;
 use super::tree::{self, Table, Value};
 use crate::metric;
 
@@ -180,8 +181,12 @@ impl<'t> Head<'t> {
             return Err(Problem::unknown(self.x_place.clone(), "axis", x, axes()));
         }
         let metrics = metric::names(points.iter().map(|point| &*point.setting));
+        self.check_names(points, &metrics)?;
         self.check_selections(points, &metrics)?;
         let known = |name: &str, place: &Range<usize>| check_metric(name, &metrics, place);
+        if self.figure.y.all().is_empty() {
+            return Err(Problem::new(self.y_place.clone(), "expected one metric at least"));
+        }
         for metric in self.figure.y.all() {
             known(metric, &self.y_place)?;
         }
@@ -189,7 +194,7 @@ impl<'t> Head<'t> {
             for metric in reference.y.iter().flat_map(Metrics::all) {
                 known(metric, place)?;
             }
-            self.check_axes(&reference.only, place)?;
+            self.check_others(&reference.only, place)?;
             let Origin::Formula(formula) = &reference.origin else {
                 continue;
             };
@@ -261,7 +266,23 @@ impl<'t> Head<'t> {
     fn check_lines(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
         self.check_line(Some(&check.line), place)?;
         self.check_line(check.to.as_ref(), place)?;
-        self.check_axes(&check.only, place)
+        self.check_others(&check.only, place)
+    }
+
+    /// The axes that are named are there, and are not those along which is drawn: that range is `x`.
+    fn check_others(&self, only: &Named<Label>, place: &Range<usize>) -> Result<(), Problem> {
+        self.check_axes(only, place)?;
+        let drawn_along = self.x().map(Axis::leader);
+        let is_x =
+            |axis: &&Axis| Some(axis.leader()) == drawn_along && only.names().any(|name| name == axis.name);
+        let Some(axis) = self.axes.iter().find(is_x) else {
+            return Ok(());
+        };
+        let text = format!(
+            "`where` names `{}`, along which is drawn; expected another axis, or a range `x = [from, to]`",
+            axis.name
+        );
+        Err(Problem::new(place.clone(), text))
     }
 
     /// The axes that are named are there.
@@ -322,12 +343,6 @@ fn variants_of<'t>(elements: Vec<(Table<'t>, Range<usize>)>) -> Result<Vec<Varia
         };
         let name: String = tree::read(name)?;
         check_keys(&changes, &[&["name"][..], &SETTING].concat())?;
-        if variants.iter().any(|other| other.name == name) {
-            return Err(Problem::new(
-                place,
-                format_args!("there are two variants `{name}`"),
-            ));
-        }
         variants.push(Variant { name, changes, place });
     }
     if variants.is_empty() {
@@ -351,7 +366,8 @@ fn axes_of(sweep: Option<Value<'_>>) -> Result<Vec<Axis>, Problem> {
         .iter()
         .map(|(name, value)| Axis::read(name.get_ref(), value));
     let axes: Vec<Axis> = axes.collect::<Result<_, _>>()?;
-    check_pairs(&axes)?;
+    axis::check_keys(&axes)?;
+    axis::check_pairs(&axes)?;
     Ok(axes)
 }
 
@@ -391,10 +407,17 @@ fn references_of<'t>(
 fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
     match (&plan.formula, &plan.points, &plan.alone) {
         (Some(formula), None, None) => Formula::parse(formula).map(Origin::Formula),
-        (None, Some(points), None) => match points.iter().all(|(x, y)| x.is_finite() && y.is_finite()) {
-            true => Ok(Origin::Points(points.clone())),
-            false => Err("a point of a reference needs two numbers".into()),
-        },
+        (None, Some(points), None) => {
+            let point = |numbers: &Vec<f64>| match numbers[..] {
+                [x, y] if x.is_finite() && y.is_finite() => Ok((x, y)),
+                _ => Err("a point of a reference needs two numbers".into()),
+            };
+            points
+                .iter()
+                .map(point)
+                .collect::<Result<_, _>>()
+                .map(Origin::Points)
+        }
         (None, None, Some(alone)) => Ok(Origin::Alone(match alone.as_str() {
             "best" => Alone::Best,
             path => Alone::Path(path.to_owned()),
@@ -416,6 +439,9 @@ fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Ran
         let check: Check = tree::read(Spanned::new(place.clone(), DeValue::Table(table)))?;
         if let Some(missing) = missing(&check) {
             let text = format!("this kind of check needs {missing}");
+            return Err(Problem::new(place, text));
+        }
+        if let Some(text) = impossible(&check) {
             return Err(Problem::new(place, text));
         }
         Ok((check, place))

@@ -18,12 +18,14 @@ mod formula;
 mod head;
 mod mechanisms;
 mod named;
+mod names;
 mod picture;
 mod points;
 mod processor;
 mod quantity;
 mod selection;
 mod setting;
+mod sight;
 mod transport;
 mod tree;
 mod validate;
@@ -150,8 +152,8 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
         let toml::de::DeValue::Table(overlay) = overlay.into_inner() else {
             return Err(Problem::new(place, format_args!("expected a table `[{key}]`")));
         };
+        tree::names_known(&root, &overlay)?;
         if key == CHANGES {
-            tree::names_known(&root, &overlay)?;
             changed = tree::leaves(&overlay);
         }
         if wanted {
@@ -162,6 +164,9 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
     head.check_changes(&changed)?;
     let points = points::of(&head, &base)?;
     head.check_against(&points)?;
+    if !is_quick && changed.is_empty() {
+        head.check_sight(&points)?;
+    }
     Ok(Plan {
         file: PathBuf::new(),
         name: String::new(),

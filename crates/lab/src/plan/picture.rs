@@ -50,7 +50,7 @@ impl Picture {
     pub fn is_about(&self, point: &Point) -> bool {
         let has = |(axis, value): (&str, &Label)| {
             let mut coordinates = point.coordinates.iter();
-            coordinates.any(|own| own.axis == axis && own.text == value.to_string())
+            coordinates.any(|own| own.axis == axis && value.is(own))
         };
         self.line.as_ref().is_none_or(|line| *line == point.line)
             && (self.line.is_some() || point.alone.is_none())

@@ -179,6 +179,24 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
 }
 
 #[test]
+fn what_is_drawn_and_what_the_quick_size_changes_is_there() {
+    for (from, to, message) in [
+        (
+            "repetitions = 2",
+            "repetitions = 2\n[figure]\ny = []",
+            "x.toml:6:5: expected one metric at least",
+        ),
+        (
+            "time.measure = \"5s\"",
+            "paths.suoth.rate = \"5Mbit\"",
+            "x.toml:39:7: unknown path `suoth`, did you mean `south`?",
+        ),
+    ] {
+        is_refused(from, to, message);
+    }
+}
+
+#[test]
 fn a_plan_of_more_runs_than_anybody_waits_for_is_refused() {
     is_refused(
         "repetitions = 2",
@@ -349,4 +367,144 @@ fn the_cause_of_a_contradiction_and_the_size_stand_in_the_plan() {
     let (without, _) = text.split_once("[quick]").unwrap();
     let same = Plan::read(Path::new("x.toml"), without, &quick).unwrap();
     assert!(!same.is_quick, "without a quick size, it is the full one");
+}
+
+#[test]
+fn where_does_not_name_the_axis_along_which_is_drawn() {
+    let check = "[[check]]\nclaim = \"z\"\nkind = \"value\"\nline = \"plain\"\nat-least = 1\nwhere.south = 10\n\n[quick]";
+    is_refused(
+        "[quick]",
+        check,
+        "`where` names `south`, along which is drawn; expected another axis, or a range `x = [from, to]`",
+    );
+}
+
+#[test]
+fn lines_and_axes_have_names_that_tell_them_apart() {
+    for (from, to, message) in [
+        (
+            "name = \"split\"",
+            "name = \"plain\"",
+            "there are two lines `plain`",
+        ),
+        (
+            "name = \"better path\"",
+            "name = \"split\"",
+            "there are two lines `split`",
+        ),
+        (
+            "[sweep.south]",
+            "[sweep.seed]",
+            "results have a column `seed` already",
+        ),
+        (
+            "[sweep.south]",
+            "[sweep.goodput]",
+            "results have a column `goodput` already",
+        ),
+        (
+            "[sweep.south]",
+            "[record]\nseries = \"1s\"\n[sweep.window]",
+            "results have a column `window` already",
+        ),
+        (
+            "[[variant]]",
+            "[sweep.again]\nsets = \"paths.south.rate\"\nvalues = [\"1Mbit\"]\n[[variant]]",
+            "x.toml:27:8: `paths.south.rate` is set by two sweeps",
+        ),
+    ] {
+        is_refused(from, to, message);
+    }
+}
+
+#[test]
+fn a_check_that_could_never_hold_or_never_look_is_refused() {
+    for (check, message) in [
+        (
+            "kind = \"value\"\nat-least = 2\nat-most = 1",
+            "`at-least` not above `at-most`",
+        ),
+        (
+            "kind = \"value\"\nat-least = nan",
+            "`at-least` not above `at-most`",
+        ),
+        (
+            "kind = \"peak\"\nx = [100, 10]",
+            "`x = [from, to]` with `from` not above `to`",
+        ),
+        ("kind = \"peak\"\nx = [10, 50, 100]", "two numbers, from and to"),
+        (
+            "kind = \"value\"\nat-least = 1\nx = [20, 90]",
+            "0 places of the x axis lie in `x = [20, 90]`",
+        ),
+        (
+            "kind = \"monotone\"\ndirection = \"rising\"\nx = [10, 20]",
+            "expected 2 or more",
+        ),
+        (
+            "kind = \"value\"\nat-least = 1\nwhere.north = 11",
+            "unknown value of `north` `11`, did you mean `10`? Known: 10, 20",
+        ),
+        (
+            "kind = \"share\"\ny = \"sack.tsns\"\nbetween = [0, 1]\nat-least = 0.5",
+            "this check needs `histograms = true` in `[record]`",
+        ),
+    ] {
+        let another = "[sweep.north]\nsets = \"paths.north.rate\"\nunit = \"Mbit\"\nvalues = [10, 20]";
+        let check = format!("{another}\n\n[[check]]\nclaim = \"z\"\nline = \"plain\"\n{check}\n\n[quick]");
+        is_refused("[quick]", &check, message);
+    }
+}
+
+#[test]
+fn steps_have_no_digits_that_nobody_wrote_and_numbers_are_compared_as_such() {
+    let swept = PLAN.replacen("values = [10, 100]", "from = 0.1\nto = 0.5\nstep = 0.1", 1);
+    let plan = read(&swept, &[]).unwrap();
+    let texts: Vec<&str> = plan.axes[0]
+        .values
+        .iter()
+        .map(|value| value.text.as_str())
+        .collect();
+    assert_eq!(texts, ["0.1", "0.2", "0.3", "0.4", "0.5"]);
+    let same = super::Label::Number(100.0);
+    assert!(same.is(&read(PLAN, &[]).unwrap().axes[0].values[1]));
+}
+
+#[test]
+fn another_kind_of_queue_takes_the_place_of_the_one_before() {
+    let text = PLAN
+        .replacen("delay = \"1ms\"", "delay = \"1ms\"\nqueue.packets = 10", 1)
+        .replacen(
+            "policies.buffer-split",
+            "paths.north.queue.bytes = \"64KiB\"\npolicies.buffer-split",
+            1,
+        );
+    let queue = |plan: &Plan, line: &str| {
+        let point = plan.points.iter().find(|point| point.line == line).unwrap();
+        point.setting.paths.0[0].1.queue.clone().unwrap()
+    };
+    let plan = read(&text, &[]).unwrap();
+    assert_ne!(queue(&plan, "plain"), queue(&plan, "split"));
+    let plan = read(&text, &["paths.north.queue.red.weight=0.5"]).unwrap_err();
+    assert!(
+        plan.contains("missing field"),
+        "it is another kind, and not complete: {plan}"
+    );
+    // What somebody calls a queue is none.
+    let named = PLAN.replace("north", "queue");
+    assert!(read(&named, &["paths.queue.mtu=1400"]).is_ok());
+}
+
+#[test]
+fn bursts_that_cannot_lose_so_much_are_refused() {
+    let lossy = |loss: &str| format!("delay = \"1ms\"\nloss.bursts = {{ loss = \"60%\", length = {loss} }}");
+    is_refused(
+        "delay = \"1ms\"",
+        &lossy("1"),
+        "expected a `length` of 1.50 or more",
+    );
+    let possible = PLAN.replacen("delay = \"1ms\"", &lossy("2"), 1);
+    assert!(read(&possible, &[]).is_ok());
+    let later = "[[script]]\nat = \"1s\"\nchange = \"south\"\nloss.bursts = { loss = \"1%\", length = -3 }\n[policies]\n";
+    is_refused("[policies]\n", later, "a `length` of at least 1");
 }

@@ -15,9 +15,18 @@ pub(super) type Table<'t> = DeTable<'t>;
 /// A value with its place.
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;
 
+/// Tables that say one of several things: another one takes the place of what was said.
+const ONE_OF: [(&str, &[&str]); 2] = [
+    ("queue", &["packets", "bytes", "red"]),
+    ("loss", &["random", "bursts"]),
+];
+
 /// Lays `over` over `base`: tables are merged key by key, everything else is replaced.
 pub(super) fn merge<'t>(base: &mut Table<'t>, over: &Table<'t>) {
     for (key, value) in over {
+        if let Some(said) = value.get_ref().as_table().and_then(|over| over.keys().next()) {
+            make_room(base, key.get_ref(), said.get_ref());
+        }
         match (base.get_mut(key.get_ref().as_ref()), value.get_ref()) {
             (Some(below), DeValue::Table(over)) if below.get_ref().is_table() => {
                 if let DeValue::Table(table) = below.get_mut() {
@@ -29,6 +38,17 @@ pub(super) fn merge<'t>(base: &mut Table<'t>, over: &Table<'t>) {
                 base.insert(key.clone(), value.clone());
             }
         }
+    }
+}
+
+/// Makes room in the table at `key` for `said`, if it can say only one thing and says another.
+fn make_room(base: &mut Table<'_>, key: &str, said: &str) {
+    let is_one_of = |(table, things): &(&str, &[&str])| *table == key && things.contains(&said);
+    let below = base.get_mut(key).filter(|_| ONE_OF.iter().any(is_one_of));
+    if let Some(DeValue::Table(below)) = below.map(Spanned::get_mut)
+        && !below.contains_key(said)
+    {
+        *below = Table::new();
     }
 }
 
@@ -92,6 +112,8 @@ pub(super) fn put<'t>(base: &mut Table<'t>, key: &Spanned<String>, value: &Value
             let known = table.keys().map(|key| key.get_ref().as_ref());
             return Err(Problem::unknown(key.span(), "name", first, known));
         }
+        let next = rest.split('.').next().unwrap_or(rest);
+        make_room(table, first, next);
         let inner = table.entry(name);
         let inner = inner.or_insert_with(|| Spanned::new(key.span(), DeValue::Table(Table::new())));
         let DeValue::Table(inner) = inner.get_mut() else {

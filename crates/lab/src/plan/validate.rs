@@ -120,6 +120,24 @@ fn check_red(red: &RedPlan, path: &[&str]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Why nothing can be lost in this way. A burst ends before the next one begins: of more than half, single losses are no bursts.
+fn impossible_loss(loss: &LossPlan) -> Option<String> {
+    let LossPlan::Bursts(bursts) = loss else {
+        return None;
+    };
+    let (share, length) = (bursts.loss.0, bursts.length);
+    if !(1.0..1e9).contains(&length) || share >= 1.0 {
+        return Some("expected a `loss` below 100% and a `length` of at least 1".into());
+    }
+    let shortest = share / (1.0 - share);
+    let text = || {
+        format!(
+            "bursts of {length} packets cannot lose that many, expected a `length` of {shortest:.2} or more"
+        )
+    };
+    (length < shortest).then(text)
+}
+
 fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
     if let Some(mtu) = link.mtu {
         check_mtu(mtu.0, &[path, &["mtu"]].concat())?;
@@ -127,15 +145,8 @@ fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
     if let Some(QueuePlan::Red(red)) = &link.queue {
         check_red(red, path)?;
     }
-    match &link.loss {
-        Some(LossPlan::Bursts(bursts)) if !(1.0..1e9).contains(&bursts.length) || bursts.loss.0 >= 1.0 => {
-            return below(
-                path,
-                "loss",
-                "expected a `loss` below 100% and a `length` of at least 1",
-            );
-        }
-        _ => {}
+    if let Some(text) = link.loss.as_ref().and_then(impossible_loss) {
+        return below(path, "loss", text);
     }
     match &link.back {
         Some(back) if back.back.is_some() => below(path, "back", "the way back has no way back of its own"),
@@ -409,7 +420,11 @@ fn check_happening(happening: &Happening, setting: &Setting) -> Result<(), Strin
     if changes != happening.change.is_some() {
         return Err("a `change` needs a new `rate`, `delay` or `loss`; nothing else has one".into());
     }
-    Ok(())
+    happening
+        .loss
+        .as_ref()
+        .and_then(impossible_loss)
+        .map_or(Ok(()), Err)
 }
 
 fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Result<(), Fault> {

@@ -63,10 +63,13 @@ fn of_panel(account: &Account, panel: &Panel) -> Vec<Chart> {
 /// References that are the same at every place are one.
 fn merged(lines: &[PanelLine]) -> Vec<PanelLine> {
     let mut merged: Vec<PanelLine> = Vec::new();
+    let everywhere = places(lines).len();
     for line in lines {
         let is_same = |other: &&PanelLine| other.name == line.name && other.spots == line.spots;
         let namesakes = || lines.iter().filter(|other| other.name == line.name);
-        let is_everywhere = line.origin != LineOrigin::Variant && namesakes().all(|other| is_same(&other));
+        let is_everywhere = line.origin != LineOrigin::Variant
+            && namesakes().count() >= everywhere
+            && namesakes().all(|other| is_same(&other));
         if !is_everywhere {
             merged.push(line.clone());
         } else if !merged.iter().any(|other| is_same(&other)) {

@@ -308,7 +308,7 @@ pub(super) fn command(account: &Account) -> String {
         .map(|change| format!(" --set '{change}'"))
         .collect();
     format!(
-        "anabranch lab run experiments/{}.toml{quick}{changes}",
-        account.plan
+        "anabranch lab run {}{quick}{changes}",
+        account.plan_file().display()
     )
 }

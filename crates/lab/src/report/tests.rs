@@ -2,7 +2,7 @@
 
 use super::{Entry, charts, index, page, write};
 use crate::account::tests::account;
-use crate::account::{Account, Size};
+use crate::account::{Account, LineOrigin, PanelLine, Size};
 
 fn page_of(account: &Account) -> String {
     page::page(account, &charts::of(account))
@@ -45,6 +45,28 @@ fn results_of_an_earlier_form_of_their_plan_say_so_on_every_page() {
         assert!(old.contains("of an earlier plan") && !current.contains("of an earlier plan"));
     }
     assert!(page_of(&outdated).contains("The plan was changed after these results"));
+}
+
+/// As points of a paper that are for one network.
+#[test]
+fn a_reference_for_one_place_is_not_drawn_at_the_others() {
+    let mut account = account();
+    let lines = &mut account.panels[0].lines;
+    let there = lines.iter().find(|line| !line.place.is_empty()).unwrap().clone();
+    for number in 0..12 {
+        let name = format!("paper {number}");
+        let origin = LineOrigin::Paper;
+        lines.push(PanelLine {
+            name,
+            origin,
+            ..there.clone()
+        });
+    }
+    let charts = charts::of(&account);
+    let with_paper = charts
+        .all()
+        .filter(|chart| chart.draw().svg().contains("paper 3"));
+    assert_eq!(with_paper.count(), 1);
 }
 
 #[test]
@@ -125,7 +147,7 @@ fn too_many_lines_become_a_chart_for_each_place() {
     let mut account = account();
     let lines = account.panels[0].lines.clone();
     for number in 0..4 {
-        let renamed = lines[..2].iter().map(|line| crate::account::PanelLine {
+        let renamed = lines[..2].iter().map(|line| PanelLine {
             name: format!("other {number}"),
             ..line.clone()
         });

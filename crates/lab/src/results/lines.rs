@@ -29,17 +29,35 @@ pub struct Line {
     pub name: String,
     /// Where on the other axes.
     pub others: Vec<Coordinate>,
-    /// Its places, by x.
+    /// Its places, by x; none if nothing came out anywhere.
     pub spots: Vec<Spot>,
     /// Where it was run and has no value, x and label: a download that was never complete, say.
     pub gaps: Vec<(f64, String)>,
+    /// Where a run of it failed, x and label: what it would have said is not known.
+    pub failed: Vec<(f64, String)>,
 }
 
 impl Line {
+    fn new(name: &str, others: Vec<Coordinate>) -> Self {
+        Self {
+            name: name.to_owned(),
+            others,
+            spots: Vec::new(),
+            gaps: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
     /// Its value at `x`; `None` if it has none there.
     #[must_use]
     pub fn at(&self, x: f64) -> Option<&Spot> {
         self.spots.iter().find(|spot| spot.x == x)
+    }
+
+    /// Whether it was run at `x` and some run had no value.
+    #[must_use]
+    pub fn lacks(&self, x: f64) -> bool {
+        self.gaps.iter().any(|(gap, _)| *gap == x)
     }
 }
 
@@ -97,6 +115,11 @@ impl Lines {
         self.lines.iter().filter(move |line| line.name == name)
     }
 
+    /// Those that have a value somewhere.
+    pub fn visible(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(|line| !line.spots.is_empty())
+    }
+
     /// The line called `name` that is at the same place of the other axes as `line`.
     #[must_use]
     pub fn beside(&self, line: &Line, name: &str) -> Option<&Line> {
@@ -121,17 +144,13 @@ fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinat
     };
     let axis = &plan.axes[x];
     let own = &coordinates[x];
-    let place = || axis.values.iter().position(|value| value == own).unwrap_or(0) as f64;
+    let places = axis.places();
+    let x = axis.values.iter().position(|value| value == own);
     let others = plan.axes.iter().zip(coordinates);
-    let others = others.filter(|(other, _)| {
-        other.name != axis.name
-            && other.with.as_ref() != Some(&axis.name)
-            && axis.with.as_ref() != Some(&other.name)
-    });
+    let others = others.filter(|(other, _)| other.leader() != axis.leader());
     let others = others.map(|(_, coordinate)| coordinate.clone()).collect();
-    // A number among words has the place of a word.
-    let number = own.number.filter(|_| axis.is_numeric());
-    (number.unwrap_or_else(place), own.text.clone(), others)
+    let x = x.and_then(|index| places.get(index).copied()).unwrap_or(0.0);
+    (x, own.text.clone(), others)
 }
 
 /// The runs of the line called `name` that have ended well, one for each place and seed: of those over single paths, the
@@ -166,19 +185,7 @@ fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Opti
     let mut lines: Vec<Line> = Vec::new();
     for (point, record) in best_runs(results, name) {
         let (x, label, others) = split(results.plan, &point.coordinates);
-        let line = match lines.iter().position(|line| line.others == others) {
-            Some(index) => &mut lines[index],
-            None => {
-                lines.push(Line {
-                    name: name.to_owned(),
-                    others,
-                    spots: Vec::new(),
-                    gaps: Vec::new(),
-                });
-                let last = lines.len() - 1;
-                &mut lines[last]
-            }
-        };
+        let line = line_at(&mut lines, name, others);
         let Some(value) = value(record) else {
             line.gaps.push((x, label));
             continue;
@@ -189,12 +196,28 @@ fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Opti
             None => line.spots.push(Spot::new(x, label, vec![(seed, value)])),
         }
     }
-    lines.retain(|line| !line.spots.is_empty());
+    for run in results.runs.iter().filter(|run| run.point.line == name) {
+        if run.record().is_none() {
+            let (x, label, others) = split(results.plan, &run.point.coordinates);
+            line_at(&mut lines, name, others).failed.push((x, label));
+        }
+    }
     for line in &mut lines {
         line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
         line.gaps.dedup();
+        line.failed.dedup();
     }
     lines
+}
+
+/// The line at this place of the other axes, which is made if there is none.
+fn line_at<'l>(lines: &'l mut Vec<Line>, name: &str, others: Vec<Coordinate>) -> &'l mut Line {
+    let index = lines.iter().position(|line| line.others == others);
+    let index = index.unwrap_or_else(|| {
+        lines.push(Line::new(name, others));
+        lines.len() - 1
+    });
+    &mut lines[index]
 }
 
 impl Spot {
@@ -225,22 +248,12 @@ fn drawn(plan: &Plan, reference: &Reference) -> Vec<Line> {
         let (x, label, others) = split(plan, &point.coordinates);
         let is_meant = |other: &Coordinate| {
             let value = reference.only.get(&other.axis);
-            value.is_none_or(|value| value.to_string() == other.text)
+            value.is_none_or(|value| value.is(other))
         };
         if !others.iter().all(is_meant) {
             continue;
         }
-        let index = lines.iter().position(|line| line.others == others);
-        let index = index.unwrap_or_else(|| {
-            lines.push(Line {
-                name: reference.name.clone(),
-                others,
-                spots: Vec::new(),
-                gaps: Vec::new(),
-            });
-            lines.len() - 1
-        });
-        let line = &mut lines[index];
+        let line = line_at(&mut lines, &reference.name, others);
         let value = match &reference.origin {
             Origin::Formula(formula) if line.at(x).is_none() => formula.value(|axis| {
                 let mut coordinates = point.coordinates.iter();
@@ -323,6 +336,25 @@ alone = "best"
                 "{line:?}"
             );
         }
+    }
+
+    #[test]
+    fn axes_that_move_with_the_one_that_is_drawn_along_make_no_lines_of_their_own() {
+        let companion = |name: &str, values: &str| {
+            format!("\n[sweep.{name}]\nsets = \"association.{name}\"\nvalues = {values}\nwith = \"buffer\"\n")
+        };
+        let text = [
+            PLAN,
+            &companion("send-buffer", "[64000, 100000]"),
+            &companion("mtu", "[1400, 1500]"),
+        ]
+        .concat();
+        let text = format!("{text}\n[figure]\nx = \"send-buffer\"\n");
+        let plan = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap();
+        let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
+        let lines = Lines::of(&Results::of(&plan, outcomes.collect()), "goodput");
+        let places: Vec<usize> = lines.lines.iter().map(|line| line.spots.len()).collect();
+        assert_eq!(places, [2, 2]);
     }
 
     #[test]

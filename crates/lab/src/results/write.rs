@@ -1,6 +1,7 @@
 //! Where do results go? Into a folder: tables as CSV and Parquet, and the settings that runs refer to.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -44,6 +45,10 @@ pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
     ] {
         if table.rows() > 0 {
             both(folder, name, &table)?;
+        } else {
+            // An earlier form of the plan may have asked for it.
+            remove(&folder.join(format!("{name}.csv")))?;
+            remove(&folder.join(format!("{name}.parquet")))?;
         }
     }
     put(
@@ -53,6 +58,16 @@ pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
     )?;
     put(folder, "settings.json", settings(results).as_bytes())?;
     Ok(())
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io::Error::new(
+            error.kind(),
+            format!("{}: {error}", file.display()),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn both(folder: &Path, name: &str, table: &Table) -> Result<(), WriteError> {

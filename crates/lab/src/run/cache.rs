@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Record;
 use crate::file;
-use crate::plan::Point;
+use crate::plan::{BackendPlan, Point};
 
 /// A folder of results.
 #[derive(Clone, Debug)]
@@ -44,7 +44,8 @@ impl Cache {
         Ok(hex(&Sha256::digest(program)))
     }
 
-    /// What the results of a point are called: a digest of its setting, its seed and the build. Points of different
+    /// What the results of a point are called: a digest of its setting, its seed and the build, on real hosts of the machine,
+    /// too. Points of different
     /// variants or plans that depend on the same have the same.
     #[must_use]
     pub fn key(&self, point: &Point) -> String {
@@ -52,6 +53,9 @@ impl Cache {
         digest.update(self.build.as_bytes());
         digest.update(point.seed.to_be_bytes());
         digest.update(point.setting_text().as_bytes());
+        if let BackendPlan::Testbed = point.setting.backend {
+            digest.update(super::machine(&point.setting).as_bytes());
+        }
         hex(&digest.finalize())
     }
 

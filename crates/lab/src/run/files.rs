@@ -1,5 +1,6 @@
 //! What is written down of a run beside its results? A log of events, a capture of packets, if asked for.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,9 @@ use anabranch_sim::tcp::TcpScenario;
 use anabranch_sim::{Association, Direction, Observer, Scenario, Side, Simulation};
 use anabranch_trace::log::{About, Clock, EventLog, PathView, Way};
 use anabranch_types::{AssociationId, Instant, PathAddr};
+use sha2::{Digest as _, Sha256};
 
+use super::{Record, RunError};
 use crate::plan::Point;
 
 /// Folders for a file of each run, of what its near end sees.
@@ -26,42 +29,98 @@ impl Files {
         self.events.is_none() && self.captures.is_none()
     }
 
+    /// Those of one run.
+    pub(super) fn of(&self, point: &Point, names: &Names) -> Recording {
+        let title = names.of(point);
+        let file = |folder: &Option<PathBuf>, ending| {
+            let folder = folder.as_ref()?;
+            Some(folder.join(format!("{title}.{ending}")))
+        };
+        Recording {
+            events: file(&self.events, "jsonl"),
+            capture: file(&self.captures, "pcapng"),
+            title,
+        }
+    }
+}
+
+/// What is written down of one run. It has its name when it is complete; until then, what is there ends in `.part`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Recording {
+    title: String,
+    events: Option<PathBuf>,
+    capture: Option<PathBuf>,
+}
+
+impl Recording {
+    /// Whether events are.
+    pub(super) const fn has_events(&self) -> bool {
+        self.events.is_some()
+    }
+
+    /// Whether nothing is written.
+    pub(super) const fn is_none(&self) -> bool {
+        self.events.is_none() && self.capture.is_none()
+    }
+
     /// The scenario, captured if it is to be.
-    pub(super) fn capture(&self, point: &Point, scenario: Scenario) -> io::Result<Scenario> {
-        Ok(match self.capture_of(point)? {
+    pub(super) fn capture(&self, scenario: Scenario) -> io::Result<Scenario> {
+        Ok(match self.capture_file()? {
             Some(file) => scenario.capture(Side::Near, file),
             None => scenario,
         })
     }
 
     /// The same of one whose data TCP carries.
-    pub(super) fn capture_tcp(&self, point: &Point, scenario: TcpScenario) -> io::Result<TcpScenario> {
-        Ok(match self.capture_of(point)? {
+    pub(super) fn capture_tcp(&self, scenario: TcpScenario) -> io::Result<TcpScenario> {
+        Ok(match self.capture_file()? {
             Some(file) => scenario.capture(Side::Near, file),
             None => scenario,
         })
     }
 
-    fn capture_of(&self, point: &Point) -> io::Result<Option<BufWriter<File>>> {
-        let folder = self.captures.as_ref();
-        folder.map(|folder| create(folder, point, "pcapng")).transpose()
+    fn capture_file(&self) -> io::Result<Option<BufWriter<File>>> {
+        self.capture.as_deref().map(create).transpose()
     }
 
     /// Lets a log see what happens, if there is to be one.
-    pub(super) fn observe(&self, point: &Point, simulation: &mut Simulation) -> io::Result<()> {
-        let Some(folder) = &self.events else {
+    pub(super) fn observe(&self, simulation: &mut Simulation) -> io::Result<()> {
+        let Some(file) = &self.events else {
             return Ok(());
         };
         let about = About {
-            title: &name(point),
+            title: &self.title,
             name: "near",
             connects: true,
             clock: Clock::Virtual,
         };
-        let log = EventLog::new(create(folder, point, "jsonl")?, &about);
+        let log = EventLog::new(create(file)?, &about);
         simulation.act(Side::Near, |host, _| host.observe(Box::new(Chronicle(log))));
         Ok(())
     }
+
+    /// The run is over, and so are its files. Of one that was interrupted nothing stays; of one that failed, what led to it.
+    pub(super) fn settle(&self, outcome: Result<Record, RunError>) -> Result<Record, RunError> {
+        let is_kept = !matches!(outcome, Err(RunError::Interrupted));
+        for file in self.events.iter().chain(&self.capture) {
+            let begun = begun(file);
+            let settled = match is_kept {
+                true => fs::rename(&begun, file),
+                false => fs::remove_file(&begun),
+            };
+            if outcome.is_ok() {
+                settled.map_err(|error| RunError::Files(format!("{}: {error}", file.display())))?;
+            }
+        }
+        outcome
+    }
+}
+
+/// What the file is called until it is complete.
+fn begun(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
 }
 
 /// Completes the files.
@@ -70,18 +129,49 @@ pub(super) fn finish(simulation: &mut Simulation) -> io::Result<()> {
     simulation.act(Side::Near, |host, _| host.finish_observation())
 }
 
-fn create(folder: &Path, point: &Point, ending: &str) -> io::Result<BufWriter<File>> {
-    let file = folder.join(format!("{}.{ending}", name(point)));
+fn create(file: &Path) -> io::Result<BufWriter<File>> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
     let create = || {
-        fs::create_dir_all(folder)?;
-        File::create(&file)
+        fs::create_dir_all(file.parent().unwrap_or(file))?;
+        File::create(begun(file))
     };
     Ok(BufWriter::new(create().map_err(named)?))
 }
 
-/// What the files of a point are called: its line, coordinates and seed.
-fn name(point: &Point) -> String {
+/// What the files of each run of a plan are called: its line, coordinates and seed, and more where several runs would have one
+/// name, as `-5` and `5` would.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Names {
+    /// What is too plain to tell runs apart.
+    shared: BTreeSet<String>,
+}
+
+impl Names {
+    pub(super) fn of_all(points: &[Point]) -> Self {
+        let mut names = Self::default();
+        let mut known = BTreeMap::new();
+        for parts in points.iter().map(parts) {
+            let name = plain_name(&parts);
+            let other = known.entry(name.clone()).or_insert_with(|| parts.clone());
+            if *other != parts {
+                names.shared.insert(name);
+            }
+        }
+        names
+    }
+
+    fn of(&self, point: &Point) -> String {
+        let parts = parts(point);
+        let name = plain_name(&parts);
+        match self.shared.contains(&name) {
+            true => format!("{name}_{}", short_digest(parts.join("\n").as_bytes())),
+            false => name,
+        }
+    }
+}
+
+/// What tells a run from all others of its plan, in words.
+fn parts(point: &Point) -> Vec<String> {
     let line = [Some(&point.line), point.alone.as_ref()]
         .into_iter()
         .flatten()
@@ -89,8 +179,17 @@ fn name(point: &Point) -> String {
     let coordinates = point.coordinates.iter();
     let coordinates = coordinates.map(|coordinate| format!("{} {}", coordinate.axis, coordinate.text));
     let parts = line.chain(coordinates).chain([format!("seed {}", point.seed)]);
-    let parts: Vec<String> = parts.map(|part| plain(&part)).collect();
+    parts.collect()
+}
+
+fn plain_name(parts: &[String]) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| plain(part)).collect();
     parts.join("_")
+}
+
+fn short_digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Letters, digits, dots and minus signs, as file systems and shells like them.
@@ -131,5 +230,37 @@ impl<W: io::Write + Send> Observer for Chronicle<W> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.0.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Coordinate;
+    use crate::run::tests::{PLAN, plan};
+
+    #[test]
+    fn runs_have_plain_names_as_long_as_these_tell_them_apart() {
+        let run = plan(PLAN).points.remove(0);
+        let at = |text: &str| {
+            let axis = "offset".to_owned();
+            let coordinates = vec![Coordinate {
+                axis,
+                text: text.into(),
+                number: text.parse().ok(),
+            }];
+            Point {
+                coordinates,
+                ..run.clone()
+            }
+        };
+        let points = ["5", "-5", "10"].map(at);
+        let names = Names::of_all(&points);
+        let [five, minus_five, ten] = [0, 1, 2].map(|index| names.of(&points[index]));
+        assert_eq!(ten, "base_offset-10_seed-1");
+        assert!(
+            five != minus_five && five.starts_with("base_offset-5_seed-1_"),
+            "{five}"
+        );
     }
 }

@@ -271,7 +271,9 @@ impl Window<'_> {
         let with_sacks = after.with_sacks.saturating_sub(before.with_sacks);
         record.set(format!("{group}.sacks"), share(with_sacks));
         let times = after.micros_per_sack.since(&before.micros_per_sack);
-        record.set(format!("{group}.sack.mean"), times.mean());
+        // Those times are in whole microseconds, of which few are of one SACK.
+        let mean = (times.count() > 0).then(|| with_sacks.as_secs_f64() * 1e6 / times.count() as f64);
+        record.set(format!("{group}.sack.mean"), mean);
         record.set(
             format!("{group}.dropped"),
             (after.dropped - before.dropped) as f64,

@@ -28,6 +28,7 @@ pub use parallel::{Outcome, Progress, Runner};
 pub use record::{Bar, Record, SeriesRow};
 
 use crate::plan::{BackendPlan, End, Point, Setting, TransportPlan};
+use files::Recording;
 use measure::{Snapshot, Window};
 use samples::Samples;
 
@@ -55,14 +56,10 @@ pub enum RunError {
 }
 
 /// Runs a point where its plan wants it: in the simulator, or on a test bed.
-///
-/// # Errors
-///
-/// As [`simulate_with`], and [`RunError::Testbed`].
-pub fn perform(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
+fn perform(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
     match point.setting.backend {
-        BackendPlan::Sim => simulate_with(point, stop, files),
-        BackendPlan::Testbed => on_testbed(point, stop, files),
+        BackendPlan::Sim => simulate_recorded(point, stop, recording),
+        BackendPlan::Testbed => on_testbed(point, stop, recording),
     }
 }
 
@@ -72,8 +69,8 @@ fn unwritten(error: std::io::Error) -> RunError {
 }
 
 #[cfg(target_os = "linux")]
-fn on_testbed(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
-    if files.are_none() {
+fn on_testbed(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
+    if recording.is_none() {
         return testbed::run(point, stop);
     }
     let text = "of a test bed neither events nor packets are written; tcpdump on its hosts shows them";
@@ -81,8 +78,17 @@ fn on_testbed(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record,
 }
 
 #[cfg(not(target_os = "linux"))]
-fn on_testbed(_point: &Point, _stop: &AtomicBool, _files: &Files) -> Result<Record, RunError> {
+fn on_testbed(_point: &Point, _stop: &AtomicBool, _recording: &Recording) -> Result<Record, RunError> {
     Err(RunError::Testbed("it needs Linux".into()))
+}
+
+/// What a run on real hosts depends on beside its setting.
+#[cfg(target_os = "linux")]
+use testbed::machine;
+
+#[cfg(not(target_os = "linux"))]
+fn machine(_setting: &Setting) -> String {
+    String::new()
 }
 
 /// Simulates a point.
@@ -91,22 +97,18 @@ fn on_testbed(_point: &Point, _stop: &AtomicBool, _files: &Files) -> Result<Reco
 ///
 /// [`RunError`]; `stop` makes it end within moments.
 pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
-    simulate_with(point, stop, &Files::default())
+    simulate_recorded(point, stop, &Recording::default())
 }
 
 /// The same, with files beside the results.
-///
-/// # Errors
-///
-/// As [`simulate`], and [`RunError::Files`].
-pub fn simulate_with(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
+fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
     let setting = &*point.setting;
     if setting.transport != TransportPlan::Sctp {
-        return tcp::simulate(point, stop, files);
+        return tcp::simulate(point, stop, recording);
     }
-    let scenario = files.capture(point, scenario::scenario(setting, point.seed));
+    let scenario = recording.capture(scenario::scenario(setting, point.seed));
     let mut simulation = scenario.map_err(unwritten)?.build();
-    files.observe(point, &mut simulation).map_err(unwritten)?;
+    recording.observe(&mut simulation).map_err(unwritten)?;
     simulation.act(talker(setting), |host, _| host.count_sacks());
     if setting.record.overhead {
         for side in Side::BOTH {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::files::Names;
 use super::{Cache, Files, Record, RunError, perform};
 use crate::plan::{BackendPlan, Point};
 
@@ -47,6 +48,7 @@ struct Job<'p> {
 /// What all threads share.
 struct Desk<'d> {
     jobs: &'d [Job<'d>],
+    names: &'d Names,
     next: AtomicUsize,
     results: &'d Mutex<(BTreeMap<String, Outcome>, Progress)>,
     watch: &'d (dyn Fn(Progress) + Sync),
@@ -134,12 +136,14 @@ impl<'a> Runner<'a> {
         };
         watch(progress);
         let results = Mutex::new((found, progress));
+        let names = Names::of_all(points);
         // What takes place in real time has the machine for itself, when all else is done.
         let is_real = |job: &Job<'_>| job.point.setting.backend == BackendPlan::Testbed;
         let (real, simulated): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_real);
         for (jobs, threads) in [(simulated, self.jobs), (real, 1)] {
             let desk = Desk {
                 next: AtomicUsize::new(0),
+                names: &names,
                 results: &results,
                 watch,
                 jobs: &jobs,
@@ -161,7 +165,9 @@ impl<'a> Runner<'a> {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let result = carefully(|| perform(job.point, self.stop, &self.files));
+            let recording = self.files.of(job.point, desk.names);
+            let result = carefully(|| perform(job.point, self.stop, &recording));
+            let result = recording.settle(result);
             // What cannot be stored is still good for this time.
             let is_lost = |record| self.cache.store(&job.key, record).is_err();
             let lost = result.as_ref().is_ok_and(is_lost);

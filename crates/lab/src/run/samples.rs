@@ -70,10 +70,10 @@ impl Mean {
 }
 
 impl PathSamples {
-    pub(super) fn note(&mut self, path: &PathFacts, send_buffer: u64) {
+    pub(super) fn note(&mut self, path: &PathFacts, is_full: bool, send_buffer: u64) {
         self.window.note(path.window as f64);
         self.flight.note(path.in_flight as f64);
-        self.full.note(f64::from(path.in_flight >= path.window));
+        self.full.note(f64::from(is_full));
         self.blocked.note(blocked(path, send_buffer));
         self.rto.note(path.rto.as_secs_f64() * 1e3);
         self.backed_off.note(f64::from(path.errors > 0));
@@ -126,7 +126,7 @@ impl Samples {
             .max()
             .unwrap_or(0);
         let limit = setting.association.send_buffer.0;
-        let sent: u64 = facts.iter().map(|path| path.queued).sum();
+        let sent = statistics.send_buffer_sent;
         self.retransmission_queue.note(sent);
         let has_room = facts
             .iter()
@@ -140,7 +140,8 @@ impl Samples {
             let Some(path) = facts.iter().find(|path| Some(path.id) == id) else {
                 continue;
             };
-            samples.note(path, limit);
+            // The last packet may exceed the window (RFC 9260 §6.1 B).
+            samples.note(path, path.in_flight >= path.window, limit);
         }
         let at = simulation.now() - Instant::ZERO;
         let links = links::of(simulation.paths(), setting).into_iter();

@@ -19,6 +19,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
     let association = config(setting.association, setting.policies);
     let mut scenario = Scenario::new(Seed(seed))
         .offload_checksums()
+        .untraced()
         .config(association)
         .encapsulation_port(port(setting.association))
         .near_talks(conversation(&setting.apps, End::Near))

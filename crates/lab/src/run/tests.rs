@@ -11,7 +11,7 @@ use super::{Cache, Progress, Record, RunError, Runner, simulate};
 use crate::metric;
 use crate::plan::{Plan, Reading};
 
-const PLAN: &str = r#"
+pub(super) const PLAN: &str = r#"
 title = "Everything that can be measured"
 claim = "it is"
 repetitions = 2
@@ -53,7 +53,7 @@ series = "100ms"
 histograms = true
 "#;
 
-fn plan(text: &str) -> Plan {
+pub(super) fn plan(text: &str) -> Plan {
     Plan::read(Path::new("x.toml"), text, &Reading::default()).unwrap()
 }
 
@@ -97,6 +97,13 @@ fn what_was_measured_fits_together() {
     assert!(value("path.south.rto.mean") <= value("path.south.rto.max"));
     let arrived = value("path.north.throughput") + value("path.south.throughput");
     assert!(arrived >= value("goodput") * 0.99, "{arrived}");
+    // In a second, on a processor that needs less than a microsecond for each.
+    let micros = value("processor.near.sacks") * 1e6;
+    let of_one = value("processor.near.sack.mean");
+    assert!(
+        (micros / value("sacks") / of_one - 1.0).abs() < 0.02,
+        "{of_one} of {micros} µs"
+    );
 }
 
 #[test]
@@ -245,6 +252,56 @@ policies.profile = "tcp"
             point.line
         );
     }
+}
+
+/// What comes of `app` over TCP on a path of 10 Mbit/s, from which `more` is told.
+fn over_tcp(app: &str, more: &str) -> Record {
+    let text = format!(
+        r#"
+title = "TCP"
+claim = "it gets there"
+transport = "tcp"
+time.measure = "5s"
+policies.profile = "tcp"
+
+[paths.net]
+rate = "10Mbit"
+delay = "10ms"
+queue = {{ packets = 20 }}
+
+[apps.sender]
+{app}
+{more}
+"#
+    );
+    simulate(&plan(&text).points[0], &go()).unwrap()
+}
+
+#[test]
+fn messages_over_several_connections_are_not_late_because_they_are_several() {
+    let app = "kind = \"paced\"\nmessage = 1000\nevery = \"10ms\"\nstreams = 4";
+    let record = over_tcp(app, "[tcp]\nnagle = false");
+    let (mean, messages) = (record.values["delay.mean"], record.values["messages"]);
+    assert!((10.8..15.0).contains(&mean), "{mean} ms");
+    assert!((480.0..=500.0).contains(&messages), "{messages}");
+}
+
+const BULK: &str = "kind = \"bulk\"\nmessage = 1400";
+
+#[test]
+fn a_window_of_tcp_is_full_when_no_further_segment_fits() {
+    let record = over_tcp(BULK, "");
+    let full = record.values["path.net.full"];
+    assert!(full > 0.9, "{full}");
+    assert_eq!(record.values["path.net.queue.max"], 20.0);
+}
+
+#[test]
+fn what_happens_at_one_moment_happens_in_the_order_of_the_plan() {
+    let cut = "[[script]]\nat = \"1s\"\ncut = \"net\"\n";
+    let heal = "[[script]]\nat = \"1s\"\nheal = \"net\"\n";
+    let goodput = |script: [&str; 2]| over_tcp(BULK, &script.concat()).values["goodput"];
+    assert!(goodput([cut, heal]) > 6.0 && goodput([heal, cut]) < 3.0);
 }
 
 /// A TCP flow of its own beside whatever the variant is, through a bottleneck of 10 Mbit/s.

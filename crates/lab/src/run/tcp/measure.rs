@@ -11,6 +11,9 @@ use super::paths::{PathView, views};
 use super::talker;
 use crate::plan::{Setting, TransportPlan};
 
+/// Of IPv4 and TCP, without options.
+const HEADERS: u32 = 40;
+
 /// Everything that is counted, at one moment.
 pub(super) struct Snapshot {
     at: Instant,
@@ -26,6 +29,8 @@ pub(super) struct Snapshot {
     duplicates: u64,
     /// Chunks of data sent over a flow after another one had carried them.
     reinjections: u64,
+    /// Bytes that a flow sent though another one had carried them, or carries them too.
+    of_others: u64,
     links: Vec<links::Counted>,
     rivals: Vec<u64>,
     /// Of the end that talks and of the other one.
@@ -65,6 +70,7 @@ impl Snapshot {
             reinjections: statistics(simulation, talker)
                 .filter_map(|statistics| Some(statistics.data?.reinjections))
                 .sum(),
+            of_others: of_others(simulation, talker),
             links: links
                 .map(|link| links::Counted::at(simulation.world(), link))
                 .collect(),
@@ -79,6 +85,12 @@ impl Snapshot {
 fn statistics(simulation: &TcpSimulation, side: Side) -> impl Iterator<Item = ConnectionStatistics> + '_ {
     let connections = simulation.host(side).endpoint().connections();
     connections.map(|(_, connection): (_, &Connection)| connection.statistics())
+}
+
+fn of_others(simulation: &TcpSimulation, side: Side) -> u64 {
+    let connections = simulation.host(side).endpoint().connections();
+    let flows = connections.flat_map(|(_, connection)| connection.paths());
+    flows.map(|flow| flow.reinjected_bytes + flow.copied_bytes).sum()
 }
 
 /// What happened between two snapshots.
@@ -104,14 +116,18 @@ impl Window<'_> {
         self.delays(record);
         let grown =
             |counter: fn(&FlowCounters) -> u64| (counter(&after.counters) - counter(&before.counters)) as f64;
-        sent_again(record, "", grown);
+        // A flow repeats for the first time what another one had carried.
+        let of_others = after.of_others.saturating_sub(before.of_others) as f64;
+        sent_again(record, "", of_others, grown);
         record.set("retransmissions", grown(|counters| counters.retransmissions));
         if self.setting.transport == TransportPlan::Mptcp {
             record.set("reinjections", (after.reinjections - before.reinjections) as f64);
         }
-        let packet = f64::from(self.setting.association.mtu.0);
+        let segments = after.sent.iter().flat_map(|path| &path.facts);
+        let segment = segments.map(|facts| u32::from(facts.max_data_chunk)).max();
+        let segment = f64::from(segment.unwrap_or(self.setting.association.mtu.0 - HEADERS));
         let twice = (after.duplicates - before.duplicates) as f64;
-        record.set("duplicates", twice / packet);
+        record.set("duplicates", twice / segment);
         for (index, name) in self.setting.paths.names().enumerate() {
             self.path(record, name, index);
         }
@@ -136,7 +152,7 @@ impl Window<'_> {
             after.received[index].counters.bytes_received - before.received[index].counters.bytes_received;
         record.set(format!("path.{name}.throughput"), self.mbit(arrived));
         let (before, after) = (&before.sent[index].counters, &after.sent[index].counters);
-        sent_again(record, &format!("path.{name}."), |counter| {
+        sent_again(record, &format!("path.{name}."), 0.0, |counter| {
             // The place of a flow that is over may have been taken by another one.
             counter(after).saturating_sub(counter(before)) as f64
         });
@@ -168,13 +184,20 @@ pub(super) fn completed(simulation: &TcpSimulation, setting: &Setting) -> Option
     Some((last - Instant::ZERO).as_secs_f64())
 }
 
-/// What was sent again and why, by a function that says how much a counter has grown.
-fn sent_again(record: &mut Record, group: &str, grown: impl Fn(fn(&FlowCounters) -> u64) -> f64) {
-    let timeouts = grown(|counters| counters.timeouts);
+/// What was sent again and why, by a function that says how much a counter has grown. Of what flows sent for the first
+/// time, `of_others` bytes were sent by others before.
+fn sent_again(
+    record: &mut Record,
+    group: &str,
+    of_others: f64,
+    grown: impl Fn(fn(&FlowCounters) -> u64) -> f64,
+) {
     let again = grown(|counters| counters.bytes_retransmitted);
-    let first = grown(|counters| counters.bytes_sent);
-    record.set(format!("{group}timeouts"), timeouts);
-    let fast = grown(|counters| counters.retransmissions) - timeouts;
-    record.set(format!("{group}fast-retransmits"), fast.max(0.0));
-    record.set(format!("{group}retransmitted"), again / (first + again));
+    let all = grown(|counters| counters.bytes_sent) + again;
+    record.set(format!("{group}timeouts"), grown(|counters| counters.timeouts));
+    record.set(
+        format!("{group}fast-retransmits"),
+        grown(|counters| counters.found_lost),
+    );
+    record.set(format!("{group}retransmitted"), (again + of_others) / all);
 }

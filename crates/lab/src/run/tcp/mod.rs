@@ -15,7 +15,7 @@ use anabranch_types::{Instant, Seed};
 use super::record::{Record, SeriesRow};
 use super::samples::EVERY;
 use super::scenario::{changes, reading, rival as any_rival, there_and_back};
-use super::{Files, RunError, talker, unwritten};
+use super::{OFF_THE_CLOCK, Recording, RunError, talker, unwritten};
 use crate::plan::{
     AppKind, AppPlan, AssociationPlan, End, Happening, Mechanisms, MptcpPlan, Named, Point, RivalPlan,
     Setting, TcpPlan, TransportPlan,
@@ -24,12 +24,16 @@ use measure::{Snapshot, Window, completed};
 use samples::Samples;
 
 /// Simulates a point over TCP or Multipath TCP.
-pub(super) fn simulate(point: &Point, stop: &AtomicBool, files: &Files) -> Result<Record, RunError> {
+pub(super) fn simulate(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
+    if recording.has_events() {
+        let text = "only of SCTP events are written; a capture shows the packets of others";
+        return Err(RunError::Files(text.into()));
+    }
     let setting = &*point.setting;
     let begin = Instant::ZERO + setting.time.warm_up.0;
     let end = begin + setting.time.measure.0;
     let mut run = Run {
-        simulation: start(point, files)?,
+        simulation: start(point, recording)?,
         setting,
         stop,
         samples: Samples::default(),
@@ -43,6 +47,7 @@ pub(super) fn simulate(point: &Point, stop: &AtomicBool, files: &Files) -> Resul
         true => before.with_the_first_syn(),
         false => before,
     };
+    run.pass(end.min(begin + OFF_THE_CLOCK))?;
     while run.simulation.now() < end && !run.is_complete() {
         run.pass(end.min(run.simulation.now() + EVERY))?;
         run.samples.take(&run.simulation, setting);
@@ -121,7 +126,9 @@ impl Run<'_> {
 fn script(setting: &Setting) -> Vec<Happens> {
     let all = setting.script.iter();
     let mut script: Vec<Happens> = all.flat_map(|happening| changes_of(happening, setting)).collect();
-    script.sort_by_key(|happens| core::cmp::Reverse(happens.at));
+    script.sort_by_key(|happens| happens.at);
+    // Of one moment in the order of the plan.
+    script.reverse();
     script
 }
 
@@ -174,11 +181,11 @@ fn scenario(setting: &Setting, seed: u64, connections: u64) -> Result<TcpScenari
 }
 
 /// The simulation, with the hosts connecting one after another as often as there are streams.
-fn start(point: &Point, files: &Files) -> Result<TcpSimulation, RunError> {
+fn start(point: &Point, recording: &Recording) -> Result<TcpSimulation, RunError> {
     let setting = &*point.setting;
     let connections = connections(&setting.apps);
     let scenario = scenario(setting, point.seed, connections)?;
-    let mut simulation = files.capture_tcp(point, scenario).map_err(unwritten)?.build();
+    let mut simulation = recording.capture_tcp(scenario).map_err(unwritten)?.build();
     if setting.record.overhead {
         for side in Side::BOTH {
             simulation.act(side, |host, _| host.count_overhead());
@@ -234,7 +241,9 @@ fn sender(plan: &AppPlan, connections: u64) -> TcpApp {
     }
     if let Some(every) = plan.every {
         let burst = plan.burst.map_or(1, |burst| u64::from(burst.0));
-        return TcpApp::paced(burst * plan.message.0 / connections, every.0);
+        // In turn, so that each connection has whole messages to send.
+        let turn = every.0 * u32::try_from(connections).unwrap_or(u32::MAX);
+        return TcpApp::paced(burst * plan.message.0, turn);
     }
     match plan.messages {
         Some(messages) => TcpApp::sender(u64::from(messages.0) * plan.message.0 / connections),

@@ -43,7 +43,9 @@ impl Samples {
         self.paths.resize_with(views.len(), PathSamples::default);
         for (samples, view) in self.paths.iter_mut().zip(views) {
             for facts in &view.facts {
-                samples.note(facts, setting.association.send_buffer.0);
+                // A segment leaves only if the window takes all of it.
+                let is_full = facts.in_flight + u64::from(facts.max_data_chunk) > facts.window;
+                samples.note(facts, is_full, setting.association.send_buffer.0);
             }
         }
         let links = links::of(simulation.paths(), setting);

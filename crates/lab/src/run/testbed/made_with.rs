@@ -10,30 +10,45 @@ use crate::plan::{Setting, StackPlan};
 
 /// Everything that another machine may have otherwise.
 pub(super) fn made_with(setting: &Setting, hosts: &Hosts, urgency: Urgency) -> BTreeMap<String, String> {
-    let system = rustix::system::uname();
-    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut made_with = BTreeMap::from([
         ("backend".to_owned(), "testbed".to_owned()),
-        (
-            "kernel".to_owned(),
-            format!(
-                "{} {} {}",
-                text(system.sysname()),
-                text(system.release()),
-                text(system.machine())
-            ),
-        ),
-        ("cores".to_owned(), cores.to_string()),
+        ("kernel".to_owned(), kernel()),
+        ("cores".to_owned(), cores().to_string()),
         ("forwarder".to_owned(), format!("{urgency:?}").to_lowercase()),
     ]);
     let stack = match setting.stack() {
         StackPlan::Anabranch => ("anabranch", env!("CARGO_PKG_VERSION").to_owned()),
         StackPlan::Usrsctp => ("usrsctp", usrsctp()),
-        StackPlan::Kernel => ("tcp", congestion(setting, hosts)),
+        StackPlan::Kernel => (
+            "tcp",
+            hosts
+                .within(Side::Near, || congestion(setting))
+                .unwrap_or_default(),
+        ),
     };
     made_with.insert(stack.0.to_owned(), stack.1);
     made_with
+}
+
+/// What of it is known before, in one text: with another kernel or library a run is another run.
+pub(in crate::run) fn machine(setting: &Setting) -> String {
+    let stack = match setting.stack() {
+        StackPlan::Anabranch => String::new(),
+        StackPlan::Usrsctp => usrsctp(),
+        // Its hosts begin with what is usual here.
+        StackPlan::Kernel => congestion(setting),
+    };
+    format!("{}, {} cores, {stack}", kernel(), cores())
+}
+
+fn kernel() -> String {
+    let system = rustix::system::uname();
+    let parts = [system.sysname(), system.release(), system.machine()];
+    parts.map(std::ffi::CStr::to_string_lossy).join(" ")
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The machine's mean load of the last minute.
@@ -53,10 +68,8 @@ fn usrsctp() -> String {
     )
 }
 
-fn congestion(setting: &Setting, hosts: &Hosts) -> String {
-    let file = "/proc/sys/net/ipv4/tcp_congestion_control";
-    let read = || hosts.within(Side::Near, || fs::read_to_string(file));
-    let usual = || read().ok().and_then(Result::ok).unwrap_or_default();
+fn congestion(setting: &Setting) -> String {
+    let usual = || fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap_or_default();
     let chosen = setting.kernel.congestion.clone();
     chosen.unwrap_or_else(usual).trim().to_owned()
 }

@@ -34,6 +34,7 @@ use super::samples::{EVERY, write_queue};
 use super::silence::{Reading, Silence};
 use super::{RunError, scenario};
 use crate::plan::{Happening, Point, Setting, StackPlan};
+pub(super) use made_with::machine;
 use talk::{Talk, Tally};
 
 /// What the bed is called. There is one at a time.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::super::{Files, Record, perform};
+use super::super::{Record, Recording, perform};
 use crate::plan::{Plan, Reading};
 
 const PLAN: &str = r#"
@@ -48,7 +48,7 @@ fn record(changes: &[&str]) -> Option<Record> {
         return None;
     }
     let plan = plan(changes).unwrap();
-    Some(perform(&plan.points[0], &AtomicBool::new(false), &Files::default()).unwrap())
+    Some(perform(&plan.points[0], &AtomicBool::new(false), &Recording::default()).unwrap())
 }
 
 fn carries(record: &Record, paths: &[&str]) {

@@ -1,0 +1,82 @@
+//! Does each check see what it is to look at? One that sees nothing would never say that a claim does not hold.
+
+use core::ops::Range;
+
+use super::axis::Axis;
+use super::error::Problem;
+use super::figure::{Check, CheckKind, Label, Origin};
+use super::head::Head;
+use super::named::Named;
+use super::points::Point;
+
+impl Head<'_> {
+    /// Checks look at places that there are. For plans as they stand in their file: the quick size and the command line leave
+    /// out places.
+    pub(super) fn check_sight(&self, points: &[Point]) -> Result<(), Problem> {
+        for (reference, _, place) in &self.references {
+            self.check_values(&reference.only, place)?;
+        }
+        for (check, place) in &self.checks {
+            self.check_values(&check.only, place)?;
+            self.check_range(check, place)?;
+            let mut runs = points.iter().filter(|point| point.line == check.line);
+            if check.kind == CheckKind::Share && runs.any(|point| !point.setting.record.histograms) {
+                let text = "this check needs `histograms = true` in `[record]`";
+                return Err(Problem::new(place.clone(), text));
+            }
+        }
+        Ok(())
+    }
+
+    /// The values that are named are among those of their axes.
+    fn check_values(&self, only: &Named<Label>, place: &Range<usize>) -> Result<(), Problem> {
+        for (name, label) in only.iter() {
+            let mut axes = self.axes.iter();
+            let Some(axis) = axes.find(|axis| axis.name == name) else {
+                continue;
+            };
+            if !axis.values.iter().any(|value| label.is(value)) {
+                let known = axis.values.iter().map(|value| value.text.as_str());
+                let what = format!("value of `{name}`");
+                return Err(Problem::unknown(place.clone(), &what, &label.to_string(), known));
+            }
+        }
+        Ok(())
+    }
+
+    /// As many places as the check needs lie in its range.
+    fn check_range(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
+        let Some((from, to)) = check.x else {
+            return Ok(());
+        };
+        let mut references = self.references.iter();
+        let has_places_of_its_own = references.any(|(reference, _, _)| {
+            reference.name == check.line && matches!(reference.origin, Origin::Points(_))
+        });
+        let needed = if check.kind == CheckKind::Monotone { 2 } else { 1 };
+        let places = self.x().map_or_else(|| vec![0.0], Axis::places);
+        let seen = places.iter().filter(|x| (from..=to).contains(*x)).count();
+        if has_places_of_its_own || seen >= needed {
+            return Ok(());
+        }
+        let text =
+            format!("{seen} places of the x axis lie in `x = [{from}, {to}]`, expected {needed} or more");
+        Err(Problem::new(place.clone(), text))
+    }
+}
+
+/// Why nothing could ever be within the bounds of a check.
+pub(super) fn impossible(check: &Check) -> Option<&'static str> {
+    let is_reversed = |from: f64, to: f64| from.is_nan() || to.is_nan() || from > to;
+    let least = check.at_least.unwrap_or(f64::NEG_INFINITY);
+    let most = check.at_most.unwrap_or(f64::INFINITY);
+    if is_reversed(least, most) {
+        Some("expected `at-least` not above `at-most`")
+    } else if check.x.is_some_and(|(from, to)| is_reversed(from, to)) {
+        Some("expected `x = [from, to]` with `from` not above `to`")
+    } else if check.between.is_some_and(|(low, high)| low > high) {
+        Some("expected `between = [from, to]` with `from` not above `to`")
+    } else {
+        None
+    }
+}
