@@ -136,9 +136,9 @@ Exit codes: 0 the whole capture is shown, 1 what stands before a cut is, or a fi
 const LIST_EXAMPLES: &str = "\
 Examples:
   anabranch trace list big.pcapng
-  tcpdump -w - port 9899 | anabranch trace list -
+  tcpdump -c 1000 -w - port 9899 | anabranch trace list -
 
-Exit codes: as of `anabranch trace flow`.";
+Exit codes: as of `anabranch trace flow`, but an empty list is one, too.";
 
 const GAPS_EXAMPLES: &str = "\
 Example:

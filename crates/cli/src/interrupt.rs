@@ -1,6 +1,7 @@
-//! When shall the program stop? At Ctrl-C, or when the system asks it to.
+//! When shall the program stop? At Ctrl-C, when the system asks it to, or when its terminal goes.
 
-use std::future::Future;
+use std::fs;
+use std::future::{self, Future};
 use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -13,6 +14,8 @@ use crate::failure::Failure;
 pub(crate) struct Interrupt {
     from_user: Signal,
     from_system: Signal,
+    /// Unless it was started to outlive its terminal, as `nohup` does.
+    from_terminal: Option<Signal>,
 }
 
 impl Interrupt {
@@ -21,6 +24,10 @@ impl Interrupt {
         Ok(Self {
             from_user: signal(SignalKind::interrupt()).map_err(Failure::work)?,
             from_system: signal(SignalKind::terminate()).map_err(Failure::work)?,
+            from_terminal: (!hangup_is_ignored())
+                .then(|| signal(SignalKind::hangup()))
+                .transpose()
+                .map_err(Failure::work)?,
         })
     }
 
@@ -29,6 +36,7 @@ impl Interrupt {
         tokio::select! {
             _ = self.from_user.recv() => {}
             _ = self.from_system.recv() => {}
+            () = comes(self.from_terminal.as_mut()) => {}
         }
     }
 
@@ -42,6 +50,21 @@ impl Interrupt {
             () = self.wait() => Err(Failure::Interrupted),
         }
     }
+}
+
+async fn comes(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => future::pending().await,
+    }
+}
+
+/// Whether the program was started with SIGHUP, signal 1, ignored. Where the system does not tell, it is taken to be.
+fn hangup_is_ignored() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask & 1 == 1)
 }
 
 /// Work that may block for ever, and that nobody waits for who is interrupted: the end of the program is its end, too.

@@ -16,6 +16,7 @@ mod interrupt;
 mod network;
 mod output;
 mod parse;
+mod same_file;
 mod settings;
 mod transfer;
 mod verb;

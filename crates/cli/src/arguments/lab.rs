@@ -39,7 +39,7 @@ Examples:
   anabranch lab list
   anabranch lab list my-experiments --json
 
-Exit codes: 0 listed, 1 not, 2 a plan cannot be read.";
+Exit codes: 0 listed, 1 not, 2 a plan cannot be read; the others are listed all the same.";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -137,8 +137,8 @@ pub(crate) struct LabRunArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Keep a small summary of the results here, and every run on real hosts; a quick one never in the
-    /// place of a full one
+    /// Keep a small summary of the results here, and every run on real hosts; nothing if a run failed,
+    /// and a quick one never in the place of a full one
     #[arg(long, value_name = "DIR", conflicts_with = "set")]
     pub(crate) keep: Option<PathBuf>,
 

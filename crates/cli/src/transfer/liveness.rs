@@ -2,7 +2,8 @@
 //!
 //! SCTP itself gives up only after many doubled timeouts, which can take minutes, and a receiver that sends
 //! nothing would wait for ever. Here the side that sends says [`Control::Alive`] when it has nothing else to
-//! say; each side then hears the other at least every [`PULSE`], be it only an acknowledgement.
+//! say; each side then hears the other at least every [`PULSE`], be it only an acknowledgement. Where a full buffer lets
+//! nothing be said, heartbeats ask.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,13 +22,29 @@ pub(super) async fn silence(association: &Association, patience: Duration) -> Lo
     let mut look = interval((patience / 8).min(PULSE));
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut heard = (Instant::now(), packets_received(association));
+    let mut asked = 0;
     loop {
         look.tick().await;
+        let silent_for = heard.0.elapsed();
         match packets_received(association) {
-            packets if packets != heard.1 => heard = (Instant::now(), packets),
-            _ if heard.0.elapsed() >= patience => return Lost::Silent(patience),
+            packets if packets != heard.1 => {
+                heard = (Instant::now(), packets);
+                asked = 0;
+            }
+            _ if silent_for >= patience => return Lost::Silent(patience),
+            // At a half and at three quarters.
+            _ if asked < 2 && silent_for >= patience * (2 + asked) / 4 => {
+                ask(association);
+                asked += 1;
+            }
             _ => {}
         }
+    }
+}
+
+fn ask(association: &Association) {
+    for path in association.statistics().paths {
+        association.request_heartbeat(path.id);
     }
 }
 

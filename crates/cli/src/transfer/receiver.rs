@@ -54,17 +54,18 @@ pub(crate) async fn receive_file(
         result = transfer(association, receiving, received, on_offer, &mut writer) => result,
         lost = silence(association, receiving.patience) => Err(lost.into()),
     };
-    if let (Err(_), Some(writer)) = (&result, writer) {
-        // Whoever is told of the failure finds nothing left.
-        writer.abandon().await;
+    match (result, writer) {
+        // Whoever is told of the failure finds nothing left; but what was stored while the peer went is there.
+        (Err(failure), Some(writer)) => writer.abandon().await.ok_or(failure),
+        (result, _) => result,
     }
-    result
 }
 
-/// Tells the sender the verdict, and waits for it to end the association, which shows that it heard it. Whoever
-/// broke the protocol is not talked to any more.
+/// Tells the sender the verdict, as long as it is there, and waits for it to end the association, which shows that it heard it.
+/// Whoever broke the protocol is not talked to any more.
 pub(crate) async fn conclude_receiving(
     association: &Association,
+    patience: Duration,
     result: &Result<StoredFile, ReceiveFailure>,
 ) {
     let verdict = match result {
@@ -78,14 +79,17 @@ pub(crate) async fn conclude_receiving(
         }
         Err(failure) => Control::rejected(failure.told()),
     };
-    let farewell = async {
-        if verdict.send(association).await.is_ok() {
-            // What still comes is thrown away.
-            while let Ok(Some(_)) = association.recv().await {}
-            association.closed().await;
-        }
+    let told = async { verdict.send(association).await.is_ok() && association.flushed().await.is_ok() };
+    let told = tokio::select! {
+        told = told => told,
+        _ = silence(association, patience) => false,
     };
-    if timeout(FAREWELL, farewell).await.is_err() {
+    let farewell = async {
+        // What still comes is thrown away.
+        while let Ok(Some(_)) = association.recv().await {}
+        association.closed().await;
+    };
+    if !told || timeout(FAREWELL, farewell).await.is_err() {
         association.abort("the transfer is over");
     }
 }

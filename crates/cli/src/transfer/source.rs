@@ -54,7 +54,8 @@ impl Source {
         if metadata.is_dir() {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         }
-        let size = metadata.is_file().then_some(metadata.len());
+        // Files of the system, such as those in /proc, say zero and have something all the same.
+        let size = Some(metadata.len()).filter(|size| metadata.is_file() && *size > 0);
         Ok(Self {
             path: path.to_owned(),
             reader: Reader::File(file),

@@ -1,10 +1,10 @@
 //! How does a file come into being? Beside its place under a temporary name, and under its own name only when
 //! it is complete, verified and on the disk.
 
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{FileExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anabranch_types::IntervalSet;
 use tempfile::NamedTempFile;
@@ -141,6 +141,9 @@ impl PartFile {
                 .map_err(|error| folder.failed(error))?;
         }
         let path = folder.path.join(name.as_str());
+        // Before the file has its name: who is told that it could not be stored finds nothing.
+        let opened = folder.durable.then(|| File::open(&folder.path)).transpose();
+        let opened = opened.map_err(|error| folder.failed(error))?;
         let named = if folder.overwrite {
             temporary.persist(&path)
         } else {
@@ -150,8 +153,13 @@ impl PartFile {
             io::ErrorKind::AlreadyExists => StoreError::Exists(name.to_string()),
             _ => folder.failed(failed.error),
         })?;
-        if folder.durable {
-            sync_folder(&folder.path).map_err(|error| folder.failed(error))?;
+        // A name is on the disk when its folder is.
+        if let Some(Err(error)) = opened.map(|opened| opened.sync_all())
+            // Folders of some network file systems cannot be synced: they say so.
+            && error.kind() != io::ErrorKind::InvalidInput
+        {
+            let _ = fs::remove_file(&path);
+            return Err(folder.failed(error));
         }
         Ok(StoredFile {
             name,
@@ -184,11 +192,6 @@ impl PartFile {
         }
         Ok(())
     }
-}
-
-/// A name is on the disk when its folder is.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 #[cfg(test)]

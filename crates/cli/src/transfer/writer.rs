@@ -16,7 +16,8 @@ const WAITING: usize = 32;
 #[derive(Debug)]
 pub(super) struct Writer {
     orders: mpsc::Sender<Order>,
-    thread: JoinHandle<Result<StoredFile, StoreError>>,
+    /// `None` once its result was taken.
+    thread: Option<JoinHandle<Result<StoredFile, StoreError>>>,
 }
 
 #[derive(Debug)]
@@ -29,7 +30,10 @@ impl Writer {
     pub(super) fn start(part: PartFile) -> Self {
         let (orders, queue) = mpsc::channel(WAITING);
         let thread = tokio::task::spawn_blocking(move || carry_out(part, queue));
-        Self { orders, thread }
+        Self {
+            orders,
+            thread: Some(thread),
+        }
     }
 
     /// Queues a piece.
@@ -61,17 +65,21 @@ impl Writer {
         self.end().await
     }
 
-    /// Waits until the thread has ended and the file is gone, unless it is finished.
-    pub(super) async fn abandon(self) {
+    /// Waits until the thread has ended and the file is gone, unless it was being finished: then it is there.
+    pub(super) async fn abandon(mut self) -> Option<StoredFile> {
+        let thread = self.thread.take();
         drop(self.orders);
-        if !self.thread.is_finished() {
-            // Its error is that it was abandoned.
-            let _ = self.thread.await;
-        }
+        // Its error is that it was abandoned.
+        thread?.await.ok()?.ok()
     }
 
     async fn end(&mut self) -> Result<StoredFile, StoreError> {
-        (&mut self.thread).await.unwrap_or(Err(StoreError::Abandoned))
+        let Some(thread) = &mut self.thread else {
+            return Err(StoreError::Abandoned);
+        };
+        let result = thread.await.unwrap_or(Err(StoreError::Abandoned));
+        self.thread = None;
+        result
     }
 }
 

@@ -1,5 +1,6 @@
 //! What does `anabranch recv` do? It takes files from whoever sends some, until told to stop.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -128,9 +129,11 @@ async fn receive(
             size: offer.size,
         });
     });
+    // It tells that the sender is there before anything is told of what it sends.
     let result = tokio::select! {
-        result = received => result,
+        biased;
         never = observe(association, counter, reporter) => match never {},
+        result = received => result,
     };
     if let Ok(stored) = &result {
         let (name, size, sha256) = (stored.name.as_str(), stored.size, stored.digest);
@@ -144,7 +147,7 @@ async fn receive(
         let summary = super::summary(association, counter, name.to_owned(), size, sha256);
         reporter.report(&Event::Summary(&summary));
     }
-    conclude_receiving(association, &result).await;
+    conclude_receiving(association, receiving.patience, &result).await;
     result.map(|_| ()).map_err(Failure::work)
 }
 
@@ -159,7 +162,8 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
             return Err(Failure::Usage(text));
         }
     }
-    match tempfile::tempfile_in(folder) {
+    // Names are only safe on the disk once their folder is, which has to be opened for that.
+    match tempfile::tempfile_in(folder).and_then(|_| File::open(folder)) {
         Ok(_) => Ok(()),
         Err(error) => {
             let kind = error.kind();

@@ -16,6 +16,7 @@ use crate::interrupt::{Interrupt, apart};
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
 use crate::parse::{Locals, Places};
+use crate::same_file::is_same_file;
 use crate::transfer::{FileName, Sending, Source, conclude_sending, send_file};
 
 /// There is only one.
@@ -35,6 +36,10 @@ pub(crate) async fn run(
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let sockets = sockets(arguments.from.as_ref(), &remotes)?;
     let log = arguments.log.as_deref();
+    if log.is_some_and(|log| is_same_file(log, &arguments.file)) {
+        let text = "--log names the file that is to be sent, and would write over it; choose another one";
+        return Err(Failure::usage(text));
+    }
     let log = log
         .map(|file| EventLog::create(file, &name.to_string()))
         .transpose()?;

@@ -8,10 +8,14 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The program under test.
+/// The file of the program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_anabranch");
+
+/// The program under test, as a terminal starts it: the tests themselves may run under `nohup`.
 pub(crate) fn anabranch() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    let mut command = Command::new("env");
     command
+        .args(["--default-signal=HUP", PROGRAM])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -22,7 +26,7 @@ pub(crate) fn anabranch() -> Command {
 pub(crate) fn anabranch_within(namespace: &str) -> Command {
     let mut command = Command::new("ip");
     command
-        .args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_anabranch")])
+        .args(["netns", "exec", namespace, PROGRAM])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -94,10 +98,19 @@ impl Running {
 
     /// What Ctrl-C does.
     pub(crate) fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    /// What happens when its terminal goes.
+    pub(crate) fn hang_up(&self) {
+        self.signal("-HUP");
+    }
+
+    fn signal(&self, name: &str) {
         let number = self.child.id().to_string();
         assert!(
             Command::new("kill")
-                .args(["-INT", &number])
+                .args([name, &number])
                 .status()
                 .unwrap()
                 .success()

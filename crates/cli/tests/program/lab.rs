@@ -210,6 +210,65 @@ fn nothing_is_run_if_results_cannot_be_kept() {
 }
 
 #[test]
+fn what_no_run_could_be_written_down_of_is_refused_before_any() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| {
+        let file = folder.path().join(name).join("small.toml");
+        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, PLAN).unwrap();
+        file.to_str().unwrap().to_owned()
+    });
+    let logs = inside(&folder, "logs");
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = run(&[&["lab", "run", &one][..], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(expected), "{said}");
+    };
+    refused(&[&other], "would both write to target/lab/small");
+    refused(&["--set", "backend=testbed", "--capture", &logs], "of a test bed");
+    let tcp = ["--set", "transport=mptcp", "--set", "paths.b.delay=6ms"];
+    refused(
+        &[&tcp[..], &["--events", &logs]].concat(),
+        "events are written of SCTP only",
+    );
+    assert!(!Path::new(&logs).exists());
+}
+
+#[test]
+fn results_outlive_a_try_in_which_all_runs_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, out) = (inside(&folder, "cache"), inside(&folder, "out"));
+    let experiment = |text: &str| {
+        let plan = plan(&folder, text);
+        run(&["lab", "run", &plan, "--json", "--cache", &cache, "--out", &out])
+    };
+    assert!(experiment(PLAN).status.success());
+    let runs = || std::fs::read(folder.path().join("out/runs.csv")).unwrap();
+    let before = runs();
+    let deaf = PLAN.replace("delay = \"5ms\"", "delay = \"5ms\"\nloss.random = \"100%\"");
+    let output = experiment(&deaf);
+    assert_eq!((output.status.code(), runs()), (Some(1), before));
+    let objects = objects(&output.stdout);
+    assert_eq!(of_event(&objects, "failed").len(), 6);
+    assert!(of_event(&objects, "experiment-done")[0]["folder"].is_null());
+}
+
+#[test]
+fn a_broken_plan_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    plan(&folder, PLAN);
+    std::fs::write(folder.path().join("broken.toml"), "title = 1").unwrap();
+    let output = run(&["lab", "list", folder.path().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    let [listed, said] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(
+        listed.contains("A small experiment") && said.contains("broken.toml:1:9"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_would_be_run_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(&folder, PLAN);

@@ -1,9 +1,10 @@
 //! What happens when a peer vanishes, is stopped, or was never there? A clear error soon, and no half a file.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 
-use anabranch::{Endpoint, Message, StreamId};
+use anabranch::{Association, Endpoint, Message, StreamId};
 
 use crate::harness::{Receiver, Running, anabranch, file, run, silent_address};
 
@@ -66,6 +67,16 @@ fn an_interrupted_receiver_tells_the_sender_and_removes_the_file() {
 }
 
 #[test]
+fn a_receiver_whose_terminal_goes_removes_the_file() {
+    let mut receiver = Receiver::start(TWO, &[]);
+    let (mut sender, _input) = endless_sender(&mut receiver, &[]);
+    receiver.running.hang_up();
+    assert_eq!(receiver.running.event("error")["exit_code"], 130);
+    assert!(message(&sender.event("error")).contains("interrupted"));
+    assert!(receiver.names().is_empty());
+}
+
+#[test]
 fn an_interrupted_sender_tells_the_receiver() {
     let mut receiver = Receiver::start(TWO, &["--once"]);
     let (mut sender, _input) = endless_sender(&mut receiver, &[]);
@@ -95,44 +106,76 @@ fn a_slow_pipe_is_not_a_lost_sender() {
 /// As one that has enough to do with others.
 #[test]
 fn a_receiver_that_answers_late_is_not_a_lost_one() {
+    let (runtime, late) = listener();
+    let folder = tempfile::tempdir().unwrap();
+    let mut sender = sender_to(&late, &file(&folder, "a", 10), "2s");
+    runtime.block_on(async {
+        let association = offered_to(&late).await;
+        // Three events of progress are three seconds, longer than the sender's patience.
+        for _ in 0..3 {
+            sender.event("progress");
+        }
+        accept(&association).await;
+        while association.recv().await.unwrap().unwrap().stream != StreamId(1) {}
+    });
+}
+
+/// Timers of what finds its window shut back off until they are further apart than the sender's patience lasts.
+#[test]
+fn a_receiver_that_does_not_come_to_read_is_not_a_lost_one() {
+    let (runtime, busy) = listener();
+    let folder = tempfile::tempdir().unwrap();
+    let mut sender = sender_to(&busy, &file(&folder, "a", 30_000_000), "1s");
+    runtime.block_on(async {
+        let association = offered_to(&busy).await;
+        accept(&association).await;
+        for _ in 0..8 {
+            sender.event("progress");
+        }
+    });
+}
+
+fn sender_to(listener: &Endpoint, path: &Path, patience: &str) -> Running {
+    let (path, to) = (path.to_str().unwrap(), listener.local_addrs()[0].to_string());
+    Running::start(anabranch().args(["send", path, "--json", "--to", &to, "--timeout", patience]))
+}
+
+/// The association over which a file is offered.
+async fn offered_to(listener: &Endpoint) -> Association {
+    let association = listener.accept().await.unwrap();
+    let offer = association.recv().await.unwrap().unwrap();
+    assert!(offer.payload.starts_with(b"{\"type\":\"offer\""));
+    association
+}
+
+async fn accept(association: &Association) {
+    let accept = Message::new(StreamId(0), r#"{"type":"accept","version":1}"#);
+    association.send(accept).await.unwrap();
+}
+
+/// A peer that is played by the test.
+fn listener() -> (tokio::runtime::Runtime, Endpoint) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .unwrap();
+    let endpoint = Endpoint::builder().local("127.0.0.1:0").listen();
+    let endpoint = runtime.block_on(endpoint.bind()).unwrap();
+    (runtime, endpoint)
+}
+
+#[test]
+fn a_log_does_not_take_the_place_of_the_file_that_is_sent() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 10);
-    let late = runtime.block_on(async {
-        Endpoint::builder()
-            .local("127.0.0.1:0")
-            .listen()
-            .bind()
-            .await
-            .unwrap()
-    });
-    let to = late.local_addrs()[0].to_string();
-    let arguments = [
-        "send",
-        path.to_str().unwrap(),
-        "--json",
-        "--to",
-        &to,
-        "--timeout",
-        "2s",
-    ];
-    let mut sender = Running::start(anabranch().args(arguments));
-    runtime.block_on(async {
-        let association = late.accept().await.unwrap();
-        let offer = association.recv().await.unwrap().unwrap();
-        assert!(offer.payload.starts_with(b"{\"type\":\"offer\""));
-        // Three events of progress are three seconds, longer than the sender's patience.
-        for _ in 0..3 {
-            sender.event("progress");
-        }
-        let accept = Message::new(StreamId(0), r#"{"type":"accept","version":1}"#);
-        association.send(accept).await.unwrap();
-        while association.recv().await.unwrap().unwrap().stream != StreamId(1) {}
-    });
+    let path = path.to_str().unwrap();
+    let before = std::fs::read(path).unwrap();
+    let refused = run(&["send", path, "--to", "127.0.0.1", "--log", path]);
+    assert_eq!(
+        (refused.status.code(), std::fs::read(path).unwrap()),
+        (Some(2), before)
+    );
 }
 
 #[test]

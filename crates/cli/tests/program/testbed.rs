@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::{anabranch, run};
+use crate::harness::{PROGRAM, anabranch, run};
 
 /// Whether this is root; elsewhere than on a machine of somebody's own, it must be.
 fn is_root() -> bool {
@@ -92,7 +92,7 @@ fn the_first_bed_of_a_machine_is_set_up() {
                   \"$0\" testbed down --name first";
     let output = Command::new("unshare")
         .args(["--mount", "--propagation", "private", "sh", "-ec", script])
-        .arg(anabranch().get_program())
+        .arg(PROGRAM)
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -1,6 +1,7 @@
 //! Does the reader hand over the file, all of it and nothing else?
 
 use std::io::Write;
+use std::path::Path;
 
 use anabranch::Bytes;
 
@@ -44,6 +45,13 @@ fn an_empty_file_is_an_end_without_pieces() {
     let file = temporary(b"");
     let (bytes, end) = read_all(Source::file(file.path()).unwrap());
     assert!(bytes.is_empty() && matches!(end, Chunk::End { size: 0, .. }));
+}
+
+/// Its size is zero, says the system.
+#[test]
+fn a_file_of_the_system_is_read_to_its_end() {
+    let (bytes, _) = read_all(Source::file(Path::new("/proc/self/status")).unwrap());
+    assert!(bytes.starts_with(b"Name:"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Does a file appear whole or not at all?
 
 use std::fs;
+use std::path::Path;
 
 use anabranch::Bytes;
 use tempfile::TempDir;

@@ -142,12 +142,13 @@ impl Stage {
 
 /// `demo.jsonl` is `demo-2.jsonl` for run 2.
 fn numbered(file: &Path, number: u64) -> PathBuf {
-    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-    let numbered = file.with_file_name(format!("{stem}-{number}"));
-    match file.extension() {
-        Some(ending) => numbered.with_extension(ending),
-        None => numbered,
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(ending) = file.extension() {
+        name.push(".");
+        name.push(ending);
     }
+    file.with_file_name(name)
 }
 
 /// The digest of what was received.
@@ -158,6 +159,22 @@ async fn receive(receiver: &Endpoint, receiving: &Receiving) -> Result<Digest, F
         .ok_or_else(|| Failure::work("the sockets broke"))?;
     let association = Guarded(association);
     let result = receive_file(&association, receiving, &AtomicU64::new(0), |_| ()).await;
-    conclude_receiving(&association, &result).await;
+    conclude_receiving(&association, receiving.patience, &result).await;
     result.map(|stored| stored.digest).map_err(Failure::work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_run_has_a_log_of_its_own_whatever_its_name() {
+        for (file, second) in [
+            ("demo.jsonl", "demo-2.jsonl"),
+            ("logs/run.v2.jsonl", "logs/run.v2-2.jsonl"),
+            ("log", "log-2"),
+        ] {
+            assert_eq!(numbered(Path::new(file), 2), PathBuf::from(second));
+        }
+    }
 }

@@ -10,8 +10,15 @@ use crate::output::print;
 
 pub(super) fn run(arguments: &LabListArguments) -> Result<(), Failure> {
     let mut rows = vec![["PLAN", "TITLE", "SOURCE"].map(str::to_owned)];
+    let mut broken = Vec::new();
     for file in super::plans(&arguments.folder)? {
-        let plan = Plan::load(&file, &Reading::default()).map_err(Failure::usage)?;
+        let plan = match Plan::load(&file, &Reading::default()) {
+            Ok(plan) => plan,
+            Err(error) => {
+                broken.push(error.to_string());
+                continue;
+            }
+        };
         if arguments.output.is_json() {
             print_json(&serde_json::json!({
                 "event": "experiment",
@@ -24,9 +31,16 @@ pub(super) fn run(arguments: &LabListArguments) -> Result<(), Failure> {
         }
         rows.push([file.display().to_string(), plan.title, plan.source]);
     }
-    if arguments.output.is_json() {
-        return Ok(());
+    if !arguments.output.is_json() {
+        print(table(&rows))?;
     }
+    match broken.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Usage(broken.join("\n"))),
+    }
+}
+
+fn table(rows: &[[String; 3]]) -> String {
     let width = |column: usize| {
         rows.iter()
             .map(|row| row[column].chars().count())
@@ -35,5 +49,5 @@ pub(super) fn run(arguments: &LabListArguments) -> Result<(), Failure> {
     };
     let (first, second) = (width(0), width(1));
     let line = |[plan, title, source]: &[String; 3]| format!("{plan:<first$}  {title:<second$}  {source}\n");
-    print(rows.iter().map(line).collect::<String>())
+    rows.iter().map(line).collect()
 }

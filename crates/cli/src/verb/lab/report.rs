@@ -41,7 +41,7 @@ fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Resu
         return Ok(());
     }
     let place = page.map_or_else(
-        || format!("no results; anabranch lab run experiments/{name}.toml"),
+        || "no results; anabranch lab run makes them".to_owned(),
         |page| page.display().to_string(),
     );
     print(format!("{name}: {place}\n"))
@@ -51,7 +51,7 @@ fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Resu
 fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     if what.is_dir() {
         let account = Account::load(&what.join(super::ACCOUNT)).map_err(Failure::usage)?;
-        let plan = Path::new("experiments").join(format!("{}.toml", account.plan));
+        let plan = account.plan_file();
         let account = match super::both_sizes(&plan) {
             Ok([full, quick]) if account.changes.is_empty() => account.held_against(&full, &quick),
             // Where its plan is is not known, or it never was of that alone.

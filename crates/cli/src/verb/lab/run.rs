@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anabranch_lab::Plan;
 use anabranch_lab::account::{Account, Size};
+use anabranch_lab::plan::{BackendPlan, TransportPlan};
 use anabranch_lab::report;
 use anabranch_lab::results::{Results, write};
 use anabranch_lab::run::{Cache, Files, Outcome, Runner};
@@ -16,6 +17,7 @@ use super::watch::Watch;
 use crate::arguments::LabRunArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::output::remark;
 
 pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -> Result<(), Failure> {
     let plans = arguments.plans.iter();
@@ -28,6 +30,8 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         let text = "--out, --events and --capture are folders for a single plan";
         return Err(Failure::usage(text));
     }
+    check_files(&plans, &arguments)?;
+    check_folders(&plans, &arguments)?;
     for plan in &plans {
         try_out(&folder(&arguments, plan))?;
     }
@@ -45,6 +49,46 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         0 => Ok(()),
         count => Err(Failure::Work(format!("{count} runs failed"))),
     }
+}
+
+/// Events and packets are written by what can write them.
+fn check_files(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(), Failure> {
+    let settings = || {
+        plans
+            .iter()
+            .flat_map(|plan| &plan.points)
+            .map(|point| &point.setting)
+    };
+    let is_real = settings().any(|setting| setting.backend == BackendPlan::Testbed);
+    let is_sctp = settings().all(|setting| setting.transport == TransportPlan::Sctp);
+    if is_real && (arguments.events.is_some() || arguments.capture.is_some()) {
+        let text = "of a test bed neither events nor packets are written; run it without --events and --capture, and tcpdump on \
+                    its hosts";
+        return Err(Failure::usage(text));
+    }
+    if !is_sctp && arguments.events.is_some() {
+        let text = "events are written of SCTP only; --capture writes the packets of TCP, too";
+        return Err(Failure::usage(text));
+    }
+    Ok(())
+}
+
+/// No plan writes over what another one has written.
+fn check_folders(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(), Failure> {
+    let mut known: Vec<(PathBuf, &Path)> = Vec::new();
+    for plan in plans {
+        let folder = folder(arguments, plan);
+        if let Some((_, other)) = known.iter().find(|(taken, _)| *taken == folder) {
+            return Err(Failure::Usage(format!(
+                "{} and {} would both write to {}; run them one by one, with --out",
+                other.display(),
+                plan.file.display(),
+                folder.display()
+            )));
+        }
+        known.push((folder, &plan.file));
+    }
+    Ok(())
 }
 
 /// What all experiments are run with.
@@ -166,6 +210,16 @@ fn conclude(
 ) -> Result<usize, Failure> {
     let folder = folder(arguments, plan);
     let results = Results::of(plan, outcomes).of_version(crate::VERSION);
+    let failed = results.failures().count();
+    if failed == results.runs.len() {
+        // What an earlier run has written is worth more.
+        if arguments.output.is_json() {
+            told::objects(&results, None)?;
+        } else if !arguments.output.is_quiet() {
+            told::nothing(&results)?;
+        }
+        return Ok(failed);
+    }
     write(&results, &folder).map_err(Failure::work)?;
     let account = Account::of(&results);
     account
@@ -176,7 +230,7 @@ fn conclude(
         keep(&account, &folder, kept)?;
     }
     if arguments.output.is_json() {
-        told::objects(&results, &folder, &page)?;
+        told::objects(&results, Some((&folder, &page)))?;
     } else if arguments.output.is_quiet() {
         // What came out stands in files.
     } else if is_one_of_several {
@@ -184,7 +238,7 @@ fn conclude(
     } else {
         told::in_full(&results, &folder, &page)?;
     }
-    Ok(results.failures().count())
+    Ok(failed)
 }
 
 /// Keeps a summary of what was written to `folder`, and every run on real hosts, which nobody can do again. What is
@@ -193,7 +247,17 @@ fn keep(account: &Account, folder: &Path, kept: &Path) -> Result<(), Failure> {
     let file = super::kept_file(kept, &account.plan);
     let is_less =
         account.size == Size::Quick && Account::load(&file).is_ok_and(|known| known.size == Size::Full);
-    if account.failed > 0 || is_less {
+    let why = match (account.failed, is_less) {
+        (0, false) => None,
+        (0, true) => Some("a full result is there, and this is a quick one".to_owned()),
+        (failed, _) => Some(format!("{failed} runs failed")),
+    };
+    if let Some(why) = why {
+        remark(format_args!(
+            "{} is not kept in {}: {why}",
+            account.plan,
+            kept.display()
+        ));
         return Ok(());
     }
     account.in_short().store(&file).map_err(Failure::work)?;

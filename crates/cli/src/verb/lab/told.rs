@@ -26,15 +26,25 @@ pub(super) fn in_a_line(results: &Results<'_>, page: &Path) -> Result<(), Failur
         .verdict
         .map_or_else(|| "no claim".to_owned(), |verdict| verdict.to_string());
     print(format!(
-        "{verdict:>12}  {}: {}  {}\n",
+        "{verdict:>12}  {}: {}  {}\n{}",
         results.plan.name,
         results.plan.title,
-        page.display()
+        page.display(),
+        failures(results)
     ))
 }
 
-/// An object for each failure and each finding, and one at the end.
-pub(super) fn objects(results: &Results<'_>, folder: &Path, page: &Path) -> Result<(), Failure> {
+/// Of a plan of which no run came to an end: why not.
+pub(super) fn nothing(results: &Results<'_>) -> Result<(), Failure> {
+    print(format!(
+        "no run of {} came to an end; what was written of it before is left as it was\n{}",
+        results.plan.name,
+        failures(results)
+    ))
+}
+
+/// An object for each failure and each finding, and one at the end; `written` are the folder and the page, if anything was.
+pub(super) fn objects(results: &Results<'_>, written: Option<(&Path, &Path)>) -> Result<(), Failure> {
     for run in results.failures() {
         let error = run.outcome.as_ref().err().map(ToString::to_string);
         print_json(&serde_json::json!({
@@ -52,8 +62,8 @@ pub(super) fn objects(results: &Results<'_>, folder: &Path, page: &Path) -> Resu
         "runs": results.runs.len(),
         "failed": results.failures().count(),
         "verdict": results.verdict,
-        "folder": folder.display().to_string(),
-        "report": page.display().to_string(),
+        "folder": written.map(|(folder, _)| folder.display().to_string()),
+        "report": written.map(|(_, page)| page.display().to_string()),
     }))
 }
 
@@ -70,11 +80,7 @@ fn text(results: &Results<'_>) -> String {
         };
         text += &format!("\n{metric}{unit}\n{}", table(&Lines::of(results, metric)));
     }
-    for run in results.failures() {
-        if let Err(error) = &run.outcome {
-            text += &format!("failed: {}, seed {}: {error}\n", name(run), run.point.seed);
-        }
-    }
+    text += &failures(results);
     if !results.findings.is_empty() {
         text.push('\n');
     }
@@ -92,6 +98,19 @@ fn text(results: &Results<'_>) -> String {
         text += &format!("\nThe claim is {}.\n", told(verdict));
     }
     text
+}
+
+/// A line for each run that failed.
+fn failures(results: &Results<'_>) -> String {
+    let line = |run: &Run<'_>| {
+        let error = run.outcome.as_ref().err()?;
+        Some(format!(
+            "failed: {}, seed {}: {error}\n",
+            name(run),
+            run.point.seed
+        ))
+    };
+    results.failures().filter_map(line).collect()
 }
 
 fn told(verdict: Verdict) -> String {
@@ -129,7 +148,7 @@ fn table(lines: &Lines) -> String {
         .into_iter()
         .chain(places.iter().map(|(_, label)| label.clone()));
     let mut rows: Vec<Vec<String>> = vec![head.collect()];
-    for line in &lines.lines {
+    for line in lines.visible() {
         let value = |x: f64| {
             line.at(x)
                 .map(|spot| format!("{:.2}", lines.value(&spot.summary)))
