@@ -196,9 +196,9 @@ impl Association {
         self.0.signals.ended().is_some()
     }
 
-    /// Sends a heartbeat on `path` at once, unless one is under way (RFC 9260 §11.1.8): who must know soon whether the peer is there
+    /// Sends a heartbeat on `path` at once, unless one is under way (RFC 9260 §11.1.10): who must know soon whether the peer is there
     /// need not wait for the interval. If it is not answered in time, that counts as an error of the path. A path that does not
-    /// exist is ignored.
+    /// exist is ignored, and one that is not confirmed is asked anyway.
     pub fn request_heartbeat(&self, path: PathId) {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {

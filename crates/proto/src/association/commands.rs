@@ -155,8 +155,8 @@ impl Association {
         }
     }
 
-    /// Sends a heartbeat on `path` at once, unless one is under way (REQUESTHEARTBEAT, RFC 9260 §11.1.8). If it is not answered in
-    /// time, that counts as an error of the path. Unknown paths are ignored.
+    /// Sends a heartbeat on `path` at once, unless one is under way (REQUESTHEARTBEAT, RFC 9260 §11.1.10). If it is not answered in
+    /// time, that counts as an error of the path. Paths that are unknown or not confirmed are passed over: those are asked anyway.
     pub fn request_heartbeat(&mut self, path: PathId) {
         liveness::request(self, path);
     }

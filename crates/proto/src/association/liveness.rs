@@ -134,9 +134,9 @@ pub(crate) fn ask(association: &mut Association, path: PathId, now: Instant) {
     }
 }
 
-/// The application asks for a heartbeat on `path`.
+/// The application asks for a heartbeat on `path`. Addresses that are not confirmed are asked at their own pace (RFC 9260 §5.4).
 pub(crate) fn request(association: &mut Association, path: PathId) {
-    if association.paths.contains(path) && !heartbeats_are_over(association, path) {
+    if association.paths.is_confirmed(path) && !heartbeats_are_over(association, path) {
         association.paths.path_mut(path).heartbeat.request();
     }
 }

@@ -31,6 +31,10 @@ pub(crate) use directory::Correspondent;
 use directory::Directory;
 use replies::Replies;
 
+/// Associations that are asked whether a packet with an unknown tag is theirs. Honest peers at one address have one for each
+/// pair of ports; somebody who lists the address in many must not make such packets dear.
+const MOST_NAMESAKES: usize = 64;
+
 /// An SCTP endpoint: all associations that share a set of sockets, without the sockets.
 ///
 /// A driver calls three families of methods. *Commands* ([`Endpoint::connect`], [`Endpoint::association_mut`])
@@ -262,7 +266,8 @@ impl Endpoint {
             slot.is_some_and(|slot| slot.association.peer.tag == packet.header().tag)
         };
         let found = by_tag.or_else(|| {
-            let there = || self.directory.with(inbound.correspondent()).filter(expects);
+            let listed = || self.directory.with(inbound.correspondent());
+            let there = || listed().take(MOST_NAMESAKES).filter(expects);
             // Several may list the address.
             there().find(reflected).or_else(|| there().next())
         });

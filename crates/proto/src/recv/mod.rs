@@ -22,12 +22,12 @@ use anabranch_wire::PacketBuilder;
 
 use self::ack_schedule::AckSchedule;
 pub(crate) use self::ack_schedule::SackWanted;
-use self::arrivals::Arrivals;
+use self::arrivals::{Arrivals, Turn};
 use self::delivery::Delivery;
 use self::reassembly::{Reassembly, Verdict};
 use self::sack::SackWriter;
 pub(crate) use self::sack::{Promises, SackForm};
-use self::tracker::{NewTsn, Sighting, Tracker};
+use self::tracker::{NewTsn, Position, Sighting, Tracker};
 use self::window::Window;
 use crate::ReceivedMessage;
 use crate::user_data::UserData;
@@ -115,7 +115,7 @@ impl Receiver {
     pub(crate) fn promising(self, nr_sack: NrSackChoice) -> Self {
         let asks = matches!(nr_sack, NrSackChoice::Delivered(_));
         Self {
-            arrivals: asks.then(Arrivals::default),
+            arrivals: asks.then(|| Arrivals::above(self.tracker.cumulative())),
             ..self
         }
     }
@@ -129,7 +129,8 @@ impl Receiver {
             anew.window.hold(length);
         }
         anew.window.set_unread(!anew.delivery.is_empty());
-        anew.arrivals = self.arrivals.as_ref().map(|_| Arrivals::default());
+        let above = |_: &Arrivals| Arrivals::above(anew.tracker.cumulative());
+        anew.arrivals = self.arrivals.as_ref().map(above);
         anew
     }
 
@@ -163,10 +164,12 @@ impl Receiver {
             Sighting::OutOfReach => return Ok(self.drop_chunk()),
         };
         if !self.window.has_room(payload.len(), position) {
-            if self.is_stuck_without(tsn) {
+            if !self.is_stuck_without(tsn) {
+                return Ok(self.drop_chunk());
+            }
+            if !self.opens_the_window(data) {
                 return Err(TOO_MUCH_BEGUN);
             }
-            return Ok(self.drop_chunk());
         }
         match self.reassembly.judge(data, tsn, &self.tracker)? {
             Verdict::NotYet => Ok(self.drop_chunk()),
@@ -197,6 +200,7 @@ impl Receiver {
         let Some(arrivals) = arrivals else {
             return reassembly.take(data, tsn, window, delivery);
         };
+        arrivals.forget_up_to(self.tracker.cumulative());
         arrivals.note(tsn, data);
         let mut turn = reassembly.next_turn(data.stream());
         reassembly.take(data, tsn, window, delivery)?;
@@ -247,7 +251,10 @@ impl Receiver {
         let a_rwnd = self.a_rwnd();
         let nothing = IntervalSet::new();
         let readable = match &mut self.arrivals {
-            Some(arrivals) => arrivals.readable_above(self.tracker.cumulative()),
+            Some(arrivals) => {
+                arrivals.forget_up_to(self.tracker.cumulative());
+                arrivals.readable()
+            }
             None => &nothing,
         };
         let known = (&self.tracker, readable);
@@ -303,9 +310,22 @@ impl Receiver {
     // sender's last assigned one; that belongs here, between `reassembly` and `tracker`.
 
     /// Whether there will never be more room if there is none for this chunk: it is the one that all others wait for, and
-    /// nothing can be read. No honest sender comes here: the message that all others wait for has room of its own.
+    /// nothing can be read.
     fn is_stuck_without(&self, tsn: UnwrappedTsn) -> bool {
         tsn == self.tracker.cumulative().next() && self.delivery.is_empty()
+    }
+
+    /// Whether the chunk can be read at once, and finds the room of what all others wait for. RFC 9260 §6.2 has a chunk above
+    /// all others dropped while the window is shut. But it may be the last in the order of TSNs and the first in that of its
+    /// stream, as of a sender that lets later messages leave early; and nothing else would ever open the window.
+    fn opens_the_window(&self, data: &UserData<'_>) -> bool {
+        let is_whole = data.flags().beginning && data.flags().ending;
+        let is_its_turn = |turn: Turn| turn == self.reassembly.next_turn(turn.stream);
+        is_whole
+            && Turn::of(data).is_none_or(is_its_turn)
+            && self
+                .window
+                .has_room(data.payload().len(), Position::LowestMissing)
     }
 
     fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {

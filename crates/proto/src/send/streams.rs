@@ -217,7 +217,8 @@ impl Streams {
 
     /// The message to go on with on `path`. Without interleaving it is the one begun, whatever its path so far, for its
     /// fragments need consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names, or a
-    /// message begun that may go there if that one may not begin now. What the `peer` takes is asked only where it matters.
+    /// message begun that may go there if that one may not begin now, whatever the scheduler was told. What the `peer` takes is
+    /// asked only where it matters.
     pub(super) fn next(
         &self,
         path: PathId,
@@ -228,7 +229,7 @@ impl Streams {
             return self.head(begun.stream);
         }
         let id = scheduler.next(path)?;
-        let named = self.head(id).filter(|head| self.may_go_on(id, head, peer));
+        let named = self.ready_head(id).filter(|head| self.may_go_on(id, head, peer));
         named.or_else(|| {
             let mut begun = self.unfinished.iter().map(|begun| begun.stream);
             self.head(begun.find(|stream| scheduler.admits(*stream, path))?)

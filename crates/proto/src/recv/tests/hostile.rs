@@ -272,3 +272,19 @@ fn all_streams_may_be_used() {
     };
     assert_eq!(host.packet(&[beyond]), [DataOutcome::InvalidStream]);
 }
+
+/// As of a sender that lets later messages leave early on a slow path.
+#[test]
+fn the_first_message_has_room_though_it_comes_after_all_that_wait_for_it() {
+    let mut host = Host::new();
+    let early = |number: u16| message(9 + u32::from(number), number, b"early");
+    let mut count = 1;
+    while host.receiver.a_rwnd() > 0 {
+        assert_eq!(host.packet(&[early(count)]), [DataOutcome::Accepted]);
+        count += 1;
+    }
+    assert!(!host.receiver.readable());
+    let first = message(9 + u32::from(count), 0, b"first");
+    assert_eq!(host.packet(&[first]), [DataOutcome::Accepted]);
+    assert_eq!(host.read().len(), usize::from(count));
+}

@@ -168,7 +168,8 @@ fn sorted(mut messages: Vec<ReceivedMessage>) -> Vec<ReceivedMessage> {
 fn promised(receiver: &mut Receiver) -> Vec<u64> {
     let cumulative = receiver.tracker.cumulative();
     let arrivals = receiver.arrivals.as_mut().unwrap();
-    let ranges = arrivals.readable_above(cumulative).iter();
+    arrivals.forget_up_to(cumulative);
+    let ranges = arrivals.readable().iter();
     ranges.flatten().map(|tsn| tsn - cumulative.0).collect()
 }
 
