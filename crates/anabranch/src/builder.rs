@@ -122,6 +122,7 @@ impl EndpointBuilder {
     }
 
     /// How many associations of peers may wait to be accepted; further ones are aborted. 1,024 unless told.
+    /// What breaks while it waits is forgotten.
     #[must_use]
     pub const fn backlog(mut self, associations: usize) -> Self {
         self.backlog = associations;

@@ -152,7 +152,7 @@ impl Endpoint {
             .await
     }
 
-    /// The next association that a peer set up; `None` when the endpoint is closed.
+    /// The next association that a peer set up, and that did not break since; `None` when the endpoint is closed.
     ///
     /// Nothing is lost if the future is dropped before it is ready.
     pub async fn accept(&self) -> Option<Association> {

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use anabranch_proto::ReceivedMessage;
 
-/// Bytes beyond which the driver leaves messages in the core, where they count against the receive buffer.
+/// Bytes beyond which the driver leaves messages in the core, where they count against the receive buffer. A message
+/// takes memory beside its payload, or a flood of tiny ones would take much more.
 const LIMIT: usize = 64 << 10;
 
 /// Messages on their way from the core to the handles of one association.
@@ -46,7 +47,7 @@ impl Inbox {
                 break;
             }
             let Some(message) = next() else { break };
-            delivered.bytes += message.payload.len();
+            delivered.bytes += message.payload.len() + size_of::<ReceivedMessage>();
             delivered.messages.push_back(message);
         }
         delivered.messages.len() > before

@@ -356,10 +356,18 @@ impl State {
                 wakings.add(signals, Wake::Everybody);
             }
             Event::Closed(reason) => {
+                // Whoever shut it down knows that all was heard: it is there to be read, though the last farewell was lost.
+                let is_broken = !matches!(reason, CloseReason::Finished) && !signals.peer_has_finished();
                 signals.end(reason);
                 wakings.add(signals, Wake::Everybody);
-                if *owner == Owner::Nobody {
-                    self.forgettable.push(id);
+                match owner {
+                    Owner::Nobody => self.forgettable.push(id),
+                    // Who calls and gives up would otherwise keep others out.
+                    Owner::Backlog if is_broken => {
+                        self.backlog.retain(|waiting| *waiting != id);
+                        self.forgettable.push(id);
+                    }
+                    Owner::Application | Owner::Backlog => {}
                 }
             }
             other => {

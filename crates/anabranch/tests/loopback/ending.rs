@@ -180,6 +180,40 @@ async fn associations_that_nobody_accepts_are_limited() {
     .await;
 }
 
+#[tokio::test]
+async fn who_gives_up_before_being_accepted_keeps_no_place() {
+    story(async {
+        let server = crate::common::at(&["127.0.0.1:0"])
+            .listen()
+            .backlog(1)
+            .bind()
+            .await
+            .unwrap();
+        let client = client(&["127.0.0.1:0"]).await;
+        let addresses = server.local_addrs();
+        let first = client.connect(&addresses[..]).await.unwrap();
+        first.abort("I cannot wait");
+        let second = client.connect(&addresses[..]).await.unwrap();
+        second.send(text("my turn")).await.unwrap();
+        let accepted = server.accept().await.unwrap();
+        assert_eq!(next(&accepted).await.payload, "my turn");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_said_before_a_farewell_is_heard_though_it_was_accepted_later() {
+    story(async {
+        let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
+        let early = client.connect(&server.local_addrs()[..]).await.unwrap();
+        early.send(text("in passing")).await.unwrap();
+        early.shutdown().await.unwrap();
+        let accepted = server.accept().await.unwrap();
+        assert_eq!(next(&accepted).await.payload, "in passing");
+    })
+    .await;
+}
+
 #[test]
 fn the_end_of_the_runtime_is_the_end_of_its_associations() {
     let runtime = tokio::runtime::Builder::new_current_thread()

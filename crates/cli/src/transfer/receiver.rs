@@ -26,6 +26,8 @@ pub(crate) struct Receiving {
     pub(crate) max_size: u64,
     /// How long the peer may be silent.
     pub(crate) patience: Duration,
+    /// The receive buffer once the offer is taken, in bytes.
+    pub(crate) buffer: u64,
 }
 
 /// What a sender announced, and was allowed.
@@ -106,6 +108,8 @@ async fn transfer(
     let offer = judge(first.map_err(|_| Lost::Silent(receiving.patience))??, receiving)?;
     let part = PartFile::create(receiving.folder.clone(), offer.name.clone())?;
     on_offer(&offer);
+    // If the association is over by now, what is said next finds out why.
+    let _ = association.set_receive_buffer(receiving.buffer);
     Control::Accept { version: VERSION }
         .send(association)
         .await

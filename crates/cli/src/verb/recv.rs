@@ -1,6 +1,7 @@
 //! What does `anabranch recv` do? It takes files from whoever sends some, until told to stop.
 
 use std::fs::File;
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,6 +24,9 @@ const PORT: u16 = 9899;
 /// Transfers at the same time; further senders wait.
 const MOST_TRANSFERS: usize = 64;
 
+/// What a sender may have under way before its offer was taken, in bytes: many of them may wait for their turn.
+const BUFFER_OF_STRANGERS: u64 = 64 << 10;
+
 /// Receives files.
 pub(crate) async fn run(
     arguments: RecvArguments,
@@ -30,7 +34,8 @@ pub(crate) async fn run(
     interrupt: &mut Interrupt,
 ) -> Result<(), Failure> {
     check_folder(&arguments.folder)?;
-    let config = arguments.settings.association_config()?;
+    let mut config = arguments.settings.association_config()?;
+    let buffer = mem::replace(&mut config.receive_buffer, BUFFER_OF_STRANGERS);
     let sockets = sockets(arguments.listen.as_ref())?;
     let endpoint = network::endpoint_on(sockets, config)
         .listen()
@@ -49,6 +54,7 @@ pub(crate) async fn run(
         },
         max_size: arguments.max_size.unwrap_or(i64::MAX as u64),
         patience: arguments.timeout,
+        buffer,
     };
     let (reporter, once) = (Arc::clone(reporter), arguments.once);
     let mut server = Server {

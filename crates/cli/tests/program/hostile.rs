@@ -107,6 +107,16 @@ fn a_peer_that_gives_signs_of_life_and_offers_nothing_does_not_stay() {
 }
 
 #[test]
+fn who_has_offered_nothing_is_given_little_room() {
+    with_receiver(async |receiver| {
+        let peer = Peer::connect(receiver).await;
+        assert_eq!(peer.association.statistics().peer_window, 64 << 10);
+        peer.offer(10).await;
+        assert_eq!(peer.association.statistics().peer_window, 8 << 20);
+    });
+}
+
+#[test]
 fn no_name_gets_out_of_the_folder() {
     with_receiver(async |receiver| {
         for name in [
@@ -174,7 +184,7 @@ fn whoever_talks_nonsense_is_cut_off() {
             "hello",
             r#"{"type":"accept","version":1}"#,
             &"[".repeat(4_000),
-            &"x".repeat(100_000),
+            &"x".repeat(50_000),
         ] {
             let peer = Peer::connect(receiver).await;
             peer.control(nonsense).await;
@@ -184,6 +194,9 @@ fn whoever_talks_nonsense_is_cut_off() {
                 "{reason}"
             );
         }
+        let peer = Peer::connect(receiver).await;
+        peer.control(&"x".repeat(100_000)).await;
+        assert!(peer.reason_of_the_end().await.contains("message exceeds"));
         let peer = Peer::connect(receiver).await;
         peer.data(0, b"data before the offer").await;
         assert!(peer.reason_of_the_end().await.contains("out of turn"));

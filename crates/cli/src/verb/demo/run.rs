@@ -65,6 +65,7 @@ impl Stage {
             },
             max_size: run.size,
             patience: PATIENCE,
+            buffer: self.config.receive_buffer,
         };
         let (sent, digest) = tokio::try_join!(
             self.send(number, run, &sender, &receiver, &links),
