@@ -9,6 +9,7 @@ mod group;
 
 use core::net::IpAddr;
 use core::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::segment::{Protocol, Segment};
 
@@ -95,7 +96,9 @@ impl Conversation {
             rows: Vec::with_capacity(segments.len()),
         };
         let mut cover = cover::Cover::default();
-        let mut openers = vec![opener];
+        // A capture may have as many addresses as packets.
+        let mut openers = BTreeSet::from([opener]);
+        let mut lanes = BTreeMap::new();
         for segment in segments {
             let forth = segment.ports == ports && (ports.0 != ports.1 || openers.contains(&segment.from));
             // With equal ports only addresses tell the directions apart; an address belongs to whom it was first
@@ -105,22 +108,15 @@ impl Conversation {
                 Direction::Forth => (segment.from, segment.to),
                 Direction::Back => (segment.to, segment.from),
             };
-            if !openers.contains(&ends.0) {
-                openers.push(ends.0);
-            }
-            let lane = conversation.lane(ends);
+            openers.insert(ends.0);
+            let lane = *lanes.entry(ends).or_insert_with(|| {
+                conversation.lanes.push(ends);
+                conversation.lanes.len() - 1
+            });
             let row = cover.row(segment, direction, lane, began, &conversation.rows);
             conversation.rows.push(row);
         }
         Some(conversation)
-    }
-
-    fn lane(&mut self, ends: (IpAddr, IpAddr)) -> usize {
-        let known = self.lanes.iter().position(|lane| *lane == ends);
-        known.unwrap_or_else(|| {
-            self.lanes.push(ends);
-            self.lanes.len() - 1
-        })
     }
 
     /// Bytes of IP packets, there and back.

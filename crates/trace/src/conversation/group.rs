@@ -86,8 +86,10 @@ impl Groups {
         number
     }
 
-    fn root(&self, mut member: usize) -> usize {
+    /// Shortens the way there, or captures could be made that take the square of their length.
+    fn root(&mut self, mut member: usize) -> usize {
         while self.parents[member] != member {
+            self.parents[member] = self.parents[self.parents[member]];
             member = self.parents[member];
         }
         member
