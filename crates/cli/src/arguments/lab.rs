@@ -55,7 +55,7 @@ Example:
   anabranch lab compare target/lab/sar-1-quick lia --metric goodput
           differences with their 95 % confidence intervals; a star where zero lies outside
 
-What is the same in all pairs is left out.
+What is the same in all pairs is left out; what one side alone has is told after the differences.
 Exit codes: 0 compared, whatever differs, 1 not, 2 there is nothing to compare.";
 
 const CLAIMS_EXAMPLES: &str = "\

@@ -110,6 +110,16 @@ fn an_experiment_is_run_once_found_again_and_compared() {
     ];
     let text = String::from_utf8(run(&arguments).stdout).unwrap();
     assert!(text.contains("both, b 10") && text.contains("goodput"), "{text}");
+    let arguments = [
+        "lab",
+        "compare",
+        &inside(&folder, "first"),
+        &inside(&folder, "again"),
+        "--json",
+    ];
+    let same = objects(&run(&arguments).stdout);
+    assert_eq!(of_event(&same, "difference").len(), 0);
+    assert_eq!(of_event(&same, "compared")[0]["pairs"], 6);
 }
 
 #[test]

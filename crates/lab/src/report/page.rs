@@ -107,7 +107,18 @@ fn caption(account: &Account, panel: &Panel) -> String {
             format!("Mean of {count} repetitions; bars are 95 % confidence intervals")
         }
     };
-    format!("{}: {}. {marks}.", panel.metric, meaning_of(&panel.metric))
+    let fewer = match has_fewer_values(account, panel) {
+        true => {
+            " Some places stand for fewer: runs that failed, and those in which it never came to what is measured, have no value."
+        }
+        false => "",
+    };
+    format!("{}: {}. {marks}.{fewer}", panel.metric, meaning_of(&panel.metric))
+}
+
+fn has_fewer_values(account: &Account, panel: &Panel) -> bool {
+    let mut spots = panel.lines.iter().flat_map(|line| &line.spots);
+    spots.any(|spot| (1..account.seeds.len()).contains(&spot.count))
 }
 
 /// Numbers the figures as their files are.

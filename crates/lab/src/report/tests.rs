@@ -30,6 +30,18 @@ fn a_page_has_the_figure_the_checks_and_the_size() {
 }
 
 #[test]
+fn a_page_says_where_a_mean_is_that_of_fewer_runs() {
+    let mut account = account();
+    assert!(!page_of(&account).contains("stand for fewer"));
+    let line = account.panels[0]
+        .lines
+        .iter_mut()
+        .find(|line| line.name == "split");
+    line.unwrap().spots[0].count = 2;
+    assert!(page_of(&account).contains("stand for fewer"));
+}
+
+#[test]
 fn results_of_an_earlier_form_of_their_plan_say_so_on_every_page() {
     let pages = |account: &Account| {
         [

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::WriteError;
+use super::read::{Row, Runs};
 use crate::stats::Summary;
 
 /// What two results have in common, and how they differ.
@@ -13,10 +14,25 @@ use crate::stats::Summary;
 pub struct Comparison {
     /// Runs of the same place and seed that both have.
     pub pairs: usize,
-    /// The metrics that both have of them.
+    /// Runs that one alone has.
+    pub without_partner: Sides,
+    /// The metrics that both have of some pair.
     pub metrics: BTreeSet<String>,
+    /// The metrics that one alone has, of any run.
+    pub metrics_of_one: BTreeSet<String>,
     /// For each place, those metrics that are not the same in all pairs.
     pub differences: Vec<Difference>,
+    /// For each place, those metrics that one run of a pair has and the other has not.
+    pub one_sided: Vec<OneSided>,
+}
+
+/// How many there are on each side.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Sides {
+    /// Of the first results.
+    pub before: usize,
+    /// Of the second results.
+    pub after: usize,
 }
 
 /// How one metric differs between two results.
@@ -34,8 +50,17 @@ pub struct Difference {
     pub difference: Summary,
 }
 
-/// The scalars of one run by name, and the place and seed that it is paired by.
-type Row = (String, String, BTreeMap<String, f64>);
+/// A metric that was measured in one run of a pair only: what never happened has no time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OneSided {
+    /// Line and coordinates.
+    pub place: String,
+    /// The metric.
+    pub metric: String,
+    /// The pairs in which each side alone has it.
+    #[serde(flatten)]
+    pub pairs: Sides,
+}
 
 /// Compares the results in two folders.
 ///
@@ -43,110 +68,114 @@ type Row = (String, String, BTreeMap<String, f64>);
 ///
 /// If a folder has no `runs.csv`, or one that was not written by this program.
 pub fn compare(before: &Path, after: &Path) -> Result<Comparison, WriteError> {
-    let [before, after] = [read(before)?, read(after)?];
-    let mut count = 0;
-    let mut metrics = BTreeSet::new();
-    let mut pairs: BTreeMap<(usize, &str), Pairs<'_>> = BTreeMap::new();
-    for (place, seed, values) in &after {
-        let same = |(other, other_seed, _): &&Row| other == place && other_seed == seed;
-        let Some((_, _, earlier)) = before.iter().find(same) else {
+    let [before, after] = [Runs::read(before)?, Runs::read(after)?];
+    let common: BTreeSet<&str> = before
+        .metrics
+        .intersection(&after.metrics)
+        .map(String::as_str)
+        .collect();
+    let mut partners: BTreeMap<_, _> = before
+        .rows
+        .iter()
+        .map(|row| ((&row.place, &row.seed), row))
+        .collect();
+    let mut places = Places::default();
+    let (mut pairs, mut without_partner) = (0, Sides::default());
+    for row in &after.rows {
+        let Some(partner) = partners.remove(&(&row.place, &row.seed)) else {
+            without_partner.after += 1;
             continue;
         };
-        count += 1;
-        let order = after
-            .iter()
-            .position(|(other, _, _)| other == place)
-            .unwrap_or_default();
-        for (metric, value) in values {
-            if let Some(earlier) = earlier.get(metric) {
-                metrics.insert(metric.clone());
-                let entry = pairs
-                    .entry((order, metric))
-                    .or_insert_with(|| (place, Vec::new()));
-                entry.1.push((*earlier, *value));
-            }
-        }
+        pairs += 1;
+        places.add(partner, row, &common);
     }
-    let differences = pairs.into_iter().filter_map(|((_, metric), (place, pairs))| {
-        let of = |part: fn(&(f64, f64)) -> f64| Summary::of(&pairs.iter().map(part).collect::<Vec<_>>());
-        let difference = of(|(before, after)| after - before)?;
-        let differs = difference.min != 0.0 || difference.max != 0.0;
-        differs.then_some(Difference {
-            place: place.to_owned(),
-            metric: metric.to_owned(),
-            before: of(|pair| pair.0)?.mean,
-            after: of(|pair| pair.1)?.mean,
-            difference,
-        })
+    without_partner.before = partners.len();
+    let one_sided = places.each(|place, metric, values| {
+        let pairs = values.one_sided;
+        (pairs != Sides::default()).then_some(OneSided { place, metric, pairs })
     });
-    let differences = differences.collect();
     Ok(Comparison {
-        pairs: count,
-        metrics,
-        differences,
+        pairs,
+        without_partner,
+        metrics: places.metrics(),
+        metrics_of_one: before
+            .metrics
+            .symmetric_difference(&after.metrics)
+            .cloned()
+            .collect(),
+        differences: places.each(difference),
+        one_sided,
     })
 }
 
-/// A place with the values of its pairs.
-type Pairs<'r> = (&'r str, Vec<(f64, f64)>);
-
-/// The rows of `runs.csv`: what stands before `seed` is the place, what stands after `version` are scalars.
-fn read(folder: &Path) -> Result<Vec<Row>, WriteError> {
-    let file = folder.join("runs.csv");
-    let named =
-        |error: std::io::Error| std::io::Error::new(error.kind(), format!("{}: {error}", file.display()));
-    let text = std::fs::read_to_string(&file).map_err(named)?;
-    let mut lines = records(&text).into_iter();
-    let names = lines.next().unwrap_or_default();
-    let column = |name: &str| names.iter().position(|known| known == name);
-    let (Some(seed), Some(version)) = (column("seed"), column("version")) else {
-        let text = format!("{} was not written by this program", file.display());
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, text).into());
-    };
-    let row = |cells: Vec<String>| {
-        let place: Vec<String> = names[..seed]
-            .iter()
-            .zip(&cells)
-            .filter(|(_, cell)| !cell.is_empty())
-            .map(|(name, cell)| {
-                if name == "line" {
-                    cell.clone()
-                } else {
-                    format!("{name} {cell}")
-                }
-            })
-            .collect();
-        let scalars = names.iter().zip(&cells).skip(version + 1);
-        let scalars = scalars.filter_map(|(name, cell)| Some((name.clone(), cell.parse().ok()?)));
-        let seed = cells.get(seed).cloned().unwrap_or_default();
-        (place.join(", "), seed, scalars.collect())
-    };
-    Ok(lines.map(row).collect())
+/// What pairs of runs have, by place and metric.
+#[derive(Default)]
+struct Places<'r> {
+    /// In the order of the second results.
+    orders: BTreeMap<&'r str, usize>,
+    values: BTreeMap<(usize, &'r str), (&'r str, Values)>,
 }
 
-/// The cells of CSV, line by line.
-fn records(text: &str) -> Vec<Vec<String>> {
-    let (mut records, mut record, mut cell) = (Vec::new(), Vec::new(), String::new());
-    let mut is_quoted = false;
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if is_quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
-            '"' => is_quoted = !is_quoted,
-            ',' if !is_quoted => record.push(core::mem::take(&mut cell)),
-            '\n' if !is_quoted => {
-                record.push(core::mem::take(&mut cell));
-                records.push(core::mem::take(&mut record));
+/// One metric in the pairs of one place.
+#[derive(Default)]
+struct Values {
+    pairs: Vec<(f64, f64)>,
+    one_sided: Sides,
+}
+
+impl<'r> Places<'r> {
+    fn add(&mut self, before: &Row, after: &'r Row, metrics: &BTreeSet<&'r str>) {
+        let next = self.orders.len();
+        let order = *self.orders.entry(&after.place).or_insert(next);
+        for metric in metrics {
+            let both = (before.values.get(*metric), after.values.get(*metric));
+            if both == (None, None) {
+                continue;
             }
-            letter => cell.push(letter),
+            let entry = self.values.entry((order, metric));
+            let (_, values) = entry.or_insert_with(|| (&after.place, Values::default()));
+            match both {
+                (Some(before), Some(after)) => values.pairs.push((*before, *after)),
+                (Some(_), None) => values.one_sided.before += 1,
+                (None, _) => values.one_sided.after += 1,
+            }
         }
     }
-    records
+
+    fn metrics(&self) -> BTreeSet<String> {
+        let paired = self
+            .values
+            .iter()
+            .filter(|(_, (_, values))| !values.pairs.is_empty());
+        paired.map(|((_, metric), _)| (*metric).to_owned()).collect()
+    }
+
+    fn each<T>(&self, look: impl Fn(String, String, &Values) -> Option<T>) -> Vec<T> {
+        let all = self.values.iter();
+        let seen =
+            all.filter_map(|((_, metric), (place, values))| look((*place).into(), (*metric).into(), values));
+        seen.collect()
+    }
+}
+
+/// `None` if all pairs are the same.
+fn difference(place: String, metric: String, values: &Values) -> Option<Difference> {
+    let of = |part: fn(&(f64, f64)) -> f64| Summary::of(&values.pairs.iter().map(part).collect::<Vec<_>>());
+    let difference = of(|(before, after)| after - before)?;
+    let differs = difference.min != 0.0 || difference.max != 0.0;
+    Some(Difference {
+        place,
+        metric,
+        before: of(|pair| pair.0)?.mean,
+        after: of(|pair| pair.1)?.mean,
+        difference,
+    })
+    .filter(|_| differs)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::compare;
+    use super::{OneSided, Sides, compare};
 
     #[test]
     fn runs_are_paired_by_place_and_seed() {
@@ -173,5 +202,31 @@ mod tests {
             (1.5, 2.0, 0.5)
         );
         assert!(found.difference.is_significant());
+    }
+    #[test]
+    fn what_one_side_alone_has_is_told() {
+        let [before, after] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let write = |folder: &tempfile::TempDir, text: &str| {
+            std::fs::write(folder.path().join("runs.csv"), text).unwrap();
+        };
+        write(
+            &before,
+            "line,seed,version,goodput,outage,old\na,1,0,5,,1\na,2,0,5,1,1\na,3,0,5,2,1\nb,1,0,5,,1\n",
+        );
+        write(
+            &after,
+            "line,seed,version,goodput,outage\na,1,0,5,3\na,2,0,5,1\na,3,0,5,\nc,1,0,5,\nc,2,0,5,\n",
+        );
+        let compared = compare(before.path(), after.path()).unwrap();
+        assert_eq!(compared.pairs, 3);
+        assert_eq!(compared.without_partner, Sides { before: 1, after: 2 });
+        assert!(compared.metrics_of_one.iter().eq(["old"]));
+        assert_eq!(compared.differences, [], "what both have is the same");
+        let outage = OneSided {
+            place: "a".into(),
+            metric: "outage".into(),
+            pairs: Sides { before: 1, after: 1 },
+        };
+        assert_eq!(compared.one_sided, [outage]);
     }
 }

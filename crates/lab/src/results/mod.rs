@@ -4,13 +4,14 @@ mod compare;
 mod csv;
 mod lines;
 mod parquet;
+mod read;
 mod table;
 mod tables;
 mod write;
 
 use std::sync::Arc;
 
-pub use compare::{Comparison, Difference, compare};
+pub use compare::{Comparison, Difference, OneSided, Sides, compare};
 pub(crate) use lines::x_axis;
 pub use lines::{Line, Lines, Spot};
 pub use table::{Column, Table, Values};

@@ -1,6 +1,6 @@
 //! How do two results differ?
 
-use anabranch_lab::results::{Comparison, Difference, compare};
+use anabranch_lab::results::{Comparison, Difference, OneSided, Sides, compare};
 
 use super::text::{columns, print_json};
 use crate::arguments::LabCompareArguments;
@@ -8,22 +8,67 @@ use crate::failure::Failure;
 use crate::output::print;
 
 pub(super) fn run(arguments: &LabCompareArguments) -> Result<(), Failure> {
-    let compared = compare(&arguments.before, &arguments.after).map_err(Failure::usage)?;
+    let mut compared = compare(&arguments.before, &arguments.after).map_err(Failure::usage)?;
     let wanted = &arguments.metric;
     check_common(&compared, wanted)?;
-    let mut differences = compared.differences;
-    differences.retain(|difference| wanted.is_empty() || wanted.contains(&difference.metric));
+    let is_wanted = |metric: &String| wanted.is_empty() || wanted.contains(metric);
+    compared
+        .differences
+        .retain(|difference| is_wanted(&difference.metric));
+    compared.one_sided.retain(|found| is_wanted(&found.metric));
     if arguments.output.is_json() {
-        for difference in &differences {
-            let mut object = serde_json::json!(difference);
-            object["event"] = "difference".into();
-            object["significant"] = difference.difference.is_significant().into();
-            print_json(&object)?;
-        }
-        return Ok(());
+        return print_objects(&compared);
     }
-    if differences.is_empty() {
-        return print(format!("no difference in {} pairs of runs\n", compared.pairs));
+    print(differences(&compared))?;
+    print(one_sided(&compared.one_sided))?;
+    print(rest(&compared))
+}
+
+fn print_objects(compared: &Comparison) -> Result<(), Failure> {
+    for difference in &compared.differences {
+        let mut object = serde_json::json!(difference);
+        object["event"] = "difference".into();
+        object["significant"] = difference.difference.is_significant().into();
+        print_json(&object)?;
+    }
+    for found in &compared.one_sided {
+        let mut object = serde_json::json!(found);
+        object["event"] = "one-sided".into();
+        print_json(&object)?;
+    }
+    print_json(&serde_json::json!({
+        "event": "compared",
+        "pairs": compared.pairs,
+        "without_partner": compared.without_partner,
+        "metrics_of_one": compared.metrics_of_one,
+    }))
+}
+
+/// What has nothing in common cannot be told to be the same.
+fn check_common(compared: &Comparison, wanted: &[String]) -> Result<(), Failure> {
+    if compared.pairs == 0 {
+        let text = "the two have no run in common, of the same line, place and seed";
+        return Err(Failure::usage(text));
+    }
+    let one_sided = compared.one_sided.iter().map(|found| &found.metric);
+    let mut known: Vec<&String> = compared.metrics.iter().chain(one_sided).collect();
+    known.sort();
+    known.dedup();
+    match wanted.iter().find(|metric| !known.contains(metric)) {
+        Some(metric) => {
+            let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+            let known = known.join(", ");
+            Err(Failure::Usage(format!(
+                "unknown metric `{metric}`, both have: {known}"
+            )))
+        }
+        None => Ok(()),
+    }
+}
+
+fn differences(compared: &Comparison) -> String {
+    if compared.differences.is_empty() {
+        return format!("no difference in {} pairs of runs\n", compared.pairs);
     }
     let head = [
         "place",
@@ -36,26 +81,8 @@ pub(super) fn run(arguments: &LabCompareArguments) -> Result<(), Failure> {
         "",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(differences.iter().map(row));
-    print(columns(&rows))
-}
-
-/// What has nothing in common cannot be told to be the same.
-fn check_common(compared: &Comparison, wanted: &[String]) -> Result<(), Failure> {
-    if compared.pairs == 0 {
-        let text = "the two have no run in common, of the same line, place and seed";
-        return Err(Failure::usage(text));
-    }
-    match wanted.iter().find(|metric| !compared.metrics.contains(*metric)) {
-        Some(metric) => {
-            let known: Vec<&str> = compared.metrics.iter().map(String::as_str).collect();
-            let known = known.join(", ");
-            Err(Failure::Usage(format!(
-                "unknown metric `{metric}`, both have: {known}"
-            )))
-        }
-        None => Ok(()),
-    }
+    rows.extend(compared.differences.iter().map(row));
+    columns(&rows)
 }
 
 fn row(difference: &Difference) -> Vec<String> {
@@ -77,4 +104,36 @@ fn row(difference: &Difference) -> Vec<String> {
         difference.count.to_string(),
         mark.to_owned(),
     ]
+}
+
+/// What was measured in one run of a pair only.
+fn one_sided(found: &[OneSided]) -> String {
+    if found.is_empty() {
+        return String::new();
+    }
+    let head = ["place", "metric", "before only", "after only"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(found.iter().map(|found| {
+        let Sides { before, after } = found.pairs;
+        let (place, metric) = (found.place.clone(), found.metric.clone());
+        vec![place, metric, before.to_string(), after.to_string()]
+    }));
+    format!(
+        "\nin so many pairs one run alone has a value:\n{}",
+        columns(&rows)
+    )
+}
+
+/// What could not be compared at all.
+fn rest(compared: &Comparison) -> String {
+    let Sides { before, after } = compared.without_partner;
+    let mut text = String::new();
+    if before + after > 0 {
+        text += &format!("\nwithout a partner: {before} runs before, {after} after\n");
+    }
+    if !compared.metrics_of_one.is_empty() {
+        let metrics: Vec<&str> = compared.metrics_of_one.iter().map(String::as_str).collect();
+        text += &format!("\nof one side only: {}\n", metrics.join(", "));
+    }
+    text
 }
