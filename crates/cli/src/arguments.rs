@@ -131,7 +131,7 @@ Examples:
           half a second as a picture for a browser: pointing at an acknowledgement marks what it covers
 
 A capture that is cut off is shown up to there.
-Exit codes: 0 the whole capture is shown, 1 what stands before a cut is, or a file cannot be written, 2 there is nothing to show.";
+Exit codes: 0 the whole capture is shown, 1 a file cannot be written, 2 there is nothing to show, or the capture is cut off.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:

@@ -5,9 +5,21 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Writes `file`, and the folders above it where they are missing.
-pub(crate) fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = file.parent().unwrap_or_else(|| Path::new("."));
+/// Writes `file`, and the folders above it where they are missing. What is there and is no file, such as a terminal, is
+/// written to as it is.
+///
+/// # Errors
+///
+/// Something refuses to be written; what was there before is there still.
+pub fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Not the name is replaced, but what it stands for: `/dev/stdout`, say.
+    let real = file.canonicalize();
+    let file = real.as_deref().unwrap_or(file);
+    if file.metadata().is_ok_and(|there| !there.is_file()) {
+        return fs::write(file, bytes);
+    }
+    let above = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = above.unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder)?;
     // What the user's mask takes away is taken away from this.
     let open = Permissions::from_mode(0o666);

@@ -3,7 +3,7 @@
 pub mod account;
 pub mod check;
 pub mod claims;
-mod file;
+pub mod file;
 pub mod metric;
 pub mod plan;
 pub mod report;

@@ -83,7 +83,42 @@ fn of_a_capture_that_is_cut_off_the_beginning_is_shown_and_the_cut_is_told() {
         error.contains("cut off after frame 1") && error.lines().count() == 1,
         "{error}"
     );
-    assert_eq!(listed.status.code(), Some(1));
+    assert_eq!(listed.status.code(), Some(2));
+}
+
+#[test]
+fn a_time_in_which_nothing_was_said_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = capture(&folder);
+    let between = ["--from", "1ns", "--to", "2ns"];
+    let refused = run(&[&["trace", "flow", file.to_str().unwrap()], &between[..]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+}
+
+#[test]
+fn a_picture_goes_to_whom_it_is_piped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = capture(&folder);
+    let drawn = run(&["trace", "flow", file.to_str().unwrap(), "--svg", "/dev/stdout"]);
+    assert!(drawn.stdout.starts_with(b"<svg"), "{drawn:?}");
+}
+
+#[test]
+fn a_picture_goes_where_a_name_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, name) = (capture(&folder), folder.path().join("name"));
+    let picture = folder.path().join("picture.svg");
+    fs::write(&picture, "an earlier one").unwrap();
+    std::os::unix::fs::symlink(&picture, &name).unwrap();
+    run(&[
+        "trace",
+        "flow",
+        file.to_str().unwrap(),
+        "--svg",
+        name.to_str().unwrap(),
+    ]);
+    assert!(fs::read_to_string(&picture).unwrap().starts_with("<svg"));
+    assert!(name.is_symlink());
 }
 
 #[test]

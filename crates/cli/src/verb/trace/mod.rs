@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
+use anabranch_lab::file::write;
 use anabranch_trace::flow::{View, draw_svg, draw_text};
 use anabranch_trace::{Conversation, Segment, conversations, frames};
 
@@ -63,6 +64,9 @@ fn flow(arguments: &FlowArguments, conversation: &Conversation) -> Result<String
         );
         return Err(Failure::usage(text));
     }
+    if !conversation.rows.iter().any(|row| time.contains(&row.at)) {
+        return Err(Failure::usage("nothing was said between --from and --to"));
+    }
     let view = View {
         time,
         rows: arguments.rows.get(),
@@ -75,7 +79,7 @@ fn flow(arguments: &FlowArguments, conversation: &Conversation) -> Result<String
         let text = format!("--svg names the capture {shown} and would write over it; choose another file");
         return Err(Failure::usage(text));
     }
-    std::fs::write(file, draw_svg(conversation, &view))
+    write(file, draw_svg(conversation, &view).as_bytes())
         .map_err(|error| Failure::work(format!("cannot write {shown}: {error}")))?;
     Ok(String::new())
 }
@@ -135,7 +139,7 @@ fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
     let all = conversations(segments.collect());
     let broken = capture.broken.map(|error| match all.is_empty() {
         true => Failure::Usage(format!("{shown}: {error}, and nothing to show stands before")),
-        false => Failure::Work(format!("{shown}: {error}; what stands before is shown")),
+        false => Failure::Usage(format!("{shown}: {error}; what stands before is shown")),
     });
     Ok((all, broken))
 }
