@@ -120,6 +120,10 @@ fn an_experiment_is_run_once_found_again_and_compared() {
     let same = objects(&run(&arguments).stdout);
     assert_eq!(of_event(&same, "difference").len(), 0);
     assert_eq!(of_event(&same, "compared")[0]["pairs"], 6);
+    let [first, again, pages] = ["first", "again", "pages"].map(|name| inside(&folder, name));
+    let refused = run(&["lab", "report", &first, &again, "--out", &pages]);
+    assert_eq!(refused.status.code(), Some(2), "two pages of one name");
+    assert!(!folder.path().join("pages").exists());
 }
 
 #[test]

@@ -34,6 +34,9 @@ enum Token {
     Sign(char),
 }
 
+/// Numbers, names and signs in one formula, which is looked at term within term.
+const LONGEST: usize = 1_000;
+
 /// How deep parentheses may be nested.
 const DEEPEST: usize = 50;
 
@@ -44,8 +47,12 @@ impl Formula {
     ///
     /// What was expected and not found.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let tokens = tokens(text)?;
+        if tokens.len() > LONGEST {
+            return Err(format!("expected at most {LONGEST} numbers, names and signs"));
+        }
         let mut parser = Parser {
-            tokens: tokens(text)?.into_iter().peekable(),
+            tokens: tokens.into_iter().peekable(),
             depth: 0,
         };
         let term = parser.sum()?;
@@ -252,5 +259,7 @@ mod tests {
         assert_eq!(value("1 2"), Err("expected an operator, found `2`".into()));
         assert!(value("south & 1").is_err());
         assert!(value(&"(".repeat(1_000)).is_err());
+        let long = value(&"1 + ".repeat(100_000)).unwrap_err();
+        assert!(long.contains("at most 1000"), "{long}");
     }
 }

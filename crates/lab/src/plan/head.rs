@@ -441,12 +441,36 @@ fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Ran
             let text = format!("this kind of check needs {missing}");
             return Err(Problem::new(place, text));
         }
+        if let Some(key) = foreign(&check) {
+            let text = format!("`{key}` means nothing to this kind of check");
+            return Err(Problem::new(place, text));
+        }
         if let Some(text) = impossible(&check) {
             return Err(Problem::new(place, text));
         }
         Ok((check, place))
     };
     elements.into_iter().map(check).collect()
+}
+
+/// What a check of its kind does not ask for, and would pass over.
+fn foreign(check: &Check) -> Option<&'static str> {
+    use CheckKind::{First, Monotone, Peak, Ratio, Share, Value};
+    let compares: &[_] = &[Ratio, First, Peak];
+    let is_bounded: &[_] = &[Value, Ratio, Share, First];
+    let belongs = [
+        ("to", check.to.is_some(), compares),
+        ("to-y", check.to_y.is_some(), compares),
+        ("at-least", check.at_least.is_some(), is_bounded),
+        ("at-most", check.at_most.is_some(), is_bounded),
+        ("between", check.between.is_some(), &[Share]),
+        ("direction", check.direction.is_some(), &[Monotone]),
+        ("tolerance", check.tolerance.is_some(), &[Monotone]),
+    ];
+    let mut foreign = belongs
+        .iter()
+        .filter(|(_, is_there, kinds)| *is_there && !kinds.contains(&check.kind));
+    foreign.next().map(|(key, _, _)| *key)
 }
 
 /// What a check of its kind cannot do without.

@@ -123,7 +123,12 @@ impl Plan {
     /// As [`Plan::load`].
     pub fn read(file: &Path, text: &str, reading: &Reading) -> Result<Self, PlanError> {
         let source = Source::new(file, text, &reading.changes);
-        let plan = resolve(&source, reading.quick).map_err(|problem| source.error(&problem))?;
+        let resolved = |quick| resolve(&source, quick).map_err(|problem| source.error(&problem));
+        let plan = resolved(reading.quick)?;
+        if !reading.quick && reading.changes.is_empty() {
+            // What is wrong with the quick size is better told before hours of the full one.
+            resolved(true)?;
+        }
         Ok(Self {
             name: file
                 .file_stem()

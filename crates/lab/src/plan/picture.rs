@@ -80,8 +80,13 @@ impl Picture {
             PictureKind::Series => point.setting.record.series.is_some(),
             PictureKind::Distribution => point.setting.record.histograms,
         };
-        let mut places: Vec<_> = meant.iter().map(|point| &point.coordinates).collect();
-        places.dedup();
+        // All lines of a place are in one drawing.
+        let mut places = Vec::new();
+        for point in &meant {
+            if !places.contains(&&point.coordinates) {
+                places.push(&point.coordinates);
+            }
+        }
         let text = match (places.len(), meant.iter().all(is_recorded)) {
             (0, _) => "there is no run that this picture is about".to_owned(),
             (_, false) => format!("this picture needs `{record}` in `[record]`"),

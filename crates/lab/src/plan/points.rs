@@ -12,7 +12,7 @@ use super::figure::{Alone, Origin};
 use super::head::Head;
 use super::named::Named;
 use super::quantity::RateLimit;
-use super::setting::{Happening, LinkPlan, Setting};
+use super::setting::{Happening, LinkPlan, RivalPlan, Setting};
 use super::tree::{self, Table, Value};
 use super::validate;
 
@@ -176,8 +176,13 @@ fn single_paths(
         let about_it = |happening: &&Happening| {
             happening.path() == Some(name) && happening.join.is_none() && happening.leave.is_none()
         };
+        // Who competes for another path is not met there.
+        let is_met = |rival: &RivalPlan| rival.through.as_ref().is_none_or(|through| through == name);
+        let rivals = whole.rivals.iter().filter(|(_, rival)| is_met(rival));
+        let rivals = rivals.map(|(rival, plan)| (rival.to_owned(), plan.clone()));
         let setting = Setting {
             paths: Named(vec![(name.to_owned(), link.clone())]),
+            rivals: Named(rivals.collect()),
             script: whole.script.iter().filter(about_it).cloned().collect(),
             ..whole.clone()
         };

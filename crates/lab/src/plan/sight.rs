@@ -72,6 +72,8 @@ pub(super) fn impossible(check: &Check) -> Option<&'static str> {
     let most = check.at_most.unwrap_or(f64::INFINITY);
     if is_reversed(least, most) {
         Some("expected `at-least` not above `at-most`")
+    } else if check.kind == CheckKind::Share && (least > 1.0 || most < 0.0) {
+        Some("expected a share from 0 to 1")
     } else if check.x.is_some_and(|(from, to)| is_reversed(from, to)) {
         Some("expected `x = [from, to]` with `from` not above `to`")
     } else if check.between.is_some_and(|(low, high)| low > high) {

@@ -449,11 +449,119 @@ fn a_check_that_could_never_hold_or_never_look_is_refused() {
             "kind = \"share\"\ny = \"sack.tsns\"\nbetween = [0, 1]\nat-least = 0.5",
             "this check needs `histograms = true` in `[record]`",
         ),
+        (
+            "kind = \"share\"\ny = \"sack.tsns\"\nbetween = [0, 1]\nat-least = 2",
+            "expected a share from 0 to 1",
+        ),
+        (
+            "kind = \"monotone\"\ndirection = \"rising\"\nto = \"split\"",
+            "`to` means nothing to this kind of check",
+        ),
+        (
+            "kind = \"value\"\nat-least = 1\nto-y = \"timeouts\"",
+            "`to-y` means nothing",
+        ),
+        (
+            "kind = \"ratio\"\nto = \"split\"\nat-least = 1\ntolerance = \"5%\"",
+            "`tolerance` means nothing",
+        ),
     ] {
         let another = "[sweep.north]\nsets = \"paths.north.rate\"\nunit = \"Mbit\"\nvalues = [10, 20]";
         let check = format!("{another}\n\n[[check]]\nclaim = \"z\"\nline = \"plain\"\n{check}\n\n[quick]");
         is_refused("[quick]", &check, message);
     }
+}
+
+#[test]
+fn what_an_application_would_pass_over_is_refused() {
+    let app = |text: &str| format!("kind = {text}");
+    for (from, to, message) in [
+        ("\"bulk\"", "\"even\"\nstream = 3", "`stream` is nothing"),
+        ("\"bulk\"", "\"client\"\nstreams = 3", "`streams` is nothing"),
+        ("\"bulk\"", "\"even\"\nunordered = true", "`unordered` is nothing"),
+        (
+            "\"bulk\"",
+            "\"bulk\"\nmessages = 0",
+            "expected one message or more",
+        ),
+    ] {
+        is_refused(&app(from), &app(to), message);
+    }
+    let mptcp = |text: &str| {
+        let app = format!("message = 1452\nstreams = 3\n{text}");
+        let plan = PLAN.replacen("message = 1452", &app, 1);
+        read(&format!("transport = \"mptcp\"\n{plan}"), &[])
+    };
+    assert!(mptcp("messages = 9").is_ok());
+    let refused = mptcp("messages = 10").unwrap_err();
+    assert!(refused.contains("expected a multiple of `streams`"), "{refused}");
+    let refused = mptcp("[record]\nseries = \"1s\"").unwrap_err();
+    assert!(refused.contains("no series is recorded"), "{refused}");
+}
+
+#[test]
+fn packets_that_no_path_lets_through_are_refused() {
+    let narrow = "delay = \"1ms\"\nmtu = 1400";
+    is_refused(
+        "delay = \"1ms\"",
+        narrow,
+        "no packet of 1500 bytes gets through 1400 bytes",
+    );
+    is_refused(
+        "delay = \"1ms\"",
+        "delay = \"1ms\"\nback.mtu = 1400",
+        "no packet of 1500 bytes",
+    );
+    let narrow = PLAN.replacen("delay = \"1ms\"", narrow, 1);
+    assert!(read(&narrow, &["association.mtu=1400"]).is_ok());
+    assert!(read(&narrow, &["policies.pmtu=search"]).is_ok());
+}
+
+#[test]
+fn rivals_that_would_not_be_met_are_refused_or_left_out() {
+    let rival = |text: &str| {
+        format!(
+            "[rivals.other]\nthrough = \"north\"\n{text}\napps.r = {{ kind = \"bulk\", message = 1000 }}\n\n[sweep.south]"
+        )
+    };
+    is_refused(
+        "[sweep.south]",
+        &rival("access = { delay = \"1ms\", back = { delay = \"9ms\" } }"),
+        "the same in both directions",
+    );
+    let far = rival("access.delay = \"1ms\"").replace("1000 }", "1000, end = \"far\" }");
+    is_refused("[sweep.south]", &far, "a rival sends from its near end");
+    let met = PLAN.replacen("[sweep.south]", &rival("access.delay = \"1ms\""), 1);
+    let plan = read(&met, &[]).unwrap();
+    let rivals = |path: &str| {
+        let mut points = plan.points.iter();
+        let alone = points.find(|point| point.alone.as_deref() == Some(path));
+        alone.unwrap().setting.rivals.iter().count()
+    };
+    assert_eq!((rivals("north"), rivals("south")), (1, 0));
+}
+
+#[test]
+fn a_picture_of_many_lines_is_one_for_each_place() {
+    let lines: String = (0..20)
+        .map(|number| format!("[[variant]]\nname = \"v{number}\"\n\n"))
+        .collect();
+    let text = PLAN.replacen(
+        "[quick]",
+        &format!("{lines}[[picture]]\nkind = \"series\"\ny = \"window\"\n\n[quick]"),
+        1,
+    );
+    let text = text.replacen("[policies]", "[record]\nseries = \"1s\"\n\n[policies]", 1);
+    assert!(read(&text, &[]).is_ok());
+}
+
+#[test]
+fn the_quick_size_is_looked_at_before_the_full_one_runs() {
+    is_refused(
+        "time.measure = \"5s\"",
+        "time.measuree = \"5s\"",
+        "unknown key `measuree`",
+    );
 }
 
 #[test]
@@ -492,7 +600,7 @@ fn another_kind_of_queue_takes_the_place_of_the_one_before() {
     );
     // What somebody calls a queue is none.
     let named = PLAN.replace("north", "queue");
-    assert!(read(&named, &["paths.queue.mtu=1400"]).is_ok());
+    assert!(read(&named, &["paths.queue.mtu=9000"]).is_ok());
 }
 
 #[test]

@@ -54,6 +54,7 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
         BackendPlan::Sim => {
             check_no_testbed(setting)?;
             check_transport(setting)?;
+            check_packets_fit(setting)?;
         }
         BackendPlan::Testbed => check_testbed(setting)?,
     }
@@ -155,6 +156,25 @@ fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
     }
 }
 
+/// What a link does not let through, nobody tells of: the sender has to find it out, or to know.
+fn check_packets_fit(setting: &Setting) -> Result<(), Fault> {
+    let finds_out = setting.transport == TransportPlan::Sctp && setting.policies.0.path_mtu.name() != "fixed";
+    let mtu = setting.association.mtu.0;
+    let narrower = |link: &LinkPlan| link.mtu.filter(|own| own.0 < mtu);
+    for (name, link) in setting.paths.iter().filter(|_| !finds_out) {
+        let back = link.back.as_deref();
+        if let Some(own) = narrower(link).or_else(|| narrower(back?)) {
+            let text = format!(
+                "no packet of {mtu} bytes gets through {} bytes: expected a smaller `association.mtu`, or \
+                 `policies.pmtu = \"search\"` over SCTP",
+                own.0
+            );
+            return below(&["paths", name], "mtu", text);
+        }
+    }
+    Ok(())
+}
+
 fn check_rival(name: &str, rival: &RivalPlan, setting: &Setting) -> Result<(), Fault> {
     match &rival.through {
         Some(path) if setting.paths.get(path).is_none() => {
@@ -168,6 +188,13 @@ fn check_rival(name: &str, rival: &RivalPlan, setting: &Setting) -> Result<(), F
         _ => {}
     }
     check_link(&rival.access, &["rivals", name, "access"])?;
+    if rival.access.back.is_some() {
+        let text = "the link of a rival is the same in both directions";
+        return below(&["rivals", name, "access"], "back", text);
+    }
+    if let Some((app, _)) = rival.apps.iter().find(|(_, app)| app.end() == End::Far) {
+        return below(&["rivals", name, "apps"], app, "a rival sends from its near end");
+    }
     check_mtu(rival.association.mtu.0, &["rivals", name, "association", "mtu"])?;
     for (app, plan) in rival.apps.iter() {
         check_app(plan, &rival.association, &["rivals", name, "apps", app])?;
@@ -378,10 +405,7 @@ fn check_transport(setting: &Setting) -> Result<(), Fault> {
     if setting.hosts != Hosts::default() {
         return fault(["hosts"], "over TCP nothing takes time");
     }
-    let has_many = setting
-        .apps
-        .iter()
-        .any(|(_, app)| app.streams.is_some_and(|streams| streams.0 > 1));
+    let has_many = setting.apps.iter().any(|(_, app)| app.carriers() > 1);
     if setting.record.series.is_some() && has_many {
         return fault(["record"], "of several connections no series is recorded");
     }
@@ -397,6 +421,11 @@ fn check_tcp_apps(apps: &Named<AppPlan>, path: &[&str]) -> Result<(), Fault> {
         }
     }
     let is_known = |app: &AppPlan| matches!(app.kind, AppKind::Bulk | AppKind::Paced | AppKind::Download);
+    let is_uneven = |app: &AppPlan| app.messages.is_some_and(|count| count.0 % app.carriers() != 0);
+    if let Some((name, _)) = apps.iter().find(|(_, app)| is_uneven(app)) {
+        let text = "expected a multiple of `streams`: over TCP each connection has as many messages";
+        return below(&[path, &[name]].concat(), "messages", text);
+    }
     match apps.iter().find(|(_, app)| !is_known(app)) {
         Some((name, _)) => below(
             path,
@@ -428,6 +457,7 @@ fn check_happening(happening: &Happening, setting: &Setting) -> Result<(), Strin
 }
 
 fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Result<(), Fault> {
+    use AppKind::{Bulk, Client, Download, Even, Paced};
     let buffer = association.send_buffer.0.min(association.receive_buffer.0);
     let longest = buffer.min(LONGEST_MESSAGE as u64);
     if app.message.0 > longest {
@@ -445,17 +475,25 @@ fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Res
     if streams == 0 || streams > 1_024 || stream >= 1_024 {
         return below(path, "streams", "expected between 1 and 1,024 streams");
     }
-    let belongs = [
-        ("every", app.every.is_some(), AppKind::Paced),
-        ("burst", app.burst.is_some(), AppKind::Paced),
-        ("thinks", app.thinks.is_some(), AppKind::Client),
-        ("messages", app.messages.is_some(), AppKind::Bulk),
-        ("objects", app.objects.is_some(), AppKind::Download),
-        ("object", app.object.is_some(), AppKind::Download),
-        ("request", app.request.is_some(), AppKind::Download),
+    for (key, count) in [("messages", app.messages), ("burst", app.burst)] {
+        if count.is_some_and(|count| count.0 == 0) {
+            return below(path, key, "expected one message or more");
+        }
+    }
+    let belongs: [(_, _, &[AppKind]); 10] = [
+        ("stream", app.stream.is_some(), &[Bulk, Paced, Client]),
+        ("streams", app.streams.is_some(), &[Bulk, Paced, Even]),
+        ("unordered", app.unordered, &[Bulk, Paced]),
+        ("every", app.every.is_some(), &[Paced]),
+        ("burst", app.burst.is_some(), &[Paced]),
+        ("thinks", app.thinks.is_some(), &[Client]),
+        ("messages", app.messages.is_some(), &[Bulk]),
+        ("objects", app.objects.is_some(), &[Download]),
+        ("object", app.object.is_some(), &[Download]),
+        ("request", app.request.is_some(), &[Download]),
     ];
-    for (key, is_there, kind) in belongs {
-        if is_there && app.kind != kind {
+    for (key, is_there, kinds) in belongs {
+        if is_there && !kinds.contains(&app.kind) {
             return below(
                 path,
                 key,
@@ -463,12 +501,12 @@ fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Res
             );
         }
     }
-    if app.kind == AppKind::Download {
+    if app.kind == Download {
         check_download(app, path)?;
     }
     match app.every {
         Some(every) if every.0.is_zero() => below(path, "every", "expected a time above zero"),
-        None if app.kind == AppKind::Paced => below(path, "every", "a paced application needs `every`"),
+        None if app.kind == Paced => below(path, "every", "a paced application needs `every`"),
         _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! How do results look? A page for each experiment, and an index over all of them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anabranch_lab::Plan;
@@ -19,6 +20,7 @@ pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
     };
     let entries = asked.iter().map(|what| entry(what, &arguments.results));
     let entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
+    check_names(&entries, &asked)?;
     for entry in &entries {
         match entry {
             Entry::Measured(account) => {
@@ -30,6 +32,23 @@ pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
     }
     let index = write_index(&entries, &arguments.out).map_err(Failure::work)?;
     tell(arguments, "index", Some(&index))
+}
+
+/// Two results of one plan would make one page.
+fn check_names(entries: &[Entry], asked: &[PathBuf]) -> Result<(), Failure> {
+    let mut known = BTreeMap::new();
+    for (entry, what) in entries.iter().zip(asked) {
+        let (Entry::Measured(account), what) = (entry, what.display()) else {
+            continue;
+        };
+        if let Some(other) = known.insert(&account.plan, what.to_string()) {
+            let name = &account.plan;
+            return Err(Failure::Usage(format!(
+                "{other} and {what} are both of the plan {name} and would make one page {name}.html; report them apart, with                  --out for one of them"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Result<(), Failure> {
@@ -72,15 +91,21 @@ fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     }
 }
 
-/// The best account among `files`: of the plan as it is now, then of the full size, then the first.
+/// The best account among `files`: of the plan without changes, of the plan as it is now, then of the full size, then the first.
 fn best(files: &[PathBuf], full: &Plan, quick: &Plan) -> Result<Option<Account>, Failure> {
     let files = files.iter().filter(|file| file.is_file());
     let accounts = files.map(|file| Account::load(file).map_err(Failure::usage));
     let accounts: Vec<Account> = accounts.collect::<Result<_, _>>()?;
-    let accounts = accounts
-        .into_iter()
-        .map(|account| account.held_against(full, quick));
-    let best = accounts.min_by_key(|account| (account.is_outdated, account.size == Size::Quick));
+    let held = |account: Account| match account.changes.is_empty() {
+        true => account.held_against(full, quick),
+        // It never was of the plan alone.
+        false => account,
+    };
+    let rank = |account: &Account| {
+        let is_quick = account.size == Size::Quick;
+        (!account.changes.is_empty(), account.is_outdated, is_quick)
+    };
+    let best = accounts.into_iter().map(held).min_by_key(rank);
     if let Some(account) = best.as_ref().filter(|account| account.is_outdated) {
         remark(format_args!(
             "{}: the plan was changed after its results",
