@@ -76,7 +76,7 @@ mod tests {
                 covers: Vec::new(),
             })
         };
-        assert_eq!(told(4_001, &[1..1_001]), [], "what came twice");
+        assert_eq!(told(4_001, &[1..1_001, 2_000..3_000]), [], "what came twice");
         assert_eq!(told(10, &[20..40, 25..30, 50..60]), [20..40, 50..60]);
     }
 }
