@@ -481,8 +481,8 @@ fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Res
         }
     }
     let belongs: [(_, _, &[AppKind]); 10] = [
-        ("stream", app.stream.is_some(), &[Bulk, Paced, Client]),
-        ("streams", app.streams.is_some(), &[Bulk, Paced, Even]),
+        ("stream", app.stream.is_some(), &[Bulk, Paced, Client, Download]),
+        ("streams", app.streams.is_some(), &[Bulk, Paced, Even, Download]),
         ("unordered", app.unordered, &[Bulk, Paced]),
         ("every", app.every.is_some(), &[Paced]),
         ("burst", app.burst.is_some(), &[Paced]),
