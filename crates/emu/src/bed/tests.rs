@@ -77,6 +77,10 @@ fn packets_pass_each_path_in_both_directions_and_are_counted_there() {
             assert_eq!(bed.statistics(lane).delivered.packets, 1, "{lane:?}");
         }
     }
+    // Who hears the last one may be faster than who takes down when it left.
+    while bed.timing().late.count() < 4 {
+        std::thread::yield_now();
+    }
     let timing = bed.timing();
     assert_eq!(
         (timing.late.count(), timing.refused, bed.overflows().unwrap()),
