@@ -403,8 +403,8 @@ impl Host for SctpHost {
     }
 
     fn on_deadline(&mut self, now: Instant) {
-        let mut processor = self.processor.iter();
-        if processor.any(|processor| processor.is_busy(now)) {
+        let processor = self.processor.as_ref();
+        if processor.is_some_and(|processor| processor.is_busy(now)) {
             return;
         }
         if self.core_deadline().is_some_and(|deadline| deadline <= now) {

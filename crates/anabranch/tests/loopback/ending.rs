@@ -1,6 +1,6 @@
 //! Does everything end as announced?
 
-use anabranch::{AssociationEvent, CloseReason, ConnectError, RecvError, SendError};
+use anabranch::{AssociationEvent, CloseReason, ConnectError, Endpoint, RecvError, SendError};
 
 use crate::common::{client, join, next, number_of, numbered, pair, server, story, text};
 
@@ -156,15 +156,16 @@ async fn a_connect_that_is_given_up_leaves_nothing_behind() {
     .await;
 }
 
+/// One association may wait to be accepted.
+async fn server_for_one_at_a_time() -> Endpoint {
+    let builder = crate::common::at(&["127.0.0.1:0"]).listen();
+    builder.backlog(1).bind().await.unwrap()
+}
+
 #[tokio::test]
 async fn associations_that_nobody_accepts_are_limited() {
     story(async {
-        let server = crate::common::at(&["127.0.0.1:0"])
-            .listen()
-            .backlog(1)
-            .bind()
-            .await
-            .unwrap();
+        let server = server_for_one_at_a_time().await;
         let client = client(&["127.0.0.1:0"]).await;
         let addresses = server.local_addrs();
         let first = client.connect(&addresses[..]).await.unwrap();
@@ -183,12 +184,7 @@ async fn associations_that_nobody_accepts_are_limited() {
 #[tokio::test]
 async fn who_gives_up_before_being_accepted_keeps_no_place() {
     story(async {
-        let server = crate::common::at(&["127.0.0.1:0"])
-            .listen()
-            .backlog(1)
-            .bind()
-            .await
-            .unwrap();
+        let server = server_for_one_at_a_time().await;
         let client = client(&["127.0.0.1:0"]).await;
         let addresses = server.local_addrs();
         let first = client.connect(&addresses[..]).await.unwrap();

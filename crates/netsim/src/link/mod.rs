@@ -84,6 +84,7 @@ pub struct Link<T> {
 #[derive(Debug)]
 enum Line<T> {
     Idle {
+        /// The queue was told of all idleness before this.
         since: Instant,
     },
     /// The bytes that were left at `since` will have left by `done`.

@@ -200,7 +200,6 @@ impl Receiver {
         let Some(arrivals) = arrivals else {
             return reassembly.take(data, tsn, window, delivery);
         };
-        arrivals.forget_up_to(self.tracker.cumulative());
         arrivals.note(tsn, data);
         let mut turn = reassembly.next_turn(data.stream());
         reassembly.take(data, tsn, window, delivery)?;
@@ -250,13 +249,7 @@ impl Receiver {
         let packet_count = form.reports_packet_count.then_some(packets);
         let a_rwnd = self.a_rwnd();
         let nothing = IntervalSet::new();
-        let readable = match &mut self.arrivals {
-            Some(arrivals) => {
-                arrivals.forget_up_to(self.tracker.cumulative());
-                arrivals.readable()
-            }
-            None => &nothing,
-        };
+        let readable = self.arrivals.as_ref().map_or(&nothing, Arrivals::readable);
         let known = (&self.tracker, readable);
         if !self.sack.write(builder, known, a_rwnd, packet_count, form) {
             return false;
@@ -330,6 +323,9 @@ impl Receiver {
 
     fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {
         let gaps_changed = self.tracker.record(tsn);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.forget_up_to(self.tracker.cumulative());
+        }
         self.window.on_arrival(len);
         self.schedule.on_new(tsn, gaps_changed);
     }

@@ -2,6 +2,16 @@
 
 use super::*;
 
+/// The first chunk of data that a peer sends.
+const DATA: Data<'static> = Data {
+    flags: DataFlags::WHOLE,
+    tsn: Tsn(1),
+    stream: StreamId(0),
+    ssn: Ssn(0),
+    ppid: Ppid(0),
+    payload: b"here",
+};
+
 #[test]
 fn an_answer_to_a_heartbeat_does_not_outlive_its_path() {
     let mut endpoint = endpoint();
@@ -416,15 +426,7 @@ fn a_flood_of_reported_errors_hides_no_data() {
     for _ in 0..1_100 {
         hears(&mut endpoint, START, peer(2), tag, &error);
     }
-    let data = Data {
-        flags: DataFlags::WHOLE,
-        tsn: Tsn(1),
-        stream: StreamId(0),
-        ssn: Ssn(0),
-        ppid: Ppid(0),
-        payload: b"here",
-    };
-    hears(&mut endpoint, START, peer(2), tag, &data);
+    hears(&mut endpoint, START, peer(2), tag, &DATA);
     assert!(events(&mut endpoint).contains(&Event::Readable));
 }
 
@@ -455,12 +457,8 @@ fn a_peer_that_begins_anew_while_its_call_crosses_ours_is_heard_and_answered() {
         assert_eq!(kinds(&answer), [kind::COOKIE_ACK], "a copy is answered, too");
     }
     let data = Data {
-        flags: DataFlags::WHOLE,
         tsn: Tsn(1_000_000),
-        stream: StreamId(0),
-        ssn: Ssn(0),
-        ppid: Ppid(0),
-        payload: b"here",
+        ..DATA
     };
     hears(&mut endpoint, START, peer(2), tag, &data);
     let events = events(&mut endpoint);
@@ -551,14 +549,6 @@ fn a_host_of_many_addresses_confirms_nobody_but_whom_it_told_the_cookie() {
 fn over_ip_only_ports_that_are_ours_are_answered_for() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
-    let data = Data {
-        flags: DataFlags::WHOLE,
-        tsn: Tsn(1),
-        stream: StreamId(0),
-        ssn: Ssn(0),
-        ppid: Ppid(0),
-        payload: b"here",
-    };
     let answers = |endpoint: &mut Endpoint, port: u16, encapsulation: u16| {
         let header = |tag| CommonHeader {
             source_port: 7,
@@ -580,7 +570,7 @@ fn over_ip_only_ports_that_are_ours_are_answered_for() {
             kinds(&said(endpoint, START))
         };
         let to_call = kinds_of(VerificationTag::ZERO, &|packet| packet.push(&call).expect("room"));
-        let to_data = kinds_of(VerificationTag(9), &|packet| packet.push(&data).expect("room"));
+        let to_data = kinds_of(VerificationTag(9), &|packet| packet.push(&DATA).expect("room"));
         (to_call, to_data)
     };
     let abort = || vec![kind::ABORT];
