@@ -90,9 +90,15 @@ fn of_a_capture_that_is_cut_off_the_beginning_is_shown_and_the_cut_is_told() {
 fn a_time_in_which_nothing_was_said_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = capture(&folder);
-    let between = ["--from", "1ns", "--to", "2ns"];
-    let refused = run(&[&["trace", "flow", file.to_str().unwrap()], &between[..]].concat());
-    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    for (time, expected) in [
+        (&["--from", "1us", "--to", "2us"][..], "nothing was said between"),
+        (&["--from", "1s"], "nothing was said after --from"),
+    ] {
+        let refused = run(&[&["trace", "flow", file.to_str().unwrap()], time].concat());
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]

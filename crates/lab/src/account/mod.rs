@@ -225,9 +225,12 @@ impl Account {
     }
 
     /// The account, knowing whether it is of the plan as it is now, which is given in both its sizes, and whether that means to this
-    /// program what it meant to the one that ran it.
+    /// program what it meant to the one that ran it. One of a changed plan stays as it is: it never was of the plan alone.
     #[must_use]
     pub fn held_against(self, full: &Plan, quick: &Plan) -> Self {
+        if !self.changes.is_empty() {
+            return self;
+        }
         let plan = match self.size {
             Size::Full => full,
             Size::Quick => quick,

@@ -131,8 +131,8 @@ pub(crate) fn setting_digest(point: &Point) -> String {
     hex(&Sha256::digest(point.setting_text()))
 }
 
-/// The first 128 bits, which is enough to tell results apart.
-fn hex(digest: &[u8]) -> String {
+/// The first 128 bits at most, which is enough to tell results apart.
+pub(super) fn hex(digest: &[u8]) -> String {
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

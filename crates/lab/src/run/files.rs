@@ -11,6 +11,7 @@ use anabranch_trace::log::{About, Clock, EventLog, PathView, Way};
 use anabranch_types::{AssociationId, Instant, PathAddr};
 use sha2::{Digest as _, Sha256};
 
+use super::cache::hex;
 use super::{Record, RunError};
 use crate::plan::Point;
 
@@ -164,7 +165,7 @@ impl Names {
         let parts = parts(point);
         let name = plain_name(&parts);
         match self.shared.contains(&name) {
-            true => format!("{name}_{}", short_digest(parts.join("\n").as_bytes())),
+            true => format!("{name}_{}", hex(&Sha256::digest(parts.join("\n"))[..4])),
             false => name,
         }
     }
@@ -185,11 +186,6 @@ fn parts(point: &Point) -> Vec<String> {
 fn plain_name(parts: &[String]) -> String {
     let parts: Vec<String> = parts.iter().map(|part| plain(part)).collect();
     parts.join("_")
-}
-
-fn short_digest(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Letters, digits, dots and minus signs, as file systems and shells like them.

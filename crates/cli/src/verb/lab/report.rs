@@ -44,7 +44,8 @@ fn check_names(entries: &[Entry], asked: &[PathBuf]) -> Result<(), Failure> {
         if let Some(other) = known.insert(&account.plan, what.to_string()) {
             let name = &account.plan;
             return Err(Failure::Usage(format!(
-                "{other} and {what} are both of the plan {name} and would make one page {name}.html; report them apart, with                  --out for one of them"
+                "{other} and {what} are both of the plan {name} and would make one page {name}.html; report them apart, with \
+                 --out for one of them"
             )));
         }
     }
@@ -72,9 +73,9 @@ fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
         let account = Account::load(&what.join(super::ACCOUNT)).map_err(Failure::usage)?;
         let plan = account.plan_file();
         let account = match super::both_sizes(&plan) {
-            Ok([full, quick]) if account.changes.is_empty() => account.held_against(&full, &quick),
-            // Where its plan is is not known, or it never was of that alone.
-            _ => account,
+            Ok([full, quick]) => account.held_against(&full, &quick),
+            // Where its plan is is not known.
+            Err(_) => account,
         };
         return Ok(Entry::Measured(Box::new(account)));
     }
@@ -96,16 +97,14 @@ fn best(files: &[PathBuf], full: &Plan, quick: &Plan) -> Result<Option<Account>,
     let files = files.iter().filter(|file| file.is_file());
     let accounts = files.map(|file| Account::load(file).map_err(Failure::usage));
     let accounts: Vec<Account> = accounts.collect::<Result<_, _>>()?;
-    let held = |account: Account| match account.changes.is_empty() {
-        true => account.held_against(full, quick),
-        // It never was of the plan alone.
-        false => account,
-    };
+    let held = accounts
+        .into_iter()
+        .map(|account| account.held_against(full, quick));
     let rank = |account: &Account| {
         let is_quick = account.size == Size::Quick;
         (!account.changes.is_empty(), account.is_outdated, is_quick)
     };
-    let best = accounts.into_iter().map(held).min_by_key(rank);
+    let best = held.min_by_key(rank);
     if let Some(account) = best.as_ref().filter(|account| account.is_outdated) {
         remark(format_args!(
             "{}: the plan was changed after its results",

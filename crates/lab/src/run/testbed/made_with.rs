@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use anabranch_emu::bed::{Hosts, Side, Urgency};
 
@@ -59,13 +60,17 @@ pub(super) fn load() -> Option<f64> {
 
 /// As Debian calls the package; the library does not tell its version.
 fn usrsctp() -> String {
-    let mut query = Command::new("dpkg-query");
-    query.args(["--show", "--showformat=${Version}", "libusrsctp-dev"]);
-    let output = query.output().ok().filter(|output| output.status.success());
-    output.map_or_else(
-        || "of unknown version".to_owned(),
-        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
-    )
+    /// Every point asks for it, and it does not change under a program that runs.
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let mut query = Command::new("dpkg-query");
+        query.args(["--show", "--showformat=${Version}", "libusrsctp-dev"]);
+        let output = query.output().ok().filter(|output| output.status.success());
+        output.map_or_else(
+            || "of unknown version".to_owned(),
+            |output| String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    });
+    VERSION.clone()
 }
 
 fn congestion(setting: &Setting) -> String {
