@@ -128,7 +128,7 @@ impl Host {
             );
             for facts in association.path_facts() {
                 assert!(facts.in_flight <= facts.queued, "{facts:?}");
-                assert!(facts.window > 0, "{facts:?}");
+                assert!(facts.cwnd > 0, "{facts:?}");
             }
         }
     }

@@ -111,7 +111,7 @@ impl End {
             let statistics = connection.statistics();
             assert!(statistics.out_of_order_bytes <= BUFFER, "{statistics:?}");
             let is_open = statistics.state == State::Established;
-            assert!(!is_open || statistics.facts.window > 0, "{statistics:?}");
+            assert!(!is_open || statistics.facts.cwnd > 0, "{statistics:?}");
         }
         flying
     }

@@ -159,7 +159,7 @@ fn report(who: &str, bytes: u64, messages: u64, span: Duration, cpu: f64, associ
                 path.counters.payload_received,
                 path.counters.payload_retransmitted,
                 path.counters.timeouts,
-                path.window,
+                path.cwnd,
                 path.srtt.map_or(0, |srtt| srtt.as_micros()),
             )
         })

@@ -24,7 +24,7 @@ impl PathScheduler for Fair {
     fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: anabranch::policy::Instant) -> Pick {
         paths
             .iter()
-            .filter(|path| path.room > 0 && may_carry_data(path, paths))
+            .filter(|path| path.sendable > 0 && may_carry_data(path, paths))
             .min_by_key(|path| (self.carried[path.id.index() % 8], path.id))
             .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
     }

@@ -40,9 +40,9 @@ pub trait CongestionControl: Policy {
         let _ = (path, limit);
     }
     /// The window of `path` in bytes; 0 for an unknown path.
-    fn window(&self, path: PathId) -> u64;
+    fn cwnd(&self, path: PathId) -> u64;
     /// The slow-start threshold of `path` in bytes; [`u64::MAX`] while unset or where the idea does not apply.
-    fn slow_start_threshold(&self, path: PathId) -> u64;
+    fn ssthresh(&self, path: PathId) -> u64;
 }
 
 /// Which path takes the next packet of new data, or is waiting better?
@@ -84,7 +84,7 @@ pub trait PathScheduler: Policy {
     /// scheduled: for each path in the order of TSNs, once about each chunk if the answer is yes, and until it is
     /// acknowledged or lost if it is no. Changes nothing.
     ///
-    /// The copy counts as [`PathFacts::copied`] for a round trip. Whatever is said of a chunk with copies says nothing of
+    /// The copy counts as [`PathFacts::duplicated_bytes`] for a round trip. Whatever is said of a chunk with copies says nothing of
     /// any path: it is neither a round-trip sample nor a sign of life, and no window grows by it.
     fn copies(&self, chunk: &ChunkInFlight, onto: &PathFacts, now: Instant) -> bool {
         let _ = (chunk, onto, now);

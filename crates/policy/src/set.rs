@@ -57,7 +57,7 @@ impl PolicySet {
     /// now, which the facts have to follow.
     pub fn limit_window(&mut self, path: &PathFacts) -> bool {
         let limit = self.burst.window_limit(path);
-        let limit = limit.filter(|limit| *limit < path.window);
+        let limit = limit.filter(|limit| *limit < path.cwnd);
         if let Some(limit) = limit {
             self.congestion.on_burst_limit(path.id, limit);
         }

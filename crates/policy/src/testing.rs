@@ -29,8 +29,8 @@ pub(crate) fn healthy(id: u8) -> PathFacts {
     path.primary = id == 0;
     path.srtt = Some(ms(20));
     path.min_rtt = Some(ms(20));
-    path.window = 10 * CHUNK;
-    path.room = 10 * CHUNK;
+    path.cwnd = 10 * CHUNK;
+    path.sendable = 10 * CHUNK;
     path
 }
 
@@ -76,17 +76,17 @@ pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
         .then(|| Duration::from_nanos(1 + rng.below(5_000_000_000)));
     path.min_rtt = path.srtt.map(|srtt| srtt / 2);
     path.loss_per_million = rng.below(1_000_001) as u32;
-    path.window = u64::from(path.max_data_chunk) + rng.below(10_000_000);
-    path.slow_start_threshold >>= rng.below(64);
-    path.in_flight = rng.below(path.window + 2_000);
+    path.cwnd = u64::from(path.max_data_chunk) + rng.below(10_000_000);
+    path.ssthresh >>= rng.below(64);
+    path.in_flight = rng.below(path.cwnd + 2_000);
     path.queued = path.in_flight + rng.below(1_000_000);
-    path.copied = if rng.chance(1, 3) {
-        rng.below(path.window + 2_000)
+    path.duplicated_bytes = if rng.chance(1, 3) {
+        rng.below(path.cwnd + 2_000)
     } else {
         0
     };
-    path.held_back = rng.chance(1, 8);
-    path.room = if rng.chance(1, 3) { 0 } else { rng.below(100_000) };
+    path.pacing_limited = rng.chance(1, 8);
+    path.sendable = if rng.chance(1, 3) { 0 } else { rng.below(100_000) };
     path.data_since_sack = rng.chance(1, 2);
     path.last_sack = rng.below(1_000);
     path

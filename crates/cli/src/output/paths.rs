@@ -37,7 +37,7 @@ impl PathReport {
             primary: statistics.primary,
             mtu: statistics.mtu,
             rtt_ms: statistics.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3),
-            window_bytes: statistics.window,
+            window_bytes: statistics.cwnd,
             payload_sent: counters.payload_sent,
             payload_retransmitted: counters.payload_retransmitted,
             payload_received: counters.payload_received,

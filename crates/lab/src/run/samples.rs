@@ -71,7 +71,7 @@ impl Mean {
 
 impl PathSamples {
     pub(super) fn note(&mut self, path: &PathFacts, is_full: bool, send_buffer: u64) {
-        self.window.note(path.window as f64);
+        self.window.note(path.cwnd as f64);
         self.flight.note(path.in_flight as f64);
         self.full.note(f64::from(is_full));
         self.blocked.note(blocked(path, send_buffer));
@@ -130,7 +130,7 @@ impl Samples {
         self.retransmission_queue.note(sent);
         let has_room = facts
             .iter()
-            .any(|path| path.is_usable() && path.in_flight + packet <= path.window);
+            .any(|path| path.is_usable() && path.in_flight + packet <= path.cwnd);
         self.sender_blocked
             .note(f64::from(has_room && sent + packet > limit));
         self.receiver_blocked
@@ -141,7 +141,7 @@ impl Samples {
                 continue;
             };
             // The last packet may exceed the window (RFC 9260 §6.1 B).
-            samples.note(path, path.in_flight >= path.window, limit);
+            samples.note(path, path.in_flight >= path.cwnd, limit);
         }
         let at = simulation.now() - Instant::ZERO;
         let links = links::of(simulation.paths(), setting).into_iter();
@@ -228,8 +228,8 @@ pub(super) fn series_rows(simulation: &Simulation, setting: &Setting, rows: &mut
         rows.push(SeriesRow {
             time: simulation.now().as_nanos() as f64 / 1e9,
             path: name.to_owned(),
-            window: path.window,
-            threshold: (path.slow_start_threshold < u64::MAX).then_some(path.slow_start_threshold),
+            window: path.cwnd,
+            threshold: (path.ssthresh < u64::MAX).then_some(path.ssthresh),
             flight: path.in_flight,
             queued: path.queued,
             blocked: blocked(path, setting.association.send_buffer.0),

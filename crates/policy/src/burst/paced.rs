@@ -57,13 +57,13 @@ struct Speed {
 
 impl Speed {
     fn of(path: &PathFacts, srtt: Duration) -> Self {
-        let tenths = if path.window < path.slow_start_threshold {
+        let tenths = if path.cwnd < path.ssthresh {
             20
         } else {
             11
         };
         Self {
-            tokens: (path.window.min(1 << 50) * tenths / 10) << TOKEN_BITS,
+            tokens: (path.cwnd.min(1 << 50) * tenths / 10) << TOKEN_BITS,
             period: u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX).max(1),
         }
     }

@@ -37,7 +37,7 @@ fn a_window_may_be_as_large_as_what_is_in_flight_and_four_packets() {
 fn long_path(packets: u64) -> PathFacts {
     let mut path = healthy(0);
     path.srtt = Some(ms(100));
-    path.window = packets * 1_500;
+    path.cwnd = packets * 1_500;
     path
 }
 
@@ -65,7 +65,7 @@ fn send_for(policy: &mut Paced, path: &PathFacts, from: Instant, time: Duration)
 fn a_window_is_spread_over_ten_elevenths_of_a_round_trip_in_congestion_avoidance() {
     let mut policy = Paced::new(NoParameters);
     let mut path = long_path(200);
-    path.slow_start_threshold = 100 * 1_500;
+    path.ssthresh = 100 * 1_500;
     policy.add_path(path.id);
     let (_, first_burst) = send_for(&mut policy, &path, at(0), ms(100));
     assert_eq!(first_burst, 10);
@@ -88,7 +88,7 @@ fn in_slow_start_it_is_twice_as_fast_as_the_window() {
 fn a_fast_path_gets_two_milliseconds_worth_at_once() {
     let mut policy = Paced::new(NoParameters);
     let mut path = long_path(10_000);
-    path.slow_start_threshold = 0;
+    path.ssthresh = 0;
     policy.add_path(path.id);
     let packets = policy.allowance(&path, at(0)).bytes / 1_500;
     assert_eq!(packets, 220, "1.1 · 10,000 · 2 / 100");

@@ -40,7 +40,7 @@ impl Coupling for BalancedAdaptation {
     }
 
     fn after_loss(group: &Group<'_>) -> u64 {
-        let window = u128::from(group.own().window);
+        let window = u128::from(group.own().cwnd);
         let (share, best) = (u128::from(share(group)), u128::from(best_share(group)));
         // window / 2 · min(best / share, 3/2)
         let taken = (window * best / (2 * share.max(1))).min(window * 3 / 4);

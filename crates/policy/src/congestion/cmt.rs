@@ -139,11 +139,11 @@ impl SinglePath for CmtParameters {
         state.window.limit(limit);
     }
 
-    fn window(state: &CmtState) -> u64 {
+    fn cwnd(state: &CmtState) -> u64 {
         state.window.bytes
     }
 
-    fn slow_start_threshold(state: &CmtState) -> u64 {
+    fn ssthresh(state: &CmtState) -> u64 {
         state.window.threshold
     }
 }

@@ -287,11 +287,11 @@ impl SinglePath for CubicParameters {
         state.window.limit(limit);
     }
 
-    fn window(state: &CubicState) -> u64 {
+    fn cwnd(state: &CubicState) -> u64 {
         state.window.bytes
     }
 
-    fn slow_start_threshold(state: &CubicState) -> u64 {
+    fn ssthresh(state: &CubicState) -> u64 {
         state.window.threshold
     }
 }

@@ -70,11 +70,11 @@ impl SinglePath for FixedParameters {
 
     fn on_burst_limit(_state: &mut u64, _limit: u64) {}
 
-    fn window(state: &u64) -> u64 {
+    fn cwnd(state: &u64) -> u64 {
         *state
     }
 
-    fn slow_start_threshold(_state: &u64) -> u64 {
+    fn ssthresh(_state: &u64) -> u64 {
         u64::MAX
     }
 }

@@ -34,9 +34,9 @@ pub trait SinglePath: Parameters + Send {
     /// The window comes down to `limit` bytes, lest a burst follow.
     fn on_burst_limit(state: &mut Self::State, limit: u64);
     /// Window in bytes.
-    fn window(state: &Self::State) -> u64;
+    fn cwnd(state: &Self::State) -> u64;
     /// Slow-start threshold in bytes.
-    fn slow_start_threshold(state: &Self::State) -> u64;
+    fn ssthresh(state: &Self::State) -> u64;
 }
 
 /// What a SACK acknowledged on the path in question.
@@ -130,11 +130,11 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
         }
     }
 
-    fn window(&self, path: PathId) -> u64 {
-        self.paths.of(path).map_or(0, A::window)
+    fn cwnd(&self, path: PathId) -> u64 {
+        self.paths.of(path).map_or(0, A::cwnd)
     }
 
-    fn slow_start_threshold(&self, path: PathId) -> u64 {
-        self.paths.of(path).map_or(u64::MAX, A::slow_start_threshold)
+    fn ssthresh(&self, path: PathId) -> u64 {
+        self.paths.of(path).map_or(u64::MAX, A::ssthresh)
     }
 }

@@ -33,16 +33,16 @@ impl Coupling for LinkedIncreases {
     const COUPLES_SLOW_START: bool = false;
 
     fn increase(group: &Group<'_>) -> Part {
-        let window = u128::from(group.own().window);
+        let window = u128::from(group.own().cwnd);
         let candidates = group.members().map(|member| {
             let share = u128::from(group.rate_share(member).units());
-            share * share * window / u128::from(member.window.max(1))
+            share * share * window / u128::from(member.cwnd.max(1))
         });
         Part::of_square(candidates.max().unwrap_or_default())
     }
 
     fn after_loss(group: &Group<'_>) -> u64 {
-        group.own().window / 2
+        group.own().cwnd / 2
     }
 }
 

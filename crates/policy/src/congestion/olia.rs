@@ -45,7 +45,7 @@ impl Coupling for OpportunisticIncreases {
     }
 
     fn after_loss(group: &Group<'_>) -> u64 {
-        group.own().window / 2
+        group.own().cwnd / 2
     }
 }
 
@@ -54,8 +54,8 @@ fn alpha(group: &Group<'_>) -> Part {
     let Some(best) = group.members().reduce(better) else {
         return Part::ZERO;
     };
-    let largest = group.members().map(|member| member.window).max();
-    let has_largest = |member: &Member| Some(member.window) == largest;
+    let largest = group.members().map(|member| member.cwnd).max();
+    let has_largest = |member: &Member| Some(member.cwnd) == largest;
     let is_collected =
         |member: &Member| quality(member, best) == quality(best, member) && !has_largest(member);
 

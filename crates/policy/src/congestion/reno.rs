@@ -159,11 +159,11 @@ impl SinglePath for RenoParameters {
         state.window.limit(limit);
     }
 
-    fn window(state: &RenoState) -> u64 {
+    fn cwnd(state: &RenoState) -> u64 {
         state.window.bytes
     }
 
-    fn slow_start_threshold(state: &RenoState) -> u64 {
+    fn ssthresh(state: &RenoState) -> u64 {
         state.window.threshold
     }
 }

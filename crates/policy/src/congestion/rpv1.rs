@@ -44,8 +44,8 @@ impl Coupling for ThresholdShares {
 }
 
 fn remove_half_of_the_sum(group: &Group<'_>) -> u64 {
-    let half = group.sum(|member| member.window) / 2;
-    u64::try_from(half).map_or(0, |half| group.own().window.saturating_sub(half))
+    let half = group.sum(|member| member.cwnd) / 2;
+    u64::try_from(half).map_or(0, |half| group.own().cwnd.saturating_sub(half))
 }
 
 #[cfg(test)]

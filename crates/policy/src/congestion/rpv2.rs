@@ -38,7 +38,7 @@ impl Coupling for RateShares {
     /// (Σ rate / 2) / rate is 1 / (2 · part), so the loss takes window / (2 · part): never less than half, since no part
     /// is more than the whole.
     fn after_loss(group: &Group<'_>) -> u64 {
-        let window = group.own().window;
+        let window = group.own().cwnd;
         let part = u128::from(group.rate_share(group.own()).units()).max(1);
         let taken = u128::from(window) * u128::from(Part::ONE.units()) / (2 * part);
         u64::try_from(taken).map_or(0, |taken| window.saturating_sub(taken))

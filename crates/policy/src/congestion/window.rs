@@ -81,8 +81,8 @@ impl Window {
     /// a sender "SHOULD NOT consider itself application limited if it would have fully utilized the congestion window
     /// without pacing delay" (RFC 9002 §7.8).
     pub(crate) fn was_full(&mut self, ack: &PathAck, path: &PathFacts) -> bool {
-        let no_chunk_fits = ack.in_flight_before + path.copied + quantum(path) > self.bytes;
-        let full = no_chunk_fits || path.held_back;
+        let no_chunk_fits = ack.in_flight_before + path.duplicated_bytes + quantum(path) > self.bytes;
+        let full = no_chunk_fits || path.pacing_limited;
         self.utilisation
             .observe(full, ack.in_flight_before, ack.newly_acked)
     }

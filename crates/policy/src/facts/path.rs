@@ -43,9 +43,9 @@ pub struct PathFacts {
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
     /// Congestion window, as the controller last said.
-    pub window: u64,
+    pub cwnd: u64,
     /// Slow-start threshold, as the controller last said.
-    pub slow_start_threshold: u64,
+    pub ssthresh: u64,
     /// Sent on this path, neither acknowledged nor counted lost.
     pub in_flight: u64,
     /// Sent on this path and still held in the send buffer: gap-acked chunks count, cumulatively acknowledged
@@ -53,12 +53,12 @@ pub struct PathFacts {
     pub queued: u64,
     /// Copies of chunks of other paths that left on it within the last round trip, or so: they fill its window too. What
     /// becomes of them nobody says.
-    pub copied: u64,
+    pub duplicated_bytes: u64,
     /// What window, burst limit and buffer share let through now; 0 if any of them is used up. Computed just
     /// before a scheduler is asked.
-    pub room: u64,
+    pub sendable: u64,
     /// Data waits that the window would let through now, but the burst policy lets it go only later.
-    pub held_back: bool,
+    pub pacing_limited: bool,
     /// When the last packet left on it.
     pub last_sent: Option<Instant>,
     /// DATA came over it since the last SACK that left on it.
@@ -90,13 +90,13 @@ impl PathFacts {
             rttvar: Duration::ZERO,
             min_rtt: None,
             rto: rto_initial,
-            window: 0,
-            slow_start_threshold: u64::MAX,
+            cwnd: 0,
+            ssthresh: u64::MAX,
             in_flight: 0,
             queued: 0,
-            copied: 0,
-            room: 0,
-            held_back: false,
+            duplicated_bytes: 0,
+            sendable: 0,
+            pacing_limited: false,
             last_sent: None,
             data_since_sack: false,
             last_sack: 0,
@@ -115,7 +115,7 @@ impl PathFacts {
     /// Whether a packet of data may leave on it now.
     #[must_use]
     pub const fn can_take_data(&self) -> bool {
-        self.is_usable() && self.room > 0
+        self.is_usable() && self.sendable > 0
     }
 }
 

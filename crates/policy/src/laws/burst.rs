@@ -35,7 +35,7 @@ fn a_path_that_may_not_send_now_may_when_it_was_told_or_has_something_in_flight(
                 let sent = rng.below(u64::from(path.max_packet)).min(allowance.bytes);
                 policy.on_sent(path.id, sent, now);
                 twin.on_sent(path.id, sent, now);
-                path.in_flight = (path.in_flight + sent).min(path.window);
+                path.in_flight = (path.in_flight + sent).min(path.cwnd);
             }
         }
         policy.remove_path(path.id);

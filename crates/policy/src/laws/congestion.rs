@@ -54,11 +54,11 @@ fn tell(policy: &mut dyn CongestionControl, event: &Event, paths: &[PathFacts], 
 /// Lets the facts follow the controller, as the core does.
 fn refresh(paths: &mut [PathFacts], policy: &dyn CongestionControl, rng: &mut Rng) {
     for path in paths {
-        path.window = policy.window(path.id);
-        path.slow_start_threshold = policy.slow_start_threshold(path.id);
+        path.cwnd = policy.cwnd(path.id);
+        path.ssthresh = policy.ssthresh(path.id);
         path.in_flight = rng
-            .below(path.window + 1)
-            .max(path.window.saturating_sub(rng.below(5_000)));
+            .below(path.cwnd + 1)
+            .max(path.cwnd.saturating_sub(rng.below(5_000)));
         path.in_recovery = rng.chance(1, 5);
     }
 }
@@ -80,19 +80,19 @@ fn windows_stay_within_bounds_and_losses_never_raise_them() {
             tell(policy, &event, &paths, now);
             tell(twin, &event, &paths, now);
             for path in &paths {
-                let window = policy.window(path.id);
+                let window = policy.cwnd(path.id);
                 assert_eq!(
                     window,
-                    twin.window(path.id),
+                    twin.cwnd(path.id),
                     "{event:?}: same inputs, other answer"
                 );
                 assert!(window >= u64::from(path.max_data_chunk), "{event:?}: {window}");
                 assert!(window <= 1 << 40, "{event:?}: {window}");
                 let shrinks_only = !matches!(event, Event::Acked(_));
                 assert!(
-                    !shrinks_only || window <= path.window,
+                    !shrinks_only || window <= path.cwnd,
                     "{event:?}: {} → {window}",
-                    path.window
+                    path.cwnd
                 );
             }
         }
@@ -106,12 +106,12 @@ fn a_path_in_recovery_does_not_grow() {
         path.in_recovery = true;
         policy.add_path(&path, Instant::ZERO);
         for step in 0..100 {
-            path.window = policy.window(path.id);
-            path.in_flight = path.window;
+            path.cwnd = policy.cwnd(path.id);
+            path.in_flight = path.cwnd;
             let now = Instant::ZERO + ms(10 * step);
             let ack = any_ack(rng, &path, 1 << 32, now);
             policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), now);
-            assert_eq!(policy.window(path.id), path.window);
+            assert_eq!(policy.cwnd(path.id), path.cwnd);
         }
     });
 }
@@ -128,16 +128,16 @@ fn a_removed_path_is_forgotten_and_its_slot_starts_anew() {
         policy.add_path(&path, Instant::ZERO);
         policy.on_loss(&loss, core::slice::from_ref(&path), Instant::ZERO);
         policy.remove_path(path.id);
-        assert_eq!(policy.window(path.id), 0);
+        assert_eq!(policy.cwnd(path.id), 0);
         policy.on_loss(&loss, core::slice::from_ref(&path), Instant::ZERO);
         policy.on_idle(&path, ms(5_000));
-        assert_eq!(policy.window(path.id), 0);
+        assert_eq!(policy.cwnd(path.id), 0);
         policy.add_path(&path, Instant::ZERO);
         twin.add_path(&path, Instant::ZERO);
-        assert_eq!(policy.window(path.id), twin.window(path.id));
+        assert_eq!(policy.cwnd(path.id), twin.cwnd(path.id));
         assert_eq!(
-            policy.slow_start_threshold(path.id),
-            twin.slow_start_threshold(path.id)
+            policy.ssthresh(path.id),
+            twin.ssthresh(path.id)
         );
     });
 }
@@ -182,10 +182,10 @@ fn paths_in_groups_of_their_own_behave_as_the_standard_says_to_the_byte() {
             tell(&mut *coupled, &event, &paths, now);
             tell(&mut *standard, &event, &paths, now);
             for path in &paths {
-                let (ours, base) = (coupled.window(path.id), standard.window(path.id));
+                let (ours, base) = (coupled.cwnd(path.id), standard.cwnd(path.id));
                 assert_eq!(ours, base, "{choice:?} after {event:?}");
-                let threshold = coupled.slow_start_threshold(path.id);
-                assert_eq!(threshold, standard.slow_start_threshold(path.id), "{choice:?}");
+                let threshold = coupled.ssthresh(path.id);
+                assert_eq!(threshold, standard.ssthresh(path.id), "{choice:?}");
             }
         }
     });
@@ -197,8 +197,8 @@ fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> 
     for path in &paths {
         policy.add_path(path, Instant::ZERO);
         let target = CHUNK * (10 + rng.below(200));
-        while policy.window(path.id) < target {
-            let ack = in_order(path.id.0, policy.window(path.id), CHUNK);
+        while policy.cwnd(path.id) < target {
+            let ack = in_order(path.id.0, policy.cwnd(path.id), CHUNK);
             policy.on_ack(&sack(&[ack]), &paths, Instant::ZERO);
         }
         let loss = LossDigest {
@@ -207,7 +207,7 @@ fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> 
             bytes: CHUNK,
         };
         policy.on_loss(&loss, &paths, Instant::ZERO);
-        let ack = in_order(path.id.0, policy.window(path.id), CHUNK);
+        let ack = in_order(path.id.0, policy.cwnd(path.id), CHUNK);
         policy.on_ack(&sack(&[ack]), &paths, Instant::ZERO);
     }
     paths
@@ -215,13 +215,13 @@ fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> 
 
 /// What the `acked` ones of `paths` gain by one SACK that acknowledges a full window of each.
 fn gains(policy: &mut dyn CongestionControl, paths: &[PathFacts], acked: &[PathFacts]) -> Vec<i64> {
-    let windows: Vec<u64> = acked.iter().map(|path| policy.window(path.id)).collect();
+    let windows: Vec<u64> = acked.iter().map(|path| policy.cwnd(path.id)).collect();
     let acks = acked.iter().zip(&windows);
     let acks: Vec<_> = acks
         .map(|(path, window)| in_order(path.id.0, window + CHUNK, *window))
         .collect();
     policy.on_ack(&sack(&acks), paths, Instant::ZERO);
-    let after = acked.iter().map(|path| policy.window(path.id));
+    let after = acked.iter().map(|path| policy.cwnd(path.id));
     after
         .zip(windows)
         .map(|(after, before)| after as i64 - before as i64)
@@ -274,7 +274,7 @@ fn a_sack_sees_what_a_loss_on_another_path_has_just_changed() {
         let cut =
             |of: fn(&dyn CongestionControl, PathId) -> u64| 2 * of(&*policy, other) <= of(&*twin, other);
         let much_changed =
-            cut(|policy, id| policy.window(id)) && cut(|policy, id| policy.slow_start_threshold(id));
+            cut(|policy, id| policy.cwnd(id)) && cut(|policy, id| policy.ssthresh(id));
         let (after, before) = (gains(&mut *policy, &paths, path), gains(&mut *twin, &paths, path));
         assert!(!much_changed || after != before, "{choice:?}: {after:?}");
     });

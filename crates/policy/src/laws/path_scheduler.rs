@@ -69,7 +69,7 @@ fn never_picks_a_path_that_is_down_or_full_and_answers_alike_when_asked_twice() 
             if let Pick::On(id) | Pick::Ahead { path: id, .. } = pick {
                 assert!(matches!(pick, Pick::On(_)) || backlog.bound.is_none());
                 let path = path_facts(&paths, id).expect("one of the paths");
-                assert!(path.room > 0 && may_carry_data(path, &paths), "{path:?}");
+                assert!(path.sendable > 0 && may_carry_data(path, &paths), "{path:?}");
                 policy.on_sent(id, 1_000, now);
                 twin.on_sent(id, 1_000, now);
             }
@@ -94,7 +94,7 @@ fn nobody_waits_while_nothing_is_in_flight_and_a_path_is_open() {
             }
             let open = paths
                 .iter()
-                .any(|path| path.room > 0 && may_carry_data(path, &paths));
+                .any(|path| path.sendable > 0 && may_carry_data(path, &paths));
             let pick = policy.pick(&paths, &any_backlog(rng), now);
             assert_eq!(matches!(pick, Pick::Wait { .. }), !open, "{paths:?}");
         }
@@ -122,7 +122,7 @@ fn copies_never_fill_more_than_the_window() {
                 twin.copies(&chunk, onto, now),
                 "same inputs, other answer"
             );
-            let is_full = onto.copied >= onto.window;
+            let is_full = onto.duplicated_bytes >= onto.cwnd;
             assert!(!(answer && is_full), "{onto:?}");
         }
     });

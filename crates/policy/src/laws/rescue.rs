@@ -47,7 +47,7 @@ fn a_rescue_uses_a_healthy_path_with_window_and_moves_a_chunk_once() {
                 "same inputs, other answer"
             );
             if rescue.is_some() {
-                assert!(may_carry_data(onto, &paths) && onto.in_flight < onto.window && !onto.in_recovery);
+                assert!(may_carry_data(onto, &paths) && onto.in_flight < onto.cwnd && !onto.in_recovery);
                 assert!(!stuck.moved);
             }
         }

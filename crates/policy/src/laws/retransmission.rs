@@ -32,9 +32,9 @@ fn a_retransmission_goes_where_data_may_go_and_to_another_full_path_only_if_all_
                 continue;
             };
             assert!(may_carry_data(facts, &paths), "{facts:?}");
-            let others_full = || carriers().all(|path| path.room == 0 || path.id == chunk.lost_on);
+            let others_full = || carriers().all(|path| path.sendable == 0 || path.id == chunk.lost_on);
             assert!(
-                facts.room > 0 || facts.id == chunk.lost_on || others_full(),
+                facts.sendable > 0 || facts.id == chunk.lost_on || others_full(),
                 "{facts:?}"
             );
         }

@@ -108,7 +108,7 @@ impl Blest {
         };
         let rounds_per_mille = mul_div(nanos(srtt_slow), 1_000, nanos(srtt_fast)).max(1_000);
         let growth = mul_div(u64::from(fast.max_data_chunk), rounds_per_mille - 1_000, 2_000);
-        let needs = mul_div(fast.window.saturating_add(growth), rounds_per_mille, 1_000);
+        let needs = mul_div(fast.cwnd.saturating_add(growth), rounds_per_mille, 1_000);
         let needs = mul_div(needs, u64::from(self.lambda_per_mille), 1_000);
         let taken = slow.in_flight.saturating_add(u64::from(slow.max_data_chunk));
         needs > backlog.send_window.saturating_sub(taken)

@@ -103,14 +103,14 @@ impl Estimate {
         let packet = u64::from(path.max_data_chunk);
         let in_flight = packets_in_flight(path);
         if core::mem::take(&mut self.lost) {
-            self.max = path.slow_start_threshold.saturating_mul(2) / packet;
-            self.min = path.slow_start_threshold / packet;
+            self.max = path.ssthresh.saturating_mul(2) / packet;
+            self.min = path.ssthresh / packet;
         }
-        if path.room == 0 {
+        if path.sendable == 0 {
             return;
         }
         if in_flight >= self.max {
-            self.max = path.window / packet;
+            self.max = path.cwnd / packet;
             self.min = in_flight;
         } else if in_flight >= self.capacity() {
             self.min = in_flight;

@@ -83,8 +83,8 @@ impl Ecf {
         };
         let margin = fast.rttvar.max(slow.rttvar);
         let rounds = |srtt: Duration, path: &PathFacts| {
-            let needed = backlog.unsent_bytes.max(path.window);
-            times(srtt, needed, path.window)
+            let needed = backlog.unsent_bytes.max(path.cwnd);
+            times(srtt, needed, path.cwnd)
         };
         let alone = srtt_fast.saturating_add(rounds(srtt_fast, fast));
         let patience = 1_000 + u64::from(self.waiting) * u64::from(self.parameters.beta_per_mille);

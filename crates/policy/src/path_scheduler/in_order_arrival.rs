@@ -126,7 +126,7 @@ impl InOrderArrival {
             false => 0,
         };
         let grown = growth.saturating_mul(u64::from(full.max_data_chunk));
-        rounds.saturating_mul(full.window).saturating_add(grown)
+        rounds.saturating_mul(full.cwnd).saturating_add(grown)
     }
 
     fn pick_by_arrival(&self, paths: &[PathFacts], backlog: &Backlog) -> Pick {

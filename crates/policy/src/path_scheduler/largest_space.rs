@@ -38,7 +38,7 @@ impl Policy for LargestSpace {
 
 impl PathScheduler for LargestSpace {
     fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
-        let space = |path: &PathFacts| path.window.saturating_sub(path.in_flight);
+        let space = |path: &PathFacts| path.cwnd.saturating_sub(path.in_flight);
         open(paths)
             .min_by_key(|path| (Reverse(space(path)), path.srtt, path.id))
             .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))

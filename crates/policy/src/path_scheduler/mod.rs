@@ -44,14 +44,14 @@ use crate::{PathFacts, may_carry_data};
 fn open(paths: &[PathFacts]) -> impl Iterator<Item = &PathFacts> {
     paths
         .iter()
-        .filter(|path| path.room > 0 && may_carry_data(path, paths))
+        .filter(|path| path.sendable > 0 && may_carry_data(path, paths))
 }
 
 /// The paths that may take one as soon as something is acknowledged on them.
 fn full(paths: &[PathFacts]) -> impl Iterator<Item = &PathFacts> {
     paths
         .iter()
-        .filter(|path| path.room == 0 && path.in_flight > 0 && may_carry_data(path, paths))
+        .filter(|path| path.sendable == 0 && path.in_flight > 0 && may_carry_data(path, paths))
 }
 
 /// The one with the smallest smoothed round-trip time. One without a sample goes first, to get one.

@@ -38,7 +38,7 @@ impl PathScheduler for Primary {
             .iter()
             .filter(|path| may_carry_data(path, paths))
             .min_by_key(|path| (!path.primary, path.id))
-            .filter(|path| path.room > 0)
+            .filter(|path| path.sendable > 0)
             .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
     }
 }

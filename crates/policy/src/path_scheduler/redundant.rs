@@ -81,7 +81,7 @@ impl PathScheduler for Redundant {
     }
 
     fn copies(&self, chunk: &ChunkInFlight, onto: &PathFacts, _now: Instant) -> bool {
-        let most = mul_div(onto.window, self.parameters.share_per_mille.into(), 1_000);
-        onto.copied + chunk.bytes <= most
+        let most = mul_div(onto.cwnd, self.parameters.share_per_mille.into(), 1_000);
+        onto.duplicated_bytes + chunk.bytes <= most
     }
 }

@@ -38,7 +38,7 @@ impl Policy for StreamMapped {
 
 impl PathScheduler for StreamMapped {
     fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
-        let used = |path: &PathFacts| mul_div(path.in_flight, 1_000, path.window.max(1));
+        let used = |path: &PathFacts| mul_div(path.in_flight, 1_000, path.cwnd.max(1));
         open(paths)
             .min_by_key(|path| (used(path), path.id))
             .map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))

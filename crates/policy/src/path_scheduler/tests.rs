@@ -32,8 +32,8 @@ fn pick_for(scheduler: &mut dyn PathScheduler, paths: &[PathFacts], backlog: &Ba
 /// A path of 20 ms with a full window, and one of 200 ms with room.
 fn fast_full_and_slow_open() -> [PathFacts; 2] {
     let mut paths = [healthy(0), healthy(1)];
-    paths[0].in_flight = paths[0].window;
-    paths[0].room = 0;
+    paths[0].in_flight = paths[0].cwnd;
+    paths[0].sendable = 0;
     paths[1].srtt = Some(ms(200));
     paths
 }
@@ -50,11 +50,11 @@ fn backlog(chunks: u64) -> Backlog {
 /// The paths of the packets of one output call in which each path takes two.
 fn round(scheduler: &mut dyn PathScheduler) -> Vec<u8> {
     let mut paths = three_paths();
-    paths.iter_mut().for_each(|path| path.room = 2 * CHUNK);
+    paths.iter_mut().for_each(|path| path.sendable = 2 * CHUNK);
     scheduler.on_round();
     let mut picked = Vec::new();
     while let Some(path) = pick(scheduler, &paths) {
-        paths[usize::from(path)].room -= CHUNK;
+        paths[usize::from(path)].sendable -= CHUNK;
         picked.push(path);
     }
     picked
@@ -65,7 +65,7 @@ fn primary_waits_for_its_path_rather_than_take_another() {
     let mut scheduler = Primary::new(NoParameters);
     let mut paths = three_paths();
     assert_eq!(pick(&mut scheduler, &paths), Some(0));
-    paths[0].room = 0;
+    paths[0].sendable = 0;
     assert_eq!(pick(&mut scheduler, &paths), None);
     paths[0].reachability = Reachability::Inactive;
     assert_eq!(pick(&mut scheduler, &paths), Some(1));
@@ -87,7 +87,7 @@ fn min_rtt_fills_the_fastest_path_first_and_tries_unmeasured_ones_before() {
     paths[0].srtt = Some(ms(80));
     paths[2].srtt = Some(ms(10));
     assert_eq!(pick(&mut scheduler, &paths), Some(2));
-    paths[2].room = 0;
+    paths[2].sendable = 0;
     assert_eq!(pick(&mut scheduler, &paths), Some(1));
     paths[0].srtt = None;
     assert_eq!(pick(&mut scheduler, &paths), Some(0));
@@ -120,14 +120,14 @@ fn an_unconfirmed_path_carries_nothing_even_if_it_is_the_only_one() {
 fn largest_space_spreads_data_in_proportion_to_the_windows() {
     let mut scheduler = LargestSpace::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
-    paths[1].window = 20 * CHUNK;
+    paths[1].cwnd = 20 * CHUNK;
     paths[0].srtt = Some(ms(1));
     let mut taken = [0, 0];
     for _ in 0..30 {
         let path = usize::from(pick(&mut scheduler, &paths).unwrap());
         taken[path] += 1;
         paths[path].in_flight += CHUNK;
-        paths[path].room = paths[path].window - paths[path].in_flight;
+        paths[path].sendable = paths[path].cwnd - paths[path].in_flight;
     }
     assert_eq!(taken, [10, 20]);
     assert_eq!(pick(&mut scheduler, &paths), None);
@@ -189,9 +189,9 @@ fn capacity_after_a_loss(paths: &mut [PathFacts]) -> Capacity {
     let mut scheduler = Capacity::new(CapacityParameters::default());
     for path in paths {
         scheduler.add_path(path.id);
-        path.slow_start_threshold = 8 * CHUNK;
-        path.window = 100 * CHUNK;
-        path.room = 100 * CHUNK;
+        path.ssthresh = 8 * CHUNK;
+        path.cwnd = 100 * CHUNK;
+        path.sendable = 100 * CHUNK;
         scheduler.on_loss(&lost(path), &[], Instant::ZERO);
     }
     scheduler
@@ -299,7 +299,7 @@ fn in_order_arrival_learns_that_a_path_takes_longer_to_deliver_than_its_round_tr
 fn in_order_arrival_by_queues_binds_each_chunk_to_one_path_for_good() {
     let mut paths = [healthy(0), healthy(1)];
     paths[1].srtt = Some(ms(50));
-    paths[0].window = CHUNK;
+    paths[0].cwnd = CHUNK;
     let mut scheduler = in_order_arrival(1);
     let packet = CHUNK - 16;
     let three = Backlog {
@@ -313,7 +313,7 @@ fn in_order_arrival_by_queues_binds_each_chunk_to_one_path_for_good() {
     );
     scheduler.on_sent(PathId(0), packet, Instant::ZERO);
     paths[0].in_flight = CHUNK;
-    paths[0].room = 0;
+    paths[0].sendable = 0;
     let two = Backlog {
         unsent_bytes: 2 * packet,
         ..Backlog::default()

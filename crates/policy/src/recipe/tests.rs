@@ -18,7 +18,7 @@ fn every_profile_has_a_name_and_can_be_built_any_number_of_times() {
         for _ in 0..3 {
             let mut policies = recipe.build();
             policies.add_path(&healthy(0), anabranch_types::Instant::ZERO);
-            assert!(policies.congestion.window(healthy(0).id) > 0);
+            assert!(policies.congestion.cwnd(healthy(0).id) > 0);
         }
     }
     assert!(PolicyRecipe::profile("fast").is_err());

@@ -175,7 +175,7 @@ impl RescuePolicy for Threshold {
         paths: &[PathFacts],
         now: Instant,
     ) -> Option<Rescue> {
-        let fit = may_carry_data(onto, paths) && onto.in_flight < onto.window && !onto.in_recovery;
+        let fit = may_carry_data(onto, paths) && onto.in_flight < onto.cwnd && !onto.in_recovery;
         if !fit || !is_due(stuck, onto, now) || !self.is_blocked(onto, buffer) {
             return None;
         }

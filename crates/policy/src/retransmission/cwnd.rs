@@ -42,7 +42,7 @@ impl Policy for Cwnd {
 impl RetransmissionPolicy for Cwnd {
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
         best_path(paths, |path| {
-            (Reverse(path.window), self.ties.lot(chunk, path.id))
+            (Reverse(path.cwnd), self.ties.lot(chunk, path.id))
         })
     }
 }

@@ -40,7 +40,7 @@ fn rate_of_arrival(path: &PathFacts) -> u128 {
     let arriving = 1_000_000_u32.saturating_sub(path.loss_per_million);
     let round_trip = path.srtt.unwrap_or(path.rto).as_nanos().max(1);
     // 2⁶⁴ · 10⁶ · 10³ · 2²⁰ is below 2¹²⁸.
-    ((u128::from(path.window) * u128::from(arriving) * 1_000) << 20) / round_trip
+    ((u128::from(path.cwnd) * u128::from(arriving) * 1_000) << 20) / round_trip
 }
 
 impl Policy for HybridMetric {
@@ -52,7 +52,7 @@ impl Policy for HybridMetric {
 impl RetransmissionPolicy for HybridMetric {
     fn path_for(&mut self, _chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
         best_path(paths, |path| {
-            (Reverse(rate_of_arrival(path)), Reverse(path.window))
+            (Reverse(rate_of_arrival(path)), Reverse(path.cwnd))
         })
     }
 }

@@ -55,7 +55,7 @@ fn other_path(own: PathId, paths: &[PathFacts]) -> Option<PathId> {
     paths
         .iter()
         .filter(|path| path.id != own && may_carry_data(path, paths))
-        .min_by_key(|path| (path.room == 0, path.srtt.is_none(), path.srtt, path.id))
+        .min_by_key(|path| (path.sendable == 0, path.srtt.is_none(), path.srtt, path.id))
         .map(|path| path.id)
 }
 
@@ -64,7 +64,7 @@ fn best_path<R: Ord>(paths: &[PathFacts], rank: impl Fn(&PathFacts) -> R) -> Opt
     paths
         .iter()
         .filter(|path| may_carry_data(path, paths))
-        .min_by_key(|path| (path.room == 0, rank(path), path.id))
+        .min_by_key(|path| (path.sendable == 0, rank(path), path.id))
         .map(|path| path.id)
 }
 

@@ -43,7 +43,7 @@ impl Policy for Ssthresh {
 impl RetransmissionPolicy for Ssthresh {
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
         best_path(paths, |path| {
-            let threshold = Reverse(path.slow_start_threshold);
+            let threshold = Reverse(path.ssthresh);
             (threshold, self.ties.lot(chunk, path.id))
         })
     }

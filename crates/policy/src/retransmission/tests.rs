@@ -27,7 +27,7 @@ fn path_for(policy: &mut dyn RetransmissionPolicy, cause: LossCause, paths: &[Pa
 fn same_leaves_its_path_only_when_that_is_down() {
     let mut policy = Same::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
-    paths[0].room = 0;
+    paths[0].sendable = 0;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(0));
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(0));
     paths[0].reachability = Reachability::PotentiallyFailed;
@@ -47,10 +47,10 @@ fn alternate_leaves_it_after_a_timeout() {
 fn cwnd_takes_the_largest_window_with_room() {
     let mut policy = Cwnd::new(TieParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
-    paths[1].window = 30 * CHUNK;
-    paths[2].window = 20 * CHUNK;
+    paths[1].cwnd = 30 * CHUNK;
+    paths[2].cwnd = 20 * CHUNK;
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(1));
-    paths[1].room = 0;
+    paths[1].sendable = 0;
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(2));
 }
 
@@ -59,11 +59,11 @@ fn ssthresh_takes_the_largest_threshold_with_room_whatever_the_windows() {
     let mut policy = Ssthresh::new(TieParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     for (path, chunks) in paths.iter_mut().zip([10, 30, 20]) {
-        path.slow_start_threshold = chunks * CHUNK;
+        path.ssthresh = chunks * CHUNK;
     }
-    paths[0].window = 99 * CHUNK;
+    paths[0].cwnd = 99 * CHUNK;
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(1));
-    paths[1].room = 0;
+    paths[1].sendable = 0;
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(2));
 }
 
@@ -83,7 +83,7 @@ fn lossrate_takes_the_path_that_loses_least() {
 fn the_hybrid_metric_trades_window_against_losses_and_delay() {
     let mut policy = HybridMetric::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
-    paths[1].window = 15 * CHUNK;
+    paths[1].cwnd = 15 * CHUNK;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
     paths[1].srtt = Some(ms(31));
     assert_eq!(
@@ -103,7 +103,7 @@ fn the_hybrid_metric_trades_window_against_losses_and_delay() {
 fn of_equal_rates_of_arrival_the_hybrid_metric_takes_the_larger_window() {
     let mut policy = HybridMetric::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
-    paths[1].window = 20 * CHUNK;
+    paths[1].cwnd = 20 * CHUNK;
     paths[1].srtt = Some(ms(40));
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
 }
@@ -112,10 +112,10 @@ fn of_equal_rates_of_arrival_the_hybrid_metric_takes_the_larger_window() {
 fn other_leaves_its_path_even_for_one_without_room() {
     let mut policy = Other::new(NoParameters);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
-    paths[1].room = 0;
+    paths[1].sendable = 0;
     paths[2].srtt = Some(ms(90));
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(2));
-    paths[2].room = 0;
+    paths[2].sendable = 0;
     assert_eq!(path_for(&mut policy, LossCause::FastRetransmit, &paths), Some(1));
     assert_eq!(
         path_for(&mut policy, LossCause::FastRetransmit, &paths[..1]),
@@ -126,7 +126,7 @@ fn other_leaves_its_path_even_for_one_without_room() {
 /// How often each of three equal paths is taken, for a thousand chunks; the last of them has no room.
 fn shares(policy: &mut dyn RetransmissionPolicy) -> [u32; 3] {
     let mut paths = [healthy(0), healthy(1), healthy(2)];
-    paths[2].room = 0;
+    paths[2].sendable = 0;
     let mut shares = [0; 3];
     for number in 0..1_000 {
         let chunk = LostChunk {

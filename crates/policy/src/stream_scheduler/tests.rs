@@ -85,8 +85,8 @@ fn a_stream_whose_head_message_was_abandoned_is_judged_by_the_next_one() {
 fn path(id: u8, window: u64, limited: bool, srtt: u64) -> PathFacts {
     PathFacts {
         reachability: Reachability::Active,
-        window,
-        slow_start_threshold: if limited { window } else { u64::MAX },
+        cwnd: window,
+        ssthresh: if limited { window } else { u64::MAX },
         srtt: Some(Duration::from_millis(srtt)),
         ..PathFacts::new(PathId(id), 1_480, 1_468, Duration::from_secs(1))
     }

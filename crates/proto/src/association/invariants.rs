@@ -22,7 +22,7 @@ impl Association {
     }
 
     fn check_flight(&self, facts: &PathFacts, path: &Path) {
-        let told = (facts.in_flight, facts.queued, facts.copied);
+        let told = (facts.in_flight, facts.queued, facts.duplicated_bytes);
         let so = (
             self.sender.in_flight(facts.id),
             self.sender.queued(facts.id),
@@ -35,10 +35,10 @@ impl Association {
 
     fn check_windows(&self, facts: &PathFacts) {
         let congestion = &self.policies.congestion;
-        let told = (facts.window, facts.slow_start_threshold);
+        let told = (facts.cwnd, facts.ssthresh);
         let so = (
-            congestion.window(facts.id),
-            congestion.slow_start_threshold(facts.id),
+            congestion.cwnd(facts.id),
+            congestion.ssthresh(facts.id),
         );
         assert_eq!(told, so, "window and threshold of {:?}", facts.id);
     }

@@ -282,11 +282,11 @@ impl Association {
     /// Copies the controller's opinions into the facts, where the other policies see them.
     pub(crate) fn publish_windows(&mut self) {
         for id in self.paths.ids() {
-            let window = self.policies.congestion.window(id);
-            let threshold = self.policies.congestion.slow_start_threshold(id);
+            let window = self.policies.congestion.cwnd(id);
+            let threshold = self.policies.congestion.ssthresh(id);
             let facts = self.paths.fact_mut(id);
-            facts.window = window;
-            facts.slow_start_threshold = threshold;
+            facts.cwnd = window;
+            facts.ssthresh = threshold;
         }
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
         machinery.tail_probe.expire(now);
         let released = machinery.release_at.take_if(|release| *release <= now);
         if released.is_some() {
-            association.paths.fact_mut(path).held_back = false;
+            association.paths.fact_mut(path).pacing_limited = false;
         }
         expire_copies(association, path, now);
         heartbeat_timer(association, path, now);
@@ -141,7 +141,7 @@ fn expire_copies(association: &mut Association, path: PathId, now: Instant) {
     let copies = &mut association.paths.path_mut(path).copies;
     copies.expire(now);
     let bytes = copies.bytes();
-    association.paths.fact_mut(path).copied = bytes;
+    association.paths.fact_mut(path).duplicated_bytes = bytes;
 }
 
 /// The loss policy wanted to be asked again, though no SACK came.
@@ -197,7 +197,7 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
             };
             association.tell_loss(&digest, now);
             // A policy whose window has place for more all the same wants more to leave.
-            let window = association.policies.congestion.window(path);
+            let window = association.policies.congestion.cwnd(path);
             let (facts, machinery) = association.paths.both_mut(path);
             machinery.one_at_a_time = window <= u64::from(facts.max_data_chunk);
             packet_size::doubt(association, path, now);

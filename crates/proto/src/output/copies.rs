@@ -33,7 +33,7 @@ pub(super) fn write(
     packet: &mut PacketBuilder<'_>,
     now: Instant,
 ) {
-    let mut room = association.paths.fact(path).room;
+    let mut room = association.paths.fact(path).sendable;
     while room > 0
         && let Some(chunk) = next(association, path, now)
         && chunk.bytes <= packet.room() as u64
@@ -43,7 +43,7 @@ pub(super) fn write(
         push_data(packet, &copy);
         let facts = association.paths.fact_mut(path);
         let until = now + facts.srtt.unwrap_or(facts.rto);
-        facts.copied += chunk.bytes;
+        facts.duplicated_bytes += chunk.bytes;
         facts.sent_chunks += 1;
         let machinery = association.paths.path_mut(path);
         machinery.copies.sent(chunk.tsn, chunk.bytes, until);

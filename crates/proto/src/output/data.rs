@@ -27,7 +27,7 @@ pub(super) fn write(
     match data {
         DataPlan::Again { tsn, credit: true } => write_on_credit(association, tsn, path, packet, now),
         DataPlan::Again { tsn, credit: false } => {
-            let room = association.paths.fact(path).room;
+            let room = association.paths.fact(path).sendable;
             let room = write_lost(association, tsn, (path, room), packet, now);
             write_new(association, NewData { path, skip: 0, room }, packet, now);
         }
@@ -51,9 +51,9 @@ fn write_on_credit(
 ) {
     let room = packet.room() as u64;
     // The policy has to see the room too, to let them go here.
-    association.paths.fact_mut(path).room = room;
+    association.paths.fact_mut(path).sendable = room;
     write_lost(association, tsn, (path, room), packet, now);
-    association.paths.fact_mut(path).room = 0;
+    association.paths.fact_mut(path).sendable = 0;
 }
 
 /// Writes lost chunks from `tsn` on while they fit into the room of a path and the policy wants them there; gives the room that
@@ -84,7 +84,7 @@ fn write_unblocked(
     packet: &mut PacketBuilder<'_>,
     now: Instant,
 ) {
-    let room = association.paths.fact(path).room;
+    let room = association.paths.fact(path).sendable;
     let room = room.saturating_sub(rescue::write(association, path, packet, now));
     write_new(association, NewData { path, skip, room }, packet, now);
 }
@@ -99,7 +99,7 @@ fn write_tail_probe(
 ) {
     let (before, stands_alone) = (packet.len(), packet.is_empty());
     if new {
-        let room = association.paths.fact(path).room;
+        let room = association.paths.fact(path).sendable;
         write_new(association, NewData { path, skip: 0, room }, packet, now);
     } else {
         write_tail(association, path, packet, now);

@@ -234,7 +234,7 @@ fn tail_probe(association: &mut Association) -> Option<(PathId, DataPlan)> {
         association.paths.path_mut(path).tail_probe.leave();
         return None;
     }
-    facts.room = u64::from(facts.max_data_chunk);
+    facts.sendable = u64::from(facts.max_data_chunk);
     let sender = &association.sender;
     let new = sender.next_lost().is_none() && sender.may_send_new() && room::has_new_for(association, path);
     Some((path, DataPlan::Tail { new }))
@@ -255,10 +255,10 @@ fn dormant(association: &mut Association, now: Instant) -> Option<(PathId, DataP
     let path = last_resort(association.paths.facts())?;
     let (facts, machinery) = association.paths.both_mut(path);
     // RFC 9260 §7.2.1, as on paths in use.
-    if facts.in_flight >= facts.window || machinery.waits_for_answer() {
+    if facts.in_flight >= facts.cwnd || machinery.waits_for_answer() {
         return None;
     }
-    facts.room = u64::from(facts.max_data_chunk);
+    facts.sendable = u64::from(facts.max_data_chunk);
     match association.sender.next_lost() {
         Some(chunk) => {
             let again = DataPlan::Again {
@@ -314,8 +314,8 @@ fn grant_credit(association: &mut Association) -> PathIds {
     for id in association.paths.ids() {
         let credit = association.paths.path(id).retransmission_credit;
         let facts = association.paths.fact_mut(id);
-        if credit && facts.room == 0 {
-            facts.room = u64::from(facts.max_data_chunk);
+        if credit && facts.sendable == 0 {
+            facts.sendable = u64::from(facts.max_data_chunk);
             granted.insert(id);
         }
     }
@@ -324,7 +324,7 @@ fn grant_credit(association: &mut Association) -> PathIds {
 
 fn withdraw_credit(association: &mut Association, granted: PathIds) {
     for id in granted {
-        association.paths.fact_mut(id).room = 0;
+        association.paths.fact_mut(id).sendable = 0;
     }
 }
 

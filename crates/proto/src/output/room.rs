@@ -15,7 +15,7 @@ pub(crate) enum Purpose {
     Again,
 }
 
-/// Computes [`anabranch_policy::PathFacts::room`] of all paths.
+/// Computes [`anabranch_policy::PathFacts::sendable`] of all paths.
 pub(crate) fn refresh(association: &mut Association, purpose: Purpose, now: Instant) {
     let buffer = buffer_facts(association);
     let waiting = association.sender.waiting_bytes();
@@ -74,16 +74,16 @@ struct Wanted {
 
 /// Says how much may go on one path.
 fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn BurstPolicy, now: Instant) {
-    facts.room = 0;
-    facts.held_back = false;
+    facts.sendable = 0;
+    facts.pacing_limited = false;
     if wanted.share == 0 || !facts.is_usable() || path.blocked_until.is_some() {
         return;
     }
     // "The sender MUST NOT send new DATA if it has cwnd or more bytes outstanding", and may go beyond by less
     // than one packet (RFC 9260 §6.1 B).
     let rate = path.recovery.as_ref().and_then(|recovery| recovery.rate.as_ref());
-    let window = rate.map_or(facts.window, |rate| rate.limit(facts.window));
-    let filled = facts.in_flight + facts.copied;
+    let window = rate.map_or(facts.cwnd, |rate| rate.limit(facts.cwnd));
+    let filled = facts.in_flight + facts.duplicated_bytes;
     // RFC 9260 §7.2.1: after a timeout "only one packet is allowed to be in flight until successful acknowledgement",
     // however little of the window it fills.
     if filled >= window || path.waits_for_answer() {
@@ -94,6 +94,6 @@ fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn
     path.release_at = burst.again_at.filter(|_| burst.bytes == 0);
     // Less than the window would not have filled it, paced or not.
     let would_fill = filled + wanted.waiting + u64::from(facts.max_data_chunk) > window;
-    facts.held_back = path.release_at.is_some() && would_fill;
-    facts.room = room.min(wanted.share).min(burst.bytes);
+    facts.pacing_limited = path.release_at.is_some() && would_fill;
+    facts.sendable = room.min(wanted.share).min(burst.bytes);
 }

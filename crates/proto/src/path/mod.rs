@@ -182,9 +182,9 @@ pub struct PathStatistics {
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
     /// Congestion window in bytes.
-    pub window: u64,
+    pub cwnd: u64,
     /// Slow-start threshold in bytes; [`u64::MAX`] while unset.
-    pub slow_start_threshold: u64,
+    pub ssthresh: u64,
     /// Bytes of chunks in flight.
     pub in_flight: u64,
     /// What it did so far.

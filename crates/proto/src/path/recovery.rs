@@ -59,9 +59,9 @@ impl ProportionalRate {
         self.delivered += ack.newly_acked;
         let newly_lost = facts.lost_chunks != self.lost_chunks;
         self.lost_chunks = facts.lost_chunks;
-        let more = if facts.in_flight > facts.window {
+        let more = if facts.in_flight > facts.cwnd {
             // The product has 80 bits at most: windows end at 2⁴⁰.
-            let product = u128::from(self.delivered) * u128::from(facts.window);
+            let product = u128::from(self.delivered) * u128::from(facts.cwnd);
             let share = product.div_ceil(u128::from(self.flight));
             u64::try_from(share).unwrap_or(u64::MAX).saturating_sub(self.sent)
         } else {
@@ -73,7 +73,7 @@ impl ProportionalRate {
                 0
             };
             let conserved = self.delivered.saturating_sub(self.sent).max(ack.newly_acked);
-            (conserved + probe).min(facts.window - facts.in_flight)
+            (conserved + probe).min(facts.cwnd - facts.in_flight)
         };
         self.limit = Some(facts.in_flight + more);
     }
@@ -103,7 +103,7 @@ mod tests {
     /// A path whose window was cut from 100 to 70 chunks.
     fn facts(in_flight: u64) -> PathFacts {
         let mut facts = PathFacts::new(PathId(0), 1_012, 1_000, Duration::from_secs(1));
-        facts.window = 70 * CHUNK;
+        facts.cwnd = 70 * CHUNK;
         facts.in_flight = in_flight;
         facts
     }

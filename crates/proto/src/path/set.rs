@@ -368,8 +368,8 @@ impl PathSet {
                 mtu: path.mtu.size(),
                 srtt: facts.srtt,
                 rto: facts.rto,
-                window: facts.window,
-                slow_start_threshold: facts.slow_start_threshold,
+                cwnd: facts.cwnd,
+                ssthresh: facts.ssthresh,
                 in_flight: facts.in_flight,
                 counters: path.counters,
             })

@@ -167,7 +167,7 @@ fn next_outgoing(flow: &mut Flow, desk: &mut Desk, context: &mut Context<'_>) ->
 /// New data, if windows, burst limit and scheduler let it go.
 fn next_new(flow: &mut Flow, desk: &mut Desk, context: &mut Context<'_>) -> Option<Outgoing> {
     let now = context.now;
-    context.facts[0].held_back = false;
+    context.facts[0].pacing_limited = false;
     let (usable, largest_window) = flow.peer_window();
     let demand = Demand {
         unsent: desk.outgoing.unsent(),
@@ -186,9 +186,9 @@ fn next_new(flow: &mut Flow, desk: &mut Desk, context: &mut Context<'_>) -> Opti
         return None;
     }
     let allowance = context.policies.burst.allowance(&context.facts[0], now);
-    context.facts[0].room = allowance.bytes.min(length);
+    context.facts[0].sendable = allowance.bytes.min(length);
     if allowance.bytes == 0 {
-        context.facts[0].held_back = allowance.again_at.is_some() && demand.would_fill(&context.facts[0]);
+        context.facts[0].pacing_limited = allowance.again_at.is_some() && demand.would_fill(&context.facts[0]);
         flow.hold_back_until(allowance.again_at);
         return None;
     }

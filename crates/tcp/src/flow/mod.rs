@@ -254,11 +254,11 @@ impl Flow {
 
     /// The facts follow what the flow and the congestion control know.
     fn refresh(&self, context: &mut Context<'_>) {
-        let window = context.policies.congestion.window(self.id);
-        let threshold = context.policies.congestion.slow_start_threshold(self.id);
+        let window = context.policies.congestion.cwnd(self.id);
+        let threshold = context.policies.congestion.ssthresh(self.id);
         let facts = self.facts(context);
-        facts.window = window;
-        facts.slow_start_threshold = threshold;
+        facts.cwnd = window;
+        facts.ssthresh = threshold;
         facts.in_flight = self.in_flight();
         facts.queued = self.board.held();
         facts.in_recovery = self.recovery.is_fast();

@@ -41,7 +41,7 @@ impl Demand {
     /// that limits the flow, and it must not grow (RFC 9002 §7.8 says so of pacing).
     pub(crate) fn would_fill(&self, facts: &PathFacts) -> bool {
         let waits = self.unsent.min(self.usable);
-        facts.in_flight + waits + u64::from(facts.max_data_chunk) > facts.window
+        facts.in_flight + waits + u64::from(facts.max_data_chunk) > facts.cwnd
     }
 }
 
@@ -105,7 +105,7 @@ impl Flow {
 
     fn next_retransmission(&mut self, context: &mut Context<'_>) -> Option<Outgoing> {
         let length = self.board.next_lost()?.length();
-        let fits = self.in_flight() + length <= context.facts[self.id.index()].window;
+        let fits = self.in_flight() + length <= context.facts[self.id.index()].cwnd;
         if !fits && !self.recovery.is_urgent() && self.in_flight() > 0 {
             return None;
         }
@@ -118,7 +118,7 @@ impl Flow {
     /// Nothing new is left to send, and a recovery is under way: the last segment is sent once more, in case the
     /// retransmission was lost behind which nothing comes (RFC 6675 §4, rule 4).
     pub(crate) fn next_rescue(&mut self, context: &mut Context<'_>) -> Option<Outgoing> {
-        let fits = self.in_flight() + self.segment_size() <= context.facts[self.id.index()].window;
+        let fits = self.in_flight() + self.segment_size() <= context.facts[self.id.index()].cwnd;
         if !self.recovery.may_rescue() || !fits || !self.agreed.sack {
             return None;
         }
@@ -153,7 +153,7 @@ impl Flow {
             .min(demand.unsent)
             .min(demand.usable)
             .min(self.span_left());
-        let window = context.facts[self.id.index()].window;
+        let window = context.facts[self.id.index()].cwnd;
         let in_flight = self.in_flight();
         if length == 0 || in_flight > 0 && in_flight + length > window {
             return 0;

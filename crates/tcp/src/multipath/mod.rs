@@ -325,7 +325,7 @@ impl Bundle {
         });
         let facts = &mut self.facts[at];
         facts.reachability = Reachability::Unconfirmed;
-        facts.room = 0;
+        facts.sendable = 0;
         facts.in_flight = 0;
         self.policies.remove_path(PathId(at as u8));
     }

@@ -35,7 +35,7 @@ impl Bundle {
     /// Whether the window of a flow has room for so much, or for as much of it as a segment takes.
     fn fits(&self, at: usize, length: u64) -> bool {
         let (facts, most) = (&self.facts[at], self.most_on(at));
-        most > 0 && (facts.in_flight == 0 || facts.in_flight + length.min(most) <= facts.window)
+        most > 0 && (facts.in_flight == 0 || facts.in_flight + length.min(most) <= facts.cwnd)
     }
 
     /// The most that one segment of a flow can carry now, whatever its window.
@@ -133,8 +133,8 @@ impl Bundle {
                 };
                 self.policies.congestion.on_loss(&loss, &self.facts, now);
                 let facts = &mut self.facts[at];
-                facts.window = self.policies.congestion.window(stuck.path);
-                facts.slow_start_threshold = self.policies.congestion.slow_start_threshold(stuck.path);
+                facts.cwnd = self.policies.congestion.cwnd(stuck.path);
+                facts.ssthresh = self.policies.congestion.ssthresh(stuck.path);
             }
         }
     }

@@ -80,7 +80,7 @@ impl Bundle {
     fn next_new(&mut self, scene: &mut Scene<'_>) -> Option<Leaving> {
         let unsent = scene.desk.outgoing.unsent();
         for facts in &mut self.facts {
-            facts.held_back = false;
+            facts.pacing_limited = false;
         }
         if unsent == 0 {
             return None;
@@ -139,12 +139,12 @@ impl Bundle {
                     // What is allowed is exceeded by less than a segment, rather than cutting it.
                     if allowance.bytes == 0 {
                         room = 0;
-                        facts.held_back = allowance.again_at.is_some() && demand.would_fill(facts);
+                        facts.pacing_limited = allowance.again_at.is_some() && demand.would_fill(facts);
                         lane.flow.hold_back_until(allowance.again_at);
                     }
                 }
             }
-            context.facts[at].room = room;
+            context.facts[at].sendable = room;
             context.facts[at].queued = held;
             any |= room > 0;
         }
@@ -166,7 +166,7 @@ impl Bundle {
 
     /// The scheduler's answer, if it can be. To wait for something there must be something to wait for.
     fn checked(&mut self, pick: Pick, demand: &Demand, scene: &Scene<'_>) -> Option<(usize, u64)> {
-        let has_room = |at: usize| self.facts.get(at).is_some_and(|facts| facts.room > 0);
+        let has_room = |at: usize| self.facts.get(at).is_some_and(|facts| facts.sendable > 0);
         match pick {
             Pick::On(path) if has_room(path.index()) => Some((path.index(), 0)),
             Pick::Ahead { path, skip } if has_room(path.index()) => {
@@ -187,7 +187,7 @@ impl Bundle {
 
     /// What leaves ahead of `skip` bytes, if the peer takes it; otherwise what is next waits for the flow that was to carry it.
     fn ahead(&self, at: usize, skip: u64, demand: &Demand, scene: &Scene<'_>) -> Option<(usize, u64)> {
-        let length = self.facts[at].room;
+        let length = self.facts[at].sendable;
         // Whole segments are left for others, so that what is left are whole segments too.
         let skip = skip - skip % length;
         let is_there = skip + length <= demand.unsent;
@@ -201,7 +201,7 @@ impl Bundle {
     }
 
     fn send_new(&mut self, at: usize, skip: u64, scene: &mut Scene<'_>) -> Option<Leaving> {
-        let length = self.facts[at].room;
+        let length = self.facts[at].sendable;
         let outgoing = &mut scene.desk.outgoing;
         let piece = outgoing.take_behind(skip, length);
         let length = piece.bytes.len() as u64;

@@ -34,7 +34,7 @@ fn five_packets(path: &PathFacts) -> u64 {
 #[test]
 fn a_number_of_packets_on_each_occasion_leaves_the_window_alone() {
     let ([before, at_once], _) = goes_on_after_a_moment("max-burst");
-    assert_eq!((at_once.window, before.in_flight), (before.window, 0));
+    assert_eq!((at_once.cwnd, before.in_flight), (before.cwnd, 0));
     assert!(
         (1..=five_packets(&at_once)).contains(&at_once.in_flight),
         "{at_once:?}"
@@ -46,13 +46,13 @@ fn a_number_of_packets_on_each_occasion_leaves_the_window_alone() {
 fn a_window_that_limits_bursts_shrinks_and_comes_back_in_slow_start() {
     let ([before, at_once], mut world) = goes_on_after_a_moment("window-limiting");
     let four = 4 * u64::from(at_once.max_data_chunk);
-    assert!(before.window > 2 * four, "{before:?}");
+    assert!(before.cwnd > 2 * four, "{before:?}");
     assert_eq!(
-        (at_once.window, at_once.in_flight <= five_packets(&at_once)),
+        (at_once.cwnd, at_once.in_flight <= five_packets(&at_once)),
         (four, true)
     );
-    assert!(at_once.slow_start_threshold >= before.window, "{at_once:?}");
-    world.runs_until(|world| path(world).window >= before.window, secs(1));
+    assert!(at_once.ssthresh >= before.cwnd, "{at_once:?}");
+    world.runs_until(|world| path(world).cwnd >= before.cwnd, secs(1));
 }
 
 /// Pacing holds back what would not have filled the window anyway: a sender limited by its application must not end with a window
@@ -66,9 +66,9 @@ fn a_window_that_the_application_does_not_fill_does_not_grow() {
     });
     // What waited in slow start has left by then. 179 kB are in flight, in a round trip of 200 ms.
     world.runs_for(secs(5));
-    let before = world.alice().path(0).window;
+    let before = world.alice().path(0).cwnd;
     world.runs_for(secs(20));
-    let after = world.alice().path(0).window;
+    let after = world.alice().path(0).cwnd;
     println!("{before} bytes, then {after}");
     assert!(before > 300_000 && after <= before);
 }

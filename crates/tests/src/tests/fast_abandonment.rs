@@ -98,10 +98,10 @@ fn a_wrong_suspicion_costs_a_round_trip_and_no_window() {
     // If the path stood idle for longer than its timeout meanwhile, the window is lower for a moment (RFC 9260 §7.2.1);
     // the threshold up to which it comes back quickly is not.
     assert!(
-        after.slow_start_threshold >= before.slow_start_threshold,
+        after.ssthresh >= before.ssthresh,
         "{} then {}",
-        before.slow_start_threshold,
-        after.slow_start_threshold
+        before.ssthresh,
+        after.ssthresh
     );
     world.alice().falls_silent();
     world.delivers_everything(secs(20));

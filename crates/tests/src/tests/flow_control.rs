@@ -98,7 +98,7 @@ fn small_messages_that_found_no_room_leave_again_when_the_window_opens() {
         world.runs_for(secs(60));
         assert!(!world.alice().has_flushed(), "not everything found room");
         for path in [0, 1] {
-            assert!(world.alice().path(path).window > 3_000, "nothing was lost");
+            assert!(world.alice().path(path).cwnd > 3_000, "nothing was lost");
             assert_eq!(world.alice().reachability(path), Reachability::Active);
         }
         let before = timeouts(&mut world);

@@ -128,7 +128,7 @@ fn growing(scheduler: &str, settings: &[(&str, &str)]) -> World {
         world.alice().sends_messages(1, FULL, Streams::one(0));
         world.runs_for(ms(100));
     }
-    assert_eq!(world.alice().path(1).window, 4 * CHUNK as u64);
+    assert_eq!(world.alice().path(1).cwnd, 4 * CHUNK as u64);
     world
 }
 

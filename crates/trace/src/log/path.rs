@@ -249,11 +249,11 @@ fn metrics(old: &PathFacts, new: &PathFacts) -> Metrics {
     };
     let size = |old: u64, new: u64| (old != new).then_some(new);
     // While there is no threshold, there is nothing to say of it.
-    let threshold = new.slow_start_threshold;
+    let threshold = new.ssthresh;
     Metrics {
         path: new.id.0,
-        congestion_window: size(old.window, new.window),
-        ssthresh: size(old.slow_start_threshold, threshold).filter(|threshold| *threshold < u64::MAX),
+        congestion_window: size(old.cwnd, new.cwnd),
+        ssthresh: size(old.ssthresh, threshold).filter(|threshold| *threshold < u64::MAX),
         smoothed_rtt: maybe(old.srtt, new.srtt),
         rtt_variance: time(old.rttvar, new.rttvar),
         min_rtt: maybe(old.min_rtt, new.min_rtt),
@@ -284,7 +284,7 @@ const fn state(reachability: Reachability) -> State {
 const fn phase(facts: &PathFacts) -> Phase {
     if facts.in_recovery {
         Phase::Recovery
-    } else if facts.window < facts.slow_start_threshold {
+    } else if facts.cwnd < facts.ssthresh {
         Phase::SlowStart
     } else {
         Phase::CongestionAvoidance

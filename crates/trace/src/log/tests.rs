@@ -25,7 +25,7 @@ fn addr(port: u16) -> PathAddr {
 fn facts() -> PathFacts {
     PathFacts {
         reachability: Reachability::Active,
-        window: 4_380,
+        cwnd: 4_380,
         ..PathFacts::new(PathId(0), 1_480, 1_468, Duration::from_secs(1))
     }
 }
@@ -69,8 +69,8 @@ fn what_did_not_change_is_not_told_again() {
 fn a_timeout_is_told_with_what_it_lost_and_what_follows_from_it() {
     let before = facts();
     let after = PathFacts {
-        window: 1_468,
-        slow_start_threshold: 5_872,
+        cwnd: 1_468,
+        ssthresh: 5_872,
         rto: Duration::from_secs(2),
         lost_chunks: 3,
         ..facts()

@@ -44,7 +44,7 @@ impl Samples {
         for (samples, view) in self.paths.iter_mut().zip(views) {
             for facts in &view.facts {
                 // A segment leaves only if the window takes all of it.
-                let is_full = facts.in_flight + u64::from(facts.max_data_chunk) > facts.window;
+                let is_full = facts.in_flight + u64::from(facts.max_data_chunk) > facts.cwnd;
                 samples.note(facts, is_full, setting.association.send_buffer.0);
             }
         }
@@ -97,8 +97,8 @@ pub(super) fn series_rows(simulation: &TcpSimulation, setting: &Setting, rows: &
         rows.push(SeriesRow {
             time: simulation.now().as_nanos() as f64 / 1e9,
             path: name.to_owned(),
-            window: path.window,
-            threshold: (path.slow_start_threshold < u64::MAX).then_some(path.slow_start_threshold),
+            window: path.cwnd,
+            threshold: (path.ssthresh < u64::MAX).then_some(path.ssthresh),
             flight: path.in_flight,
             queued: path.queued,
             blocked: blocked(path, setting.association.send_buffer.0),

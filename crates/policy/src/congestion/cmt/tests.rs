@@ -22,8 +22,8 @@ impl Story {
         Self { cc, paths }
     }
 
-    fn window(&self) -> u64 {
-        self.cc.window(PATH)
+    fn cwnd(&self) -> u64 {
+        self.cc.cwnd(PATH)
     }
 
     fn acked(&mut self, in_flight: u64, bytes: u64) {
@@ -42,34 +42,34 @@ impl Story {
 
     /// A window of `chunks` full chunks, in congestion avoidance.
     fn settles_at(&mut self, chunks: u64) {
-        while self.window() < 2 * chunks * CHUNK {
-            self.acked(self.window(), CHUNK);
+        while self.cwnd() < 2 * chunks * CHUNK {
+            self.acked(self.cwnd(), CHUNK);
         }
         self.lost(LossCause::FastRetransmit);
-        self.acked(self.window(), CHUNK);
-        assert!(self.window() > self.cc.slow_start_threshold(PATH));
+        self.acked(self.cwnd(), CHUNK);
+        assert!(self.cwnd() > self.cc.ssthresh(PATH));
     }
 }
 
 #[test]
 fn it_starts_with_what_the_rfc_says_for_1500_byte_packets() {
-    assert_eq!(Story::begins().window(), 4_404);
+    assert_eq!(Story::begins().cwnd(), 4_404);
 }
 
 #[test]
 fn slow_start_adds_what_was_acknowledged_and_one_chunk_per_sack_at_most() {
     let mut story = Story::begins();
     story.acked(4_404, 500);
-    assert_eq!(story.window(), 4_904);
+    assert_eq!(story.cwnd(), 4_904);
     story.acked(4_904, 2 * CHUNK);
-    assert_eq!(story.window(), 4_904 + CHUNK);
+    assert_eq!(story.cwnd(), 4_904 + CHUNK);
 }
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let mut story = Story::begins();
     story.acked(CHUNK, CHUNK);
-    assert_eq!(story.window(), 4_404);
+    assert_eq!(story.cwnd(), 4_404);
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn sacks_handled_in_one_batch_grow_the_window_like_sacks_handled_one_by_one() {
     story.acked(3 * CHUNK, CHUNK);
     story.acked(2 * CHUNK, CHUNK);
     story.acked(CHUNK, CHUNK);
-    assert_eq!(story.window(), 4_404 + 3 * CHUNK);
+    assert_eq!(story.cwnd(), 4_404 + 3 * CHUNK);
     story.acked(CHUNK, CHUNK);
     assert_eq!(
-        story.window(),
+        story.cwnd(),
         4_404 + 3 * CHUNK,
         "this chunk was sent after the full flight"
     );
@@ -91,60 +91,60 @@ fn sacks_handled_in_one_batch_grow_the_window_like_sacks_handled_one_by_one() {
 fn congestion_avoidance_adds_one_chunk_per_window() {
     let mut story = Story::begins();
     story.settles_at(20);
-    let window = story.window();
+    let window = story.cwnd();
     for _ in 0..window.div_ceil(CHUNK) - 1 {
         story.acked(window, CHUNK);
-        assert_eq!(story.window(), window);
+        assert_eq!(story.cwnd(), window);
     }
     story.acked(window, CHUNK);
-    assert_eq!(story.window(), window + CHUNK);
+    assert_eq!(story.cwnd(), window + CHUNK);
 }
 
 #[test]
 fn bytes_saved_up_while_growth_is_not_allowed_do_not_add_several_chunks_at_once() {
     let mut story = Story::begins();
     story.settles_at(20);
-    let window = story.window();
+    let window = story.cwnd();
     story.paths[0].in_recovery = true;
     (0..500).for_each(|_| story.acked(window, CHUNK));
     story.paths[0].in_recovery = false;
     (0..10).for_each(|_| story.acked(window, CHUNK));
-    assert_eq!(story.window(), window + CHUNK);
+    assert_eq!(story.cwnd(), window + CHUNK);
 }
 
 #[test]
 fn a_loss_halves_the_window_and_a_timeout_leaves_one_chunk() {
     let mut story = Story::begins();
     story.settles_at(20);
-    let before = story.window();
+    let before = story.cwnd();
     story.lost(LossCause::FastRetransmit);
-    assert_eq!(story.window(), before / 2);
+    assert_eq!(story.cwnd(), before / 2);
     story.lost(LossCause::Timeout);
-    assert_eq!(story.window(), CHUNK);
-    assert_eq!(story.cc.slow_start_threshold(PATH), before / 4);
+    assert_eq!(story.cwnd(), CHUNK);
+    assert_eq!(story.cc.ssthresh(PATH), before / 4);
 }
 
 #[test]
 fn the_threshold_is_four_chunks_at_least_but_a_loss_does_not_raise_the_window_to_it() {
     let mut story = Story::begins();
     story.lost(LossCause::FastRetransmit);
-    assert_eq!(story.cc.slow_start_threshold(PATH), 4 * CHUNK);
-    assert_eq!(story.window(), 4_404);
+    assert_eq!(story.cc.ssthresh(PATH), 4 * CHUNK);
+    assert_eq!(story.cwnd(), 4_404);
 }
 
 #[test]
 fn an_idle_window_halves_once_per_timeout_down_to_four_chunks() {
     let mut story = Story::begins();
     story.settles_at(40);
-    let before = story.window();
+    let before = story.cwnd();
     let path = story.paths[0].clone();
     story.cc.on_idle(&path, ms(999));
-    assert_eq!(story.window(), before, "less than one RTO");
+    assert_eq!(story.cwnd(), before, "less than one RTO");
     story.cc.on_idle(&path, ms(2_500));
-    assert_eq!(story.window(), before / 4);
-    assert_eq!(story.cc.slow_start_threshold(PATH), before);
+    assert_eq!(story.cwnd(), before / 4);
+    assert_eq!(story.cc.ssthresh(PATH), before);
     story.cc.on_idle(&path, ms(60_000));
-    assert_eq!(story.window(), 4 * CHUNK);
+    assert_eq!(story.cwnd(), 4 * CHUNK);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn with_cuc_a_path_grows_although_the_cumulative_tsn_waits_for_another_one() {
         let mut ack = in_order(0, 4_404, CHUNK);
         ack.cumulative_advanced = false;
         story.cc.on_ack(&sack(&[ack]), &story.paths, Instant::ZERO);
-        assert_eq!(story.window() > 4_404, grows, "{growth:?}");
+        assert_eq!(story.cwnd() > 4_404, grows, "{growth:?}");
     }
 }
 
@@ -171,20 +171,20 @@ fn with_cuc_a_path_grows_although_the_cumulative_tsn_waits_for_another_one() {
 fn paths_do_not_touch_each_other() {
     let mut story = Story::begins();
     story.settles_at(20);
-    assert_eq!(story.cc.window(PathId(1)), 4_404);
+    assert_eq!(story.cc.cwnd(PathId(1)), 4_404);
 }
 
 #[test]
 fn a_window_that_data_waits_for_in_pacing_counts_as_used() {
     let mut story = Story::begins();
-    story.paths[0].held_back = true;
+    story.paths[0].pacing_limited = true;
     story.acked(2 * CHUNK, CHUNK);
-    assert_eq!(story.window(), 4_404 + CHUNK);
-    story.paths[0].held_back = false;
+    assert_eq!(story.cwnd(), 4_404 + CHUNK);
+    story.paths[0].pacing_limited = false;
     story.acked(CHUNK, CHUNK);
     story.acked(CHUNK, CHUNK);
     assert_eq!(
-        story.window(),
+        story.cwnd(),
         4_404 + 2 * CHUNK,
         "for the rest of that flight, and no longer"
     );

@@ -38,7 +38,7 @@ pub struct Member {
     /// Smoothed round-trip time in nanoseconds, at least 1.
     round_trip: Option<u64>,
     /// Congestion window.
-    pub window: u64,
+    pub cwnd: u64,
     /// What the path is taken to hold. A threshold that nothing has set yet counts as the window: so much is proven.
     pub threshold: u64,
     /// One full chunk.
@@ -56,7 +56,7 @@ impl Member {
             group,
             usable: path.is_usable(),
             round_trip: path.srtt.map(nanos),
-            window: window.bytes,
+            cwnd: window.bytes,
             threshold: if unset { window.bytes } else { window.threshold },
             quantum: quantum(path),
             delivered: delivered.longest(),
@@ -139,6 +139,6 @@ impl<'a> Group<'a> {
     fn rate(&self, member: &Member) -> u128 {
         let round_trip = u128::from(member.round_trip.unwrap_or(self.longest));
         let speed = (u128::from(self.longest) << RATE_BITS) / round_trip;
-        u128::from(member.window) * speed.min(TOP_SPEED)
+        u128::from(member.cwnd) * speed.min(TOP_SPEED)
     }
 }

@@ -224,11 +224,11 @@ impl<A: Coupling> CongestionControl for Coupled<A> {
         }
     }
 
-    fn window(&self, path: PathId) -> u64 {
+    fn cwnd(&self, path: PathId) -> u64 {
         self.paths.of(path).map_or(0, |state| state.window.bytes)
     }
 
-    fn slow_start_threshold(&self, path: PathId) -> u64 {
+    fn ssthresh(&self, path: PathId) -> u64 {
         let state = self.paths.of(path);
         state.map_or(u64::MAX, |state| state.window.threshold)
     }

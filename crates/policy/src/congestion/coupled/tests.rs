@@ -32,13 +32,13 @@ impl Story {
         Self { cc, paths }
     }
 
-    fn window(&self, path: u8) -> u64 {
-        self.cc.window(PathId(path))
+    fn cwnd(&self, path: u8) -> u64 {
+        self.cc.cwnd(PathId(path))
     }
 
     /// Windows that were full, `bytes` of each acknowledged by one SACK.
     fn acked(&mut self, paths: &[u8], bytes: u64) {
-        let ack = |path: &u8| in_order(*path, self.window(*path).max(bytes + 1), bytes);
+        let ack = |path: &u8| in_order(*path, self.cwnd(*path).max(bytes + 1), bytes);
         let acks: Vec<PathAck> = paths.iter().map(ack).collect();
         self.cc.on_ack(&sack(&acks), &self.paths, Instant::ZERO);
     }
@@ -55,7 +55,7 @@ impl Story {
 
     /// All paths in congestion avoidance, somewhere near `chunks`.
     fn settles_at(&mut self, chunks: u64) {
-        while self.window(0) < chunks * CHUNK {
+        while self.cwnd(0) < chunks * CHUNK {
             self.acked(&[0, 1, 2], CHUNK);
         }
         (0..3).for_each(|path| self.lost(path, LossCause::FastRetransmit));
@@ -64,13 +64,13 @@ impl Story {
 
     /// What each path gains by one SACK that acknowledges a whole window of all of them.
     fn gains(&mut self) -> [i64; 3] {
-        let before = [0, 1, 2].map(|path| self.window(path));
+        let before = [0, 1, 2].map(|path| self.cwnd(path));
         let acks: Vec<PathAck> = (0..)
             .zip(before)
             .map(|(path, window)| in_order(path, window + CHUNK, window))
             .collect();
         self.cc.on_ack(&sack(&acks), &self.paths, Instant::ZERO);
-        [0, 1, 2].map(|path| self.window(path) as i64 - before[usize::from(path)] as i64)
+        [0, 1, 2].map(|path| self.cwnd(path) as i64 - before[usize::from(path)] as i64)
     }
 }
 
@@ -116,13 +116,13 @@ fn a_path_without_a_measured_round_trip_stays_out_of_the_sums_and_grows_alone() 
 #[test]
 fn resource_pooling_couples_slow_start_too() {
     let mut story = Story::in_groups::<ThresholdShares>("0,0,1");
-    let before = story.window(0);
+    let before = story.cwnd(0);
     story.acked(&[0, 1, 2], CHUNK);
-    assert_eq!(story.window(0) - before, 726, "half of it");
-    assert_eq!(story.window(2) - before, 1_452, "alone");
+    assert_eq!(story.cwnd(0) - before, 726, "half of it");
+    assert_eq!(story.cwnd(2) - before, 1_452, "alone");
     let mut story = Story::in_groups::<LinkedIncreases>("0");
     story.acked(&[0, 1, 2], CHUNK);
-    assert_eq!(story.window(0) - before, 1_452, "linked increases do not");
+    assert_eq!(story.cwnd(0) - before, 1_452, "linked increases do not");
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn a_loss_in_resource_pooling_may_leave_one_chunk_but_no_less() {
     let mut story = Story::in_groups::<RateShares>("0");
     story.settles_at(12);
     (0..4).for_each(|_| story.lost(1, LossCause::FastRetransmit));
-    assert_eq!(story.window(1), CHUNK);
-    assert_eq!(story.cc.slow_start_threshold(PathId(1)), CHUNK);
+    assert_eq!(story.cwnd(1), CHUNK);
+    assert_eq!(story.cc.ssthresh(PathId(1)), CHUNK);
 }
 
 #[test]
@@ -180,5 +180,5 @@ fn an_idle_window_decays_as_everywhere() {
     story.settles_at(90);
     let path = story.paths[0].clone();
     story.cc.on_idle(&path, ms(60_000));
-    assert_eq!(story.window(0), 4 * CHUNK);
+    assert_eq!(story.cwnd(0), 4 * CHUNK);
 }

@@ -29,13 +29,13 @@ impl Story {
         }
     }
 
-    fn window(&self) -> u64 {
-        self.cc.window(PATH)
+    fn cwnd(&self) -> u64 {
+        self.cc.cwnd(PATH)
     }
 
     /// A round trip of `taking` in which a full window is acknowledged, two chunks by each SACK.
     fn round(&mut self, taking: Duration) {
-        let window = self.window();
+        let window = self.cwnd();
         let sacks = u32::try_from(window.div_ceil(2 * CHUNK)).unwrap();
         for _ in 0..sacks {
             self.now += taking / sacks;
@@ -60,7 +60,7 @@ impl Story {
     }
 
     fn reaches(&mut self, chunks: u64, round_trip: Duration) {
-        while self.window() < chunks * CHUNK {
+        while self.cwnd() < chunks * CHUNK {
             self.round(round_trip);
         }
     }
@@ -71,24 +71,24 @@ fn after_a_loss_the_window_is_back_at_its_peak_after_k_seconds_and_flat_around_i
     let round_trip = ms(200);
     let mut story = Story::begins(round_trip, CubicParameters::DEFAULT);
     story.reaches(200, round_trip);
-    let peak = story.window();
+    let peak = story.cwnd();
     story.lost(LossCause::FastRetransmit);
-    assert_eq!(story.window(), peak * 7 / 10);
+    assert_eq!(story.cwnd(), peak * 7 / 10);
     let chunks = peak as f64 / CHUNK as f64;
     let seconds_to_peak = (chunks * 0.3 / 0.4).cbrt();
     let rounds = (seconds_to_peak / 0.2) as u32;
     (0..rounds).for_each(|_| story.round(round_trip));
-    let reached = story.window() as f64 / peak as f64;
+    let reached = story.cwnd() as f64 / peak as f64;
     assert!(
         (0.98..1.02).contains(&reached),
         "{reached} of the peak after {seconds_to_peak} s"
     );
-    let plateau = story.window();
+    let plateau = story.cwnd();
     (0..4).for_each(|_| story.round(round_trip));
-    assert!(story.window() - plateau < 3 * CHUNK);
+    assert!(story.cwnd() - plateau < 3 * CHUNK);
     (0..30).for_each(|_| story.round(round_trip));
     assert!(
-        story.window() > peak * 13 / 10,
+        story.cwnd() > peak * 13 / 10,
         "beyond the peak it probes faster and faster"
     );
 }
@@ -114,9 +114,9 @@ fn on_short_round_trips_it_is_as_fast_as_reno() {
     let mut story = Story::begins(round_trip, CubicParameters::DEFAULT);
     story.reaches(100, round_trip);
     story.lost(LossCause::FastRetransmit);
-    let after_loss = story.window();
+    let after_loss = story.cwnd();
     (0..57).for_each(|_| story.round(round_trip));
-    let grown = (story.window() - after_loss) / CHUNK;
+    let grown = (story.cwnd() - after_loss) / CHUNK;
     assert!(
         (28..=33).contains(&grown),
         "9/17 of a chunk per round trip, not {grown} in 57"
@@ -128,10 +128,10 @@ fn a_second_loss_below_the_peak_makes_room_for_others() {
     let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
     story.reaches(100, ms(100));
     story.lost(LossCause::FastRetransmit);
-    let window = story.window();
+    let window = story.cwnd();
     story.lost(LossCause::FastRetransmit);
     (0..200).for_each(|_| story.round(ms(100)));
-    assert!(story.window() > window, "it recovers");
+    assert!(story.cwnd() > window, "it recovers");
 }
 
 /// RFC 5681 §3.1, which RFC 9438 §4.8 follows: an outage of many timeouts costs no more than one.
@@ -139,13 +139,13 @@ fn a_second_loss_below_the_peak_makes_room_for_others() {
 fn timeouts_in_a_row_lower_the_threshold_once() {
     let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
     story.reaches(100, ms(100));
-    let before = story.window();
+    let before = story.cwnd();
     (0..5).for_each(|_| story.lost(LossCause::Timeout));
-    assert_eq!(story.window(), CHUNK);
-    assert_eq!(story.cc.slow_start_threshold(PATH), before * 7 / 10);
+    assert_eq!(story.cwnd(), CHUNK);
+    assert_eq!(story.cc.ssthresh(PATH), before * 7 / 10);
     story.round(ms(100));
     story.lost(LossCause::Timeout);
-    assert_eq!(story.cc.slow_start_threshold(PATH), 4 * CHUNK, "a new one");
+    assert_eq!(story.cc.ssthresh(PATH), 4 * CHUNK, "a new one");
 }
 
 #[test]
@@ -153,11 +153,11 @@ fn slow_start_ends_when_the_round_trip_time_rises() {
     let mut story = Story::begins(ms(40), CubicParameters::DEFAULT);
     story.reaches(60, ms(40));
     (0..8).for_each(|_| story.round(ms(60)));
-    let threshold = story.cc.slow_start_threshold(PATH);
+    let threshold = story.cc.ssthresh(PATH);
     assert!(threshold < u64::MAX, "left without any loss");
-    let window = story.window();
+    let window = story.cwnd();
     story.round(ms(60));
-    assert!(story.window() < window + window / 10, "no doubling any more");
+    assert!(story.cwnd() < window + window / 10, "no doubling any more");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_single_slow_round_does_not_end_slow_start() {
     story.reaches(30, ms(40));
     story.round(ms(60));
     (0..3).for_each(|_| story.round(ms(40)));
-    assert_eq!(story.cc.slow_start_threshold(PATH), u64::MAX);
+    assert_eq!(story.cc.ssthresh(PATH), u64::MAX);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn without_hystart_only_a_loss_ends_slow_start() {
     let mut story = Story::begins(ms(40), parameters);
     story.reaches(60, ms(40));
     (0..4).for_each(|_| story.round(ms(80)));
-    assert_eq!(story.cc.slow_start_threshold(PATH), u64::MAX);
+    assert_eq!(story.cc.ssthresh(PATH), u64::MAX);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn time_in_which_the_window_was_not_used_does_not_count() {
     story.reaches(100, ms(100));
     story.lost(LossCause::FastRetransmit);
     (0..3).for_each(|_| story.round(ms(100)));
-    let window = story.window();
+    let window = story.cwnd();
     for _ in 0..600 {
         story.now += ms(100);
         let ack = in_order(0, CHUNK, CHUNK);
@@ -197,7 +197,7 @@ fn time_in_which_the_window_was_not_used_does_not_count() {
     }
     story.round(ms(100));
     assert!(
-        story.window() < window + 10 * CHUNK,
+        story.cwnd() < window + 10 * CHUNK,
         "a minute at one chunk per round trip proves nothing"
     );
 }

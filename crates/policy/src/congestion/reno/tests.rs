@@ -23,11 +23,11 @@ impl Story {
 
     /// The window in full segments.
     fn segments(&self) -> u64 {
-        self.cc.window(PATH) / CHUNK
+        self.cc.cwnd(PATH) / CHUNK
     }
 
     fn acked(&mut self, segments: u64) {
-        let ack = in_order(0, self.cc.window(PATH), segments * CHUNK);
+        let ack = in_order(0, self.cc.cwnd(PATH), segments * CHUNK);
         let paths = core::slice::from_ref(&self.path);
         self.cc.on_ack(&sack(&[ack]), paths, Instant::ZERO);
     }
@@ -56,7 +56,7 @@ fn slow_start_adds_one_segment_for_each_acknowledgement() {
 fn timeouts_in_a_row_halve_the_threshold_once() {
     let mut story = Story::begins();
     story.acked(20);
-    let threshold = |story: &Story| story.cc.slow_start_threshold(PATH) / CHUNK;
+    let threshold = |story: &Story| story.cc.ssthresh(PATH) / CHUNK;
     let before = story.segments();
     for _ in 0..3 {
         story.lost(LossCause::Timeout);

@@ -126,8 +126,8 @@ impl Queued {
     fn delivery(&self, path: &PathFacts, delays: &Delays) -> u64 {
         let chunk = u64::from(path.max_data_chunk);
         let queue = self.bytes_on(path.id).div_ceil(packet_of(path)) + 1;
-        let now = path.window.saturating_sub(path.in_flight) / chunk;
-        let rounds = queue.saturating_sub(now).div_ceil((path.window / chunk).max(1));
+        let now = path.cwnd.saturating_sub(path.in_flight) / chunk;
+        let rounds = queue.saturating_sub(now).div_ceil((path.cwnd / chunk).max(1));
         let round = nanos(path.srtt.unwrap_or(path.rto));
         rounds
             .saturating_mul(round)

@@ -195,7 +195,7 @@ fn a_window_begins_with_one_segment_if_a_syn_was_lost() {
             .expect("it is open")
             .statistics()
             .facts;
-        facts.window / u64::from(facts.max_data_chunk)
+        facts.cwnd / u64::from(facts.max_data_chunk)
     };
     assert_eq!((window(0), window(1)), (10, 1));
 }

@@ -185,7 +185,7 @@ fn a_window_that_the_application_does_not_fill_does_not_grow_in_pacing() {
     simulation.connect();
     let window = |simulation: &TcpSimulation| {
         let connection = simulation.connection(Side::Near, 0).expect("it lives");
-        connection.statistics().facts.window
+        connection.statistics().facts.cwnd
     };
     // What waited in slow start has left by then. 179 kB are in flight, in a round trip of 200 ms.
     simulation.run_for(secs(5));
