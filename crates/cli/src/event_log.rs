@@ -78,7 +78,7 @@ impl Observer for EventLog {
                 addr: path.addr,
                 timeouts: path.counters.timeouts,
                 fast_retransmits: path.counters.fast_retransmits,
-                rescued: path.counters.rescued,
+                rescheduled: path.counters.rescheduled,
             })
         });
         let views: Vec<_> = views.collect();

@@ -52,7 +52,11 @@ pub const OF_RUN: &[Metric] = &[
         "",
         "chunks found lost because later ones were acknowledged",
     ),
-    metric("rescued", "", "chunks moved to another path by a rescue policy"),
+    metric(
+        "rescued",
+        "",
+        "chunks moved to another path by chunk rescheduling",
+    ),
     metric(
         "retransmitted",
         "",
@@ -177,7 +181,7 @@ pub const OF_PATH: &[Metric] = &[
         "",
         "chunks found lost on it because later ones were acknowledged",
     ),
-    metric("rescued", "", "chunks moved to it by a rescue policy"),
+    metric("rescued", "", "chunks moved to it by chunk rescheduling"),
     metric(
         "retransmitted",
         "",

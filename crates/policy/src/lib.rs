@@ -10,7 +10,7 @@
 //! | how much may be in flight on each path? | [`CongestionControl`] |
 //! | how many packets may leave at once? | [`BurstPolicy`] |
 //! | how much of the shared buffers may a path hold? | [`BufferPolicy`] |
-//! | the buffer is blocked: what moves to another path? | [`RescuePolicy`] |
+//! | the buffer is blocked: what moves to another path? | [`ReschedulingPolicy`] |
 //! | when is a SACK sent? | [`AckPolicy`] |
 //! | on which path is a SACK sent? | [`SackPath`] |
 //! | which acknowledgements measure a round trip? | [`RttSampling`] |
@@ -53,7 +53,7 @@ pub mod failover;
 pub mod loss;
 pub mod options;
 pub mod path_scheduler;
-pub mod rescue;
+pub mod rescheduling;
 pub mod retransmission;
 pub mod rtt_samples;
 pub mod sack_path;

@@ -6,8 +6,8 @@ use crate::burst::MaxBurstParameters;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, CongestionChoice, FailoverChoice, GapLimitChoice,
     InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice, PathSchedulerChoice, RecoveryChoice,
-    RescueChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice, SackPathChoice,
-    SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
+    ReschedulingChoice, RetransmissionChoice, RtoChoice, RttSamplesChoice, SackHandlingChoice,
+    SackPathChoice, SackWindowChoice, StreamSchedulerChoice, TailProbeChoice,
 };
 use crate::congestion::{CmtParameters, CoupledParameters, CubicParameters, Growth, RenoParameters};
 use crate::failover::{ErrorLimits, PeerErrors, PotentiallyFailedParameters};
@@ -16,7 +16,7 @@ use crate::options::{MtuSearchParameters, RtoParameters};
 use crate::parameters::NoParameters;
 use crate::path_scheduler::{BlestParameters, InOrderArrivalParameters};
 use crate::recipe::PolicyRecipe;
-use crate::rescue::ThresholdParameters;
+use crate::rescheduling::ThresholdParameters;
 use crate::retransmission::{TieParameters, Ties};
 use crate::rtt_samples::OwnPathParameters;
 use crate::unknown_name::UnknownName;
@@ -102,7 +102,7 @@ impl PolicyRecipe {
             congestion: CongestionChoice::Cubic(CubicParameters::DEFAULT),
             burst: BurstChoice::Paced(NoParameters),
             buffer: BufferChoice::Shared(NoParameters),
-            rescue: RescueChoice::Both(ThresholdParameters::DEFAULT),
+            rescheduling: ReschedulingChoice::Both(ThresholdParameters::DEFAULT),
             ack: AckChoice::Dac(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::RoundRobin(NoParameters),
             rtt_samples: RttSamplesChoice::OwnPath(OwnPathParameters::DEFAULT),
@@ -145,7 +145,7 @@ impl PolicyRecipe {
             }),
             burst: BurstChoice::MaxBurst(MaxBurstParameters::DEFAULT),
             buffer: BufferChoice::Shared(NoParameters),
-            rescue: RescueChoice::Never(NoParameters),
+            rescheduling: ReschedulingChoice::Never(NoParameters),
             ack: AckChoice::Rfc9260(DelayParameters::DEFAULT),
             sack_path: SackPathChoice::DataSource(NoParameters),
             rtt_samples: RttSamplesChoice::AnyPath(NoParameters),
@@ -264,7 +264,7 @@ impl PolicyRecipe {
             buffer: BufferChoice::Both(SplitParameters {
                 counting: Counting::Queued,
             }),
-            rescue: RescueChoice::Both(ThresholdParameters::DEFAULT),
+            rescheduling: ReschedulingChoice::Both(ThresholdParameters::DEFAULT),
             ..Self::cmt()
         }
     }

@@ -7,7 +7,7 @@ use anabranch_types::{Instant, PathId, StreamId, UnwrappedTsn};
 
 use crate::facts::{
     AckDigest, AckWhen, Arrival, Backlog, BufferFacts, ChunkInFlight, LossDigest, LossLine, LostChunk,
-    PathAck, PathFacts, Pick, Reachability, Rescue, SendAllowance, StreamFacts, StuckChunk,
+    PathAck, PathFacts, Pick, Reachability, Reschedule, SendAllowance, StreamFacts, StuckChunk,
 };
 
 /// What all policies share.
@@ -233,21 +233,21 @@ pub trait BufferPolicy: Policy {
 }
 
 /// The buffer is blocked: what moves to another path?
-pub trait RescuePolicy: Policy {
+pub trait ReschedulingPolicy: Policy {
     /// Whether the answer is no whatever is asked, so that nobody need ask.
     fn is_never(&self) -> bool {
         false
     }
     /// Asked before new data goes onto `onto`, and while the buffers let nothing new be sent, with the oldest
     /// outstanding chunk of the association.
-    fn rescue(
+    fn reschedule(
         &mut self,
         onto: &PathFacts,
         stuck: &StuckChunk,
         buffer: &BufferFacts,
         paths: &[PathFacts],
         now: Instant,
-    ) -> Option<Rescue>;
+    ) -> Option<Reschedule>;
 }
 
 /// How many packets may leave at once?

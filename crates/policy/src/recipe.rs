@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::catalog::{
     AckChoice, AddIpChoice, BufferChoice, BurstChoice, Choice, CongestionChoice, ExtensionPoint,
     FailoverChoice, GapLimitChoice, InterleavingChoice, LossChoice, NrSackChoice, PathMtuChoice,
-    PathSchedulerChoice, PolicyChoice, RecoveryChoice, RescueChoice, RetransmissionChoice, RtoChoice,
+    PathSchedulerChoice, PolicyChoice, RecoveryChoice, ReschedulingChoice, RetransmissionChoice, RtoChoice,
     RttSamplesChoice, SackHandlingChoice, SackPathChoice, SackWindowChoice, StreamSchedulerChoice,
     TailProbeChoice,
 };
@@ -93,7 +93,7 @@ recipe! {
     /// `buffer-split`
     buffer: BufferChoice,
     /// `chunk-rescheduling`
-    rescue: RescueChoice,
+    rescheduling: ReschedulingChoice,
     /// `pmtu`
     path_mtu: PathMtuChoice,
     /// `ack-policy`
@@ -136,7 +136,7 @@ impl PolicyRecipe {
             congestion: self.congestion.build(),
             burst: self.burst.build(),
             buffer: self.buffer.build(),
-            rescue: self.rescue.build(),
+            rescheduling: self.rescheduling.build(),
             ack: self.ack.build(),
             sack_path: self.sack_path.build(),
             rtt_samples: self.rtt_samples.build(),

@@ -6,7 +6,8 @@ use anabranch_types::{Instant, PathId};
 
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathFacts,
-    PathScheduler, RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler, TailProbe,
+    PathScheduler, ReschedulingPolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler,
+    TailProbe,
 };
 
 /// The policies of one association: one answer to each question.
@@ -26,7 +27,7 @@ pub struct PolicySet {
     /// How much of the shared buffers may a path hold?
     pub buffer: Box<dyn BufferPolicy>,
     /// The buffer is blocked: what moves to another path?
-    pub rescue: Box<dyn RescuePolicy>,
+    pub rescheduling: Box<dyn ReschedulingPolicy>,
     /// When is a SACK sent?
     pub ack: Box<dyn AckPolicy>,
     /// On which path is a SACK sent?

@@ -218,7 +218,7 @@ impl<W: io::Write + Send> Observer for Chronicle<W> {
                 addr: path.addr,
                 timeouts: path.counters.timeouts,
                 fast_retransmits: path.counters.fast_retransmits,
-                rescued: path.counters.rescued,
+                rescheduled: path.counters.rescheduled,
             })
         });
         self.0.paths(now, id, &views.collect::<Vec<_>>());

@@ -300,7 +300,7 @@ fn retransmissions(record: &mut Record, group: &str, grown: impl Fn(fn(&PathCoun
         format!("{group}fast-retransmits"),
         grown(|counters| counters.fast_retransmits),
     );
-    record.set(format!("{group}rescued"), grown(|counters| counters.rescued));
+    record.set(format!("{group}rescued"), grown(|counters| counters.rescheduled));
     let again = grown(|counters| counters.payload_retransmitted);
     let first = grown(|counters| counters.payload_sent);
     record.set(format!("{group}retransmitted"), again / (first + again));

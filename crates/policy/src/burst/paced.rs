@@ -57,11 +57,7 @@ struct Speed {
 
 impl Speed {
     fn of(path: &PathFacts, srtt: Duration) -> Self {
-        let tenths = if path.cwnd < path.ssthresh {
-            20
-        } else {
-            11
-        };
+        let tenths = if path.cwnd < path.ssthresh { 20 } else { 11 };
         Self {
             tokens: (path.cwnd.min(1 << 50) * tenths / 10) << TOKEN_BITS,
             period: u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX).max(1),

@@ -4,11 +4,11 @@ use super::choice::choices;
 use crate::parameters::NoParameters;
 use crate::{
     AckPolicy, BufferPolicy, BurstPolicy, CongestionControl, FailoverPolicy, LossDetection, PathScheduler,
-    RescuePolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler, TailProbe,
+    ReschedulingPolicy, RetransmissionPolicy, RttSampling, SackPath, StreamScheduler, TailProbe,
 };
 use crate::{
-    ack, buffer, burst, congestion, failover, loss, path_scheduler, rescue, retransmission, rtt_samples,
-    sack_path, stream_scheduler, tail_probe,
+    ack, buffer, burst, congestion, failover, loss, path_scheduler, rescheduling, retransmission,
+    rtt_samples, sack_path, stream_scheduler, tail_probe,
 };
 
 choices! {
@@ -179,19 +179,19 @@ choices! {
 
 choices! {
     /// What moves to another path when a buffer is blocked.
-    RescueChoice of RescuePolicy = "chunk-rescheduling", "the buffer is blocked: what moves to another path?";
-    "none" => Never(NoParameters), rescue::Never::new,
+    ReschedulingChoice of ReschedulingPolicy = "chunk-rescheduling", "the buffer is blocked: what moves to another path?";
+    "none" => Never(NoParameters), rescheduling::Never::new,
         "nothing", "RFC 9260";
-    "sender" => Sender(rescue::ThresholdParameters),
-        |parameters| rescue::Threshold::new(rescue::Watched::Sender, parameters),
+    "sender" => Sender(rescheduling::ThresholdParameters),
+        |parameters| rescheduling::Threshold::new(rescheduling::Watched::Sender, parameters),
         "the oldest chunk, when half the send buffer is blocked", "Dreibholz et al. 2010";
-    "receiver" => Receiver(rescue::ThresholdParameters),
-        |parameters| rescue::Threshold::new(rescue::Watched::Receiver, parameters),
+    "receiver" => Receiver(rescheduling::ThresholdParameters),
+        |parameters| rescheduling::Threshold::new(rescheduling::Watched::Receiver, parameters),
         "the oldest chunk, when half the peer's receive buffer is blocked", "Dreibholz et al. 2010";
-    "both" => Both(rescue::ThresholdParameters),
-        |parameters| rescue::Threshold::new(rescue::Watched::Both, parameters),
+    "both" => Both(rescheduling::ThresholdParameters),
+        |parameters| rescheduling::Threshold::new(rescheduling::Watched::Both, parameters),
         "the oldest chunk, when half of either is blocked", "Dreibholz et al. 2010";
-    "sar-modified" => SarModified(rescue::ThresholdParameters), rescue::SarModified::new,
+    "sar-modified" => SarModified(rescheduling::ThresholdParameters), rescheduling::SarModified::new,
         "all that its path owes below the first gap, when half of either is blocked; no pause", "Sarnow 2017 §6.2.3";
 }
 

@@ -55,16 +55,16 @@ pub struct ChunkInFlight {
 
 /// What blocks the buffers is sent again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rescue {
+pub struct Reschedule {
     /// How much of it.
-    pub extent: RescueExtent,
+    pub extent: RescheduleExtent,
     /// What the path it leaves pays for it.
-    pub penalty: RescuePenalty,
+    pub penalty: ReschedulePenalty,
 }
 
 /// How much is sent again when a buffer is blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RescueExtent {
+pub enum RescheduleExtent {
     /// The stuck chunk, on the path in question.
     Oldest,
     /// Everything of its path that is in flight for the first time and below the first TSN that the peer reports
@@ -74,7 +74,7 @@ pub enum RescueExtent {
 
 /// What a path pays for a chunk that was moved away from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RescuePenalty {
+pub enum ReschedulePenalty {
     /// Nothing.
     Nothing,
     /// No new data for a while.

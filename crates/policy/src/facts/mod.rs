@@ -10,7 +10,7 @@ mod stream;
 
 pub use ack::{AckDigest, PathAck, SentOnce};
 pub use arrival::{AckWhen, Arrival};
-pub use buffer::{BufferFacts, ChunkInFlight, Rescue, RescueExtent, RescuePenalty, StuckChunk};
+pub use buffer::{BufferFacts, ChunkInFlight, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
 pub use choice::{last_resort, may_carry_data, path_facts};
 pub use loss::{Eligible, Late, LossCause, LossDigest, LossLine, LostChunk};
 pub use path::{PathFacts, Reachability, SendAllowance};

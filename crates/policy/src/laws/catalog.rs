@@ -53,7 +53,7 @@ fn every_algorithm_says_the_name_it_is_registered_under_and_takes_its_documented
     names_hold::<AckChoice>(|policy| policy.name());
     names_hold::<SackPathChoice>(|policy| policy.name());
     names_hold::<BufferChoice>(|policy| policy.name());
-    names_hold::<RescueChoice>(|policy| policy.name());
+    names_hold::<ReschedulingChoice>(|policy| policy.name());
     names_hold::<BurstChoice>(|policy| policy.name());
     names_hold::<FailoverChoice>(|policy| policy.name());
 }

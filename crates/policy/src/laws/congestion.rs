@@ -81,11 +81,7 @@ fn windows_stay_within_bounds_and_losses_never_raise_them() {
             tell(twin, &event, &paths, now);
             for path in &paths {
                 let window = policy.cwnd(path.id);
-                assert_eq!(
-                    window,
-                    twin.cwnd(path.id),
-                    "{event:?}: same inputs, other answer"
-                );
+                assert_eq!(window, twin.cwnd(path.id), "{event:?}: same inputs, other answer");
                 assert!(window >= u64::from(path.max_data_chunk), "{event:?}: {window}");
                 assert!(window <= 1 << 40, "{event:?}: {window}");
                 let shrinks_only = !matches!(event, Event::Acked(_));
@@ -135,10 +131,7 @@ fn a_removed_path_is_forgotten_and_its_slot_starts_anew() {
         policy.add_path(&path, Instant::ZERO);
         twin.add_path(&path, Instant::ZERO);
         assert_eq!(policy.cwnd(path.id), twin.cwnd(path.id));
-        assert_eq!(
-            policy.ssthresh(path.id),
-            twin.ssthresh(path.id)
-        );
+        assert_eq!(policy.ssthresh(path.id), twin.ssthresh(path.id));
     });
 }
 
@@ -273,8 +266,7 @@ fn a_sack_sees_what_a_loss_on_another_path_has_just_changed() {
         let (path, other) = (&paths[0..1], paths[1].id);
         let cut =
             |of: fn(&dyn CongestionControl, PathId) -> u64| 2 * of(&*policy, other) <= of(&*twin, other);
-        let much_changed =
-            cut(|policy, id| policy.cwnd(id)) && cut(|policy, id| policy.ssthresh(id));
+        let much_changed = cut(|policy, id| policy.cwnd(id)) && cut(|policy, id| policy.ssthresh(id));
         let (after, before) = (gains(&mut *policy, &paths, path), gains(&mut *twin, &paths, path));
         assert!(!much_changed || after != before, "{choice:?}: {after:?}");
     });

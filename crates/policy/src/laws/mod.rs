@@ -11,7 +11,7 @@ mod congestion;
 mod failover;
 mod loss;
 mod path_scheduler;
-mod rescue;
+mod rescheduling;
 mod retransmission;
 mod rtt_samples;
 mod sack_path;

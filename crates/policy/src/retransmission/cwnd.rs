@@ -41,8 +41,6 @@ impl Policy for Cwnd {
 
 impl RetransmissionPolicy for Cwnd {
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
-        best_path(paths, |path| {
-            (Reverse(path.cwnd), self.ties.lot(chunk, path.id))
-        })
+        best_path(paths, |path| (Reverse(path.cwnd), self.ties.lot(chunk, path.id)))
     }
 }

@@ -51,8 +51,6 @@ impl Policy for HybridMetric {
 
 impl RetransmissionPolicy for HybridMetric {
     fn path_for(&mut self, _chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
-        best_path(paths, |path| {
-            (Reverse(rate_of_arrival(path)), Reverse(path.cwnd))
-        })
+        best_path(paths, |path| (Reverse(rate_of_arrival(path)), Reverse(path.cwnd)))
     }
 }

@@ -36,10 +36,7 @@ impl Association {
     fn check_windows(&self, facts: &PathFacts) {
         let congestion = &self.policies.congestion;
         let told = (facts.cwnd, facts.ssthresh);
-        let so = (
-            congestion.cwnd(facts.id),
-            congestion.ssthresh(facts.id),
-        );
+        let so = (congestion.cwnd(facts.id), congestion.ssthresh(facts.id));
         assert_eq!(told, so, "window and threshold of {:?}", facts.id);
     }
 }

@@ -9,7 +9,7 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use anabranch_wire::PacketBuilder;
 
 use super::plan::DataPlan;
-use super::{copies, rescue};
+use super::{copies, rescheduling};
 use crate::Association;
 use crate::association::packet_size;
 use crate::send::Ahead;
@@ -32,7 +32,7 @@ pub(super) fn write(
             write_new(association, NewData { path, skip: 0, room }, packet, now);
         }
         DataPlan::New { skip } => write_unblocked(association, path, skip, packet, now),
-        DataPlan::Rescue => write_unblocked(association, path, 0, packet, now),
+        DataPlan::Reschedule => write_unblocked(association, path, 0, packet, now),
         DataPlan::Tail { new } => write_tail_probe(association, path, new, packet, now),
         DataPlan::Copies => copies::write(association, path, packet, now),
     }
@@ -76,7 +76,7 @@ fn write_lost(
     if next.is_some() { 0 } else { room }
 }
 
-/// New data, behind what the rescue policy takes from other paths because it blocks the buffers.
+/// New data, behind what the chunk-rescheduling policy takes from other paths because it blocks the buffers.
 fn write_unblocked(
     association: &mut Association,
     path: PathId,
@@ -85,7 +85,7 @@ fn write_unblocked(
     now: Instant,
 ) {
     let room = association.paths.fact(path).sendable;
-    let room = room.saturating_sub(rescue::write(association, path, packet, now));
+    let room = room.saturating_sub(rescheduling::write(association, path, packet, now));
     write_new(association, NewData { path, skip, room }, packet, now);
 }
 

@@ -10,7 +10,7 @@ mod mtu_probe;
 mod packet;
 mod plan;
 mod probe;
-mod rescue;
+mod rescheduling;
 mod room;
 
 use alloc::vec::Vec;
@@ -72,8 +72,9 @@ pub(crate) fn poll_transmit(
         if written > 0 {
             break (plan, written);
         }
-        // What was rescued without being written waits to be sent again now.
-        let goes_on = plan.data == Some(plan::DataPlan::Rescue) && association.sender.next_lost().is_some();
+        // What was rescheduled without being written waits to be sent again now.
+        let goes_on =
+            plan.data == Some(plan::DataPlan::Reschedule) && association.sender.next_lost().is_some();
         if !plan.has_control && !goes_on {
             return None;
         }

@@ -7,7 +7,7 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use super::control::Control;
 use super::copies;
 use super::probe;
-use super::rescue;
+use super::rescheduling;
 use super::room::{self, Purpose};
 use crate::association::{State, way_back};
 use crate::path::PathIds;
@@ -62,7 +62,7 @@ pub(crate) enum DataPlan {
     /// A probe for a lost tail: new chunks, or the highest one in flight on the path once more.
     Tail { new: bool },
     /// What blocks the buffers, so that nothing new can be sent.
-    Rescue,
+    Reschedule,
     /// What is in flight on other paths.
     Copies,
 }
@@ -142,7 +142,9 @@ fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<u
     let size = match data {
         DataPlan::Again { tsn, .. } => association.sender.lost_chunk(tsn).map(|lost| lost.bytes as usize),
         DataPlan::New { skip: 0 } | DataPlan::Tail { new: true } => association.sender.passed_over_size(),
-        DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Rescue | DataPlan::Copies => None,
+        DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Reschedule | DataPlan::Copies => {
+            None
+        }
     };
     size.filter(|size| *size > limit)
 }
@@ -206,7 +208,7 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
         if association.sender.has_unsent() {
             association.policies.path_scheduler.on_blocked();
         }
-        return rescue::wanted(association, now).map(|path| (path, DataPlan::Rescue));
+        return rescheduling::wanted(association, now).map(|path| (path, DataPlan::Reschedule));
     }
     let scheduler = &mut *association.policies.stream_scheduler;
     scheduler.observe(association.paths.facts(), now);

@@ -61,7 +61,7 @@ pub(crate) struct Path {
     pub(crate) sacks_doubted: bool,
     /// When the burst policy lets the next packet go.
     pub(crate) release_at: Option<Instant>,
-    /// No new data before this moment, as the rescue policy decided.
+    /// No new data before this moment, as the chunk-rescheduling policy decided.
     pub(crate) blocked_until: Option<Instant>,
     /// What is also in flight on another path.
     pub(crate) copies: Copies,
@@ -155,8 +155,8 @@ pub struct PathCounters {
     pub timeouts: u64,
     /// Probes for a lost tail.
     pub tail_probes: u64,
-    /// DATA chunks that a rescue policy moved to this path.
-    pub rescued: u64,
+    /// DATA chunks that a chunk-rescheduling policy moved to this path.
+    pub rescheduled: u64,
     /// Probes of packet sizes sent (RFC 8899).
     pub mtu_probes: u64,
     /// Times that the peer's encapsulation port changed (NAT rebinding, RFC 6951 §5.4).

@@ -188,7 +188,8 @@ fn next_new(flow: &mut Flow, desk: &mut Desk, context: &mut Context<'_>) -> Opti
     let allowance = context.policies.burst.allowance(&context.facts[0], now);
     context.facts[0].sendable = allowance.bytes.min(length);
     if allowance.bytes == 0 {
-        context.facts[0].pacing_limited = allowance.again_at.is_some() && demand.would_fill(&context.facts[0]);
+        context.facts[0].pacing_limited =
+            allowance.again_at.is_some() && demand.would_fill(&context.facts[0]);
         flow.hold_back_until(allowance.again_at);
         return None;
     }

@@ -79,7 +79,7 @@ impl World {
         let copied = Segment::parse(&bytes, envelope.source, envelope.destination).unwrap();
         let mut segment = Segment {
             payload: &[],
-            ..duplicated_bytes
+            ..copied
         };
         if let Some(timestamps) = &mut segment.options.timestamps {
             timestamps.value += 1;

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::{
-    BufferFacts, ChunkInFlight, LossCause, LossDigest, Rescue, RescueExtent, RescuePenalty, StuckChunk,
+    BufferFacts, ChunkInFlight, LossCause, LossDigest, Reschedule, RescheduleExtent, ReschedulePenalty,
+    StuckChunk,
 };
 use anabranch_types::{Instant, UnwrappedTsn};
 use bytes::Bytes;
@@ -63,9 +64,9 @@ impl Bundle {
         (at, lane.flow.send_new(load, false, &mut context))
     }
 
-    /// The buffers are blocked, as the rescue policy holds: their oldest data goes over another flow too.
-    pub(super) fn next_rescued(&mut self, scene: &mut Scene<'_>) -> Option<Leaving> {
-        if self.policies.rescue.is_never() {
+    /// The buffers are blocked, as the chunk-rescheduling policy finds: their oldest data goes over another flow too.
+    pub(super) fn next_rescheduled(&mut self, scene: &mut Scene<'_>) -> Option<Leaving> {
+        if self.policies.rescheduling.is_never() {
             return None;
         }
         let (start, chunk) = self.sending.oldest()?;
@@ -83,17 +84,17 @@ impl Bundle {
         };
         let candidates: Vec<usize> = (0..self.lanes.len()).filter(may).collect();
         let Self { policies, facts, .. } = self;
-        let (at, rescue) = candidates.into_iter().find_map(|at| {
-            let rescue = policies
-                .rescue
-                .rescue(&facts[at], &stuck, &buffer, facts, scene.now);
-            Some((at, rescue?))
+        let (at, reschedule) = candidates.into_iter().find_map(|at| {
+            let reschedule = policies
+                .rescheduling
+                .reschedule(&facts[at], &stuck, &buffer, facts, scene.now);
+            Some((at, reschedule?))
         })?;
-        if rescue.extent == RescueExtent::BelowFirstGap {
+        if reschedule.extent == RescheduleExtent::BelowFirstGap {
             self.move_from(stuck.path.index());
         }
         let leaving = self.send_again(at, start, scene);
-        self.punish(&stuck, rescue, scene.now);
+        self.punish(&stuck, reschedule, scene.now);
         Some(leaving)
     }
 
@@ -118,14 +119,14 @@ impl Bundle {
         }
     }
 
-    fn punish(&mut self, stuck: &StuckChunk, rescue: Rescue, now: Instant) {
+    fn punish(&mut self, stuck: &StuckChunk, reschedule: Reschedule, now: Instant) {
         let at = stuck.path.index();
-        match rescue.penalty {
-            RescuePenalty::Nothing => {}
-            RescuePenalty::Blocked(time) => {
+        match reschedule.penalty {
+            ReschedulePenalty::Nothing => {}
+            ReschedulePenalty::Blocked(time) => {
                 self.lanes[at].paused_until.get_or_insert(now + time);
             }
-            RescuePenalty::WindowCut => {
+            ReschedulePenalty::WindowCut => {
                 let loss = LossDigest {
                     path: stuck.path,
                     cause: LossCause::FastRetransmit,

@@ -44,7 +44,7 @@ impl Bundle {
     fn next_outgoing(&mut self, scene: &mut Scene<'_>) -> Option<Leaving> {
         self.first_of(scene, |lane, context| lane.flow.next_control(context))
             .or_else(|| self.next_moved(scene))
-            .or_else(|| self.next_rescued(scene))
+            .or_else(|| self.next_rescheduled(scene))
             .or_else(|| self.next_copy(scene))
             .or_else(|| self.next_new(scene))
             .or_else(|| {

@@ -32,7 +32,7 @@ fn carried(choices: &[(&str, &str)]) -> (Rate, u64) {
     assert_eq!(world.bob().inbox().complaint(), None);
     let goodput = world.bob().goodput_of_last(secs(20));
     let moved = world.alice().statistics().paths.into_iter();
-    let moved = moved.map(|path| path.counters.rescued).sum();
+    let moved = moved.map(|path| path.counters.rescheduled).sum();
     println!("{choices:?}: {goodput}, {moved} chunks moved");
     (goodput, moved)
 }

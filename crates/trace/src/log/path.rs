@@ -17,8 +17,8 @@ pub struct PathView<'a> {
     pub timeouts: u64,
     /// Chunks found lost on it so far because later ones were acknowledged.
     pub fast_retransmits: u64,
-    /// Chunks moved to it so far by a rescue policy.
-    pub rescued: u64,
+    /// Chunks moved to it so far by a chunk-rescheduling policy.
+    pub rescheduled: u64,
 }
 
 /// What was known when it was last looked.
@@ -33,7 +33,7 @@ struct Before {
     addr: PathAddr,
     timeouts: u64,
     fast_retransmits: u64,
-    rescued: u64,
+    rescheduled: u64,
 }
 
 /// Something changed; the data of an event.
@@ -48,7 +48,7 @@ pub(super) enum Change {
     Phase { path: u8, old: Phase, new: Phase },
     Timer(Timer),
     Lost { path: u8, count: u64, trigger: Trigger },
-    Rescued { path: u8, count: u64 },
+    Rescheduled { path: u8, count: u64 },
     Metrics(Metrics),
 }
 
@@ -128,7 +128,7 @@ impl Change {
             Self::Phase { .. } => "sctp:congestion_state_updated",
             Self::Timer(_) => "sctp:timer_updated",
             Self::Lost { .. } => "sctp:chunks_lost",
-            Self::Rescued { .. } => "sctp:chunks_rescued",
+            Self::Rescheduled { .. } => "sctp:chunks_rescheduled",
             Self::Metrics(_) => "sctp:recovery_metrics_updated",
         }
     }
@@ -178,7 +178,7 @@ impl Before {
             addr: view.addr,
             timeouts: view.timeouts,
             fast_retransmits: view.fast_retransmits,
-            rescued: view.rescued,
+            rescheduled: view.rescheduled,
         }
     }
 
@@ -236,9 +236,12 @@ fn losses(before: &Before, now: &PathView<'_>, changes: &mut Vec<Change>) {
             changes.push(Change::Lost { path, count, trigger });
         }
     }
-    let rescued = now.rescued.saturating_sub(before.rescued);
-    if rescued > 0 {
-        changes.push(Change::Rescued { path, count: rescued });
+    let rescheduled = now.rescheduled.saturating_sub(before.rescheduled);
+    if rescheduled > 0 {
+        changes.push(Change::Rescheduled {
+            path,
+            count: rescheduled,
+        });
     }
 }
 

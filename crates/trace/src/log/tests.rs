@@ -36,7 +36,7 @@ fn view(facts: &PathFacts) -> PathView<'_> {
         addr: addr(9_899),
         timeouts: 0,
         fast_retransmits: 0,
-        rescued: 0,
+        rescheduled: 0,
     }
 }
 

@@ -26,8 +26,8 @@ use anabranch_types::Instant;
 
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{
-    BufferFacts, PathFacts, Policy, Rescue, RescueExtent, RescuePenalty, RescuePolicy, StuckChunk,
-    may_carry_data, path_facts,
+    BufferFacts, PathFacts, Policy, Reschedule, RescheduleExtent, ReschedulePenalty, ReschedulingPolicy,
+    StuckChunk, may_carry_data, path_facts,
 };
 
 /// Which buffers are watched.
@@ -166,26 +166,26 @@ impl Policy for Threshold {
     }
 }
 
-impl RescuePolicy for Threshold {
-    fn rescue(
+impl ReschedulingPolicy for Threshold {
+    fn reschedule(
         &mut self,
         onto: &PathFacts,
         stuck: &StuckChunk,
         buffer: &BufferFacts,
         paths: &[PathFacts],
         now: Instant,
-    ) -> Option<Rescue> {
+    ) -> Option<Reschedule> {
         let fit = may_carry_data(onto, paths) && onto.in_flight < onto.cwnd && !onto.in_recovery;
         if !fit || !is_due(stuck, onto, now) || !self.is_blocked(onto, buffer) {
             return None;
         }
         let penalty = match path_facts(paths, stuck.path) {
-            None => RescuePenalty::Nothing,
-            Some(old) if old.in_recovery => RescuePenalty::Blocked(old.srtt.unwrap_or(old.rto)),
-            Some(_) => RescuePenalty::WindowCut,
+            None => ReschedulePenalty::Nothing,
+            Some(old) if old.in_recovery => ReschedulePenalty::Blocked(old.srtt.unwrap_or(old.rto)),
+            Some(_) => ReschedulePenalty::WindowCut,
         };
-        Some(Rescue {
-            extent: RescueExtent::Oldest,
+        Some(Reschedule {
+            extent: RescheduleExtent::Oldest,
             penalty,
         })
     }

@@ -1,4 +1,4 @@
-//! What moves to another path, if nothing is rescued? Nothing.
+//! What moves to another path, if nothing is rescheduled? Nothing.
 //!
 //! Source: RFC 9260, which has no such mechanism.
 //!
@@ -11,7 +11,7 @@
 use anabranch_types::Instant;
 
 use crate::parameters::NoParameters;
-use crate::{BufferFacts, PathFacts, Policy, Rescue, RescuePolicy, StuckChunk};
+use crate::{BufferFacts, PathFacts, Policy, Reschedule, ReschedulingPolicy, StuckChunk};
 
 /// No chunk rescheduling.
 #[derive(Debug, Default)]
@@ -31,19 +31,19 @@ impl Policy for Never {
     }
 }
 
-impl RescuePolicy for Never {
+impl ReschedulingPolicy for Never {
     fn is_never(&self) -> bool {
         true
     }
 
-    fn rescue(
+    fn reschedule(
         &mut self,
         _onto: &PathFacts,
         _stuck: &StuckChunk,
         _buffer: &BufferFacts,
         _paths: &[PathFacts],
         _now: Instant,
-    ) -> Option<Rescue> {
+    ) -> Option<Reschedule> {
         None
     }
 }

@@ -4,7 +4,9 @@ use anabranch_types::{Instant, PathId};
 
 use super::{SarModified, Shares, Threshold, ThresholdParameters, Watched};
 use crate::testing::{at, healthy, ms, tsn};
-use crate::{BufferFacts, PathFacts, Rescue, RescueExtent, RescuePenalty, RescuePolicy, StuckChunk};
+use crate::{
+    BufferFacts, PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, ReschedulingPolicy, StuckChunk,
+};
 
 const STUCK: StuckChunk = StuckChunk {
     tsn: tsn(7),
@@ -35,25 +37,30 @@ fn buffer(send_capacity: u64) -> BufferFacts {
     }
 }
 
-fn rescue(watched: Watched, send_capacity: u64, stuck: &StuckChunk, paths: &[PathFacts]) -> Option<Rescue> {
+fn reschedule(
+    watched: Watched,
+    send_capacity: u64,
+    stuck: &StuckChunk,
+    paths: &[PathFacts],
+) -> Option<Reschedule> {
     let mut policy = Threshold::new(watched, ThresholdParameters::default());
-    policy.rescue(&paths[0], stuck, &buffer(send_capacity), paths, at(10))
+    policy.reschedule(&paths[0], stuck, &buffer(send_capacity), paths, at(10))
 }
 
 #[test]
 fn it_moves_when_half_a_share_of_the_buffer_is_blocked_and_not_before() {
-    let cut = Some(Rescue {
-        extent: RescueExtent::Oldest,
-        penalty: RescuePenalty::WindowCut,
+    let cut = Some(Reschedule {
+        extent: RescheduleExtent::Oldest,
+        penalty: ReschedulePenalty::WindowCut,
     });
-    assert_eq!(rescue(Watched::Sender, 120_000, &STUCK, &waiting()), cut);
-    assert_eq!(rescue(Watched::Sender, 120_004, &STUCK, &waiting()), None);
+    assert_eq!(reschedule(Watched::Sender, 120_000, &STUCK, &waiting()), cut);
+    assert_eq!(reschedule(Watched::Sender, 120_004, &STUCK, &waiting()), None);
     assert_eq!(
-        rescue(Watched::Receiver, 120_000, &STUCK, &waiting()),
+        reschedule(Watched::Receiver, 120_000, &STUCK, &waiting()),
         None,
         "the receiver has room"
     );
-    assert_eq!(rescue(Watched::Both, 120_000, &STUCK, &waiting()), cut);
+    assert_eq!(reschedule(Watched::Both, 120_000, &STUCK, &waiting()), cut);
 }
 
 #[test]
@@ -71,7 +78,7 @@ fn the_limit_is_a_share_of_the_buffers_that_are_split() {
         };
         let paths = waiting();
         policy
-            .rescue(&paths[0], &STUCK, &buffer, &paths, at(10))
+            .reschedule(&paths[0], &STUCK, &buffer, &paths, at(10))
             .is_some()
     };
     let (share, whole) = (120_000, 60_000);
@@ -90,11 +97,11 @@ fn the_limit_is_a_share_of_the_buffers_that_are_split() {
 fn a_path_in_recovery_has_paid_and_pauses_instead() {
     let mut paths = waiting();
     paths[1].in_recovery = true;
-    let pause = Rescue {
-        extent: RescueExtent::Oldest,
-        penalty: RescuePenalty::Blocked(ms(20)),
+    let pause = Reschedule {
+        extent: RescheduleExtent::Oldest,
+        penalty: ReschedulePenalty::Blocked(ms(20)),
     };
-    assert_eq!(rescue(Watched::Sender, 100_000, &STUCK, &paths), Some(pause));
+    assert_eq!(reschedule(Watched::Sender, 100_000, &STUCK, &paths), Some(pause));
 }
 
 #[test]
@@ -103,30 +110,33 @@ fn a_chunk_of_the_same_path_must_be_old_and_a_moved_one_stays() {
         path: PathId(0),
         ..STUCK
     };
-    assert_eq!(rescue(Watched::Sender, 100_000, &own, &waiting()), None);
+    assert_eq!(reschedule(Watched::Sender, 100_000, &own, &waiting()), None);
     let mut paths = waiting();
     paths[0].srtt = Some(ms(4));
-    assert!(rescue(Watched::Sender, 100_000, &own, &paths).is_some());
+    assert!(reschedule(Watched::Sender, 100_000, &own, &paths).is_some());
     let moved = StuckChunk { moved: true, ..STUCK };
-    assert_eq!(rescue(Watched::Sender, 100_000, &moved, &waiting()), None);
+    assert_eq!(reschedule(Watched::Sender, 100_000, &moved, &waiting()), None);
 }
 
 #[test]
 fn the_modified_form_moves_all_below_the_gap_and_never_pauses_a_path() {
     let mut policy = SarModified::new(ThresholdParameters::default());
     let mut paths = waiting();
-    let rescued = policy.rescue(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));
-    let rescued = rescued.expect("half the send buffer is blocked");
+    let rescheduled = policy.reschedule(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));
+    let rescheduled = rescheduled.expect("half the send buffer is blocked");
     assert_eq!(
-        (rescued.extent, rescued.penalty),
-        (RescueExtent::BelowFirstGap, RescuePenalty::WindowCut)
+        (rescheduled.extent, rescheduled.penalty),
+        (RescheduleExtent::BelowFirstGap, ReschedulePenalty::WindowCut)
     );
     paths[1].in_recovery = true;
-    let rescued = policy.rescue(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));
-    assert_eq!(rescued.map(|rescue| rescue.penalty), Some(RescuePenalty::Nothing));
+    let rescheduled = policy.reschedule(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));
+    assert_eq!(
+        rescheduled.map(|reschedule| reschedule.penalty),
+        Some(ReschedulePenalty::Nothing)
+    );
     let moved = StuckChunk { moved: true, ..STUCK };
     assert_eq!(
-        policy.rescue(&paths[0], &moved, &buffer(100_000), &paths, at(10)),
+        policy.reschedule(&paths[0], &moved, &buffer(100_000), &paths, at(10)),
         None
     );
 }

@@ -19,7 +19,8 @@ use anabranch_types::Instant;
 
 use super::{Threshold, ThresholdParameters, Watched};
 use crate::{
-    BufferFacts, PathFacts, Policy, Rescue, RescueExtent, RescuePenalty, RescuePolicy, StuckChunk, path_facts,
+    BufferFacts, PathFacts, Policy, Reschedule, RescheduleExtent, ReschedulePenalty, ReschedulingPolicy,
+    StuckChunk, path_facts,
 };
 
 /// Chunk rescheduling of everything below the first gap.
@@ -44,23 +45,23 @@ impl Policy for SarModified {
     }
 }
 
-impl RescuePolicy for SarModified {
-    fn rescue(
+impl ReschedulingPolicy for SarModified {
+    fn reschedule(
         &mut self,
         onto: &PathFacts,
         stuck: &StuckChunk,
         buffer: &BufferFacts,
         paths: &[PathFacts],
         now: Instant,
-    ) -> Option<Rescue> {
-        self.threshold.rescue(onto, stuck, buffer, paths, now)?;
+    ) -> Option<Reschedule> {
+        self.threshold.reschedule(onto, stuck, buffer, paths, now)?;
         let in_recovery = path_facts(paths, stuck.path).is_none_or(|old| old.in_recovery);
-        Some(Rescue {
-            extent: RescueExtent::BelowFirstGap,
+        Some(Reschedule {
+            extent: RescheduleExtent::BelowFirstGap,
             penalty: if in_recovery {
-                RescuePenalty::Nothing
+                ReschedulePenalty::Nothing
             } else {
-                RescuePenalty::WindowCut
+                ReschedulePenalty::WindowCut
             },
         })
     }

@@ -5,13 +5,13 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId};
 
 use super::{STEPS, for_all};
-use crate::catalog::RescueChoice;
+use crate::catalog::ReschedulingChoice;
 use crate::testing::{any_paths, ms, tsn};
 use crate::{BufferFacts, StuckChunk, may_carry_data};
 
 #[test]
-fn a_rescue_uses_a_healthy_path_with_window_and_moves_a_chunk_once() {
-    for_all::<RescueChoice>(|policy, twin, rng| {
+fn a_chunk_moves_once_onto_a_path_that_can_take_it() {
+    for_all::<ReschedulingChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let paths = any_paths(rng);
             let Some(onto) = paths.get(rng.below(paths.len() as u64) as usize) else {
@@ -35,18 +35,18 @@ fn a_rescue_uses_a_healthy_path_with_window_and_moves_a_chunk_once() {
                 send_split: rng.chance(1, 2),
                 receive_split: rng.chance(1, 2),
             };
-            let rescue = policy.rescue(onto, &stuck, &buffer, &paths, now);
+            let reschedule = policy.reschedule(onto, &stuck, &buffer, &paths, now);
             assert_eq!(
-                rescue,
-                policy.rescue(onto, &stuck, &buffer, &paths, now),
+                reschedule,
+                policy.reschedule(onto, &stuck, &buffer, &paths, now),
                 "asked twice"
             );
             assert_eq!(
-                rescue,
-                twin.rescue(onto, &stuck, &buffer, &paths, now),
+                reschedule,
+                twin.reschedule(onto, &stuck, &buffer, &paths, now),
                 "same inputs, other answer"
             );
-            if rescue.is_some() {
+            if reschedule.is_some() {
                 assert!(may_carry_data(onto, &paths) && onto.in_flight < onto.cwnd && !onto.in_recovery);
                 assert!(!stuck.moved);
             }
