@@ -6,7 +6,7 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId, StreamId, UnwrappedTsn};
 
 use crate::facts::{
-    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, ChunkInFlight, LossDigest, LossLine, LostChunk,
+    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, ChunkInFlight, LossDigest, LossThreshold, LostChunk,
     PathAck, PathFacts, Pick, Reachability, Reschedule, SendAllowance, StreamFacts, StuckChunk,
 };
 
@@ -182,7 +182,7 @@ pub trait LossDetection: Policy {
     fn on_timeout(&mut self, path: PathId);
     /// What is lost on `path`, after the last call. Asked after each SACK, and at the moment that the last line of the
     /// path named. Changes nothing.
-    fn line(&self, path: PathId, now: Instant) -> LossLine;
+    fn loss_threshold(&self, path: PathId, now: Instant) -> LossThreshold;
 }
 
 /// Is the tail of what was sent still there? Nothing behind it would tell.

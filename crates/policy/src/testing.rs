@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use anabranch_types::{Instant, PathId, Rng, Transmission, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, Rng, SendNumber, UnwrappedTsn};
 
 use crate::{AckDigest, PathAck, PathFacts, Reachability, SentOnce};
 
@@ -119,7 +119,7 @@ pub(crate) fn any_ack(rng: &mut Rng, path: &PathFacts, base: u64, now: Instant) 
         let lowest = base + rng.below(20);
         ack.lowest_newly_acked = Some(tsn(lowest));
         ack.highest_newly_acked = Some(tsn(lowest + rng.below(20)));
-        ack.latest_transmission = Some(Transmission(lowest));
+        ack.latest_send_number = Some(SendNumber(lowest));
         ack.latest_sent_at = Some(now - ms(rng.below(500)));
         let sample = ack.latest_sent_at.filter(|_| rng.chance(2, 3));
         ack.rtt_sample = sample.map(|sent_at| SentOnce {

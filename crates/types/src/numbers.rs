@@ -150,7 +150,7 @@ impl fmt::Debug for UnwrappedTsn {
 ///
 /// Never on the wire. It orders retransmitted chunks, whose TSNs say nothing about when they left.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub struct Transmission(pub u64);
+pub struct SendNumber(pub u64);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! What did a SACK acknowledge?
 
-use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
 /// What one SACK changed, for the whole association.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub struct PathAck {
     /// Lowest newly acknowledged TSN, with the same exception (DAC).
     pub lowest_newly_acked: Option<UnwrappedTsn>,
     /// The latest transmission on the path that was newly acknowledged.
-    pub latest_transmission: Option<Transmission>,
+    pub latest_send_number: Option<SendNumber>,
     /// When the latest newly acknowledged chunk of the path was sent.
     pub latest_sent_at: Option<Instant>,
     /// The latest newly acknowledged chunk that was sent only once: an unambiguous round-trip sample (Karn's rule,
@@ -84,7 +84,7 @@ impl PathAck {
             retransmitted_pseudo_cumulative_advanced: false,
             highest_newly_acked: None,
             lowest_newly_acked: None,
-            latest_transmission: None,
+            latest_send_number: None,
             latest_sent_at: None,
             rtt_sample: None,
             rtt_probe: None,

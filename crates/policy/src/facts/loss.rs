@@ -1,6 +1,6 @@
 //! What was lost, and how is that said?
 
-use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
 /// How a loss was found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -22,13 +22,13 @@ pub struct LossDigest {
     pub bytes: u64,
 }
 
-/// Where the lost chunks of a path end. Everything outstanding on the path below any of the lines is lost.
+/// Where the lost chunks of a path end. Everything outstanding on the path below any of the thresholds is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LossLine {
+pub struct LossThreshold {
     /// Never-retransmitted chunks with a TSN below this one.
     pub below: Option<UnwrappedTsn>,
     /// Retransmitted chunks whose last transmission came before this one, as far as they are `eligible`.
-    pub resent_before: Option<Transmission>,
+    pub resent_before: Option<SendNumber>,
     /// Which retransmitted chunks `resent_before` may cut off.
     pub eligible: Eligible,
     /// Chunks of both kinds that later ones have overtaken for too long (RACK, RFC 8985).
@@ -41,7 +41,7 @@ pub struct LossLine {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Late {
     /// It left before this transmission of its path.
-    pub before: Transmission,
+    pub before: SendNumber,
     /// It left at this moment or earlier.
     pub until: Instant,
 }
@@ -60,9 +60,9 @@ pub enum Eligible {
     MovedBefore(Instant),
 }
 
-impl LossLine {
+impl LossThreshold {
     /// Nothing is lost.
-    pub const NOTHING: Self = Self {
+    pub const NONE: Self = Self {
         below: None,
         resent_before: None,
         eligible: Eligible::Any,

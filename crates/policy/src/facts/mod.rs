@@ -12,6 +12,6 @@ pub use ack::{AckDigest, PathAck, SentOnce};
 pub use arrival::{AckWhen, Arrival};
 pub use buffer::{BufferFacts, ChunkInFlight, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
 pub use choice::{last_resort, may_carry_data, path_facts};
-pub use loss::{Eligible, Late, LossCause, LossDigest, LossLine, LostChunk};
+pub use loss::{Eligible, Late, LossCause, LossDigest, LossThreshold, LostChunk};
 pub use path::{PathFacts, Reachability, SendAllowance};
 pub use stream::{Backlog, Pick, StreamFacts};

@@ -7,7 +7,7 @@ use anabranch_types::{Instant, PathId};
 use super::{STEPS, for_all};
 use crate::catalog::LossChoice;
 use crate::testing::{any_ack, healthy, ms, sack};
-use crate::{LossLine, PathFacts};
+use crate::{LossThreshold, PathFacts};
 
 #[test]
 fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls_back() {
@@ -31,21 +31,29 @@ fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls
             let mut digest = sack(&acks);
             digest.packet_count = [None, Some(1), Some(2), Some(255)][rng.below(4) as usize];
             highest = highest.max(acks.iter().filter_map(|ack| ack.highest_newly_acked).max());
-            latest = latest.max(acks.iter().filter_map(|ack| ack.latest_transmission).max());
-            let before: Vec<LossLine> = paths.iter().map(|path| policy.line(path.id, now)).collect();
+            latest = latest.max(acks.iter().filter_map(|ack| ack.latest_send_number).max());
+            let before: Vec<LossThreshold> = paths
+                .iter()
+                .map(|path| policy.loss_threshold(path.id, now))
+                .collect();
             policy.on_ack(&digest, &paths, now);
             twin.on_ack(&digest, &paths, now);
             for (path, before) in paths.iter().zip(before) {
-                let line = policy.line(path.id, now);
-                assert_eq!(line, policy.line(path.id, now), "asked twice");
-                assert_eq!(line, twin.line(path.id, now), "same inputs, other answer");
-                assert!(line.below >= before.below && line.resent_before >= before.resent_before);
-                assert!(line.below <= highest);
+                let threshold = policy.loss_threshold(path.id, now);
+                assert_eq!(threshold, policy.loss_threshold(path.id, now), "asked twice");
+                assert_eq!(
+                    threshold,
+                    twin.loss_threshold(path.id, now),
+                    "same inputs, other answer"
+                );
+                assert!(threshold.below >= before.below && threshold.resent_before >= before.resent_before);
+                assert!(threshold.below <= highest);
                 assert!(
-                    line.late
+                    threshold
+                        .late
                         .is_none_or(|late| Some(late.before) <= latest && late.until <= now)
                 );
-                assert!(line.again_at.is_none_or(|moment| moment > now));
+                assert!(threshold.again_at.is_none_or(|moment| moment > now));
             }
         }
     });
@@ -60,8 +68,8 @@ fn two_sacks_in_order_never_make_a_loss_but_by_time() {
             let ack = any_ack(rng, &path, 1_000, Instant::ZERO);
             policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), Instant::ZERO);
         }
-        let line = policy.line(path.id, Instant::ZERO);
-        assert_eq!((line.below, line.resent_before), (None, None));
+        let threshold = policy.loss_threshold(path.id, Instant::ZERO);
+        assert_eq!((threshold.below, threshold.resent_before), (None, None));
     });
 }
 
@@ -75,8 +83,8 @@ fn who_is_asked_again_without_a_sack_has_no_more_questions() {
             let now = Instant::ZERO + ms(1_000 + step);
             let ack = any_ack(rng, &path, 1_000 + step, now);
             policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), now);
-            if let Some(moment) = policy.line(path.id, now).again_at {
-                assert_eq!(policy.line(path.id, moment).again_at, None);
+            if let Some(moment) = policy.loss_threshold(path.id, now).again_at {
+                assert_eq!(policy.loss_threshold(path.id, moment).again_at, None);
             }
         }
     });
@@ -92,8 +100,11 @@ fn unknown_and_removed_paths_lose_nothing() {
             policy.on_ack(&sack(&[ack]), core::slice::from_ref(&path), Instant::ZERO);
         }
         policy.remove_path(path.id);
-        assert_eq!(policy.line(path.id, Instant::ZERO), LossLine::NOTHING);
-        assert_eq!(policy.line(PathId(200), Instant::ZERO), LossLine::NOTHING);
+        assert_eq!(policy.loss_threshold(path.id, Instant::ZERO), LossThreshold::NONE);
+        assert_eq!(
+            policy.loss_threshold(PathId(200), Instant::ZERO),
+            LossThreshold::NONE
+        );
         policy.on_timeout(path.id);
     });
 }

@@ -6,9 +6,9 @@
 //! on several it takes overtaking for loss, which is what the comparison is meant to show.
 //!
 //! ```text
-//! strike at the highest newly acknowledged TSN of all paths;
+//! miss at the highest newly acknowledged TSN of all paths;
 //! in recovery and cumulative TSN advanced: at the highest TSN ever acknowledged
-//! lost: below the third-highest strike, on any path
+//! lost: below the third-highest miss, on any path
 //! ```
 //!
 //! Deviation: none; a retransmission is never fast-retransmitted again.
@@ -18,12 +18,12 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use super::watermarks::Watermarks;
 use crate::parameters::NoParameters;
 use crate::path_table::PathTable;
-use crate::{AckDigest, LossDetection, LossLine, PathFacts, Policy};
+use crate::{AckDigest, LossDetection, LossThreshold, PathFacts, Policy};
 
 /// Three miss indications, counted for the association as a whole.
 #[derive(Debug, Default)]
 pub struct MissCountAssociation {
-    strikes: Watermarks<UnwrappedTsn>,
+    misses: Watermarks<UnwrappedTsn>,
     highest_acked: Option<UnwrappedTsn>,
     known: PathTable<()>,
 }
@@ -55,20 +55,20 @@ impl LossDetection for MissCountAssociation {
         let newly = ack.paths.iter().filter_map(|path| path.highest_newly_acked).max();
         self.highest_acked = self.highest_acked.max(newly);
         let all_missing = ack.cumulative_advanced && paths.iter().any(|path| path.in_recovery);
-        let strike = if all_missing { self.highest_acked } else { newly };
-        if let Some(at) = strike {
-            self.strikes.strike(at);
+        let miss = if all_missing { self.highest_acked } else { newly };
+        if let Some(at) = miss {
+            self.misses.note_miss(at);
         }
     }
 
-    /// Strikes stay: chunks of other paths are still judged by them, and chunks of this one are numbered higher
+    /// Miss indications stay: chunks of other paths are still judged by them, and chunks of this one are numbered higher
     /// or are retransmissions by now.
     fn on_timeout(&mut self, _path: PathId) {}
 
-    fn line(&self, path: PathId, _now: Instant) -> LossLine {
-        LossLine {
-            below: self.known.of(path).and_then(|()| self.strikes.third()),
-            ..LossLine::NOTHING
+    fn loss_threshold(&self, path: PathId, _now: Instant) -> LossThreshold {
+        LossThreshold {
+            below: self.known.of(path).and_then(|()| self.misses.third()),
+            ..LossThreshold::NONE
         }
     }
 }

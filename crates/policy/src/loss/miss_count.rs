@@ -10,23 +10,23 @@
 //!
 //! ```text
 //! SACK newly acknowledges l … h on the path; n = packets that it stands for (DAC), 1 without DAC
-//!   strike at h                            what is below h: +1
-//!   if no other path was acknowledged: strike n − 1 times at l    what is below l: +n in all
-//!   in recovery and cumulative TSN advanced: the first strike falls at the highest TSN ever acknowledged
-//! lost: below the third-highest strike
+//!   miss at h                            what is below h: +1
+//!   if no other path was acknowledged: miss n − 1 times at l    what is below l: +n in all
+//!   in recovery and cumulative TSN advanced: the first miss falls at the highest TSN ever acknowledged
+//! lost: below the third-highest miss
 //! retransmissions: the same with the count of transmissions in place of the TSN
 //! ```
 //!
 //! Deviations: RFC 9260's rule for recovery counts for all that is missing; here only on the paths of which the
-//! SACK acknowledged something, else the advance of one path would strike chunks of another. A retransmission
+//! SACK acknowledged something, else the advance of one path would miss chunks of another. A retransmission
 //! may be found lost again, see [`FastRetransmitOnce`].
 
-use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
 use super::watermarks::Watermarks;
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::path_table::PathTable;
-use crate::{AckDigest, Eligible, LossDetection, LossLine, PathAck, PathFacts, Policy, path_facts};
+use crate::{AckDigest, Eligible, LossDetection, LossThreshold, PathAck, PathFacts, Policy, path_facts};
 
 /// Whether a fast-retransmitted chunk may be fast-retransmitted again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -86,34 +86,34 @@ impl Parameters for MissCountParameters {
 #[derive(Debug)]
 pub struct MissCount {
     parameters: MissCountParameters,
-    paths: PathTable<Strikes>,
+    paths: PathTable<MissIndications>,
 }
 
 #[derive(Debug, Default)]
-struct Strikes {
+struct MissIndications {
     first_sent: Watermarks<UnwrappedTsn>,
-    sent_again: Watermarks<Transmission>,
+    sent_again: Watermarks<SendNumber>,
     highest_acked: Option<UnwrappedTsn>,
     /// The latest moment that was one or two round trips ago when a SACK came, as `fr-once` needs it.
     long_ago: Option<Instant>,
 }
 
-impl Strikes {
+impl MissIndications {
     fn on_ack(&mut self, ack: &PathAck, packets: u8, all_missing: bool) {
         self.highest_acked = self.highest_acked.max(ack.highest_newly_acked);
-        let first_strike = if all_missing {
+        let first_miss = if all_missing {
             self.highest_acked
         } else {
             ack.highest_newly_acked
         };
-        if let Some(highest) = first_strike {
-            self.first_sent.strike(highest);
+        if let Some(highest) = first_miss {
+            self.first_sent.note_miss(highest);
         }
         if let Some(lowest) = ack.lowest_newly_acked {
-            (1..packets).for_each(|_| self.first_sent.strike(lowest));
+            (1..packets).for_each(|_| self.first_sent.note_miss(lowest));
         }
-        if let Some(latest) = ack.latest_transmission {
-            self.sent_again.strike(latest);
+        if let Some(latest) = ack.latest_send_number {
+            self.sent_again.note_miss(latest);
         }
     }
 }
@@ -138,8 +138,8 @@ impl MissCount {
             FastRetransmitOnce::OnPathChange | FastRetransmitOnce::PerPathOrder => return,
         };
         for facts in paths {
-            if let Some((strikes, srtt)) = self.paths.of_mut(facts.id).zip(facts.srtt) {
-                strikes.long_ago = strikes.long_ago.max(Some(now - srtt * round_trips));
+            if let Some((misses, srtt)) = self.paths.of_mut(facts.id).zip(facts.srtt) {
+                misses.long_ago = misses.long_ago.max(Some(now - srtt * round_trips));
             }
         }
     }
@@ -153,7 +153,7 @@ impl Policy for MissCount {
 
 impl LossDetection for MissCount {
     fn add_path(&mut self, path: PathId) {
-        self.paths.insert(path, Strikes::default());
+        self.paths.insert(path, MissIndications::default());
     }
 
     fn remove_path(&mut self, path: PathId) {
@@ -174,33 +174,33 @@ impl LossDetection for MissCount {
             // "If an endpoint is in Fast Recovery and a SACK chunks arrives that advances the Cumulative TSN Ack
             // Point, the miss indications are incremented for all TSNs reported missing" (RFC 9260 §7.2.4).
             let all_missing = in_recovery && ack.cumulative_advanced;
-            if let Some(strikes) = self.paths.of_mut(path_ack.path) {
-                strikes.on_ack(path_ack, packets.min(MOST_PACKETS), all_missing);
+            if let Some(misses) = self.paths.of_mut(path_ack.path) {
+                misses.on_ack(path_ack, packets.min(MOST_PACKETS), all_missing);
             }
         }
     }
 
     fn on_timeout(&mut self, path: PathId) {
-        if let Some(strikes) = self.paths.of_mut(path) {
-            *strikes = Strikes::default();
+        if let Some(misses) = self.paths.of_mut(path) {
+            *misses = MissIndications::default();
         }
     }
 
-    fn line(&self, path: PathId, _now: Instant) -> LossLine {
-        let Some(strikes) = self.paths.of(path) else {
-            return LossLine::NOTHING;
+    fn loss_threshold(&self, path: PathId, _now: Instant) -> LossThreshold {
+        let Some(misses) = self.paths.of(path) else {
+            return LossThreshold::NONE;
         };
         let eligible = match self.parameters.fr_once {
-            FastRetransmitOnce::Always => strikes.long_ago.map(Eligible::MovedBefore),
+            FastRetransmitOnce::Always => misses.long_ago.map(Eligible::MovedBefore),
             FastRetransmitOnce::OnPathChange => Some(Eligible::OnTheirPath),
-            FastRetransmitOnce::PerRtt => strikes.long_ago.map(Eligible::SentBefore),
+            FastRetransmitOnce::PerRtt => misses.long_ago.map(Eligible::SentBefore),
             FastRetransmitOnce::PerPathOrder => Some(Eligible::Any),
         };
-        LossLine {
-            below: strikes.first_sent.third(),
-            resent_before: eligible.and_then(|_| strikes.sent_again.third()),
+        LossThreshold {
+            below: misses.first_sent.third(),
+            resent_before: eligible.and_then(|_| misses.sent_again.third()),
             eligible: eligible.unwrap_or_default(),
-            ..LossLine::NOTHING
+            ..LossThreshold::NONE
         }
     }
 }

@@ -20,11 +20,11 @@
 
 use core::time::Duration;
 
-use anabranch_types::{Instant, PathId, Transmission};
+use anabranch_types::{Instant, PathId, SendNumber};
 
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
-use crate::{AckDigest, Late, LossDetection, LossLine, PathAck, PathFacts, Policy, path_facts};
+use crate::{AckDigest, Late, LossDetection, LossThreshold, PathAck, PathFacts, Policy, path_facts};
 
 /// Parameters of [`Rack`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +61,7 @@ pub struct Rack {
 /// The latest transmission of a path that was acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
-    transmission: Transmission,
+    send_number: SendNumber,
     sent_at: Instant,
     /// How long a chunk may be out before it is lost.
     patience: Duration,
@@ -85,12 +85,12 @@ impl Rack {
 }
 
 /// The newest transmission that `ack` tells of, and how long it took; `None` if that is not sure.
-fn newest_of(ack: &PathAck, path: &PathFacts, now: Instant) -> Option<(Transmission, Instant, Duration)> {
-    let (transmission, sent_at) = (ack.latest_transmission?, ack.latest_sent_at?);
+fn newest_of(ack: &PathAck, path: &PathFacts, now: Instant) -> Option<(SendNumber, Instant, Duration)> {
+    let (send_number, sent_at) = (ack.latest_send_number?, ack.latest_sent_at?);
     let took = now - sent_at;
     let was_sent_once = ack.rtt_sample.is_some_and(|once| once.sent_at >= sent_at);
     let is_sure = was_sent_once || path.min_rtt.is_none_or(|smallest| took >= smallest);
-    is_sure.then_some((transmission, sent_at, took))
+    is_sure.then_some((send_number, sent_at, took))
 }
 
 impl Policy for Rack {
@@ -115,13 +115,13 @@ impl LossDetection for Rack {
             };
             let window = self.window(facts);
             let news = newest_of(path_ack, facts, now);
-            let Some((known, (transmission, sent_at, took))) = self.paths.of_mut(path_ack.path).zip(news)
+            let Some((known, (send_number, sent_at, took))) = self.paths.of_mut(path_ack.path).zip(news)
             else {
                 continue;
             };
-            if known.is_none_or(|known| known.transmission < transmission) {
+            if known.is_none_or(|known| known.send_number < send_number) {
                 *known = Some(Newest {
-                    transmission,
+                    send_number,
                     sent_at,
                     patience: took.saturating_add(window),
                 });
@@ -135,21 +135,21 @@ impl LossDetection for Rack {
         }
     }
 
-    fn line(&self, path: PathId, now: Instant) -> LossLine {
+    fn loss_threshold(&self, path: PathId, now: Instant) -> LossThreshold {
         let Some(newest) = self.paths.of(path).copied().flatten() else {
-            return LossLine::NOTHING;
+            return LossThreshold::NONE;
         };
         let all_judged = newest.sent_at + newest.patience;
         let is_old_enough = |until: Instant| until + newest.patience <= now;
-        LossLine {
+        LossThreshold {
             late: Some(now - newest.patience)
                 .filter(|until| is_old_enough(*until))
                 .map(|until| Late {
-                    before: newest.transmission,
+                    before: newest.send_number,
                     until,
                 }),
             again_at: Some(all_judged).filter(|moment| *moment > now),
-            ..LossLine::NOTHING
+            ..LossThreshold::NONE
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use anabranch_types::{Instant, PathId, Transmission};
+use anabranch_types::{Instant, PathId, SendNumber};
 
 use super::{FastRetransmitOnce, MissCount, MissCountAssociation, MissCountParameters, Rack, RackParameters};
 use crate::parameters::NoParameters;
 use crate::testing::{at, healthy, ms, tsn};
-use crate::{AckDigest, Eligible, Late, LossDetection, LossLine, PathAck, PathFacts, SentOnce};
+use crate::{AckDigest, Eligible, Late, LossDetection, LossThreshold, PathAck, PathFacts, SentOnce};
 
 struct Story<L> {
     loss: L,
@@ -36,7 +36,7 @@ impl<L: LossDetection> Story<L> {
                 ack.newly_acked_chunks = 1;
                 ack.lowest_newly_acked = Some(tsn(*lowest));
                 ack.highest_newly_acked = Some(tsn(*highest));
-                ack.latest_transmission = Some(Transmission(*highest));
+                ack.latest_send_number = Some(SendNumber(*highest));
                 ack
             })
             .collect();
@@ -50,12 +50,12 @@ impl<L: LossDetection> Story<L> {
         self.loss.on_ack(&digest, &self.paths, self.now);
     }
 
-    fn line(&self, path: u8) -> LossLine {
-        self.loss.line(PathId(path), self.now)
+    fn loss_threshold(&self, path: u8) -> LossThreshold {
+        self.loss.loss_threshold(PathId(path), self.now)
     }
 
     fn is_lost(&self, path: u8, number: u64) -> bool {
-        self.line(path).below > Some(tsn(number))
+        self.loss_threshold(path).below > Some(tsn(number))
     }
 }
 
@@ -146,8 +146,8 @@ fn in_recovery_an_advance_counts_for_everything_missing_on_the_path() {
 fn a_retransmission_is_lost_when_three_sacks_reported_later_transmissions() {
     let mut story = by_path();
     (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
-    let line = story.line(0);
-    assert_eq!(line.resent_before, Some(Transmission(101)));
+    let threshold = story.loss_threshold(0);
+    assert_eq!(threshold.resent_before, Some(SendNumber(101)));
 }
 
 #[test]
@@ -158,11 +158,11 @@ fn by_the_letter_of_the_rfc_no_retransmission_is_lost_before_its_timeout_but_one
     let mut story = Story::begins(MissCount::new(parameters));
     story.paths[0].srtt = None;
     (101..150).for_each(|number| story.sack(None, false, &[(0, number, number)]));
-    assert_eq!(story.line(0).resent_before, None);
+    assert_eq!(story.loss_threshold(0).resent_before, None);
     story.paths[0].srtt = Some(ms(20));
     story.now = at(120);
     story.sack(None, false, &[(0, 150, 150)]);
-    assert_eq!(story.line(0).eligible, Eligible::MovedBefore(at(80)));
+    assert_eq!(story.loss_threshold(0).eligible, Eligible::MovedBefore(at(80)));
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn by_the_paper_a_retransmission_is_lost_again_only_if_it_never_changed_path() {
     };
     let mut story = Story::begins(MissCount::new(parameters));
     (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
-    let line = story.line(0);
-    assert_eq!(line.resent_before, Some(Transmission(101)));
-    assert_eq!(line.eligible, Eligible::OnTheirPath);
+    let threshold = story.loss_threshold(0);
+    assert_eq!(threshold.resent_before, Some(SendNumber(101)));
+    assert_eq!(threshold.eligible, Eligible::OnTheirPath);
 }
 
 #[test]
@@ -186,18 +186,18 @@ fn once_in_a_round_trip_means_that_the_last_time_was_a_round_trip_ago() {
     story.paths[0].srtt = None;
     (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
     assert_eq!(
-        story.line(0).resent_before,
+        story.loss_threshold(0).resent_before,
         None,
         "nobody knows how long a round trip is"
     );
     story.paths[0].srtt = Some(ms(20));
     story.now = at(120);
     story.sack(None, false, &[(0, 104, 104)]);
-    assert_eq!(story.line(0).eligible, Eligible::SentBefore(at(100)));
+    assert_eq!(story.loss_threshold(0).eligible, Eligible::SentBefore(at(100)));
     story.paths[0].srtt = Some(ms(90));
     story.sack(None, false, &[(0, 105, 105)]);
     assert_eq!(
-        story.line(0).eligible,
+        story.loss_threshold(0).eligible,
         Eligible::SentBefore(at(100)),
         "a round trip that became longer takes nothing back"
     );
@@ -208,19 +208,19 @@ fn a_timeout_starts_anew_on_its_path_alone() {
     let mut story = by_path();
     (11..15).for_each(|number| story.sack(None, false, &[(0, number, number), (1, number, number)]));
     story.loss.on_timeout(PathId(0));
-    assert_eq!(story.line(0), LossLine::NOTHING);
+    assert_eq!(story.loss_threshold(0), LossThreshold::NONE);
     assert!(story.is_lost(1, 10));
 }
 
 /// What `rack` says after a chunk that left at `sent_at` as number `transmission` was acknowledged at `now`.
-fn rack_hears(rack: &mut Rack, transmission: u64, sent_at: u64, once: bool, now: u64) {
+fn rack_hears(rack: &mut Rack, send_number: u64, sent_at: u64, once: bool, now: u64) {
     let mut ack = PathAck::new(PathId(0), 10_000);
     ack.newly_acked_chunks = 1;
-    ack.latest_transmission = Some(Transmission(transmission));
+    ack.latest_send_number = Some(SendNumber(send_number));
     ack.latest_sent_at = Some(at(sent_at));
     ack.rtt_sample = once.then_some(SentOnce {
         sent_at: at(sent_at),
-        tsn: tsn(transmission),
+        tsn: tsn(send_number),
     });
     let digest = AckDigest {
         cumulative: tsn(0),
@@ -242,20 +242,20 @@ fn rack() -> Rack {
 fn by_time_a_chunk_is_lost_if_it_was_overtaken_and_a_quarter_of_a_round_trip_late() {
     let mut rack = rack();
     rack_hears(&mut rack, 7, 1_000, true, 1_020);
-    let line = rack.line(PathId(0), at(1_020));
+    let threshold = rack.loss_threshold(PathId(0), at(1_020));
     let late = Late {
-        before: Transmission(7),
+        before: SendNumber(7),
         until: at(995),
     };
-    assert_eq!(line.late, Some(late), "20 ms and 5 more");
-    assert_eq!(line.again_at, Some(at(1_025)));
-    let line = rack.line(PathId(0), at(1_025));
+    assert_eq!(threshold.late, Some(late), "20 ms and 5 more");
+    assert_eq!(threshold.again_at, Some(at(1_025)));
+    let threshold = rack.loss_threshold(PathId(0), at(1_025));
     assert_eq!(
-        line.late.map(|late| late.until),
+        threshold.late.map(|late| late.until),
         Some(at(1_000)),
         "all that left before"
     );
-    assert_eq!(line.again_at, None);
+    assert_eq!(threshold.again_at, None);
 }
 
 #[test]
@@ -263,10 +263,10 @@ fn by_time_the_answer_to_an_original_says_nothing_about_its_retransmission() {
     let mut rack = rack();
     rack_hears(&mut rack, 7, 1_000, false, 1_010);
     assert_eq!(
-        rack.line(PathId(0), at(2_000)),
-        LossLine::NOTHING,
+        rack.loss_threshold(PathId(0), at(2_000)),
+        LossThreshold::NONE,
         "10 ms for a round trip of 20?"
     );
     rack_hears(&mut rack, 8, 1_000, false, 1_020);
-    assert!(rack.line(PathId(0), at(2_000)).late.is_some());
+    assert!(rack.loss_threshold(PathId(0), at(2_000)).late.is_some());
 }

@@ -181,22 +181,22 @@ fn measure(association: &mut Association, arrived_on: PathId, now: Instant) {
     }
 }
 
-/// Asks the loss policy for its line on each path: after a SACK, and when the policy wanted to be asked again.
+/// Asks the loss policy for its threshold on each path: after a SACK, and when the policy wanted to be asked again.
 pub(crate) fn find_losses(association: &mut Association, now: Instant) {
     let Association { sender, policies, .. } = association;
-    sender.look_for_losses(|path| policies.loss.line(path, now));
+    sender.look_for_losses(|path| policies.loss.loss_threshold(path, now));
     for path in association.paths.ids() {
         find_losses_on(association, path, now);
         leave_recovery(association, path);
     }
 }
 
-/// Chunks below the loss policy's line go to the retransmission queue. The first of them in a window of data
+/// Chunks below the loss policy's threshold go to the retransmission queue. The first of them in a window of data
 /// begins a fast recovery and cuts the window; the others of the same window do not (RFC 9260 §7.2.4).
 fn find_losses_on(association: &mut Association, path: PathId, now: Instant) {
-    let line = association.policies.loss.line(path, now);
-    association.paths.path_mut(path).loss_check_at = line.again_at;
-    let lost = association.sender.lose(path, line);
+    let threshold = association.policies.loss.loss_threshold(path, now);
+    association.paths.path_mut(path).loss_check_at = threshold.again_at;
+    let lost = association.sender.lose(path, threshold);
     if lost.chunks == 0 {
         return;
     }

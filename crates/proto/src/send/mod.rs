@@ -22,7 +22,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{LossLine, LostChunk, PathAck, StreamScheduler, StuckChunk};
+use anabranch_policy::{LossThreshold, LostChunk, PathAck, StreamScheduler, StuckChunk};
 use anabranch_types::{Instant, MessageId, PathId, StreamId, Tsn, UnwrappedTsn};
 use anabranch_wire::ValidSack;
 
@@ -428,14 +428,14 @@ impl Sender {
         self.scoreboard.digests()
     }
 
-    /// To be called before [`Sender::lose`] is called for each path with the same lines.
-    pub(crate) fn look_for_losses(&mut self, line_of: impl Fn(PathId) -> LossLine) {
-        self.scoreboard.look_for_losses(line_of);
+    /// To be called before [`Sender::lose`] is called for each path with the same thresholds.
+    pub(crate) fn look_for_losses(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
+        self.scoreboard.look_for_losses(threshold_of);
     }
 
-    /// Everything in flight on `path` below `line` waits for retransmission from now on.
-    pub(crate) fn lose(&mut self, path: PathId, line: LossLine) -> Lost {
-        let lost = self.scoreboard.lose(path, line);
+    /// Everything in flight on `path` below `threshold` waits for retransmission from now on.
+    pub(crate) fn lose(&mut self, path: PathId, threshold: LossThreshold) -> Lost {
+        let lost = self.scoreboard.lose(path, threshold);
         self.scoreboard.debug_check();
         lost
     }

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::time::Duration;
 
 use anabranch_policy::{AckDigest, Arrival, PathAck};
-use anabranch_types::{Instant, Transmission, UnwrappedTsn};
+use anabranch_types::{Instant, SendNumber, UnwrappedTsn};
 
 use super::scoreboard::Changes;
 use super::{CloseReason, Context, Flow, News, State};
@@ -250,7 +250,7 @@ impl Flow {
         ack.cumulative_advanced = changes.advanced;
         ack.pseudo_cumulative_advanced = changes.advanced;
         ack.latest_sent_at = changes.latest_sent_at;
-        ack.latest_transmission = Some(Transmission(0));
+        ack.latest_send_number = Some(SendNumber(0));
         ack.in_order_since = changes.in_order_since;
         let digest = AckDigest {
             cumulative: UnwrappedTsn(self.board.first()),

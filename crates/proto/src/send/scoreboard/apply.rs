@@ -165,7 +165,7 @@ impl Scoreboard {
             return;
         }
         sent.sent_at = now;
-        sent.transmission = self.flights.last_transmission(sent.path);
+        sent.send_number = self.flights.last_send_number(sent.path);
         self.payload_in_flight += sent.chunk.payload_bytes();
         self.flights.launch(&mut self.ring, tsn);
     }

@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use anabranch_policy::LossLine;
+use anabranch_policy::LossThreshold;
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::options::OutstandingArrayParameters;
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
@@ -58,8 +58,8 @@ impl Scoreboard {
     }
 
     /// The walk in search of losses.
-    pub(super) fn count_search(&mut self, line_of: impl Fn(PathId) -> LossLine) {
-        let latest_moment = self.lines(line_of).latest_moment();
+    pub(super) fn count_search(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
+        let latest_moment = self.thresholds(threshold_of).latest_moment();
         let start = match self.walks.handling {
             SackHandlingChoice::Indexed(_) => return,
             SackHandlingChoice::Scan(_) => self.ring.base(),

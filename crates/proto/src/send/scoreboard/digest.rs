@@ -84,7 +84,7 @@ pub(super) fn add(digest: &mut PathAck, sent: &Sent, how: Acknowledgement) {
         digest.highest_newly_acked = digest.highest_newly_acked.max(Some(how.tsn));
         digest.lowest_newly_acked = Some(digest.lowest_newly_acked.map_or(how.tsn, |low| low.min(how.tsn)));
     }
-    digest.latest_transmission = digest.latest_transmission.max(Some(sent.transmission));
+    digest.latest_send_number = digest.latest_send_number.max(Some(sent.send_number));
     digest.latest_sent_at = digest.latest_sent_at.max(Some(sent.sent_at));
     if sent.is_round_trip_sample() {
         let sample = Some(SentOnce {

@@ -115,7 +115,7 @@ mod exhaustive {
             for order in [Order::First, Order::Again] {
                 let chunks: Vec<_> = self.flights.backwards(path, order, &self.ring).collect();
                 assert!(chunks.iter().all(|&tsn| self.ring[tsn].order() == order));
-                let transmissions = chunks.iter().rev().map(|&tsn| self.ring[tsn].transmission);
+                let transmissions = chunks.iter().rev().map(|&tsn| self.ring[tsn].send_number);
                 assert!(transmissions.is_sorted(), "the order of leaving");
                 assert!(chunks.iter().rev().map(|&tsn| self.ring[tsn].sent_at).is_sorted());
                 assert!(

@@ -2,14 +2,14 @@
 //!
 //! Two lists per path, threaded through the records of the ring: first transmissions in the order of their
 //! TSNs, later ones in the order of sending. So what others have to search for is a head here: the earliest
-//! outstanding chunk, the pseudo-cumulative acks of CUC and CUCv2, and whatever a loss line cuts off.
+//! outstanding chunk, the pseudo-cumulative acks of CUC and CUCv2, and whatever a loss threshold cuts off.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::num::NonZeroU64;
 use core::ops::Bound;
 
-use anabranch_types::{PathId, Transmission, UnwrappedTsn};
+use anabranch_types::{PathId, SendNumber, UnwrappedTsn};
 
 use super::arrival::Arrival;
 use super::record::{Order, Sent, State};
@@ -127,7 +127,7 @@ struct PathFlight {
     queued: u64,
     /// What was lost on it and waits to be sent again.
     lost: BTreeSet<UnwrappedTsn>,
-    last_transmission: Transmission,
+    last_send_number: SendNumber,
     /// The path is no more; what was sent on it may still be held.
     gone: bool,
     arrival: Arrival,
@@ -141,7 +141,7 @@ impl PathFlight {
         in_flight: 0,
         queued: 0,
         lost: BTreeSet::new(),
-        last_transmission: Transmission(0),
+        last_send_number: SendNumber(0),
         gone: false,
         arrival: Arrival::NONE,
     };
@@ -220,8 +220,8 @@ impl Flights {
     }
 
     /// The number of the last transmission on `path`.
-    pub(super) fn last_transmission(&self, path: PathId) -> Transmission {
-        self.on(path).last_transmission
+    pub(super) fn last_send_number(&self, path: PathId) -> SendNumber {
+        self.on(path).last_send_number
     }
 
     /// The chunk that has been in flight on `path` for longest, of one list.
@@ -261,10 +261,10 @@ impl Flights {
     }
 
     /// The number of a transmission on `path` that is about to happen.
-    pub(super) fn number_transmission(&mut self, path: PathId) -> Transmission {
+    pub(super) fn next_send_number(&mut self, path: PathId) -> SendNumber {
         let path = self.on_mut(path);
-        path.last_transmission = Transmission(path.last_transmission.0 + 1);
-        path.last_transmission
+        path.last_send_number = SendNumber(path.last_send_number.0 + 1);
+        path.last_send_number
     }
 
     /// What measures when chunks that were first sent on `path` arrive in order.

@@ -12,7 +12,7 @@ mod digest;
 mod invariants;
 mod kept;
 mod lists;
-mod loss_line;
+mod loss_threshold;
 mod outstanding_array;
 mod record;
 mod ring;
@@ -31,7 +31,7 @@ use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 pub(crate) use self::apply::Applied;
 use self::digest::Digests;
 use self::lists::{Flights, Member};
-pub(crate) use self::loss_line::Lost;
+pub(crate) use self::loss_threshold::Lost;
 use self::record::{Order, Proof, Sent, State};
 use self::ring::Ring;
 pub(crate) use self::scope::Hearing;
@@ -89,8 +89,8 @@ impl Scoreboard {
         self.payload_held += chunk.payload_bytes();
         self.payload_in_flight += chunk.payload_bytes();
         self.flights.hold(path, chunk.bytes());
-        let transmission = self.flights.number_transmission(path);
-        let tsn = self.ring.push(Sent::new(chunk, path, transmission, now));
+        let send_number = self.flights.next_send_number(path);
+        let tsn = self.ring.push(Sent::new(chunk, path, send_number, now));
         self.flights.launch(&mut self.ring, tsn);
         self.flights.arrival_mut(path).sent(tsn, now);
         self.ring[tsn].chunk.as_user_data(tsn)
@@ -107,7 +107,7 @@ impl Scoreboard {
     /// A chunk that was sent before leaves again, on `path`, whether it was thought lost or in flight.
     pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant) -> UserData<'_> {
         self.withdraw(tsn);
-        let transmission = self.flights.number_transmission(path);
+        let send_number = self.flights.next_send_number(path);
         let sent = &mut self.ring[tsn];
         let bytes = sent.chunk.bytes();
         self.flights.release(sent.path, bytes);
@@ -116,7 +116,7 @@ impl Scoreboard {
         sent.strayed |= sent.path != path;
         sent.path = path;
         sent.sent_at = now;
-        sent.transmission = transmission;
+        sent.send_number = send_number;
         sent.transmissions = sent.transmissions.saturating_add(1);
         self.walks.sent_again(tsn);
         self.flights.launch(&mut self.ring, tsn);
@@ -341,8 +341,8 @@ impl Scoreboard {
     }
 
     #[cfg(test)]
-    pub(super) fn last_transmission(&self, path: PathId) -> anabranch_types::Transmission {
-        self.flights.last_transmission(path)
+    pub(super) fn last_send_number(&self, path: PathId) -> anabranch_types::SendNumber {
+        self.flights.last_send_number(path)
     }
 
     /// Gives memory back. To be called when nothing is outstanding.

@@ -7,7 +7,7 @@
 //! Deviation: there, what does not fit is not judged by that SACK. Here the walks go on in the queue behind the last
 //! element of the array, so that the finds are the same whatever is missing.
 
-use anabranch_policy::LossLine;
+use anabranch_policy::LossThreshold;
 use anabranch_policy::options::OutstandingArrayParameters;
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
@@ -76,12 +76,12 @@ impl Scoreboard {
     }
 
     /// The third walk.
-    pub(super) fn look_through_array(&mut self, line_of: impl Fn(PathId) -> LossLine) {
-        let mut lines = self.lines(line_of);
+    pub(super) fn look_through_array(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
+        let mut thresholds = self.thresholds(threshold_of);
         for index in 0..self.walks.missing.len() {
             let tsn = self.walks.missing[index];
-            self.strike(tsn, &mut lines);
+            self.judge(tsn, &mut thresholds);
         }
-        self.strike_from(self.walks.missing_below, &mut lines);
+        self.judge_from(self.walks.missing_below, &mut thresholds);
     }
 }

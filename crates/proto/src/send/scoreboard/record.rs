@@ -13,7 +13,7 @@
 //! freed, and the record waits for the cumulative acknowledgement alone.
 
 use anabranch_policy::LossCause;
-use anabranch_types::{Instant, PathId, Transmission};
+use anabranch_types::{Instant, PathId, SendNumber};
 
 use super::lists::Links;
 use crate::send::chunk::Chunk;
@@ -26,7 +26,7 @@ pub(super) struct Sent {
     /// When it was last sent. A reneged chunk counts as sent when it was reneged.
     pub(super) sent_at: Instant,
     /// Which transmission of its path the last one was.
-    pub(super) transmission: Transmission,
+    pub(super) send_number: SendNumber,
     /// How often it was sent, counted up to 255.
     pub(super) transmissions: u8,
     /// The path that it was last sent on.
@@ -79,12 +79,12 @@ pub(super) enum Order {
 
 impl Sent {
     /// A chunk about to be sent for the first time.
-    pub(super) const fn new(chunk: Chunk, path: PathId, transmission: Transmission, now: Instant) -> Self {
+    pub(super) const fn new(chunk: Chunk, path: PathId, send_number: SendNumber, now: Instant) -> Self {
         Self {
             chunk,
             state: State::InFlight(Links::ALONE),
             sent_at: now,
-            transmission,
+            send_number,
             transmissions: 1,
             path,
             first_path: path,

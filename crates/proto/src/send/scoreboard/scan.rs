@@ -5,9 +5,9 @@
 //! what the blocks acknowledge, one finds what was acknowledged and is not any more, one judges what is missing.
 //! With paths of unlike delay, the first element stays where it is for long, and the walks grow.
 //!
-//! Deviation: the third walk asks for loss lines in place of counting, as everybody here.
+//! Deviation: the third walk asks for loss thresholds in place of counting, as everybody here.
 
-use anabranch_policy::LossLine;
+use anabranch_policy::LossThreshold;
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::Scoreboard;
@@ -37,8 +37,8 @@ impl Scoreboard {
     }
 
     /// The third walk.
-    pub(super) fn scan_for_losses(&mut self, line_of: impl Fn(PathId) -> LossLine) {
-        let mut lines = self.lines(line_of);
-        self.strike_from(self.ring.base(), &mut lines);
+    pub(super) fn scan_for_losses(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
+        let mut thresholds = self.thresholds(threshold_of);
+        self.judge_from(self.ring.base(), &mut thresholds);
     }
 }

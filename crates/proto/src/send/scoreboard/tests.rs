@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::options::{OutstandingArrayParameters, SlidingWindowParameters};
-use anabranch_policy::{Eligible, Late, LossLine, NoParameters, PathAck};
+use anabranch_policy::{Eligible, Late, LossThreshold, NoParameters, PathAck};
 use anabranch_types::{
-    Instant, IntervalSet, MessageId, PathId, Ppid, Rng, Seed, Ssn, StreamId, Transmission, Tsn, UnwrappedTsn,
+    Instant, IntervalSet, MessageId, PathId, Ppid, Rng, Seed, SendNumber, Ssn, StreamId, Tsn, UnwrappedTsn,
 };
 use anabranch_wire::DataFlags;
 use bytes::Bytes;
@@ -51,14 +51,14 @@ fn chunk(payload: usize) -> Chunk {
     }
 }
 
-/// The third-highest of all strikes, kept as a path's loss policy would.
+/// The third-highest of all miss indications, kept as a path's loss policy would.
 #[derive(Default)]
 struct Watermarks {
     tsns: [Option<UnwrappedTsn>; 3],
-    transmissions: [Option<Transmission>; 3],
+    send_numbers: [Option<SendNumber>; 3],
 }
 
-fn strike<N: Copy + Ord>(marks: &mut [Option<N>; 3], at: Option<N>) {
+fn note_miss<N: Copy + Ord>(marks: &mut [Option<N>; 3], at: Option<N>) {
     let Some(place) = marks.iter().position(|mark| at > *mark) else {
         return;
     };
@@ -235,37 +235,37 @@ impl World {
             .sum::<u64>();
     }
 
-    /// Three strikes as watermarks; the naive twin counts them for every chunk.
+    /// Three miss indications as watermarks; the naive twin counts them for every chunk.
     fn loses(&mut self, digests: &[PathAck], packets: u8) {
         let weight = if digests.len() == 1 { packets } else { 1 };
         for ack in digests {
             let marks = self.watermarks.entry(ack.path).or_default();
-            strike(&mut marks.tsns, ack.highest_newly_acked);
-            (1..weight).for_each(|_| strike(&mut marks.tsns, ack.lowest_newly_acked));
-            strike(&mut marks.transmissions, ack.latest_transmission);
+            note_miss(&mut marks.tsns, ack.highest_newly_acked);
+            (1..weight).for_each(|_| note_miss(&mut marks.tsns, ack.lowest_newly_acked));
+            note_miss(&mut marks.send_numbers, ack.latest_send_number);
         }
         let (now, impatient) = (self.now, self.impatient);
         let eligible = (self.eligible)(now);
-        let line_of = |path| {
+        let threshold_of = |path| {
             let marks = self.watermarks.get(&path);
-            marks.map_or(LossLine::NOTHING, |marks| LossLine {
+            marks.map_or(LossThreshold::NONE, |marks| LossThreshold {
                 below: marks.tsns[2],
-                resent_before: marks.transmissions[2],
+                resent_before: marks.send_numbers[2],
                 eligible,
                 late: impatient.then_some(Late {
-                    before: marks.transmissions[0].unwrap_or_default(),
+                    before: marks.send_numbers[0].unwrap_or_default(),
                     until: Instant::from_nanos(now.as_nanos().saturating_sub(40)),
                 }),
                 again_at: None,
             })
         };
         for &path in self.watermarks.keys() {
-            self.naive.lose_late(path, line_of(path).late);
+            self.naive.lose_late(path, threshold_of(path).late);
         }
-        self.scoreboard.look_for_losses(line_of);
+        self.scoreboard.look_for_losses(threshold_of);
         for &path in self.watermarks.keys() {
             let before = self.scoreboard.in_flight(path);
-            let lost = self.scoreboard.lose(path, line_of(path));
+            let lost = self.scoreboard.lose(path, threshold_of(path));
             assert_eq!(before - lost.bytes, self.scoreboard.in_flight(path));
             self.lost += u64::from(lost.chunks);
         }
@@ -532,12 +532,12 @@ fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
     let mut scoreboard = sent(&[A, A, A]);
     reports(&mut scoreboard, &[1]);
     reports(&mut scoreboard, &[]);
-    let late = LossLine {
+    let late = LossThreshold {
         late: Some(Late {
-            before: Transmission(9),
+            before: SendNumber(9),
             until: at(99),
         }),
-        ..LossLine::NOTHING
+        ..LossThreshold::NONE
     };
     assert_eq!(
         scoreboard.lose(A, late).chunks,
@@ -604,8 +604,8 @@ fn a_chunk_sent_again_elsewhere_belongs_to_the_other_path() {
     );
     assert_eq!(scoreboard.earliest_in_flight(B), Some((tsn(0), at(9))));
     assert_eq!(
-        (scoreboard.last_transmission(A), scoreboard.last_transmission(B)),
-        (Transmission(2), Transmission(1))
+        (scoreboard.last_send_number(A), scoreboard.last_send_number(B)),
+        (SendNumber(2), SendNumber(1))
     );
 }
 

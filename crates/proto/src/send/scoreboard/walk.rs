@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{LossCause, LossLine};
+use anabranch_policy::{LossCause, LossThreshold};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::Scoreboard;
-use super::loss_line::{Lost, Side};
+use super::loss_threshold::{Lost, Side};
 use super::record::Order;
 use crate::config::SackWalks;
 
@@ -42,7 +42,7 @@ pub(super) struct Walks {
     pub(super) visited: u64,
     /// The highest TSN that ever was retransmitted or reneged on: beyond, records are in the order of sending.
     highest_sent_again: UnwrappedTsn,
-    /// Lost by the last lines, and not taken out yet.
+    /// Lost by the last thresholds, and not taken out yet.
     found: Vec<UnwrappedTsn>,
     /// Not acknowledged by the last SACK: the array of [`super::outstanding_array`].
     pub(super) missing: Vec<UnwrappedTsn>,
@@ -95,26 +95,26 @@ impl Cover<'_> {
     }
 }
 
-/// The loss lines of all paths while the ring is walked; runs of TSNs share a path.
-pub(super) struct Lines<F> {
-    line_of: F,
-    known: Option<(PathId, LossLine)>,
+/// The loss thresholds of all paths while the ring is walked; runs of TSNs share a path.
+pub(super) struct Thresholds<F> {
+    threshold_of: F,
+    known: Option<(PathId, LossThreshold)>,
     /// Records last sent at this moment or before may be late; no later ones.
     latest_moment: Option<Instant>,
 }
 
-impl<F: Fn(PathId) -> LossLine> Lines<F> {
+impl<F: Fn(PathId) -> LossThreshold> Thresholds<F> {
     pub(super) const fn latest_moment(&self) -> Option<Instant> {
         self.latest_moment
     }
 
-    fn on(&mut self, path: PathId) -> LossLine {
+    fn on(&mut self, path: PathId) -> LossThreshold {
         match self.known {
-            Some((known, line)) if known == path => line,
+            Some((known, threshold)) if known == path => threshold,
             _ => {
-                let line = (self.line_of)(path);
-                self.known = Some((path, line));
-                line
+                let threshold = (self.threshold_of)(path);
+                self.known = Some((path, threshold));
+                threshold
             }
         }
     }
@@ -122,46 +122,54 @@ impl<F: Fn(PathId) -> LossLine> Lines<F> {
 
 impl Scoreboard {
     /// To be called before a walk in search of losses.
-    pub(super) fn lines<F: Fn(PathId) -> LossLine>(&mut self, line_of: F) -> Lines<F> {
+    pub(super) fn thresholds<F: Fn(PathId) -> LossThreshold>(&mut self, threshold_of: F) -> Thresholds<F> {
         self.walks.found.clear();
         let paths = (0..self.flights.len()).map(|index| PathId(index as u8));
         let latest_moment = paths
-            .filter_map(|path| line_of(path).late)
+            .filter_map(|path| threshold_of(path).late)
             .map(|late| late.until)
             .max();
-        Lines {
-            line_of,
+        Thresholds {
+            threshold_of,
             known: None,
             latest_moment,
         }
     }
 
     /// Looks at one record in search of losses.
-    pub(super) fn strike<F: Fn(PathId) -> LossLine>(&mut self, tsn: UnwrappedTsn, lines: &mut Lines<F>) {
+    pub(super) fn judge<F: Fn(PathId) -> LossThreshold>(
+        &mut self,
+        tsn: UnwrappedTsn,
+        thresholds: &mut Thresholds<F>,
+    ) {
         self.walks.visited += 1;
         let Some(sent) = self.ring.get(tsn).filter(|sent| sent.is_in_flight()) else {
             return;
         };
-        if Side::of(&lines.on(sent.path), tsn, sent) == Side::Lost {
+        if Side::of(&thresholds.on(sent.path), tsn, sent) == Side::Lost {
             self.walks.found.push(tsn);
         }
     }
 
     /// Looks at the records from `start` in search of losses, and stops where none can follow: beyond all that was
     /// reported or sent again, records are as late as they are high.
-    pub(super) fn strike_from<F: Fn(PathId) -> LossLine>(
+    pub(super) fn judge_from<F: Fn(PathId) -> LossThreshold>(
         &mut self,
         start: UnwrappedTsn,
-        lines: &mut Lines<F>,
+        thresholds: &mut Thresholds<F>,
     ) {
         let judged = self.judged_below();
         let mut tsn = start.max(self.ring.base());
         while let Some(sent) = self.ring.get(tsn) {
-            if tsn >= judged && lines.latest_moment.is_none_or(|moment| sent.sent_at > moment) {
+            if tsn >= judged
+                && thresholds
+                    .latest_moment
+                    .is_none_or(|moment| sent.sent_at > moment)
+            {
                 debug_assert_eq!(sent.order(), Order::First, "above all that was sent again");
                 return;
             }
-            self.strike(tsn, lines);
+            self.judge(tsn, thresholds);
             tsn = tsn.next();
         }
     }

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use anabranch_policy::{Eligible, Late, LossCause, PathAck, SentOnce};
-use anabranch_types::{Instant, PathId, Transmission, UnwrappedTsn};
+use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
@@ -20,7 +20,7 @@ pub(super) struct Entry {
     pub(super) path: PathId,
     pub(super) fate: Fate,
     pub(super) transmissions: u16,
-    transmission: Transmission,
+    send_number: SendNumber,
     sent_at: Instant,
     /// When it joined the retransmissions of its path; `None` while it is a first transmission.
     again: Option<u64>,
@@ -64,14 +64,14 @@ impl Naive {
             .previous()
     }
 
-    fn stamp(&mut self, path: PathId) -> Transmission {
+    fn stamp(&mut self, path: PathId) -> SendNumber {
         let count = self.transmissions.entry(path).or_default();
         *count += 1;
-        Transmission(*count)
+        SendNumber(*count)
     }
 
     pub(super) fn send(&mut self, bytes: u64, path: PathId, now: Instant) {
-        let transmission = self.stamp(path);
+        let send_number = self.stamp(path);
         self.followed.entry(path).or_insert((self.next, now));
         self.entries.push(Entry {
             tsn: self.next,
@@ -79,7 +79,7 @@ impl Naive {
             path,
             fate: Fate::Flying,
             transmissions: 1,
-            transmission,
+            send_number,
             sent_at: now,
             again: None,
             timed_out: false,
@@ -95,14 +95,14 @@ impl Naive {
 
     pub(super) fn send_again(&mut self, tsn: UnwrappedTsn, path: PathId, now: Instant, moves: bool) {
         self.clock += 1;
-        let (clock, transmission) = (self.clock, self.stamp(path));
+        let (clock, send_number) = (self.clock, self.stamp(path));
         let entry = self.entries.iter_mut().find(|entry| entry.tsn == tsn).unwrap();
         entry.moved |= moves && entry.path != path;
         entry.path = path;
         entry.paths.insert(path);
         entry.fate = Fate::Flying;
         entry.transmissions += 1;
-        entry.transmission = transmission;
+        entry.send_number = send_number;
         entry.sent_at = now;
         entry.again = Some(clock);
         entry.misses = 0;
@@ -210,7 +210,7 @@ impl Naive {
                 self.clock += 1;
                 entry.fate = Fate::Flying;
                 entry.sent_at = now;
-                entry.transmission = Transmission(self.transmissions[&entry.path]);
+                entry.send_number = SendNumber(self.transmissions[&entry.path]);
                 entry.again = Some(self.clock);
                 entry.misses = 0;
             }
@@ -264,7 +264,7 @@ impl Naive {
         let Some(late) = late else { return };
         let entries = self.entries.iter_mut();
         for entry in entries.filter(|entry| entry.path == path && entry.fate == Fate::Flying) {
-            if entry.transmission < late.before && entry.sent_at <= late.until {
+            if entry.send_number < late.before && entry.sent_at <= late.until {
                 entry.fate = Fate::Lost(LossCause::FastRetransmit);
             }
         }
@@ -278,7 +278,7 @@ impl Naive {
                 continue;
             };
             if entry.again.is_some() {
-                entry.misses += u32::from(ack.latest_transmission > Some(entry.transmission));
+                entry.misses += u32::from(ack.latest_send_number > Some(entry.send_number));
             } else if ack.highest_newly_acked > Some(entry.tsn) {
                 let all_later = ack.lowest_newly_acked > Some(entry.tsn);
                 let weight = if digests.len() == 1 && all_later {
@@ -323,7 +323,7 @@ fn count(ack: &mut PathAck, entry: &Entry, by_cumulative: bool, headed: bool) {
         ack.highest_newly_acked = ack.highest_newly_acked.max(Some(entry.tsn));
         ack.lowest_newly_acked = ack.lowest_newly_acked.or(Some(entry.tsn));
     }
-    ack.latest_transmission = ack.latest_transmission.max(Some(entry.transmission));
+    ack.latest_send_number = ack.latest_send_number.max(Some(entry.send_number));
     ack.latest_sent_at = ack.latest_sent_at.max(Some(entry.sent_at));
     if entry.transmissions == 1 {
         ack.rtt_sample = ack.rtt_sample.max(Some(SentOnce {

@@ -1,7 +1,7 @@
-//! Which chunks does a loss line cut off? Those at the heads of the two lists, each touched once.
+//! Which chunks does a loss threshold cut off? Those at the heads of the two lists, each touched once.
 
 use anabranch_policy::catalog::SackHandlingChoice;
-use anabranch_policy::{Eligible, Late, LossCause, LossLine};
+use anabranch_policy::{Eligible, Late, LossCause, LossThreshold};
 use anabranch_types::{PathId, UnwrappedTsn};
 
 use super::Scoreboard;
@@ -22,27 +22,31 @@ pub(crate) struct Lost {
     pub(crate) highest: Option<UnwrappedTsn>,
 }
 
-/// How a line and a chunk lie to each other.
+/// How a threshold and a chunk lie to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
     /// It is lost.
     Lost,
-    /// It lies below the line, but whoever drew the line does not judge it.
+    /// It lies below the threshold, but the policy exempts it.
     Exempt,
-    /// It lies above the line, and so does all that follows in its list.
+    /// It lies above the threshold, and so does all that follows in its list.
     Above,
 }
 
 impl Side {
-    pub(super) fn of(line: &LossLine, tsn: UnwrappedTsn, sent: &Sent) -> Self {
-        let is_late = |late: Late| sent.transmission < late.before && sent.sent_at <= late.until;
-        if line.late.is_some_and(is_late) {
+    pub(super) fn of(threshold: &LossThreshold, tsn: UnwrappedTsn, sent: &Sent) -> Self {
+        let is_late = |late: Late| sent.send_number < late.before && sent.sent_at <= late.until;
+        if threshold.late.is_some_and(is_late) {
             return Self::Lost;
         }
         match sent.order() {
-            Order::First if line.below.is_some_and(|below| tsn < below) => Self::Lost,
-            Order::Again if line.resent_before.is_some_and(|bound| sent.transmission < bound) => {
-                if is_eligible(line.eligible, sent) {
+            Order::First if threshold.below.is_some_and(|below| tsn < below) => Self::Lost,
+            Order::Again
+                if threshold
+                    .resent_before
+                    .is_some_and(|bound| sent.send_number < bound) =>
+            {
+                if is_eligible(threshold.eligible, sent) {
                     Self::Lost
                 } else {
                     Self::Exempt
@@ -63,27 +67,29 @@ fn is_eligible(eligible: Eligible, sent: &Sent) -> bool {
 }
 
 impl Scoreboard {
-    /// To be called before [`Scoreboard::lose`] is called for each path with the same lines: whoever walks the ring
-    /// does it once for all paths.
-    pub(crate) fn look_for_losses(&mut self, line_of: impl Fn(PathId) -> LossLine) {
+    /// To be called before [`Scoreboard::lose`] is called for each path with the same thresholds: handling that walks
+    /// the ring does so once for all paths.
+    pub(crate) fn look_for_losses(&mut self, threshold_of: impl Fn(PathId) -> LossThreshold) {
         match (self.walks.doing, self.walks.handling) {
             (_, SackHandlingChoice::Indexed(_)) => {}
-            (SackWalks::Counted, _) => self.count_search(line_of),
-            (SackWalks::Done, SackHandlingChoice::Scan(_)) => self.scan_for_losses(line_of),
-            (SackWalks::Done, SackHandlingChoice::OutstandingArray(_)) => self.look_through_array(line_of),
+            (SackWalks::Counted, _) => self.count_search(threshold_of),
+            (SackWalks::Done, SackHandlingChoice::Scan(_)) => self.scan_for_losses(threshold_of),
+            (SackWalks::Done, SackHandlingChoice::OutstandingArray(_)) => {
+                self.look_through_array(threshold_of)
+            }
         }
     }
 
-    /// Everything in flight on `path` below `line` waits for retransmission from now on.
-    pub(crate) fn lose(&mut self, path: PathId, line: LossLine) -> Lost {
+    /// Everything in flight on `path` below `threshold` waits for retransmission from now on.
+    pub(crate) fn lose(&mut self, path: PathId, threshold: LossThreshold) -> Lost {
         match (self.walks.doing, self.walks.handling) {
             (SackWalks::Done, SackHandlingChoice::Scan(_) | SackHandlingChoice::OutstandingArray(_)) => {
                 self.lose_found(path)
             }
-            (_, SackHandlingChoice::Indexed(_)) => self.lose_heads(path, line),
+            (_, SackHandlingChoice::Indexed(_)) => self.lose_heads(path, threshold),
             (SackWalks::Counted, _) => {
                 let visited = self.walks.visited;
-                let lost = self.lose_heads(path, line);
+                let lost = self.lose_heads(path, threshold);
                 self.walks.visited = visited;
                 lost
             }
@@ -91,14 +97,14 @@ impl Scoreboard {
     }
 
     /// Exempt retransmissions are skipped, at a cost of a look at each of them; all others are at the heads.
-    fn lose_heads(&mut self, path: PathId, line: LossLine) -> Lost {
+    fn lose_heads(&mut self, path: PathId, threshold: LossThreshold) -> Lost {
         let mut lost = Lost::default();
         for order in [Order::First, Order::Again] {
             let mut next = self.flights.head(path, order);
             while let Some(tsn) = next {
                 self.walks.visited += 1;
                 let sent = &self.ring[tsn];
-                let side = Side::of(&line, tsn, sent);
+                let side = Side::of(&threshold, tsn, sent);
                 next = sent.links().and_then(Links::next).filter(|_| side != Side::Above);
                 if side == Side::Lost {
                     self.lose_one(tsn, LossCause::FastRetransmit, &mut lost);
