@@ -119,6 +119,10 @@ arch: ## dependency arrows, one home for per-path state, no_std
 lines: ## length of files, and the question in their first line
 	$(CARGO) xtask lines
 
+.PHONY: conformance
+conformance: ## each rule of the standards: implemented, tested, or marked; quotations; docs/conformance.md
+	$(CARGO) xtask conformance
+
 .PHONY: no-std
 no-std: ## that the core crates and their dependencies do not link std
 	$(CARGO) xtask no-std
@@ -128,11 +132,12 @@ doc: ## API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
 
 .PHONY: docs
-docs: ## make the pages that are made: docs/policies.md, docs/claims.md
+docs: ## make the pages that are made: docs/policies.md, docs/claims.md, docs/conformance.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- policies --markdown > docs/policies.md.new
 	mv docs/policies.md.new docs/policies.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- lab claims > docs/claims.md.new
 	mv docs/claims.md.new docs/claims.md
+	$(CARGO) xtask conformance --markdown
 
 .PHONY: deny
 deny: ## licences, sources and banned crates (needs: cargo install --locked cargo-deny)

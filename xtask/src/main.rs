@@ -1,8 +1,9 @@
-//! Which check? `cargo xtask arch`, `cargo xtask lines` or `cargo xtask no-std`.
+//! Checks of the workspace: `cargo xtask arch`, `conformance`, `lines` and `no-std`. Which one?
 //!
 //! Cargo and clippy check most of the habits of CONTRIBUTING.md; the few that they cannot see are checked here.
 
 mod arch;
+mod conformance;
 mod finding;
 mod lines;
 mod no_std;
@@ -15,15 +16,17 @@ use finding::Failure;
 
 const USAGE: &str = "usage: cargo xtask <check>
 
-  arch     dependency edges, containers keyed by PathId, #![no_std] in the core crates
-  lines    length of files, and the question in their first line
-  no-std   that neither the core crates nor their dependencies link std
+  arch         dependency edges, containers keyed by PathId, #![no_std] in the core crates
+  conformance  that each rule of the standards is implemented and tested, or marked; that quotations are exact
+  lines        length of files, and that their first line names what they hold
+  no-std       that neither the core crates nor their dependencies link std
 ";
 
 fn main() -> ExitCode {
-    let check: Option<String> = std::env::args().nth(1);
-    let outcome = match check.as_deref() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.iter().map(String::as_str).next() {
         Some("arch") => arch::run(root()),
+        Some("conformance") => conformance::run(root(), &arguments[1..]),
         Some("lines") => lines::run(root()),
         Some("no-std") => no_std::run(root()),
         _ => {
