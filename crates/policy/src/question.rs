@@ -6,7 +6,7 @@ use core::time::Duration;
 use anabranch_types::{Instant, PathId, StreamId, UnwrappedTsn};
 
 use crate::facts::{
-    AckDigest, AckWhen, Arrival, Backlog, BufferFacts, ChunkInFlight, LossDigest, LossThreshold, LostChunk,
+    AckSample, AckWhen, Arrival, Backlog, BufferFacts, ChunkInFlight, LossEvent, LossThreshold, LostChunk,
     PathAck, PathFacts, Pick, Reachability, Reschedule, SendAllowance, StreamFacts, StuckChunk,
 };
 
@@ -27,9 +27,9 @@ pub trait CongestionControl: Policy {
     /// A path is gone; its id may be used again for another one.
     fn remove_path(&mut self, path: PathId);
     /// A SACK acknowledged something. Called once for each SACK, before losses that the same SACK reveals.
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant);
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant);
     /// Chunks were lost; called once for each loss event (once per window of data, or once per timeout).
-    fn on_loss(&mut self, loss: &LossDigest, paths: &[PathFacts], now: Instant);
+    fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant);
     /// Nothing was sent on `path` for `idle`; called before the next transmission (RFC 9260 §7.2.1).
     fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
         let _ = (path, idle);
@@ -59,11 +59,11 @@ pub trait PathScheduler: Policy {
         let _ = path;
     }
     /// A SACK acknowledged something.
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         let _ = (ack, paths, now);
     }
     /// Chunks were lost; called as [`CongestionControl::on_loss`], before the facts show the new window.
-    fn on_loss(&mut self, loss: &LossDigest, paths: &[PathFacts], now: Instant) {
+    fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant) {
         let _ = (loss, paths, now);
     }
     /// New data waits, and the peer's window keeps it back.
@@ -177,7 +177,7 @@ pub trait LossDetection: Policy {
     /// A path is gone.
     fn remove_path(&mut self, path: PathId);
     /// A SACK acknowledged something.
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant);
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant);
     /// Everything on `path` was declared lost by its T3 timer; what follows starts anew.
     fn on_timeout(&mut self, path: PathId);
     /// What is lost on `path`, after the last call. Asked after each SACK, and at the moment that the last line of the

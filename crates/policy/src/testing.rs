@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, PathId, Rng, SendNumber, UnwrappedTsn};
 
-use crate::{AckDigest, PathAck, PathFacts, Reachability, SentOnce};
+use crate::{AckSample, PathAck, PathFacts, Reachability, SentOnce};
 
 /// A full chunk on the paths below.
 pub(crate) const CHUNK: u64 = 1_452;
@@ -45,8 +45,8 @@ pub(crate) fn in_order(path: u8, in_flight: u64, bytes: u64) -> PathAck {
 }
 
 /// A SACK that acknowledged `paths`.
-pub(crate) fn sack(paths: &[PathAck]) -> AckDigest<'_> {
-    AckDigest {
+pub(crate) fn sack(paths: &[PathAck]) -> AckSample<'_> {
+    AckSample {
         cumulative: tsn(1 << 32),
         cumulative_advanced: paths.iter().any(|ack| ack.cumulative_advanced),
         arrived_on: PathId(0),

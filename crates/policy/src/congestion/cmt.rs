@@ -26,7 +26,7 @@ use super::independent::{Acked, Independent, SinglePath};
 use super::partial::PartialBytes;
 use super::window::{IdleThreshold, Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
-use crate::{LossDigest, PathFacts};
+use crate::{LossEvent, PathFacts};
 
 /// RFC 9260 §7.2 on each path alone.
 pub type Cmt = Independent<CmtParameters>;
@@ -126,7 +126,7 @@ impl SinglePath for CmtParameters {
         }
     }
 
-    fn on_loss(&self, state: &mut CmtState, loss: &LossDigest, path: &PathFacts) {
+    fn on_loss(&self, state: &mut CmtState, loss: &LossEvent, path: &PathFacts) {
         state.window.cut(loss.cause, 5, path);
         state.partial = PartialBytes::default();
     }

@@ -33,7 +33,7 @@ use super::independent::{Acked, Independent, SinglePath};
 use super::window::{IdleThreshold, Window, quantum};
 use crate::math::{cube_root, mul_div};
 use crate::parameters::{Parameter, Parameters, Slot};
-use crate::{LossCause, LossDigest, PathFacts};
+use crate::{LossCause, LossEvent, PathFacts};
 
 /// CUBIC on each path alone.
 pub type Cubic = Independent<CubicParameters>;
@@ -253,7 +253,7 @@ impl SinglePath for CubicParameters {
         state.timed_out = false;
     }
 
-    fn on_loss(&self, state: &mut CubicState, loss: &LossDigest, path: &PathFacts) {
+    fn on_loss(&self, state: &mut CubicState, loss: &LossEvent, path: &PathFacts) {
         let window = state.window.bytes;
         // A timeout after a timeout says nothing of what the path can carry: "the value of ssthresh is held constant" (RFC
         // 5681 §3.1, which RFC 9438 §4.8 follows).

@@ -16,7 +16,7 @@ use super::growth::Growth;
 use super::independent::{Acked, Independent, SinglePath};
 use super::window::quantum;
 use crate::parameters::{Parameter, Parameters, Slot};
-use crate::{LossDigest, PathFacts};
+use crate::{LossEvent, PathFacts};
 
 /// A constant window on each path.
 pub type Fixed = Independent<FixedParameters>;
@@ -64,7 +64,7 @@ impl SinglePath for FixedParameters {
 
     fn on_ack(&self, _state: &mut u64, _acked: &Acked<'_>) {}
 
-    fn on_loss(&self, _state: &mut u64, _loss: &LossDigest, _path: &PathFacts) {}
+    fn on_loss(&self, _state: &mut u64, _loss: &LossEvent, _path: &PathFacts) {}
 
     fn on_idle(&self, _state: &mut u64, _path: &PathFacts, _idle: Duration) {}
 

@@ -12,7 +12,7 @@ use super::growth::Growth;
 use super::window::Window;
 use crate::parameters::Parameters;
 use crate::path_table::PathTable;
-use crate::{AckDigest, CongestionControl, LossDigest, PathAck, PathFacts, Policy, path_facts};
+use crate::{AckSample, CongestionControl, LossEvent, PathAck, PathFacts, Policy, path_facts};
 
 /// An algorithm that looks at one path only. Implemented by its parameters; the state of each path is apart.
 pub trait SinglePath: Parameters + Send {
@@ -28,7 +28,7 @@ pub trait SinglePath: Parameters + Send {
     /// Chunks of the path were acknowledged.
     fn on_ack(&self, state: &mut Self::State, acked: &Acked<'_>);
     /// Chunks of the path were lost.
-    fn on_loss(&self, state: &mut Self::State, loss: &LossDigest, path: &PathFacts);
+    fn on_loss(&self, state: &mut Self::State, loss: &LossEvent, path: &PathFacts);
     /// Nothing was sent on the path for `idle`.
     fn on_idle(&self, state: &mut Self::State, path: &PathFacts, idle: Duration);
     /// The window comes down to `limit` bytes, lest a burst follow.
@@ -102,7 +102,7 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
         self.paths.remove(path);
     }
 
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         for ack in ack.paths {
             let (Some(state), Some(path)) = (self.paths.of_mut(ack.path), path_facts(paths, ack.path)) else {
                 continue;
@@ -112,7 +112,7 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
         }
     }
 
-    fn on_loss(&mut self, loss: &LossDigest, paths: &[PathFacts], _now: Instant) {
+    fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], _now: Instant) {
         if let (Some(state), Some(path)) = (self.paths.of_mut(loss.path), path_facts(paths, loss.path)) {
             self.algorithm.on_loss(state, loss, path);
         }

@@ -28,7 +28,7 @@ use super::growth::Growth;
 use super::independent::{Acked, Independent, SinglePath};
 use super::window::{Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
-use crate::{LossCause, LossDigest, PathFacts};
+use crate::{LossCause, LossEvent, PathFacts};
 
 /// RFC 5681 on each path alone.
 pub type Reno = Independent<RenoParameters>;
@@ -134,7 +134,7 @@ impl SinglePath for RenoParameters {
         }
     }
 
-    fn on_loss(&self, state: &mut RenoState, loss: &LossDigest, path: &PathFacts) {
+    fn on_loss(&self, state: &mut RenoState, loss: &LossEvent, path: &PathFacts) {
         let is_timeout = loss.cause == LossCause::Timeout;
         // RFC 5681 §3.1: "When a TCP sender detects segment loss using the retransmission timer and the given segment has
         // already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held constant."

@@ -4,7 +4,7 @@ use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
 /// What one SACK changed, for the whole association.
 #[derive(Clone, Debug)]
-pub struct AckDigest<'a> {
+pub struct AckSample<'a> {
     /// The cumulative TSN ack point after this SACK.
     pub cumulative: UnwrappedTsn,
     /// Whether the cumulative TSN ack point moved.
@@ -17,7 +17,7 @@ pub struct AckDigest<'a> {
     pub paths: &'a [PathAck],
 }
 
-impl AckDigest<'_> {
+impl AckSample<'_> {
     /// What changed on `path`.
     #[must_use]
     pub fn on(&self, path: PathId) -> Option<&PathAck> {

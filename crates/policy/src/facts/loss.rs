@@ -13,7 +13,7 @@ pub enum LossCause {
 
 /// One loss event on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LossDigest {
+pub struct LossEvent {
     /// Which path.
     pub path: PathId,
     /// How it was found.

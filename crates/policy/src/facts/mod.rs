@@ -8,10 +8,10 @@ mod loss;
 mod path;
 mod stream;
 
-pub use ack::{AckDigest, PathAck, SentOnce};
+pub use ack::{AckSample, PathAck, SentOnce};
 pub use arrival::{AckWhen, Arrival};
 pub use buffer::{BufferFacts, ChunkInFlight, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
 pub use choice::{last_resort, may_carry_data, path_facts};
-pub use loss::{Eligible, Late, LossCause, LossDigest, LossThreshold, LostChunk};
+pub use loss::{Eligible, Late, LossCause, LossEvent, LossThreshold, LostChunk};
 pub use path::{PathFacts, Reachability, SendAllowance};
 pub use stream::{Backlog, Pick, StreamFacts};

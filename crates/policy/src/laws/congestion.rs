@@ -8,20 +8,20 @@ use anabranch_types::{Instant, PathId, Rng, Seed};
 use super::{STEPS, WORLDS, for_all};
 use crate::catalog::{Choice, CongestionChoice, PolicyChoice};
 use crate::testing::{CHUNK, any_ack, any_path, any_paths, healthy, in_order, ms, sack};
-use crate::{CongestionControl, LossCause, LossDigest, PathAck, PathFacts};
+use crate::{CongestionControl, LossCause, LossEvent, PathAck, PathFacts};
 
 /// One thing that happens; the same for both controllers.
 #[derive(Debug)]
 enum Event {
     Acked(Vec<PathAck>),
-    Lost(LossDigest),
+    Lost(LossEvent),
     Idle(usize, u64),
 }
 
 fn any_event(rng: &mut Rng, paths: &[PathFacts], now: Instant) -> Event {
     let index = rng.below(paths.len() as u64) as usize;
     match rng.below(10) {
-        0 => Event::Lost(LossDigest {
+        0 => Event::Lost(LossEvent {
             path: paths[index].id,
             cause: if rng.chance(1, 3) {
                 LossCause::Timeout
@@ -116,7 +116,7 @@ fn a_path_in_recovery_does_not_grow() {
 fn a_removed_path_is_forgotten_and_its_slot_starts_anew() {
     for_all::<CongestionChoice>(|policy, twin, rng| {
         let path = any_path(rng, 3);
-        let loss = LossDigest {
+        let loss = LossEvent {
             path: path.id,
             cause: LossCause::Timeout,
             bytes: 1,
@@ -194,7 +194,7 @@ fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> 
             let ack = in_order(path.id.0, policy.cwnd(path.id), CHUNK);
             policy.on_ack(&sack(&[ack]), &paths, Instant::ZERO);
         }
-        let loss = LossDigest {
+        let loss = LossEvent {
             path: path.id,
             cause: LossCause::FastRetransmit,
             bytes: CHUNK,
@@ -257,7 +257,7 @@ fn a_sack_sees_what_a_loss_on_another_path_has_just_changed() {
         let (mut policy, mut twin) = (choice.build(), choice.build());
         let paths = settled(&mut *policy, &mut rng.clone());
         settled(&mut *twin, rng);
-        let loss = LossDigest {
+        let loss = LossEvent {
             path: paths[1].id,
             cause: LossCause::Timeout,
             bytes: CHUNK,

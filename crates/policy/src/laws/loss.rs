@@ -28,16 +28,16 @@ fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls
                 .iter()
                 .map(|path| any_ack(rng, path, 1_000 + step, now))
                 .collect();
-            let mut digest = sack(&acks);
-            digest.packet_count = [None, Some(1), Some(2), Some(255)][rng.below(4) as usize];
+            let mut sample = sack(&acks);
+            sample.packet_count = [None, Some(1), Some(2), Some(255)][rng.below(4) as usize];
             highest = highest.max(acks.iter().filter_map(|ack| ack.highest_newly_acked).max());
             latest = latest.max(acks.iter().filter_map(|ack| ack.latest_send_number).max());
             let before: Vec<LossThreshold> = paths
                 .iter()
                 .map(|path| policy.loss_threshold(path.id, now))
                 .collect();
-            policy.on_ack(&digest, &paths, now);
-            twin.on_ack(&digest, &paths, now);
+            policy.on_ack(&sample, &paths, now);
+            twin.on_ack(&sample, &paths, now);
             for (path, before) in paths.iter().zip(before) {
                 let threshold = policy.loss_threshold(path.id, now);
                 assert_eq!(threshold, policy.loss_threshold(path.id, now), "asked twice");

@@ -6,7 +6,7 @@ use super::{STEPS, for_all};
 use crate::catalog::{Choice, PathSchedulerChoice, PolicyChoice};
 use crate::testing::{any_ack, any_paths, healthy, ms, sack, tsn};
 use crate::{
-    Backlog, ChunkInFlight, LossCause, LossDigest, PathAck, PathFacts, PathScheduler, Pick, may_carry_data,
+    Backlog, ChunkInFlight, LossCause, LossEvent, PathAck, PathFacts, PathScheduler, Pick, may_carry_data,
     path_facts,
 };
 
@@ -31,7 +31,7 @@ fn something_happens(both: [&mut dyn PathScheduler; 2], paths: &[PathFacts], now
     } else {
         LossCause::FastRetransmit
     };
-    let loss = LossDigest {
+    let loss = LossEvent {
         path: path.id,
         cause,
         bytes: path.in_flight,

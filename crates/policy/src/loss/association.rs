@@ -18,7 +18,7 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use super::watermarks::Watermarks;
 use crate::parameters::NoParameters;
 use crate::path_table::PathTable;
-use crate::{AckDigest, LossDetection, LossThreshold, PathFacts, Policy};
+use crate::{AckSample, LossDetection, LossThreshold, PathFacts, Policy};
 
 /// Three miss indications, counted for the association as a whole.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl LossDetection for MissCountAssociation {
         self.known.remove(path);
     }
 
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], _now: Instant) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], _now: Instant) {
         let newly = ack.paths.iter().filter_map(|path| path.highest_newly_acked).max();
         self.highest_acked = self.highest_acked.max(newly);
         let all_missing = ack.cumulative_advanced && paths.iter().any(|path| path.in_recovery);

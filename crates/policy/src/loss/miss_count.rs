@@ -26,7 +26,7 @@ use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 use super::watermarks::Watermarks;
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::path_table::PathTable;
-use crate::{AckDigest, Eligible, LossDetection, LossThreshold, PathAck, PathFacts, Policy, path_facts};
+use crate::{AckSample, Eligible, LossDetection, LossThreshold, PathAck, PathFacts, Policy, path_facts};
 
 /// Whether a fast-retransmitted chunk may be fast-retransmitted again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -160,7 +160,7 @@ impl LossDetection for MissCount {
         self.paths.remove(path);
     }
 
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         let acked = || ack.paths.iter().filter(|path| path.newly_acked_chunks > 0);
         // Packets that were counted together but came over several paths cannot be told apart: each counts once.
         let packets = if acked().nth(1).is_some() {

@@ -24,7 +24,7 @@ use anabranch_types::{Instant, PathId, SendNumber};
 
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
-use crate::{AckDigest, Late, LossDetection, LossThreshold, PathAck, PathFacts, Policy, path_facts};
+use crate::{AckSample, Late, LossDetection, LossThreshold, PathAck, PathFacts, Policy, path_facts};
 
 /// Parameters of [`Rack`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,7 +108,7 @@ impl LossDetection for Rack {
         self.paths.remove(path);
     }
 
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         for path_ack in ack.paths {
             let Some(facts) = path_facts(paths, path_ack.path) else {
                 continue;

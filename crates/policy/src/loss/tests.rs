@@ -7,7 +7,7 @@ use anabranch_types::{Instant, PathId, SendNumber};
 use super::{FastRetransmitOnce, MissCount, MissCountAssociation, MissCountParameters, Rack, RackParameters};
 use crate::parameters::NoParameters;
 use crate::testing::{at, healthy, ms, tsn};
-use crate::{AckDigest, Eligible, Late, LossDetection, LossThreshold, PathAck, PathFacts, SentOnce};
+use crate::{AckSample, Eligible, Late, LossDetection, LossThreshold, PathAck, PathFacts, SentOnce};
 
 struct Story<L> {
     loss: L,
@@ -40,14 +40,14 @@ impl<L: LossDetection> Story<L> {
                 ack
             })
             .collect();
-        let digest = AckDigest {
+        let sample = AckSample {
             cumulative: tsn(0),
             cumulative_advanced,
             arrived_on: PathId(0),
             packet_count,
             paths: &acks,
         };
-        self.loss.on_ack(&digest, &self.paths, self.now);
+        self.loss.on_ack(&sample, &self.paths, self.now);
     }
 
     fn loss_threshold(&self, path: u8) -> LossThreshold {
@@ -222,14 +222,14 @@ fn rack_hears(rack: &mut Rack, send_number: u64, sent_at: u64, once: bool, now: 
         sent_at: at(sent_at),
         tsn: tsn(send_number),
     });
-    let digest = AckDigest {
+    let sample = AckSample {
         cumulative: tsn(0),
         cumulative_advanced: false,
         arrived_on: PathId(0),
         packet_count: None,
         paths: &[ack],
     };
-    rack.on_ack(&digest, &[healthy(0)], at(now));
+    rack.on_ack(&sample, &[healthy(0)], at(now));
 }
 
 fn rack() -> Rack {

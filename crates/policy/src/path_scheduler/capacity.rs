@@ -35,7 +35,7 @@ use super::open;
 use crate::math::mul_div;
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
-use crate::{Backlog, LossDigest, PathFacts, PathScheduler, Pick, Policy};
+use crate::{Backlog, LossEvent, PathFacts, PathScheduler, Pick, Policy};
 
 /// Parameters of [`Capacity`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -161,7 +161,7 @@ impl PathScheduler for Capacity {
         self.estimates.remove(path);
     }
 
-    fn on_loss(&mut self, loss: &LossDigest, _paths: &[PathFacts], _now: Instant) {
+    fn on_loss(&mut self, loss: &LossEvent, _paths: &[PathFacts], _now: Instant) {
         if let Some(estimate) = self.estimates.of_mut(loss.path) {
             estimate.lost = true;
         }

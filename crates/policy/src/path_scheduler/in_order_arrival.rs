@@ -44,7 +44,7 @@ use self::queued::Queued;
 use super::{full, nanos, open};
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
-use crate::{AckDigest, Backlog, PathFacts, PathScheduler, Pick, Policy, path_facts};
+use crate::{AckSample, Backlog, PathFacts, PathScheduler, Pick, Policy, path_facts};
 
 /// Parameters of [`InOrderArrival`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,7 +160,7 @@ impl PathScheduler for InOrderArrival {
         self.queued.forget();
     }
 
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         let Some(home) = path_facts(paths, ack.arrived_on).and_then(|path| path.min_rtt) else {
             return;
         };

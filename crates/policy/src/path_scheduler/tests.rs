@@ -11,7 +11,7 @@ use super::{
 };
 use crate::parameters::NoParameters;
 use crate::testing::{CHUNK, at, healthy, in_order, ms, sack};
-use crate::{Backlog, LossCause, LossDigest, PathFacts, PathScheduler, Pick, Reachability};
+use crate::{Backlog, LossCause, LossEvent, PathFacts, PathScheduler, Pick, Reachability};
 
 fn three_paths() -> Vec<PathFacts> {
     vec![healthy(0), healthy(1), healthy(2)]
@@ -177,8 +177,8 @@ fn blest_becomes_more_careful_when_the_window_was_shut_all_the_same() {
     assert_eq!(scheduler.pick(&paths, &enough, now), Pick::Wait { until: None });
 }
 
-fn lost(path: &PathFacts) -> LossDigest {
-    LossDigest {
+fn lost(path: &PathFacts) -> LossEvent {
+    LossEvent {
         path: path.id,
         cause: LossCause::FastRetransmit,
         bytes: CHUNK,

@@ -22,7 +22,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_policy::{LossDigest, PolicySet};
+use anabranch_policy::{LossEvent, PolicySet};
 use anabranch_types::{AssociationId, Instant, IntervalSet, PathAddr, PathId, Tsn, VerificationTag};
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
@@ -291,7 +291,7 @@ impl Association {
     }
 
     /// Tells the policies that react to it of a loss on one path.
-    pub(crate) fn tell_loss(&mut self, loss: &LossDigest, now: Instant) {
+    pub(crate) fn tell_loss(&mut self, loss: &LossEvent, now: Instant) {
         let facts = self.paths.facts();
         self.policies.congestion.on_loss(loss, facts, now);
         self.policies.path_scheduler.on_loss(loss, facts, now);

@@ -1,6 +1,6 @@
 //! What is due next, and what happens when it is?
 
-use anabranch_policy::{LossCause, LossDigest, Reachability};
+use anabranch_policy::{LossCause, LossEvent, Reachability};
 use anabranch_types::{Instant, PathId, earliest};
 
 use super::{CloseReason, State, close, liveness, packet_size};
@@ -190,12 +190,12 @@ fn t3_timer(association: &mut Association, path: PathId, now: Instant) {
         }
         WindowProbe::Idle | WindowProbe::At(_) | WindowProbe::Due => {
             association.paths.chunks_lost(path, lost.chunks);
-            let digest = LossDigest {
+            let event = LossEvent {
                 path,
                 cause: LossCause::Timeout,
                 bytes: lost.bytes,
             };
-            association.tell_loss(&digest, now);
+            association.tell_loss(&event, now);
             // A policy whose window has place for more all the same wants more to leave.
             let window = association.policies.congestion.cwnd(path);
             let (facts, machinery) = association.paths.both_mut(path);

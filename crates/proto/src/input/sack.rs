@@ -1,12 +1,12 @@
 //! What does a SACK change? Round trips, windows, losses, and room for the application.
 //!
-//! The sender's scoreboard turns the SACK into one digest for each path; everything after looks at digests
+//! The sender's scoreboard turns the SACK into one `PathAck` for each path; everything after looks at these
 //! only, so the cost follows what the SACK changed.
 
 use core::mem;
 
 use anabranch_policy::catalog::RecoveryChoice;
-use anabranch_policy::{AckDigest, LossCause, LossDigest, PathAck};
+use anabranch_policy::{AckSample, LossCause, LossEvent, PathAck};
 use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
 use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
 
@@ -65,7 +65,7 @@ fn apply(
     let outcome = association.sender.on_sack(&sack, scheduler, now);
     association.counters.sacks_received += 1;
     association.counters.chunks_reneged += u64::from(outcome.reneged);
-    digest(
+    process_ack(
         association,
         now,
         path,
@@ -86,12 +86,12 @@ pub(crate) fn on_cumulative(association: &mut Association, now: Instant, path: P
     if cumulative >= sender.cumulative() && cumulative < sender.next_tsn() {
         let scheduler = &mut *association.policies.stream_scheduler;
         let outcome = sender.on_cumulative(cumulative, scheduler);
-        digest(association, now, path, outcome.cumulative_advanced, None);
+        process_ack(association, now, path, outcome.cumulative_advanced, None);
     }
 }
 
 /// Everything that follows from what the sender's scoreboard found.
-fn digest(
+fn process_ack(
     association: &mut Association,
     now: Instant,
     arrived_on: PathId,
@@ -99,39 +99,39 @@ fn digest(
     packet_count: Option<u8>,
 ) {
     measure(association, arrived_on, now);
-    for index in 0..association.sender.digests().len() {
+    for index in 0..association.sender.path_acks().len() {
         let PathAck {
             path,
             newly_acked,
             rtt_sample,
             ..
-        } = association.sender.digests()[index];
+        } = association.sender.path_acks()[index];
         if newly_acked > 0 {
             liveness::acknowledged(association, path, rtt_sample, now);
         }
     }
-    let digest = AckDigest {
+    let sample = AckSample {
         cumulative: association.sender.cumulative(),
         cumulative_advanced,
         arrived_on,
         packet_count,
-        paths: association.sender.digests(),
+        paths: association.sender.path_acks(),
     };
     let facts = association.paths.facts();
-    association.policies.congestion.on_ack(&digest, facts, now);
-    association.policies.loss.on_ack(&digest, facts, now);
-    association.policies.path_scheduler.on_ack(&digest, facts, now);
+    association.policies.congestion.on_ack(&sample, facts, now);
+    association.policies.loss.on_ack(&sample, facts, now);
+    association.policies.path_scheduler.on_ack(&sample, facts, now);
     find_losses(association, now);
     liveness::suspect_the_silent(association, arrived_on, now);
-    let acknowledged = cumulative_advanced || has_news(association.sender.digests());
+    let acknowledged = cumulative_advanced || has_news(association.sender.path_acks());
     crate::output::probe_answered(association, acknowledged, now);
     publish(association, now);
     reduce_rates(association);
     association.tell_writable();
 }
 
-fn has_news(digests: &[PathAck]) -> bool {
-    digests.iter().any(|ack| ack.newly_acked > 0)
+fn has_news(path_acks: &[PathAck]) -> bool {
+    path_acks.iter().any(|ack| ack.newly_acked > 0)
 }
 
 /// Even a SACK that was overtaken, and acknowledges nothing any more, took the time that its path takes.
@@ -164,7 +164,7 @@ fn measure(association: &mut Association, arrived_on: PathId, now: Instant) {
         policies,
         ..
     } = association;
-    for ack in sender.digests() {
+    for ack in sender.path_acks() {
         let samples = &mut policies.rtt_samples;
         if let Some(sent_at) = samples.on_ack(ack, paths.fact(ack.path), arrived_on, now) {
             paths.rtt_sample(ack.path, sent_at, now);
@@ -235,12 +235,12 @@ pub(crate) fn begin_recovery(
     };
     association.paths.path_mut(path).recovery = Some(Recovery { exit, rate });
     association.paths.fact_mut(path).in_recovery = true;
-    let digest = LossDigest {
+    let event = LossEvent {
         path,
         cause: LossCause::FastRetransmit,
         bytes,
     };
-    association.tell_loss(&digest, now);
+    association.tell_loss(&event, now);
 }
 
 /// Fast recovery of a path ends when everything that was outstanding at its start is acknowledged: by the
@@ -266,7 +266,7 @@ fn leave_recovery(association: &mut Association, path: PathId) {
 /// What recovering paths may send until the next SACK.
 fn reduce_rates(association: &mut Association) {
     let Association { sender, paths, .. } = association;
-    for ack in sender.digests() {
+    for ack in sender.path_acks() {
         let (facts, path) = paths.both_mut(ack.path);
         let recovery = path.recovery.as_mut();
         if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {

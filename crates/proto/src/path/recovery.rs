@@ -54,7 +54,7 @@ impl ProportionalRate {
         }
     }
 
-    /// A SACK was digested; `facts` are those after it.
+    /// A SACK was processed; `facts` are those after it.
     pub(crate) fn on_ack(&mut self, ack: &PathAck, facts: &PathFacts) {
         self.delivered += ack.newly_acked;
         let newly_lost = facts.lost_chunks != self.lost_chunks;

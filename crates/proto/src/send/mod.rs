@@ -358,7 +358,7 @@ impl Sender {
         Some(self.scoreboard.send_again(tsn, path, now).urging())
     }
 
-    /// A SACK came. What it changed on each path is in [`Sender::digests`] until the next one.
+    /// A SACK came. What it changed on each path is in [`Sender::path_acks`] until the next one.
     pub(crate) fn on_sack(
         &mut self,
         sack: &ValidSack,
@@ -368,7 +368,7 @@ impl Sender {
         // RFC 9260 §6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK
         // chunk."
         if sack.cumulative < self.cumulative() {
-            self.scoreboard.clear_digests();
+            self.scoreboard.clear_path_acks();
             return SackOutcome::default();
         }
         let Applied { reneged, says_less } = self.scoreboard.apply(sack.cumulative, &sack.blocks, now);
@@ -393,7 +393,7 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> SackOutcome {
         if cumulative < self.cumulative() || cumulative >= self.next_tsn() {
-            self.scoreboard.clear_digests();
+            self.scoreboard.clear_path_acks();
             return SackOutcome::default();
         }
         let before = self.scoreboard.payload_outstanding();
@@ -417,15 +417,15 @@ impl Sender {
         self.scoreboard.debug_check();
         SackOutcome {
             cumulative_advanced: self.cumulative() > before,
-            acked_bytes: self.digests().iter().map(|ack| ack.newly_acked).sum(),
+            acked_bytes: self.path_acks().iter().map(|ack| ack.newly_acked).sum(),
             freed_bytes,
             ..SackOutcome::default()
         }
     }
 
     /// What the last SACK or SHUTDOWN changed, in the order of path ids; paths without change are left out.
-    pub(crate) fn digests(&self) -> &[PathAck] {
-        self.scoreboard.digests()
+    pub(crate) fn path_acks(&self) -> &[PathAck] {
+        self.scoreboard.path_acks()
     }
 
     /// To be called before [`Sender::lose`] is called for each path with the same thresholds.

@@ -402,9 +402,9 @@ fn a_copied_chunk_stays_where_it_is_and_its_acknowledgement_is_no_news_of_any_pa
     );
     assert_eq!((app.sender.in_flight(A), app.sender.in_flight(B)), (3 * 68, 0));
     assert_eq!(app.hears(1, 1_000).freed_bytes, 50);
-    assert!(app.sender.digests().is_empty(), "{:?}", app.sender.digests());
+    assert!(app.sender.path_acks().is_empty(), "{:?}", app.sender.path_acks());
     app.hears(3, 1_000);
-    assert_eq!(app.sender.digests()[0].newly_acked, 2 * 68);
+    assert_eq!(app.sender.path_acks()[0].newly_acked, 2 * 68);
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn an_overtaken_sack_is_dropped() {
     app.hears(2, 10_000);
     assert_eq!(app.hears_of(1, &[3], 0), SackOutcome::default());
     assert_eq!(app.sender.peer_window(), 9_900);
-    assert!(app.sender.digests().is_empty());
+    assert!(app.sender.path_acks().is_empty());
 }
 
 #[test]

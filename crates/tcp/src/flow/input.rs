@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
 
-use anabranch_policy::{AckDigest, Arrival, PathAck};
+use anabranch_policy::{AckSample, Arrival, PathAck};
 use anabranch_types::{Instant, SendNumber, UnwrappedTsn};
 
 use super::scoreboard::Changes;
@@ -252,7 +252,7 @@ impl Flow {
         ack.latest_sent_at = changes.latest_sent_at;
         ack.latest_send_number = Some(SendNumber(0));
         ack.in_order_since = changes.in_order_since;
-        let digest = AckDigest {
+        let sample = AckSample {
             cumulative: UnwrappedTsn(self.board.first()),
             cumulative_advanced: changes.advanced,
             arrived_on: self.id,
@@ -262,11 +262,11 @@ impl Flow {
         context
             .policies
             .path_scheduler
-            .on_ack(&digest, context.facts, context.now);
+            .on_ack(&sample, context.facts, context.now);
         context
             .policies
             .congestion
-            .on_ack(&digest, context.facts, context.now);
+            .on_ack(&sample, context.facts, context.now);
     }
 
     /// The policies see the round-trip time that this very acknowledgement measured, and the window before it.

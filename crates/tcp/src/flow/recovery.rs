@@ -1,6 +1,6 @@
 //! What was lost, and how is that made good? RFC 6675 with SACK, RFC 6582 without.
 
-use anabranch_policy::{LossCause, LossDigest};
+use anabranch_policy::{LossCause, LossEvent};
 
 use super::scoreboard::Changes;
 use super::{Context, Flow};
@@ -109,7 +109,7 @@ impl Flow {
     /// Tells the policies of a loss that costs window.
     pub(super) fn tell_loss(&mut self, cause: LossCause, bytes: u64, context: &mut Context<'_>) {
         self.refresh(context);
-        let loss = LossDigest {
+        let loss = LossEvent {
             path: self.id,
             cause,
             bytes,

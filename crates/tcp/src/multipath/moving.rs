@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use anabranch_policy::{
-    BufferFacts, ChunkInFlight, LossCause, LossDigest, Reschedule, RescheduleExtent, ReschedulePenalty,
+    BufferFacts, ChunkInFlight, LossCause, LossEvent, Reschedule, RescheduleExtent, ReschedulePenalty,
     StuckChunk,
 };
 use anabranch_types::{Instant, UnwrappedTsn};
@@ -127,7 +127,7 @@ impl Bundle {
                 self.lanes[at].paused_until.get_or_insert(now + time);
             }
             ReschedulePenalty::WindowCut => {
-                let loss = LossDigest {
+                let loss = LossEvent {
                     path: stuck.path,
                     cause: LossCause::FastRetransmit,
                     bytes: stuck.bytes,

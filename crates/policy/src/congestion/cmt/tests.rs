@@ -5,7 +5,7 @@ use anabranch_types::{Instant, PathId};
 use super::{Cmt, CmtParameters};
 use crate::congestion::Growth;
 use crate::testing::{CHUNK, healthy, in_order, ms, sack};
-use crate::{CongestionControl, LossCause, LossDigest, PathFacts};
+use crate::{CongestionControl, LossCause, LossEvent, PathFacts};
 
 const PATH: PathId = PathId(0);
 
@@ -32,7 +32,7 @@ impl Story {
     }
 
     fn lost(&mut self, cause: LossCause) {
-        let loss = LossDigest {
+        let loss = LossEvent {
             path: PATH,
             cause,
             bytes: CHUNK,

@@ -38,7 +38,7 @@ use super::partial::PartialBytes;
 use super::window::{IdleThreshold, Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
-use crate::{AckDigest, CongestionControl, LossDigest, PathFacts, Policy, path_facts};
+use crate::{AckSample, CongestionControl, LossEvent, PathFacts, Policy, path_facts};
 
 /// What one path of a group may do, given the others. All that differs between the coupled controllers.
 pub trait Coupling: Send + fmt::Debug + 'static {
@@ -180,7 +180,7 @@ impl<A: Coupling> CongestionControl for Coupled<A> {
         self.paths.remove(path);
     }
 
-    fn on_ack(&mut self, ack: &AckDigest<'_>, paths: &[PathFacts], now: Instant) {
+    fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         self.look(paths);
         let parameters = &self.parameters.base;
         for ack in ack.paths {
@@ -195,7 +195,7 @@ impl<A: Coupling> CongestionControl for Coupled<A> {
         }
     }
 
-    fn on_loss(&mut self, loss: &LossDigest, paths: &[PathFacts], _now: Instant) {
+    fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], _now: Instant) {
         self.look(paths);
         let group = Group::of(loss.path, &self.members);
         let (Some(state), Some(path), Some(group)) =

@@ -11,7 +11,7 @@ use crate::catalog::{Choice, CongestionChoice};
 use crate::congestion::{LinkedIncreases, OpportunisticIncreases, RateShares, ThresholdShares};
 use crate::parameters::Parameters;
 use crate::testing::{CHUNK, healthy, in_order, ms, sack};
-use crate::{CongestionControl, LossCause, LossDigest, PathAck, PathFacts};
+use crate::{CongestionControl, LossCause, LossEvent, PathAck, PathFacts};
 
 struct Story {
     cc: Box<dyn CongestionControl>,
@@ -45,7 +45,7 @@ impl Story {
 
     fn lost(&mut self, path: u8, cause: LossCause) {
         let path = PathId(path);
-        let loss = LossDigest {
+        let loss = LossEvent {
             path,
             cause,
             bytes: CHUNK,

@@ -6,7 +6,7 @@ use anabranch_types::{Instant, PathId};
 
 use super::{Cubic, CubicParameters, Epoch};
 use crate::testing::{CHUNK, healthy, in_order, ms, sack, tsn};
-use crate::{CongestionControl, LossCause, LossDigest, PathFacts, SentOnce};
+use crate::{CongestionControl, LossCause, LossEvent, PathFacts, SentOnce};
 
 const PATH: PathId = PathId(0);
 
@@ -50,7 +50,7 @@ impl Story {
     }
 
     fn lost(&mut self, cause: LossCause) {
-        let loss = LossDigest {
+        let loss = LossEvent {
             path: PATH,
             cause,
             bytes: CHUNK,

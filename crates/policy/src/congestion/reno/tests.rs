@@ -4,7 +4,7 @@ use anabranch_types::{Instant, PathId};
 
 use super::{Reno, RenoParameters};
 use crate::testing::{CHUNK, healthy, in_order, ms, sack};
-use crate::{CongestionControl, LossCause, LossDigest, PathFacts};
+use crate::{CongestionControl, LossCause, LossEvent, PathFacts};
 
 const PATH: PathId = PathId(0);
 
@@ -33,7 +33,7 @@ impl Story {
     }
 
     fn lost(&mut self, cause: LossCause) {
-        let loss = LossDigest {
+        let loss = LossEvent {
             path: PATH,
             cause,
             bytes: CHUNK,

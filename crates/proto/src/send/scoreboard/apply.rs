@@ -12,13 +12,13 @@ use anabranch_types::{Instant, IntervalSet, UnwrappedTsn};
 
 use super::Scoreboard;
 use super::difference::{difference, unlike};
-use super::digest::{self, Acknowledgement};
 use super::lists::Member;
+use super::path_acks::{self, Acknowledgement};
 use super::record::State;
 use super::walk::Report;
 use crate::config::SackWalks;
 
-/// What a SACK did to the scoreboard, beside the digests.
+/// What a SACK did to the scoreboard, beside the path acks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Applied {
     /// Chunks that were acknowledged and are not any more.
@@ -44,9 +44,9 @@ impl Scoreboard {
             blocks: &after,
             blocks_before: &before,
         };
-        self.digests.clear();
+        self.path_acks.clear();
         let reneged = self.find(&report, now);
-        self.digests.keep_news();
+        self.path_acks.keep_news();
         self.finish_arrivals();
         self.reported = after;
         self.spare = before;
@@ -94,11 +94,11 @@ impl Scoreboard {
         let above = cumulative.next().0;
         let mut reported = mem::take(&mut self.reported);
         let through = self.ring.base().0..above.min(self.ring.next_tsn().0);
-        self.digests.clear();
+        self.path_acks.clear();
         for tsn in difference(once(through), reported.iter().cloned()).flatten() {
             self.acknowledge(UnwrappedTsn(tsn), true);
         }
-        self.digests.keep_news();
+        self.path_acks.keep_news();
         self.finish_arrivals();
         reported.retain_mut(|block| {
             block.start = block.start.max(above);
@@ -112,7 +112,7 @@ impl Scoreboard {
     fn finish_arrivals(&mut self) {
         for (path, arrival) in self.flights.arrivals() {
             if let Some(since) = arrival.finish() {
-                self.digests.in_order_since(path, since);
+                self.path_acks.in_order_since(path, since);
             }
         }
     }
@@ -145,7 +145,7 @@ impl Scoreboard {
             cumulatively,
             headed_its_list,
         };
-        digest::add(self.digests.on(path, in_flight), &self.ring[tsn], how);
+        path_acks::add(self.path_acks.on(path, in_flight), &self.ring[tsn], how);
     }
 
     /// The peer had it and has it no more: outstanding again, on the path that it was last sent on.

@@ -8,12 +8,12 @@ mod apply;
 mod arrival;
 mod counted;
 mod difference;
-mod digest;
 mod invariants;
 mod kept;
 mod lists;
 mod loss_threshold;
 mod outstanding_array;
+mod path_acks;
 mod record;
 mod ring;
 mod scan;
@@ -29,9 +29,9 @@ use anabranch_policy::{ChunkInFlight, LostChunk, PathAck, StuckChunk};
 use anabranch_types::{Instant, IntervalSet, PathId, Tsn, UnwrappedTsn};
 
 pub(crate) use self::apply::Applied;
-use self::digest::Digests;
 use self::lists::{Flights, Member};
 pub(crate) use self::loss_threshold::Lost;
+use self::path_acks::PathAcks;
 use self::record::{Order, Proof, Sent, State};
 use self::ring::Ring;
 pub(crate) use self::scope::Hearing;
@@ -52,7 +52,7 @@ pub(super) struct Scoreboard {
     /// What the peer keeps for good, above the cumulative TSN ack point.
     kept: IntervalSet,
     hearing: Hearing,
-    digests: Digests,
+    path_acks: PathAcks,
     walks: Walks,
     /// User data of all records.
     payload_held: u64,
@@ -76,7 +76,7 @@ impl Scoreboard {
             spare: Vec::new(),
             kept: IntervalSet::new(),
             hearing,
-            digests: Digests::new(),
+            path_acks: PathAcks::new(),
             walks: Walks::new(handling, walks),
             payload_held: 0,
             payload_in_flight: 0,
@@ -198,13 +198,13 @@ impl Scoreboard {
     }
 
     /// What the last SACK changed, in the order of path ids.
-    pub(super) fn digests(&self) -> &[PathAck] {
-        self.digests.as_slice()
+    pub(super) fn path_acks(&self) -> &[PathAck] {
+        self.path_acks.as_slice()
     }
 
     /// A SACK came that changed nothing.
-    pub(super) fn clear_digests(&mut self) {
-        self.digests.clear();
+    pub(super) fn clear_path_acks(&mut self) {
+        self.path_acks.clear();
     }
 
     /// The lowest lost TSN above `tsn`.

@@ -194,7 +194,7 @@ impl World {
             self.promises();
         }
         self.forgets();
-        self.digests_are(&expected);
+        self.path_acks_are(&expected);
         let eligible = (self.eligible)(self.now);
         self.naive.count_misses(&expected, packets, eligible);
         self.loses(&expected, packets);
@@ -217,16 +217,16 @@ impl World {
         let (expected, _) = self.naive.sack(self.cumulative, None, |_| true, self.now);
         self.scoreboard.apply_cumulative(self.cumulative);
         self.forgets();
-        self.digests_are(&expected);
+        self.path_acks_are(&expected);
     }
 
     fn forgets(&mut self) {
         self.scoreboard.forget(self.cumulative, |_| ());
     }
 
-    fn digests_are(&mut self, expected: &[PathAck]) {
+    fn path_acks_are(&mut self, expected: &[PathAck]) {
         assert_eq!(
-            format!("{:?}", self.scoreboard.digests()),
+            format!("{:?}", self.scoreboard.path_acks()),
             format!("{expected:?}")
         );
         self.acknowledged += expected
@@ -236,9 +236,9 @@ impl World {
     }
 
     /// Three miss indications as watermarks; the naive twin counts them for every chunk.
-    fn loses(&mut self, digests: &[PathAck], packets: u8) {
-        let weight = if digests.len() == 1 { packets } else { 1 };
-        for ack in digests {
+    fn loses(&mut self, path_acks: &[PathAck], packets: u8) {
+        let weight = if path_acks.len() == 1 { packets } else { 1 };
+        for ack in path_acks {
             let marks = self.watermarks.entry(ack.path).or_default();
             note_miss(&mut marks.tsns, ack.highest_newly_acked);
             (1..weight).for_each(|_| note_miss(&mut marks.tsns, ack.lowest_newly_acked));
@@ -410,7 +410,7 @@ fn reports(scoreboard: &mut Scoreboard, tsns: &[u64]) -> u32 {
 fn each_path_is_judged_by_its_own_chunks() {
     let mut scoreboard = sent(&[A, B, A, B]);
     reports(&mut scoreboard, &[1, 2]);
-    let [on_a, on_b] = scoreboard.digests() else {
+    let [on_a, on_b] = scoreboard.path_acks() else {
         panic!("both paths have news")
     };
     assert!(!on_a.pseudo_cumulative_advanced, "its first chunk is missing");
@@ -434,11 +434,11 @@ fn what_a_later_sack_leaves_out_is_outstanding_again() {
     reports(&mut scoreboard, &[1, 2]);
     assert_eq!(reports(&mut scoreboard, &[2]), 1);
     assert_eq!(scoreboard.in_flight(A), 56);
-    assert!(scoreboard.digests().is_empty());
+    assert!(scoreboard.path_acks().is_empty());
 
     reports(&mut scoreboard, &[1, 2]);
     assert!(
-        scoreboard.digests().is_empty(),
+        scoreboard.path_acks().is_empty(),
         "it was acknowledged once and is not news again"
     );
     assert_eq!(scoreboard.in_flight(A), 28);
@@ -473,7 +473,7 @@ fn what_the_peer_keeps_is_freed_and_cannot_be_taken_back() {
     assert_eq!(reports(&mut scoreboard, &[]), 1, "1 was no promise");
     scoreboard.check_every_record();
     scoreboard.apply(tsn(2), &IntervalSet::new(), at(100));
-    let ack = &scoreboard.digests()[0];
+    let ack = &scoreboard.path_acks()[0];
     assert_eq!(ack.newly_acked_chunks, 1, "1 and 2 were news before, 0 is");
     scoreboard.forget(tsn(2), |_| ());
     scoreboard.check_every_record();
@@ -513,8 +513,8 @@ fn what_a_closed_path_carried_is_lost_and_its_number_is_free_once_that_was_sent_
     scoreboard.open_path(A);
     scoreboard.send(chunk(10), A, at(60));
     reports(&mut scoreboard, &[3]);
-    assert_eq!(scoreboard.digests().len(), 1);
-    assert_eq!(scoreboard.digests()[0].path, A);
+    assert_eq!(scoreboard.path_acks().len(), 1);
+    assert_eq!(scoreboard.path_acks()[0].path, A);
 }
 
 #[test]
@@ -522,7 +522,7 @@ fn nothing_is_told_of_a_closed_path_when_what_it_carried_arrives_after_all() {
     let mut scoreboard = sent(&[B, A]);
     scoreboard.close_path(A);
     reports(&mut scoreboard, &[1]);
-    assert!(scoreboard.digests().is_empty());
+    assert!(scoreboard.path_acks().is_empty());
     assert!(scoreboard.next_lost().is_none());
     scoreboard.check_every_record();
 }
@@ -553,7 +553,7 @@ fn only_a_chunk_sent_once_measures_the_round_trip() {
     scoreboard.lose_all(A);
     scoreboard.send_again(tsn(0), A, at(50));
     scoreboard.apply(tsn(0), &IntervalSet::new(), at(60));
-    let [ack] = scoreboard.digests() else {
+    let [ack] = scoreboard.path_acks() else {
         panic!("one path has news")
     };
     assert_eq!((ack.latest_sent_at, ack.rtt_sample), (Some(at(50)), None));
@@ -564,7 +564,7 @@ fn only_a_chunk_sent_once_measures_the_round_trip() {
     assert!(ack.retransmitted_pseudo_cumulative_advanced);
 
     reports(&mut scoreboard, &[1]);
-    let [ack] = scoreboard.digests() else {
+    let [ack] = scoreboard.path_acks() else {
         panic!("one path has news")
     };
     assert_eq!(
@@ -580,7 +580,7 @@ fn a_probe_is_told_from_other_samples_and_is_none_once_it_was_sent_again() {
     let mut scoreboard = sent(&[A]);
     scoreboard.last_was_probe();
     reports(&mut scoreboard, &[0]);
-    let probe = scoreboard.digests()[0].rtt_probe;
+    let probe = scoreboard.path_acks()[0].rtt_probe;
     assert_eq!(probe.map(|probe| probe.tsn), Some(tsn(0)));
 
     let mut scoreboard = sent(&[A]);
@@ -588,7 +588,7 @@ fn a_probe_is_told_from_other_samples_and_is_none_once_it_was_sent_again() {
     scoreboard.lose_all(A);
     scoreboard.send_again(tsn(0), A, at(50));
     reports(&mut scoreboard, &[0]);
-    assert_eq!(scoreboard.digests()[0].rtt_probe, None);
+    assert_eq!(scoreboard.path_acks()[0].rtt_probe, None);
 }
 
 #[test]

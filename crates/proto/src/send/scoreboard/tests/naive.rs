@@ -176,11 +176,11 @@ impl Naive {
         heard: impl Fn(UnwrappedTsn) -> bool,
         now: Instant,
     ) -> (Vec<PathAck>, u32) {
-        let mut digests: BTreeMap<PathId, PathAck> = BTreeMap::new();
+        let mut path_acks: BTreeMap<PathId, PathAck> = BTreeMap::new();
         let mut heads = BTreeSet::new();
         let paths: BTreeSet<PathId> = self.entries.iter().map(|entry| entry.path).collect();
         for &path in &paths {
-            digests.insert(path, PathAck::new(path, self.in_flight(path)));
+            path_acks.insert(path, PathAck::new(path, self.in_flight(path)));
             heads.extend(self.head_of_first(path).map(|entry| entry.tsn));
             heads.extend(self.head_of_again(path).map(|entry| entry.tsn));
         }
@@ -194,7 +194,7 @@ impl Naive {
                 let headed = entry.fate == Fate::Flying && heads.contains(&entry.tsn);
                 entry.fate = Fate::Acked;
                 count(
-                    digests.get_mut(&entry.path).unwrap(),
+                    path_acks.get_mut(&entry.path).unwrap(),
                     entry,
                     by_cumulative,
                     headed,
@@ -217,15 +217,15 @@ impl Naive {
         }
         self.entries.retain(|entry| entry.tsn > cumulative);
         for (path, since) in self.arrived_in_order() {
-            if let Some(ack) = digests.get_mut(&path) {
+            if let Some(ack) = path_acks.get_mut(&path) {
                 ack.in_order_since = Some(since);
             }
         }
-        let digests = digests
+        let path_acks = path_acks
             .into_values()
             .filter(|ack| ack.newly_acked_chunks > 0 && self.gone != Some(ack.path))
             .collect();
-        (digests, reneged)
+        (path_acks, reneged)
     }
 
     pub(super) fn forget_measurement(&mut self, path: PathId) {
@@ -271,9 +271,9 @@ impl Naive {
     }
 
     /// Counts misses chunk by chunk (RFC 9260 §7.2.4 with HTNA, SFR and DAC): three are a loss.
-    pub(super) fn count_misses(&mut self, digests: &[PathAck], packets: u8, eligible: Eligible) {
+    pub(super) fn count_misses(&mut self, path_acks: &[PathAck], packets: u8, eligible: Eligible) {
         for entry in self.entries.iter_mut().filter(|entry| entry.fate == Fate::Flying) {
-            let Some(ack) = digests.iter().find(|ack| ack.path == entry.path) else {
+            let Some(ack) = path_acks.iter().find(|ack| ack.path == entry.path) else {
                 entry.judge(eligible);
                 continue;
             };
@@ -281,7 +281,7 @@ impl Naive {
                 entry.misses += u32::from(ack.latest_send_number > Some(entry.send_number));
             } else if ack.highest_newly_acked > Some(entry.tsn) {
                 let all_later = ack.lowest_newly_acked > Some(entry.tsn);
-                let weight = if digests.len() == 1 && all_later {
+                let weight = if path_acks.len() == 1 && all_later {
                     packets.max(1)
                 } else {
                     1

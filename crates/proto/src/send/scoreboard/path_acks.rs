@@ -17,13 +17,13 @@ pub(super) struct Acknowledgement {
     pub(super) headed_its_list: bool,
 }
 
-/// The digests of the last SACK, in the order of path ids. Their memory is used again for the next one.
+/// What the last SACK acknowledged on each path, in the order of path ids. Their memory is used again for the next one.
 #[derive(Debug)]
-pub(super) struct Digests {
+pub(super) struct PathAcks {
     paths: Vec<PathAck>,
 }
 
-impl Digests {
+impl PathAcks {
     pub(super) const fn new() -> Self {
         Self { paths: Vec::new() }
     }
@@ -36,7 +36,7 @@ impl Digests {
         self.paths.clear();
     }
 
-    /// The digest of `path`, of which `in_flight` is remembered if this SACK has not touched it before.
+    /// What was acknowledged of `path`, of which `in_flight` is remembered if this SACK has not touched it before.
     pub(super) fn on(&mut self, path: PathId, in_flight: u64) -> &mut PathAck {
         // Runs of TSNs share a path, and paths are few: a look at each beats a search.
         let at = self
@@ -65,35 +65,35 @@ impl Digests {
 }
 
 /// Adds a chunk that was acknowledged.
-pub(super) fn add(digest: &mut PathAck, sent: &Sent, how: Acknowledgement) {
+pub(super) fn add(ack: &mut PathAck, sent: &Sent, how: Acknowledgement) {
     if sent.proof == Proof::Nothing {
         return;
     }
     match sent.order() {
-        Order::First => digest.pseudo_cumulative_advanced |= how.headed_its_list,
-        Order::Again => digest.retransmitted_pseudo_cumulative_advanced |= how.headed_its_list,
+        Order::First => ack.pseudo_cumulative_advanced |= how.headed_its_list,
+        Order::Again => ack.retransmitted_pseudo_cumulative_advanced |= how.headed_its_list,
     }
     // RFC 9260 §7.2.4: "A newly acknowledged DATA chunk is one not previously acknowledged in a SACK chunk."
     if sent.reneged {
         return;
     }
-    digest.newly_acked += sent.chunk.bytes();
-    digest.newly_acked_chunks += 1;
-    digest.cumulative_advanced |= how.cumulatively;
+    ack.newly_acked += sent.chunk.bytes();
+    ack.newly_acked_chunks += 1;
+    ack.cumulative_advanced |= how.cumulatively;
     if !sent.timed_out {
-        digest.highest_newly_acked = digest.highest_newly_acked.max(Some(how.tsn));
-        digest.lowest_newly_acked = Some(digest.lowest_newly_acked.map_or(how.tsn, |low| low.min(how.tsn)));
+        ack.highest_newly_acked = ack.highest_newly_acked.max(Some(how.tsn));
+        ack.lowest_newly_acked = Some(ack.lowest_newly_acked.map_or(how.tsn, |low| low.min(how.tsn)));
     }
-    digest.latest_send_number = digest.latest_send_number.max(Some(sent.send_number));
-    digest.latest_sent_at = digest.latest_sent_at.max(Some(sent.sent_at));
+    ack.latest_send_number = ack.latest_send_number.max(Some(sent.send_number));
+    ack.latest_sent_at = ack.latest_sent_at.max(Some(sent.sent_at));
     if sent.is_round_trip_sample() {
         let sample = Some(SentOnce {
             sent_at: sent.sent_at,
             tsn: how.tsn,
         });
-        digest.rtt_sample = digest.rtt_sample.max(sample);
+        ack.rtt_sample = ack.rtt_sample.max(sample);
         if sent.proof == Proof::Probe {
-            digest.rtt_probe = digest.rtt_probe.max(sample);
+            ack.rtt_probe = ack.rtt_probe.max(sample);
         }
     }
 }
