@@ -6,7 +6,7 @@ use std::time::Duration;
 use anabranch_netsim::capture::SharedBuffer;
 use anabranch_netsim::link::Loss;
 use anabranch_netsim::topology::{far, near, one_path};
-use anabranch_netsim::{Datagram, Host, HostId, LinkConfig, Probability, Protocol, World};
+use anabranch_netsim::{Datagram, Host, HostId, LinkConfig, Network, Probability, Protocol};
 use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 use tempfile::NamedTempFile;
 
@@ -99,7 +99,7 @@ impl Host for Speaker {
 
 /// Two cores, and a link between them.
 pub struct Meeting {
-    world: World<Speaker>,
+    network: Network<Speaker>,
     /// Ours.
     pub near: HostId,
     /// The other.
@@ -116,7 +116,7 @@ impl Meeting {
         link: &LinkConfig,
         seed: u64,
     ) -> Self {
-        let mut world = World::new(Seed(seed));
+        let mut network = Network::new(Seed(seed));
         let plans = [near.1, far.1];
         let speaker = |(core, plan): (Box<dyn Core>, Plan), path, other: Plan| Speaker {
             core,
@@ -126,13 +126,13 @@ impl Meeting {
             heard: Inbox::new(other),
             complaints: Vec::new(),
         };
-        let near = world.add_host(speaker(near, path(), plans[1]));
-        let far = world.add_host(speaker(far, path().reversed(), plans[0]));
-        one_path(&mut world, (near, far), link);
+        let near = network.add_host(speaker(near, path(), plans[1]));
+        let far = network.add_host(speaker(far, path().reversed(), plans[0]));
+        one_path(&mut network, (near, far), link);
         let record = SharedBuffer::default();
-        world.capture_host(near, "near", record.clone());
+        network.capture_host(near, "near", record.clone());
         Self {
-            world,
+            network,
             near,
             far,
             record,
@@ -141,7 +141,7 @@ impl Meeting {
 
     /// Lets a side do something.
     pub fn act(&mut self, who: HostId, act: impl FnOnce(&mut dyn Core, Instant)) {
-        self.world.act(who, |speaker, now| {
+        self.network.act(who, |speaker, now| {
             act(&mut *speaker.core, now);
             speaker.serve();
         });
@@ -182,26 +182,26 @@ impl Meeting {
     }
 
     fn run_for(&mut self, time: Duration) {
-        self.world.run_until(self.world.now() + time);
+        self.network.run_until(self.network.now() + time);
     }
 
     fn run_until(&mut self, who: &[HostId], mut done: impl FnMut(&mut Speaker) -> bool, what: &str) {
-        let end = self.world.now() + PATIENCE;
-        while !who.iter().all(|side| done(self.world.host_mut(*side))) {
-            assert!(self.world.now() < end, "{what}: {}", self.state());
+        let end = self.network.now() + PATIENCE;
+        while !who.iter().all(|side| done(self.network.host_mut(*side))) {
+            assert!(self.network.now() < end, "{what}: {}", self.state());
             self.run_for(Duration::from_millis(5));
             self.check();
         }
     }
 
     fn check(&self) {
-        for (_, speaker) in self.world.hosts() {
+        for (_, speaker) in self.network.hosts() {
             assert!(speaker.complaints.is_empty(), "{:#?}", speaker.complaints);
         }
     }
 
     fn state(&self) -> String {
-        let sides = self.world.hosts().map(|(_, speaker)| {
+        let sides = self.network.hosts().map(|(_, speaker)| {
             let Speaker {
                 core, said, heard, ..
             } = speaker;
@@ -218,7 +218,7 @@ impl Meeting {
     pub fn judge(mut self) {
         self.check();
         let Some(tshark) = TSHARK.find() else { return };
-        self.world.finish_captures().expect("memory takes everything");
+        self.network.finish_captures().expect("memory takes everything");
         let mut file = NamedTempFile::with_suffix(".pcapng").expect("a file for the recording");
         file.write_all(&self.record.take()).expect("room on the disk");
         let verdict = Verdict::of(&tshark, file.path(), PORTS[0]).expect("tshark runs");

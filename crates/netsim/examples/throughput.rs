@@ -1,4 +1,4 @@
-//! How fast does virtual time pass? A window-limited bulk transfer of 300 s at 20 Mbit/s, timed by the wall clock.
+//! Simulator speed: a window-limited bulk transfer of 300 s at 20 Mbit/s, timed by the wall clock.
 //!
 //! `cargo run --release -p anabranch-netsim --example throughput`
 
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anabranch_netsim::link::QueueConfig;
-use anabranch_netsim::{Datagram, Host, LinkConfig, Protocol, World, topology};
+use anabranch_netsim::{Datagram, Host, LinkConfig, Network, Protocol, topology};
 use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 
 const TRANSFER: Duration = Duration::from_secs(300);
@@ -15,10 +15,10 @@ const DATA_BYTES: usize = 1_472;
 const ACK_BYTES: usize = 28;
 const WINDOW: u32 = 100;
 
-/// Buffers to use again, so that what is measured is the network and not the allocator.
+/// Recycled buffers: the example measures the simulator, not the allocator.
 type Pool = Rc<RefCell<Vec<Vec<u8>>>>;
 
-/// Sends as long as its window is open; answers every second packet.
+/// A sender with a fixed window, or a receiver that acknowledges every second packet.
 enum Peer {
     Idle,
     Sender(Sender),
@@ -54,7 +54,7 @@ impl Sender {
 
     fn answered(&mut self, now: Instant, datagram: Datagram) {
         self.room += 2;
-        // As a retransmission timer does: pushed back with every answer, it never expires.
+        // Like a retransmission timer, it is restarted by every acknowledgement and never expires.
         self.timer = now + Duration::from_secs(1);
         self.pool.borrow_mut().push(datagram.payload);
     }
@@ -105,33 +105,33 @@ impl Host for Peer {
 }
 
 fn main() {
-    let mut world = World::new(Seed(1));
+    let mut network = Network::new(Seed(1));
     let pool = Pool::default();
-    let receiver = world.add_host(Peer::Receiver(Receiver {
+    let receiver = network.add_host(Peer::Receiver(Receiver {
         received: 0,
         answer: None,
         pool: Rc::clone(&pool),
     }));
-    let sender = world.add_host(Peer::Idle);
+    let sender = network.add_host(Peer::Idle);
     let config =
         LinkConfig::new(Rate::mbit(20), Duration::from_millis(10)).queue(QueueConfig::Packets(WINDOW));
-    let path = topology::one_path(&mut world, (sender, receiver), &config).addr(9_899);
+    let path = topology::one_path(&mut network, (sender, receiver), &config).addr(9_899);
     let bulk = Sender {
         path,
         room: WINDOW,
         timer: Instant::ZERO,
         pool,
     };
-    world.act(sender, |host, _now| *host = Peer::Sender(bulk));
+    network.act(sender, |host, _now| *host = Peer::Sender(bulk));
 
     let start = std::time::Instant::now();
-    world.run_until(Instant::ZERO + TRANSFER);
+    network.run_until(Instant::ZERO + TRANSFER);
     let elapsed = start.elapsed();
 
-    let Peer::Receiver(receiver) = world.host(receiver) else {
+    let Peer::Receiver(receiver) = network.host(receiver) else {
         return;
     };
-    let (events, packets) = (world.events(), receiver.received);
+    let (events, packets) = (network.events(), receiver.received);
     let rate = events as f64 / elapsed.as_secs_f64() / 1e6;
     println!("{packets} data packets, {events} events in {elapsed:.3?}: {rate:.1} million events/s");
 }

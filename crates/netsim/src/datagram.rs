@@ -1,4 +1,4 @@
-//! What travels? A payload with two addresses and two ECN bits.
+//! Datagram on the simulated network. What does it carry? A payload, two addresses and two ECN bits.
 
 use anabranch_types::{Ecn, PathAddr, Rng};
 
@@ -8,7 +8,7 @@ const IPV4_HEADER: u32 = 20;
 const IPV6_HEADER: u32 = 40;
 const UDP_HEADER: u32 = 8;
 
-/// What IP calls the protocol that it carries (IANA's protocol numbers). Matters to captures only.
+/// IANA's protocol number in the IP header. Only captures use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Protocol(pub u8);
 
@@ -27,13 +27,13 @@ pub struct Datagram {
     /// Source (`local`) and destination (`remote`) as the sender sees them, all the way: the receiver's view is
     /// [`PathAddr::reversed`].
     pub path: PathAddr,
-    /// Of which protocol it is, if it is not encapsulated in UDP.
+    /// Protocol above IP, if the datagram is not encapsulated in UDP.
     pub protocol: Protocol,
-    /// The ECN bits of the IP header; a marking queue may change them.
+    /// ECN bits of the IP header; a queue that marks may change them.
     pub ecn: Ecn,
-    /// Whether a link with a smaller MTU may cut it up; else it is dropped there (the don't-fragment bit).
+    /// Whether a link with a smaller MTU may fragment it; otherwise the link drops it (don't-fragment bit).
     pub may_fragment: bool,
-    /// What IP, or UDP, carries. Moved from hop to hop, never copied.
+    /// Payload of IP, or of UDP. Moved from hop to hop, never copied.
     pub payload: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl Datagram {
         self.path.remote.port() != 0
     }
 
-    /// Bytes of the whole IP packet: payload, 8 of UDP if encapsulated, 20 of IPv4 or 40 of IPv6.
+    /// Size of the IP packet in bytes: payload, 8 for UDP if encapsulated, 20 for IPv4 or 40 for IPv6.
     #[must_use]
     pub fn ip_bytes(&self) -> u32 {
         let ip = if self.path.remote.is_ipv4() {

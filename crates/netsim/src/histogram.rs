@@ -1,14 +1,14 @@
-//! How are many whole numbers remembered in little room? By counting them in classes.
+//! Histogram with logarithmic buckets. How are many integers summarised in little memory?
 //!
-//! Numbers below 64 have a class each; above, a class is at most a 32nd of its numbers wide, so that quantiles are
-//! right to 3 %. Counts can be subtracted: what came after a moment is the difference of two histograms.
+//! Numbers below 64 have a bucket each; larger ones share buckets at most 1/32 of their value wide, so quantiles are
+//! accurate to 3 %. Histograms can be subtracted: the samples after a point in time are the difference of two.
 
-/// Classes in each doubling of the numbers.
-const CLASSES: u64 = 32;
-/// Numbers below this have a class each.
-const EXACT: u64 = 2 * CLASSES;
+/// Buckets per power of two.
+const BUCKETS_PER_DOUBLING: u64 = 32;
+/// Numbers below this have a bucket each.
+const EXACT: u64 = 2 * BUCKETS_PER_DOUBLING;
 
-/// Counts of whole numbers by class.
+/// A histogram of unsigned integers.
 ///
 /// ```
 /// use anabranch_netsim::Histogram;
@@ -23,23 +23,23 @@ pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
     sum: u128,
-    /// None of all that were ever counted is greater.
-    greatest: u64,
+    /// Maximum of all samples ever counted.
+    max: u64,
 }
 
-/// The numbers of one class and how many of them there were.
+/// One bucket: its range and count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Class {
+pub struct Bucket {
     /// The lowest number.
     pub low: u64,
     /// The highest number.
     pub high: u64,
-    /// How many there were.
+    /// Number of samples.
     pub count: u64,
 }
 
 impl Histogram {
-    /// Counts a number.
+    /// Records a sample.
     pub fn note(&mut self, number: u64) {
         let index = index_of(number);
         if self.counts.len() <= index {
@@ -48,51 +48,51 @@ impl Histogram {
         self.counts[index] += 1;
         self.count += 1;
         self.sum += u128::from(number);
-        self.greatest = self.greatest.max(number);
+        self.max = self.max.max(number);
     }
 
-    /// Counts what `other` has counted, too.
+    /// Adds the samples of `other`.
     pub fn add(&mut self, other: &Self) {
         self.counts.resize(self.counts.len().max(other.counts.len()), 0);
-        for (count, further) in self.counts.iter_mut().zip(&other.counts) {
-            *count += further;
+        for (count, added) in self.counts.iter_mut().zip(&other.counts) {
+            *count += added;
         }
         self.count += other.count;
         self.sum += other.sum;
-        self.greatest = self.greatest.max(other.greatest);
+        self.max = self.max.max(other.max);
     }
 
-    /// How many numbers there were.
+    /// Number of samples.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean, exactly; `None` if there were none.
+    /// Exact mean; `None` if there are no samples.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The highest number of the class below which, or in which, a share of `share` of them lies; `None` if there were
-    /// none. It is none that is greater than all that were counted: of all of them, the greatest.
+    /// Upper bound of the bucket that holds the quantile `share` (0 to 1), but at most the maximum; `None` if there are
+    /// no samples. The quantile 1 is the exact maximum.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
         let mut passed = 0;
-        let class = self.classes().find(|class| {
-            passed += class.count;
+        let bucket = self.buckets().find(|bucket| {
+            passed += bucket.count;
             passed >= rank
         });
-        class.map(|class| class.high.min(self.greatest))
+        bucket.map(|bucket| bucket.high.min(self.max))
     }
 
-    /// The classes that have numbers, from the lowest up.
-    pub fn classes(&self) -> impl Iterator<Item = Class> {
+    /// The non-empty buckets, in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = Bucket> {
         let counted = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         counted.map(|(index, count)| {
             let (low, high) = numbers_of(index as u64);
-            Class {
+            Bucket {
                 low,
                 high,
                 count: *count,
@@ -100,7 +100,7 @@ impl Histogram {
         })
     }
 
-    /// What came after `earlier` was taken of the same histogram.
+    /// The samples recorded after `earlier` was cloned from the same histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = earlier.counts.iter().copied().chain(core::iter::repeat(0));
@@ -111,7 +111,7 @@ impl Histogram {
                 .collect(),
             count: self.count.saturating_sub(earlier.count),
             sum: self.sum.saturating_sub(earlier.sum),
-            greatest: self.greatest,
+            max: self.max,
         }
     }
 }
@@ -120,16 +120,16 @@ fn index_of(number: u64) -> usize {
     if number < EXACT {
         return number as usize;
     }
-    let shift = u64::from(number.ilog2() - CLASSES.ilog2());
-    (shift * CLASSES + (number >> shift)) as usize
+    let shift = u64::from(number.ilog2() - BUCKETS_PER_DOUBLING.ilog2());
+    (shift * BUCKETS_PER_DOUBLING + (number >> shift)) as usize
 }
 
 fn numbers_of(index: u64) -> (u64, u64) {
     if index < EXACT {
         return (index, index);
     }
-    let shift = index / CLASSES - 1;
-    let low = (index - shift * CLASSES) << shift;
+    let shift = index / BUCKETS_PER_DOUBLING - 1;
+    let low = (index - shift * BUCKETS_PER_DOUBLING) << shift;
     (low, low + ((1 << shift) - 1))
 }
 
@@ -138,7 +138,7 @@ mod tests {
     use super::{Histogram, index_of, numbers_of};
 
     #[test]
-    fn each_number_is_in_the_class_that_says_so_and_classes_leave_no_hole() {
+    fn buckets_cover_all_numbers_without_gaps() {
         let mut next = 0;
         for index in 0..1_900 {
             let (low, high) = numbers_of(index);
@@ -151,21 +151,21 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_of_all_is_told_exactly() {
+    fn maximum_is_exact() {
         let mut histogram = Histogram::default();
         assert!(numbers_of(index_of(1_000) as u64).1 > 1_000);
         [1_000, 999, 3]
             .into_iter()
             .for_each(|number| histogram.note(number));
         assert_eq!(histogram.quantile(1.0), Some(1_000));
-        let mut further = Histogram::default();
-        further.note(5_000);
-        histogram.add(&further);
+        let mut added = Histogram::default();
+        added.note(5_000);
+        histogram.add(&added);
         assert_eq!(histogram.quantile(1.0), Some(5_000));
     }
 
     #[test]
-    fn what_came_later_is_the_difference() {
+    fn since_returns_samples_recorded_later() {
         let mut histogram = Histogram::default();
         (0..10).for_each(|_| histogram.note(1_000));
         let before = histogram.clone();

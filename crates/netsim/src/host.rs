@@ -1,4 +1,4 @@
-//! Who sends and receives? Anything that reacts to packets and to time.
+//! Interface between simulator and hosts. When is a host called, and what does it return?
 
 use core::fmt;
 
@@ -6,24 +6,24 @@ use anabranch_types::Instant;
 
 use crate::Datagram;
 
-/// A machine on the network: reacts to packets and deadlines, and is then asked what it wants to send.
+/// A host on the network. It reacts to datagrams and deadlines, and is then polled for datagrams to send.
 pub trait Host {
-    /// A datagram arrived. Its path is the sender's view: [`PathAddr::reversed`] is this host's.
+    /// Handles a datagram that arrived. Its path is the sender's view; [`PathAddr::reversed`] is this host's.
     ///
     /// [`PathAddr::reversed`]: anabranch_types::PathAddr::reversed
     fn on_datagram(&mut self, now: Instant, datagram: Datagram);
 
-    /// The moment that [`Host::deadline`] named has come. Afterwards the deadline must lie ahead.
+    /// Handles the deadline that [`Host::deadline`] returned. Afterwards the deadline must lie in the future.
     fn on_deadline(&mut self, now: Instant);
 
-    /// The next datagram to send at this moment. Called until `None` after every other call.
+    /// The next datagram to send now. Called until `None` after every other call.
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram>;
 
-    /// When the host wants [`Host::on_deadline`], if ever. Asked after every other call.
+    /// When to call [`Host::on_deadline`], if ever. Called after every other call.
     fn deadline(&self) -> Option<Instant>;
 }
 
-/// Which host of a [`World`](crate::World), counted in the order of adding.
+/// Number of a host in a [`Network`](crate::Network), in the order of adding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub(crate) u32);
 

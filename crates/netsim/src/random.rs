@@ -1,24 +1,24 @@
-//! Does it happen this time, and how long until it does? Chances and exponential waiting times.
+//! Random variables: Bernoulli trials and exponentially distributed times.
 //!
-//! Both use only operations that IEEE 754 defines exactly, so that worlds do not depend on a platform's `libm`.
+//! Both use only operations that IEEE 754 defines exactly, so results do not depend on a platform's `libm`.
 
 use core::time::Duration;
 
 use anabranch_types::Rng;
 
-/// A probability, kept as a multiple of 2⁻⁶³ so that 0 is never and 1 is always.
+/// A probability, stored as a multiple of 2⁻⁶³ so that 0 means never and 1 means always.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Probability(u64);
 
 const CERTAIN: u64 = 1 << 63;
 
 impl Probability {
-    /// It never happens.
+    /// Probability 0.
     pub const NEVER: Self = Self(0);
-    /// It happens every time.
+    /// Probability 1.
     pub const ALWAYS: Self = Self(CERTAIN);
 
-    /// The probability `fraction`, from 0 to 1; values outside are moved to the nearer end, NaN is never.
+    /// The probability `fraction`, clamped to 0..=1; NaN becomes 0.
     #[must_use]
     pub const fn of(fraction: f64) -> Self {
         Self((fraction.clamp(0.0, 1.0) * CERTAIN as f64) as u64)
@@ -30,7 +30,7 @@ impl Probability {
         self.0 as f64 / CERTAIN as f64
     }
 
-    /// One trial. Draws nothing if it can never happen.
+    /// One Bernoulli trial. Draws no random number if the probability is 0.
     pub fn happens(self, rng: &mut Rng) -> bool {
         self != Self::NEVER && rng.next_u64() >> 1 < self.0
     }
@@ -67,7 +67,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn never_and_always_mean_what_they_say() {
+    fn probabilities_zero_and_one_are_exact() {
         let mut rng = Seed(1).rng();
         assert!((0..10_000).all(|_| Probability::of(1.0).happens(&mut rng)));
         assert!((0..10_000).all(|_| !Probability::of(0.0).happens(&mut rng)));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_logarithm_agrees_with_the_library() {
+    fn logarithm_agrees_with_std() {
         for value in [1e-300, 1e-9, 0.1, 0.5, 0.999_999, 1.0, 1.999_999, 42.0] {
             assert!(
                 (ln(value) - f64::ln(value)).abs() <= 1e-14 * f64::ln(value).abs().max(1.0),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn exponential_times_have_their_mean_and_its_square_as_variance() {
+    fn exponential_times_have_expected_mean_and_variance() {
         let mut rng = Seed(2).rng();
         let mean = Duration::from_micros(100);
         let times: Vec<f64> = (0..200_000)

@@ -1,4 +1,4 @@
-//! Who sends and receives in this crate's own tests? A host that follows a timetable and keeps what comes.
+//! Host for this crate's tests: sends datagrams at scheduled times and keeps what it receives.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use crate::{Datagram, Host, Protocol};
 
 #[derive(Default)]
 pub(crate) struct TestHost {
-    /// What to send and when, in the order of time.
+    /// Times and datagrams to send, in order of time.
     pub(crate) timetable: VecDeque<(Instant, Datagram)>,
     pub(crate) outgoing: VecDeque<Datagram>,
     pub(crate) received: Vec<(Instant, Datagram)>,
-    /// Answers each datagram with the same payload.
+    /// Whether it returns each datagram to its sender.
     pub(crate) echoes: bool,
 }
 

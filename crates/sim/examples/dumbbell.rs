@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{Host, HostId, LinkConfig, World};
+use anabranch_netsim::{Host, HostId, LinkConfig, Network};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{AssociationConfig, EndpointConfig};
 use anabranch_sim::SctpHost;
@@ -31,23 +31,23 @@ fn main() {
 }
 
 fn tcp(simulated: Duration) {
-    let mut world = World::new(Seed(1));
-    let near = world.add_host(TcpHost::new(Seed(1), TcpApp::reader()));
+    let mut network = Network::new(Seed(1));
+    let near = network.add_host(TcpHost::new(Seed(1), TcpApp::reader()));
     let mut reader = TcpHost::new(Seed(2), TcpApp::reader());
     reader.listen(TcpConfig::default());
-    let far = world.add_host(reader);
-    let path = dumbbell(&mut world, (near, far));
-    world.act(near, |host, now| {
+    let far = network.add_host(reader);
+    let path = dumbbell(&mut network, (near, far));
+    network.act(near, |host, now| {
         let (local, remote) = (SocketAddr::new(path.near, 0), SocketAddr::new(path.far, TCP_PORT));
         host.connect(now, local, remote, TcpConfig::default(), TcpApp::bulk());
     });
-    run(&mut world, &path, simulated, |world| {
-        world.host(far).apps().map(|(_, app)| app.bytes_read()).sum()
+    run(&mut network, &path, simulated, |network| {
+        network.host(far).apps().map(|(_, app)| app.bytes_read()).sum()
     });
 }
 
 fn sctp(policies: PolicyRecipe, simulated: Duration) {
-    let mut world = World::new(Seed(1));
+    let mut network = Network::new(Seed(1));
     let config = AssociationConfig {
         policies,
         ..AssociationConfig::default()
@@ -60,32 +60,32 @@ fn sctp(policies: PolicyRecipe, simulated: Duration) {
         };
         SctpHost::new(endpoint, Seed(seed), Conversation::default().metered())
     };
-    let near = world.add_host(host(topology::near(0), None, 1));
-    let far = world.add_host(host(topology::far(0), Some(config.clone()), 2));
-    let path = dumbbell(&mut world, (near, far));
+    let near = network.add_host(host(topology::near(0), None, 1));
+    let far = network.add_host(host(topology::far(0), Some(config.clone()), 2));
+    let path = dumbbell(&mut network, (near, far));
     let bulk = Workload::Bulk(Bulk::new(1_452, Streams::one(0)));
-    world.act(near, |host, now| {
+    network.act(near, |host, now| {
         let remotes = [SocketAddr::new(path.far, 0)];
         let connected = host.connect(now, &remotes, &config, Conversation::new([bulk]).metered());
         connected.expect("invariant: the address can be connected");
     });
-    run(&mut world, &path, simulated, |world| {
-        let host = world.host(far);
+    run(&mut network, &path, simulated, |network| {
+        let host = network.host(far);
         let read = host.associations().filter_map(|id| host.conversation(id));
         read.map(|conversation| conversation.inbox().bytes()).sum()
     });
 }
 
 /// Sender, two routers, receiver: three links in each direction.
-fn dumbbell<H: Host>(world: &mut World<H>, hosts: (HostId, HostId)) -> Path {
+fn dumbbell<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId)) -> Path {
     let access = LinkConfig::new(Rate::mbit(1_000), Duration::ZERO);
     let middle = LinkConfig::new(Rate::mbit(10), Duration::from_millis(10));
     let mut links = |names: [&str; 3]| {
         let [left, bottleneck, right] = names.map(str::to_owned);
         vec![
-            world.add_link(access.clone().named(left)),
-            world.add_link(middle.clone().named(bottleneck)),
-            world.add_link(access.clone().named(right)),
+            network.add_link(access.clone().named(left)),
+            network.add_link(middle.clone().named(bottleneck)),
+            network.add_link(access.clone().named(right)),
         ]
     };
     let path = Path {
@@ -94,17 +94,22 @@ fn dumbbell<H: Host>(world: &mut World<H>, hosts: (HostId, HostId)) -> Path {
         there: links(["left→", "bottleneck→", "right→"]),
         back: links(["right←", "bottleneck←", "left←"]),
     };
-    topology::connect(world, hosts, &path);
+    topology::connect(network, hosts, &path);
     path
 }
 
-fn run<H: Host>(world: &mut World<H>, path: &Path, simulated: Duration, read: impl Fn(&World<H>) -> u64) {
-    world.run_until(Instant::ZERO + simulated);
+fn run<H: Host>(
+    network: &mut Network<H>,
+    path: &Path,
+    simulated: Duration,
+    read: impl Fn(&Network<H>) -> u64,
+) {
+    network.run_until(Instant::ZERO + simulated);
     let bottleneck = [path.there[1], path.back[1]];
-    let crossed = bottleneck.map(|link| world.link(link).stats().delivered.packets);
+    let crossed = bottleneck.map(|link| network.link(link).stats().delivered.packets);
     println!(
         "{}\t{:.2}",
         crossed.iter().sum::<u64>(),
-        read(world) as f64 * 8e-6 / simulated.as_secs_f64()
+        read(network) as f64 * 8e-6 / simulated.as_secs_f64()
     );
 }

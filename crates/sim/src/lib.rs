@@ -22,7 +22,7 @@ mod rival;
 mod scenario;
 mod simulation;
 
-pub use anabranch_netsim::{Class, Histogram};
+pub use anabranch_netsim::{Bucket, Histogram};
 pub use anabranch_proto::{
     Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
     SackWalks,

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkConfig, LinkId, World};
+use anabranch_netsim::{HostId, LinkConfig, LinkId, Network};
 
 use crate::AnyHost;
 
@@ -11,10 +11,10 @@ use crate::AnyHost;
 pub(crate) type Both = (LinkId, LinkId);
 
 /// Adds both links; those without a name get `name` and an arrow.
-pub(crate) fn add(world: &mut World<AnyHost>, there: &LinkConfig, back: &LinkConfig, name: &str) -> Both {
+pub(crate) fn add(network: &mut Network<AnyHost>, there: &LinkConfig, back: &LinkConfig, name: &str) -> Both {
     let mut add = |link: &LinkConfig, arrow: char| {
         let link = link.clone();
-        world.add_link(if link.name.is_empty() {
+        network.add_link(if link.name.is_empty() {
             link.named(format!("{name}{arrow}"))
         } else {
             link
@@ -25,7 +25,7 @@ pub(crate) fn add(world: &mut World<AnyHost>, there: &LinkConfig, back: &LinkCon
 
 /// Leads a path between two addresses over links of its own, on the way there first, and then through `shared`.
 pub(crate) fn lead(
-    world: &mut World<AnyHost>,
+    network: &mut Network<AnyHost>,
     hosts: (HostId, HostId),
     ends: (IpAddr, IpAddr),
     own: Both,
@@ -39,6 +39,6 @@ pub(crate) fn lead(
         there: there.into_iter().flatten().collect(),
         back: back.into_iter().flatten().collect(),
     };
-    topology::connect(world, hosts, &path);
+    topology::connect(network, hosts, &path);
     path
 }

@@ -136,7 +136,7 @@ impl Outcome {
             far: statistics(Side::Far),
             path_bytes: path_bytes(simulation),
             trace_hash: traces[0].rotate_left(32) ^ traces[1],
-            network_events: simulation.world().events(),
+            network_events: simulation.network().events(),
         }
     }
 }
@@ -154,7 +154,7 @@ fn delivery(simulation: &Simulation, to: Side, elapsed: Duration) -> Delivery {
 fn path_bytes(simulation: &Simulation) -> Vec<(u64, u64)> {
     let delivered = |links: &[anabranch_netsim::LinkId]| {
         let last = links.last();
-        last.map_or(0, |link| simulation.world().link(*link).stats().delivered.bytes)
+        last.map_or(0, |link| simulation.network().link(*link).stats().delivered.bytes)
     };
     let paths = simulation.paths().iter();
     paths

@@ -73,7 +73,7 @@ fn simplify(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
     adopt(plan, fails, |shape| shape.collides = false);
 }
 
-/// Changes the world if the plan still fails in the changed one.
+/// Changes the network if the plan still fails in the changed one.
 fn adopt(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool, change: impl FnOnce(&mut Shape)) {
     let mut candidate = plan.clone();
     change(&mut candidate.shape);

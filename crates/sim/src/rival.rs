@@ -4,7 +4,7 @@
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkConfig, World};
+use anabranch_netsim::{HostId, LinkConfig, Network};
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 use anabranch_types::Seed;
 
@@ -38,10 +38,10 @@ enum Talk {
     },
 }
 
-/// Puts rivals into a world with these paths and this bottleneck.
+/// Puts rivals into a network with these paths and this bottleneck.
 pub(crate) fn build(
     rivals: Vec<Rival>,
-    world: &mut World<AnyHost>,
+    network: &mut Network<AnyHost>,
     seed: Seed,
     paths: &[Path],
     bottleneck: Option<Both>,
@@ -54,7 +54,7 @@ pub(crate) fn build(
                 Some(path) => paths.get(usize::from(path)).and_then(own),
                 None => bottleneck,
             };
-            rival.build(world, seed, number, shared)
+            rival.build(network, seed, number, shared)
         })
         .collect()
 }
@@ -115,15 +115,21 @@ impl Rival {
         self
     }
 
-    /// Puts rival number `number` into the world; `shared` is what it shares with others, there and back.
-    fn build(self, world: &mut World<AnyHost>, seed: Seed, number: u8, shared: Option<Both>) -> RivalHosts {
+    /// Puts rival number `number` into the network; `shared` is what it shares with others, there and back.
+    fn build(
+        self,
+        network: &mut Network<AnyHost>,
+        seed: Seed,
+        number: u8,
+        shared: Option<Both>,
+    ) -> RivalHosts {
         // From the other end than the paths of the scenario.
-        let network = u8::MAX - number;
-        let ends = (topology::near(network), topology::far(network));
+        let subnet = u8::MAX - number;
+        let ends = (topology::near(subnet), topology::far(subnet));
         let hosts = self.talk.hosts(ends, seed.split("rival").nth(u64::from(number)));
-        let hosts = (world.add_host(hosts.0), world.add_host(hosts.1));
-        let own = topology::duplex(world, &self.link.named(format!("rival {number}")));
-        network::lead(world, hosts, ends, own, shared);
+        let hosts = (network.add_host(hosts.0), network.add_host(hosts.1));
+        let own = topology::duplex(network, &self.link.named(format!("rival {number}")));
+        network::lead(network, hosts, ends, own, shared);
         RivalHosts {
             near: hosts.0,
             far: hosts.1,
@@ -159,7 +165,7 @@ impl Talk {
     }
 }
 
-/// A rival in the world.
+/// A rival in the network.
 pub(crate) struct RivalHosts {
     near: HostId,
     far: HostId,
@@ -168,9 +174,9 @@ pub(crate) struct RivalHosts {
 }
 
 impl RivalHosts {
-    pub(crate) fn connect(&self, world: &mut World<AnyHost>) {
+    pub(crate) fn connect(&self, network: &mut Network<AnyHost>) {
         let (near, far) = self.ends;
-        world.act(self.near, |host, now| match &self.talk {
+        network.act(self.near, |host, now| match &self.talk {
             Talk::Sctp {
                 config,
                 conversation,
@@ -195,8 +201,8 @@ impl RivalHosts {
     }
 
     /// Bytes that the far end has read.
-    pub(crate) fn delivered(&self, world: &World<AnyHost>) -> u64 {
-        match world.host(self.far) {
+    pub(crate) fn delivered(&self, network: &Network<AnyHost>) -> u64 {
+        match network.host(self.far) {
             AnyHost::Sctp(host) => {
                 let conversations = host.associations().filter_map(|id| host.conversation(id));
                 conversations

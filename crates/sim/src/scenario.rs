@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkChange, LinkConfig, World};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, Network};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 use anabranch_types::{Instant, Seed};
@@ -299,18 +299,18 @@ impl Scenario {
     /// Builds it; nothing has happened yet.
     #[must_use]
     pub fn build(self) -> Simulation {
-        let mut world = World::new(self.seed);
-        let hosts = [Side::Near, Side::Far].map(|side| world.add_host(self.host(side).into()));
+        let mut network = Network::new(self.seed);
+        let hosts = [Side::Near, Side::Far].map(|side| network.add_host(self.host(side).into()));
         let bottleneck = self.bottleneck.as_ref();
-        let shared = bottleneck.map(|(there, back)| network::add(&mut world, there, back, "bottleneck"));
-        let paths = self.add_paths(&mut world, (hosts[0], hosts[1]), shared);
-        let rivals = rival::build(self.rivals, &mut world, self.seed, &paths, shared);
+        let shared = bottleneck.map(|(there, back)| network::add(&mut network, there, back, "bottleneck"));
+        let paths = self.add_paths(&mut network, (hosts[0], hosts[1]), shared);
+        let rivals = rival::build(self.rivals, &mut network, self.seed, &paths, shared);
         for (side, sink) in self.captures {
-            world.capture_host(hosts[side.index()], side.name(), sink);
+            network.capture_host(hosts[side.index()], side.name(), sink);
         }
         let [near_config, _] = self.configs;
         let [near_conversation, _] = self.conversations;
-        let mut simulation = Simulation::new(world, hosts, paths, self.port);
+        let mut simulation = Simulation::new(network, hosts, paths, self.port);
         let spare = self.lanes.iter().map(|lane| lane.spare);
         simulation.set_spare(spare.collect());
         simulation.set_near(near_config, near_conversation);
@@ -353,14 +353,14 @@ impl Scenario {
 
     fn add_paths(
         &self,
-        world: &mut World<AnyHost>,
+        network: &mut Network<AnyHost>,
         hosts: (HostId, HostId),
         shared: Option<Both>,
     ) -> Vec<Path> {
         let mut paths = Vec::new();
         for (number, lane) in self.lanes.iter().enumerate() {
-            let own = network::add(world, &lane.there, &lane.back, &format!("path {number}"));
-            paths.push(network::lead(world, hosts, (lane.near, lane.far), own, shared));
+            let own = network::add(network, &lane.there, &lane.back, &format!("path {number}"));
+            paths.push(network::lead(network, hosts, (lane.near, lane.far), own, shared));
         }
         paths
     }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::io;
 
 use anabranch_netsim::topology::Path;
-use anabranch_netsim::{Change, HostId, LinkChange, World};
+use anabranch_netsim::{Change, HostId, LinkChange, Network};
 use anabranch_proto::{AddressError, Association, AssociationConfig};
 use anabranch_types::{AssociationId, Instant};
 
@@ -51,7 +51,7 @@ impl Side {
 ///
 /// [`Simulation::association`] and [`Simulation::conversation`] are about the newest association of a side.
 pub struct Simulation {
-    world: World<AnyHost>,
+    network: Network<AnyHost>,
     hosts: [HostId; 2],
     paths: Vec<Path>,
     /// Which of them nobody calls the other on.
@@ -63,9 +63,9 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    pub(crate) fn new(world: World<AnyHost>, hosts: [HostId; 2], paths: Vec<Path>, port: u16) -> Self {
+    pub(crate) fn new(network: Network<AnyHost>, hosts: [HostId; 2], paths: Vec<Path>, port: u16) -> Self {
         Self {
-            world,
+            network,
             hosts,
             spare: Vec::new(),
             paths,
@@ -123,7 +123,7 @@ impl Simulation {
     /// The rivals connect, and their applications begin.
     pub fn connect_rivals(&mut self) {
         for rival in &self.rivals {
-            rival.connect(&mut self.world);
+            rival.connect(&mut self.network);
         }
     }
 
@@ -131,7 +131,7 @@ impl Simulation {
     #[must_use]
     pub fn delivered_by_rival(&self, number: usize) -> u64 {
         let rival = self.rivals.get(number);
-        rival.map_or(0, |rival| rival.delivered(&self.world))
+        rival.map_or(0, |rival| rival.delivered(&self.network))
     }
 
     /// Addresses of one side with the encapsulation port, in the order of the paths. Those of spare paths are left out.
@@ -160,18 +160,18 @@ impl Simulation {
     /// The time.
     #[must_use]
     pub const fn now(&self) -> Instant {
-        self.world.now()
+        self.network.now()
     }
 
     /// The network.
     #[must_use]
-    pub const fn world(&self) -> &World<AnyHost> {
-        &self.world
+    pub const fn network(&self) -> &Network<AnyHost> {
+        &self.network
     }
 
     /// The network, to be changed in ways that have no method here.
-    pub const fn world_mut(&mut self) -> &mut World<AnyHost> {
-        &mut self.world
+    pub const fn network_mut(&mut self) -> &mut Network<AnyHost> {
+        &mut self.network
     }
 
     /// The paths, in the order of the scenario.
@@ -183,12 +183,12 @@ impl Simulation {
     /// The host of one side.
     #[must_use]
     pub fn host(&self, side: Side) -> &SctpHost {
-        self.world.host(self.hosts[side.index()]).sctp()
+        self.network.host(self.hosts[side.index()]).sctp()
     }
 
     /// Lets the user act on a host, and the host send what follows from it.
     pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut SctpHost, Instant) -> R) -> R {
-        self.world
+        self.network
             .act(self.hosts[side.index()], |host, now| action(host.sctp_mut(), now))
     }
 
@@ -228,7 +228,7 @@ impl Simulation {
         while self.now() < end {
             self.sample();
             let probed = self.probes.iter().map(Probe::next).min();
-            self.world.run_until(probed.map_or(end, |next| next.min(end)));
+            self.network.run_until(probed.map_or(end, |next| next.min(end)));
         }
         self.sample();
     }
@@ -265,9 +265,9 @@ impl Simulation {
     pub fn happens(&mut self, step: Step) {
         for change in self.changes(step) {
             match change {
-                Change::Link(link, change) => self.world.change_link(link, change),
-                Change::Rebind { inside, outside } => self.world.rebind(inside, outside),
-                Change::Do(action) => action(&mut self.world),
+                Change::Link(link, change) => self.network.change_link(link, change),
+                Change::Rebind { inside, outside } => self.network.rebind(inside, outside),
+                Change::Do(action) => action(&mut self.network),
             }
         }
     }
@@ -275,7 +275,7 @@ impl Simulation {
     /// Something happens to the network at `at`.
     pub fn schedule(&mut self, at: Instant, step: Step) {
         for change in self.changes(step) {
-            self.world.schedule(at, change);
+            self.network.schedule(at, change);
         }
     }
 
@@ -307,9 +307,9 @@ impl Simulation {
         change: fn(&mut SctpHost, Instant, SocketAddr) -> Result<(), AddressError>,
     ) -> Change<AnyHost> {
         let (host, address) = (self.hosts[side.index()], self.end_of(path, side));
-        Change::act(move |world: &mut World<AnyHost>| {
+        Change::act(move |network: &mut Network<AnyHost>| {
             // A refusal shows in what becomes of the paths.
-            let _ = world.act(host, |host, now| change(host.sctp_mut(), now, address));
+            let _ = network.act(host, |host, now| change(host.sctp_mut(), now, address));
         })
     }
 
@@ -325,7 +325,7 @@ impl Simulation {
     ///
     /// The first error of a sink.
     pub fn finish_captures(&mut self) -> io::Result<()> {
-        self.world.finish_captures()
+        self.network.finish_captures()
     }
 
     /// What came out so far.

@@ -2,7 +2,7 @@
 
 use anabranch_netsim::link::{DropCause, LinkStats};
 use anabranch_netsim::topology::Path;
-use anabranch_netsim::{LinkId, World};
+use anabranch_netsim::{LinkId, Network};
 use anabranch_sim::AnyHost;
 
 use super::record::Record;
@@ -32,8 +32,8 @@ impl Counted {
         Self(there, back)
     }
 
-    pub(super) fn at(world: &World<AnyHost>, (there, back): (LinkId, LinkId)) -> Self {
-        let stats = |link| world.link(link).stats().clone();
+    pub(super) fn at(network: &Network<AnyHost>, (there, back): (LinkId, LinkId)) -> Self {
+        let stats = |link| network.link(link).stats().clone();
         Self(stats(there), stats(back))
     }
 }

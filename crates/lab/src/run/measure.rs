@@ -90,7 +90,7 @@ impl Snapshot {
             census: simulation.host(talker).census().cloned().unwrap_or_default(),
             processors: Side::BOTH.map(|side| simulation.host(side).processor().cloned()),
             links: links
-                .map(|link| links::Counted::at(simulation.world(), link))
+                .map(|link| links::Counted::at(simulation.network(), link))
                 .collect(),
             rivals: rivals.map(|index| simulation.delivered_by_rival(index)).collect(),
             overheads: [talker, talker.other()].map(|side| simulation.host(side).overhead().copied()),

@@ -71,10 +71,10 @@ impl Record {
     }
 
     pub(super) fn set_histogram(&mut self, name: &str, histogram: &Histogram) {
-        let bars = histogram.classes().map(|class| Bar {
-            low: class.low,
-            high: class.high,
-            count: class.count,
+        let bars = histogram.buckets().map(|bucket| Bar {
+            low: bucket.low,
+            high: bucket.high,
+            count: bucket.count,
         });
         self.histograms.insert(name.to_owned(), bars.collect());
     }

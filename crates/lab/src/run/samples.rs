@@ -146,7 +146,7 @@ impl Samples {
         let at = simulation.now() - Instant::ZERO;
         let links = links::of(simulation.paths(), setting).into_iter();
         let own = links.take(setting.paths.len());
-        let delivered = own.map(|(link, _)| simulation.world().link(link).stats().delivered.packets);
+        let delivered = own.map(|(link, _)| simulation.network().link(link).stats().delivered.packets);
         self.silence.note(at, delivered.sum());
         let reader = simulation.conversation(talker(setting).other());
         self.reading
@@ -195,7 +195,7 @@ pub(super) fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
 /// Packets that wait at each path's own link, then at the bottleneck.
 fn waiting<'a>(simulation: &'a Simulation, setting: &Setting) -> impl Iterator<Item = u64> + 'a {
     let links = links::of(simulation.paths(), setting).into_iter();
-    links.map(|(link, _)| simulation.world().link(link).waiting().packets)
+    links.map(|(link, _)| simulation.network().link(link).waiting().packets)
 }
 
 /// The share of the send buffer that is taken by what arrived over the path and cannot be freed.

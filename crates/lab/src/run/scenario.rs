@@ -140,9 +140,9 @@ fn queue(plan: &QueuePlan) -> QueueConfig {
 fn red(plan: &RedPlan) -> RedConfig {
     let classic = RedConfig::classic(plan.limit.0);
     RedConfig {
-        minimum: plan.minimum.unwrap_or(classic.minimum),
-        maximum: plan.maximum.unwrap_or(classic.maximum),
-        max_chance: plan.chance.map_or(classic.max_chance, |chance| chance.0),
+        min_threshold: plan.minimum.unwrap_or(classic.min_threshold),
+        max_threshold: plan.maximum.unwrap_or(classic.max_threshold),
+        max_probability: plan.chance.map_or(classic.max_probability, |chance| chance.0),
         weight: plan.weight.unwrap_or(classic.weight),
         gentle: plan.gentle,
         ..classic

@@ -1,4 +1,4 @@
-//! Which bytes would be on the wire? IP header, UDP header if encapsulated, payload.
+//! IP and UDP headers for captures. Which bytes would be on the wire?
 
 use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -8,8 +8,8 @@ const UDP: u8 = Protocol::UDP.0;
 
 const HOPS: u8 = 64;
 
-/// Appends the whole IP packet to `out`. Lengths that do not fit their fields are written as their maximum. A
-/// source of the other IP version than the destination is written as unspecified.
+/// Appends the whole IP packet to `out`. Lengths that do not fit their fields are written as the maximum. A source
+/// address whose IP version differs from the destination's is written as unspecified.
 pub(super) fn append(datagram: &Datagram, out: &mut Vec<u8>) {
     let path = datagram.path;
     let transport_length = datagram.payload.len() + if datagram.is_encapsulated() { 8 } else { 0 };
@@ -93,7 +93,7 @@ fn ipv6_header(
     out.extend_from_slice(&destination.octets());
 }
 
-/// RFC 768. `pseudo` has summed the addresses already.
+/// RFC 768. `pseudo` already includes the addresses.
 fn udp_header(datagram: &Datagram, mut pseudo: Checksum, out: &mut Vec<u8>) {
     let length = field(datagram.payload.len() + 8);
     let mut header = [0; 8];
@@ -117,7 +117,7 @@ fn field(length: usize) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// The Internet checksum (RFC 1071) over pieces, of which only the last may have an odd length.
+/// Internet checksum (RFC 1071) over slices, of which only the last may have an odd length.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Checksum(u64);
 

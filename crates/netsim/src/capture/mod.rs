@@ -1,4 +1,4 @@
-//! What would a packet sniffer have seen? pcapng files of what hosts and links saw.
+//! Packet capture at hosts and links, as pcapng files.
 
 mod ip;
 mod pcapng;
@@ -12,14 +12,14 @@ pub use shared_buffer::SharedBuffer;
 
 use crate::{Datagram, HostId, LinkId};
 
-/// Appends the IP packet that `datagram` would be on the wire, with the IP and UDP headers that its path implies.
+/// Appends the IP packet of `datagram` to `out`, with the IP and UDP headers that its path implies.
 pub fn append_ip_packet(datagram: &Datagram, out: &mut Vec<u8>) {
     ip::append(datagram, out);
 }
 
 type Sink = Box<dyn io::Write + Send>;
 
-/// The captures of a world.
+/// The captures of a network.
 #[derive(Default)]
 pub(crate) struct Captures {
     hosts: Vec<HostCapture>,
@@ -30,7 +30,7 @@ pub(crate) struct Captures {
 struct HostCapture {
     host: HostId,
     name: String,
-    /// One interface for each address of the host, in the order of appearance.
+    /// One interface for each address of the host, in order of first use.
     interfaces: Vec<(core::net::IpAddr, InterfaceId)>,
     writer: PcapngWriter<Sink>,
 }
@@ -53,7 +53,7 @@ impl Captures {
                     writer,
                 });
             }
-            Err(error) => self.note(error),
+            Err(error) => self.keep_error(error),
         }
     }
 
@@ -68,7 +68,7 @@ impl Captures {
         });
         match opened {
             Ok(capture) => self.links.push(capture),
-            Err(error) => self.note(error),
+            Err(error) => self.keep_error(error),
         }
     }
 
@@ -101,12 +101,12 @@ impl Captures {
         results.into_iter().collect()
     }
 
-    fn note(&mut self, error: io::Error) {
+    fn keep_error(&mut self, error: io::Error) {
         self.error.get_or_insert(error);
     }
 }
 
-/// Notes an error, and says whether there was none.
+/// Keeps the first error; `true` if there was none.
 fn still_open(first_error: &mut Option<io::Error>, written: io::Result<()>) -> bool {
     let Err(error) = written else {
         return true;

@@ -1,7 +1,7 @@
-//! How does a capture look on disk? As pcapng: a section header, a block per interface, a block per packet.
+//! Writer of pcapng files: a section header, a block per interface, a block per packet.
 //!
 //! Format: draft-ietf-opsawg-pcapng. Blocks are little-endian and padded to four bytes; each carries its length at
-//! both ends. Packets are raw IP (link type 101), so that nothing has to be invented below it.
+//! both ends. Packets are raw IP (link type 101), without a link-layer header.
 
 use std::io::{self, Write};
 
@@ -25,14 +25,14 @@ const OPTION_PACKET_FLAGS: u16 = 2;
 /// Timestamps count units of 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
-/// An interface of one pcapng file.
+/// Number of an interface in one pcapng file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InterfaceId(u32);
 
-/// Which way a packet went, as seen by the interface. The values are those of the packet flags.
+/// Direction of a packet at the interface. The values are those of the packet flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// Not known, or in passing.
+    /// Not known.
     Unknown = 0,
     /// Received.
     In = 1,
@@ -40,7 +40,7 @@ pub enum Direction {
     Out = 2,
 }
 
-/// Writes a pcapng file. The epoch of its timestamps is that of [`Instant`].
+/// Writer of a pcapng file. Its timestamps have the epoch of [`Instant`].
 #[derive(Debug)]
 pub struct PcapngWriter<W: Write> {
     sink: W,
@@ -49,7 +49,7 @@ pub struct PcapngWriter<W: Write> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Starts the file. Each packet is one write to the sink: give it a [`std::io::BufWriter`] around a file.
+    /// Writes the section header. Each packet is one write to the sink, so wrap a file in a [`std::io::BufWriter`].
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Adds an interface; possible at any time.
+    /// Adds an interface, at any time.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ fn append_option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(block);
 }
 
-/// Every part of a block starts at a multiple of four, as the block itself does.
+/// Pads to a multiple of four bytes, as every field of a block requires.
 fn pad(block: &mut Vec<u8>) {
     block.resize(block.len().next_multiple_of(4), 0);
 }

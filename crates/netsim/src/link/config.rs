@@ -1,4 +1,4 @@
-//! What is this link like? Everything one can say about it, and what of it can change while it runs.
+//! Link configuration, and the changes that a running link accepts.
 
 use core::time::Duration;
 
@@ -27,46 +27,46 @@ const FRAGMENT_HEADER: u32 = 20;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkConfig {
-    /// For people, captures and the link's seed: links with names of their own keep their random numbers
-    /// whatever links are added before them.
+    /// For people, captures and the link's seed: a link with a unique name keeps its random numbers whatever links are
+    /// added before it.
     pub name: String,
-    /// How fast bits leave; `None` is infinitely fast.
+    /// Transmission rate; `None` is infinite.
     pub rate: Option<Rate>,
-    /// From the last bit's leaving to the packet's arrival.
+    /// Propagation delay.
     pub delay: Duration,
-    /// Who waits for the line and who is turned away.
+    /// Queue discipline and limit.
     pub queue: QueueConfig,
-    /// Who vanishes after leaving.
+    /// Loss process, applied after transmission.
     pub loss: Loss,
-    /// The largest IP packet in bytes; larger ones are dropped without a word, or cut up if they may be. The pieces
+    /// Largest IP packet in bytes. Larger packets are dropped silently, or fragmented if they allow it; the fragments
     /// travel together.
     pub mtu: u32,
-    /// Bytes that the line adds to each IP packet, see [`ETHERNET_FRAMING`].
+    /// Bytes that the link layer adds to each IP packet, see [`ETHERNET_FRAMING`].
     pub framing: u32,
-    /// Upper end of a uniformly distributed additional delay. Does not change the order of packets.
+    /// Maximum of a uniformly distributed additional delay. Does not reorder packets.
     pub jitter: Duration,
-    /// Packets arrive only at multiples of this time, all that are due together; zero for any moment. A traffic shaper
-    /// that looks at its queues at each tick of the system's clock does that, as dummynet does every millisecond.
+    /// Packets arrive only at multiples of this time, as behind a traffic shaper that serves its queues at each clock
+    /// tick (dummynet: every millisecond). Zero: at any time.
     pub tick: Duration,
-    /// Who is held back and overtaken.
+    /// Reordering.
     pub reorder: Reorder,
-    /// How often a packet arrives twice.
+    /// Probability that a packet is duplicated.
     pub duplicate: Probability,
-    /// How often a packet arrives with flipped bits.
+    /// Probability that bits of a packet are flipped.
     pub corrupt: Probability,
 }
 
-/// Holding back single packets, so that later ones overtake them.
+/// Reordering: single packets are delayed, so that later ones overtake them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Reorder {
-    /// How often a packet is held back.
+    /// Probability that a packet is delayed.
     pub chance: Probability,
-    /// For how long.
+    /// Additional delay.
     pub hold: Duration,
 }
 
 impl LinkConfig {
-    /// A clean link: MTU 1,500, a drop-tail queue of 100 packets, no framing, nothing goes wrong.
+    /// A link with MTU 1,500, a drop-tail queue of 100 packets, no framing and no impairments.
     #[must_use]
     pub const fn new(rate: Rate, delay: Duration) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl LinkConfig {
         }
     }
 
-    /// A clean link without a rate: packets only take time to travel.
+    /// A link with infinite rate: packets only take the propagation delay.
     #[must_use]
     pub const fn unlimited(delay: Duration) -> Self {
         let mut config = Self::new(Rate::bits_per_second(0), delay);
@@ -123,25 +123,25 @@ impl LinkConfig {
         Self { mtu, ..self }
     }
 
-    /// Sets the bytes that the line adds to each packet.
+    /// Sets the bytes that the link layer adds to each packet.
     #[must_use]
     pub fn framing(self, framing: u32) -> Self {
         Self { framing, ..self }
     }
 
-    /// Sets the upper end of the additional delay.
+    /// Sets the maximum of the additional delay.
     #[must_use]
     pub fn jitter(self, jitter: Duration) -> Self {
         Self { jitter, ..self }
     }
 
-    /// Sets the time between the moments at which packets arrive.
+    /// Sets the time between ticks at which packets arrive.
     #[must_use]
     pub fn tick(self, tick: Duration) -> Self {
         Self { tick, ..self }
     }
 
-    /// Sets how often, and for how long, a packet is held back.
+    /// Sets the probability and the additional delay of reordering.
     #[must_use]
     pub fn reorder(self, chance: Probability, hold: Duration) -> Self {
         Self {
@@ -150,25 +150,25 @@ impl LinkConfig {
         }
     }
 
-    /// Sets how often a packet arrives twice.
+    /// Sets the probability of duplication.
     #[must_use]
     pub fn duplicate(self, duplicate: Probability) -> Self {
         Self { duplicate, ..self }
     }
 
-    /// Sets how often a packet arrives damaged.
+    /// Sets the probability of corruption.
     #[must_use]
     pub fn corrupt(self, corrupt: Probability) -> Self {
         Self { corrupt, ..self }
     }
 
-    /// Time that an IP packet of `bytes` occupies the line.
+    /// Serialisation time of an IP packet of `bytes`.
     #[must_use]
     pub fn service_time(&self, bytes: u32) -> Duration {
-        self.time_for(self.line_bytes(bytes))
+        self.time_for(self.wire_bytes(bytes))
     }
 
-    /// Bytes of an IP packet after it was cut to fit: each piece has a header of its own. `None` if nothing fits.
+    /// Bytes of an IP packet after fragmentation, headers of all fragments included. `None` if the MTU is too small.
     pub(super) fn bytes_in_fragments(&self, bytes: u32) -> Option<u32> {
         if bytes <= self.mtu {
             return Some(bytes);
@@ -181,37 +181,37 @@ impl LinkConfig {
         Some(bytes + cuts * FRAGMENT_HEADER)
     }
 
-    pub(super) fn line_bytes(&self, bytes: u32) -> u64 {
+    pub(super) fn wire_bytes(&self, bytes: u32) -> u64 {
         u64::from(bytes) + u64::from(self.framing)
     }
 
-    pub(super) fn time_for(&self, line_bytes: u64) -> Duration {
-        self.rate.map_or(Duration::ZERO, |rate| rate.time_for(line_bytes))
+    pub(super) fn time_for(&self, wire_bytes: u64) -> Duration {
+        self.rate.map_or(Duration::ZERO, |rate| rate.time_for(wire_bytes))
     }
 }
 
-/// What can change about a link while it runs.
+/// A change of a running link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkChange {
-    /// The cable is pulled: what waits or travels is lost, and so is what comes until [`LinkChange::Heal`].
+    /// Link down: all packets on the link are lost, and all that come until [`LinkChange::Heal`].
     Cut,
-    /// The cable is plugged in again.
+    /// Link up.
     Heal,
-    /// Another rate, also for the rest of the packet that is leaving; `None` is infinitely fast.
+    /// New rate, also for the rest of the packet in transmission; `None` is infinite.
     Rate(Option<Rate>),
-    /// Another delay, for packets that have not left; they still do not overtake those that have.
+    /// New delay for packets not yet transmitted. They still do not overtake earlier ones.
     Delay(Duration),
-    /// Another loss process, which starts afresh: a script counts from here.
+    /// New loss process in its initial state: a script counts from here.
     Loss(Loss),
-    /// Another largest packet, for packets to come.
+    /// New MTU for packets to come.
     Mtu(u32),
-    /// Another jitter, for packets that have not left.
+    /// New jitter for packets not yet transmitted.
     Jitter(Duration),
-    /// Another reordering, for packets that have not left.
+    /// New reordering for packets not yet transmitted.
     Reorder(Reorder),
-    /// Another chance of duplication, for packets that have not left.
+    /// New probability of duplication for packets not yet transmitted.
     Duplicate(Probability),
-    /// Another chance of damage, for packets that have not left.
+    /// New probability of corruption for packets not yet transmitted.
     Corrupt(Probability),
 }
 
@@ -222,7 +222,7 @@ mod tests {
     use super::{LinkConfig, Rate};
 
     #[test]
-    fn a_packet_is_cut_into_as_few_pieces_as_fit() {
+    fn fragmentation_adds_a_header_per_fragment() {
         let config = LinkConfig::new(Rate::mbit(1), Duration::ZERO);
         for (whole, cut) in [
             (1_500, 1_500),

@@ -1,17 +1,17 @@
-//! What becomes of a packet on one link? It waits, leaves bit by bit, is lost or damaged perhaps, and travels.
+//! Unidirectional link: queue, transmitter, impairments, propagation. What happens to a packet on a link?
 //!
 //! ```text
-//! offer ─▶ cut? MTU? ─▶ queue ─▶ line (rate) ─▶ lost? damaged? doubled? ─▶ delay, jitter, held back? ─▶ take_due
+//! offer ─▶ cut? MTU? ─▶ queue ─▶ transmitter (rate) ─▶ loss, corruption, duplication ─▶ delay, jitter, reordering ─▶ take_due
 //! ```
 //!
-//! A link has no clock. Its owner offers packets, asks for the [`Link::deadline`], and takes what is due; what
-//! happened in between is caught up with at the next call, always in the same order, so the outcome does not
-//! depend on how often the owner looks. One look per packet is enough.
+//! A link has no clock. Its owner offers packets, asks for the [`Link::deadline`], and takes the packets that are due.
+//! Each call first processes everything since the previous one, always in the same order, so the result does not
+//! depend on how often the owner calls. One call per packet is enough.
 
 mod config;
-mod flight;
 mod loss;
 mod packet;
+mod propagation;
 mod queue;
 mod stats;
 
@@ -20,15 +20,15 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, Rate, Rng, Seed};
 pub use config::{ETHERNET_FRAMING, LinkChange, LinkConfig, Reorder};
-use flight::Flight;
 use loss::LossProcess;
 pub use loss::{GilbertElliott, Loss};
 pub use packet::{Packet, flip_bits};
-use queue::{Admission, Arrival, Parcel, Queue};
+use propagation::Propagation;
+use queue::{Admission, Arrival, Queue, QueuedPacket};
 pub use queue::{QueueConfig, RedConfig};
 pub use stats::{Count, DropCause, LinkStats};
 
-/// Which link of a [`World`](crate::World), counted in the order of adding.
+/// Number of a link in a [`Network`](crate::Network), in the order of adding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub(crate) u32);
 
@@ -46,16 +46,16 @@ impl fmt::Debug for LinkId {
     }
 }
 
-/// What a link said to a packet that was offered.
+/// Whether a link accepted an offered packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It waits or leaves. It may still be lost later, as on any link.
+    /// The packet is queued or in transmission. It may still be lost later.
     Accepted,
-    /// It is gone already.
+    /// The packet was dropped.
     Dropped(DropCause),
 }
 
-/// A unidirectional link that carries items of type `T`, without a clock of its own.
+/// A unidirectional link that carries packets of type `T`, without a clock.
 ///
 /// ```
 /// use anabranch_netsim::{Link, LinkConfig};
@@ -72,24 +72,24 @@ pub struct Link<T> {
     config: LinkConfig,
     is_cut: bool,
     queue: Queue<T>,
-    line: Line<T>,
+    transmitter: Transmitter<T>,
     loss: LossProcess,
-    flight: Flight<T>,
+    propagation: Propagation<T>,
     corruption: Rng,
     duplication: Rng,
     stats: LinkStats,
 }
 
-/// What the line is doing.
+/// State of the transmitter.
 #[derive(Debug)]
-enum Line<T> {
+enum Transmitter<T> {
     Idle {
-        /// The queue was told of all idleness before this.
+        /// Idle time before this has been reported to the queue.
         since: Instant,
     },
-    /// The bytes that were left at `since` will have left by `done`.
+    /// `bytes_left` bytes were untransmitted at `since`; the last one leaves at `done`.
     Busy {
-        parcel: Parcel<T>,
+        packet: QueuedPacket<T>,
         since: Instant,
         bytes_left: u64,
         done: Instant,
@@ -97,15 +97,15 @@ enum Line<T> {
 }
 
 impl<T: Packet> Link<T> {
-    /// An empty link. Each of its stages splits a generator of its own from the seed.
+    /// Creates an empty link. Each stage has its own random number generator, split from the seed.
     #[must_use]
     pub fn new(config: LinkConfig, seed: Seed) -> Self {
         Self {
             is_cut: false,
             queue: Queue::new(config.queue, seed.split("queue").rng()),
-            line: Line::Idle { since: Instant::ZERO },
+            transmitter: Transmitter::Idle { since: Instant::ZERO },
             loss: LossProcess::new(&config.loss, seed.split("loss").rng()),
-            flight: Flight::new(seed.split("delay").rng()),
+            propagation: Propagation::new(seed.split("delay").rng()),
             corruption: seed.split("corrupt").rng(),
             duplication: seed.split("duplicate").rng(),
             stats: LinkStats::default(),
@@ -113,13 +113,13 @@ impl<T: Packet> Link<T> {
         }
     }
 
-    /// Puts a packet of `bytes` bytes of IP on the link. `now` must not be before an earlier call's.
+    /// Offers a packet of `bytes` bytes of IP to the link. `now` must not decrease from call to call.
     pub fn offer(&mut self, now: Instant, item: T, bytes: u32) -> Verdict {
         self.settle(now);
         self.stats.offered.add(bytes);
         match self.admit(now, item, bytes) {
-            Ok(parcel) => {
-                self.accept(now, parcel);
+            Ok(packet) => {
+                self.accept(now, packet);
                 Verdict::Accepted
             }
             Err(cause) => {
@@ -129,31 +129,31 @@ impl<T: Packet> Link<T> {
         }
     }
 
-    /// When to call [`Link::take_due`] next; `None` while nothing can arrive. No packet arrives before it, but
-    /// one that would have arrived may turn out to be lost.
+    /// When to call [`Link::take_due`] next; `None` while nothing can arrive. No packet arrives earlier; at that time
+    /// there may be none either, if the packet was lost.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
-        let landing = self.flight.next_arrival();
-        if landing.is_some_and(|landing| self.flight.none_arrives_before(landing)) {
-            return landing.filter(|landing| *landing < Instant::MAX);
+        let arrival = self.propagation.next_arrival();
+        if arrival.is_some_and(|arrival| self.propagation.none_arrives_before(arrival)) {
+            return arrival.filter(|arrival| *arrival < Instant::MAX);
         }
-        let leaving = match self.line {
-            Line::Idle { .. } => None,
-            Line::Busy { done, .. } => Some(self.flight.earliest_arrival(done, &self.config)),
+        let leaving = match self.transmitter {
+            Transmitter::Idle { .. } => None,
+            Transmitter::Busy { done, .. } => Some(self.propagation.earliest_arrival(done, &self.config)),
         };
-        let earliest = landing.into_iter().chain(leaving).min()?;
+        let earliest = arrival.into_iter().chain(leaving).min()?;
         (earliest < Instant::MAX).then_some(earliest)
     }
 
-    /// The next packet that has arrived by `now`. Call until `None`.
+    /// Returns the next packet that has arrived by `now`. Call until `None`.
     pub fn take_due(&mut self, now: Instant) -> Option<T> {
         self.settle(now);
-        let parcel = self.flight.land(now)?;
-        self.stats.delivered.add(parcel.bytes);
-        Some(parcel.item)
+        let packet = self.propagation.take_arrived(now)?;
+        self.stats.delivered.add(packet.bytes);
+        Some(packet.item)
     }
 
-    /// Changes the link from `now` on.
+    /// Applies a change at `now`.
     pub fn apply(&mut self, now: Instant, change: LinkChange) {
         self.settle(now);
         match change {
@@ -173,22 +173,22 @@ impl<T: Packet> Link<T> {
         }
     }
 
-    /// Catches up with everything that left the line by `now`, so that the statistics are those of `now`.
+    /// Processes all transmissions that ended by `now`, so that the statistics are current.
     pub fn settle(&mut self, now: Instant) {
-        while let Line::Busy { done, .. } = self.line
+        while let Transmitter::Busy { done, .. } = self.transmitter
             && done <= now
         {
-            self.finish_leaving(done);
+            self.finish_transmission(done);
         }
     }
 
-    /// Counts a packet that somebody else took before it came to the link.
-    pub(crate) fn note_filtered(&mut self, bytes: u32) {
+    /// Counts a packet that a filter dropped in front of the link.
+    pub(crate) fn count_filtered(&mut self, bytes: u32) {
         self.stats.offered.add(bytes);
         self.stats.drop(DropCause::Filtered, bytes);
     }
 
-    fn admit(&mut self, now: Instant, mut item: T, whole: u32) -> Result<Parcel<T>, DropCause> {
+    fn admit(&mut self, now: Instant, mut item: T, whole: u32) -> Result<QueuedPacket<T>, DropCause> {
         if self.is_cut {
             return Err(DropCause::Cut);
         }
@@ -196,112 +196,112 @@ impl<T: Packet> Link<T> {
             Some(bytes) if bytes == whole || item.may_fragment() => bytes,
             _ => return Err(DropCause::TooBig),
         };
-        let idle = match self.line {
-            Line::Idle { since } => Some(now - since),
-            Line::Busy { .. } => None,
+        let idle = match self.transmitter {
+            Transmitter::Idle { since } => Some(now - since),
+            Transmitter::Busy { .. } => None,
         };
-        let admission = self.queue.judge(Arrival {
+        let admission = self.queue.decide(Arrival {
             bytes,
             idle,
-            // What it would take says how much was missed, so it matters only then.
+            // RED counts the packets that could have been sent while the link was idle; only then does it need this.
             service: idle.map_or(Duration::ZERO, |_| self.config.service_time(bytes)),
         });
-        if let Line::Idle { since } = &mut self.line {
-            // What was missed counts once, also if this one is refused.
+        if let Transmitter::Idle { since } = &mut self.transmitter {
+            // Idle time counts once, even if this packet is dropped.
             *since = now;
         }
         match admission {
-            Admission::Welcome => {}
-            Admission::Marked if item.mark_congestion() => self.stats.marked += 1,
-            Admission::Marked => return Err(DropCause::Early),
-            Admission::Refused(cause) => return Err(cause),
+            Admission::Accept => {}
+            Admission::Mark if item.mark_congestion() => self.stats.marked += 1,
+            Admission::Mark => return Err(DropCause::Early),
+            Admission::Drop(cause) => return Err(cause),
         }
-        Ok(Parcel { item, bytes })
+        Ok(QueuedPacket { item, bytes })
     }
 
-    fn accept(&mut self, now: Instant, parcel: Parcel<T>) {
-        if matches!(self.line, Line::Busy { .. }) {
-            self.queue.push(parcel);
-            self.stats.note_queue(self.queue.occupancy());
+    fn accept(&mut self, now: Instant, packet: QueuedPacket<T>) {
+        if matches!(self.transmitter, Transmitter::Busy { .. }) {
+            self.queue.push(packet);
+            self.stats.update_queue_peak(self.queue.occupancy());
         } else {
-            self.start_leaving(now, parcel);
+            self.start_transmission(now, packet);
             self.settle(now);
         }
     }
 
-    fn start_leaving(&mut self, now: Instant, parcel: Parcel<T>) {
-        let bytes_left = self.config.line_bytes(parcel.bytes);
+    fn start_transmission(&mut self, now: Instant, packet: QueuedPacket<T>) {
+        let bytes_left = self.config.wire_bytes(packet.bytes);
         let done = now + self.config.time_for(bytes_left);
-        self.line = Line::Busy {
-            parcel,
+        self.transmitter = Transmitter::Busy {
+            packet,
             since: now,
             bytes_left,
             done,
         };
     }
 
-    /// The last bit of the packet on the line left at `done`; the next packet follows at once.
-    fn finish_leaving(&mut self, done: Instant) {
-        let idle = Line::Idle { since: done };
-        if let Line::Busy { parcel, since, .. } = core::mem::replace(&mut self.line, idle) {
+    /// The transmission ended at `done`; the next packet follows at once.
+    fn finish_transmission(&mut self, done: Instant) {
+        let idle = Transmitter::Idle { since: done };
+        if let Transmitter::Busy { packet, since, .. } = core::mem::replace(&mut self.transmitter, idle) {
             self.stats.busy += done - since;
-            self.travel(done, parcel);
+            self.propagate(done, packet);
         }
         if let Some(next) = self.queue.pop() {
-            self.start_leaving(done, next);
+            self.start_transmission(done, next);
         }
     }
 
-    fn travel(&mut self, left: Instant, mut parcel: Parcel<T>) {
-        if self.loss.takes_next() {
-            self.stats.drop(DropCause::Lost, parcel.bytes);
+    fn propagate(&mut self, left: Instant, mut packet: QueuedPacket<T>) {
+        if self.loss.drops_next() {
+            self.stats.drop(DropCause::Lost, packet.bytes);
             return;
         }
         if self.config.corrupt.happens(&mut self.corruption) {
-            parcel.item.corrupt(&mut self.corruption);
+            packet.item.corrupt(&mut self.corruption);
             self.stats.corrupted += 1;
         }
         if self.config.duplicate.happens(&mut self.duplication) {
-            self.stats.duplicated.add(parcel.bytes);
-            self.launch(
+            self.stats.duplicated.add(packet.bytes);
+            self.send(
                 left,
-                Parcel {
-                    item: parcel.item.clone(),
-                    bytes: parcel.bytes,
+                QueuedPacket {
+                    item: packet.item.clone(),
+                    bytes: packet.bytes,
                 },
             );
         }
-        self.launch(left, parcel);
+        self.send(left, packet);
     }
 
-    fn launch(&mut self, left: Instant, parcel: Parcel<T>) {
-        self.stats.held_back += u64::from(self.flight.launch(left, parcel, &self.config));
+    fn send(&mut self, left: Instant, packet: QueuedPacket<T>) {
+        self.stats.reordered += u64::from(self.propagation.send(left, packet, &self.config));
     }
 
     fn cut(&mut self, now: Instant) {
         self.is_cut = true;
-        if let Line::Busy { parcel, since, .. } = &self.line {
+        if let Transmitter::Busy { packet, since, .. } = &self.transmitter {
             self.stats.busy += now - *since;
-            self.stats.drop(DropCause::Cut, parcel.bytes);
-            self.line = Line::Idle { since: now };
+            self.stats.drop(DropCause::Cut, packet.bytes);
+            self.transmitter = Transmitter::Idle { since: now };
         }
-        while let Some(parcel) = self.queue.pop() {
-            self.stats.drop(DropCause::Cut, parcel.bytes);
+        while let Some(packet) = self.queue.pop() {
+            self.stats.drop(DropCause::Cut, packet.bytes);
         }
-        while let Some(parcel) = self.flight.land(Instant::MAX) {
-            self.stats.drop(DropCause::Cut, parcel.bytes);
+        while let Some(packet) = self.propagation.take_arrived(Instant::MAX) {
+            self.stats.drop(DropCause::Cut, packet.bytes);
         }
-        self.flight.forget_order();
+        self.propagation.reset_order();
     }
 
     fn change_rate(&mut self, now: Instant, rate: Option<Rate>) {
         let old = core::mem::replace(&mut self.config.rate, rate);
-        if let Line::Busy {
+        if let Transmitter::Busy {
             since,
             bytes_left,
             done,
             ..
-        } = &mut self.line
+        } = &mut self.transmitter
         {
             let elapsed = now - *since;
             let left = old.map_or(*bytes_left, |old| old.bytes_in(elapsed));
@@ -315,7 +315,7 @@ impl<T: Packet> Link<T> {
 }
 
 impl<T> Link<T> {
-    /// What the link is like now, changes included.
+    /// Current configuration, changes included.
     #[must_use]
     pub const fn config(&self) -> &LinkConfig {
         &self.config
@@ -327,29 +327,29 @@ impl<T> Link<T> {
         self.is_cut
     }
 
-    /// What the link has done up to the last call.
+    /// Statistics up to the last call.
     #[must_use]
     pub const fn stats(&self) -> &LinkStats {
         &self.stats
     }
 
-    /// What waited at the last call, without the packet that is leaving.
+    /// Queue length at the last call, without the packet in transmission.
     #[must_use]
     pub fn waiting(&self) -> Count {
         self.queue.occupancy()
     }
 
-    /// Packets on the link at the last call: waiting, leaving and travelling.
+    /// Number of packets on the link at the last call: queued, in transmission and in flight.
     #[must_use]
     pub fn inside(&self) -> u64 {
-        let leaving = u64::from(matches!(self.line, Line::Busy { .. }));
-        self.queue.occupancy().packets + leaving + self.flight.len() as u64
+        let leaving = u64::from(matches!(self.transmitter, Transmitter::Busy { .. }));
+        self.queue.occupancy().packets + leaving + self.propagation.len() as u64
     }
 
-    /// Time until a packet that comes to the link now will start to leave, by the bytes that wait.
+    /// Queueing delay of a packet that arrives now: time until its transmission starts.
     #[must_use]
     pub fn waiting_time(&self, now: Instant) -> Duration {
-        let Line::Busy { done, .. } = self.line else {
+        let Transmitter::Busy { done, .. } = self.transmitter else {
             return Duration::ZERO;
         };
         let waiting = self.queue.occupancy();

@@ -1,18 +1,18 @@
-//! What must a link be able to do to its items? Copy, damage and mark them; nothing else.
+//! Packet interface of a link. What does a link do to a packet? Duplicate, corrupt and ECN-mark it.
 
 use anabranch_types::Rng;
 
-/// Anything that a [`Link`](crate::Link) can carry. Cloned only to duplicate it.
+/// A packet that a [`Link`](crate::Link) can carry. It is cloned only for duplication.
 pub trait Packet: Clone {
-    /// Damages the content so that it differs from before, unless there is none.
+    /// Corrupts the content so that it differs from before, unless it is empty.
     fn corrupt(&mut self, rng: &mut Rng);
 
-    /// Whether a link with a smaller MTU may cut it up; otherwise it is dropped there.
+    /// Whether a link with a smaller MTU may fragment the packet instead of dropping it.
     fn may_fragment(&self) -> bool {
         false
     }
 
-    /// Sets the congestion mark (RFC 3168 §5); `false` if the packet cannot carry one and must be dropped.
+    /// Sets the congestion mark (CE, RFC 3168 §5); `false` if the packet is not ECN-capable and must be dropped.
     fn mark_congestion(&mut self) -> bool {
         false
     }
@@ -24,7 +24,7 @@ impl Packet for Vec<u8> {
     }
 }
 
-/// Flips one to eight bits in one byte, and half the time in another byte too. Empty stays empty.
+/// Flips one to eight bits in one byte, and with probability 1/2 in a second byte. Empty input stays empty.
 pub fn flip_bits(bytes: &mut [u8], rng: &mut Rng) {
     let length = bytes.len() as u64;
     let Some(first) = index_below(length, rng) else {

@@ -1,26 +1,26 @@
-//! What has this link done so far? Counters that never lose a packet.
+//! Link statistics: packets and bytes offered, delivered and dropped by cause.
 
 use core::time::Duration;
 
-/// Why a packet did not arrive.
+/// Why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DropCause {
-    /// The link is cut, or was cut while the packet was on it.
+    /// The link was down, or went down while the packet was on it.
     Cut,
     /// Larger than the MTU.
     TooBig,
-    /// No room in the queue.
+    /// The queue was full.
     QueueFull,
-    /// Turned away early by active queue management.
+    /// Dropped early by active queue management.
     Early,
-    /// The loss process took it.
+    /// Dropped by the loss process.
     Lost,
-    /// The owner's filter took it.
+    /// Dropped by a filter.
     Filtered,
 }
 
 impl DropCause {
-    /// All causes, in the order in which a packet meets them.
+    /// All causes, in the order in which they apply.
     pub const ALL: [Self; 6] = [
         Self::Filtered,
         Self::Cut,
@@ -31,7 +31,7 @@ impl DropCause {
     ];
 }
 
-/// How many packets, and how many bytes of IP in them.
+/// Number of packets, and of bytes of IP in them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Count {
     /// Packets.
@@ -47,37 +47,37 @@ impl Count {
     }
 }
 
-/// Counters of one link since its start. At any moment
+/// Counters of one link since its start. At any time
 /// `offered + duplicated = delivered + dropped + inside`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LinkStats {
-    /// Packets that came to the link.
+    /// Packets offered to the link.
     pub offered: Count,
-    /// Packets that left it at the far end, duplicates included.
+    /// Packets delivered at the far end, duplicates included.
     pub delivered: Count,
-    /// Copies that the link made.
+    /// Duplicates that the link created.
     pub duplicated: Count,
-    /// Packets whose bits were flipped.
+    /// Packets with flipped bits.
     pub corrupted: u64,
-    /// Packets that were held back.
-    pub held_back: u64,
-    /// Packets that were marked instead of dropped.
+    /// Packets delayed for reordering.
+    pub reordered: u64,
+    /// Packets ECN-marked instead of dropped.
     pub marked: u64,
-    /// The most that ever waited at once, without the packet that is leaving.
+    /// Maximum queue length, without the packet in transmission.
     pub queue_peak: Count,
-    /// Time in which the line was occupied, up to the last packet that left.
+    /// Time in which the transmitter was busy, up to the end of the last transmission.
     pub busy: Duration,
     drops: [Count; DropCause::ALL.len()],
 }
 
 impl LinkStats {
-    /// Packets that did not arrive for this reason.
+    /// Packets dropped for this cause.
     #[must_use]
     pub const fn dropped(&self, cause: DropCause) -> Count {
         self.drops[cause as usize]
     }
 
-    /// Packets that did not arrive for any reason.
+    /// Packets dropped for any cause.
     #[must_use]
     pub fn dropped_in_total(&self) -> Count {
         self.drops.iter().fold(Count::default(), |sum, count| Count {
@@ -86,7 +86,7 @@ impl LinkStats {
         })
     }
 
-    /// The part of `elapsed` in which the line was occupied, from 0 to 1; 0 if no time has passed.
+    /// Utilisation: the fraction of `elapsed` in which the transmitter was busy; 0 if no time has passed.
     #[must_use]
     pub fn utilisation(&self, elapsed: Duration) -> f64 {
         if elapsed.is_zero() {
@@ -100,7 +100,7 @@ impl LinkStats {
         self.drops[cause as usize].add(bytes);
     }
 
-    pub(super) fn note_queue(&mut self, waiting: Count) {
+    pub(super) fn update_queue_peak(&mut self, waiting: Count) {
         self.queue_peak.packets = self.queue_peak.packets.max(waiting.packets);
         self.queue_peak.bytes = self.queue_peak.bytes.max(waiting.bytes);
     }

@@ -1,4 +1,4 @@
-//! One link and its changes, at exact moments.
+//! Tests of one link and its changes, at exact times.
 
 use super::{Count, DropCause, Link, LinkChange, LinkConfig, Loss, QueueConfig, RedConfig, Verdict};
 use crate::{Datagram, Probability, Protocol};
@@ -22,7 +22,7 @@ fn link(config: LinkConfig) -> Link<Vec<u8>> {
     Link::new(config, Seed(5))
 }
 
-/// Takes everything that arrives, with the moments of arrival.
+/// Takes all packets that arrive, with arrival times.
 fn drain(link: &mut Link<Vec<u8>>) -> Vec<(Instant, Vec<u8>)> {
     let mut arrivals = Vec::new();
     while let Some(due) = link.deadline() {
@@ -38,7 +38,7 @@ fn numbers(arrivals: &[(Instant, Vec<u8>)]) -> Vec<u8> {
 }
 
 #[test]
-fn packets_leave_one_after_the_other_and_arrive_a_delay_later() {
+fn packets_are_serialised_and_then_delayed() {
     let mut link = link(config());
     link.offer(at(0), vec![1], 1_000);
     link.offer(at(0), vec![2], 2_000 - 500);
@@ -49,7 +49,7 @@ fn packets_leave_one_after_the_other_and_arrive_a_delay_later() {
 }
 
 #[test]
-fn looking_often_changes_nothing() {
+fn result_does_not_depend_on_polling_interval() {
     let busy = || {
         let config = config()
             .loss(Loss::Bernoulli(Probability::of(0.2)))
@@ -83,7 +83,7 @@ fn looking_often_changes_nothing() {
 }
 
 #[test]
-fn framing_occupies_the_line_but_does_not_count_as_bytes() {
+fn framing_takes_time_but_is_not_counted_as_bytes() {
     let mut link = link(config().framing(1_000));
     link.offer(at(0), vec![1], 1_000);
     assert_eq!(drain(&mut link)[0].0, at(12));
@@ -97,7 +97,7 @@ fn framing_occupies_the_line_but_does_not_count_as_bytes() {
 }
 
 #[test]
-fn a_packet_above_the_mtu_is_dropped_and_counted() {
+fn packet_above_mtu_is_dropped_and_counted() {
     let mut link = link(config().mtu(1_400));
     assert_eq!(
         link.offer(at(0), vec![1], 1_401),
@@ -114,7 +114,7 @@ fn a_packet_above_the_mtu_is_dropped_and_counted() {
 }
 
 #[test]
-fn a_cut_loses_everything_on_the_link_and_everything_that_comes() {
+fn cut_drops_packets_on_the_link_and_new_ones() {
     let mut link = link(config());
     for number in 0..5 {
         link.offer(at(0), vec![number], 1_000);
@@ -132,7 +132,7 @@ fn a_cut_loses_everything_on_the_link_and_everything_that_comes() {
 }
 
 #[test]
-fn what_a_cut_has_lost_holds_nothing_up() {
+fn packets_lost_by_a_cut_do_not_delay_later_ones() {
     let mut link = link(config());
     link.apply(at(0), LinkChange::Delay(Duration::from_millis(300)));
     link.offer(at(0), vec![1], 1_000);
@@ -143,12 +143,12 @@ fn what_a_cut_has_lost_holds_nothing_up() {
     assert_eq!(drain(&mut link), [(at(15), vec![2])]);
 }
 
-/// Each packet that is refused would else take the whole time since the line fell idle off the average once more.
+/// Without this, each dropped packet would apply the whole idle time to the average again.
 #[test]
-fn red_forgets_the_time_without_packets_once() {
+fn red_applies_idle_time_to_its_average_once() {
     let red = RedConfig {
-        minimum: 1.0,
-        maximum: 2.0,
+        min_threshold: 1.0,
+        max_threshold: 2.0,
         weight: 0.1,
         ..RedConfig::classic(100)
     };
@@ -156,13 +156,13 @@ fn red_forgets_the_time_without_packets_once() {
         queue: QueueConfig::Red(red),
         ..LinkConfig::new(Rate::mbit(8), ms(0))
     });
-    // The average comes up to about seven packets, which is how many wait when all others are refused.
+    // The average rises to about seven packets, the queue length when all further packets are dropped.
     for _ in 0..200 {
         link.offer(at(0), vec![1], 1_000);
     }
     let drained = drain(&mut link);
     let idle_from = drained.last().unwrap().0;
-    // A packet for each time of service: each takes a tenth off, until less than two are left.
+    // One packet per service time: each lowers the average by a tenth, until it is below two.
     let refused =
         (1..100).find(|millis| link.offer(idle_from + ms(*millis), vec![2], 1_000) == Verdict::Accepted);
     assert!(
@@ -172,16 +172,16 @@ fn red_forgets_the_time_without_packets_once() {
 }
 
 #[test]
-fn a_new_rate_holds_for_the_rest_of_the_packet_that_is_leaving() {
+fn rate_change_applies_to_packet_in_transmission() {
     let mut link = link(config());
     link.offer(at(0), vec![1], 1_500);
     link.apply(at(1), LinkChange::Rate(Some(Rate::mbit(1))));
-    // 1,000 bytes left within the first millisecond; 500 remain at 1 Mbit/s.
+    // 1,000 bytes were sent in the first millisecond; 500 remain at 1 Mbit/s.
     assert_eq!(link.deadline(), Some(at(1 + 4 + 10)));
 }
 
 #[test]
-fn a_link_without_rate_stalls_until_it_gets_one() {
+fn link_with_rate_zero_stalls_until_rate_changes() {
     let mut link = link(config());
     link.offer(at(0), vec![1], 1_000);
     link.apply(at(0), LinkChange::Rate(Some(Rate::bits_per_second(0))));
@@ -191,7 +191,7 @@ fn a_link_without_rate_stalls_until_it_gets_one() {
 }
 
 #[test]
-fn a_shorter_delay_does_not_let_packets_overtake() {
+fn shorter_delay_does_not_reorder_packets() {
     let mut link = link(config());
     link.offer(at(0), vec![1], 1_000);
     link.apply(at(1), LinkChange::Delay(ms(1)));
@@ -200,7 +200,7 @@ fn a_shorter_delay_does_not_let_packets_overtake() {
 }
 
 #[test]
-fn jitter_spreads_arrivals_but_keeps_their_order() {
+fn jitter_does_not_reorder_packets() {
     let mut link = link(config().jitter(ms(5)));
     for number in 0..100 {
         link.offer(at(0), vec![number], 1_000);
@@ -215,7 +215,7 @@ fn jitter_spreads_arrivals_but_keeps_their_order() {
 }
 
 #[test]
-fn behind_a_shaper_packets_arrive_together_at_its_ticks_and_none_is_early() {
+fn arrivals_are_rounded_up_to_ticks() {
     let mut link = link(config().tick(ms(4)));
     for number in 1..=6 {
         link.offer(at(0), vec![number], 1_000);
@@ -223,12 +223,12 @@ fn behind_a_shaper_packets_arrive_together_at_its_ticks_and_none_is_early() {
     let arrivals = drain(&mut link);
     assert_eq!(numbers(&arrivals), [1, 2, 3, 4, 5, 6]);
     let moments: Vec<Instant> = arrivals.into_iter().map(|(moment, _)| moment).collect();
-    // By itself, each would arrive a millisecond after the one before, the first at 11.
+    // Without ticks, they would arrive one millisecond apart, the first at 11.
     assert_eq!(moments, [at(12), at(12), at(16), at(16), at(16), at(16)]);
 }
 
 #[test]
-fn a_packet_held_back_is_overtaken() {
+fn reordered_packet_is_overtaken() {
     let mut link = link(config().reorder(Probability::ALWAYS, Duration::from_micros(3_500)));
     link.offer(at(0), vec![1], 1_000);
     link.apply(at(1), LinkChange::Reorder(super::Reorder::default()));
@@ -236,11 +236,11 @@ fn a_packet_held_back_is_overtaken() {
         link.offer(at(1), vec![number], 1_000);
     }
     assert_eq!(numbers(&drain(&mut link)), [2, 3, 4, 1, 5, 6]);
-    assert_eq!(link.stats().held_back, 1);
+    assert_eq!(link.stats().reordered, 1);
 }
 
 #[test]
-fn a_duplicated_packet_arrives_twice() {
+fn duplicated_packet_arrives_twice() {
     let mut link = link(config().duplicate(Probability::ALWAYS));
     link.offer(at(0), vec![1], 1_000);
     assert_eq!(numbers(&drain(&mut link)), [1, 1]);
@@ -248,7 +248,7 @@ fn a_duplicated_packet_arrives_twice() {
 }
 
 #[test]
-fn the_queue_peak_and_the_waiting_time_are_known() {
+fn queue_peak_and_waiting_time_are_reported() {
     let mut link = link(config());
     for number in 0..4 {
         link.offer(at(0), vec![number], 1_000);
@@ -264,10 +264,10 @@ fn the_queue_peak_and_the_waiting_time_are_known() {
 }
 
 #[test]
-fn a_marking_queue_marks_who_can_be_marked_and_drops_the_others() {
+fn red_marks_ecn_capable_packets_and_drops_others() {
     let red = RedConfig {
-        minimum: 0.0,
-        maximum: 0.0,
+        min_threshold: 0.0,
+        max_threshold: 0.0,
         mark: true,
         ..RedConfig::classic(100)
     };

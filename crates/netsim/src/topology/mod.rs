@@ -1,30 +1,30 @@
-//! How are hosts connected? By one path, by several that share nothing, or through one bottleneck.
+//! Topologies. How are hosts connected? By one path, by disjoint paths, or through a shared bottleneck.
 //!
 //! Path number n (from 0, at most 255 of them) runs in the network 10.n.0.0: its near end is [`near`]`(n)` = 10.n.0.1,
-//! its far end [`far`]`(n)` = 10.n.0.2. The functions of this module number their paths from 0 each time they are
-//! called, so call one of them once per world or use [`connect`].
+//! its far end [`far`]`(n)` = 10.n.0.2. Each function of this module numbers its paths from 0, so call only one of
+//! them per network, once, or use [`connect`].
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use anabranch_types::PathAddr;
 
-use crate::{Host, HostId, LinkConfig, LinkId, World};
+use crate::{Host, HostId, LinkConfig, LinkId, Network};
 
-/// Two addresses and the links that join them, in both directions.
+/// A bidirectional path: two addresses and the links between them in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
     /// Address of the first host.
     pub near: IpAddr,
     /// Address of the second host.
     pub far: IpAddr,
-    /// Links from the first host to the second, in the order of crossing.
+    /// Links from the first host to the second, in order.
     pub there: Vec<LinkId>,
-    /// Links from the second host to the first, in the order of crossing.
+    /// Links from the second host to the first, in order.
     pub back: Vec<LinkId>,
 }
 
 impl Path {
-    /// The path as the first host sees it, with the same encapsulation port at both ends; 0 for none.
+    /// The path as the first host sees it, with the same encapsulation port at both ends (0: no encapsulation).
     #[must_use]
     pub const fn addr(&self, port: u16) -> PathAddr {
         PathAddr {
@@ -33,7 +33,7 @@ impl Path {
         }
     }
 
-    /// All its links, there and back.
+    /// All links of the path, forward and reverse.
     pub fn links(&self) -> impl Iterator<Item = LinkId> {
         self.there.iter().chain(&self.back).copied()
     }
@@ -51,38 +51,38 @@ pub const fn far(path: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, path, 0, 2))
 }
 
-/// Two links with the same configuration, one there and one back. Their names end in `→` and `←`.
-pub fn duplex<H: Host>(world: &mut World<H>, config: &LinkConfig) -> (LinkId, LinkId) {
-    let there = world.add_link(config.clone().named(format!("{}→", config.name)));
-    let back = world.add_link(config.clone().named(format!("{}←", config.name)));
+/// Adds two links with the same configuration, one for each direction. Their names end in `→` and `←`.
+pub fn duplex<H: Host>(network: &mut Network<H>, config: &LinkConfig) -> (LinkId, LinkId) {
+    let there = network.add_link(config.clone().named(format!("{}→", config.name)));
+    let back = network.add_link(config.clone().named(format!("{}←", config.name)));
     (there, back)
 }
 
 /// Adds the routes of `path` between two hosts, in both directions.
-pub fn connect<H: Host>(world: &mut World<H>, hosts: (HostId, HostId), path: &Path) {
-    world.add_route((hosts.0, path.near), &path.there, (hosts.1, path.far));
-    world.add_route((hosts.1, path.far), &path.back, (hosts.0, path.near));
+pub fn connect<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), path: &Path) {
+    network.add_route((hosts.0, path.near), &path.there, (hosts.1, path.far));
+    network.add_route((hosts.1, path.far), &path.back, (hosts.0, path.near));
 }
 
 /// One path between two hosts.
-pub fn one_path<H: Host>(world: &mut World<H>, hosts: (HostId, HostId), config: &LinkConfig) -> Path {
-    path(world, hosts, 0, config)
+pub fn one_path<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), config: &LinkConfig) -> Path {
+    path(network, hosts, 0, config)
 }
 
-/// As many paths between two hosts as there are configurations. They share no link, and there is no way from one
-/// path's near end to another's far end.
+/// One path between two hosts for each configuration. They share no link, and there is no route from one path's near
+/// end to another's far end.
 pub fn disjoint_paths<H: Host>(
-    world: &mut World<H>,
+    network: &mut Network<H>,
     hosts: (HostId, HostId),
     configs: &[LinkConfig],
 ) -> Vec<Path> {
     (0..=u8::MAX)
         .zip(configs)
-        .map(|(number, config)| path(world, hosts, number, config))
+        .map(|(number, config)| path(network, hosts, number, config))
         .collect()
 }
 
-/// One path for each pair, each over access links of its own and all through one bottleneck:
+/// One path for each pair, with its own access links, all through one bottleneck:
 ///
 /// ```text
 /// 10.0.0.1 ──access──┐                ┌── 10.0.0.2
@@ -90,37 +90,37 @@ pub fn disjoint_paths<H: Host>(
 /// 10.1.0.1 ──access──┘                └── 10.1.0.2
 /// ```
 ///
-/// A pair that is listed twice has two paths that compete at the bottleneck.
+/// A pair that is listed twice gets two paths, which compete at the bottleneck.
 pub fn shared_bottleneck<H: Host>(
-    world: &mut World<H>,
+    network: &mut Network<H>,
     pairs: &[(HostId, HostId)],
     access: &LinkConfig,
     bottleneck: &LinkConfig,
 ) -> Vec<Path> {
-    let (through, returning) = duplex(world, &with_default_name(bottleneck, || "bottleneck".into()));
+    let (through, returning) = duplex(network, &with_default_name(bottleneck, || "bottleneck".into()));
     let connect_pair = |(number, hosts): (u8, &(HostId, HostId))| {
-        let (out, home) = duplex(world, &with_default_name(access, || format!("access {number}")));
+        let (out, home) = duplex(network, &with_default_name(access, || format!("access {number}")));
         let path = Path {
             near: near(number),
             far: far(number),
             there: vec![out, through],
             back: vec![returning, home],
         };
-        connect(world, *hosts, &path);
+        connect(network, *hosts, &path);
         path
     };
     (0..=u8::MAX).zip(pairs).map(connect_pair).collect()
 }
 
-fn path<H: Host>(world: &mut World<H>, hosts: (HostId, HostId), number: u8, config: &LinkConfig) -> Path {
-    let (there, back) = duplex(world, &with_default_name(config, || format!("path {number}")));
+fn path<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), number: u8, config: &LinkConfig) -> Path {
+    let (there, back) = duplex(network, &with_default_name(config, || format!("path {number}")));
     let path = Path {
         near: near(number),
         far: far(number),
         there: vec![there],
         back: vec![back],
     };
-    connect(world, hosts, &path);
+    connect(network, hosts, &path);
     path
 }
 

@@ -1,4 +1,4 @@
-//! When does the next packet come? At a constant rate, as a Poisson process, or in bursts.
+//! Arrival processes of cross traffic: constant bit rate, Poisson, on-off. When does the next packet arrive?
 
 use core::time::Duration;
 
@@ -6,23 +6,23 @@ use anabranch_types::{Rate, Rng, Seed};
 
 use crate::exponential;
 
-/// The rhythm of a source.
+/// Arrival process of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// Equal gaps.
+    /// Constant bit rate: equal gaps.
     Constant,
     /// Exponentially distributed gaps.
     Poisson,
-    /// Equal gaps in exponentially distributed periods of activity, with silence between them.
+    /// Equal gaps during on-periods, none during off-periods; both exponentially distributed.
     OnOff {
-        /// Mean length of a period of activity.
+        /// Mean length of an on-period.
         on: Duration,
-        /// Mean length of a silence.
+        /// Mean length of an off-period.
         off: Duration,
     },
 }
 
-/// An endless sequence of gaps between packets.
+/// The infinite sequence of gaps between packets.
 ///
 /// ```
 /// use anabranch_netsim::traffic::{Arrivals, Pattern};
@@ -35,13 +35,13 @@ pub enum Pattern {
 pub struct Arrivals {
     pattern: Pattern,
     gap: Duration,
-    /// What is left of the period of activity.
+    /// Rest of the current on-period.
     active: Duration,
     rng: Rng,
 }
 
 impl Arrivals {
-    /// Packets of `packet_bytes` at `rate`. At rate zero the first gap never ends.
+    /// Packets of `packet_bytes` bytes at `rate`. At rate zero no packet ever comes.
     #[must_use]
     pub fn new(pattern: Pattern, rate: Rate, packet_bytes: u32, seed: Seed) -> Self {
         let gap = rate.time_for(u64::from(packet_bytes));
@@ -53,7 +53,7 @@ impl Arrivals {
         }
     }
 
-    /// Time from one packet to the next.
+    /// Time until the next packet.
     pub fn next_gap(&mut self) -> Duration {
         match self.pattern {
             Pattern::Constant => self.gap,
@@ -67,7 +67,7 @@ impl Arrivals {
             self.active = rest;
             return self.gap;
         }
-        // The packet opens the next period of activity, after the rest of this one and a silence.
+        // The packet starts the next on-period, after the rest of this one and an off-period.
         let rest = core::mem::replace(&mut self.active, exponential(on, &mut self.rng));
         rest.saturating_add(exponential(off, &mut self.rng))
     }
@@ -87,13 +87,13 @@ mod tests {
     }
 
     #[test]
-    fn constant_and_poisson_sources_keep_their_mean_rate() {
+    fn constant_and_poisson_sources_have_the_configured_rate() {
         assert!((packets_per_second(Pattern::Constant) - 1_000.0).abs() < 0.001);
         assert!((packets_per_second(Pattern::Poisson) - 1_000.0).abs() < 10.0);
     }
 
     #[test]
-    fn an_on_off_source_is_active_for_its_share_of_the_time() {
+    fn on_off_source_is_active_for_its_share_of_time() {
         let (on, off) = (Duration::from_millis(500), Duration::from_millis(1_500));
         let rate = packets_per_second(Pattern::OnOff { on, off });
         assert!((rate - 250.0).abs() < 10.0, "{rate}");

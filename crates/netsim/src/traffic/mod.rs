@@ -1,4 +1,4 @@
-//! Who else uses the link? Sources that only load it and care for no answer.
+//! Cross traffic: open-loop sources that load a link and need no receiver.
 
 mod arrivals;
 
@@ -8,20 +8,20 @@ use anabranch_types::{Instant, Rate};
 
 use crate::LinkId;
 
-/// A source of equal packets that cross one link and vanish.
+/// A source of equal packets that cross one link and are then discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// The link that the packets load.
+    /// The loaded link.
     pub link: LinkId,
-    /// The rhythm of the packets.
+    /// Arrival process of the packets.
     pub pattern: Pattern,
-    /// Mean rate in bits of IP; that of the periods of activity in the case of [`Pattern::OnOff`].
+    /// Mean rate in bits of IP; for [`Pattern::OnOff`] the rate of on-periods.
     pub rate: Rate,
-    /// Bytes of IP in each packet.
+    /// Size of each IP packet in bytes.
     pub packet_bytes: u32,
-    /// When the source starts; its first packet comes one gap later.
+    /// Start time; the first packet comes one gap later.
     pub from: Instant,
-    /// When it stops.
+    /// Stop time.
     pub until: Instant,
 }
 

@@ -147,7 +147,7 @@ fn change(simulation: &mut Simulation, path: usize, toward: Side, what: LinkChan
         Side::Far => path.there[0],
         Side::Near => path.back[0],
     };
-    simulation.world_mut().change_link(link, what);
+    simulation.network_mut().change_link(link, what);
 }
 
 fn restart(simulation: &mut Simulation, shape: &Shape) {

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkChange, LinkConfig, World};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, Network};
 use anabranch_tcp::{Connection, ConnectionId, TcpConfig};
 use anabranch_types::{Instant, Seed};
 
@@ -145,28 +145,28 @@ impl TcpScenario {
     /// Builds it; nothing has happened yet.
     #[must_use]
     pub fn build(self) -> TcpSimulation {
-        let mut world = World::new(self.seed);
+        let mut network = Network::new(self.seed);
         let near = TcpHost::new(self.seed.split("near"), TcpApp::reader());
-        let near = world.add_host(near.into());
+        let near = network.add_host(near.into());
         let mut far = TcpHost::new(self.seed.split("far"), self.apps[1].clone());
         far.listen(self.config_at(Side::Far));
-        let far = world.add_host(far.into());
+        let far = network.add_host(far.into());
         let bottleneck = self.bottleneck.as_ref();
-        let shared = bottleneck.map(|(there, back)| network::add(&mut world, there, back, "bottleneck"));
+        let shared = bottleneck.map(|(there, back)| network::add(&mut network, there, back, "bottleneck"));
         let mut paths = Vec::new();
         for (number, (there, back)) in (0..=u8::MAX).zip(&self.paths) {
-            let own = network::add(&mut world, there, back, &format!("path {number}"));
+            let own = network::add(&mut network, there, back, &format!("path {number}"));
             let ends = self.ends(number);
-            paths.push(network::lead(&mut world, (near, far), ends, own, shared));
+            paths.push(network::lead(&mut network, (near, far), ends, own, shared));
         }
         let near_config = self.config_at(Side::Near);
-        let rivals = rival::build(self.rivals, &mut world, self.seed, &paths, shared);
+        let rivals = rival::build(self.rivals, &mut network, self.seed, &paths, shared);
         let [near_app, _] = self.apps;
         for (side, sink) in self.captures {
-            world.capture_host([near, far][side.index()], side.name(), sink);
+            network.capture_host([near, far][side.index()], side.name(), sink);
         }
         TcpSimulation {
-            world,
+            network,
             hosts: [near, far],
             paths,
             near: (near_config, near_app),
@@ -177,7 +177,7 @@ impl TcpScenario {
 
 /// A running scenario.
 pub struct TcpSimulation {
-    world: World<AnyHost>,
+    network: Network<AnyHost>,
     hosts: [HostId; 2],
     paths: Vec<Path>,
     near: (TcpConfig, TcpApp),
@@ -212,7 +212,7 @@ impl TcpSimulation {
     /// The rivals connect, and their applications begin.
     pub fn connect_rivals(&mut self) {
         for rival in &self.rivals {
-            rival.connect(&mut self.world);
+            rival.connect(&mut self.network);
         }
     }
 
@@ -220,24 +220,24 @@ impl TcpSimulation {
     #[must_use]
     pub fn delivered_by_rival(&self, number: usize) -> u64 {
         let rival = self.rivals.get(number);
-        rival.map_or(0, |rival| rival.delivered(&self.world))
+        rival.map_or(0, |rival| rival.delivered(&self.network))
     }
 
     /// The time.
     #[must_use]
     pub const fn now(&self) -> Instant {
-        self.world.now()
+        self.network.now()
     }
 
     /// The network.
     #[must_use]
-    pub const fn world(&self) -> &World<AnyHost> {
-        &self.world
+    pub const fn network(&self) -> &Network<AnyHost> {
+        &self.network
     }
 
     /// The network, to be changed in ways that have no method here.
-    pub const fn world_mut(&mut self) -> &mut World<AnyHost> {
-        &mut self.world
+    pub const fn network_mut(&mut self) -> &mut Network<AnyHost> {
+        &mut self.network
     }
 
     /// The paths between the two, in the order in which they were added. The first one is where connections begin.
@@ -249,12 +249,12 @@ impl TcpSimulation {
     /// The host of one side.
     #[must_use]
     pub fn host(&self, side: Side) -> &TcpHost {
-        self.world.host(self.hosts[side.index()]).tcp()
+        self.network.host(self.hosts[side.index()]).tcp()
     }
 
     /// Lets the user act on a host, and the host send what follows from it.
     pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut TcpHost, Instant) -> R) -> R {
-        self.world
+        self.network
             .act(self.hosts[side.index()], |host, now| action(host.tcp_mut(), now))
     }
 
@@ -299,13 +299,13 @@ impl TcpSimulation {
         let path = &self.paths[path];
         let own = [path.there.first().copied(), path.back.last().copied()];
         for link in own.into_iter().flatten() {
-            self.world.change_link(link, change.clone());
+            self.network.change_link(link, change.clone());
         }
     }
 
     /// Lets this much time pass.
     pub fn run_for(&mut self, time: Duration) {
-        self.world.run_until(self.now() + time);
+        self.network.run_until(self.now() + time);
     }
 
     /// Lets time pass until `done` says so, but not more than `limit`. Returns whether it said so. It is asked every
@@ -328,6 +328,6 @@ impl TcpSimulation {
     ///
     /// The first error of a sink.
     pub fn finish_captures(&mut self) -> io::Result<()> {
-        self.world.finish_captures()
+        self.network.finish_captures()
     }
 }

@@ -179,7 +179,7 @@ impl World {
     pub(crate) fn loses_next(&mut self, count: u32, chunk: u8) {
         let mut wiretap = Losses::of(count, chunk);
         for link in self.links() {
-            self.simulation.world_mut().set_filter(link, wiretap.filter());
+            self.simulation.network_mut().set_filter(link, wiretap.filter());
         }
     }
 
@@ -189,7 +189,7 @@ impl World {
         let paths = self.simulation.paths().iter();
         let links: Vec<_> = paths.flat_map(|path| path.there.clone()).collect();
         for link in links {
-            self.simulation.world_mut().set_filter(link, losses.filter());
+            self.simulation.network_mut().set_filter(link, losses.filter());
         }
     }
 
@@ -197,7 +197,7 @@ impl World {
     pub(crate) fn bob_never_gets(&mut self, path: usize, chunk: u8) {
         for link in self.simulation.paths()[path].there.clone() {
             let filter = Losses::of(u32::MAX, chunk).filter();
-            self.simulation.world_mut().set_filter(link, filter);
+            self.simulation.network_mut().set_filter(link, filter);
         }
     }
 
@@ -205,7 +205,7 @@ impl World {
     pub(crate) fn notes_what_bob_sends(&mut self, path: usize) -> Notes {
         let notes = Notes::default();
         for link in self.simulation.paths()[path].back.clone() {
-            self.simulation.world_mut().set_filter(link, notes.filter());
+            self.simulation.network_mut().set_filter(link, notes.filter());
         }
         notes
     }
@@ -253,13 +253,13 @@ impl World {
             .flat_map(|path| path.back.clone())
             .collect();
         for link in links {
-            self.simulation.world_mut().set_filter(link, notes.filter());
+            self.simulation.network_mut().set_filter(link, notes.filter());
         }
         notes
     }
 
     fn links(&self) -> Vec<LinkId> {
-        self.simulation.world().link_ids().collect()
+        self.simulation.network().link_ids().collect()
     }
 
     /// Everything that either sent was read by the other, once, intact and in order.

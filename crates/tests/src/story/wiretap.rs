@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use anabranch_netsim::{Fate, Filter};
+use anabranch_netsim::{Filter, FilterAction};
 use anabranch_types::Tsn;
 use anabranch_wire::{Chunk, Packet, RawChunk};
 
@@ -30,7 +30,11 @@ impl Losses {
                 && left
                     .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
                     .is_ok();
-            if taken { Fate::Drop } else { Fate::Pass }
+            if taken {
+                FilterAction::Drop
+            } else {
+                FilterAction::Pass
+            }
         })
     }
 }
@@ -62,7 +66,11 @@ impl ChunkLosses {
                 .into_iter()
                 .filter(|tsn| script.takes(*tsn))
                 .count();
-            if lost > 0 { Fate::Drop } else { Fate::Pass }
+            if lost > 0 {
+                FilterAction::Drop
+            } else {
+                FilterAction::Pass
+            }
         })
     }
 }
@@ -97,7 +105,7 @@ impl Notes {
         Box::new(move |_, datagram| {
             let kinds = chunk_kinds(&datagram.payload);
             notes.0.lock().unwrap().extend(kinds);
-            Fate::Pass
+            FilterAction::Pass
         })
     }
 
@@ -131,7 +139,7 @@ impl SackNotes {
                     longest.offset = longest.offset.max(last);
                 }
             }
-            Fate::Pass
+            FilterAction::Pass
         })
     }
 

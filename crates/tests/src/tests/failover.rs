@@ -342,7 +342,7 @@ fn a_path_that_carries_only_one_direction_holds_nothing_up_for_good() {
     world.alice().sends_messages(3_000, 1_400, Streams::in_turn(4));
     world.runs_for(ms(500));
     let back = world.simulation.paths()[1].back[0];
-    world.simulation.world_mut().change_link(back, LinkChange::Cut);
+    world.simulation.network_mut().change_link(back, LinkChange::Cut);
     world.delivers_everything(secs(60));
 }
 
@@ -354,7 +354,7 @@ fn a_path_that_works_one_way_only_leaves_the_other_its_speed() {
         world.alice().sends_forever();
         world.runs_for(secs(10));
         let back = world.simulation.paths()[1].back[0];
-        world.simulation.world_mut().change_link(back, LinkChange::Cut);
+        world.simulation.network_mut().change_link(back, LinkChange::Cut);
         let mut slowest = mbit(100);
         for _ in 0..6 {
             world.runs_for(secs(5));

@@ -26,7 +26,7 @@ fn with_fixed_packets() -> PolicyRecipe {
 /// Packets that were too large for a link of `path` towards Bob.
 fn too_large(world: &World, path: usize) -> u64 {
     let link = world.simulation.paths()[path].there[0];
-    let link = world.simulation.world().link(link);
+    let link = world.simulation.network().link(link);
     link.stats().dropped(DropCause::TooBig).packets
 }
 

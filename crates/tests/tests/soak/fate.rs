@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anabranch_netsim::link::{Loss, QueueConfig, Reorder};
 use anabranch_netsim::topology::{self, Path};
-use anabranch_netsim::{HostId, LinkChange, LinkConfig, Probability, World};
+use anabranch_netsim::{HostId, LinkChange, LinkConfig, Network, Probability};
 use anabranch_proto::DEFAULT_PORT;
 use anabranch_types::{Instant, Rate, Rng};
 
@@ -35,7 +35,7 @@ pub(crate) fn addresses(of: fn(u8) -> std::net::IpAddr) -> Vec<SocketAddr> {
 impl Fate {
     /// Paths between the hosts, with room for so many associations.
     pub(crate) fn new(
-        world: &mut World<Crowd>,
+        network: &mut Network<Crowd>,
         hosts: (HostId, HostId),
         associations: usize,
         rng: Rng,
@@ -45,7 +45,7 @@ impl Fate {
             let queue = QueueConfig::Packets(50 + associations as u32 / 2);
             LinkConfig::new(*rate, Duration::from_millis(millis)).queue(queue)
         });
-        let paths = topology::disjoint_paths(world, hosts, &links.collect::<Vec<_>>());
+        let paths = topology::disjoint_paths(network, hosts, &links.collect::<Vec<_>>());
         Self {
             paths,
             rates: rates.into(),
@@ -55,67 +55,67 @@ impl Fate {
     }
 
     /// Something happens.
-    pub(crate) fn strike(&mut self, world: &mut World<Crowd>) {
+    pub(crate) fn strike(&mut self, network: &mut Network<Crowd>) {
         let path = self.rng.below(self.paths.len() as u64) as usize;
-        if let Some((victim, _)) = self.victim.take_if(|(_, until)| *until <= world.now()) {
-            self.restore(world, victim);
+        if let Some((victim, _)) = self.victim.take_if(|(_, until)| *until <= network.now()) {
+            self.restore(network, victim);
         }
         match self.rng.below(32) {
             0..4 if self.victim.is_none() => {
-                self.fell(world, path);
-                self.change(world, path, &LinkChange::Cut);
+                self.fell(network, path);
+                self.change(network, path, &LinkChange::Cut);
             }
             4..8 if self.victim.is_none() => {
-                self.fell(world, path);
-                self.disturb(world, path, 200);
+                self.fell(network, path);
+                self.disturb(network, path, 200);
             }
             8..20 if self.victim.is_none_or(|(victim, _)| victim != path) => {
-                self.disturb(world, path, WORST_OF_THE_OTHERS);
+                self.disturb(network, path, WORST_OF_THE_OTHERS);
             }
             20..24 => {
                 let percent = 50 + self.rng.below(100);
                 let rate = Rate::bits_per_second(self.rates[path].as_bits_per_second() * percent / 100);
-                self.change(world, path, &LinkChange::Rate(Some(rate)));
+                self.change(network, path, &LinkChange::Rate(Some(rate)));
             }
             24..28 => {
                 let delay = Duration::from_millis(self.rng.below(200));
-                self.change(world, path, &LinkChange::Delay(delay));
+                self.change(network, path, &LinkChange::Delay(delay));
             }
             28 => {
                 let inside = SocketAddr::new(self.paths[path].near, DEFAULT_PORT);
                 let outside = SocketAddr::new(inside.ip(), 20_000 + self.rng.below(1_000) as u16);
-                world.rebind(inside, outside);
+                network.rebind(inside, outside);
             }
             _ => {}
         }
     }
 
     /// Nothing is wrong any more.
-    pub(crate) fn relent(&mut self, world: &mut World<Crowd>) {
+    pub(crate) fn relent(&mut self, network: &mut Network<Crowd>) {
         self.victim = None;
         for path in 0..self.paths.len() {
-            self.restore(world, path);
+            self.restore(network, path);
         }
     }
 
-    fn fell(&mut self, world: &World<Crowd>, path: usize) {
-        let until = world.now() + Duration::from_millis(500 + self.rng.below(20_000));
+    fn fell(&mut self, network: &Network<Crowd>, path: usize) {
+        let until = network.now() + Duration::from_millis(500 + self.rng.below(20_000));
         self.victim = Some((path, until));
     }
 
-    fn restore(&self, world: &mut World<Crowd>, path: usize) {
-        self.change(world, path, &LinkChange::Heal);
-        self.change(world, path, &LinkChange::Rate(Some(self.rates[path])));
-        self.afflict(world, path, [0; 4]);
+    fn restore(&self, network: &mut Network<Crowd>, path: usize) {
+        self.change(network, path, &LinkChange::Heal);
+        self.change(network, path, &LinkChange::Rate(Some(self.rates[path])));
+        self.afflict(network, path, [0; 4]);
     }
 
     /// Up to so many of a thousand packets are lost, and others suffer otherwise.
-    fn disturb(&mut self, world: &mut World<Crowd>, path: usize, per_mille: u64) {
+    fn disturb(&mut self, network: &mut Network<Crowd>, path: usize, per_mille: u64) {
         let all = [(); 4].map(|()| self.rng.below(per_mille + 1));
-        self.afflict(world, path, all);
+        self.afflict(network, path, all);
     }
 
-    fn afflict(&self, world: &mut World<Crowd>, path: usize, per_mille: [u64; 4]) {
+    fn afflict(&self, network: &mut Network<Crowd>, path: usize, per_mille: [u64; 4]) {
         let [lose, reorder, duplicate, corrupt] =
             per_mille.map(|chance| Probability::of(chance as f64 / 1_000.0));
         let held_back = Reorder {
@@ -128,14 +128,14 @@ impl Fate {
             LinkChange::Duplicate(duplicate),
             LinkChange::Corrupt(corrupt),
         ] {
-            self.change(world, path, &what);
+            self.change(network, path, &what);
         }
     }
 
-    fn change(&self, world: &mut World<Crowd>, path: usize, what: &LinkChange) {
+    fn change(&self, network: &mut Network<Crowd>, path: usize, what: &LinkChange) {
         let Path { there, back, .. } = &self.paths[path];
         for link in there.iter().chain(back) {
-            world.change_link(*link, what.clone());
+            network.change_link(*link, what.clone());
         }
     }
 }

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::time::Duration;
 
-use anabranch_netsim::{HostId, World, topology};
+use anabranch_netsim::{HostId, Network, topology};
 use anabranch_proto::Association;
 use anabranch_sim::app::pattern;
 use anabranch_types::{Instant, Seed};
@@ -37,7 +37,7 @@ const LAST_CALM: Duration = Duration::from_secs(1_200);
 const SLACK: f64 = 50e3;
 
 struct Soak {
-    world: World<Crowd>,
+    network: Network<Crowd>,
     hosts: (HostId, HostId),
     fate: Fate,
 }
@@ -67,7 +67,7 @@ fn nothing_leaks_or_sticks_or_gets_lost_however_long_it_goes_on() {
     }
     soak.end();
     soak.tell("end", 0.0, heap() - nothing);
-    let [near, far] = [soak.hosts.0, soak.hosts.1].map(|host| soak.world.host(host).totals);
+    let [near, far] = [soak.hosts.0, soak.hosts.1].map(|host| soak.network.host(host).totals);
     assert_accounts_agree(&near, &far);
     drop(soak);
     assert!(heap() - nothing <= SLACK, "{} bytes left", heap() - nothing);
@@ -81,24 +81,24 @@ fn assert_accounts_agree(near: &Totals, far: &Totals) {
 
 impl Soak {
     fn begin(associations: usize, life: Duration, seed: Seed) -> Self {
-        let mut world = World::new(seed.split("world"));
+        let mut network = Network::new(seed.split("network"));
         let [near, far] = [topology::near, topology::far].map(fate::addresses);
         let calls = Some((far.clone(), life));
-        let caller = world.add_host(Crowd::new(near, seed.split("near"), calls));
-        let called = world.add_host(Crowd::new(far, seed.split("far"), None));
+        let caller = network.add_host(Crowd::new(near, seed.split("near"), calls));
+        let called = network.add_host(Crowd::new(far, seed.split("far"), None));
         let hosts = (caller, called);
-        let fate = Fate::new(&mut world, hosts, associations, seed.split("fate").rng());
+        let fate = Fate::new(&mut network, hosts, associations, seed.split("fate").rng());
         for _ in 0..associations {
-            world.act(caller, Crowd::connect);
+            network.act(caller, Crowd::connect);
         }
-        Self { world, hosts, fate }
+        Self { network, hosts, fate }
     }
 
     fn storm(&mut self, time: Duration) {
         self.set_calm(false);
-        let end = self.world.now() + time;
-        while self.world.now() < end {
-            self.fate.strike(&mut self.world);
+        let end = self.network.now() + time;
+        while self.network.now() < end {
+            self.fate.strike(&mut self.network);
             self.run(BLOW);
         }
     }
@@ -106,7 +106,7 @@ impl Soak {
     /// The network recovers, nobody says anything new, and everything said arrives: except what is said to a caller that is
     /// gone, if a translator forgot the way to it too.
     fn calm_down(&mut self) {
-        self.fate.relent(&mut self.world);
+        self.fate.relent(&mut self.network);
         self.set_calm(true);
         self.run(CALM);
         let callers: BTreeSet<u16> = self.living(self.hosts.0).map(Association::local_port).collect();
@@ -120,36 +120,36 @@ impl Soak {
     }
 
     fn living(&self, host: HostId) -> impl Iterator<Item = &Association> {
-        let all = self.world.host(host).associations();
+        let all = self.network.host(host).associations();
         all.filter(|association| !association.is_closed())
     }
 
     fn end(&mut self) {
         for host in [self.hosts.0, self.hosts.1] {
-            self.world.act(host, |crowd, now| crowd.end(now));
+            self.network.act(host, |crowd, now| crowd.end(now));
         }
         self.run(LAST_CALM);
-        let left = [self.hosts.0, self.hosts.1].map(|host| self.world.host(host).associations().len());
+        let left = [self.hosts.0, self.hosts.1].map(|host| self.network.host(host).associations().len());
         assert_eq!(left, [0, 0], "all have ended");
     }
 
     fn set_calm(&mut self, calm: bool) {
         for host in [self.hosts.0, self.hosts.1] {
-            self.world.host_mut(host).calm = calm;
+            self.network.host_mut(host).calm = calm;
         }
     }
 
     fn run(&mut self, time: Duration) {
-        let end = self.world.now() + time;
-        self.world.run_until(end);
+        let end = self.network.now() + time;
+        self.network.run_until(end);
     }
 
     fn tell(&self, when: &str, peak: f64, held: f64) {
-        let [near, far] = [self.hosts.0, self.hosts.1].map(|host| self.world.host(host).totals);
+        let [near, far] = [self.hosts.0, self.hosts.1].map(|host| self.network.host(host).totals);
         println!(
             "{when:>9} at {:>6.0} s: heap {:>7.1} MB in the storm, {:>6.2} MB after it; {} finished, {} unheard, {} aborted; \
              {:.1} MB and {:.1} MB read; {} events",
-            (self.world.now() - Instant::ZERO).as_secs_f64(),
+            (self.network.now() - Instant::ZERO).as_secs_f64(),
             peak / 1e6,
             held / 1e6,
             far.finished,
@@ -157,7 +157,7 @@ impl Soak {
             far.aborted,
             far.read.bytes as f64 / 1e6,
             near.read.bytes as f64 / 1e6,
-            self.world.events(),
+            self.network.events(),
         );
     }
 }

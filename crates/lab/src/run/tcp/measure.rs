@@ -72,7 +72,7 @@ impl Snapshot {
                 .sum(),
             of_others: of_others(simulation, talker),
             links: links
-                .map(|link| links::Counted::at(simulation.world(), link))
+                .map(|link| links::Counted::at(simulation.network(), link))
                 .collect(),
             rivals: (0..setting.rivals.len())
                 .map(|index| simulation.delivered_by_rival(index))

@@ -51,7 +51,7 @@ impl Samples {
         let links = links::of(simulation.paths(), setting);
         self.queues.resize_with(links.len(), Histogram::default);
         for (queue, (link, _)) in self.queues.iter_mut().zip(links) {
-            queue.note(simulation.world().link(link).waiting().packets);
+            queue.note(simulation.network().link(link).waiting().packets);
         }
     }
 
@@ -104,7 +104,7 @@ pub(super) fn series_rows(simulation: &TcpSimulation, setting: &Setting, rows: &
             blocked: blocked(path, setting.association.send_buffer.0),
             srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
             rto: path.rto.as_secs_f64() * 1e3,
-            waiting: simulation.world().link(link).waiting().packets,
+            waiting: simulation.network().link(link).waiting().packets,
             send_buffer,
             receive_buffer,
             delivered,

@@ -1,11 +1,11 @@
-//! What was written, read back by a reader of our own.
+//! Tests of the pcapng writer with an independent reader.
 
 use super::super::ip::Checksum;
 use super::{Direction, PcapngWriter};
 use crate::{Datagram, Protocol};
 use anabranch_types::{Ecn, Instant, PathAddr};
 
-/// A block without its lengths.
+/// A block without its length fields.
 #[derive(Debug, PartialEq)]
 struct Block {
     kind: u32,
@@ -83,7 +83,7 @@ fn datagram(local: &str, remote: &str, payload: &[u8]) -> Datagram {
     }
 }
 
-/// The sum over data and its checksum is all ones (RFC 1071 §1): what is left of it is zero.
+/// Whether the checksum is correct: the sum over data and checksum is all ones (RFC 1071 §1), its complement zero.
 fn sums_up(pieces: &[&[u8]]) -> bool {
     let mut checksum = Checksum::default();
     pieces.iter().for_each(|piece| checksum.add(piece));
@@ -91,7 +91,7 @@ fn sums_up(pieces: &[&[u8]]) -> bool {
 }
 
 #[test]
-fn a_file_is_a_section_its_interfaces_and_its_packets() {
+fn file_has_section_interface_and_packet_blocks() {
     let blocks = written(&datagram("10.0.0.1:9899", "10.0.0.2:9899", b"odd"));
     assert_eq!(
         blocks.iter().map(|block| block.kind).collect::<Vec<_>>(),
@@ -104,7 +104,7 @@ fn a_file_is_a_section_its_interfaces_and_its_packets() {
 }
 
 #[test]
-fn a_packet_has_its_interface_time_lengths_and_direction() {
+fn packet_block_has_interface_time_lengths_and_direction() {
     let blocks = written(&datagram("10.0.0.1:9899", "10.0.0.2:9899", b"odd"));
     let body = &blocks[2].body;
     assert_eq!(read_u32(body), 0);
@@ -134,7 +134,7 @@ fn ipv6_and_udp_headers_are_correct() {
 }
 
 #[test]
-fn without_a_port_the_payload_follows_ip_as_sctp() {
+fn payload_follows_ip_if_port_is_zero() {
     let packet = ip_packet(&datagram("10.0.0.1:0", "10.0.0.2:0", b"chunks"));
     assert_eq!((packet[9], &packet[20..]), (132, &b"chunks"[..]));
     assert!(sums_up(&[&packet[..20]]));

@@ -1,31 +1,30 @@
-//! Which packets vanish when losses come in bursts?
+//! Gilbert–Elliott loss model. Which packets are lost if losses come in bursts?
 //!
 //! E. N. Gilbert, "Capacity of a Burst-Noise Channel" (1960); E. O. Elliott, "Estimates of Error Rates for Codes
 //! on Burst-Noise Channels" (1963). The channel is a Markov chain of two states, good and bad, that may change
-//! before each packet; each state loses packets with its own chance.
+//! before each packet; each state has its own loss probability.
 
 use anabranch_types::Rng;
 
 use crate::Probability;
 
-/// The four parameters of the chain. It starts in the good state.
+/// The four probabilities of the chain, which starts in the good state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GilbertElliott {
-    /// Chance of turning bad before a packet, if good.
+    /// Transition from good to bad.
     pub to_bad: Probability,
-    /// Chance of turning good before a packet, if bad.
+    /// Transition from bad to good.
     pub to_good: Probability,
-    /// Chance of losing a packet while good.
+    /// Loss of a packet in the good state.
     pub loss_in_good: Probability,
-    /// Chance of losing a packet while bad.
+    /// Loss of a packet in the bad state.
     pub loss_in_bad: Probability,
 }
 
 impl GilbertElliott {
-    /// Gilbert's special case: the good state loses nothing, the bad one everything.
+    /// Simple Gilbert model: no loss in the good state, certain loss in the bad state.
     ///
-    /// `loss` is the long-run fraction of lost packets (below 1), `burst` the mean number of packets lost in a row
-    /// (at least 1).
+    /// `loss` is the long-run loss rate (below 1), `burst` the mean length of a loss burst in packets (at least 1).
     #[must_use]
     pub fn bursts(loss: f64, burst: f64) -> Self {
         let to_good = 1.0 / burst;
@@ -37,7 +36,7 @@ impl GilbertElliott {
         }
     }
 
-    pub(super) fn takes_next(self, bad: &mut bool, rng: &mut Rng) -> bool {
+    pub(super) fn drops_next(self, bad: &mut bool, rng: &mut Rng) -> bool {
         let turn = if *bad { self.to_good } else { self.to_bad };
         *bad ^= turn.happens(rng);
         let loss = if *bad { self.loss_in_bad } else { self.loss_in_good };

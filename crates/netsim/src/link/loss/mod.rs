@@ -1,4 +1,4 @@
-//! Which packets vanish on the way? None, each by chance, some in bursts, or those on a list.
+//! Loss processes: none, Bernoulli, Gilbert–Elliott, scripted. Which packets are lost on the link?
 
 mod gilbert_elliott;
 
@@ -7,22 +7,22 @@ pub use gilbert_elliott::GilbertElliott;
 
 use crate::Probability;
 
-/// Which packets vanish after they have left the queue.
+/// Loss process, applied to packets after transmission.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Loss {
-    /// None.
+    /// No loss.
     #[default]
     None,
-    /// Each with the same chance, independently.
+    /// Independent loss with this probability.
     Bernoulli(Probability),
-    /// In bursts.
+    /// Loss in bursts.
     GilbertElliott(GilbertElliott),
-    /// Those with these numbers, in any order. The first packet to leave the queue after the script was put in
-    /// place is number 0.
+    /// Loss of the packets with these numbers, in any order. The first packet transmitted after the script was set is
+    /// number 0.
     Script(Vec<u64>),
 }
 
-/// A [`Loss`] at work.
+/// Running state of a [`Loss`].
 #[derive(Debug)]
 pub(super) struct LossProcess {
     state: State,
@@ -37,7 +37,7 @@ enum State {
         model: GilbertElliott,
         bad: bool,
     },
-    /// `numbers` is in descending order, so that the next one to drop is its last.
+    /// `numbers` is in descending order: the next one to drop is last.
     Script {
         numbers: Vec<u64>,
         next: u64,
@@ -56,11 +56,11 @@ impl LossProcess {
         self.state = State::new(loss);
     }
 
-    pub(super) fn takes_next(&mut self) -> bool {
+    pub(super) fn drops_next(&mut self) -> bool {
         match &mut self.state {
             State::Lossless => false,
             State::Bernoulli(chance) => chance.happens(&mut self.rng),
-            State::GilbertElliott { model, bad } => model.takes_next(bad, &mut self.rng),
+            State::GilbertElliott { model, bad } => model.drops_next(bad, &mut self.rng),
             State::Script { numbers, next } => {
                 let number = *next;
                 *next += 1;

@@ -1,4 +1,4 @@
-//! Loss processes against what their parameters promise.
+//! Tests of loss processes against their parameters.
 
 use super::{GilbertElliott, Loss, LossProcess};
 use crate::Probability;
@@ -6,7 +6,7 @@ use anabranch_types::Seed;
 
 fn fates(loss: &Loss, packets: usize) -> Vec<bool> {
     let mut process = LossProcess::new(loss, Seed(11).rng());
-    (0..packets).map(|_| process.takes_next()).collect()
+    (0..packets).map(|_| process.drops_next()).collect()
 }
 
 fn fraction_lost(fates: &[bool]) -> f64 {
@@ -14,14 +14,14 @@ fn fraction_lost(fates: &[bool]) -> f64 {
 }
 
 #[test]
-fn bernoulli_loss_takes_its_share() {
+fn bernoulli_loss_rate_is_as_configured() {
     let fates = fates(&Loss::Bernoulli(Probability::of(0.03)), 200_000);
     // Standard deviation of the fraction: √(0.03 · 0.97 / 200,000) ≈ 0.0004.
     assert!((fraction_lost(&fates) - 0.03).abs() < 0.002);
 }
 
 #[test]
-fn gilbert_elliott_bursts_have_their_mean_length_and_share() {
+fn gilbert_elliott_burst_length_and_rate_are_as_configured() {
     let fates = fates(
         &Loss::GilbertElliott(GilbertElliott::bursts(0.02, 5.0)),
         1_000_000,
@@ -37,7 +37,7 @@ fn gilbert_elliott_bursts_have_their_mean_length_and_share() {
 }
 
 #[test]
-fn each_state_of_the_chain_has_its_own_loss() {
+fn gilbert_elliott_bad_state_uses_its_loss_rate() {
     let always_bad = GilbertElliott {
         to_bad: Probability::ALWAYS,
         to_good: Probability::NEVER,
@@ -49,16 +49,16 @@ fn each_state_of_the_chain_has_its_own_loss() {
 }
 
 #[test]
-fn a_script_takes_exactly_the_packets_it_lists() {
+fn loss_script_drops_exactly_the_listed_packets() {
     let fates = fates(&Loss::Script(vec![4, 0, 4, 2]), 7);
     assert_eq!(fates, [true, false, true, false, true, false, false]);
 }
 
 #[test]
-fn a_replaced_script_counts_from_its_start() {
+fn replaced_loss_script_counts_from_zero() {
     let mut process = LossProcess::new(&Loss::None, Seed(1).rng());
-    assert!(!process.takes_next());
+    assert!(!process.drops_next());
     process.replace(&Loss::Script(vec![1]));
-    assert!(!process.takes_next());
-    assert!(process.takes_next());
+    assert!(!process.drops_next());
+    assert!(process.drops_next());
 }

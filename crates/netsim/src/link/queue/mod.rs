@@ -1,4 +1,4 @@
-//! Who waits for the line, and who is turned away?
+//! Queue of a link: drop-tail or RED. Which packets are queued, and which are dropped?
 
 mod red;
 
@@ -11,48 +11,49 @@ pub use red::RedConfig;
 
 use super::{Count, DropCause};
 
-/// How a queue limits itself. The packet that is leaving does not count, and with drop-tail an idle line always takes one.
+/// Queue discipline and limit. The packet in transmission does not count; with drop-tail an idle link always accepts a
+/// packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum QueueConfig {
-    /// Drop-tail: at most this many packets wait.
+    /// Drop-tail with at most this many packets.
     Packets(u32),
-    /// Drop-tail: at most this many bytes of IP wait.
+    /// Drop-tail with at most this many bytes of IP.
     Bytes(u64),
-    /// Random early detection.
+    /// Random early detection (RED).
     Red(RedConfig),
 }
 
-/// What the queue decides about an arriving packet.
+/// Decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Admission {
-    Welcome,
-    /// Welcome if it can be marked, else dropped early.
-    Marked,
-    Refused(DropCause),
+    Accept,
+    /// ECN-mark it if it is ECN-capable, else drop it.
+    Mark,
+    Drop(DropCause),
 }
 
-/// What a queue knows when a packet arrives.
+/// Properties of an arriving packet and of the transmitter at that time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     /// Bytes of IP in the packet.
     pub(super) bytes: u32,
-    /// For how long the line has had nothing to do; `None` if it is busy.
+    /// How long the transmitter has been idle; `None` if it is busy.
     pub(super) idle: Option<Duration>,
-    /// Time that the packet will occupy the line.
+    /// Serialisation time of the packet.
     pub(super) service: Duration,
 }
 
-/// An item with its size.
+/// A packet with its size on the link.
 #[derive(Debug)]
-pub(super) struct Parcel<T> {
+pub(super) struct QueuedPacket<T> {
     pub(super) item: T,
     pub(super) bytes: u32,
 }
 
-/// Packets that wait for the line, first in, first out.
+/// A FIFO queue of packets.
 #[derive(Debug)]
 pub(super) struct Queue<T> {
-    waiting: VecDeque<Parcel<T>>,
+    waiting: VecDeque<QueuedPacket<T>>,
     bytes: u64,
     discipline: Discipline,
 }
@@ -85,30 +86,30 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Decides about a packet without taking it.
-    pub(super) fn judge(&mut self, arrival: Arrival) -> Admission {
+    /// Decides whether to accept a packet, without enqueuing it.
+    pub(super) fn decide(&mut self, arrival: Arrival) -> Admission {
         let occupancy = self.occupancy();
         let fits = match &mut self.discipline {
             Discipline::Packets(limit) => occupancy.packets < u64::from(*limit),
             Discipline::Bytes(limit) => occupancy.bytes + u64::from(arrival.bytes) <= *limit,
-            Discipline::Red(red) => return red.judge(occupancy.packets, arrival),
+            Discipline::Red(red) => return red.decide(occupancy.packets, arrival),
         };
         if fits || arrival.idle.is_some() {
-            Admission::Welcome
+            Admission::Accept
         } else {
-            Admission::Refused(DropCause::QueueFull)
+            Admission::Drop(DropCause::QueueFull)
         }
     }
 
-    pub(super) fn push(&mut self, parcel: Parcel<T>) {
-        self.bytes += u64::from(parcel.bytes);
-        self.waiting.push_back(parcel);
+    pub(super) fn push(&mut self, packet: QueuedPacket<T>) {
+        self.bytes += u64::from(packet.bytes);
+        self.waiting.push_back(packet);
     }
 
-    pub(super) fn pop(&mut self) -> Option<Parcel<T>> {
-        let parcel = self.waiting.pop_front()?;
-        self.bytes -= u64::from(parcel.bytes);
-        Some(parcel)
+    pub(super) fn pop(&mut self) -> Option<QueuedPacket<T>> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
     }
 }
 

@@ -1,19 +1,21 @@
-//! Whom does random early detection turn away?
+//! Random early detection (RED). Which arriving packets are dropped or marked?
 //!
 //! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (1993), with the gentle
-//! variant of S. Floyd (2000). The queue's average length is smoothed; between two thresholds packets are turned
-//! away with a chance that grows with the average and with the number of packets since the last one.
+//! variant of S. Floyd (2000). The average queue length is an exponentially weighted moving average. Between two
+//! thresholds packets are dropped with a probability that grows with the average and with the number of packets
+//! accepted since the last drop.
 //!
 //! ```text
-//! on arrival:  average += weight · (length − average)          line busy
-//!              average *= (1 − weight) ^ (idle / service)      line idle
-//!              average < minimum      take
-//!              average < maximum      base = max_chance · (average − minimum) / (maximum − minimum)
-//!                                     turn away with base / (1 − count · base)
-//!              otherwise              turn away; gentle: with a chance that reaches 1 at 2 · maximum
+//! on arrival:  average += weight · (length − average)          busy
+//!              average *= (1 − weight) ^ (idle / service)      idle
+//!              average < min_threshold    accept
+//!              average < max_threshold    base = max_probability · (average − min_threshold)
+//!                                                / (max_threshold − min_threshold)
+//!                                         drop with probability base / (1 − count · base)
+//!              otherwise                  drop; gentle: with a probability that reaches 1 at 2 · max_threshold
 //! ```
 //!
-//! Deviation: a packet's own service time stands for the paper's typical one.
+//! Deviation: for idle periods the arriving packet's service time replaces the paper's typical service time.
 
 use anabranch_types::Rng;
 
@@ -23,31 +25,31 @@ use crate::link::DropCause;
 /// Parameters of random early detection. Lengths are in packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RedConfig {
-    /// No packet waits beyond this length, whatever the average.
+    /// Maximum queue length.
     pub limit: u32,
-    /// Average length below which no packet is turned away.
-    pub minimum: f64,
-    /// Average length from which on every packet is turned away, unless gentle.
-    pub maximum: f64,
-    /// Chance of being turned away as the average reaches `maximum`.
-    pub max_chance: f64,
-    /// Weight of the newest length in the average.
+    /// Average length below which no packet is dropped.
+    pub min_threshold: f64,
+    /// Average length from which every packet is dropped, unless `gentle`.
+    pub max_threshold: f64,
+    /// Drop probability as the average reaches `max_threshold`.
+    pub max_probability: f64,
+    /// Weight of a new sample in the average.
     pub weight: f64,
-    /// Whether the chance grows on to 1 at twice the maximum instead of jumping to it.
+    /// Whether the probability grows to 1 between `max_threshold` and twice that, instead of jumping to 1.
     pub gentle: bool,
-    /// Whether packets that can carry a congestion mark are marked instead (RFC 3168 §5).
+    /// Whether ECN-capable packets are marked instead of dropped (RFC 3168 §5).
     pub mark: bool,
 }
 
 impl RedConfig {
-    /// The paper's own proportions: thresholds at 5 and 15 packets, chance 0.02, weight 0.002; not gentle, no marks.
+    /// The paper's parameters: thresholds at 5 and 15 packets, probability 0.02, weight 0.002; not gentle, no marking.
     #[must_use]
     pub const fn classic(limit: u32) -> Self {
         Self {
             limit,
-            minimum: 5.0,
-            maximum: 15.0,
-            max_chance: 0.02,
+            min_threshold: 5.0,
+            max_threshold: 15.0,
+            max_probability: 0.02,
             weight: 0.002,
             gentle: false,
             mark: false,
@@ -59,8 +61,8 @@ impl RedConfig {
 pub(super) struct Red {
     config: RedConfig,
     average: f64,
-    /// Packets taken since the last one turned away; the average was above the minimum all the time.
-    taken: u64,
+    /// Packets accepted since the last drop or since the average was last below the minimum threshold.
+    since_last_drop: u64,
     rng: Rng,
 }
 
@@ -69,27 +71,27 @@ impl Red {
         Self {
             config,
             average: 0.0,
-            taken: 0,
+            since_last_drop: 0,
             rng,
         }
     }
 
-    pub(super) fn judge(&mut self, length: u64, arrival: Arrival) -> Admission {
+    pub(super) fn decide(&mut self, length: u64, arrival: Arrival) -> Admission {
         self.update_average(length, arrival);
         if length >= u64::from(self.config.limit) && arrival.idle.is_none() {
-            self.taken = 0;
-            return Admission::Refused(DropCause::QueueFull);
+            self.since_last_drop = 0;
+            return Admission::Drop(DropCause::QueueFull);
         }
-        let turned_away = self.rolls_against();
-        self.taken = if turned_away || self.average < self.config.minimum {
+        let dropped = self.draws_drop();
+        self.since_last_drop = if dropped || self.average < self.config.min_threshold {
             0
         } else {
-            self.taken + 1
+            self.since_last_drop + 1
         };
-        match (turned_away, self.config.mark) {
-            (false, _) => Admission::Welcome,
-            (true, true) => Admission::Marked,
-            (true, false) => Admission::Refused(DropCause::Early),
+        match (dropped, self.config.mark) {
+            (false, _) => Admission::Accept,
+            (true, true) => Admission::Mark,
+            (true, false) => Admission::Drop(DropCause::Early),
         }
     }
 
@@ -104,30 +106,30 @@ impl Red {
         }
     }
 
-    fn rolls_against(&mut self) -> bool {
+    fn draws_drop(&mut self) -> bool {
         let RedConfig {
-            minimum,
-            maximum,
-            max_chance,
+            min_threshold,
+            max_threshold,
+            max_probability,
             gentle,
             ..
         } = self.config;
-        if self.average < minimum {
+        if self.average < min_threshold {
             return false;
         }
-        let base = if self.average < maximum {
-            max_chance * (self.average - minimum) / (maximum - minimum)
-        } else if gentle && self.average < 2.0 * maximum {
-            max_chance + (1.0 - max_chance) * (self.average - maximum) / maximum
+        let base = if self.average < max_threshold {
+            max_probability * (self.average - min_threshold) / (max_threshold - min_threshold)
+        } else if gentle && self.average < 2.0 * max_threshold {
+            max_probability + (1.0 - max_probability) * (self.average - max_threshold) / max_threshold
         } else {
             return true;
         };
-        let spread = 1.0 - self.taken as f64 * base;
+        let spread = 1.0 - self.since_last_drop as f64 * base;
         spread <= 0.0 || self.rng.unit() < base / spread
     }
 }
 
-/// `base` to the `exponent` by squaring; `f64::powi` may differ between platforms.
+/// `base` to the power `exponent` by squaring. `f64::powi` may differ between platforms.
 fn power(mut base: f64, mut exponent: u32) -> f64 {
     let mut result = 1.0;
     while exponent > 0 {

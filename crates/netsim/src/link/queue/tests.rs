@@ -1,6 +1,6 @@
-//! Queues at their limits.
+//! Tests of queue disciplines.
 
-use super::{Admission, Arrival, Parcel, Queue, QueueConfig, RedConfig};
+use super::{Admission, Arrival, Queue, QueueConfig, QueuedPacket, RedConfig};
 use crate::link::DropCause;
 use anabranch_types::Seed;
 use std::time::Duration;
@@ -17,91 +17,91 @@ fn queue(config: QueueConfig) -> Queue<()> {
 
 fn fill(queue: &mut Queue<()>, packets: usize) {
     for _ in 0..packets {
-        queue.push(Parcel {
+        queue.push(QueuedPacket {
             item: (),
             bytes: BUSY.bytes,
         });
     }
 }
 
-/// Judges `packets` arrivals at a queue that always holds `length`; how many were not welcome.
-fn turned_away(config: RedConfig, length: usize, packets: usize) -> usize {
+/// Number of `packets` arrivals that are not accepted by a queue that always holds `length` packets.
+fn dropped(config: RedConfig, length: usize, packets: usize) -> usize {
     let mut queue = queue(QueueConfig::Red(config));
     fill(&mut queue, length);
     (0..packets)
-        .filter(|_| queue.judge(BUSY) != Admission::Welcome)
+        .filter(|_| queue.decide(BUSY) != Admission::Accept)
         .count()
 }
 
 #[test]
-fn drop_tail_by_packets_refuses_the_one_too_many() {
+fn drop_tail_limits_packets() {
     let mut queue = queue(QueueConfig::Packets(2));
     fill(&mut queue, 1);
-    assert_eq!(queue.judge(BUSY), Admission::Welcome);
+    assert_eq!(queue.decide(BUSY), Admission::Accept);
     fill(&mut queue, 1);
-    assert_eq!(queue.judge(BUSY), Admission::Refused(DropCause::QueueFull));
+    assert_eq!(queue.decide(BUSY), Admission::Drop(DropCause::QueueFull));
 }
 
 #[test]
-fn drop_tail_by_bytes_admits_a_small_packet_where_a_large_one_does_not_fit() {
+fn drop_tail_limits_bytes() {
     let mut queue = queue(QueueConfig::Bytes(1_500));
     fill(&mut queue, 1);
-    assert_eq!(queue.judge(BUSY), Admission::Refused(DropCause::QueueFull));
-    assert_eq!(queue.judge(Arrival { bytes: 500, ..BUSY }), Admission::Welcome);
+    assert_eq!(queue.decide(BUSY), Admission::Drop(DropCause::QueueFull));
+    assert_eq!(queue.decide(Arrival { bytes: 500, ..BUSY }), Admission::Accept);
 }
 
 #[test]
-fn an_idle_line_takes_a_packet_even_without_any_queue() {
+fn idle_link_accepts_a_packet_with_queue_limit_zero() {
     let mut queue = queue(QueueConfig::Packets(0));
     assert_eq!(
-        queue.judge(Arrival {
+        queue.decide(Arrival {
             idle: Some(Duration::ZERO),
             ..BUSY
         }),
-        Admission::Welcome
+        Admission::Accept
     );
 }
 
 #[test]
-fn red_turns_away_nobody_below_its_minimum_some_above_and_all_beyond_its_maximum() {
+fn red_drop_rate_follows_its_thresholds() {
     let fast = RedConfig {
         weight: 0.5,
-        max_chance: 0.1,
+        max_probability: 0.1,
         ..RedConfig::classic(100)
     };
-    assert_eq!(turned_away(fast, 4, 10_000), 0);
-    let some = turned_away(fast, 10, 10_000);
-    // Half way the base chance is 0.05; spreading by count makes gaps uniform over 1 to 20: 10.5 on average.
+    assert_eq!(dropped(fast, 4, 10_000), 0);
+    let some = dropped(fast, 10, 10_000);
+    // Halfway the base probability is 0.05; scaling by count makes gaps uniform over 1 to 20: 10.5 on average.
     assert!((900..1_010).contains(&some), "{some}");
-    assert!(turned_away(fast, 20, 10_000) > 9_990);
+    assert!(dropped(fast, 20, 10_000) > 9_990);
 }
 
 #[test]
-fn gentle_red_does_not_jump_at_its_maximum() {
+fn gentle_red_drop_rate_rises_beyond_max_threshold() {
     let gentle = RedConfig {
         weight: 0.5,
         gentle: true,
         ..RedConfig::classic(100)
     };
-    let some = turned_away(gentle, 16, 10_000);
+    let some = dropped(gentle, 16, 10_000);
     assert!((500..9_000).contains(&some), "{some}");
-    assert!(turned_away(gentle, 31, 10_000) > 9_900);
+    assert!(dropped(gentle, 31, 10_000) > 9_900);
 }
 
 #[test]
-fn red_forgets_its_average_while_the_line_is_idle() {
+fn red_average_decays_while_idle() {
     let config = RedConfig {
         weight: 0.1,
         ..RedConfig::classic(100)
     };
     let mut queue = queue(QueueConfig::Red(config));
     fill(&mut queue, 50);
-    while queue.judge(BUSY) == Admission::Welcome {}
+    while queue.decide(BUSY) == Admission::Accept {}
     while queue.pop().is_some() {}
     let rested = Arrival {
         idle: Some(Duration::from_secs(1)),
         ..BUSY
     };
-    assert_eq!(queue.judge(rested), Admission::Welcome);
-    assert_eq!(queue.judge(BUSY), Admission::Welcome);
+    assert_eq!(queue.decide(rested), Admission::Accept);
+    assert_eq!(queue.decide(BUSY), Admission::Accept);
 }

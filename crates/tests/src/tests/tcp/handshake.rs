@@ -1,6 +1,6 @@
 //! How does a connection begin, and what if nobody answers?
 
-use anabranch_netsim::{Fate, LinkChange, LinkConfig};
+use anabranch_netsim::{FilterAction, LinkChange, LinkConfig};
 use anabranch_sim::Side;
 use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
 use anabranch_types::Seed;
@@ -177,11 +177,15 @@ fn a_window_begins_with_one_segment_if_a_syn_was_lost() {
             .build();
         let link = simulation.paths()[0].there[0];
         let mut count = 0;
-        simulation.world_mut().set_filter(
+        simulation.network_mut().set_filter(
             link,
             Box::new(move |_, _| {
                 count += 1;
-                if count <= lost { Fate::Drop } else { Fate::Pass }
+                if count <= lost {
+                    FilterAction::Drop
+                } else {
+                    FilterAction::Pass
+                }
             }),
         );
         simulation.connect();

@@ -14,7 +14,7 @@ mod square_root_law;
 use std::sync::{Arc, Mutex};
 
 use anabranch_netsim::link::Loss;
-use anabranch_netsim::{Fate, LinkConfig, Probability};
+use anabranch_netsim::{FilterAction, LinkConfig, Probability};
 use anabranch_sim::Side;
 use anabranch_sim::tcp::TcpSimulation;
 use anabranch_types::Instant;
@@ -50,13 +50,13 @@ fn watch_link(
     let seen = Seen::default();
     let notes = Arc::clone(&seen);
     let link = link(simulation);
-    simulation.world_mut().set_filter(
+    simulation.network_mut().set_filter(
         link,
         Box::new(move |now, datagram| {
             let header = usize::from(datagram.payload[12] >> 4) * 4;
             let note = (now, datagram.payload[13], datagram.payload.len() - header);
             notes.lock().unwrap().push(note);
-            Fate::Pass
+            FilterAction::Pass
         }),
     );
     seen

@@ -1,7 +1,7 @@
 //! What is lost, how is it made good?
 
 use anabranch_netsim::link::QueueConfig;
-use anabranch_netsim::{Fate, LinkConfig};
+use anabranch_netsim::{FilterAction, LinkConfig};
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::Side;
 use anabranch_sim::tcp::{FlowCounters, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
@@ -20,17 +20,17 @@ fn transfer(config: &TcpConfig, lost: &'static [usize]) -> TcpSimulation {
         .build();
     let link = simulation.paths()[0].there[0];
     let mut count = 0;
-    simulation.world_mut().set_filter(
+    simulation.network_mut().set_filter(
         link,
         Box::new(move |_, datagram| {
             if datagram.payload.len() < 500 {
-                return Fate::Pass;
+                return FilterAction::Pass;
             }
             count += 1;
             if lost.contains(&(count - 1)) {
-                Fate::Drop
+                FilterAction::Drop
             } else {
-                Fate::Pass
+                FilterAction::Pass
             }
         }),
     );
@@ -110,13 +110,13 @@ fn the_third_duplicate_says_that_a_small_segment_is_lost() {
         .build();
     let link = simulation.paths()[0].there[0];
     let mut data = 0;
-    simulation.world_mut().set_filter(
+    simulation.network_mut().set_filter(
         link,
         Box::new(move |_, datagram| {
             data += usize::from(datagram.payload.len() > 200);
             match data {
-                50 if datagram.payload.len() > 200 => Fate::Drop,
-                _ => Fate::Pass,
+                50 if datagram.payload.len() > 200 => FilterAction::Drop,
+                _ => FilterAction::Pass,
             }
         }),
     );

@@ -1,43 +1,44 @@
-//! When does a packet that left arrive? After the delay, some jitter, and in order unless it was held back.
+//! Propagation stage of a link. When does a transmitted packet arrive? After delay and jitter, in order unless it is
+//! picked for reordering.
 
 use core::time::Duration;
 use std::collections::VecDeque;
 
 use anabranch_types::{Instant, Rng};
 
-use super::queue::Parcel;
+use super::queue::QueuedPacket;
 use super::{LinkConfig, Reorder};
 
-/// Packets that travel, sorted by arrival.
+/// Packets in flight, sorted by arrival time.
 #[derive(Debug)]
-pub(super) struct Flight<T> {
-    flying: VecDeque<Flying<T>>,
-    /// No packet that leaves from now on arrives before this.
+pub(super) struct Propagation<T> {
+    in_flight: VecDeque<InFlight<T>>,
+    /// Packets transmitted from now on arrive no earlier than this.
     not_before: Instant,
     rng: Rng,
 }
 
 #[derive(Debug)]
-struct Flying<T> {
+struct InFlight<T> {
     arrival: Instant,
-    parcel: Parcel<T>,
+    packet: QueuedPacket<T>,
 }
 
-impl<T> Flight<T> {
+impl<T> Propagation<T> {
     pub(super) const fn new(rng: Rng) -> Self {
         Self {
-            flying: VecDeque::new(),
+            in_flight: VecDeque::new(),
             not_before: Instant::ZERO,
             rng,
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.flying.len()
+        self.in_flight.len()
     }
 
-    /// Sends a packet off; `true` if it is held back so that others may overtake it.
-    pub(super) fn launch(&mut self, left: Instant, parcel: Parcel<T>, config: &LinkConfig) -> bool {
+    /// Adds a packet that was transmitted at `left`; `true` if it is delayed for reordering.
+    pub(super) fn send(&mut self, left: Instant, packet: QueuedPacket<T>, config: &LinkConfig) -> bool {
         let jitter = self.draw_jitter(config.jitter);
         let in_order = self.earliest_arrival(left + jitter, config);
         let Reorder { chance, hold } = config.reorder;
@@ -48,11 +49,11 @@ impl<T> Flight<T> {
             self.not_before = in_order;
             in_order
         };
-        self.insert(Flying { arrival, parcel });
+        self.insert(InFlight { arrival, packet });
         held_back
     }
 
-    /// The earliest moment at which a packet that leaves at `left` can arrive.
+    /// The earliest time at which a packet transmitted at `left` can arrive.
     pub(super) fn earliest_arrival(&self, left: Instant, config: &LinkConfig) -> Instant {
         let arrival = (left + config.delay).max(self.not_before);
         let tick = u64::try_from(config.tick.as_nanos()).unwrap_or(u64::MAX);
@@ -62,41 +63,41 @@ impl<T> Flight<T> {
         }
     }
 
-    /// What was under way is gone: nothing has to wait for it.
-    pub(super) const fn forget_order(&mut self) {
+    /// Resets the ordering after all packets in flight were lost.
+    pub(super) const fn reset_order(&mut self) {
         self.not_before = Instant::ZERO;
     }
 
-    /// Whether nothing that leaves from now on can arrive before that.
+    /// Whether no packet transmitted from now on can arrive before `moment`.
     pub(super) fn none_arrives_before(&self, moment: Instant) -> bool {
         moment <= self.not_before
     }
 
     pub(super) fn next_arrival(&self) -> Option<Instant> {
-        self.flying.front().map(|flying| flying.arrival)
+        self.in_flight.front().map(|packet| packet.arrival)
     }
 
-    pub(super) fn land(&mut self, now: Instant) -> Option<Parcel<T>> {
+    pub(super) fn take_arrived(&mut self, now: Instant) -> Option<QueuedPacket<T>> {
         let arrived = self.next_arrival()? <= now;
         arrived
-            .then(|| self.flying.pop_front())
+            .then(|| self.in_flight.pop_front())
             .flatten()
-            .map(|flying| flying.parcel)
+            .map(|packet| packet.packet)
     }
 
-    fn insert(&mut self, flying: Flying<T>) {
+    fn insert(&mut self, packet: InFlight<T>) {
         if self
-            .flying
+            .in_flight
             .back()
-            .is_none_or(|last| last.arrival <= flying.arrival)
+            .is_none_or(|last| last.arrival <= packet.arrival)
         {
-            self.flying.push_back(flying);
+            self.in_flight.push_back(packet);
             return;
         }
         let at = self
-            .flying
-            .partition_point(|other| other.arrival <= flying.arrival);
-        self.flying.insert(at, flying);
+            .in_flight
+            .partition_point(|other| other.arrival <= packet.arrival);
+        self.in_flight.insert(at, packet);
     }
 
     fn draw_jitter(&mut self, up_to: Duration) -> Duration {

@@ -1,16 +1,16 @@
-//! How does a datagram get from a host to a link, from link to link, and to the other host?
+//! Forwarding. How does a datagram get from its sender over the links of its route to its receiver?
 
 use core::net::SocketAddr;
 
 use anabranch_types::Rng;
 
-use super::World;
+use super::Network;
 use super::route::RouteId;
 use crate::capture::Direction;
 use crate::link::Packet;
-use crate::{Datagram, Fate, Host, HostId, LinkId};
+use crate::{Datagram, FilterAction, Host, HostId, LinkId};
 
-/// What links carry.
+/// A packet on a link.
 #[derive(Clone, Debug)]
 pub(super) enum Transit {
     /// A datagram on the link number `hop` of its route.
@@ -19,8 +19,8 @@ pub(super) enum Transit {
         route: RouteId,
         hop: u32,
     },
-    /// A packet of cross traffic; its size is all there is to it.
-    Filler,
+    /// A packet of cross traffic; only its size matters.
+    CrossTraffic,
 }
 
 impl Packet for Transit {
@@ -33,85 +33,85 @@ impl Packet for Transit {
     fn may_fragment(&self) -> bool {
         match self {
             Self::Datagram { datagram, .. } => datagram.may_fragment,
-            Self::Filler => false,
+            Self::CrossTraffic => false,
         }
     }
 
     fn mark_congestion(&mut self) -> bool {
         match self {
             Self::Datagram { datagram, .. } => datagram.mark_congestion(),
-            Self::Filler => false,
+            Self::CrossTraffic => false,
         }
     }
 }
 
-impl<H: Host> World<H> {
-    /// Takes everything that a host wants to send now.
+impl<H: Host> Network<H> {
+    /// Sends everything that a host has to send now.
     pub(super) fn drain(&mut self, id: HostId) {
         while let Some(datagram) = self.hosts[id.index()].host.poll_transmit(self.now) {
             self.send(id, datagram);
         }
     }
 
-    /// A packet has come to the end of a link.
+    /// Handles a packet at the end of a link.
     pub(super) fn arrive(&mut self, link: LinkId, transit: Transit) {
         let Transit::Datagram { datagram, route, hop } = transit else {
             return;
         };
         self.captures.at_link(self.now, link, &datagram);
-        self.pass_on(datagram, route, hop + 1);
+        self.forward(datagram, route, hop + 1);
     }
 
-    /// Offers a packet to a link, whose filter has been asked before.
+    /// Offers a packet that has passed the link's filter to the link.
     pub(super) fn offer(&mut self, link: LinkId, transit: Transit, bytes: u32) {
         self.links[link.index()].link.offer(self.now, transit, bytes);
-        self.set_link_alarm(link);
+        self.set_link_timer(link);
     }
 
     fn send(&mut self, from: HostId, mut datagram: Datagram) {
         let Ok(destination) = self.nat.inward(datagram.path.remote) else {
             self.captures.at_host(self.now, from, Direction::Out, &datagram);
-            self.lost.to_expired_binding += 1;
+            self.unroutable.expired_binding += 1;
             return;
         };
-        let seen = core::mem::replace(&mut datagram.path.remote, destination);
+        let public_destination = core::mem::replace(&mut datagram.path.remote, destination);
         let route = self.routes.find(from, datagram.path);
         if let Some(route) = route {
             datagram.path.local.set_ip(self.routes.of(route).source);
         }
-        self.capture_outgoing(from, seen, &mut datagram);
+        self.capture_outgoing(from, public_destination, &mut datagram);
         let Some(route) = route else {
-            self.lost.without_route += 1;
+            self.unroutable.no_route += 1;
             return;
         };
         datagram.path.local = self.nat.outward(datagram.path.local);
-        self.pass_on(datagram, route, 0);
+        self.forward(datagram, route, 0);
     }
 
-    /// The datagram as its sender sees it, that is, with the destination `seen` by it.
-    fn capture_outgoing(&mut self, from: HostId, seen: SocketAddr, datagram: &mut Datagram) {
-        let actual = core::mem::replace(&mut datagram.path.remote, seen);
+    /// Captures the datagram with the destination that its sender sees.
+    fn capture_outgoing(&mut self, from: HostId, public_destination: SocketAddr, datagram: &mut Datagram) {
+        let actual = core::mem::replace(&mut datagram.path.remote, public_destination);
         self.captures.at_host(self.now, from, Direction::Out, datagram);
         datagram.path.remote = actual;
     }
 
-    /// On to the link number `hop` of the route, or to its host after the last one.
-    fn pass_on(&mut self, mut datagram: Datagram, route: RouteId, hop: u32) {
-        let there = self.routes.of(route);
-        let Some(&link) = there.links.get(hop as usize) else {
-            let to = there.to;
+    /// Forwards to link number `hop` of the route, or to the receiving host after the last one.
+    fn forward(&mut self, mut datagram: Datagram, route: RouteId, hop: u32) {
+        let route_entry = self.routes.of(route);
+        let Some(&link) = route_entry.links.get(hop as usize) else {
+            let to = route_entry.to;
             self.deliver(to, datagram);
             return;
         };
         let slot = &mut self.links[link.index()];
-        let fate = slot
+        let action = slot
             .filter
             .as_mut()
-            .map_or(Fate::Pass, |filter| filter(self.now, &mut datagram));
+            .map_or(FilterAction::Pass, |filter| filter(self.now, &mut datagram));
         let bytes = datagram.ip_bytes();
-        match fate {
-            Fate::Pass => self.offer(link, Transit::Datagram { datagram, route, hop }, bytes),
-            Fate::Drop => slot.link.note_filtered(bytes),
+        match action {
+            FilterAction::Pass => self.offer(link, Transit::Datagram { datagram, route, hop }, bytes),
+            FilterAction::Drop => slot.link.count_filtered(bytes),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which links lead from here to there? The first route of the host that fits both addresses.
+//! Routing table. Which links does a datagram cross? Those of the sender's first route that matches both addresses.
 
 use core::net::IpAddr;
 
@@ -6,7 +6,7 @@ use anabranch_types::PathAddr;
 
 use crate::{HostId, LinkId};
 
-/// Links in the order of crossing, and who is at the end.
+/// The links to cross, in order, and the host at the end.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
     pub(super) source: IpAddr,
@@ -15,11 +15,11 @@ pub(super) struct Route {
     pub(super) to: HostId,
 }
 
-/// A route by number. Numbers are not reused: packets on their way keep theirs when a route is removed.
+/// Number of a route. Numbers are not reused: packets in flight keep theirs when a route is removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RouteId(u32);
 
-/// All routes, and which of them each host may use.
+/// All routes, and those of each host.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     all: Vec<Route>,

@@ -1,8 +1,8 @@
-//! Under which address does the rest of the world see a host behind a translator?
+//! Network address translator (NAT). Under which address do others see a host behind it?
 
 use core::net::SocketAddr;
 
-/// A translator in front of hosts. Without bindings it does nothing.
+/// The NAT in front of the hosts. Without bindings it changes nothing.
 #[derive(Debug, Default)]
 pub(super) struct Nat {
     bindings: Vec<Binding>,
@@ -15,12 +15,12 @@ struct Binding {
     expired: Vec<SocketAddr>,
 }
 
-/// Nobody is behind this address any more.
+/// The binding of this address has expired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Expired;
 
 impl Nat {
-    /// From now on `inside` is seen as `outside`; what it was seen as before leads nowhere.
+    /// Maps `inside` to `outside` from now on. The previous outside address expires.
     pub(super) fn rebind(&mut self, inside: SocketAddr, outside: SocketAddr) {
         let Some(binding) = self.bindings.iter_mut().find(|binding| binding.inside == inside) else {
             let expired = if inside == outside {
@@ -40,13 +40,13 @@ impl Nat {
         binding.expired.retain(|address| *address != outside);
     }
 
-    /// A source address as the others see it.
+    /// Translates a source address to the one that others see.
     pub(super) fn outward(&self, source: SocketAddr) -> SocketAddr {
         let binding = self.bindings.iter().find(|binding| binding.inside == source);
         binding.map_or(source, |binding| binding.outside)
     }
 
-    /// The host's own address behind a destination address.
+    /// Translates a destination address to the host's own.
     pub(super) fn inward(&self, destination: SocketAddr) -> Result<SocketAddr, Expired> {
         if let Some(binding) = self
             .bindings
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rebound_address_is_reached_by_its_newest_name_only() {
+    fn only_the_latest_nat_binding_is_reachable() {
         let mut nat = Nat::default();
         assert_eq!(
             (nat.outward(port(1)), nat.inward(port(1))),

@@ -1,4 +1,4 @@
-//! What must hold whatever the links are like? The laws of this network.
+//! Property tests of the simulator: invariants for random link configurations, and agreement with queueing theory.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -11,7 +11,7 @@ use crate::link::{DropCause, GilbertElliott, Loss, Packet, QueueConfig, RedConfi
 use crate::test_host::{TestHost, number_of, numbered};
 use crate::topology::{self, Path};
 use crate::traffic::{Arrivals, Pattern, Source};
-use crate::{Change, Link, LinkChange, LinkConfig, Probability, World};
+use crate::{Change, Link, LinkChange, LinkConfig, Network, Probability};
 
 const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -21,7 +21,7 @@ fn at(millis: u64) -> Instant {
     Instant::ZERO + ms(millis)
 }
 
-/// A link of which anything may be true.
+/// A random link configuration.
 fn any_config(rng: &mut Rng) -> LinkConfig {
     let queues = [
         QueueConfig::Packets(rng.below(20) as u32),
@@ -48,43 +48,43 @@ fn any_config(rng: &mut Rng) -> LinkConfig {
         .corrupt(Probability::of(rng.unit() / 10.0))
 }
 
-/// Two hosts that exchange 2,000 packets over three links, of which the middle one is cut, healed and loaded by
-/// others. Stopped at a random moment.
-fn any_world(seed: Seed) -> World<TestHost> {
-    let mut rng = seed.split("story").rng();
-    let mut world = World::new(seed);
+/// Two hosts exchange 2,000 packets over three links; the middle one is cut, healed and carries cross traffic. Stops
+/// at a random time.
+fn any_network(seed: Seed) -> Network<TestHost> {
+    let mut rng = seed.split("network").rng();
+    let mut network = Network::new(seed);
     let (near, far) = (topology::near(0), topology::far(0));
-    let links: Vec<_> = (0..3).map(|_| world.add_link(any_config(&mut rng))).collect();
+    let links: Vec<_> = (0..3).map(|_| network.add_link(any_config(&mut rng))).collect();
     let path = Path {
         near,
         far,
         there: links.clone(),
         back: links.clone(),
     };
-    let alice = world.add_host(TestHost::sending(
+    let alice = network.add_host(TestHost::sending(
         path.addr(9_899),
         1_000,
         Duration::from_micros(900),
     ));
-    let bob = world.add_host(TestHost::echoing());
-    topology::connect(&mut world, (alice, bob), &path);
-    world.add_source(Source::endless(links[1], Pattern::Poisson, Rate::mbit(2)));
-    world.schedule(at(200), Change::Link(links[1], LinkChange::Cut));
-    world.schedule(at(250), Change::Link(links[1], LinkChange::Heal));
-    world.schedule(
+    let bob = network.add_host(TestHost::echoing());
+    topology::connect(&mut network, (alice, bob), &path);
+    network.add_source(Source::endless(links[1], Pattern::Poisson, Rate::mbit(2)));
+    network.schedule(at(200), Change::Link(links[1], LinkChange::Cut));
+    network.schedule(at(250), Change::Link(links[1], LinkChange::Heal));
+    network.schedule(
         at(400),
         Change::Link(links[0], LinkChange::Rate(Some(Rate::mbit(2)))),
     );
-    world.run_until(at(1 + rng.below(1_500)));
-    world
+    network.run_until(at(1 + rng.below(1_500)));
+    network
 }
 
 #[test]
-fn no_packet_is_lost_from_the_books() {
+fn every_packet_is_delivered_dropped_or_on_the_link() {
     for seed in 0..200 {
-        let world = any_world(Seed(seed));
-        for id in world.link_ids() {
-            let link = world.link(id);
+        let network = any_network(Seed(seed));
+        for id in network.link_ids() {
+            let link = network.link(id);
             let stats = link.stats();
             let came = stats.offered.packets + stats.duplicated.packets;
             let went = stats.delivered.packets + stats.dropped_in_total().packets + link.inside();
@@ -94,7 +94,7 @@ fn no_packet_is_lost_from_the_books() {
 }
 
 #[test]
-fn a_link_without_reordering_keeps_the_order() {
+fn link_without_reordering_keeps_order() {
     for seed in 0..100 {
         let config = any_config(&mut Seed(seed).rng()).reorder(Probability::NEVER, Duration::ZERO);
         let mut link = Link::new(config.corrupt(Probability::NEVER), Seed(seed));
@@ -123,7 +123,7 @@ fn path_of_link() -> anabranch_types::PathAddr {
 }
 
 #[test]
-fn full_corruption_changes_every_payload_and_nothing_else() {
+fn corruption_changes_every_payload_but_not_its_length() {
     let config = LinkConfig::unlimited(ms(1)).corrupt(Probability::ALWAYS);
     let mut link = Link::new(config, Seed(1));
     for length in (1..300).chain([1_452; 300]) {
@@ -143,7 +143,7 @@ fn full_corruption_changes_every_payload_and_nothing_else() {
     }
 }
 
-/// A packet that knows when it was offered.
+/// A packet that stores when it was offered.
 #[derive(Clone)]
 struct Stamp(Instant);
 
@@ -151,7 +151,7 @@ impl Packet for Stamp {
     fn corrupt(&mut self, _rng: &mut Rng) {}
 }
 
-/// Mean time in the queue of packets of 1,000 bytes that come to a link of 8 Mbit/s with the given pattern and rate.
+/// Mean queueing delay of 1,000-byte packets that arrive at a link of 8 Mbit/s with the given pattern and rate.
 fn mean_waiting_time(pattern: Pattern, rate: Rate) -> Duration {
     const PACKETS: u32 = 400_000;
     let config = LinkConfig::new(Rate::mbit(8), Duration::ZERO).queue(QueueConfig::Packets(u32::MAX));
@@ -171,22 +171,22 @@ fn mean_waiting_time(pattern: Pattern, rate: Rate) -> Duration {
 }
 
 #[test]
-fn waiting_times_are_those_of_an_m_d_1_queue() {
+fn poisson_arrivals_wait_as_in_an_m_d_1_queue() {
     for percent in [30, 50, 80] {
         let waited = mean_waiting_time(Pattern::Poisson, Rate::bits_per_second(80_000 * percent));
-        // Pollaczek and Khinchine: W = ρ s / 2 (1 − ρ), with a service time s of one millisecond.
+        // Pollaczek–Khinchine formula: W = ρ s / 2 (1 − ρ), with a service time s of one millisecond.
         let load = percent as f64 / 100.0;
         let expected = load / (2.0 * (1.0 - load));
         let ratio = waited.as_secs_f64() * 1e3 / expected;
         assert!(
             (0.97..1.03).contains(&ratio),
-            "load {load}: {waited:?} is {ratio} of what theory says"
+            "load {load}: {waited:?} is {ratio} of the theoretical value"
         );
     }
 }
 
 #[test]
-fn nobody_waits_where_packets_come_evenly_and_slower_than_they_leave() {
+fn constant_arrivals_below_capacity_do_not_wait() {
     assert_eq!(
         mean_waiting_time(Pattern::Constant, Rate::mbit(7)),
         Duration::ZERO
@@ -194,23 +194,23 @@ fn nobody_waits_where_packets_come_evenly_and_slower_than_they_leave() {
 }
 
 #[test]
-fn a_loaded_link_delivers_exactly_its_rate() {
-    let mut world = World::<TestHost>::new(Seed(2));
-    let link = world.add_link(LinkConfig::new(Rate::mbit(10), ms(5)));
-    world.add_source(Source::endless(link, Pattern::Poisson, Rate::mbit(30)));
-    world.run_until(at(1_000));
-    let before = world.link(link).stats().delivered.bytes;
-    world.run_until(at(11_000));
-    let delivered = world.link(link).stats().delivered.bytes - before;
+fn saturated_link_delivers_exactly_its_rate() {
+    let mut network = Network::<TestHost>::new(Seed(2));
+    let link = network.add_link(LinkConfig::new(Rate::mbit(10), ms(5)));
+    network.add_source(Source::endless(link, Pattern::Poisson, Rate::mbit(30)));
+    network.run_until(at(1_000));
+    let before = network.link(link).stats().delivered.bytes;
+    network.run_until(at(11_000));
+    let delivered = network.link(link).stats().delivered.bytes - before;
     assert!(delivered.abs_diff(12_500_000) <= 1_500, "{delivered}");
 }
 
 #[test]
-fn red_drops_begin_between_its_thresholds() {
+fn red_drops_start_between_its_thresholds() {
     for seed in 0..50 {
         let red = RedConfig {
             weight: 1.0,
-            max_chance: 0.5,
+            max_probability: 0.5,
             ..RedConfig::classic(1_000)
         };
         let config = LinkConfig::new(Rate::mbit(8), ms(1)).queue(QueueConfig::Red(red));
@@ -226,14 +226,14 @@ fn red_drops_begin_between_its_thresholds() {
     }
 }
 
-/// A hash of all that two hosts on two paths see, and when; `idle` links are added that nobody uses.
+/// Hash of the captures of two hosts on two paths, with `idle` unused links added.
 fn trace(seed: Seed, idle: usize, look_every: Duration) -> u64 {
-    let mut world = World::new(seed);
+    let mut network = Network::new(seed);
     for _ in 0..idle {
-        world.add_link(LinkConfig::new(Rate::mbit(1), ms(1)));
+        network.add_link(LinkConfig::new(Rate::mbit(1), ms(1)));
     }
-    let alice = world.add_host(TestHost::default());
-    let bob = world.add_host(TestHost::echoing());
+    let alice = network.add_host(TestHost::default());
+    let bob = network.add_host(TestHost::echoing());
     let lossy = |rate| {
         let config = LinkConfig::new(Rate::mbit(rate), ms(10)).loss(Loss::Bernoulli(Probability::of(0.1)));
         config
@@ -241,27 +241,27 @@ fn trace(seed: Seed, idle: usize, look_every: Duration) -> u64 {
             .corrupt(Probability::of(0.05))
             .duplicate(Probability::of(0.05))
     };
-    let paths = topology::disjoint_paths(&mut world, (alice, bob), &[lossy(4), lossy(2)]);
-    world.add_source(Source::endless(
+    let paths = topology::disjoint_paths(&mut network, (alice, bob), &[lossy(4), lossy(2)]);
+    network.add_source(Source::endless(
         paths[0].there[0],
         Pattern::Poisson,
         Rate::mbit(1),
     ));
     let sinks = [SharedBuffer::default(), SharedBuffer::default()];
-    world.capture_host(alice, "alice", sinks[0].clone());
-    world.capture_host(bob, "bob", sinks[1].clone());
+    network.capture_host(alice, "alice", sinks[0].clone());
+    network.capture_host(bob, "bob", sinks[1].clone());
     for path in &paths {
         let timetable = TestHost::sending(path.addr(9_899), 500, ms(2)).timetable;
-        world.act(alice, |host, _| host.timetable.extend(timetable));
+        network.act(alice, |host, _| host.timetable.extend(timetable));
     }
-    world
+    network
         .host_mut(alice)
         .timetable
         .make_contiguous()
         .sort_by_key(|(at, _)| *at);
-    world.touch(alice);
-    while world.now() < at(3_000) {
-        world.run_until(world.now() + look_every);
+    network.touch(alice);
+    while network.now() < at(3_000) {
+        network.run_until(network.now() + look_every);
     }
     let mut hasher = DefaultHasher::new();
     sinks.iter().for_each(|sink| sink.take().hash(&mut hasher));
@@ -269,17 +269,17 @@ fn trace(seed: Seed, idle: usize, look_every: Duration) -> u64 {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
+fn same_seed_gives_same_capture_other_seed_another() {
     assert_eq!(trace(Seed(1), 0, ms(3_000)), trace(Seed(1), 0, ms(3_000)));
     assert_ne!(trace(Seed(1), 0, ms(3_000)), trace(Seed(2), 0, ms(3_000)));
 }
 
 #[test]
-fn idle_links_change_nothing() {
+fn unused_links_do_not_change_the_result() {
     assert_eq!(trace(Seed(1), 3, ms(3_000)), trace(Seed(1), 0, ms(3_000)));
 }
 
 #[test]
-fn looking_at_the_world_changes_nothing() {
+fn run_until_steps_do_not_change_the_result() {
     assert_eq!(trace(Seed(1), 0, ms(1)), trace(Seed(1), 0, ms(3_000)));
 }
