@@ -1,28 +1,28 @@
-//! The opinions of a multipath transport: one trait for each question, several answers to each.
+//! Policies of a multipath transport: one trait for each decision, several algorithms for each trait.
 //!
 //! A policy sees facts and returns a decision; it never acts. It knows no packet, no clock and no association,
-//! so it can be compiled, tested and swapped alone. The questions, in the order in which a packet meets them:
+//! so it can be compiled, tested and replaced alone. The policy traits, in the order in which a packet meets them:
 //!
-//! | question | trait |
+//! | trait | decides |
 //! |---|---|
-//! | whose bytes are next? | [`StreamScheduler`] |
-//! | which path takes the next packet, or is waiting better? | [`PathScheduler`] |
-//! | how much may be in flight on each path? | [`CongestionControl`] |
-//! | how many packets may leave at once? | [`BurstPolicy`] |
-//! | how much of the shared buffers may a path hold? | [`BufferPolicy`] |
-//! | the buffer is blocked: what moves to another path? | [`ReschedulingPolicy`] |
-//! | when is a SACK sent? | [`AckPolicy`] |
-//! | on which path is a SACK sent? | [`SackPath`] |
-//! | which acknowledgements measure a round trip? | [`RttSampling`] |
-//! | which outstanding chunks are lost? | [`LossDetection`] |
-//! | is the tail of what was sent still there? | [`TailProbe`] |
-//! | where does a lost chunk go? | [`RetransmissionPolicy`] |
-//! | when is a path suspected, dead or back? | [`FailoverPolicy`] |
+//! | [`StreamScheduler`] | which stream sends next? |
+//! | [`PathScheduler`] | which path takes the next packet, or is waiting better? |
+//! | [`CongestionControl`] | how much may be in flight on each path? |
+//! | [`BurstPolicy`] | how many packets may leave at once? |
+//! | [`BufferPolicy`] | how much of the shared buffers may a path hold? |
+//! | [`ReschedulingPolicy`] | a buffer is blocked: which chunks move to another path? |
+//! | [`AckPolicy`] | when is a SACK sent? |
+//! | [`SackPath`] | on which path is a SACK sent? |
+//! | [`RttSampling`] | which acknowledgements are RTT samples? |
+//! | [`LossDetection`] | which outstanding chunks are lost? |
+//! | [`TailProbe`] | when is a tail loss probe sent? |
+//! | [`RetransmissionPolicy`] | on which path is a lost chunk retransmitted? |
+//! | [`FailoverPolicy`] | when is a path potentially failed, inactive or active again? |
 //!
-//! Rules of an extension point: correct to ask twice; ties broken by [`anabranch_types::PathId`]; no allocation
-//! per call after warm-up; the same inputs give the same answers; the core checks each answer.
+//! Rules for every policy: calling it twice does no harm; ties are broken by [`anabranch_types::PathId`]; no allocation
+//! per call after warm-up; the same inputs give the same decisions; the core checks each decision.
 //!
-//! Algorithms are chosen by name: [`catalog`] lists them all, a [`PolicyRecipe`] is one choice for each question,
+//! Algorithms are chosen by name: [`catalog`] lists them all, a [`PolicyRecipe`] holds one choice for each trait,
 //! and [`PolicyRecipe::build`] makes the [`PolicySet`] of an association from it.
 #![no_std]
 
@@ -33,10 +33,10 @@ mod math;
 mod parameters;
 mod path_table;
 mod profile;
-mod question;
 mod recipe;
 mod rtt;
 mod set;
+mod traits;
 mod unknown_name;
 
 #[cfg(test)]
@@ -64,8 +64,8 @@ pub use anabranch_types::Instant;
 pub use facts::*;
 pub use parameters::{NoParameters, Parameter, Parameters, Refused, Slot, Text};
 pub use profile::{PROFILES, Profile};
-pub use question::*;
 pub use recipe::{PolicyRecipe, RecipeError};
 pub use rtt::RttEstimator;
 pub use set::PolicySet;
+pub use traits::*;
 pub use unknown_name::{UnknownName, nearest};

@@ -3,7 +3,7 @@
 use crate::finding::Finding;
 use crate::sources::Source;
 
-/// The crates below the drivers: the words, the bytes, the opinions, the protocol, and TCP to compare it with.
+/// The crates below the drivers: the types, the wire format, the policies, the protocol, and TCP to compare it with.
 pub(crate) const CORE: [&str; 5] = ["types", "wire", "policy", "proto", "tcp"];
 
 /// Finds the core crates whose `lib.rs` is missing or has something other than `#![no_std]` after its documentation.

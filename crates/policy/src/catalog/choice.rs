@@ -7,9 +7,9 @@ use super::{Algorithm, ExtensionPoint};
 use crate::parameters::Refused;
 use crate::unknown_name::UnknownName;
 
-/// Which algorithm answers a question, and with which parameters.
+/// The algorithm chosen for an extension point, with its parameters.
 pub trait Choice: Copy + PartialEq + core::fmt::Debug {
-    /// The question.
+    /// The extension point.
     const POINT: ExtensionPoint;
 
     /// The algorithm called `name`, with its parameters as they are unless set.
@@ -57,7 +57,7 @@ pub trait PolicyChoice: Choice {
 macro_rules! options {
     (
         $(#[$doc:meta])*
-        $choice:ident = $point:literal, $question:literal;
+        $choice:ident = $point:literal, $description:literal;
         $(
             $name:literal $(| $alias:literal)* => $variant:ident($parameters:ty),
             $summary:literal, $source:literal;
@@ -75,7 +75,7 @@ macro_rules! options {
         impl $crate::catalog::Choice for $choice {
             const POINT: $crate::catalog::ExtensionPoint = $crate::catalog::ExtensionPoint {
                 name: $point,
-                question: $question,
+                description: $description,
                 algorithms: &[$(
                     $crate::catalog::Algorithm {
                         name: $name,
@@ -118,7 +118,7 @@ macro_rules! options {
 macro_rules! choices {
     (
         $(#[$doc:meta])*
-        $choice:ident of $trait:ident = $point:literal, $question:literal;
+        $choice:ident of $trait:ident = $point:literal, $description:literal;
         $(
             $name:literal $(| $alias:literal)* => $variant:ident($parameters:ty), $constructor:expr,
             $summary:literal, $source:literal;
@@ -126,7 +126,7 @@ macro_rules! choices {
     ) => {
         $crate::catalog::choice::options! {
             $(#[$doc])*
-            $choice = $point, $question;
+            $choice = $point, $description;
             $($name $(| $alias)* => $variant($parameters), $summary, $source;)+
         }
 

@@ -26,14 +26,14 @@ pub struct Algorithm {
     pub parameters: &'static [Parameter],
 }
 
-/// One question and all answers to it.
+/// One kind of mechanism and the algorithms for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExtensionPoint {
     /// The name that users type.
     pub name: &'static str,
-    /// The question.
-    pub question: &'static str,
-    /// The answers.
+    /// What it decides, as a question.
+    pub description: &'static str,
+    /// The algorithms to choose from.
     pub algorithms: &'static [Algorithm],
 }
 

@@ -279,7 +279,7 @@ impl Association {
         max_packet(&self.paths.path(path).addr, self.config.mtu).into()
     }
 
-    /// Copies the controller's opinions into the facts, where the other policies see them.
+    /// Copies cwnd and ssthresh into the facts, where the other policies see them.
     pub(crate) fn publish_windows(&mut self) {
         for id in self.paths.ids() {
             let window = self.policies.congestion.cwnd(id);

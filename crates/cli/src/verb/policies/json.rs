@@ -15,7 +15,7 @@ struct Catalog {
 #[derive(Serialize)]
 struct Point {
     name: &'static str,
-    question: &'static str,
+    description: &'static str,
     chosen: String,
     algorithms: Vec<Entry>,
 }
@@ -70,7 +70,7 @@ fn describe(point: &ExtensionPoint, recipe: &PolicyRecipe) -> Point {
     };
     Point {
         name: point.name,
-        question: point.question,
+        description: point.description,
         chosen: chosen.to_owned(),
         algorithms: point.algorithms.iter().map(entry).collect(),
     }

@@ -22,7 +22,7 @@ pub(super) fn list(points: &[ExtensionPoint]) -> String {
     profiles(&mut text);
     for point in points {
         // Writing to a string does not fail.
-        let _ = write!(text, "\n## `{}`: {}\n\n", point.name, point.question);
+        let _ = write!(text, "\n## `{}`: {}\n\n", point.name, point.description);
         text += "| algorithm | what it does | source | chosen by profiles | parameters, with their defaults |\n|---|---|---|---|---|\n";
         for algorithm in point.algorithms {
             row(&mut text, point, algorithm);

@@ -12,7 +12,7 @@ pub(super) fn list(points: &[ExtensionPoint], recipe: &PolicyRecipe) -> String {
     let chosen = recipe.names();
     let mut text = String::new();
     for point in points {
-        text += &format!("{}: {}\n", point.name, point.question);
+        text += &format!("{}: {}\n", point.name, point.description);
         for algorithm in point.algorithms {
             let recipe = chosen.contains(&(point.name, algorithm.name)).then_some(recipe);
             describe(&mut text, recipe, point.name, algorithm);

@@ -1,4 +1,4 @@
-//! Which questions does the core ask? The traits of the extension points.
+//! The policy traits: what does the core ask each policy to decide?
 
 use core::fmt;
 use core::time::Duration;
