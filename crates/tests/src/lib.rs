@@ -3,6 +3,6 @@
 //! `cargo test -p anabranch-tests` runs them all. The vocabulary that the stories are told in is in `story`.
 
 #[cfg(test)]
-mod story;
+mod fixture;
 #[cfg(test)]
-mod tests;
+mod scenario;

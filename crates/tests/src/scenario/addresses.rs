@@ -1,0 +1,312 @@
+//! What if addresses come and go while the association lives (RFC 5061)?
+
+use anabranch_netsim::LinkConfig;
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_proto::{AddressError, CloseReason, Event, PathChange};
+use anabranch_sim::app::Streams;
+use anabranch_sim::{Side, Step};
+use anabranch_types::PathId;
+use anabranch_wire::chunk::kind;
+
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
+
+fn link() -> LinkConfig {
+    LinkConfig::new(mbit(10), ms(20))
+}
+
+/// `used` paths that both sides know of, and one more in the network.
+/// The profile of a paper or a standard, and address changes too.
+fn with_address_changes(mut policies: PolicyRecipe) -> PolicyRecipe {
+    policies.set("add-ip", "on").unwrap();
+    policies
+}
+
+fn with_a_spare_path(used: usize) -> PairBuilder {
+    Pair::paths((0..used).map(|_| link())).scenario(|scenario| scenario.spare_path(link()))
+}
+
+/// How many paths each side has that may carry data.
+fn active(pair: &mut Pair) -> [usize; 2] {
+    let count = |paths: Vec<anabranch_proto::PathStatistics>| {
+        let is_active = |path: &&anabranch_proto::PathStatistics| path.reachability == Reachability::Active;
+        paths.iter().filter(is_active).count()
+    };
+    [
+        count(pair.alice().statistics().paths),
+        count(pair.bob().statistics().paths),
+    ]
+}
+
+#[test]
+fn a_third_path_joins_a_running_association() {
+    let mut pair = with_a_spare_path(2).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+    assert!(pair.bob().goodput_in_last(secs(3)) < mbit(20));
+
+    pair.apply(Step::Join(Side::Near, 2));
+    pair.apply(Step::Join(Side::Far, 2));
+    pair.run_until(|pair| active(pair) == [3, 3], secs(3));
+    pair.run_for(secs(8));
+    assert!(
+        pair.bob().goodput_in_last(secs(4)) > mbit(26),
+        "{}",
+        pair.bob().goodput_in_last(secs(4))
+    );
+    assert_eq!(
+        pair.alice().statistics().paths.len(),
+        3,
+        "no pair across the links is left"
+    );
+    assert_eq!(pair.bob().statistics().paths.len(), 3);
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn a_second_link_of_one_side_alone_is_a_second_path() {
+    let mut pair = Pair::paths([link()])
+        .scenario(|scenario| scenario.path_to_the_same_address(link()))
+        .connected();
+    pair.alice().send_forever();
+    pair.apply(Step::Leave(Side::Near, 1));
+    pair.run_until(|pair| active(pair) == [1, 1], secs(1));
+    pair.run_for(secs(4));
+    assert!(pair.bob().goodput_in_last(secs(2)) < mbit(10));
+    pair.apply(Step::Join(Side::Near, 1));
+    pair.run_for(secs(8));
+    assert_eq!(active(&mut pair), [2, 2]);
+    assert!(pair.bob().goodput_in_last(secs(3)) > mbit(17));
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn a_path_is_removed_in_mid_transfer_and_no_byte_is_lost() {
+    for leaving in [0, 1] {
+        for side in Side::BOTH {
+            for policies in [
+                PolicyRecipe::recommended(),
+                PolicyRecipe::cmt(),
+                PolicyRecipe::rfc9260(),
+            ] {
+                let policies = with_address_changes(policies);
+                let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
+                pair.alice().send_messages(4_000, 1_400, Streams::in_turn(4));
+                pair.bob().send_messages(1_000, 1_400, Streams::in_turn(4));
+                pair.run_for(ms(700));
+                pair.apply(Step::Leave(side, leaving));
+                pair.cut_path(leaving);
+                pair.deliver_all(secs(60));
+                let id = PathId(leaving as u8);
+                assert!(
+                    pair.alice().has_path_change(id.0, PathChange::Removed),
+                    "{side:?} {leaving}"
+                );
+                assert!(
+                    pair.bob().has_path_change(id.0, PathChange::Removed),
+                    "{side:?} {leaving}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn addresses_may_come_and_go_for_ever() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_forever();
+    pair.bob().send_forever();
+    pair.run_for(secs(1));
+    for round in 0..60 {
+        let (side, path) = (Side::BOTH[round % 2], round / 2 % 2);
+        pair.apply(Step::Leave(side, path));
+        pair.run_for(ms(300));
+        pair.apply(Step::Join(side, path));
+        pair.run_until(|pair| active(pair) == [2, 2], secs(10));
+    }
+    pair.alice().stop_sending();
+    pair.bob().stop_sending();
+    pair.deliver_all(secs(30));
+    pair.run_for(secs(3));
+    let highest = pair.alice().statistics().paths.iter().map(|path| path.id.0).max();
+    assert!(highest < Some(16), "numbers of paths are used again: {highest:?}");
+}
+
+#[test]
+fn a_lost_question_is_repeated_and_a_lost_answer_does_no_harm() {
+    for lost in [kind::ASCONF, kind::ASCONF_ACK] {
+        let mut pair = with_a_spare_path(1).connected();
+        pair.alice().send_messages(1_000, 1_400, Streams::one(0));
+        pair.run_for(ms(500));
+        pair.drop_next(2, lost);
+        pair.apply(Step::Join(Side::Near, 1));
+        pair.apply(Step::Join(Side::Far, 1));
+        pair.run_until(|pair| active(pair) == [2, 2], secs(10));
+        pair.deliver_all(secs(10));
+        assert_eq!(pair.bob().statistics().paths.len(), 2);
+    }
+}
+
+#[test]
+fn the_last_address_cannot_be_removed() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
+    let address = pair.simulation.end_of(0, Side::Near);
+    let refused = pair
+        .alice()
+        .act(|_, association, _| association.remove_local_address(address));
+    assert_eq!(refused, Err(AddressError::LastAddress(address)));
+    let stranger = pair.simulation.end_of(0, Side::Far);
+    let refused = pair
+        .alice()
+        .act(|_, association, _| association.remove_local_address(stranger));
+    assert_eq!(refused, Err(AddressError::UnknownAddress(stranger)));
+    pair.alice().send_messages(10, 1_400, Streams::one(0));
+    pair.deliver_all(secs(5));
+}
+
+#[test]
+fn what_was_not_agreed_is_refused_and_the_handshake_says_nothing_of_it() {
+    for (near, far) in [(true, false), (false, true), (false, false)] {
+        let mut pair = with_a_spare_path(1)
+            .scenario(move |scenario| {
+                let config = |on| {
+                    let mut config = anabranch_proto::AssociationConfig::default();
+                    config
+                        .policies
+                        .set("add-ip", if on { "on" } else { "off" })
+                        .unwrap();
+                    config
+                };
+                scenario
+                    .config_of(Side::Near, config(near))
+                    .config_of(Side::Far, config(far))
+            })
+            .connected();
+        let address = pair.simulation.end_of(1, Side::Near);
+        let refused = pair
+            .alice()
+            .act(|_, association, _| association.add_local_address(address));
+        assert_eq!(refused, Err(AddressError::NotAgreed));
+        pair.alice().send_messages(10, 1_400, Streams::one(0));
+        pair.deliver_all(secs(5));
+    }
+}
+
+#[test]
+fn keys_that_differ_change_nothing_but_addresses() {
+    let keyed = |key: &[u8]| anabranch_proto::AssociationConfig {
+        authentication_key: key.into(),
+        ..Default::default()
+    };
+    let (good, bad) = (keyed(b"good"), keyed(b"bad"));
+    let mut pair = with_a_spare_path(1)
+        .scenario(move |scenario| scenario.config_of(Side::Near, good).config_of(Side::Far, bad))
+        .connected();
+    pair.apply(Step::Join(Side::Near, 1));
+    pair.alice().send_messages(500, 1_400, Streams::one(0));
+    pair.deliver_all(secs(5));
+    assert_eq!(pair.bob().statistics().paths.len(), 1);
+    assert_eq!(pair.alice().statistics().paths.len(), 1);
+    assert!(pair.bob().statistics().packets_dropped > 0);
+}
+
+#[test]
+fn the_peer_sends_to_the_address_that_it_is_asked_to_prefer() {
+    let mut pair = with_a_spare_path(1)
+        .policies(with_address_changes(PolicyRecipe::rfc9260()))
+        .connected();
+    pair.apply(Step::Join(Side::Far, 1));
+    pair.apply(Step::Join(Side::Near, 1));
+    let address = pair.simulation.end_of(1, Side::Far);
+    let asked = pair
+        .bob()
+        .act(|_, association, _| association.request_peer_primary(address));
+    assert_eq!(asked, Ok(()));
+    let to_there = |path: &anabranch_proto::PathStatistics| path.addr.remote == address && path.primary;
+    pair.run_until(
+        |pair| pair.alice().statistics().paths.iter().any(to_there),
+        secs(5),
+    );
+    pair.alice().send_messages(100, 1_400, Streams::one(0));
+    pair.deliver_all(secs(5));
+    let paths = pair.alice().statistics().paths;
+    let there = paths.iter().find(|path| to_there(path)).expect("it was there");
+    assert_eq!(there.counters.payload_sent, 140_000);
+}
+
+#[test]
+fn an_address_may_be_added_while_the_only_path_is_bad() {
+    let mut pair = with_a_spare_path(1).connected();
+    pair.alice().send_messages(2_000, 1_400, Streams::in_turn(4));
+    pair.set_loss(0, 0.3);
+    pair.apply(Step::Join(Side::Near, 1));
+    pair.apply(Step::Join(Side::Far, 1));
+    pair.run_until(|pair| active(pair) == [2, 2], secs(60));
+    pair.deliver_all(secs(60));
+}
+
+/// A question that was asked in an outage is answered when it ends: what became of the data is asked then, too.
+#[test]
+fn data_leaves_soon_after_a_question_about_addresses_was_answered() {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("pmtu", "fixed").unwrap();
+    for outage in (500..10_000).step_by(100) {
+        let mut pair = with_a_spare_path(1).policies(policies).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(2));
+        pair.cut_path(0);
+        pair.cut_path(1);
+        pair.run_for(ms(300));
+        pair.apply(Step::Join(Side::Near, 1));
+        pair.run_for(ms(outage));
+
+        pair.heal_path(0);
+        pair.run_until(
+            |pair| pair.alice().reachability(0) == Reachability::Active,
+            secs(60),
+        );
+        let before = pair.bob().inbox().messages();
+        pair.run_for(ms(120));
+        assert!(pair.bob().inbox().messages() > before, "{outage} ms");
+    }
+}
+
+/// No heartbeats leave any more once SHUTDOWN was sent, but how else would it find its way to where Bob is now?
+#[test]
+fn bob_is_found_where_he_moved_while_alice_finishes() {
+    let mut pair = with_a_spare_path(1).connected();
+    pair.apply(Step::Join(Side::Near, 1));
+    pair.run_for(secs(5));
+    pair.drop_all_to_bob(0, kind::SHUTDOWN);
+    pair.alice().shutdown();
+    pair.run_for(ms(100));
+    pair.apply(Step::Join(Side::Far, 1));
+    pair.run_for(ms(100));
+    pair.cut_path(0);
+    pair.run_until(|pair| pair.alice().is_closed(), secs(20));
+    assert_eq!(pair.alice().close_reason(), Some(CloseReason::Finished));
+}
+
+#[test]
+fn nothing_is_asked_before_the_handshake_and_after_the_end() {
+    let mut pair = with_a_spare_path(1).build();
+    let address = pair.simulation.end_of(1, Side::Near);
+    pair.alice().connect();
+    let add = |pair: &mut Pair| {
+        pair.alice()
+            .act(|_, association, _| association.add_local_address(address))
+    };
+    assert_eq!(add(&mut pair), Err(AddressError::NotConnected));
+    pair.run_until(Pair::is_connected, secs(2));
+    assert_eq!(add(&mut pair), Ok(()));
+    pair.run_for(secs(1));
+    pair.alice().shutdown();
+    pair.run_until(|pair| pair.alice().is_closed(), secs(5));
+    assert_eq!(add(&mut pair), Err(AddressError::NotConnected));
+    assert!(
+        !pair
+            .alice()
+            .has_event(|event| matches!(event, Event::PeerError(_)))
+    );
+}

@@ -1,0 +1,583 @@
+//! Do the attacks work that others have found? Those of RFC 5062 in its order, then some that follow from the same thoughts.
+//!
+//! `docs/security.md` says which defence answers which attack, and where the stories are that are not told here.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use anabranch_policy::Reachability;
+use anabranch_proto::{AssociationConfig, CloseReason, Message};
+use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::parameter::kind::COOKIE_PRESERVATIVE;
+use anabranch_wire::{
+    Cause, CauseWriter, Chunk, CookieAck, CookieEcho, Data, DataFlags, GapBlock, HeartbeatAck, OutboundAbort,
+    OutboundError, OutboundInit, OutboundSack, ParameterWriter, RawChunk, WriteChunk,
+};
+
+use crate::fixture::{Forger, Reply, first_tsn, secs};
+
+/// Somebody whom the forger wants to harm.
+fn bystander(number: u8) -> SocketAddr {
+    SocketAddr::from(([198, 51, 100, number], 4_000))
+}
+
+/// Parameters that list the forger's own address and those of so many others.
+fn listing_bystanders(count: u8) -> ParameterWriter {
+    let mut parameters = ParameterWriter::new();
+    parameters.push_address(Forger::address().ip());
+    for number in 1..=count {
+        parameters.push_address(bystander(number).ip());
+    }
+    parameters
+}
+
+/// The forger's INIT lists addresses of others; nothing else happened yet.
+fn claims_addresses(count: u8) -> Forger {
+    Forger::against(AssociationConfig::default(), listing_bystanders(count).finish())
+}
+
+fn to_bystanders(replies: &[Reply]) -> impl Iterator<Item = &Reply> {
+    replies.iter().filter(|reply| reply.to != Forger::address())
+}
+
+/// What nobody but the owner of an address knows: the heartbeat that went there.
+fn heartbeat_to(replies: &[Reply], whom: SocketAddr) -> Option<Vec<u8>> {
+    let sent = replies.iter().filter(|reply| reply.to == whom);
+    sent.flat_map(Reply::chunks).find_map(|chunk| match chunk {
+        Chunk::Heartbeat(heartbeat) => Some(heartbeat.info.to_vec()),
+        _ => None,
+    })
+}
+
+fn unconfirmed(forger: &Forger) -> usize {
+    let paths = forger.statistics().paths;
+    paths
+        .iter()
+        .filter(|path| path.reachability == Reachability::Unconfirmed)
+        .count()
+}
+
+fn says_data(tsn: u32, stream: u16, flags: (bool, bool), payload: &[u8]) -> Data<'_> {
+    Data {
+        tsn: Tsn(first_tsn().0.wrapping_add(tsn)),
+        stream: StreamId(stream),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        flags: DataFlags {
+            beginning: flags.0,
+            ending: flags.1,
+            ..DataFlags::default()
+        },
+        payload,
+    }
+}
+
+const fn sack(cumulative: Tsn, a_rwnd: u32, blocks: &[GapBlock]) -> OutboundSack<'_> {
+    OutboundSack {
+        cumulative,
+        a_rwnd,
+        packet_count: None,
+        blocks,
+        duplicates: &[],
+    }
+}
+
+/// §2: an attacker lists the address of another host, so that this one cannot connect.
+mod address_camping {
+    use super::*;
+
+    /// The host that is camped upon answers a heartbeat as it answers anything out of the blue.
+    #[test]
+    fn the_owner_of_an_address_ends_the_association_that_claims_it() {
+        let mut forger = claims_addresses(1);
+        let (cookie, tag) = forger.request_cookie();
+        let replies = forger.send(tag, &[&CookieEcho { cookie: &cookie }]);
+        let probe = to_bystanders(&replies)
+            .next()
+            .expect("the address is probed at once");
+        let abort = OutboundAbort {
+            tag_reflected: true,
+            causes: Vec::new(),
+        };
+        let abort = forger.packet(probe.tag(), &[&abort]);
+        forger.send_bytes_from(bystander(1), &abort);
+        assert!(matches!(
+            forger.close_reason(),
+            Some(CloseReason::AbortedByPeer(_))
+        ));
+        let call = forger.packet(VerificationTag::ZERO, &[&Forger::init()]);
+        let answer = forger.send_bytes_from(bystander(1), &call);
+        assert_eq!(answer[0].kinds(), [kind::INIT_ACK]);
+    }
+
+    /// Hosts behind different NATs list the same private address, and each of them is welcome.
+    #[test]
+    fn a_listed_address_stands_in_nobodys_way() {
+        let mut forger = claims_addresses(2);
+        let (cookie, tag) = forger.request_cookie();
+        forger.send(tag, &[&CookieEcho { cookie: &cookie }]);
+        let elsewhere = bystander(9);
+        let call = OutboundInit {
+            parameters: listing_bystanders(2).finish(),
+            ..Forger::init()
+        };
+        let call = forger.packet(VerificationTag::ZERO, &[&call]);
+        let answer = forger.send_bytes_from(elsewhere, &call);
+        assert_eq!(answer[0].kinds(), [kind::INIT_ACK]);
+        assert_eq!(answer[0].to, elsewhere);
+    }
+
+    #[test]
+    fn an_address_is_not_confirmed_by_a_guess() {
+        let mut forger = claims_addresses(1);
+        let (cookie, tag) = forger.request_cookie();
+        let replies = forger.send(tag, &[&CookieEcho { cookie: &cookie }]);
+        let mut info = heartbeat_to(&replies, bystander(1)).expect("a heartbeat with a nonce");
+        assert!(info.len() > 8, "64 bits of nonce");
+        *info.last_mut().expect("it is not empty") ^= 1;
+        let guess = forger.packet(tag, &[&HeartbeatAck { info: &info }]);
+        forger.send_bytes_from(bystander(1), &guess);
+        assert_eq!(unconfirmed(&forger), 1);
+    }
+}
+
+/// §3: who gets the old address of a peer asks for a cookie and takes the association over with what it says.
+mod hijacking {
+    use super::*;
+
+    #[test]
+    fn what_a_stranger_at_the_peers_address_is_told_has_no_tag_of_the_association() {
+        let mut forger = Forger::associated();
+        let call = OutboundInit {
+            initiate_tag: VerificationTag(0x0bad_cafe),
+            ..Forger::init()
+        };
+        let replies = forger.send(VerificationTag::ZERO, &[&call]);
+        assert_eq!(replies[0].kinds(), [kind::INIT_ACK]);
+        for secret in [forger.tag(), Forger::init().initiate_tag] {
+            let secret = secret.0.to_be_bytes();
+            let told = replies[0].bytes.windows(4).any(|bytes| bytes == secret);
+            assert!(!told, "{:?}", replies[0]);
+        }
+    }
+}
+
+/// §5, §6: an attacker lists addresses of others and has data or heartbeats sent there.
+mod bombing {
+    use super::*;
+
+    #[test]
+    fn data_goes_to_nobody_who_did_not_ask_for_it() {
+        let mut forger = claims_addresses(1);
+        forger.associate();
+        let mut sent = Vec::new();
+        for _ in 0..100 {
+            sent.append(&mut forger.victim_send(Message::new(StreamId(0), vec![7; 10_000])));
+        }
+        // The forger acknowledges nothing, so every timeout looks for another address.
+        sent.append(&mut forger.run_for(secs(600)));
+        assert!(to_bystanders(&sent).count() > 1, "it was probed");
+        assert!(to_bystanders(&sent).all(|reply| reply.kinds() == [kind::HEARTBEAT]));
+        let packets = to_bystanders(&sent).count();
+        assert!(
+            packets <= 6,
+            "{packets} heartbeats before the address is given up"
+        );
+    }
+
+    /// HB.Max.Burst, here 4.
+    #[test]
+    fn one_cookie_has_few_packets_sent_to_others_however_many_it_lists() {
+        let mut forger = claims_addresses(14);
+        let (cookie, tag) = forger.request_cookie();
+        let echo = forger.packet(tag, &[&CookieEcho { cookie: &cookie }]);
+        let replies = forger.send_bytes(&echo);
+        let bytes: usize = to_bystanders(&replies).map(|reply| reply.bytes.len()).sum();
+        assert_eq!(to_bystanders(&replies).count(), 4);
+        assert!(bytes <= echo.len(), "{bytes} bytes for {}", echo.len());
+        let later = forger.run_for(Duration::from_millis(900));
+        assert_eq!(to_bystanders(&later).count(), 0, "none within the first timeout");
+    }
+
+    /// RFC 9260 §5.4: "the only CONFIRMED address is the address to which the INIT ACK chunk was sent", wherever the cookie
+    /// comes from.
+    #[test]
+    fn a_cookie_that_comes_from_elsewhere_proves_nothing_of_where_it_comes_from() {
+        for listed in [0, 1] {
+            let mut forger = claims_addresses(listed);
+            let (cookie, tag) = forger.request_cookie();
+            let echo = forger.packet(tag, &[&CookieEcho { cookie: &cookie }]);
+            let mut sent = forger.send_bytes_from(bystander(1), &echo);
+            sent.append(&mut forger.victim_send(Message::new(StreamId(0), vec![7; 100_000])));
+            sent.append(&mut forger.run_for(secs(600)));
+            let only = [kind::COOKIE_ACK, kind::HEARTBEAT];
+            let is_harmless = |reply: &Reply| reply.kinds().iter().all(|kind| only.contains(kind));
+            assert!(to_bystanders(&sent).all(is_harmless), "{sent:?}");
+            let bytes: usize = to_bystanders(&sent).map(|reply| reply.bytes.len()).sum();
+            let call = forger.packet(VerificationTag::ZERO, &[&Forger::init()]);
+            let cost = call.len() + echo.len();
+            assert!(bytes <= 3 * cost, "{bytes} bytes for {cost}");
+            assert!(sent.iter().any(|reply| reply.kinds().contains(&kind::COOKIE_ACK)));
+            assert!(sent.iter().any(|reply| !reply.tsns().is_empty()));
+        }
+    }
+
+    /// RFC 9260 §5.4: for the side that called, the only confirmed addresses are those that its application named.
+    #[test]
+    fn a_cookie_ack_from_elsewhere_confirms_nothing() {
+        let mut forger = Forger::initiated_to();
+        let answer = Forger::init_ack(&listing_bystanders(1), 40);
+        forger.send(forger.tag(), &[&answer]);
+        let ack = forger.packet(forger.tag(), &[&CookieAck]);
+        let sent = forger.send_bytes_from(bystander(1), &ack);
+        only_heartbeats_go_to_bystanders(&mut forger, sent);
+    }
+
+    #[test]
+    fn an_init_ack_from_elsewhere_confirms_nothing() {
+        let mut forger = Forger::initiated_to();
+        let answer = Forger::init_ack(&listing_bystanders(1), 40);
+        forger.send(forger.tag(), &[&answer]);
+        let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+        let call = forger.send(forger.tag(), &[&OutboundError { causes }]);
+        assert_eq!(call[0].kinds(), [kind::INIT]);
+        let answer = forger.packet(forger.tag(), &[&answer]);
+        let mut sent = forger.send_bytes_from(bystander(1), &answer);
+        assert_eq!(sent[0].kinds(), [kind::COOKIE_ECHO]);
+        sent.append(&mut forger.send(forger.tag(), &[&CookieAck]));
+        only_heartbeats_go_to_bystanders(&mut forger, sent);
+    }
+
+    /// The victim has a megabyte to send.
+    fn only_heartbeats_go_to_bystanders(forger: &mut Forger, mut sent: Vec<Reply>) {
+        for _ in 0..100 {
+            sent.append(&mut forger.victim_send(Message::new(StreamId(0), vec![7; 10_000])));
+        }
+        assert_eq!(unconfirmed(forger), 1);
+        sent.append(&mut forger.run_for(secs(600)));
+        assert!(to_bystanders(&sent).count() > 1, "it was probed");
+        assert!(to_bystanders(&sent).all(|reply| reply.kinds() == [kind::HEARTBEAT]));
+        assert!(sent.iter().any(|reply| !reply.tsns().is_empty()));
+    }
+
+    #[test]
+    fn the_same_cookie_again_has_nothing_sent() {
+        let mut forger = claims_addresses(4);
+        let (cookie, tag) = forger.request_cookie();
+        let echo = CookieEcho { cookie: &cookie };
+        forger.send(tag, &[&echo]);
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: Vec::new(),
+        };
+        forger.send(tag, &[&abort]);
+        let again = forger.send(tag, &[&echo]);
+        assert_eq!(to_bystanders(&again).count(), 0);
+    }
+
+    #[test]
+    fn a_cookie_does_not_live_longer_because_it_is_asked_to() {
+        let mut parameters = ParameterWriter::new();
+        parameters.push_raw(COOKIE_PRESERVATIVE, &u32::MAX.to_be_bytes());
+        let mut forger = Forger::against(AssociationConfig::default(), parameters.finish());
+        let (cookie, tag) = forger.request_cookie();
+        forger.run_for(secs(61));
+        let replies = forger.send(tag, &[&CookieEcho { cookie: &cookie }]);
+        assert_eq!(replies[0].kinds(), [kind::ERROR]);
+        assert_eq!(forger.victim().associations().len(), 0);
+    }
+}
+
+/// §8, §10: one packet that demands many answers.
+mod amplification {
+    use super::*;
+
+    fn answers(forger: &mut Forger, chunks: &[&dyn WriteChunk]) {
+        let packet = forger.packet(forger.tag(), chunks);
+        let replies = forger.send_bytes(&packet);
+        let bytes: usize = replies.iter().map(|reply| reply.bytes.len()).sum();
+        assert!(replies.len() <= 1, "{replies:?}");
+        assert!(bytes <= packet.len(), "{bytes} bytes for {}", packet.len());
+    }
+
+    #[test]
+    fn a_hundred_chunks_that_nobody_knows_get_one_answer() {
+        let unknown = RawChunk {
+            kind: 0xff,
+            flags: 0,
+            value: b"what?",
+            bytes: &[],
+            at: 0,
+        };
+        answers(&mut Forger::associated(), &[&unknown as &dyn WriteChunk; 100]);
+    }
+
+    #[test]
+    fn data_on_a_hundred_streams_that_do_not_exist_gets_one_answer() {
+        let chunks: Vec<Data<'_>> = (0..100)
+            .map(|number| says_data(number, 60_000 + number as u16, (true, true), b"where am I?"))
+            .collect();
+        let chunks: Vec<&dyn WriteChunk> = chunks.iter().map(|chunk| chunk as &dyn WriteChunk).collect();
+        let mut forger = Forger::associated();
+        answers(&mut forger, &chunks);
+        assert_eq!(forger.statistics().receive_buffer_used, 0);
+        assert_eq!(forger.read(), None);
+    }
+}
+
+/// What a peer can do that lies in its acknowledgements.
+mod lying_receiver {
+    use super::*;
+
+    const WINDOW: u32 = 100_000;
+
+    /// The victim has this many packets in flight, and the forger has acknowledged none of them.
+    fn with_packets_in_flight(count: usize) -> (Forger, Vec<Tsn>) {
+        let mut forger = Forger::associated();
+        let mut tsns = Vec::new();
+        let mut acknowledged = Tsn(forger.victim_tsn().0.wrapping_sub(1));
+        while tsns.len() < count {
+            // The window grows while all is acknowledged.
+            let replies = forger.send(forger.tag(), &[&sack(acknowledged, WINDOW, &[])]);
+            tsns = replies.iter().flat_map(Reply::tsns).collect();
+            while let Ok(replies) = forger.victim_try_send(Message::new(StreamId(0), vec![7; 1_400])) {
+                tsns.extend(replies.iter().flat_map(Reply::tsns));
+                if forger.statistics().send_buffer_used > 1_000_000 {
+                    break;
+                }
+            }
+            if tsns.len() < count {
+                acknowledged = *tsns.last().expect("something leaves");
+            }
+        }
+        (forger, tsns)
+    }
+
+    #[test]
+    fn who_takes_back_what_it_acknowledged_gets_it_again_and_no_more_than_that() {
+        let (mut forger, tsns) = with_packets_in_flight(20);
+        let cumulative = Tsn(tsns[0].0.wrapping_sub(1));
+        let all_but_the_first = [GapBlock {
+            start: 2,
+            end: tsns.len() as u16,
+        }];
+        let mut sent = 0;
+        for _ in 0..1_000 {
+            sent += forger
+                .send(forger.tag(), &[&sack(cumulative, WINDOW, &all_but_the_first)])
+                .len();
+            sent += forger.send(forger.tag(), &[&sack(cumulative, WINDOW, &[])]).len();
+        }
+        let statistics = forger.statistics();
+        assert_eq!(forger.close_reason(), None);
+        assert!(statistics.chunks_reneged > 1_000, "{statistics:?}");
+        assert!(sent <= 2_000, "{sent} packets for 2,000 SACKs");
+        assert!(statistics.send_buffer_used <= 4 << 20);
+        // Nothing was lost by it.
+        let last = *tsns.last().expect("there are some");
+        let replies = forger.send(forger.tag(), &[&sack(last, WINDOW, &[])]);
+        assert!(
+            replies
+                .iter()
+                .flat_map(Reply::tsns)
+                .all(|tsn| tsn.0.wrapping_sub(last.0) < 1 << 31)
+        );
+    }
+
+    #[test]
+    fn blocks_in_disorder_upside_down_and_by_the_thousand_cost_what_the_packet_cost() {
+        let (mut forger, tsns) = with_packets_in_flight(20);
+        let cumulative = Tsn(tsns[0].0.wrapping_sub(1));
+        let within = tsns.len() as u16;
+        let blocks: Vec<GapBlock> = (0..10_000_u16)
+            .map(|number| GapBlock {
+                start: 2 + number.wrapping_mul(7) % (within - 2),
+                end: 2 + number.wrapping_mul(3) % (within - 2),
+            })
+            .collect();
+        for _ in 0..20 {
+            let replies = forger.send(forger.tag(), &[&sack(cumulative, WINDOW, &blocks)]);
+            assert!(replies.len() <= tsns.len(), "{}", replies.len());
+        }
+        assert!(forger.statistics().sack_elements_visited < 10_000_000);
+    }
+
+    #[test]
+    fn duplicates_by_the_thousand_are_read_over() {
+        let (mut forger, tsns) = with_packets_in_flight(5);
+        let duplicates = vec![tsns[0]; 10_000];
+        let claim = OutboundSack {
+            duplicates: &duplicates,
+            ..sack(Tsn(tsns[0].0.wrapping_sub(1)), WINDOW, &[])
+        };
+        let replies = forger.send(forger.tag(), &[&claim]);
+        assert!(replies.len() <= 1, "{replies:?}");
+        assert_eq!(forger.close_reason(), None);
+    }
+
+    /// From a peer that answers every probe and every heartbeat: it costs the send buffer and a packet now and then (they
+    /// back off, until a heartbeat shows how quick the path is), and the application may end it whenever it likes.
+    #[test]
+    fn a_window_of_zero_for_ever_costs_half_a_packet_a_second() {
+        let mut forger = Forger::associated();
+        let cumulative = Tsn(forger.victim_tsn().0.wrapping_sub(1));
+        let shut = sack(cumulative, 0, &[]);
+        forger.send(forger.tag(), &[&shut]);
+        while forger
+            .victim_try_send(Message::new(StreamId(0), vec![7; 60_000]))
+            .is_ok()
+        {}
+        let mut packets = 0;
+        for _ in 0..60 * 60 {
+            let sent = forger.run_for(secs(1));
+            packets += sent.len();
+            for chunk in sent.iter().flat_map(Reply::chunks) {
+                match chunk {
+                    Chunk::Data(_) => drop(forger.send(forger.tag(), &[&shut])),
+                    Chunk::Heartbeat(heartbeat) => {
+                        drop(forger.send(forger.tag(), &[&HeartbeatAck { info: heartbeat.info }]));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!((100..1_800).contains(&packets), "{packets} packets in an hour");
+        assert_eq!(forger.close_reason(), None);
+        assert!(forger.statistics().send_buffer_used <= 4 << 20);
+    }
+}
+
+/// What a peer can do that sends strange data.
+mod lying_sender {
+    use super::*;
+
+    /// What each held chunk costs counts against the window, not only its one byte: it shuts long before the message is
+    /// whole. Nothing that could open it again will ever come, so the association ends.
+    #[test]
+    fn a_million_fragments_of_one_byte_end_the_association_when_they_fill_the_buffer() {
+        const COUNT: u32 = 1_000_000;
+        const OVERHEAD: u64 = 192;
+        let mut forger = Forger::associated();
+        for first in (0..COUNT).step_by(2_000) {
+            sends_bytes_of_one_message(&mut forger, first..first + 2_000, COUNT);
+        }
+        let held = forger.statistics().receive_buffer_used;
+        let (fits, buffer) = (86_929, 4 << 20);
+        assert_eq!(held, fits);
+        assert!((held - 1) * (1 + OVERHEAD) < 4 * buffer);
+        assert_ended_by_a_full_buffer(&forger);
+    }
+
+    /// Every message is whole and waits for the first one of its stream, which has no TSN left to come with.
+    #[test]
+    fn messages_that_leave_out_the_first_end_the_association_when_they_fill_the_buffer() {
+        let mut forger = Forger::associated();
+        let payload = vec![7; 40_000];
+        for number in 0..200 {
+            let data = Data {
+                ssn: Ssn(1 + number as u16),
+                ..says_data(number, 0, (true, true), &payload)
+            };
+            forger.send(forger.tag(), &[&data]);
+        }
+        assert_ended_by_a_full_buffer(&forger);
+    }
+
+    fn assert_ended_by_a_full_buffer(forger: &Forger) {
+        let reason = forger.close_reason();
+        let Some(CloseReason::PeerViolation(what)) = &reason else {
+            panic!("{reason:?}");
+        };
+        assert_eq!(what, "messages begun exceed the receive buffer");
+    }
+
+    #[test]
+    fn a_message_of_fifty_thousand_fragments_of_one_byte_is_read() {
+        const COUNT: u32 = 50_000;
+        let mut forger = Forger::associated();
+        sends_bytes_of_one_message(&mut forger, 0..COUNT / 2, COUNT);
+        sends_bytes_of_one_message(&mut forger, COUNT / 2..COUNT, COUNT);
+        let message = forger.read().expect("it is whole");
+        assert_eq!(message.payload.len(), COUNT as usize);
+        assert_eq!(forger.statistics().receive_buffer_used, 0);
+    }
+
+    /// These bytes of a message of `count`, each in a chunk of its own, up to 2,000 in a packet.
+    fn sends_bytes_of_one_message(forger: &mut Forger, numbers: Range<u32>, count: u32) {
+        let chunk = |number: u32| says_data(number, 0, (number == 0, number + 1 == count), b"x");
+        let chunks: Vec<Data<'_>> = numbers.map(chunk).collect();
+        for chunks in chunks.chunks(2_000) {
+            let chunks: Vec<&dyn WriteChunk> = chunks.iter().map(|chunk| chunk as &dyn WriteChunk).collect();
+            let packet = forger.packet(forger.tag(), &chunks);
+            forger.send_bytes(&packet);
+        }
+    }
+
+    /// Without an end, it grows to the longest message that we take and no further.
+    #[test]
+    fn a_message_without_end_ends_the_association() {
+        let mut forger = Forger::associated();
+        let piece = vec![7; 40_000];
+        let mut number = 0;
+        while forger.close_reason().is_none() {
+            let flags = (number == 0, false);
+            forger.send(forger.tag(), &[&says_data(number, 0, flags, &piece)]);
+            number += 1;
+            assert!(number < 1_000, "it must come to an end");
+        }
+        assert!(matches!(
+            forger.close_reason(),
+            Some(CloseReason::PeerViolation(_))
+        ));
+        assert!(number as usize * piece.len() <= (1 << 20) + 2 * piece.len());
+    }
+
+    #[test]
+    fn the_same_data_for_ever_is_acknowledged_and_not_kept() {
+        let mut forger = Forger::associated();
+        let data = says_data(0, 0, (true, true), b"again");
+        for _ in 0..10_000 {
+            let replies = forger.send(forger.tag(), &[&data]);
+            assert!(replies.len() <= 1);
+            assert!(replies.iter().all(|reply| reply.bytes.len() < 400), "{replies:?}");
+        }
+        assert_eq!(forger.statistics().receive_buffer_used, 5);
+        assert!(forger.read().is_some());
+        assert_eq!(forger.read(), None);
+    }
+}
+
+/// `docs/security.md` names tests; each exists.
+#[test]
+fn every_test_that_the_page_on_security_names_exists() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(here.join("../../docs/security.md")).expect("the page");
+    let mut sources = String::new();
+    for folder in ["src/scenario", "../proto/src"] {
+        read_all(&here.join(folder), &mut sources);
+    }
+    let is_test = |word: &&str| word.matches('_').count() > 3;
+    let named: Vec<&str> = page
+        .split('`')
+        .filter(is_test)
+        .filter(|word| !word.contains(' '))
+        .collect();
+    assert!(named.len() > 30, "{}", named.len());
+    for test in named {
+        assert!(sources.contains(&format!("fn {test}()")), "{test}");
+    }
+}
+
+fn read_all(folder: &Path, into: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            read_all(&path, into);
+        } else {
+            into.push_str(&std::fs::read_to_string(&path).expect("a source"));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What do limits to bursts do to a window of which nothing is in use for a moment?
+
+use anabranch_policy::{PathFacts, PolicyRecipe};
+use anabranch_sim::app::{Paced, Streams, Workload};
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+fn path(pair: &mut Pair) -> PathFacts {
+    let alice = pair.alice();
+    let association = alice.association().expect("she is connected");
+    association.path_facts()[0].clone()
+}
+
+/// The path once everything has arrived, and as soon as there is more to send, in that pair.
+fn goes_on_after_a_moment(burst: &str) -> ([PathFacts; 2], Pair) {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("burst", burst).unwrap();
+    let builder = Pair::one_path(mbit(50), ms(20)).policies(policies);
+    let mut pair = builder.connected();
+    pair.alice().send_messages(400, 1_000, Streams::one(0));
+    pair.run_until(|pair| pair.alice().has_flushed(), secs(10));
+    let before = path(&mut pair);
+    pair.alice().send_messages(5_000, 1_000, Streams::one(0));
+    pair.run_for(ms(1));
+    let at_once = path(&mut pair);
+    ([before, at_once], pair)
+}
+
+/// Four, and what may go beyond a window by less than a packet (RFC 9260 §6.1 B).
+fn five_packets(path: &PathFacts) -> u64 {
+    5 * u64::from(path.max_data_chunk)
+}
+
+#[test]
+fn a_number_of_packets_on_each_occasion_leaves_the_window_alone() {
+    let ([before, at_once], _) = goes_on_after_a_moment("max-burst");
+    assert_eq!((at_once.cwnd, before.in_flight), (before.cwnd, 0));
+    assert!(
+        (1..=five_packets(&at_once)).contains(&at_once.in_flight),
+        "{at_once:?}"
+    );
+}
+
+/// As FreeBSD does it: the window shrinks to four packets, and has in its threshold what it was.
+#[test]
+fn a_window_that_limits_bursts_shrinks_and_comes_back_in_slow_start() {
+    let ([before, at_once], mut pair) = goes_on_after_a_moment("window-limiting");
+    let four = 4 * u64::from(at_once.max_data_chunk);
+    assert!(before.cwnd > 2 * four, "{before:?}");
+    assert_eq!(
+        (at_once.cwnd, at_once.in_flight <= five_packets(&at_once)),
+        (four, true)
+    );
+    assert!(at_once.ssthresh >= before.cwnd, "{at_once:?}");
+    pair.run_until(|pair| path(pair).cwnd >= before.cwnd, secs(1));
+}
+
+/// Pacing holds back what would not have filled the window anyway: a sender limited by its application must not end with a window
+/// that nothing ever tried (RFC 9260 §7.2.1).
+#[test]
+fn a_window_that_the_application_does_not_fill_does_not_grow() {
+    let mut pair = Pair::one_path(mbit(100), ms(100)).connected();
+    pair.alice().act(|conversation, association, now| {
+        let paced = Paced::new(89_600, ms(100), Streams::one(0));
+        conversation.also(now, Workload::Paced(paced), association);
+    });
+    // What waited in slow start has left by then. 179 kB are in flight, in a round trip of 200 ms.
+    pair.run_for(secs(5));
+    let before = pair.alice().path(0).cwnd;
+    pair.run_for(secs(20));
+    let after = pair.alice().path(0).cwnd;
+    println!("{before} bytes, then {after}");
+    assert!(before > 300_000 && after <= before);
+}

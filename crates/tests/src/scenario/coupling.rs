@@ -1,0 +1,129 @@
+//! What do coupled windows take of a bottleneck that others want too, and what do they cost elsewhere?
+
+use anabranch_netsim::link::{Loss, QueueConfig};
+use anabranch_netsim::{LinkConfig, Probability};
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::AssociationConfig;
+use anabranch_sim::Rival;
+use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
+use anabranch_types::Rate;
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+const COUPLED: [&str; 5] = ["cmt-rpv1", "cmt-rpv2", "lia", "olia", "balia"];
+
+fn with_control(name: &str) -> PolicyRecipe {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("cc", name).unwrap();
+    policies
+}
+
+/// The same with each path in a group of its own.
+fn separately(name: &str) -> PolicyRecipe {
+    let mut policies = with_control(name);
+    policies.set("cc.groups", "0,1").unwrap();
+    policies
+}
+
+/// A flow on one path, as the standard has it.
+fn standard() -> AssociationConfig {
+    AssociationConfig {
+        policies: PolicyRecipe::rfc9260(),
+        ..AssociationConfig::default()
+    }
+}
+
+fn access() -> LinkConfig {
+    LinkConfig::new(mbit(100), ms(5)).jitter(ms(1))
+}
+
+/// Which part of a full bottleneck an association with two paths through it gets beside a flow with one.
+fn share_at_bottleneck(policies: PolicyRecipe, seed: u64) -> f64 {
+    let rival = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
+    let builder = Pair::paths([access(), access()])
+        .seed(seed)
+        .policies(policies)
+        .scenario(move |scenario| {
+            let bottleneck = LinkConfig::new(mbit(20), ms(10)).queue(QueueConfig::Packets(50));
+            scenario
+                .bottleneck(bottleneck)
+                .rival(Rival::sctp(access(), standard(), rival()))
+        });
+    let mut pair = builder.connected();
+    pair.alice().send_forever();
+    pair.run_for(ms(100 * seed));
+    pair.simulation.connect_rivals();
+    pair.run_for(secs(20));
+    let before = pair.simulation.delivered_by_rival(0);
+    pair.run_for(secs(100));
+    let end = pair.simulation.now();
+    let ours = pair.bob().inbox().bytes_between(end - secs(100), end);
+    let theirs = pair.simulation.delivered_by_rival(0) - before;
+    let total = Rate::of(ours + theirs, secs(100)).unwrap();
+    assert!(total > mbit(18), "the bottleneck is full: {total}");
+    ours as f64 / (ours + theirs) as f64
+}
+
+fn mean_share(policies: PolicyRecipe) -> f64 {
+    let shares = [1, 2].map(|seed| share_at_bottleneck(policies, seed));
+    shares.iter().sum::<f64>() / 2.0
+}
+
+/// Sarnow 2017, §3.2: two windows that do not know of each other take two thirds beside one.
+#[test]
+fn two_uncoupled_paths_through_one_bottleneck_take_two_thirds_of_it() {
+    let share = mean_share(with_control("cmt"));
+    println!("cmt: {share:.3}");
+    assert!((0.62..0.72).contains(&share), "{share}");
+}
+
+/// "A multipath flow should not take up any more capacity on any one of its paths than if it was a single path flow
+/// using only that route" (do no harm).
+#[test]
+fn two_coupled_paths_through_one_bottleneck_take_about_half_of_it() {
+    for name in COUPLED {
+        let share = mean_share(with_control(name));
+        println!("{name}: {share:.3}");
+        assert!((0.42..0.58).contains(&share), "{name}: {share}");
+    }
+}
+
+/// Two paths that share nothing and lose a packet in 400 on their own, so that windows, not links, set the pace.
+fn on_disjoint_paths(policies: PolicyRecipe) -> Pair {
+    let link = || LinkConfig::new(mbit(20), ms(10)).loss(Loss::Bernoulli(Probability::of(0.0025)));
+    let mut pair = Pair::paths([link(), link()]).policies(policies).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(60));
+    pair
+}
+
+/// Sarnow 2017, appendix A.2: where nothing is shared, coupling costs throughput. It still gives what one path would.
+#[test]
+fn on_disjoint_paths_coupled_windows_carry_less_than_uncoupled_ones_but_as_much_as_one_path() {
+    let goodput = |policies| on_disjoint_paths(policies).bob().goodput_in_last(secs(50));
+    let uncoupled = goodput(with_control("cmt"));
+    let alone = {
+        let mut policies = with_control("cmt");
+        policies.set("path-scheduler", "primary").unwrap();
+        goodput(policies)
+    };
+    println!("cmt: {uncoupled}, one path: {alone}");
+    let bits = |rate: Rate| rate.as_bits_per_second() as f64;
+    for name in COUPLED {
+        let coupled = goodput(with_control(name));
+        println!("{name}: {coupled}");
+        assert!(bits(coupled) < 0.8 * bits(uncoupled), "{name}: {coupled}");
+        assert!(bits(coupled) > 0.95 * bits(alone), "{name}: {coupled}");
+    }
+}
+
+/// To the byte: the same packets at the same times.
+#[test]
+fn an_association_whose_paths_are_in_separate_groups_is_one_of_uncoupled_paths() {
+    let trace = |policies| on_disjoint_paths(policies).simulation.outcome().trace_hash;
+    let uncoupled = trace(with_control("cmt"));
+    for name in COUPLED {
+        assert_eq!(trace(separately(name)), uncoupled, "{name}");
+        assert_ne!(trace(with_control(name)), uncoupled, "{name}");
+    }
+}

@@ -1,0 +1,411 @@
+//! What if a path dies, and what if it comes back (RFC 9260 §8, RFC 7829)?
+
+use core::time::Duration;
+
+use anabranch_netsim::{LinkChange, LinkConfig};
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_proto::{CloseReason, PathChange};
+use anabranch_sim::app::{Draft, Streams};
+use anabranch_types::PathId;
+use anabranch_wire::chunk::kind;
+
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
+
+/// How long it takes at most to ask a path that is out of use: HB.interval, and one and a half times RTO.Max.
+const AN_ANSWER_COMES: Duration = secs(30 + 90);
+
+fn four_paths() -> PairBuilder {
+    Pair::paths([(); 4].map(|()| LinkConfig::new(mbit(10), ms(20))))
+}
+
+#[test]
+fn all_paths_are_confirmed_soon_after_the_handshake() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.run_for(ms(100));
+    for path in [0, 1] {
+        assert_eq!(pair.alice().reachability(path), Reachability::Active);
+        assert_eq!(pair.bob().reachability(path), Reachability::Active);
+    }
+}
+
+#[test]
+fn a_cut_path_costs_a_timeout_not_the_association() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).seed(7).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+
+    pair.cut_path(1);
+    pair.run_for(secs(5));
+    assert_ne!(pair.alice().reachability(1), Reachability::Active);
+    assert!(pair.bob().goodput_in_last(secs(3)) > mbit(9));
+
+    pair.heal_path(1);
+    pair.run_until(
+        |pair| pair.alice().reachability(1) == Reachability::Active,
+        secs(60),
+    );
+    pair.run_for(secs(5));
+    assert!(pair.bob().goodput_in_last(secs(3)) > mbit(18));
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn a_dead_path_is_suspected_first_and_given_up_later() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(2));
+    pair.cut_path(0);
+    pair.run_until(
+        |pair| pair.alice().reachability(0) == Reachability::PotentiallyFailed,
+        secs(2),
+    );
+    pair.run_until(
+        |pair| pair.alice().reachability(0) == Reachability::Inactive,
+        secs(120),
+    );
+    assert!(
+        pair.alice()
+            .has_path_change(0, PathChange::Reachability(Reachability::PotentiallyFailed))
+    );
+    assert!(
+        pair.alice()
+            .has_path_change(0, PathChange::Reachability(Reachability::Inactive))
+    );
+}
+
+#[test]
+fn another_path_stands_in_for_the_primary_one_when_it_dies() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(2));
+        pair.cut_path(0);
+        pair.run_for(secs(120));
+        assert!(
+            pair.bob().goodput_in_last(secs(5)) > mbit(9),
+            "data goes on over path 1"
+        );
+        pair.heal_path(0);
+        pair.run_until(
+            |pair| pair.alice().reachability(0) == Reachability::Active,
+            AN_ANSWER_COMES,
+        );
+    }
+}
+
+/// A timer that has backed off would hold what was tried last for up to a minute.
+#[test]
+fn what_was_tried_while_nothing_worked_leaves_as_soon_as_any_path_answers() {
+    for healed in [0, 1] {
+        for failover in ["potentially-failed", "fast-abandonment"] {
+            let mut policies = PolicyRecipe::recommended();
+            policies.set("failover", failover).unwrap();
+            policies.set("failover.peer-errors", "best").unwrap();
+            let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
+            pair.alice().send_forever();
+            pair.run_for(secs(2));
+            pair.cut_path(0);
+            pair.cut_path(1);
+            pair.run_for(secs(30));
+
+            pair.heal_path(healed);
+            pair.run_until(
+                |pair| pair.alice().reachability(healed as u8) == Reachability::Active,
+                // HB.interval, and one and a half times RTO.Max.
+                secs(120),
+            );
+            pair.run_for(secs(2));
+            let goodput = pair.bob().goodput_in_last(secs(1));
+            assert!(goodput > mbit(9), "{goodput} over path {healed}");
+        }
+    }
+}
+
+/// The only path answers: what was tried on it before did not arrive, and waits for a timer that has backed off. Whatever is
+/// answered first, a heartbeat, a probe of its MTU or what was tried last.
+#[test]
+fn what_was_tried_on_the_only_path_leaves_soon_after_that_answers() {
+    for failover in ["potentially-failed", "fast-abandonment"] {
+        for outage in (500..30_000).step_by(100) {
+            let mut policies = PolicyRecipe::recommended();
+            policies.set("failover", failover).unwrap();
+            let mut pair = Pair::one_path(mbit(10), ms(20)).policies(policies).connected();
+            pair.alice().send_forever();
+            pair.run_for(secs(2));
+            pair.cut_path(0);
+            pair.run_for(ms(outage));
+
+            pair.heal_path(0);
+            pair.run_until(
+                |pair| pair.alice().reachability(0) == Reachability::Active,
+                secs(120),
+            );
+            let before = pair.bob().inbox().messages();
+            // Three round trips: what was tried is asked for, leaves again, and is acknowledged.
+            pair.run_for(ms(120));
+            let after = pair.bob().inbox().messages();
+            assert!(after > before, "{failover}, {outage} ms");
+        }
+    }
+}
+
+/// RFC 7829 §5: by default, data returns to the primary path.
+#[test]
+fn data_returns_to_the_chosen_path_when_it_heals() {
+    for failover in ["rfc9260", "potentially-failed", "fast-abandonment"] {
+        let mut policies = PolicyRecipe::rfc9260();
+        policies.set("failover", failover).unwrap();
+        let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
+        pair.run_for(secs(1));
+        pair.alice()
+            .act(|_, association, _| association.set_primary(PathId(1)));
+        pair.alice().send_forever();
+        pair.run_for(secs(2));
+
+        pair.cut_path(1);
+        pair.run_for(secs(120));
+        assert!(pair.bob().goodput_in_last(secs(5)) > mbit(9), "path 0 stands in");
+
+        pair.heal_path(1);
+        pair.run_until(
+            |pair| pair.alice().reachability(1) == Reachability::Active,
+            AN_ANSWER_COMES,
+        );
+        pair.run_for(secs(1));
+        let stood_in = pair.alice().path(0).counters.payload_sent;
+        pair.run_for(secs(5));
+        assert_eq!(pair.alice().path(0).counters.payload_sent, stood_in, "{failover}");
+        assert!(pair.bob().goodput_in_last(secs(3)) > mbit(9));
+        assert!(pair.alice().path(1).primary);
+    }
+}
+
+#[test]
+fn an_application_may_choose_the_primary_path() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20))
+        .policies(PolicyRecipe::rfc9260())
+        .connected();
+    pair.run_for(secs(1));
+    pair.alice()
+        .act(|_, association, _| association.set_primary(PathId(1)));
+    pair.alice().send_messages(100, 1_400, Streams::one(0));
+    pair.deliver_all(secs(5));
+    assert_eq!(pair.alice().path(0).counters.payload_sent, 0);
+    assert_eq!(pair.alice().path(1).counters.payload_sent, 140_000);
+}
+
+#[test]
+fn an_idle_association_notices_a_dead_path_by_its_heartbeats() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.run_for(secs(1));
+    pair.cut_path(1);
+    pair.run_until(
+        |pair| pair.alice().reachability(1) == Reachability::Inactive,
+        secs(400),
+    );
+    assert_eq!(pair.alice().reachability(0), Reachability::Active);
+    pair.heal_path(1);
+    pair.run_until(
+        |pair| pair.alice().reachability(1) == Reachability::Active,
+        secs(100),
+    );
+    assert!(pair.is_connected());
+}
+
+/// By the letter of RFC 9260, without RFC 7829: six errors in a row make a path inactive, and the last of them may be a
+/// heartbeat's, while a timer of a minute runs for the data.
+#[test]
+fn what_is_in_flight_when_heartbeats_give_a_path_up_leaves_on_another_at_once() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20))
+        .policies(PolicyRecipe::rfc9260())
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(2));
+    pair.cut_path(0);
+    pair.run_until(
+        |pair| pair.alice().reachability(0) == Reachability::Inactive,
+        secs(120),
+    );
+    assert_eq!(pair.alice().path(0).in_flight, 0);
+    pair.run_for(secs(3));
+    assert!(pair.bob().goodput_in_last(secs(1)) > mbit(9));
+}
+
+/// Heartbeats monitor idle paths (RFC 9260 §8.3); what a busy one proves by its data needs no proof besides.
+#[test]
+fn a_path_that_carries_data_gets_no_heartbeats_until_it_is_idle() {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("pmtu", "fixed").unwrap();
+    let mut pair = Pair::two_paths(mbit(1), ms(20)).policies(policies).connected();
+    pair.run_for(secs(1));
+
+    let sent = pair.record_chunks_of_bob(0);
+    pair.bob().send_messages(16_000, 1_400, Streams::one(0));
+    pair.run_for(secs(80));
+    assert!(sent.kinds().contains(&kind::DATA));
+    assert!(!sent.kinds().contains(&kind::HEARTBEAT));
+
+    pair.deliver_all(secs(60));
+    pair.run_for(secs(40));
+    assert!(sent.kinds().contains(&kind::HEARTBEAT));
+}
+
+#[test]
+fn an_association_dies_when_all_its_paths_do() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(1));
+    pair.cut_path(0);
+    pair.cut_path(1);
+    pair.run_until(|pair| pair.alice().is_closed(), secs(1_000));
+    assert_eq!(pair.alice().close_reason(), Some(CloseReason::PeerUnreachable));
+    pair.run_until(|pair| pair.bob().is_closed(), secs(1_000));
+    assert_eq!(pair.bob().close_reason(), Some(CloseReason::PeerUnreachable));
+}
+
+/// By the letter of RFC 9260 §8.1 the same outage counts once for each path that data takes.
+#[test]
+fn an_outage_of_a_minute_ends_nothing_however_many_paths_there_are() {
+    for (peer_errors, survives) in [("best", true), ("all", false)] {
+        let mut policies = PolicyRecipe::recommended();
+        policies.set("failover.peer-errors", peer_errors).unwrap();
+        let mut pair = four_paths().policies(policies).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(2));
+        (0..4).for_each(|path| pair.cut_path(path));
+        pair.run_for(secs(60));
+        (0..4).for_each(|path| pair.heal_path(path));
+        pair.run_for(secs(60));
+        assert_eq!(pair.is_connected(), survives, "{peer_errors}");
+    }
+}
+
+/// RFC 9260 §8.1: heartbeats that are missed on other paths say nothing about a peer that is there.
+#[test]
+fn an_idle_association_survives_the_loss_of_three_of_four_paths() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        for bob_sends in [false, true] {
+            let mut pair = four_paths().policies(policies).connected();
+            pair.run_for(secs(1));
+            for path in 1..4 {
+                pair.cut_path(path);
+            }
+            if bob_sends {
+                pair.bob().send_paced(mbit(1));
+            }
+            pair.run_for(secs(300));
+            assert!(pair.is_connected());
+        }
+    }
+}
+
+#[test]
+fn an_idle_association_dies_when_all_its_paths_do() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        let mut pair = four_paths().policies(policies).connected();
+        pair.run_for(secs(1));
+        for path in 0..4 {
+            pair.cut_path(path);
+        }
+        pair.run_until(|pair| pair.alice().is_closed(), secs(1_000));
+        assert_eq!(pair.alice().close_reason(), Some(CloseReason::PeerUnreachable));
+        pair.run_until(|pair| pair.bob().is_closed(), secs(1_000));
+        assert_eq!(pair.bob().close_reason(), Some(CloseReason::PeerUnreachable));
+    }
+}
+
+#[test]
+fn a_short_outage_of_all_paths_is_survived() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_messages(2_000, 1_400, Streams::one(0));
+    pair.run_for(ms(300));
+    pair.cut_path(0);
+    pair.cut_path(1);
+    pair.run_for(secs(3));
+    pair.heal_path(0);
+    pair.heal_path(1);
+    pair.deliver_all(secs(20));
+}
+
+#[test]
+fn a_path_that_carries_only_one_direction_holds_nothing_up_for_good() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.alice().send_messages(3_000, 1_400, Streams::in_turn(4));
+    pair.run_for(ms(500));
+    let back = pair.simulation.paths()[1].back[0];
+    pair.simulation.network_mut().change_link(back, LinkChange::Cut);
+    pair.deliver_all(secs(60));
+}
+
+/// RFC 9260 §6.4: SACKs must not follow the data onto a path on which they get lost.
+#[test]
+fn a_path_that_works_one_way_only_leaves_the_other_its_speed() {
+    for policies in [PolicyRecipe::recommended(), PolicyRecipe::cmt()] {
+        let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(10));
+        let back = pair.simulation.paths()[1].back[0];
+        pair.simulation.network_mut().change_link(back, LinkChange::Cut);
+        let mut slowest = mbit(100);
+        for _ in 0..6 {
+            pair.run_for(secs(5));
+            let goodput = pair.bob().goodput_in_last(secs(5));
+            println!("{goodput}");
+            slowest = slowest.min(goodput);
+        }
+        assert!(slowest > mbit(8), "{slowest}");
+        pair.alice().stop_sending();
+        pair.deliver_all(secs(60));
+    }
+}
+
+#[test]
+fn a_message_in_flight_on_a_dying_path_arrives_by_another() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.run_for(secs(1));
+    for path in [0, 1] {
+        pair.cut_path(path);
+        pair.alice().send(Draft::new(0, 20_000));
+        pair.deliver_all(secs(5));
+        pair.heal_path(path);
+        pair.run_until(
+            |pair| pair.alice().reachability(path as u8) == Reachability::Active,
+            secs(100),
+        );
+    }
+}
+
+#[test]
+fn a_path_that_is_never_confirmed_is_soon_probed_no_more_often_than_others() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+    pair.cut_path(1);
+    pair.alice().connect();
+    pair.run_for(secs(300));
+    assert_eq!(pair.alice().reachability(1), Reachability::Unconfirmed);
+    let before = pair.alice().path(1).counters.packets_sent;
+    pair.run_for(secs(300));
+    let probes = pair.alice().path(1).counters.packets_sent - before;
+    assert!((2..=10).contains(&probes), "{probes} probes in five minutes");
+    pair.heal_path(1);
+    pair.run_until(
+        |pair| pair.alice().reachability(1) == Reachability::Active,
+        secs(100),
+    );
+}
+
+#[test]
+fn nothing_but_heartbeats_goes_to_an_address_that_is_not_confirmed() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+    pair.drop_all_to_bob(1, kind::HEARTBEAT_ACK);
+    let sent = pair.record_chunks_of_bob(1);
+    pair.alice().connect();
+    pair.alice().send_messages(2_000, 1_400, Streams::one(0));
+    pair.deliver_all(secs(10));
+    assert_eq!(pair.bob().reachability(1), Reachability::Unconfirmed);
+    assert!(
+        pair.bob().path(1).counters.payload_received > 0,
+        "Alice uses the path"
+    );
+    assert_eq!(sent.kinds(), [kind::HEARTBEAT, kind::HEARTBEAT_ACK]);
+}

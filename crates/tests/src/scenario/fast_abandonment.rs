@@ -1,0 +1,122 @@
+//! How soon does data leave a path that is dead, and is one that is slow left alone?
+
+use std::time::Duration;
+
+use anabranch_netsim::link::QueueConfig;
+use anabranch_netsim::{LinkChange, LinkConfig};
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_sim::Step;
+
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
+
+fn failover(name: &str) -> PolicyRecipe {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("failover", name).unwrap();
+    policies
+}
+
+/// How long path 1 of `builder` stays in use after it is cut in mid-transfer, and what path 0 carries in the three
+/// seconds after that, in Mbit/s.
+fn cut(builder: PairBuilder) -> (Duration, f64) {
+    let mut pair = builder.connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(10));
+    pair.cut_path(1);
+    let cut_at = pair.simulation.now();
+    pair.run_until(
+        |pair| pair.alice().reachability(1) != Reachability::Active,
+        secs(120),
+    );
+    let took = pair.simulation.now() - cut_at;
+    pair.run_for(secs(3));
+    let goodput = pair.bob().goodput_in_last(secs(3)).as_bits_per_second() as f64 / 1e6;
+    pair.heal_path(1);
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(60));
+    (took, goodput)
+}
+
+#[test]
+fn a_dead_path_is_out_of_use_within_a_second_and_the_other_goes_on() {
+    for delay in [5, 20, 60] {
+        let builder = || Pair::two_paths(mbit(10), ms(delay));
+        let (took, goodput) = cut(builder().policies(failover("fast-abandonment")));
+        println!("{delay} ms each way: out of use after {took:?}, then {goodput:.1} Mbit/s");
+        assert!(took < ms(700), "{took:?}");
+        assert!(goodput > 9.0, "{goodput} Mbit/s");
+        let (by_timer, _) = cut(builder().policies(failover("potentially-failed")));
+        let (by_the_standard, _) = cut(builder().policies(failover("rfc9260")));
+        println!("potentially-failed {by_timer:?}, rfc9260 {by_the_standard:?}");
+        assert!(took <= by_timer && by_timer < by_the_standard);
+        assert!(by_the_standard > secs(10));
+    }
+}
+
+#[test]
+fn a_slow_path_with_jitter_and_a_deep_queue_is_never_suspected() {
+    // A second of queue, on top of half a second there and back.
+    let slow = LinkConfig::new(mbit(5), ms(250))
+        .jitter(ms(50))
+        .queue(QueueConfig::Packets(420));
+    let fast = LinkConfig::new(mbit(10), ms(10));
+    let mut pair = Pair::paths([fast, slow])
+        .policies(failover("fast-abandonment"))
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(60));
+    let path = pair.alice().path(1);
+    assert!(path.counters.payload_sent > 10_000_000, "it is in use");
+    assert_eq!(path.counters.suspicions, 0);
+    assert_eq!(pair.alice().path(0).counters.suspicions, 0);
+    // A retransmission that the full queue drops costs a timeout. Silence alone is never taken for death.
+    assert!(path.counters.timeouts <= 1, "{path:?}");
+}
+
+#[test]
+fn a_wrong_suspicion_costs_a_round_trip_and_no_window() {
+    // Short queues, so that the round trip that is known is one without them.
+    let link = LinkConfig::new(mbit(10), ms(20)).queue(QueueConfig::Packets(15));
+    let mut pair = Pair::paths([link.clone(), link])
+        .policies(failover("fast-abandonment"))
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(10));
+    let before = pair.alice().path(1);
+    pair.simulation
+        .happens(Step::Change(1, LinkChange::Delay(ms(300))));
+    pair.run_until(
+        |pair| pair.alice().reachability(1) == Reachability::PotentiallyFailed,
+        secs(1),
+    );
+    pair.run_until(
+        |pair| pair.alice().reachability(1) == Reachability::Active,
+        secs(3),
+    );
+    let after = pair.alice().path(1);
+    assert_eq!(after.counters.timeouts, before.counters.timeouts);
+    // If the path stood idle for longer than its timeout meanwhile, the window is lower for a moment (RFC 9260 §7.2.1);
+    // the threshold up to which it comes back quickly is not.
+    assert!(
+        after.ssthresh >= before.ssthresh,
+        "{} then {}",
+        before.ssthresh,
+        after.ssthresh
+    );
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(20));
+}
+
+#[test]
+fn the_only_path_is_not_suspected_before_its_timer_expires() {
+    let mut pair = Pair::one_path(mbit(10), ms(20))
+        .policies(failover("fast-abandonment"))
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    pair.cut_path(0);
+    pair.run_for(secs(2));
+    assert_eq!(pair.alice().path(0).counters.suspicions, 0);
+    pair.heal_path(0);
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(60));
+}

@@ -1,0 +1,224 @@
+//! What if Bob reads more slowly than Alice sends (RFC 9260 §6.1 A, §6.2)?
+
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_proto::AssociationConfig;
+use anabranch_sim::app::{Draft, Reading, Streams};
+use anabranch_types::Rate;
+use anabranch_wire::chunk::kind;
+
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
+
+const BUFFER: u64 = 50_000;
+
+fn small_buffers() -> PairBuilder {
+    Pair::two_paths(mbit(20), ms(10)).with(|config: &mut AssociationConfig| {
+        config.receive_buffer = BUFFER;
+        config.max_message = 20_000;
+    })
+}
+
+fn timeouts(pair: &mut Pair) -> u64 {
+    let paths = pair.alice().statistics().paths;
+    paths.iter().map(|path| path.counters.timeouts).sum()
+}
+
+#[test]
+fn a_reader_who_does_not_read_closes_the_window() {
+    let mut pair = small_buffers().connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+    let held = pair.bob().statistics().receive_buffer_used;
+    assert!(
+        (BUFFER - 3_000..=BUFFER + 20_000).contains(&held),
+        "{held} bytes held"
+    );
+    assert!(pair.alice().statistics().peer_window < 1_500);
+    assert!(pair.is_connected());
+}
+
+#[test]
+fn a_closed_window_is_probed_now_and_then_for_as_long_as_it_takes() {
+    let mut pair = small_buffers().connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.alice().send_messages(100, 1_400, Streams::one(0));
+    pair.run_for(secs(5));
+    let before = pair.alice().tally().packets_sent;
+    pair.run_for(secs(1_200));
+    let probes = pair.alice().tally().packets_sent - before;
+    assert!((20..400).contains(&probes), "{probes} packets in twenty minutes");
+    assert!(pair.is_connected(), "a full reader is not a dead one");
+    pair.bob().set_reading(Reading::Eager);
+    pair.deliver_all(secs(2));
+}
+
+#[test]
+fn a_window_that_opens_lets_everything_through() {
+    let mut pair = small_buffers().connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.alice().send_messages(200, 1_400, Streams::in_turn(3));
+    pair.run_for(secs(3));
+    pair.bob().set_reading(Reading::Eager);
+    pair.deliver_all(secs(2));
+}
+
+/// The probe that the peer had no room for is the last message there is: nothing behind it tells that it is missing,
+/// and its timer has backed off to a minute.
+#[test]
+fn a_last_message_that_was_a_probe_leaves_again_when_the_window_opens() {
+    let mut pair = small_buffers().connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.alice()
+        .send_messages(BUFFER / 1_400 + 2, 1_400, Streams::one(0));
+    pair.run_for(secs(600));
+    assert!(!pair.alice().has_flushed());
+    pair.bob().set_reading(Reading::Eager);
+    pair.deliver_all(ms(500));
+}
+
+/// How Bob's buffer fills up with messages whose overhead is larger than they are, so that he has to drop some that his
+/// window had room for: the last of them, with nothing behind it. Each time he says that he is full.
+fn full_of_small_messages(settings: &[(&str, &str)]) -> Pair {
+    let mut policies = PolicyRecipe::recommended();
+    for (point, value) in settings {
+        policies.set(point, value).unwrap();
+    }
+    let builder = small_buffers().with(|config| config.policies = policies);
+    let mut pair = builder.connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.alice().send_messages(1_500, 20, Streams::one(0));
+    pair
+}
+
+#[test]
+fn small_messages_that_found_no_room_leave_again_when_the_window_opens() {
+    for failover in ["potentially-failed", "fast-abandonment", "rfc9260"] {
+        let mut pair = full_of_small_messages(&[("failover", failover)]);
+        pair.run_for(secs(60));
+        assert!(!pair.alice().has_flushed(), "not everything found room");
+        for path in [0, 1] {
+            assert!(pair.alice().path(path).cwnd > 3_000, "nothing was lost");
+            assert_eq!(pair.alice().reachability(path), Reachability::Active);
+        }
+        let before = timeouts(&mut pair);
+        pair.bob().set_reading(Reading::Eager);
+        pair.deliver_all(ms(500));
+        assert_eq!(timeouts(&mut pair), before);
+    }
+}
+
+#[test]
+fn a_reader_who_is_full_of_small_messages_is_not_a_dead_one() {
+    let heartbeats_off = ("failover.heartbeat", "86400s");
+    let mut pair = full_of_small_messages(&[heartbeats_off]);
+    pair.run_for(secs(60));
+    let before = pair.alice().tally().packets_sent;
+    pair.run_for(secs(1_200));
+    let packets = pair.alice().tally().packets_sent - before;
+    assert!(packets < 400, "{packets} packets in twenty minutes");
+    assert!(pair.is_connected());
+    pair.bob().set_reading(Reading::Eager);
+    pair.deliver_all(ms(500));
+}
+
+/// Bob's data keeps Alice acknowledging over both paths, and what is urgent must not use up the probe.
+#[test]
+fn a_busy_way_back_delays_no_window_probe() {
+    let mut pair = small_buffers().connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.bob().send_forever();
+    pair.alice()
+        .send_messages(2 * BUFFER / 1_400, 1_400, Streams::one(0));
+    let sent = |pair: &mut Pair| pair.alice().payload_sent_by_path().iter().sum::<u64>();
+    let is_shut = |pair: &mut Pair| {
+        let statistics = pair.alice().statistics();
+        let in_flight: u64 = statistics.paths.iter().map(|path| path.in_flight).sum();
+        statistics.peer_window < 1_400 && in_flight == 0
+    };
+    pair.run_until(is_shut, secs(2));
+    let before = sent(&mut pair);
+    let rto = pair.alice().path(0).rto;
+    pair.run_until(|pair| sent(pair) > before, rto * 11 / 10);
+}
+
+#[test]
+fn the_news_of_an_open_window_may_be_lost() {
+    let mut pair = small_buffers().connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.alice().send_messages(200, 1_400, Streams::one(0));
+    pair.run_for(secs(3));
+    pair.drop_next(2, kind::SACK);
+    pair.bob().set_reading(Reading::Eager);
+    pair.deliver_all(secs(20));
+}
+
+/// After a while probes are far apart. One is refused, and nobody hears of it; then the window opens.
+#[test]
+fn an_open_window_is_used_at_once_though_the_last_refusal_was_lost() {
+    let small = |config: &mut AssociationConfig| config.receive_buffer = BUFFER;
+    let mut pair = Pair::one_path(mbit(20), ms(10)).with(small).connected();
+    pair.bob().set_reading(Reading::Paused);
+    pair.alice().send_forever();
+    pair.run_for(secs(75));
+    pair.drop_next(1, kind::SACK);
+    let probed = pair.alice().path(0).counters.timeouts;
+    pair.run_until(|pair| pair.alice().path(0).counters.timeouts > probed, secs(60));
+    pair.run_for(secs(1));
+    pair.bob().set_reading(Reading::Eager);
+    pair.run_for(ms(10));
+    let held = pair.bob().inbox().messages();
+    pair.run_for(ms(100));
+    assert!(pair.bob().inbox().messages() > held);
+}
+
+#[test]
+fn a_slow_reader_sets_the_pace() {
+    let mut pair = small_buffers().connected();
+    pair.bob().set_reading(Reading::AtRate(Rate::mbit(2)));
+    pair.alice().send_forever();
+    pair.run_for(secs(10));
+    let goodput = pair.bob().goodput_in_last(secs(8));
+    assert!(
+        (mbit(2).as_bits_per_second() * 95 / 100..=mbit(2).as_bits_per_second() * 102 / 100)
+            .contains(&goodput.as_bits_per_second()),
+        "{goodput}"
+    );
+}
+
+#[test]
+fn a_message_as_large_as_the_receive_buffer_gets_through() {
+    let mut pair = Pair::two_paths(mbit(20), ms(10))
+        .with(|config| {
+            config.receive_buffer = BUFFER;
+            config.max_message = BUFFER as usize;
+        })
+        .connected();
+    for _ in 0..5 {
+        pair.alice().send(Draft::new(0, BUFFER as usize));
+    }
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn a_full_send_buffer_says_when_there_is_room() {
+    let mut pair = Pair::one_path(mbit(10), ms(10))
+        .with(|config| config.send_buffer = 1 << 20)
+        .connected();
+    pair.alice().send_messages(5_000, 1_400, Streams::one(0));
+    assert!(pair.alice().statistics().send_buffer_used <= 1 << 20);
+    assert!(pair.alice().sent() < 5_000, "not all fits at once");
+    pair.deliver_all(secs(20));
+    assert_eq!(pair.alice().sent(), 5_000);
+}
+
+#[test]
+fn the_handshake_promises_no_more_than_the_buffer_holds() {
+    let mut pair = Pair::two_paths(mbit(20), ms(10))
+        .with(|config| {
+            config.receive_buffer = BUFFER;
+            config.max_message = 1 << 20;
+        })
+        .connected();
+    assert_eq!(pair.alice().statistics().peer_window, BUFFER, "by the INIT ACK");
+    assert_eq!(pair.bob().statistics().peer_window, BUFFER, "by the INIT");
+}

@@ -1,0 +1,251 @@
+//! How do Alice and Bob become associated, and what if something is lost on the way (RFC 9260 §5.1)?
+
+use std::net::SocketAddr;
+
+use anabranch_policy::Reachability;
+use anabranch_proto::{AssociationConfig, CloseReason, Event};
+use anabranch_sim::Side;
+use anabranch_sim::app::Draft;
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{Cause, CauseWriter, OutboundError, ParameterWriter};
+
+use crate::fixture::{Forger, Pair, Reply, mbit, ms, secs};
+
+#[test]
+fn four_packets_make_an_association() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).build();
+    pair.alice().connect();
+    pair.run_for(ms(100));
+    assert!(pair.is_connected());
+    assert!(
+        pair.alice()
+            .has_event(|event| *event == Event::Connected { incoming: false })
+    );
+    assert!(
+        pair.bob()
+            .has_event(|event| *event == Event::Connected { incoming: true })
+    );
+    assert_eq!(
+        (pair.alice().tally().packets_sent, pair.bob().tally().packets_sent),
+        (2, 2)
+    );
+}
+
+#[test]
+fn a_message_may_be_handed_over_before_the_handshake_is_complete() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).build();
+    pair.alice().connect();
+    pair.alice().send(Draft::new(0, 500));
+    pair.run_for(ms(200));
+    assert_eq!(pair.bob().inbox().messages(), 1);
+    pair.assert_all_delivered();
+}
+
+#[test]
+fn a_lost_handshake_packet_costs_one_timeout() {
+    for lost in [kind::INIT, kind::INIT_ACK, kind::COOKIE_ECHO, kind::COOKIE_ACK] {
+        let mut pair = Pair::one_path(mbit(10), ms(20)).build();
+        pair.drop_next(1, lost);
+        pair.alice().connect();
+        pair.alice().send(Draft::new(0, 500));
+        // The answer to the INIT gives a first round trip, so the second timeout is shorter than the first.
+        pair.run_for(ms(350));
+        assert!(!pair.is_connected(), "chunk type {lost} was lost and not missed");
+        pair.run_for(ms(900));
+        assert!(pair.is_connected(), "chunk type {lost} was lost for good");
+        pair.deliver_all(secs(1));
+        assert_eq!(pair.bob().associations(), 1);
+    }
+}
+
+#[test]
+fn many_lost_handshake_packets_cost_many_timeouts_and_no_more() {
+    for lost in [kind::INIT, kind::COOKIE_ECHO] {
+        let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+        pair.drop_next(5, lost);
+        pair.alice().connect();
+        pair.run_until(|pair| pair.is_connected(), secs(32));
+        assert_eq!(pair.bob().associations(), 1);
+    }
+}
+
+#[test]
+fn an_init_tries_the_other_path_when_the_first_does_not_answer() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+    pair.cut_path(0);
+    pair.alice().connect();
+    pair.alice().send(Draft::new(0, 500));
+    pair.run_until(|pair| pair.is_connected(), secs(2));
+    pair.deliver_all(secs(1));
+}
+
+/// Bob answers a cookie over an address that he knows to be Alice's. She answers his heartbeats before she is connected
+/// (RFC 9260 §8.3), so he knows the other one in time.
+#[test]
+fn the_first_path_may_die_between_cookie_and_answer() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+    pair.alice().connect();
+    pair.run_for(ms(65));
+    assert!(pair.bob().is_connected() && !pair.alice().is_connected());
+    pair.cut_path(0);
+    pair.run_for(secs(2));
+    assert!(pair.alice().is_connected());
+}
+
+#[test]
+fn a_cookie_that_is_too_old_is_replaced_by_a_new_one() {
+    let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
+    let mut pair = Pair::one_path(mbit(10), ms(20)).with(patient).build();
+    pair.drop_next(8, kind::COOKIE_ECHO);
+    pair.alice().connect();
+    // Repeated with a timeout that doubles from 0.4 s, so the ninth comes after 102 s: older than the 60 s it lives.
+    pair.run_for(secs(100));
+    assert!(!pair.is_connected());
+    pair.run_until(|pair| pair.is_connected(), secs(10));
+    assert_eq!(pair.bob().associations(), 1);
+    pair.alice().send(Draft::new(0, 500));
+    pair.deliver_all(secs(1));
+}
+
+/// By then the key that would open it is gone.
+#[test]
+fn a_cookie_that_is_repeated_for_minutes_is_acknowledged_all_the_same() {
+    let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).with(patient).build();
+    pair.drop_next(9, kind::COOKIE_ACK);
+    pair.alice().connect();
+    pair.run_for(secs(150));
+    assert!(!pair.alice().is_connected());
+    pair.run_until(|pair| pair.is_connected(), secs(20));
+    assert_eq!(pair.bob().associations(), 1);
+    pair.alice().send(Draft::new(0, 500));
+    pair.deliver_all(secs(1));
+}
+
+#[test]
+fn nobody_answers_and_alice_gives_up() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+    pair.cut_path(0);
+    pair.cut_path(1);
+    pair.alice().connect();
+    pair.run_until(|pair| pair.alice().is_closed(), secs(600));
+    assert_eq!(pair.alice().close_reason(), Some(CloseReason::NoAnswer));
+}
+
+#[test]
+fn bob_refuses_and_alice_knows_at_once() {
+    let refusing = |scenario: anabranch_sim::Scenario| scenario.accepts(Side::Far, false);
+    let mut pair = Pair::one_path(mbit(10), ms(20)).scenario(refusing).build();
+    pair.alice().connect();
+    pair.run_for(ms(50));
+    assert!(matches!(
+        pair.alice().close_reason(),
+        Some(CloseReason::AbortedByPeer(_))
+    ));
+    assert_eq!(pair.bob().associations(), 0);
+}
+
+#[test]
+fn the_smaller_number_of_streams_counts() {
+    let mut pair = Pair::one_path(mbit(10), ms(20))
+        .with(|config| {
+            config.outbound_streams = 10;
+            config.max_inbound_streams = 4;
+        })
+        .connected();
+    pair.alice().send(Draft::new(3, 100));
+    let refused = pair
+        .alice()
+        .act(|alice, association, now| alice.send(Draft::new(4, 100), association, now));
+    assert!(refused.is_err(), "Bob takes four streams, 0 to 3");
+    pair.deliver_all(secs(1));
+}
+
+#[test]
+fn sctp_runs_over_ip_without_udp_too() {
+    let bare = |scenario: anabranch_sim::Scenario| scenario.encapsulation_port(0);
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).scenario(bare).connected();
+    pair.alice()
+        .send_messages(100, 1_000, anabranch_sim::app::Streams::one(0));
+    pair.deliver_all(secs(2));
+}
+
+/// An address that the peer lists beside its own.
+fn elsewhere() -> SocketAddr {
+    SocketAddr::from(([198, 51, 100, 1], 4_000))
+}
+
+fn listing_both() -> ParameterWriter {
+    let mut parameters = ParameterWriter::new();
+    for address in [Forger::address(), elsewhere()] {
+        parameters.push_address(address.ip());
+    }
+    parameters
+}
+
+fn kinds_sent_to(whom: SocketAddr, sent: &[Reply]) -> Vec<Vec<u8>> {
+    let sent = sent.iter().filter(|packet| packet.to == whom);
+    sent.map(Reply::kinds).collect()
+}
+
+/// RFC 9260 §5.4: the address that was called may be dead by then, and the one that was listed a stranger's.
+#[test]
+fn a_cookie_goes_to_an_unproven_address_with_a_heartbeat_or_not_at_all() {
+    let mtu = 1_472;
+    let cookie_that_fills_all = mtu - 12 - 4;
+    for (cookie, goes) in [
+        (40, true),
+        (cookie_that_fills_all - 20, true),
+        (cookie_that_fills_all, false),
+    ] {
+        let mut forger = Forger::initiated_to();
+        forger.send(forger.tag(), &[&Forger::init_ack(&listing_both(), cookie)]);
+        let sent = forger.run_for(secs(20));
+        assert!(kinds_sent_to(Forger::address(), &sent).contains(&vec![kind::COOKIE_ECHO]));
+        let there = kinds_sent_to(elsewhere(), &sent);
+        assert_eq!(!there.is_empty(), goes, "{cookie}");
+        assert!(sent.len() > 4, "{sent:?}");
+        assert!(
+            there
+                .iter()
+                .all(|kinds| *kinds == [kind::COOKIE_ECHO, kind::HEARTBEAT]),
+            "{there:?}"
+        );
+        assert!(sent.iter().all(|packet| packet.bytes.len() <= mtu));
+    }
+}
+
+/// RFC 9260 §5.4 names the chunks that may go to an address that is not confirmed. INIT is none of them.
+#[test]
+fn after_a_stale_cookie_no_init_goes_to_an_address_that_was_not_called() {
+    let mut forger = Forger::initiated_to();
+    forger.send(forger.tag(), &[&Forger::init_ack(&listing_both(), 40)]);
+    let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+    let mut sent = forger.send(forger.tag(), &[&OutboundError { causes }]);
+    sent.append(&mut forger.run_for(secs(600)));
+    assert!(kinds_sent_to(Forger::address(), &sent).len() > 2);
+    assert!(kinds_sent_to(elsewhere(), &sent).is_empty(), "{sent:?}");
+}
+
+/// RFC 9260 §5.1.2 D.
+#[test]
+fn an_init_ack_may_come_from_another_address_that_it_lists() {
+    let mut forger = Forger::initiated_to();
+    let answer = forger.packet(forger.tag(), &[&Forger::init_ack(&listing_both(), 40)]);
+    let sent = forger.send_bytes_from(elsewhere(), &answer);
+    assert_eq!(kinds_sent_to(Forger::address(), &sent), [[kind::COOKIE_ECHO]]);
+    assert_eq!(sent.len(), 1);
+    let reachability = |path: usize| forger.statistics().paths[path].reachability;
+    assert_eq!(reachability(0), Reachability::Active);
+    assert_eq!(reachability(1), Reachability::Unconfirmed);
+}
+
+#[test]
+fn an_init_ack_from_another_address_that_lists_none_that_was_called_is_dropped() {
+    let mut forger = Forger::initiated_to();
+    let mut parameters = ParameterWriter::new();
+    parameters.push_address(elsewhere().ip());
+    let answer = forger.packet(forger.tag(), &[&Forger::init_ack(&parameters, 40)]);
+    assert_eq!(forger.send_bytes_from(elsewhere(), &answer), []);
+    assert_eq!(forger.statistics().packets_dropped, 1);
+}

@@ -1,0 +1,157 @@
+//! What if a peer that agreed on I-DATA breaks its rules (RFC 8260 §2.2)? It is told, and the association ends.
+
+use anabranch_proto::CloseReason;
+use anabranch_types::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
+use anabranch_wire::{Abort, Chunk, Data, DataFlags, FragmentPlace, IData, WriteChunk};
+
+use crate::fixture::{Forger, first_tsn};
+
+/// An ordered fragment of message 0 on stream 0, number `fsn`, as the `count`-th chunk; number 0 begins it.
+fn piece(count: u32, fsn: u32, ending: bool) -> IData<'static> {
+    IData {
+        tsn: Tsn(first_tsn().0 + count),
+        stream: StreamId(0),
+        mid: Mid(0),
+        place: if fsn == 0 {
+            FragmentPlace::First(Ppid(3))
+        } else {
+            FragmentPlace::Later(Fsn(fsn))
+        },
+        ending,
+        unordered: false,
+        immediate: false,
+        payload: b"text",
+    }
+}
+
+fn says(forger: &mut Forger, chunk: &impl WriteChunk) -> bool {
+    let replies = forger.send(forger.tag(), &[chunk]);
+    let aborted = |chunk: &Chunk<'_>| matches!(chunk, Chunk::Abort(Abort { .. }));
+    replies.iter().any(|reply| reply.chunks().iter().any(aborted))
+}
+
+/// Says the chunks one by one; all but the last are accepted, and for that one the association ends.
+#[track_caller]
+fn ends_with_the_last(chunks: &[IData<'_>]) {
+    let mut forger = Forger::interleaving();
+    for (index, chunk) in chunks.iter().enumerate() {
+        let is_last = index + 1 == chunks.len();
+        assert_eq!(says(&mut forger, chunk), is_last, "chunk {index}");
+    }
+    let reason = forger.close_reason();
+    assert!(
+        matches!(reason, Some(CloseReason::PeerViolation(_))),
+        "{reason:?}"
+    );
+    assert_eq!(forger.read(), None, "nothing of it was delivered");
+}
+
+#[test]
+fn fragments_in_any_order_make_a_message() {
+    let mut forger = Forger::interleaving();
+    for chunk in [piece(2, 2, true), piece(0, 1, false), piece(1, 0, false)] {
+        assert!(!says(&mut forger, &chunk));
+    }
+    let message = forger.read().expect("a whole message");
+    assert_eq!(
+        (&message.payload[..], message.ppid),
+        (&b"texttexttext"[..], Ppid(3))
+    );
+}
+
+#[test]
+fn a_fragment_behind_the_end_of_its_message_ends_it() {
+    ends_with_the_last(&[piece(0, 3, true), piece(1, 4, false)]);
+    ends_with_the_last(&[piece(0, 3, true), piece(1, 1_000, false)]);
+    ends_with_the_last(&[piece(0, 5, false), piece(1, 3, true)]);
+}
+
+#[test]
+fn a_second_end_ends_it() {
+    ends_with_the_last(&[piece(0, 3, true), piece(1, 5, true)]);
+    ends_with_the_last(&[piece(0, 3, true), piece(1, 2, true)]);
+}
+
+#[test]
+fn a_number_given_twice_ends_it() {
+    ends_with_the_last(&[piece(0, 2, false), piece(1, 2, false)]);
+    ends_with_the_last(&[piece(0, 0, false), piece(1, 0, false)]);
+}
+
+#[test]
+fn a_first_fragment_without_its_mark_ends_it() {
+    let unmarked = IData {
+        place: FragmentPlace::Later(Fsn(0)),
+        ..piece(0, 0, false)
+    };
+    ends_with_the_last(&[unmarked]);
+}
+
+#[test]
+fn a_number_that_no_message_reaches_ends_it() {
+    ends_with_the_last(&[piece(0, u32::MAX, false)]);
+}
+
+#[test]
+fn an_empty_chunk_ends_it() {
+    let empty = IData {
+        payload: b"",
+        ..piece(0, 0, false)
+    };
+    ends_with_the_last(&[empty]);
+}
+
+/// A Message Identifier far ahead is nothing unusual: its stream waits for those before it.
+#[test]
+fn a_message_far_ahead_waits() {
+    let mut forger = Forger::interleaving();
+    let ahead = IData {
+        mid: Mid(1_000_000),
+        ..piece(0, 0, true)
+    };
+    assert!(!says(&mut forger, &ahead));
+    assert_eq!(forger.read(), None);
+    let behind = IData {
+        mid: Mid(u32::MAX),
+        ..piece(1, 0, true)
+    };
+    assert!(says(&mut forger, &behind), "before the first one there is none");
+}
+
+#[test]
+fn data_in_the_place_of_i_data_ends_it_and_the_other_way_round() {
+    let data = Data {
+        tsn: first_tsn(),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        flags: DataFlags::WHOLE,
+        payload: b"text",
+    };
+    let mut forger = Forger::interleaving();
+    assert!(says(&mut forger, &data));
+    let mut forger = Forger::associated();
+    assert!(says(&mut forger, &piece(0, 0, true)));
+}
+
+/// Each fragment of a message of its own, none of them ever whole.
+#[test]
+fn beginnings_without_end_are_taken_up_to_a_limit() {
+    let mut forger = Forger::interleaving();
+    let payload = [0; 1_000];
+    let beginnings = (0..20_000).map(|count| IData {
+        mid: Mid(count),
+        payload: &payload,
+        ..piece(count, 0, false)
+    });
+    let mut taken = beginnings.take_while(|chunk| !says(&mut forger, chunk));
+    let count = taken.by_ref().count();
+    drop(taken);
+    let limit = anabranch_proto::AssociationConfig::default().receive_buffer as usize;
+    assert!(count <= limit / payload.len() + 1, "{count}");
+    let reason = forger.close_reason();
+    assert!(
+        matches!(reason, Some(CloseReason::PeerViolation(_))),
+        "{reason:?}"
+    );
+}

@@ -1,0 +1,668 @@
+//! What if packets come that no honest peer would send? Each is made by hand, and the answer looked at.
+
+use anabranch_proto::{AssociationConfig, CloseReason, Event, Message};
+use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{
+    Abort, Cause, CauseWriter, Chunk, CookieAck, CookieEcho, Data, DataFlags, GapBlock, Heartbeat,
+    OutboundAbort, OutboundError, OutboundInit, OutboundSack, Parameter, ParameterWriter, RawChunk, Shutdown,
+    ShutdownAck, ShutdownComplete, WriteChunk,
+};
+
+use crate::fixture::{Forger, Reply, first_tsn};
+
+fn data(tsn: Tsn, payload: &[u8]) -> Data<'_> {
+    Data {
+        tsn,
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        flags: DataFlags {
+            beginning: true,
+            ending: true,
+            ..DataFlags::default()
+        },
+        payload,
+    }
+}
+
+fn raw(kind: u8, value: &[u8]) -> RawChunk<'_> {
+    RawChunk {
+        kind,
+        flags: 0,
+        value,
+        bytes: &[],
+        at: 0,
+    }
+}
+
+/// The one reply, which is an ABORT with the T bit and the tag of the packet that caused it.
+#[track_caller]
+fn is_reflected_abort(replies: &[Reply], tag: VerificationTag) {
+    let [reply] = replies else { panic!("{replies:?}") };
+    assert_eq!(reply.tag(), tag);
+    assert!(matches!(
+        reply.chunks()[..],
+        [Chunk::Abort(Abort {
+            tag_reflected: true,
+            ..
+        })]
+    ));
+}
+
+mod out_of_the_blue {
+    //! RFC 9260 §8.4, rule by rule.
+
+    use super::*;
+
+    const TAG: VerificationTag = VerificationTag(0x1234_5678);
+
+    fn says(chunk: &impl WriteChunk) -> Vec<Reply> {
+        Forger::unknown().send(TAG, &[chunk])
+    }
+
+    #[test]
+    fn an_abort_is_not_answered() {
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: Vec::new(),
+        };
+        assert_eq!(says(&abort), []);
+        let mut forger = Forger::unknown();
+        assert_eq!(
+            forger.send(TAG, &[&data(Tsn(1), b"x"), &abort]),
+            [],
+            "nor behind another chunk"
+        );
+    }
+
+    #[test]
+    fn a_shutdown_ack_is_answered_with_a_reflected_shutdown_complete() {
+        let replies = says(&ShutdownAck);
+        let [reply] = &replies[..] else {
+            panic!("{replies:?}")
+        };
+        assert_eq!(reply.tag(), TAG);
+        let complete = ShutdownComplete { tag_reflected: true };
+        assert_eq!(reply.chunks(), [Chunk::ShutdownComplete(complete)]);
+    }
+
+    #[test]
+    fn a_shutdown_ack_is_answered_wherever_it_stands_unless_there_is_an_abort() {
+        let mut forger = Forger::unknown();
+        let replies = forger.send(TAG, &[&sack(), &ShutdownAck]);
+        assert_eq!(replies[0].kinds(), [kind::SHUTDOWN_COMPLETE]);
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: Vec::new(),
+        };
+        assert_eq!(forger.send(TAG, &[&ShutdownAck, &abort]), []);
+    }
+
+    #[test]
+    fn what_is_not_answered_is_not_answered_behind_another_chunk_either() {
+        let mut forger = Forger::unknown();
+        let complete = ShutdownComplete { tag_reflected: false };
+        let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+        let stale = OutboundError { causes };
+        let silent: [&dyn WriteChunk; 3] = [&complete, &CookieAck, &stale];
+        for chunk in silent {
+            assert_eq!(forger.send(TAG, &[&sack(), chunk]), []);
+        }
+    }
+
+    /// RFC 9260 §8.5.1 A: a packet with a tag of zero that is not an INIT is discarded without a word.
+    #[test]
+    fn nothing_with_a_tag_of_zero_is_answered_but_an_init() {
+        let mut forger = Forger::unknown();
+        let data = data(Tsn(1), b"hello");
+        assert_eq!(forger.send(VerificationTag::ZERO, &[&data]), []);
+        assert_eq!(forger.send(VerificationTag::ZERO, &[&ShutdownAck]), []);
+    }
+
+    const fn sack() -> OutboundSack<'static> {
+        OutboundSack {
+            cumulative: Tsn(1),
+            a_rwnd: 10_000,
+            packet_count: None,
+            blocks: &[],
+            duplicates: &[],
+        }
+    }
+
+    #[test]
+    fn a_shutdown_complete_a_cookie_ack_and_a_stale_cookie_error_are_not_answered() {
+        assert_eq!(says(&ShutdownComplete { tag_reflected: false }), []);
+        assert_eq!(says(&CookieAck), []);
+        let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
+        assert_eq!(says(&OutboundError { causes }), []);
+    }
+
+    #[test]
+    fn a_forged_cookie_is_not_answered() {
+        assert_eq!(says(&CookieEcho { cookie: &[7; 80] }), []);
+    }
+
+    #[test]
+    fn anything_else_is_answered_with_a_reflected_abort() {
+        is_reflected_abort(&says(&data(Tsn(1), b"hello")), TAG);
+        is_reflected_abort(
+            &says(&Heartbeat {
+                info: b"are you there?",
+            }),
+            TAG,
+        );
+        is_reflected_abort(&says(&Shutdown { cumulative: Tsn(1) }), TAG);
+        is_reflected_abort(&says(&raw(0x3f, b"")), TAG);
+    }
+
+    #[test]
+    fn an_init_for_a_port_where_nobody_listens_is_refused() {
+        let mut forger = Forger::unknown();
+        forger.set_destination_port(7);
+        let replies = forger.send(VerificationTag::ZERO, &[&Forger::init()]);
+        let [reply] = &replies[..] else {
+            panic!("{replies:?}")
+        };
+        assert_eq!(reply.tag(), Forger::init().initiate_tag);
+        assert!(matches!(reply.chunks()[..], [Chunk::Abort(_)]));
+    }
+
+    #[test]
+    fn rubbish_is_counted_and_not_answered() {
+        let mut forger = Forger::unknown();
+        assert_eq!(forger.send_bytes(b""), []);
+        assert_eq!(forger.send_bytes(b"short"), []);
+        assert_eq!(forger.send_bytes(&[0; 64]), []);
+        let mut damaged = forger.packet(TAG, &[&ShutdownAck]);
+        *damaged.last_mut().unwrap() ^= 1;
+        assert_eq!(forger.send_bytes(&damaged), []);
+        assert_eq!(forger.victim().counters().malformed, 4);
+    }
+}
+
+mod handshake {
+    //! What strangers can do without proving who they are.
+
+    use super::*;
+
+    #[test]
+    fn a_flood_of_inits_leaves_nothing_behind() {
+        let mut forger = Forger::unknown();
+        for number in 0..10_000_u32 {
+            let init = OutboundInit {
+                initiate_tag: VerificationTag(number + 1),
+                ..Forger::init()
+            };
+            forger.set_source_port((number % 60_000) as u16 + 1);
+            assert_eq!(forger.send(VerificationTag::ZERO, &[&init]).len(), 1);
+        }
+        assert_eq!(forger.victim().associations().len(), 0);
+        assert_eq!(forger.victim().poll_timeout(), None);
+    }
+
+    #[test]
+    fn nobody_gets_more_than_three_times_what_he_sent_before_his_address_is_verified() {
+        let mut forger = Forger::unknown();
+        let unknown = |length: usize| {
+            let mut parameters = ParameterWriter::new();
+            parameters.push_raw(0xc0de, &vec![9; length]);
+            parameters.finish()
+        };
+        for length in [0, 1, 10, 100, 1_000] {
+            let init = OutboundInit {
+                parameters: unknown(length),
+                ..Forger::init()
+            };
+            is_answered_modestly(&mut forger, &init);
+        }
+    }
+
+    /// An INIT without parameters is all that it has to be (RFC 9260 §3.3.2), and deserves an answer.
+    #[test]
+    fn the_smallest_init_is_answered_whoever_sends_it() {
+        let mut config = AssociationConfig::default();
+        for (name, value) in [("nr-sack", "on"), ("interleaving", "on")] {
+            config.policies.set(name, value).expect("an option that exists");
+        }
+        let mut forger = Forger::against(config, Vec::new());
+        is_answered_modestly(&mut forger, &Forger::init());
+        forger.associate();
+        let anew = OutboundInit {
+            initiate_tag: VerificationTag(0x0bad_cafe),
+            ..Forger::init()
+        };
+        is_answered_modestly(&mut forger, &anew);
+    }
+
+    /// From both IP versions.
+    fn is_answered_modestly(forger: &mut Forger, init: &OutboundInit) {
+        let call = forger.packet(VerificationTag::ZERO, &[init]);
+        for source in ["192.0.2.2:4000", "[2001:db8::2]:4000"] {
+            let replies = forger.send_bytes_from(source.parse().unwrap(), &call);
+            let [reply] = &replies[..] else {
+                panic!("{replies:?} to {source}")
+            };
+            assert_eq!(reply.kinds(), [kind::INIT_ACK]);
+            let (received, sent) = (reply.bytes.len(), call.len());
+            assert!(received <= 3 * sent, "{received} bytes for {sent}");
+        }
+    }
+
+    #[test]
+    fn an_init_must_stand_alone_and_carry_a_tag_of_zero() {
+        let mut forger = Forger::unknown();
+        assert_eq!(
+            forger.send(VerificationTag::ZERO, &[&Forger::init(), &ShutdownAck]),
+            []
+        );
+        assert_eq!(forger.send(VerificationTag(5), &[&Forger::init()]), []);
+        let nameless = OutboundInit {
+            initiate_tag: VerificationTag::ZERO,
+            ..Forger::init()
+        };
+        assert_eq!(forger.send(VerificationTag::ZERO, &[&nameless]), []);
+    }
+
+    #[test]
+    fn an_init_without_streams_is_refused() {
+        let mut forger = Forger::unknown();
+        for (outbound_streams, inbound_streams) in [(0, 1), (1, 0)] {
+            let init = OutboundInit {
+                outbound_streams,
+                inbound_streams,
+                ..Forger::init()
+            };
+            let replies = forger.send(VerificationTag::ZERO, &[&init]);
+            assert!(
+                matches!(replies[0].chunks()[..], [Chunk::Abort(_)]),
+                "{replies:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_that_nobody_knows_are_reported_or_not_as_their_upper_bits_say() {
+        // RFC 9260 §3.2.1: 00 stop, 01 stop and report, 10 skip, 11 skip and report.
+        for (unknown, reported, next_is_seen) in [
+            (0x0abc, false, false),
+            (0x4abc, true, false),
+            (0x8abc, false, true),
+            (0xcabc, true, true),
+        ] {
+            let mut parameters = ParameterWriter::new();
+            parameters.push_raw(unknown, b"what?");
+            parameters.push_raw(0xc0de, b"next");
+            let init = OutboundInit {
+                parameters: parameters.finish(),
+                ..Forger::init()
+            };
+            let replies = Forger::unknown().send(VerificationTag::ZERO, &[&init]);
+            let [Chunk::InitAck(ack)] = replies[0].chunks()[..] else {
+                panic!("{replies:?}")
+            };
+            let mut kinds = Vec::new();
+            for parameter in ack.parameters.iter().flatten() {
+                if let Ok(Parameter::Unrecognized(bytes)) = parameter.decode() {
+                    kinds.push(u16::from_be_bytes([bytes[0], bytes[1]]));
+                }
+            }
+            let expected = [(unknown, reported), (0xc0de, next_is_seen)];
+            let expected: Vec<u16> = expected
+                .iter()
+                .filter(|(_, seen)| *seen)
+                .map(|(kind, _)| *kind)
+                .collect();
+            assert_eq!(kinds, expected);
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_good_for_its_own_ports_and_tag_only() {
+        let mut forger = Forger::unknown();
+        let (cookie, tag) = forger.request_cookie();
+        let echo = CookieEcho { cookie: &cookie };
+        assert_eq!(forger.send(VerificationTag(tag.0 ^ 1), &[&echo]), []);
+        let mut changed = cookie.clone();
+        changed[20] ^= 1;
+        assert_eq!(forger.send(tag, &[&CookieEcho { cookie: &changed }]), []);
+        forger.set_source_port(3_333);
+        assert_eq!(forger.send(tag, &[&echo]), []);
+        assert_eq!(forger.victim().associations().len(), 0);
+    }
+
+    #[test]
+    fn a_cookie_may_be_echoed_twice_and_makes_one_association() {
+        let mut forger = Forger::unknown();
+        let (cookie, tag) = forger.request_cookie();
+        let echo = CookieEcho { cookie: &cookie };
+        for _ in 0..2 {
+            let replies = forger.send(tag, &[&echo]);
+            assert!(
+                replies
+                    .iter()
+                    .any(|reply| reply.chunks().contains(&Chunk::CookieAck))
+            );
+        }
+        assert_eq!(forger.victim().associations().len(), 1);
+    }
+
+    #[test]
+    fn a_cookie_of_an_association_that_ended_brings_nothing_back_to_life() {
+        let mut forger = Forger::unknown();
+        let (cookie, tag) = forger.request_cookie();
+        let echo = CookieEcho { cookie: &cookie };
+        forger.send(tag, &[&echo]);
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: Vec::new(),
+        };
+        forger.send(tag, &[&abort]);
+        let replies = forger.send(tag, &[&echo]);
+        assert!(
+            matches!(replies[0].chunks()[..], [Chunk::Abort(_)]),
+            "{replies:?}"
+        );
+        assert_eq!(
+            forger
+                .victim()
+                .associations()
+                .filter(|one| !one.is_closed())
+                .count(),
+            0
+        );
+    }
+}
+
+mod association {
+    //! What a peer who did prove who he is can do, and what others can do to him.
+
+    use super::*;
+
+    fn ends_it(forger: &mut Forger, replies: &[Reply]) {
+        assert!(
+            matches!(replies[0].chunks()[..], [Chunk::Abort(_)]),
+            "{replies:?}"
+        );
+        assert!(matches!(
+            forger.close_reason(),
+            Some(CloseReason::PeerViolation(_))
+        ));
+    }
+
+    #[test]
+    fn a_wrong_tag_is_dropped_without_a_word() {
+        let mut forger = Forger::associated();
+        let wrong = VerificationTag(forger.tag().0 ^ 0x8000_0000);
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: Vec::new(),
+        };
+        assert_eq!(forger.send(wrong, &[&abort]), []);
+        assert_eq!(forger.send(wrong, &[&data(first_tsn(), b"forged")]), []);
+        assert_eq!(forger.events(), []);
+        assert_eq!(forger.statistics().packets_dropped, 2);
+    }
+
+    #[test]
+    fn an_abort_counts_with_our_tag_or_with_the_peers_and_the_t_bit() {
+        for (reflected, ends) in [(false, true), (true, false)] {
+            let mut forger = Forger::associated();
+            let abort = OutboundAbort {
+                tag_reflected: reflected,
+                causes: Vec::new(),
+            };
+            assert_eq!(forger.send(forger.tag(), &[&abort]), []);
+            assert_eq!(
+                forger.close_reason().is_some(),
+                ends,
+                "our tag, T bit {reflected}"
+            );
+            let mut forger = Forger::associated();
+            assert_eq!(forger.send(Forger::init().initiate_tag, &[&abort]), []);
+            assert_eq!(
+                forger.close_reason().is_some(),
+                !ends,
+                "the peer's tag, T bit {reflected}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_peer_that_forgot_us_after_our_shutdown_ack_ended_in_order() {
+        let mut forger = Forger::associated();
+        let cumulative = Tsn(forger.victim_tsn().0.wrapping_sub(1));
+        let replies = forger.send(forger.tag(), &[&Shutdown { cumulative }]);
+        assert!(replies.iter().any(|reply| reply.kinds() == [kind::SHUTDOWN_ACK]));
+        let abort = OutboundAbort {
+            tag_reflected: true,
+            causes: Vec::new(),
+        };
+        forger.send(Forger::init().initiate_tag, &[&abort]);
+        assert_eq!(forger.close_reason(), Some(&CloseReason::Finished));
+    }
+
+    /// Some stacks write a TSN of their own there.
+    #[test]
+    fn a_shutdown_that_acknowledges_what_was_never_sent_acknowledges_nothing() {
+        let mut forger = Forger::associated();
+        let sent = forger.victim_send(Message::new(StreamId(0), "not acknowledged yet"));
+        let tsn = sent[0].tsns()[0];
+        let shutdown = Shutdown {
+            cumulative: Tsn(tsn.0.wrapping_add(5)),
+        };
+        assert_eq!(forger.send(forger.tag(), &[&shutdown]), []);
+        let sack = OutboundSack {
+            cumulative: tsn,
+            a_rwnd: 10_000,
+            packet_count: None,
+            blocks: &[],
+            duplicates: &[],
+        };
+        let replies = forger.send(forger.tag(), &[&sack]);
+        assert_eq!(replies[0].kinds(), [kind::SHUTDOWN_ACK]);
+    }
+
+    #[test]
+    fn a_sack_for_what_was_never_sent_ends_it() {
+        let mut forger = Forger::associated();
+        let cumulative = Tsn(forger.victim_tsn().0.wrapping_add(5));
+        let sack = OutboundSack {
+            cumulative,
+            a_rwnd: 10_000,
+            packet_count: None,
+            blocks: &[],
+            duplicates: &[],
+        };
+        let replies = forger.send(forger.tag(), &[&sack]);
+        ends_it(&mut forger, &replies);
+    }
+
+    #[test]
+    fn gap_blocks_beyond_what_was_sent_end_it() {
+        let mut forger = Forger::associated();
+        let sack = OutboundSack {
+            cumulative: Tsn(forger.victim_tsn().0.wrapping_sub(1)),
+            a_rwnd: 10_000,
+            packet_count: None,
+            blocks: &[GapBlock {
+                start: 2,
+                end: 60_000,
+            }],
+            duplicates: &[],
+        };
+        let replies = forger.send(forger.tag(), &[&sack]);
+        ends_it(&mut forger, &replies);
+    }
+
+    #[test]
+    fn data_without_data_ends_it() {
+        let mut forger = Forger::associated();
+        let replies = forger.send(forger.tag(), &[&data(first_tsn(), b"")]);
+        ends_it(&mut forger, &replies);
+    }
+
+    #[test]
+    fn data_on_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
+        let mut forger = Forger::associated();
+        let stray = Data {
+            stream: StreamId(60_000),
+            ..data(first_tsn(), b"where am I?")
+        };
+        let replies = forger.send(forger.tag(), &[&stray]);
+        let chunks: Vec<_> = replies.iter().flat_map(Reply::kinds).collect();
+        assert!(chunks.contains(&kind::ERROR), "{chunks:?}");
+        assert_eq!(forger.close_reason(), None);
+        assert_eq!(forger.read(), None);
+    }
+
+    #[test]
+    fn chunks_that_nobody_knows_are_reported_or_not_as_their_upper_bits_say() {
+        // RFC 9260 §3.2: 00 stop, 01 stop and report, 10 skip, 11 skip and report.
+        for (unknown, reported, next_is_seen) in [
+            (0x3a, false, false),
+            (0x7a, true, false),
+            (0xba, false, true),
+            (0xfa, true, true),
+        ] {
+            let mut forger = Forger::associated();
+            let next = data(first_tsn(), b"next");
+            let replies = forger.send(forger.tag(), &[&raw(unknown, b"what?"), &next]);
+            let chunks: Vec<_> = replies.iter().flat_map(Reply::kinds).collect();
+            assert_eq!(chunks.contains(&kind::ERROR), reported, "{unknown:#x}");
+            assert_eq!(forger.read().is_some(), next_is_seen, "{unknown:#x}");
+        }
+    }
+
+    #[test]
+    fn packets_that_end_in_the_middle_of_a_chunk_do_no_harm() {
+        let mut forger = Forger::associated();
+        let whole = forger.packet(forger.tag(), &[&data(first_tsn(), &[1; 400])]);
+        for length in 12..whole.len() {
+            let mut cut = whole[..length].to_vec();
+            anabranch_wire::checksum::seal(&mut cut);
+            forger.send_bytes(&cut);
+        }
+        assert_eq!(forger.read(), None);
+        assert_eq!(forger.close_reason(), None);
+        forger.send_bytes(&whole);
+        assert_eq!(forger.read().map(|message| message.payload.len()), Some(400));
+    }
+
+    #[test]
+    fn fragments_that_contradict_each_other_end_it() {
+        let mut forger = Forger::associated();
+        let first = first_tsn();
+        let middle = |tsn, stream| Data {
+            stream: StreamId(stream),
+            flags: DataFlags::default(),
+            ..data(tsn, b"part")
+        };
+        let beginning = Data {
+            flags: DataFlags {
+                beginning: true,
+                ..DataFlags::default()
+            },
+            ..data(first, b"part")
+        };
+        forger.send(forger.tag(), &[&beginning]);
+        let replies = forger.send(forger.tag(), &[&middle(Tsn(first.0.wrapping_add(1)), 1)]);
+        ends_it(&mut forger, &replies);
+    }
+
+    #[test]
+    fn data_far_beyond_the_window_is_dropped() {
+        let mut forger = Forger::associated();
+        let far = Tsn(first_tsn().0.wrapping_add(1 << 30));
+        forger.send(forger.tag(), &[&data(far, b"from the future")]);
+        assert_eq!(forger.statistics().receive_buffer_used, 0);
+        assert_eq!(forger.close_reason(), None);
+    }
+
+    #[test]
+    fn a_hundred_heartbeats_in_one_packet_are_answered_a_few_times() {
+        let mut forger = Forger::associated();
+        let heartbeat = Heartbeat { info: b"1234" };
+        let packet = forger.packet(forger.tag(), &[&heartbeat as &dyn WriteChunk; 100]);
+        let replies = forger.send_bytes(&packet);
+        let bytes: usize = replies.iter().map(|reply| reply.bytes.len()).sum();
+        assert!(bytes <= packet.len(), "{bytes} bytes for {}", packet.len());
+    }
+
+    /// RFC 9260 §8.3: "copied unchanged".
+    #[test]
+    fn a_heartbeat_comes_back_byte_for_byte_with_whatever_it_holds() {
+        let mut forger = Forger::associated();
+        let value = [
+            0, 1, 0, 9, 1, 2, 3, 4, 5, 0xaa, 0xbb, 0xcc, 0xc0, 0xde, 0, 6, 6, 7,
+        ];
+        let replies = forger.send(forger.tag(), &[&raw(kind::HEARTBEAT, &value)]);
+        let [reply] = &replies[..] else {
+            panic!("{replies:?}")
+        };
+        assert_eq!(reply.kinds(), [kind::HEARTBEAT_ACK]);
+        assert_eq!(reply.bytes[16..16 + value.len()], value);
+        assert_eq!(reply.bytes[14..16], [0, 4 + value.len() as u8]);
+    }
+
+    /// What is told to the application is for the eyes of a human, and costs memory until it is read.
+    #[test]
+    fn long_complaints_are_cut_short() {
+        let causes = || CauseWriter::one(Cause::ProtocolViolation(&[7; 50_000]));
+        let mut forger = Forger::associated();
+        let error = OutboundError { causes: causes() };
+        forger.send(forger.tag(), &[&error]);
+        let [Event::PeerError(complaint)] = forger.events() else {
+            panic!("{:?}", forger.events().len())
+        };
+        assert!(complaint.starts_with("protocol violation") && complaint.len() == 256);
+        let abort = OutboundAbort {
+            tag_reflected: false,
+            causes: causes(),
+        };
+        forger.send(forger.tag(), &[&abort]);
+        let Some(CloseReason::AbortedByPeer(complaint)) = forger.close_reason() else {
+            panic!("{:?}", forger.events().len())
+        };
+        assert!(complaint.starts_with("protocol violation") && complaint.len() == 256);
+    }
+
+    #[test]
+    fn an_init_of_somebody_else_does_not_disturb_an_association() {
+        let mut forger = Forger::associated();
+        let init = OutboundInit {
+            initiate_tag: VerificationTag(0x0bad_cafe),
+            ..Forger::init()
+        };
+        let replies = forger.send(VerificationTag::ZERO, &[&init]);
+        assert!(
+            matches!(replies[0].chunks()[..], [Chunk::InitAck(_)]),
+            "only its cookie could"
+        );
+        forger.send(forger.tag(), &[&data(first_tsn(), b"still here")]);
+        assert!(forger.read().is_some());
+    }
+
+    #[test]
+    fn an_init_that_adds_addresses_is_refused() {
+        let mut forger = Forger::associated();
+        let mut parameters = ParameterWriter::new();
+        parameters.push_address("192.0.2.66".parse().unwrap());
+        let init = OutboundInit {
+            initiate_tag: VerificationTag(0x0bad_cafe),
+            parameters: parameters.finish(),
+            ..Forger::init()
+        };
+        let replies = forger.send(VerificationTag::ZERO, &[&init]);
+        assert!(
+            matches!(replies[0].chunks()[..], [Chunk::Abort(_)]),
+            "{replies:?}"
+        );
+        assert!(
+            !forger
+                .events()
+                .iter()
+                .any(|event| matches!(event, Event::Closed(_)))
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! What does message interleaving change (RFC 8260)? A short message need not wait for the end of a long one.
+
+use std::time::Duration;
+
+use anabranch_policy::PolicyRecipe;
+use anabranch_sim::app::{Bulk, Draft, Streams};
+use anabranch_sim::{Scenario, Side};
+use anabranch_types::StreamId;
+use anabranch_wire::chunk::kind;
+
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
+
+fn interleaving(on: &str) -> PolicyRecipe {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("interleaving", on).unwrap();
+    policies.set("stream-scheduler", "priority").unwrap();
+    policies
+}
+
+fn on_one_path(on: &str) -> PairBuilder {
+    Pair::one_path(mbit(10), ms(20)).policies(interleaving(on))
+}
+
+/// While a message of a megabyte is under way on stream 0, short ones follow on stream 1, which is more urgent: how long
+/// they take on average.
+fn delay_of_urgent_messages(on: &str) -> Duration {
+    let mut pair = on_one_path(on).connected();
+    pair.alice()
+        .act(|_, association, _| association.set_stream_priority(StreamId(0), 1))
+        .expect("a stream that exists");
+    let since = pair.simulation.now();
+    pair.alice().send(Draft::new(0, 1 << 20));
+    for _ in 0..5 {
+        pair.run_for(ms(100));
+        pair.alice().send(Draft::new(1, 100));
+    }
+    pair.deliver_all(secs(10));
+    pair.mean_stream_delay(1, since)
+}
+
+#[test]
+fn an_urgent_message_overtakes_a_huge_one_that_is_under_way() {
+    let (with, without) = (delay_of_urgent_messages("on"), delay_of_urgent_messages("off"));
+    println!("{with:?} with interleaving, {without:?} without");
+    // What is in the network and its queues already goes first in any case.
+    assert!(with < ms(150), "{with:?}");
+    assert!(without > ms(450), "{without:?}");
+}
+
+#[test]
+fn everything_arrives_over_lossy_paths_ordered_or_not() {
+    for scheduler in ["rr", "fcfs", "rr-packet", "wfq"] {
+        let mut policies = interleaving("on");
+        policies.set("stream-scheduler", scheduler).unwrap();
+        let mut pair = Pair::two_paths(mbit(20), ms(15)).policies(policies).connected();
+        pair.set_loss(0, 0.05);
+        pair.set_loss(1, 0.02);
+        pair.alice()
+            .start_bulk(Bulk::new(20_000, Streams::in_turn(5)).messages(100));
+        pair.alice()
+            .start_bulk(Bulk::new(7_000, Streams::in_turn(5)).messages(100).unordered());
+        pair.bob().send_messages(100, 9_000, Streams::in_turn(3));
+        pair.deliver_all(secs(60));
+    }
+}
+
+/// Eight messages, each as long as half the reader's buffer, on eight streams in turn: if all were begun at once, none
+/// could ever be read.
+#[test]
+fn messages_that_fill_the_readers_buffer_take_turns() {
+    let mut policies = interleaving("on");
+    policies.set("stream-scheduler", "rr").unwrap();
+    let mut pair = Pair::two_paths(mbit(20), ms(15))
+        .policies(policies)
+        .with(|config| {
+            config.receive_buffer = 100_000;
+            config.max_message = 50_000;
+        })
+        .connected();
+    pair.alice().send_messages(40, 50_000, Streams::in_turn(8));
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn a_peer_that_does_not_know_interleaving_gets_data() {
+    for side in Side::BOTH {
+        let only_one = move |scenario: Scenario| {
+            let config = anabranch_proto::AssociationConfig {
+                policies: interleaving("off"),
+                ..Default::default()
+            };
+            scenario.config_of(side, config)
+        };
+        let mut pair = on_one_path("on").scenario(only_one).connected();
+        let seen = pair.record_chunks_of_bob(0);
+        pair.alice().send_messages(10, 10_000, Streams::in_turn(2));
+        pair.bob().send_messages(10, 10_000, Streams::in_turn(2));
+        pair.deliver_all(secs(5));
+        assert!(
+            seen.kinds().contains(&kind::DATA) && !seen.kinds().contains(&kind::I_DATA),
+            "{side:?}"
+        );
+    }
+}
+
+#[test]
+fn two_that_know_it_use_nothing_else() {
+    let mut pair = on_one_path("on").connected();
+    let seen = pair.record_chunks_of_bob(0);
+    pair.bob().send_messages(10, 10_000, Streams::in_turn(2));
+    pair.deliver_all(secs(5));
+    assert!(seen.kinds().contains(&kind::I_DATA) && !seen.kinds().contains(&kind::DATA));
+}

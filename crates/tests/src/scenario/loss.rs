@@ -1,0 +1,362 @@
+//! When is a chunk found lost, and when is it found lost again?
+
+use std::time::Duration;
+
+use anabranch_netsim::{LinkChange, LinkConfig, Probability};
+use anabranch_policy::{LostChunk, PathFacts, Policy, PolicyRecipe, RetransmissionPolicy};
+use anabranch_proto::{OwnPolicies, PathStatistics};
+use anabranch_sim::app::{Draft, Streams};
+use anabranch_sim::{Direction, Side, Step};
+use anabranch_types::{Instant, PathId, Serial, Tsn};
+use anabranch_wire::{Chunk, Packet, RawChunk};
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+fn recipe(settings: &[(&str, &str)]) -> PolicyRecipe {
+    let mut recipe = PolicyRecipe::cmt();
+    for (point, value) in settings {
+        recipe.set(point, value).unwrap();
+    }
+    recipe
+}
+
+fn total(pair: &mut Pair, count: impl Fn(&PathStatistics) -> u64) -> u64 {
+    pair.alice().statistics().paths.iter().map(count).sum()
+}
+
+fn timeouts(pair: &mut Pair) -> u64 {
+    total(pair, |path| path.counters.timeouts)
+}
+
+fn fast_retransmits(pair: &mut Pair) -> u64 {
+    total(pair, |path| path.counters.fast_retransmits)
+}
+
+/// The TSNs in each packet with DATA that Alice sent since `since`, as far as her log goes back.
+fn data_packets(pair: &Pair, since: Instant) -> Vec<Vec<Tsn>> {
+    let log = pair.simulation.host(Side::Near).log();
+    let sent = log
+        .packets()
+        .filter(|packet| packet.direction == Direction::Sent && packet.at >= since);
+    let tsn = |chunk: RawChunk<'_>| match chunk.decode() {
+        Ok(Chunk::Data(data)) => Some(data.tsn),
+        _ => None,
+    };
+    let tsns = sent.map(|packet| {
+        let packet = Packet::parse(&packet.bytes).unwrap();
+        packet.chunks().flatten().filter_map(tsn).collect()
+    });
+    tsns.filter(|tsns: &Vec<Tsn>| !tsns.is_empty()).collect()
+}
+
+/// Sends what is lost over the other one of two paths.
+#[derive(Debug)]
+struct Elsewhere;
+
+impl Policy for Elsewhere {
+    fn name(&self) -> &'static str {
+        "elsewhere"
+    }
+}
+
+impl RetransmissionPolicy for Elsewhere {
+    fn path_for(&mut self, chunk: &LostChunk, _paths: &[PathFacts]) -> Option<PathId> {
+        Some(PathId(1 - chunk.lost_on.0))
+    }
+}
+
+/// How often T3 expires if one chunk is lost, and its first retransmission too.
+fn timeouts_of_a_chunk_lost_twice(fr_once: &str, elsewhere: bool) -> u64 {
+    // A window that no queue overflows for, so that nothing else is lost.
+    let policies = recipe(&[
+        ("loss.fr-once", fr_once),
+        ("rtx-policy", "same"),
+        ("cc", "fixed"),
+        ("cc.window", "40000"),
+    ]);
+    let mut pair = Pair::two_paths(mbit(10), ms(20))
+        .policies(policies)
+        .with(|config| {
+            if elsewhere {
+                let own = OwnPolicies::new(|policies| policies.retransmission = Box::new(Elsewhere));
+                config.own_policies = Some(own);
+            }
+        })
+        .connected();
+    pair.drop_chunks(&[(100, 2)]);
+    pair.alice().send_messages(600, 1_400, Streams::in_turn(4));
+    pair.deliver_all(secs(10));
+    timeouts(&mut pair)
+}
+
+#[test]
+fn a_retransmission_lost_on_the_same_path_waits_for_its_timer_by_the_standard_only() {
+    assert_eq!(timeouts_of_a_chunk_lost_twice("always", false), 1);
+    for fr_once in ["on-path-change", "per-rtt", "per-path-order"] {
+        assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, false), 0, "{fr_once}");
+    }
+}
+
+#[test]
+fn a_retransmission_lost_on_another_path_waits_for_its_timer_by_the_standard_and_by_the_paper() {
+    for fr_once in ["always", "on-path-change"] {
+        assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, true), 1, "{fr_once}");
+    }
+    for fr_once in ["per-rtt", "per-path-order"] {
+        assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, true), 0, "{fr_once}");
+    }
+}
+
+/// The path has become faster than it seemed, so three later chunks are acknowledged well within one round trip of
+/// before.
+#[test]
+fn a_retransmission_lost_at_once_is_repeated_at_once_or_after_a_round_trip() {
+    let time_between = |fr_once: &str| {
+        let policies = recipe(&[
+            ("loss.fr-once", fr_once),
+            ("cc", "fixed"),
+            ("cc.window", "100000"),
+            ("burst", "unlimited"),
+        ]);
+        let mut pair = Pair::one_path(mbit(50), ms(100)).policies(policies).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(3));
+        pair.simulation.happens(Step::Change(0, LinkChange::Delay(ms(5))));
+        pair.run_for(ms(150));
+        pair.drop_chunks(&[(0, 2)]);
+        pair.run_until(|pair| fast_retransmits(pair) == 1, secs(1));
+        let first = pair.simulation.now();
+        pair.run_until(|pair| fast_retransmits(pair) == 2, secs(1));
+        assert_eq!(timeouts(&mut pair), 0);
+        pair.simulation.now() - first
+    };
+    let (at_once, later) = (time_between("per-path-order"), time_between("per-rtt"));
+    println!("{at_once:?}, and {later:?} if once for each round trip");
+    assert!(at_once < ms(40), "{at_once:?}");
+    assert!(later > 2 * at_once, "{later:?}");
+}
+
+/// How long twenty messages take if these chunks are lost once, over a path with a round trip of 100 ms. T3 waits for a
+/// second.
+fn time_with_a_lost_tail(settings: &[(&str, &str)], lost: std::ops::Range<u32>) -> Duration {
+    let mut policies = recipe(settings);
+    for (point, value) in [
+        ("ack-policy", "immediate"),
+        ("cc", "fixed"),
+        ("cc.window", "100000"),
+        ("burst", "unlimited"),
+    ] {
+        policies.set(point, value).unwrap();
+    }
+    let mut pair = Pair::one_path(mbit(50), ms(50)).policies(policies).connected();
+    pair.alice().send_messages(20, 1_400, Streams::one(0));
+    pair.deliver_all(secs(1));
+    let script: Vec<_> = lost.map(|chunk| (chunk, 1)).collect();
+    pair.drop_chunks(&script);
+    let begin = pair.simulation.now();
+    pair.alice().send_messages(20, 1_400, Streams::one(0));
+    pair.deliver_all(secs(5));
+    pair.simulation.now() - begin
+}
+
+const TLP: [(&str, &str); 2] = [("tail-probe", "tlp"), ("tail-probe.delay", "0ms")];
+
+#[test]
+fn a_lost_tail_is_found_after_two_round_trips_with_a_probe_and_by_the_timer_without() {
+    let (with, without) = (
+        time_with_a_lost_tail(&TLP, 19..20),
+        time_with_a_lost_tail(&[], 19..20),
+    );
+    println!("{with:?} with a probe, {without:?} without");
+    assert!(
+        with < ms(450),
+        "one round trip, two of waiting, one for the probe: {with:?}"
+    );
+    assert!(without > secs(1), "{without:?}");
+}
+
+/// A SACK that waits for company goes with the probe, and takes the room of a full-sized chunk.
+#[test]
+fn a_probe_leaves_although_a_sack_leaves_it_no_room() {
+    let mut policies = recipe(&TLP);
+    for (point, value) in [("cc", "fixed"), ("cc.window", "100000"), ("burst", "unlimited")] {
+        policies.set(point, value).unwrap();
+    }
+    // One packet at a time, and as segmentation offload lets them leave.
+    for segments in [1, 16] {
+        let mut pair = Pair::one_path(mbit(50), ms(50))
+            .policies(policies)
+            .scenario(move |scenario| scenario.segments(segments))
+            .connected();
+        pair.bob().send(Draft::new(0, 100));
+        pair.run_for(secs(2));
+        pair.drop_chunks(&[(19, 1)]);
+        pair.alice().send_messages(20, 1_444, Streams::one(0));
+        pair.run_for(ms(150));
+        pair.bob().send(Draft::new(0, 100));
+        pair.run_until(|pair| pair.alice().path(0).counters.tail_probes > 0, ms(400));
+        pair.deliver_all(ms(300));
+        assert_eq!(pair.alice().path(0).counters.timeouts, 0);
+    }
+}
+
+#[test]
+fn a_longer_lost_tail_is_found_by_a_probe_and_the_clock_together() {
+    let both = [TLP[0], TLP[1], ("loss", "rack")];
+    let with = time_with_a_lost_tail(&both, 15..20);
+    let [probe_alone, clock_alone] =
+        [&both[..2], &both[2..]].map(|settings| time_with_a_lost_tail(settings, 15..20));
+    println!("{with:?}, {probe_alone:?} without rack, {clock_alone:?} without tlp");
+    assert!(with < ms(550), "{with:?}");
+    assert!(
+        probe_alone > secs(1),
+        "one acknowledgement is no three: {probe_alone:?}"
+    );
+    assert!(
+        clock_alone > secs(1),
+        "nothing overtook the tail: {clock_alone:?}"
+    );
+}
+
+/// A few chunks before the end are lost, so there are no three acknowledgements behind them, and no further one.
+#[test]
+fn what_is_lost_shortly_before_the_end_is_found_by_the_clock() {
+    let rack = time_with_a_lost_tail(&[("loss", "rack")], 17..19);
+    let count = time_with_a_lost_tail(&[], 17..19);
+    println!("{rack:?} by time, {count:?} by counting");
+    assert!(rack < ms(300), "{rack:?}");
+    assert!(count > secs(1), "{count:?}");
+}
+
+/// Nothing is lost, but every tenth packet is overtaken by a dozen others. Gaps hurry the SACKs, as the standard has it:
+/// one that is delayed comes later than the clock waits.
+#[test]
+fn reordering_is_not_taken_for_loss_by_the_clock() {
+    let retransmitted = |loss: &str| {
+        let link = LinkConfig::new(mbit(20), ms(50)).reorder(Probability::of(0.1), ms(8));
+        let policies = recipe(&[
+            ("loss", loss),
+            ("cc", "fixed"),
+            ("cc.window", "100000"),
+            ("ack-policy", "rfc9260"),
+        ]);
+        let mut pair = Pair::paths([link]).policies(policies).connected();
+        pair.alice().send_forever();
+        pair.run_for(secs(5));
+        fast_retransmits(&mut pair)
+    };
+    assert!(retransmitted("miss-count") > 50);
+    assert_eq!(retransmitted("rack"), 0);
+}
+
+#[test]
+fn losses_in_the_middle_need_no_timer_by_the_clock() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20))
+        .policies(recipe(&[("loss", "rack")]))
+        .connected();
+    pair.drop_chunks(&[(100, 1), (101, 2), (150, 1), (300, 3)]);
+    pair.alice().send_messages(1_000, 1_400, Streams::in_turn(4));
+    pair.deliver_all(secs(10));
+    assert_eq!(timeouts(&mut pair), 0);
+    let found = fast_retransmits(&mut pair);
+    assert!((7..=9).contains(&found), "seven were lost, {found} found");
+}
+
+/// RFC 9260 §7.2.1: "only one packet is allowed to be in flight until successful acknowledgement", though its chunk
+/// leaves some of the window unused.
+#[test]
+fn after_a_timeout_one_packet_leaves_until_it_is_acknowledged() {
+    // The one suspects the path, which is its last resort then; the other goes on using it.
+    for mut policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
+        policies.set("pmtu", "fixed").unwrap();
+        for bytes in [600, 1_000] {
+            let mut pair = Pair::one_path(mbit(10), ms(20))
+                .policies(policies)
+                .with(|config| config.mtu = 1_200)
+                .connected();
+            pair.alice().send_messages(100, bytes, Streams::one(0));
+            pair.run_for(ms(30));
+            pair.cut_path(0);
+            for timeout in 1..4 {
+                pair.run_until(|pair| timeouts(pair) == timeout, secs(10));
+                let since = pair.simulation.now() - ms(1);
+                pair.run_for(ms(500));
+                assert_eq!(
+                    data_packets(&pair, since).len(),
+                    1,
+                    "{bytes} bytes, timeout {timeout}"
+                );
+            }
+            pair.heal_path(0);
+            pair.deliver_all(secs(20));
+        }
+    }
+}
+
+/// RFC 9260 §7.2.4 step 3: of what is found lost, as much as fits into one packet leaves at once, and the window, which
+/// is full, keeps back the rest only.
+#[test]
+fn what_one_packet_lost_one_packet_brings_back() {
+    let mut policies = recipe(&[("ack-policy", "rfc9260")]);
+    policies.set("pmtu", "fixed").unwrap();
+    let mut pair = Pair::one_path(mbit(10), ms(20))
+        .policies(policies)
+        .with(|config| config.mtu = 1_200)
+        .connected();
+    let lost: Vec<_> = (400..410).map(|chunk| (chunk, 1)).collect();
+    pair.drop_chunks(&lost);
+    pair.alice().send_messages(2_000, 100, Streams::one(0));
+    pair.run_until(|pair| fast_retransmits(pair) == 10, secs(2));
+    let packets = data_packets(&pair, Instant::ZERO);
+    let highest = |packet: &Vec<Tsn>| *packet.last().unwrap();
+    let again = packets
+        .windows(2)
+        .find(|pair| pair[1][0].precedes_or_is(highest(&pair[0])));
+    assert_eq!(again.expect("a retransmission")[1].len(), 10);
+    pair.deliver_all(secs(10));
+}
+
+/// The time to a probe begins with what was sent last, however long the pause before it was.
+#[test]
+fn after_a_pause_a_path_is_probed_only_if_the_tail_is_lost() {
+    let mut policies = recipe(&TLP);
+    for (point, value) in [
+        ("stream-scheduler", "fixed-map"),
+        ("stream-scheduler.map", "0,1"),
+        ("path-scheduler", "stream-mapped"),
+        ("ack-policy", "immediate"),
+    ] {
+        policies.set(point, value).unwrap();
+    }
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
+    for _ in 0..3 {
+        pair.alice().send_messages(2, 1_000, Streams::in_turn(2));
+        pair.run_for(ms(500));
+    }
+    let probes = |pair: &mut Pair| [0, 1].map(|path| pair.alice().path(path).counters.tail_probes);
+    assert_eq!(
+        probes(&mut pair),
+        [0, 0],
+        "a message after a pause is no tail yet"
+    );
+    pair.cut_path(0);
+    pair.cut_path(1);
+    pair.alice().send_messages(2, 1_000, Streams::in_turn(2));
+    pair.run_for(ms(300));
+    assert_eq!(probes(&mut pair), [1, 1]);
+}
+
+/// A probe every two round trips at most, and none while acknowledgements come.
+#[test]
+fn a_path_that_answers_is_not_probed() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20))
+        .policies(recipe(&TLP))
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+    assert_eq!(total(&mut pair, |path| path.counters.tail_probes), 0);
+    pair.cut_path(1);
+    pair.run_for(secs(5));
+    let probes = pair.alice().path(1).counters.tail_probes;
+    assert!((1..=4).contains(&probes), "{probes} probes into the void");
+}

@@ -1,0 +1,123 @@
+//! Is every algorithm of the catalog asked? Each leaves a mark of its own on the packets of some pair.
+//!
+//! An extension point that the core forgets to ask gives the same packets whatever is chosen, and an algorithm that
+//! is registered under two names gives the same packets under both.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU16;
+
+use anabranch_netsim::LinkConfig;
+use anabranch_netsim::link::QueueConfig;
+use anabranch_policy::PolicyRecipe;
+use anabranch_policy::catalog::{CATALOG, ExtensionPoint};
+use anabranch_sim::app::{Bulk, Streams};
+use anabranch_types::{Seed, StreamId};
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+/// Unlike paths, losses, buffers that block, and messages of many sizes on several streams.
+fn crowded(policies: PolicyRecipe) -> Pair {
+    let links = [
+        LinkConfig::new(mbit(10), ms(10)).queue(QueueConfig::Packets(30)),
+        LinkConfig::new(mbit(4), ms(60)).queue(QueueConfig::Packets(30)),
+        LinkConfig::new(mbit(2), ms(25)).queue(QueueConfig::Packets(3)),
+    ];
+    let builder = Pair::paths(links).policies(policies).with(|config| {
+        config.send_buffer = 96 << 10;
+        config.receive_buffer = 64 << 10;
+    });
+    let mut pair = builder.connected();
+    pair.set_loss(0, 0.01);
+    pair.set_loss(1, 0.02);
+    pair.alice()
+        .start_bulk(Bulk::new(1_400, Streams::random(3, Seed(1))));
+    pair.alice()
+        .start_bulk(Bulk::new(5_000, Streams::random(4, Seed(2))));
+    pair.alice()
+        .start_bulk(Bulk::new(150, Streams::random(4, Seed(3))));
+    pair.alice().act(|_, association, _| {
+        for (stream, rank) in (0..4).map(StreamId).zip([3, 1, 4, 2]) {
+            association.set_stream_priority(stream, rank).unwrap();
+            association
+                .set_stream_weight(stream, NonZeroU16::new(rank).unwrap())
+                .unwrap();
+        }
+    });
+    pair.bob().send_paced(mbit(1));
+    pair.run_for(secs(4));
+    pair
+}
+
+/// The peer's buffer is what blocks.
+fn tight(policies: PolicyRecipe) -> Pair {
+    let builder = Pair::paths([
+        LinkConfig::new(mbit(20), ms(5)),
+        LinkConfig::new(mbit(20), ms(80)),
+    ]);
+    let mut pair = builder
+        .policies(policies)
+        .with(|config| {
+            config.send_buffer = 1 << 20;
+            config.receive_buffer = 48 << 10;
+        })
+        .connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(3));
+    pair
+}
+
+/// Room for everything, a path that fails and comes back, and little to send.
+fn calm(policies: PolicyRecipe) -> Pair {
+    let links = [
+        LinkConfig::new(mbit(20), ms(40)).queue(QueueConfig::Packets(200)),
+        LinkConfig::new(mbit(10), ms(15)).queue(QueueConfig::Packets(200)),
+    ];
+    let mut pair = Pair::paths(links).policies(policies).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(2));
+    pair.cut_path(1);
+    pair.run_for(secs(12));
+    pair.heal_path(1);
+    pair.run_for(secs(3));
+    pair.alice().stop_sending();
+    pair.run_for(secs(1));
+    pair.alice().send_paced(mbit(1));
+    pair.run_for(secs(3));
+    pair
+}
+
+/// What `choice` does to the simulations.
+fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set(point.name, choice).unwrap();
+    let mut mark = Vec::new();
+    for pair in [crowded(policies), tight(policies), calm(policies)] {
+        let outcome = pair.simulation.outcome();
+        mark.push(outcome.trace_hash);
+        // Ways of handling SACKs give the same packets, and differ in what they look at; samples of round trips need
+        // not show in packets either.
+        let near = outcome.near.expect("an association");
+        mark.push(near.sack_elements_visited);
+        let srtts = near.paths.iter().filter_map(|path| path.srtt);
+        mark.extend(srtts.map(|srtt| srtt.as_nanos() as u64));
+    }
+    mark
+}
+
+#[test]
+fn every_algorithm_leaves_a_mark_of_its_own() {
+    let mut idle = Vec::new();
+    for point in CATALOG {
+        let mut marks = BTreeMap::new();
+        for algorithm in point.algorithms {
+            let mark = mark(point, algorithm.name);
+            if let Some(other) = marks.insert(mark, algorithm.name) {
+                idle.push(format!(
+                    "{}: `{}` does what `{other}` does",
+                    point.name, algorithm.name
+                ));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "{idle:#?}");
+}

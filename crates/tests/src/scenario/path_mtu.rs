@@ -1,0 +1,232 @@
+//! What if a path carries smaller packets than its ends would like (RFC 8899)?
+
+use anabranch_netsim::LinkConfig;
+use anabranch_netsim::link::DropCause;
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::PathChange;
+use anabranch_sim::app::Streams;
+use anabranch_types::Rate;
+use anabranch_wire::chunk::kind;
+
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
+
+fn paths(mtus: impl IntoIterator<Item = u32>) -> PairBuilder {
+    Pair::paths(
+        mtus.into_iter()
+            .map(|mtu| LinkConfig::new(mbit(10), ms(20)).mtu(mtu)),
+    )
+}
+
+fn with_fixed_packets() -> PolicyRecipe {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("pmtu", "fixed").unwrap();
+    policies
+}
+
+/// Packets that were too large for a link of `path` towards Bob.
+fn too_large(pair: &Pair, path: usize) -> u64 {
+    let link = pair.simulation.paths()[path].there[0];
+    let link = pair.simulation.network().link(link);
+    link.stats().dropped(DropCause::TooBig).packets
+}
+
+#[test]
+fn a_transfer_passes_a_black_hole_for_large_packets() {
+    let mut pair = paths([1_300]).connected();
+    pair.alice().send_messages(1_000, 1_400, Streams::one(0));
+    pair.deliver_all(secs(10));
+    assert!(too_large(&pair, 0) <= 3, "nothing but probes is lost");
+    pair.alice().send_messages(5_000, 1_400, Streams::one(0));
+    pair.run_until(|pair| pair.alice().path(0).mtu >= 1_275, secs(20));
+    pair.deliver_all(secs(10));
+    assert!(too_large(&pair, 0) <= 10, "nothing but probes is lost");
+    assert!(pair.alice().path(0).mtu <= 1_300);
+    assert_eq!(pair.alice().path(0).counters.timeouts, 0);
+}
+
+#[test]
+fn without_discovery_nothing_passes_it() {
+    let mut pair = paths([1_300]).policies(with_fixed_packets()).connected();
+    pair.alice().send_messages(1_000, 1_400, Streams::one(0));
+    pair.run_for(secs(20));
+    assert_eq!(pair.bob().inbox().messages(), 0);
+}
+
+#[test]
+fn on_a_clean_path_two_probes_are_all_it_costs() {
+    let time_of = |policies| {
+        let mut pair = paths([1_500]).policies(policies).connected();
+        let began = pair.simulation.now();
+        pair.alice().send_messages(4_000, 1_400, Streams::one(0));
+        pair.deliver_all(secs(30));
+        (
+            pair.alice().path(0).counters.mtu_probes,
+            pair.simulation.now() - began,
+        )
+    };
+    let (probes, with) = time_of(PolicyRecipe::recommended());
+    let (none, without) = time_of(with_fixed_packets());
+    println!("{with:?} with discovery, {without:?} without");
+    assert_eq!((probes, none), (2, 0));
+    assert!(with < without + without / 100);
+}
+
+#[test]
+fn a_path_that_carries_more_later_is_found_out() {
+    let mut pair = paths([1_300]).connected();
+    pair.alice().send_messages(100, 1_400, Streams::one(0));
+    pair.deliver_all(secs(10));
+    pair.run_for(secs(60));
+    pair.set_mtu(0, 1_500);
+    pair.run_for(secs(600));
+    assert_eq!(pair.alice().path(0).mtu, 1_500);
+    assert!(pair.alice().has_path_change(0, PathChange::Mtu(1_500)));
+}
+
+#[test]
+fn a_path_that_carries_less_in_mid_transfer_loses_time_but_no_data() {
+    let mut pair = paths([1_500]).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+    pair.set_mtu(0, 1_400);
+    pair.run_until(|pair| pair.alice().path(0).mtu < 1_400, secs(3));
+    pair.run_for(secs(15));
+    assert!((1_375..=1_400).contains(&pair.alice().path(0).mtu));
+    let goodput = pair.bob().goodput_in_last(secs(5));
+    assert!(goodput > mbit(9), "{goodput}");
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn what_was_cut_for_larger_packets_takes_another_path() {
+    let mut pair = paths([1_500, 1_500]).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+    pair.set_mtu(1, 1_300);
+    pair.run_for(secs(15));
+    assert!((1_275..=1_300).contains(&pair.alice().path(1).mtu));
+    assert_eq!(pair.alice().path(0).mtu, 1_500);
+    let goodput = pair.bob().goodput_in_last(secs(5));
+    assert!(goodput > mbit(17), "{goodput}");
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn small_messages_in_large_packets_show_a_black_hole_too() {
+    let mut pair = paths([1_500]).connected();
+    pair.alice().send_messages(20_000, 100, Streams::one(0));
+    pair.run_for(ms(500));
+    pair.set_mtu(0, 1_300);
+    pair.deliver_all(secs(20));
+}
+
+#[test]
+fn a_large_message_among_small_ones_is_not_lost_for_ever() {
+    let mut pair = paths([1_500]).connected();
+    pair.alice().send_messages(1_000, 1_400, Streams::one(0));
+    pair.deliver_all(secs(10));
+    pair.set_mtu(0, 1_300);
+    for _ in 0..20 {
+        pair.alice().send_messages(1, 1_400, Streams::one(0));
+        for _ in 0..10 {
+            pair.alice().send_messages(1, 50, Streams::one(1));
+            pair.run_for(ms(10));
+        }
+    }
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn each_path_has_a_size_of_its_own_and_messages_are_cut_for_the_smallest() {
+    let mut pair = paths([1_500, 1_300]).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(20));
+    assert_eq!(pair.alice().path(0).mtu, 1_500);
+    assert!((1_275..=1_300).contains(&pair.alice().path(1).mtu));
+    let goodput = pair.bob().goodput_in_last(secs(10));
+    assert!(goodput > mbit(15), "{goodput}");
+    pair.alice().stop_sending();
+    pair.deliver_all(secs(10));
+}
+
+#[test]
+fn a_path_out_of_use_does_not_make_the_packets_of_others_small() {
+    let mut pair = paths([1_500, 1_300]).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(10));
+    pair.cut_path(1);
+    pair.run_for(secs(120));
+    let payload = pair.alice().path(0).counters.payload_sent;
+    let packets = pair.alice().path(0).counters.packets_sent;
+    pair.run_for(secs(5));
+    let payload = pair.alice().path(0).counters.payload_sent - payload;
+    let packets = pair.alice().path(0).counters.packets_sent - packets;
+    assert!(payload / packets > 1_300, "{} bytes in each", payload / packets);
+}
+
+#[test]
+fn a_path_without_data_is_asked_too_and_does_not_make_the_packets_of_others_small() {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("path-scheduler", "primary").unwrap();
+    let mut pair = paths([1_500, 1_500]).policies(policies).connected();
+    pair.alice().send_messages(4_000, 1_400, Streams::one(0));
+    pair.deliver_all(secs(30));
+    assert_eq!(pair.alice().path(1).counters.payload_sent, 0);
+    assert_eq!(pair.alice().path(1).mtu, 1_500);
+    let packets = pair.alice().path(0).counters.packets_sent;
+    assert!(
+        packets < 4_200,
+        "{packets} packets for 4,000 messages that fit one each"
+    );
+}
+
+#[test]
+fn probes_lost_to_congestion_cost_no_window_and_no_error() {
+    let mut pair = paths([1_500]).build();
+    pair.drop_next(2, kind::PAD);
+    pair.alice().connect();
+    pair.alice().send_messages(3_000, 1_400, Streams::one(0));
+    pair.deliver_all(secs(30));
+    let path = pair.alice().path(0);
+    assert_eq!(path.mtu, 1_500);
+    assert_eq!(path.counters.mtu_probes, 4);
+    assert!(
+        !pair
+            .alice()
+            .has_event(|event| matches!(event, anabranch_proto::Event::Path(seen)
+        if matches!(seen.change, PathChange::Reachability(state)
+            if state != anabranch_policy::Reachability::Active)))
+    );
+}
+
+#[test]
+fn a_heavy_loss_is_not_taken_for_a_black_hole_for_long() {
+    let mut pair = paths([1_500]).seed(2).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(2));
+    pair.set_loss(0, 0.3);
+    pair.run_for(secs(30));
+    pair.set_loss(0, 0.0);
+    pair.run_for(secs(30));
+    assert!(pair.alice().path(0).mtu >= 1_400, "{}", pair.alice().path(0).mtu);
+    assert!(pair.bob().goodput_in_last(secs(5)) > Rate::mbit(8));
+}
+
+#[test]
+fn jumbo_packets_are_found_where_they_pass() {
+    let mut pair = paths([9_000]).with(|config| config.mtu = u16::MAX).connected();
+    pair.alice().send_messages(2_000, 20_000, Streams::one(0));
+    pair.run_for(secs(20));
+    assert!(pair.alice().path(0).mtu > 8_800, "{}", pair.alice().path(0).mtu);
+    pair.deliver_all(secs(60));
+}
+
+#[test]
+fn an_idle_association_is_not_probed() {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
+    pair.run_for(secs(100));
+    assert_eq!(pair.alice().path(0).counters.mtu_probes, 0);
+    assert_eq!(pair.bob().path(1).counters.mtu_probes, 0);
+}

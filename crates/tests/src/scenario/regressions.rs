@@ -1,0 +1,231 @@
+//! What went wrong once? Finds of the adversary, made small and named after the fault.
+
+use anabranch_sim::Side;
+use anabranch_sim::adversary::{Op, PathShape, Plan, Shape, SideShape};
+
+/// Responsive timeouts, and buffers that hold anything.
+fn roomy() -> SideShape {
+    SideShape {
+        mtu: 1_500,
+        send_buffer: 1_000_000,
+        receive_buffer: 1_000_000,
+        streams: 10,
+        inbound_streams: 100,
+        rto: [300, 100, 2_000],
+        profile: "default",
+        policies: Vec::new(),
+    }
+}
+
+fn pair(paths: Vec<PathShape>) -> Shape {
+    Shape {
+        seed: 1,
+        ipv6: false,
+        encapsulated: true,
+        collides: false,
+        restarts: false,
+        segments: 1,
+        max_message: 20_000,
+        paths,
+        near: roomy(),
+        far: roomy(),
+    }
+}
+
+const fn path(kbit: u32, millis: u32) -> PathShape {
+    PathShape {
+        kbit,
+        millis,
+        queue: 100,
+    }
+}
+
+#[track_caller]
+fn holds(shape: Shape, ops: Vec<Op>) {
+    if let Err(failure) = (Plan { shape, ops }).run() {
+        panic!("{failure}");
+    }
+}
+
+/// What was held of a message shut the window so far that opening it was not worthwhile, and reading could not open
+/// it further.
+#[test]
+fn the_rest_of_a_message_waited_for_a_window_that_waited_for_it() {
+    let mut shape = pair(vec![path(3_000, 10)]);
+    shape.max_message = 5_000;
+    shape.near.mtu = 577;
+    shape.far.receive_buffer = 5_000;
+    let send = |bytes| Op::Send {
+        side: Side::Near,
+        stream: 0,
+        bytes,
+        count: 1,
+        unordered: false,
+    };
+    holds(shape, vec![send(1), send(1_451), send(4_020)]);
+}
+
+/// What was lost still counted against the path's share of the send buffer, so nothing of it was sent again.
+#[test]
+fn a_path_whose_share_of_the_buffer_was_all_lost_never_sent_again() {
+    let mut shape = pair(vec![path(10_000, 10), path(500, 300), path(500, 1)]);
+    shape.seed = 8_405;
+    shape.far.send_buffer = 20_000;
+    shape.far.profile = "cmt";
+    shape.far.policies = vec![
+        ("path-scheduler", "round-robin"),
+        ("buffer-split", "sender"),
+        ("rtx-policy", "same"),
+    ];
+    holds(
+        shape,
+        vec![
+            Op::Advance { millis: 31 },
+            Op::Rebind {
+                path: 0,
+                port: 20_574,
+            },
+            Op::Send {
+                side: Side::Far,
+                stream: 5,
+                bytes: 6_467,
+                count: 1,
+                unordered: false,
+            },
+        ],
+    );
+}
+
+/// A suspected path was to be probed before the answer to the last probe was due; the deadline stayed in the past.
+#[test]
+fn a_heartbeat_that_had_to_wait_for_another_stopped_the_clock() {
+    let mut shape = pair(vec![PathShape {
+        queue: 5,
+        ..path(100_000, 1)
+    }]);
+    shape.seed = 3_524;
+    shape.collides = true;
+    shape.near.profile = "rfc9260";
+    shape.near.mtu = 577;
+    shape.near.send_buffer = 20_000;
+    shape.near.receive_buffer = 20_000;
+    shape.near.rto = [1_000, 1_000, 60_000];
+    shape.near.inbound_streams = 1;
+    shape.far.mtu = 800;
+    let send = |side, bytes, count| Op::Send {
+        side,
+        stream: 0,
+        bytes,
+        count,
+        unordered: false,
+    };
+    holds(
+        shape,
+        vec![
+            send(Side::Far, 1_768, 40),
+            Op::Send {
+                side: Side::Near,
+                stream: 0,
+                bytes: 1_000,
+                count: 3,
+                unordered: true,
+            },
+            Op::Advance { millis: 300 },
+            Op::Cut { path: 0 },
+            Op::Shutdown { side: Side::Far },
+            Op::Advance { millis: 300 },
+        ],
+    );
+}
+
+/// A second copy of the cookie, late, began an association that nobody wanted; and an ABORT that was meant for it went
+/// to the one before, which was closed.
+#[test]
+fn a_late_copy_of_a_cookie_brought_an_aborted_association_back_to_life() {
+    let mut shape = pair(vec![path(500, 300)]);
+    shape.far.rto = [1_000, 400, 10_000];
+    holds(
+        shape,
+        vec![
+            Op::Advance { millis: 1_000 },
+            Op::Send {
+                side: Side::Near,
+                stream: 9,
+                bytes: 1,
+                count: 1,
+                unordered: false,
+            },
+            Op::Abort { side: Side::Far },
+        ],
+    );
+}
+
+/// The only confirmed path was under suspicion and data came over the other: the SACK found no path, and its deadline
+/// stayed in the past.
+#[test]
+fn a_sack_without_a_path_in_use_stopped_the_clock() {
+    let mut shape = pair(vec![path(1_000, 1), path(3_000, 300)]);
+    shape.seed = 17_044;
+    shape.near.send_buffer = 20_000;
+    shape.near.receive_buffer = 20_000;
+    shape.far.mtu = 1_280;
+    shape.far.profile = "rfc9260";
+    shape.far.rto = [1_000, 1_000, 60_000];
+    let send = |side, stream| Op::Send {
+        side,
+        stream,
+        bytes: 1,
+        count: 1,
+        unordered: false,
+    };
+    let ops = vec![
+        Op::Advance { millis: 500 },
+        Op::Lose {
+            path: 1,
+            toward: Side::Near,
+            packets: 2,
+        },
+        Op::Advance { millis: 500 },
+        Op::SetPrimary {
+            side: Side::Far,
+            path: 1,
+        },
+        Op::Cut { path: 0 },
+        Op::Advance { millis: 300 },
+        send(Side::Far, 0),
+        Op::Advance { millis: 250 },
+        send(Side::Far, 0),
+        send(Side::Near, 1),
+        Op::Advance { millis: 300 },
+    ];
+    holds(shape, ops);
+}
+
+/// Each end removed the address that the other one relied on. What was left was not connected, had never been confirmed,
+/// and so was asked for ever without a mistake being counted.
+#[test]
+fn an_association_without_a_path_that_works_never_came_to_an_end() {
+    let mut shape = pair(vec![path(40_000, 10), path(1_000, 10)]);
+    shape.seed = 395;
+    holds(
+        shape,
+        vec![
+            Op::Send {
+                side: Side::Near,
+                stream: 0,
+                bytes: 20_000,
+                count: 1,
+                unordered: false,
+            },
+            Op::Advance { millis: 60 },
+            Op::Leave {
+                side: Side::Near,
+                path: 0,
+            },
+            Op::Leave {
+                side: Side::Far,
+                path: 1,
+            },
+        ],
+    );
+}

@@ -1,0 +1,154 @@
+//! What if one side forgets everything and begins anew from the same addresses (RFC 9260 §5.2.4 A)?
+
+use anabranch_proto::{AssociationConfig, CloseReason, Event};
+use anabranch_sim::app::{Draft, Streams};
+use anabranch_types::StreamId;
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+const PORT: u16 = 40_000;
+
+fn from_the_same_port(config: &mut AssociationConfig) {
+    config.local_sctp_port = Some(PORT);
+}
+
+fn connected_from_a_fixed_port() -> Pair {
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
+    pair.alice().connect_with(from_the_same_port);
+    pair.run_until(|pair| pair.is_connected(), secs(1));
+    pair
+}
+
+#[test]
+fn alice_begins_anew_and_bob_is_told() {
+    let mut pair = connected_from_a_fixed_port();
+    pair.alice().send_messages(20, 1_000, Streams::one(0));
+    pair.run_for(secs(1));
+    pair.alice().lose_all_state();
+    pair.alice().connect_with(from_the_same_port);
+    pair.run_until(
+        |pair| {
+            pair.bob()
+                .has_event(|event| matches!(event, Event::Restarted { undelivered: 0 }))
+        },
+        secs(2),
+    );
+    pair.alice().send_messages(20, 1_000, Streams::one(0));
+    pair.deliver_all(secs(2));
+    assert_eq!(pair.bob().associations(), 1);
+}
+
+#[test]
+fn bob_learns_how_much_of_his_was_lost_by_the_restart() {
+    let mut pair = connected_from_a_fixed_port();
+    pair.cut_path(0);
+    pair.cut_path(1);
+    pair.bob().send(Draft::new(0, 1_000));
+    pair.bob().send(Draft::new(1, 1_000));
+    pair.run_for(ms(50));
+    pair.alice().lose_all_state();
+    pair.heal_path(0);
+    pair.heal_path(1);
+    pair.alice().connect_with(from_the_same_port);
+    pair.run_until(
+        |pair| {
+            pair.bob()
+                .has_event(|event| matches!(event, Event::Restarted { undelivered: 2 }))
+        },
+        secs(2),
+    );
+    pair.bob().send(Draft::new(0, 300));
+    pair.run_for(ms(200));
+    assert_eq!(pair.alice().inbox().messages(), 1);
+}
+
+#[test]
+fn a_restart_while_data_flows_both_ways_does_not_mix_old_and_new() {
+    let mut pair = connected_from_a_fixed_port();
+    pair.alice().send_forever();
+    pair.bob().send_forever();
+    pair.run_for(secs(2));
+    pair.alice().lose_all_state();
+    pair.alice().connect_with(from_the_same_port);
+    pair.alice().send_messages(500, 1_400, Streams::in_turn(4));
+    pair.bob().stop_sending();
+    pair.run_until(
+        |pair| {
+            pair.bob()
+                .has_event(|event| matches!(event, Event::Restarted { .. }))
+        },
+        secs(2),
+    );
+    pair.run_for(secs(3));
+    assert_eq!(pair.bob().inbox().messages(), 500);
+    assert_eq!(pair.bob().inbox().complaint(), None);
+}
+
+/// RFC 9260 §8.5.1 E, §9.2: Bob, who waits for the end of the last association, is told that it is over.
+#[test]
+fn alice_begins_anew_while_bob_still_waits_for_the_end_of_the_last_association() {
+    let mut pair = connected_from_a_fixed_port();
+    pair.alice().shutdown();
+    pair.alice().lose_all_state();
+    pair.alice().connect_with(from_the_same_port);
+    pair.alice().send(Draft::new(0, 1_000));
+    pair.run_until(|pair| pair.alice().is_connected(), secs(5));
+    pair.deliver_all(secs(5));
+}
+
+/// He still has something for her, who wants to finish as well; then she begins anew.
+#[test]
+fn bobs_wish_to_finish_outlives_a_restart_in_the_middle_of_the_end() {
+    let mut pair = connected_from_a_fixed_port();
+    pair.cut_path(0);
+    pair.cut_path(1);
+    pair.bob().send(Draft::new(0, 1_000));
+    pair.run_for(ms(1));
+    pair.heal_path(0);
+    pair.heal_path(1);
+    pair.alice().shutdown();
+    pair.run_until(
+        |pair| pair.bob().has_event(|event| *event == Event::PeerShutdown),
+        ms(100),
+    );
+    pair.bob().shutdown();
+    pair.alice().lose_all_state();
+    pair.alice().connect_with(from_the_same_port);
+    pair.run_until(|pair| pair.bob().is_closed(), secs(30));
+    assert_eq!(pair.bob().close_reason(), Some(CloseReason::Finished));
+}
+
+/// Settings are the application's, which did not restart.
+#[test]
+fn bobs_streams_are_as_urgent_as_before() {
+    let by_priority = |config: &mut AssociationConfig| {
+        config
+            .policies
+            .set("stream-scheduler", "priority")
+            .expect("a known name");
+    };
+    let mut pair = Pair::two_paths(mbit(10), ms(20)).with(by_priority).build();
+    pair.alice().connect_with(from_the_same_port);
+    pair.run_until(|pair| pair.is_connected(), secs(1));
+    pair.bob()
+        .act(|_, association, _| association.set_stream_priority(StreamId(1), 5))
+        .expect("a stream that exists");
+    pair.alice().lose_all_state();
+    pair.alice().connect_with(from_the_same_port);
+    pair.run_until(
+        |pair| {
+            pair.bob()
+                .has_event(|event| matches!(event, Event::Restarted { .. }))
+        },
+        secs(2),
+    );
+    pair.bob().act(|conversation, association, now| {
+        for stream in [1, 0].into_iter().cycle().take(400) {
+            let sent = conversation.send(Draft::new(stream, 1_000), association, now);
+            sent.expect("room for a message");
+        }
+    });
+    pair.run_until(|pair| pair.alice().inbox().messages() == 200, secs(1));
+    let urgent = pair.alice().inbox().on_stream(StreamId(0)).count();
+    assert!(urgent > 190, "{urgent}");
+}

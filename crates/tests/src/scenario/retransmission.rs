@@ -1,0 +1,90 @@
+//! Which path carries what another one lost? Three paths: the first loses one packet in fifty, the second is slow,
+//! the third is neither.
+
+use std::time::Duration;
+
+use anabranch_netsim::link::Loss;
+use anabranch_netsim::{LinkConfig, Probability};
+use anabranch_policy::PolicyRecipe;
+use anabranch_sim::app::{Paced, Streams, Workload};
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+/// Bytes that each of the three paths carried again, with all of them having room all the time.
+fn carried_again(policy: &str, cc: &str) -> [u64; 3] {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("rtx-policy", policy).unwrap();
+    policies.set("cc", cc).unwrap();
+    // SACKs of other paths would make all round trips look alike.
+    policies.set("rtt-samples", "own-path").unwrap();
+    let link = |delay: Duration| LinkConfig::new(mbit(50), delay);
+    let lossy = link(ms(20)).loss(Loss::Bernoulli(Probability::of(0.02)));
+    let mut pair = Pair::paths([lossy, link(ms(60)), link(ms(20))])
+        .policies(policies)
+        .connected();
+    let pace = Paced::new(1_400, Duration::from_micros(1_500), Streams::one(0));
+    pair.alice().act(|conversation, association, now| {
+        conversation.also(now, Workload::Paced(pace), association);
+    });
+    pair.run_for(secs(60));
+    let carried = [0, 1, 2].map(|path| pair.alice().path(path).counters.payload_retransmitted);
+    println!("{policy}: {carried:?}");
+    assert!(carried.iter().sum::<u64>() > 100_000, "little was lost");
+    carried
+}
+
+/// Whether `path` carried at least nine tenths of it.
+#[track_caller]
+fn mostly_on(path: usize, carried: [u64; 3]) {
+    let all: u64 = carried.iter().sum();
+    assert!(carried[path] * 10 >= all * 9, "{carried:?}");
+}
+
+#[test]
+fn same_sends_again_where_it_was_lost() {
+    mostly_on(0, carried_again("same", "fixed"));
+}
+
+#[test]
+fn alternate_leaves_the_path_after_a_timeout_only() {
+    let [own, others @ ..] = carried_again("alternate", "fixed");
+    let others: u64 = others.iter().sum();
+    assert!(
+        own > 3 * others && others > 10_000,
+        "{own} on its own, {others} on others"
+    );
+}
+
+#[test]
+fn other_leaves_the_path_of_the_loss_for_the_fastest_other_one() {
+    mostly_on(2, carried_again("other", "fixed"));
+}
+
+#[test]
+fn asap_lets_chance_decide_among_paths_with_room() {
+    let carried = carried_again("asap", "fixed");
+    let third = carried.iter().sum::<u64>() / 3;
+    for bytes in carried {
+        assert!(bytes.abs_diff(third) < third / 2, "{carried:?}");
+    }
+}
+
+#[test]
+fn lossrate_takes_one_of_the_paths_that_lose_nothing() {
+    let carried = carried_again("lossrate", "fixed");
+    assert!(carried[0] * 10 < carried[1], "{carried:?}");
+    assert!(carried[0] * 10 < carried[2], "{carried:?}");
+}
+
+#[test]
+fn cwnd_and_ssthresh_avoid_the_path_whose_window_was_cut() {
+    for policy in ["cwnd", "ssthresh"] {
+        let carried = carried_again(policy, "cmt");
+        assert!(carried[0] * 10 < carried[1] + carried[2], "{policy}: {carried:?}");
+    }
+}
+
+#[test]
+fn the_hybrid_metric_takes_the_path_that_neither_loses_nor_lags() {
+    mostly_on(2, carried_again("hybrid-metric", "fixed"));
+}

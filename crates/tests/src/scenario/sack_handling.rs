@@ -1,0 +1,63 @@
+//! Does it matter how a SACK is applied? For the time it takes, and for nothing else.
+
+use std::env;
+
+use anabranch_netsim::LinkConfig;
+use anabranch_policy::PolicyRecipe;
+use anabranch_sim::adversary::{Plan, Report};
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+const HANDLINGS: [&str; 3] = ["indexed", "scan", "outstanding-array"];
+
+/// Random simulations that are compared, unless `ANABRANCH_SEEDS` says otherwise.
+const SEEDS: u64 = 300;
+
+/// What becomes of a random pair if both sides handle SACKs so, or how it fails.
+fn played(seed: u64, handling: &'static str) -> Result<Report, String> {
+    let mut plan = Plan::draw(seed);
+    for side in [&mut plan.shape.near, &mut plan.shape.far] {
+        side.policies.push(("sack-handling", handling));
+        if handling == "outstanding-array" {
+            // Small, so that it overflows.
+            side.policies.push(("sack-handling.initial", "4"));
+            side.policies.push(("sack-handling.limit", "16"));
+        }
+    }
+    plan.run().map_err(|failure| failure.to_string())
+}
+
+#[test]
+fn every_packet_is_the_same_however_sacks_are_handled() {
+    let seeds = env::var("ANABRANCH_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
+    for seed in 0..seeds {
+        let [indexed, scan, array] = HANDLINGS.map(|handling| played(seed, handling));
+        assert_eq!(indexed, scan, "seed {seed}");
+        assert_eq!(indexed, array, "seed {seed}");
+    }
+}
+
+/// Chunks that Alice looked at for each SACK, with a path that lags far behind the other one.
+fn looks_per_sack(handling: &str) -> f64 {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("sack-handling", handling).unwrap();
+    policies.set("burst", "unlimited").unwrap();
+    let paths = [
+        LinkConfig::new(mbit(50), ms(5)),
+        LinkConfig::new(mbit(2), ms(100)),
+    ];
+    let mut pair = Pair::paths(paths).policies(policies).connected();
+    pair.alice().send_forever();
+    pair.run_for(secs(5));
+    let statistics = pair.alice().statistics();
+    statistics.sack_elements_visited as f64 / statistics.sacks_received as f64
+}
+
+#[test]
+fn walks_look_at_what_is_outstanding_and_the_index_at_what_changed() {
+    let [indexed, scan, array] = HANDLINGS.map(looks_per_sack);
+    println!("looks at chunks for each SACK: indexed {indexed:.1}, scan {scan:.1}, array {array:.1}");
+    assert!(indexed < 10.0, "{indexed}");
+    assert!(scan > 20.0 * indexed, "{scan}");
+    assert!(array < scan / 2.0, "{array}");
+}

@@ -1,0 +1,92 @@
+//! Over which path does Bob acknowledge? Two paths bring data, a fast one and a slow one.
+
+use anabranch_netsim::LinkConfig;
+use anabranch_policy::PolicyRecipe;
+use anabranch_proto::Event;
+use anabranch_wire::chunk::kind;
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+/// Packets that Alice sent, and that Bob answered, over the fast path and over the slow one.
+fn traffic(sack_path: &str) -> ([u64; 2], [u64; 2]) {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("sack-path", sack_path).unwrap();
+    policies.set("cc", "fixed").unwrap();
+    // The primary path is the slow one.
+    let paths = [
+        LinkConfig::new(mbit(5), ms(40)),
+        LinkConfig::new(mbit(20), ms(10)),
+    ];
+    let mut pair = Pair::paths(paths).policies(policies).connected();
+    pair.run_for(secs(1));
+    let sent = |pair: &mut Pair| [1, 0].map(|path| pair.alice().path(path).counters.packets_sent);
+    let answered = |pair: &mut Pair| [1, 0].map(|path| pair.bob().path(path).counters.packets_sent);
+    let before = (sent(&mut pair), answered(&mut pair));
+    pair.alice().send_forever();
+    pair.run_for(secs(10));
+    let since = |now: [u64; 2], then: [u64; 2]| [now[0] - then[0], now[1] - then[1]];
+    let traffic = (
+        since(sent(&mut pair), before.0),
+        since(answered(&mut pair), before.1),
+    );
+    println!("{sack_path}: sent {:?}, answered {:?}", traffic.0, traffic.1);
+    traffic
+}
+
+#[test]
+fn data_source_answers_where_the_data_comes_from() {
+    let ([fast, slow], [fast_sacks, slow_sacks]) = traffic("data-source");
+    let expected = slow_sacks + fast_sacks;
+    assert!((fast_sacks * (fast + slow)).abs_diff(fast * expected) * 10 < fast * expected);
+}
+
+#[test]
+fn primary_answers_on_the_primary_path() {
+    let (_, [fast_sacks, slow_sacks]) = traffic("primary");
+    assert!(
+        fast_sacks * 50 < slow_sacks,
+        "{fast_sacks} strays of {slow_sacks}"
+    );
+}
+
+#[test]
+fn round_robin_answers_on_both_alike_however_uneven_the_data() {
+    let ([fast, slow], [_, slow_sacks]) = traffic("round-robin");
+    assert!(fast > 3 * slow, "{fast} and {slow} packets");
+    // More than the slow path brings packets cannot be answered on it.
+    assert!(slow_sacks * 10 >= slow * 9, "{slow_sacks} for {slow} packets");
+}
+
+#[test]
+fn smallest_srtt_answers_on_the_fast_path() {
+    let (_, [fast_sacks, slow_sacks]) = traffic("smallest-srtt");
+    assert!(slow_sacks * 4 < fast_sacks, "{slow_sacks} beside {fast_sacks}");
+}
+
+/// RFC 9260 §3.3.1: the I bit asks for a SACK at once; who asks may be measuring the path.
+#[test]
+fn a_packet_that_asks_for_an_answer_gets_it_over_its_own_path() {
+    let mut policies = PolicyRecipe::cmt();
+    policies.set("sack-path", "primary").unwrap();
+    policies.set("path-scheduler", "min-rtt").unwrap();
+    let paths = [
+        LinkConfig::new(mbit(20), ms(40)),
+        LinkConfig::new(mbit(20), ms(10)),
+    ];
+    let mut pair = Pair::paths(paths).policies(policies).connected();
+    pair.run_for(secs(1));
+    let answers = |pair: &mut Pair, at_once: bool| {
+        let notes = pair.record_chunks_of_bob(1);
+        pair.alice().act(|_, association, _| {
+            let mut message = anabranch_proto::Message::new(anabranch_types::StreamId(0), vec![7; 1_000]);
+            message.acknowledge_at_once = at_once;
+            association.send(message).expect("room");
+        });
+        pair.run_for(secs(1));
+        assert!(pair.alice().has_flushed());
+        notes.kinds().contains(&kind::SACK)
+    };
+    assert!(!answers(&mut pair, false));
+    assert!(answers(&mut pair, true));
+    assert!(!pair.alice().has_event(|event| matches!(event, Event::Closed(_))));
+}

@@ -1,0 +1,168 @@
+//! Whose bytes go first? What each stream scheduler promises (RFC 8260 §3), on one path that is too slow for all.
+
+use std::num::NonZeroU16;
+
+use anabranch_policy::PolicyRecipe;
+use anabranch_sim::app::{Bulk, Draft, Even, Paced, Streams, Workload};
+use anabranch_types::StreamId;
+use anabranch_wire::{Chunk, Packet, RawChunk};
+
+use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
+
+fn scheduled_by(name: &str) -> PairBuilder {
+    let mut policies = PolicyRecipe::recommended();
+    policies.set("stream-scheduler", name).unwrap();
+    Pair::one_path(mbit(10), ms(10)).policies(policies)
+}
+
+/// The share of each of the first `count` streams in what Bob read within ten seconds, in percent.
+fn shares(pair: &mut Pair, count: u16) -> Vec<u64> {
+    pair.run_for(secs(5));
+    let since = pair.simulation.now();
+    pair.run_for(secs(10));
+    let rates: Vec<_> = (0..count)
+        .map(|stream| pair.stream_rate(stream, since).as_bits_per_second())
+        .collect();
+    let sum: u64 = rates.iter().sum();
+    assert!(sum > 9_000_000, "{sum} bit/s on a path of 10 Mbit/s");
+    rates.iter().map(|rate| (rate * 100 + sum / 2) / sum).collect()
+}
+
+/// Two streams that always have something to send: stream 0 in messages of 1,400 bytes, stream 1 of 350.
+fn shares_of_large_and_small_messages(name: &str) -> Vec<u64> {
+    let mut pair = scheduled_by(name).connected();
+    for _ in 0..15_000 {
+        pair.alice().act(|conversation, association, now| {
+            for (stream, bytes) in [(0, 1_400), (1, 350)] {
+                while association.queued_on(StreamId(stream)) < 20_000
+                    && conversation
+                        .send(Draft::new(stream, bytes), association, now)
+                        .is_ok()
+                {}
+            }
+        });
+        pair.run_for(ms(1));
+    }
+    let since = anabranch_types::Instant::ZERO + secs(5);
+    let rates = [0, 1].map(|stream| pair.stream_rate(stream, since).as_bits_per_second());
+    let sum: u64 = rates.iter().sum();
+    rates.iter().map(|rate| (rate * 100 + sum / 2) / sum).collect()
+}
+
+#[test]
+fn turns_favour_long_messages_and_fair_bandwidth_does_not() {
+    assert_eq!(shares_of_large_and_small_messages("rr"), [80, 20]);
+    assert_eq!(shares_of_large_and_small_messages("fair-bandwidth"), [50, 50]);
+}
+
+#[test]
+fn a_stream_of_three_times_the_weight_gets_three_times_as_much() {
+    let mut pair = scheduled_by("wfq").connected();
+    pair.alice()
+        .act(|_, association, _| {
+            let weight = NonZeroU16::new(3).expect("three is not zero");
+            association.set_stream_weight(StreamId(1), weight)
+        })
+        .expect("a stream that exists");
+    pair.alice().start_workload(Workload::Even(Even::new(1_400, 2)));
+    assert_eq!(shares(&mut pair, 2), [25, 75]);
+}
+
+#[test]
+fn an_urgent_stream_does_not_wait_for_the_others() {
+    let delay_of_urgent = |name: &str| {
+        let mut pair = scheduled_by(name)
+            .with(|config| config.send_buffer = 100_000)
+            .connected();
+        pair.alice().act(|_, association, _| {
+            for stream in 1..4 {
+                association
+                    .set_stream_priority(StreamId(stream), 7)
+                    .expect("a stream that exists");
+            }
+        });
+        let since = pair.simulation.now();
+        for _ in 0..100 {
+            pair.alice().act(|conversation, association, now| {
+                // Room for the urgent messages is left in the buffer: they would wait before it otherwise.
+                while association.send_room() > 20_000 {
+                    conversation
+                        .send(Draft::new(1, 1_000), association, now)
+                        .expect("room");
+                }
+                conversation
+                    .send(Draft::new(0, 100), association, now)
+                    .expect("room");
+            });
+            pair.run_for(ms(20));
+        }
+        pair.mean_stream_delay(0, since)
+    };
+    let (urgent, equal, last) = (
+        delay_of_urgent("priority"),
+        delay_of_urgent("rr"),
+        delay_of_urgent("fcfs"),
+    );
+    println!("{urgent:?} by priority, {equal:?} in turn, {last:?} in the order of handing over");
+    assert!(urgent < last, "{urgent:?} {last:?}");
+}
+
+#[test]
+fn the_least_urgent_stream_gets_what_the_others_leave() {
+    let mut pair = scheduled_by("priority").connected();
+    pair.alice().act(|_, association, _| {
+        for (stream, priority) in [(0, 9), (1, 2), (2, 1)] {
+            association
+                .set_stream_priority(StreamId(stream), priority)
+                .expect("a stream that exists");
+        }
+    });
+    // 4 Mbit/s each for streams 1 and 2, all there is for stream 0.
+    for stream in [1, 2] {
+        pair.alice()
+            .start_workload(Workload::Paced(Paced::new(1_000, ms(2), Streams::one(stream))));
+    }
+    pair.alice().start_bulk(Bulk::new(1_000, Streams::one(0)));
+    let shares = shares(&mut pair, 3);
+    println!("{shares:?}");
+    assert!(shares[1] >= 40 && shares[2] >= 40, "{shares:?}");
+}
+
+#[test]
+fn a_packet_of_rr_packet_carries_one_stream_and_one_of_rr_many() {
+    let most_streams_in_a_packet = |name: &str| {
+        let mut pair = scheduled_by(name).connected();
+        pair.alice().send_messages(3_000, 100, Streams::in_turn(5));
+        pair.deliver_all(secs(2));
+        let log = pair.simulation.host(anabranch_sim::Side::Near).log();
+        log.packets().map(|packet| streams_in(&packet.bytes)).max()
+    };
+    assert_eq!(most_streams_in_a_packet("rr-packet"), Some(1));
+    assert_eq!(most_streams_in_a_packet("rr"), Some(5));
+}
+
+/// How many streams have DATA in a packet.
+fn streams_in(bytes: &[u8]) -> usize {
+    let packet = Packet::parse(bytes).expect("a packet in order");
+    let chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
+    let mut streams: Vec<_> = chunks
+        .filter_map(|chunk| match chunk {
+            Chunk::Data(data) => Some(data.stream),
+            _ => None,
+        })
+        .collect();
+    streams.sort();
+    streams.dedup();
+    streams.len()
+}
+
+#[test]
+fn priorities_and_weights_are_for_streams_that_exist() {
+    let mut pair = scheduled_by("priority").connected();
+    pair.alice().act(|_, association, _| {
+        let (known, unknown) = (StreamId(0), StreamId(u16::MAX));
+        assert!(association.set_stream_priority(known, 1).is_ok());
+        assert!(association.set_stream_priority(unknown, 1).is_err());
+        assert!(association.set_stream_weight(unknown, NonZeroU16::MIN).is_err());
+    });
+}

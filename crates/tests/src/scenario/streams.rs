@@ -1,0 +1,94 @@
+//! Who waits for whom? Messages of one stream for each other, those of different streams not (RFC 9260 §6.5, §6.6).
+
+use anabranch_sim::app::{Bulk, Draft, Streams};
+use anabranch_types::Seed;
+use anabranch_wire::chunk::kind;
+
+use crate::fixture::{Pair, mbit, ms, secs};
+
+#[test]
+fn a_lost_message_holds_up_its_own_stream_only() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
+    pair.drop_next(1, kind::DATA);
+    pair.alice().send(Draft::new(0, 1_000));
+    pair.run_for(ms(1));
+    for stream in [1, 0, 2] {
+        pair.alice().send(Draft::new(stream, 1_000));
+    }
+    pair.run_for(ms(40));
+    let inbox = pair.bob().inbox().clone();
+    assert!(inbox.has(1) && inbox.has(3), "streams 1 and 2 lost nothing");
+    assert!(
+        !inbox.has(0) && !inbox.has(2),
+        "stream 0 waits for its first message"
+    );
+    pair.deliver_all(secs(2));
+}
+
+#[test]
+fn an_unordered_message_waits_for_nobody() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
+    pair.drop_next(1, kind::DATA);
+    pair.alice().send(Draft::new(0, 1_400));
+    pair.run_for(ms(1));
+    pair.alice().send(Draft::new(0, 1_400).unordered());
+    pair.run_for(ms(40));
+    assert!(pair.bob().inbox().has(1));
+    pair.deliver_all(secs(2));
+}
+
+#[test]
+fn many_streams_over_lossy_paths_keep_their_order() {
+    let mut pair = Pair::two_paths(mbit(20), ms(15)).connected();
+    pair.set_loss(0, 0.02);
+    pair.set_loss(1, 0.05);
+    pair.alice()
+        .send_messages(3_000, 700, Streams::random(1_000, Seed(3)));
+    pair.deliver_all(secs(60));
+}
+
+#[test]
+fn the_sequence_numbers_of_a_stream_may_wrap() {
+    let mut pair = Pair::one_path(mbit(100), ms(1)).connected();
+    pair.alice().send_messages(70_000, 10, Streams::one(0));
+    pair.deliver_all(secs(30));
+}
+
+#[test]
+fn unordered_messages_of_many_packets_arrive_whole_over_lossy_paths() {
+    let mut pair = Pair::two_paths(mbit(20), ms(15)).connected();
+    pair.set_loss(0, 0.03);
+    pair.set_loss(1, 0.03);
+    pair.alice()
+        .start_bulk(Bulk::new(10_000, Streams::in_turn(3)).messages(100).unordered());
+    pair.deliver_all(secs(60));
+}
+
+#[test]
+fn a_large_message_crosses_lossy_paths_in_pieces() {
+    let mut pair = Pair::two_paths(mbit(20), ms(15)).connected();
+    pair.set_loss(0, 0.05);
+    pair.set_loss(1, 0.01);
+    pair.alice().send(Draft::new(0, 1 << 20));
+    pair.bob().send(Draft::new(5, 900_001));
+    pair.deliver_all(secs(60));
+}
+
+#[test]
+fn messages_of_every_length_around_a_packet_arrive() {
+    let mut pair = Pair::two_paths(mbit(100), ms(1)).connected();
+    for bytes in (1..20).chain(1_400..1_480).chain(2_850..2_920) {
+        pair.alice().send(Draft::new(0, bytes));
+    }
+    pair.deliver_all(secs(2));
+}
+
+#[test]
+fn small_messages_share_packets() {
+    let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
+    let before = pair.alice().tally().packets_sent;
+    pair.alice().send_messages(100, 100, Streams::in_turn(10));
+    pair.deliver_all(secs(1));
+    // A hundred chunks of 116 bytes fill nine packets; the first may leave before the others are there.
+    assert!(pair.alice().tally().packets_sent - before <= 12);
+}

@@ -1,0 +1,205 @@
+//! How does a connection begin, and what if nobody answers?
+
+use anabranch_netsim::{FilterAction, LinkChange, LinkConfig};
+use anabranch_sim::Side;
+use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_types::Seed;
+
+use super::{SYN, dsl, times, watch, watch_back};
+use crate::fixture::{mbit, secs};
+
+#[test]
+fn an_unanswered_syn_is_repeated_after_3_6_12_and_24_seconds() {
+    let mut simulation = TcpScenario::new(Seed(1), dsl())
+        .near_talks(TcpApp::sender(1))
+        .build();
+    simulation.change(&LinkChange::Cut);
+    let seen = watch(&mut simulation);
+    simulation.connect();
+    simulation.run_for(secs(200));
+    assert_eq!(times(&seen, SYN), [0.0, 3.0, 9.0, 21.0, 45.0]);
+    let events = simulation.app(Side::Near, 0).unwrap().events();
+    let [(at, Event::Closed(CloseReason::TimedOut))] = events else {
+        panic!("{events:?}");
+    };
+    assert_eq!(at.to_string(), "93.000000");
+}
+
+#[test]
+fn an_unanswered_syn_ack_is_repeated_as_often_and_then_forgotten() {
+    let mut simulation = TcpScenario::new(Seed(1), dsl())
+        .near_talks(TcpApp::sender(1))
+        .build();
+    let seen = watch_back(&mut simulation);
+    simulation.connect();
+    simulation.run_for(crate::fixture::ms(25));
+    simulation.change(&LinkChange::Cut);
+    simulation.run_for(secs(200));
+    assert_eq!(times(&seen, SYN).len(), 5);
+    assert_eq!(
+        simulation.host(Side::Far).apps().len(),
+        0,
+        "nobody was told of it"
+    );
+}
+
+#[test]
+fn data_follows_in_the_second_round_trip() {
+    let mut simulation = TcpScenario::new(Seed(1), dsl())
+        .near_talks(TcpApp::sender(1_000))
+        .build();
+    simulation.connect();
+    simulation.run_until(secs(1), |simulation| {
+        simulation
+            .app(Side::Far, 0)
+            .is_some_and(|app| app.bytes_read() == 1_000)
+    });
+    let read = simulation.app(Side::Far, 0).unwrap().first_read_at().unwrap();
+    let millis = read.as_nanos() / 1_000_000;
+    assert!(
+        (60..63).contains(&millis),
+        "three times 20 ms and a bit: {millis} ms"
+    );
+}
+
+#[test]
+fn who_does_not_listen_refuses() {
+    let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
+    let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
+    simulation.act(Side::Near, |host, now| {
+        host.connect(
+            now,
+            (near, 0).into(),
+            (far, 81).into(),
+            TcpConfig::default(),
+            TcpApp::bulk(),
+        )
+    });
+    simulation.run_for(secs(1));
+    let events = simulation.app(Side::Near, 0).unwrap().events();
+    assert!(
+        matches!(events, [(_, Event::Closed(CloseReason::Refused))]),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn two_that_connect_to_each_other_at_once_have_one_connection() {
+    let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
+    let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
+    let app = || TcpApp::sender(50_000);
+    simulation.act(Side::Near, |host, now| {
+        host.connect(
+            now,
+            (near, 7).into(),
+            (far, 7).into(),
+            TcpConfig::default(),
+            app(),
+        )
+    });
+    simulation.act(Side::Far, |host, now| {
+        host.connect(
+            now,
+            (far, 7).into(),
+            (near, 7).into(),
+            TcpConfig::default(),
+            app(),
+        )
+    });
+    simulation.run_for(secs(20));
+    for side in Side::BOTH {
+        assert!(super::everything_arrived(&simulation, side, 50_000), "{side:?}");
+        assert_eq!(simulation.connection(side, 0).unwrap().state(), State::TimeWait);
+    }
+}
+
+#[test]
+fn options_are_used_only_if_both_ends_offer_them() {
+    for without in 0..8_u8 {
+        let less = TcpConfig {
+            sack: without & 1 == 0,
+            timestamps: without & 2 == 0,
+            window_scaling: without & 4 == 0,
+            ..TcpConfig::default()
+        };
+        for side in Side::BOTH {
+            let mut simulation = TcpScenario::new(Seed(1), super::lossy(0.02))
+                .config_of(side, less.clone())
+                .near_talks(TcpApp::sender(300_000))
+                .build();
+            simulation.connect();
+            assert!(
+                simulation.run_until(secs(60), |simulation| super::everything_arrived(
+                    simulation,
+                    Side::Far,
+                    300_000
+                )),
+                "{side:?} without {without:b}"
+            );
+        }
+    }
+}
+
+/// RFC 7323 §4: a timestamp tells which of several SYNs was answered. Without, each segment behind a long queue would be
+/// sent several times.
+#[test]
+fn a_syn_that_was_sent_twice_measures_the_round_trip_by_its_timestamp() {
+    let far_away = LinkConfig::new(mbit(1), secs(4));
+    for timestamps in [true, false] {
+        let config = TcpConfig {
+            timestamps,
+            ..TcpConfig::default()
+        };
+        let mut simulation = TcpScenario::new(Seed(1), far_away.clone())
+            .config(config)
+            .far_talks(TcpApp::sender(10_000))
+            .build();
+        simulation.connect();
+        simulation.run_for(secs(120));
+        assert!(super::everything_arrived(&simulation, Side::Near, 10_000));
+        let timeouts = simulation
+            .connection(Side::Far, 0)
+            .unwrap()
+            .statistics()
+            .counters
+            .timeouts;
+        assert_eq!(timeouts == 0, timestamps, "{timeouts} timeouts");
+    }
+}
+
+/// "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN MUST be one segment"
+/// (RFC 5681 §3.1).
+#[test]
+fn a_window_begins_with_one_segment_if_a_syn_was_lost() {
+    let window = |lost: usize| {
+        let mut simulation = TcpScenario::new(Seed(1), dsl())
+            .near_talks(TcpApp::bulk())
+            .build();
+        let link = simulation.paths()[0].there[0];
+        let mut count = 0;
+        simulation.network_mut().set_filter(
+            link,
+            Box::new(move |_, _| {
+                count += 1;
+                if count <= lost {
+                    FilterAction::Drop
+                } else {
+                    FilterAction::Pass
+                }
+            }),
+        );
+        simulation.connect();
+        let is_open = |simulation: &TcpSimulation| {
+            let connection = simulation.connection(Side::Near, 0);
+            connection.is_some_and(|connection| connection.statistics().state == State::Established)
+        };
+        assert!(simulation.run_until(secs(10), is_open));
+        let facts = simulation
+            .connection(Side::Near, 0)
+            .expect("it is open")
+            .statistics()
+            .facts;
+        facts.cwnd / u64::from(facts.max_data_chunk)
+    };
+    assert_eq!((window(0), window(1)), (10, 1));
+}

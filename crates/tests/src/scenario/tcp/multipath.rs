@@ -1,0 +1,197 @@
+//! What do several paths give TCP, and what do they cost it?
+
+use anabranch_netsim::link::{Loss, QueueConfig};
+use anabranch_netsim::{LinkChange, LinkConfig, Probability, topology};
+use anabranch_policy::PolicyRecipe;
+use anabranch_sim::Side;
+use anabranch_sim::tcp::{MultipathConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_types::{Rate, Seed};
+
+use super::everything_arrived;
+use crate::fixture::{mbit, ms, secs};
+
+/// With the addresses of so many paths.
+fn config(paths: u8, side: Side, choices: &[(&str, &str)]) -> TcpConfig {
+    let mut policies = PolicyRecipe::tcp();
+    for (point, choice) in choices {
+        policies.set(point, choice).unwrap();
+    }
+    let own = match side {
+        Side::Near => topology::near,
+        Side::Far => topology::far,
+    };
+    TcpConfig {
+        policies,
+        multipath: Some(MultipathConfig {
+            local: (1..paths).map(own).collect(),
+            ..MultipathConfig::default()
+        }),
+        ..TcpConfig::default()
+    }
+}
+
+/// Both sides with the same choices, over these paths.
+fn scenario(links: &[LinkConfig], choices: &[(&str, &str)], change: impl Fn(&mut TcpConfig)) -> TcpScenario {
+    let mut scenario = TcpScenario::new(Seed(1), links[0].clone());
+    for link in &links[1..] {
+        scenario = scenario.path(link.clone());
+    }
+    for side in Side::BOTH {
+        let mut config = config(links.len() as u8, side, choices);
+        change(&mut config);
+        scenario = scenario.config_of(side, config);
+    }
+    scenario
+}
+
+fn link(megabits: u64, delay: u64) -> LinkConfig {
+    LinkConfig::new(mbit(megabits), ms(delay)).queue(QueueConfig::Packets(100))
+}
+
+fn delivered(simulation: &TcpSimulation) -> u64 {
+    let app = simulation.app(Side::Far, 0).unwrap();
+    assert_eq!(app.wrong_at(), None);
+    app.bytes_read()
+}
+
+/// Bytes delivered in so many seconds.
+fn bulk(scenario: TcpScenario, seconds: u64) -> TcpSimulation {
+    let mut simulation = scenario.near_talks(TcpApp::bulk()).build();
+    simulation.connect();
+    simulation.run_for(secs(seconds));
+    simulation
+}
+
+#[test]
+fn two_paths_add_up() {
+    let links = [link(10, 20), link(10, 20)];
+    let both = delivered(&bulk(scenario(&links, &[], |_| {}), 20));
+    let one = delivered(&bulk(scenario(&links[..1], &[], |_| {}), 20));
+    assert!(both as f64 > 1.85 * one as f64, "{both} {one}");
+}
+
+#[test]
+fn a_path_that_dies_is_left_within_a_timeout() {
+    let links = [link(10, 20), link(10, 20)];
+    let mut simulation = scenario(&links, &[], |_| {})
+        .near_talks(TcpApp::sender(10_000_000))
+        .build();
+    simulation.connect();
+    simulation.run_for(secs(3));
+    simulation.change_path(0, &LinkChange::Cut);
+    assert!(simulation.run_until(secs(12), |simulation| {
+        everything_arrived(simulation, Side::Far, 10_000_000)
+    }));
+    let data = simulation.connection(Side::Near, 0).unwrap().statistics().data;
+    assert!(data.unwrap().reinjected_bytes > 0);
+}
+
+#[test]
+fn coupled_windows_take_less_of_a_shared_bottleneck() {
+    let share = |cc: &str| {
+        let links = [link(100, 10), link(100, 10)];
+        let rival = anabranch_sim::Rival::tcp(link(100, 10), TcpConfig::default(), TcpApp::bulk());
+        let narrow = link(10, 10);
+        let mut simulation = scenario(&links, &[("cc", cc)], |_| {})
+            .bottleneck(narrow.clone(), narrow)
+            .rival(rival)
+            .near_talks(TcpApp::bulk())
+            .build();
+        simulation.connect();
+        simulation.connect_rivals();
+        simulation.run_for(secs(60));
+        delivered(&simulation) as f64 / simulation.delivered_by_rival(0) as f64
+    };
+    let (uncoupled, coupled) = (share("reno"), share("lia"));
+    assert!(coupled < 0.8 * uncoupled, "{coupled} {uncoupled}");
+}
+
+/// Bytes delivered in a minute over two paths of 10 Mbit/s that lose something, through a small send buffer.
+fn through_a_buffer(nr_sack: Option<NrSackForm>, send_buffer: u64) -> u64 {
+    let lossy = |link: LinkConfig| link.loss(Loss::Bernoulli(Probability::of(0.01)));
+    let links = [lossy(link(10, 10)), lossy(link(10, 10))];
+    let scenario = scenario(&links, &[], |config| {
+        config.send_buffer = send_buffer;
+        if let Some(multipath) = &mut config.multipath {
+            multipath.nr_sack = nr_sack;
+        }
+    });
+    delivered(&bulk(scenario, 60))
+}
+
+#[test]
+fn promises_let_a_small_send_buffer_carry_more() {
+    let without = through_a_buffer(None, 28_000);
+    for form in [NrSackForm::Short, NrSackForm::Long] {
+        let with = through_a_buffer(Some(form), 28_000);
+        println!("{form:?}: {:+.1} %", (with as f64 / without as f64 - 1.0) * 100.0);
+        assert!(with as f64 > 1.03 * without as f64, "{form:?}: {with} {without}");
+    }
+}
+
+#[test]
+fn promises_neither_help_nor_hurt_a_large_send_buffer() {
+    let (with, without) = (
+        through_a_buffer(Some(NrSackForm::Short), 899_000),
+        through_a_buffer(None, 899_000),
+    );
+    assert!(
+        (with as f64 / without as f64 - 1.0).abs() < 0.02,
+        "{with} {without}"
+    );
+}
+
+#[test]
+fn data_that_leaves_out_of_order_arrives_in_order() {
+    let links = [link(10, 5), link(10, 60)];
+    let waiting = |scheduler: &str| {
+        let mut simulation = scenario(&links, &[("path-scheduler", scheduler)], |_| {})
+            .near_talks(TcpApp::bulk())
+            .build();
+        simulation.connect();
+        simulation.run_for(secs(5));
+        let (mut sum, mut samples) = (0, 0);
+        for _ in 0..1_000 {
+            simulation.run_for(ms(10));
+            let connection = simulation.connection(Side::Far, 0).unwrap();
+            sum += connection.statistics().data.unwrap().out_of_order_bytes;
+            samples += 1;
+        }
+        println!("{scheduler}: {} bytes, {}", sum / samples, delivered(&simulation));
+        sum / samples
+    };
+    let (plain, in_order) = (waiting("min-rtt"), waiting("in-order-arrival"));
+    assert!(in_order < plain, "{in_order} {plain}");
+}
+
+/// The peer may throw away what is beyond the window it told, although the flow acknowledges it: then everything waits for
+/// the one timer that looks after the data itself.
+#[test]
+fn what_leaves_ahead_stays_within_the_window_of_the_peer() {
+    let narrow = |kilobits: u64, packets| {
+        let rate = Rate::bits_per_second(kilobits * 1_000);
+        LinkConfig::new(rate, ms(1)).queue(QueueConfig::Packets(packets))
+    };
+    let links = [narrow(6_300, 100), narrow(6_100, 3)];
+    let choices = [("path-scheduler", "in-order-arrival"), ("cc", "olia")];
+    let small = scenario(&links, &choices, |config| config.receive_buffer = 265_000);
+    let simulation = bulk(small, 60);
+    let data = simulation.connection(Side::Near, 0).unwrap().statistics().data;
+    assert_eq!(data.unwrap().reinjections, 0);
+    assert!(delivered(&simulation) > 75_000_000, "{}", delivered(&simulation));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = || {
+        let lossy = link(10, 10).loss(Loss::Bernoulli(Probability::of(0.02)));
+        let simulation = bulk(scenario(&[lossy.clone(), lossy], &[], |_| {}), 5);
+        let connection = simulation.connection(Side::Near, 0).unwrap();
+        format!(
+            "{:?} {:?}",
+            connection.statistics(),
+            connection.paths().collect::<Vec<_>>()
+        )
+    };
+    assert_eq!(run(), run());
+}

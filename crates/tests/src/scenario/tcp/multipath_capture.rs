@@ -1,0 +1,128 @@
+//! What does somebody else's dissector say about our options of Multipath TCP?
+
+use anabranch_netsim::capture::SharedBuffer;
+use anabranch_netsim::{LinkChange, LinkConfig};
+use anabranch_sim::Side;
+use anabranch_sim::app::Reading;
+use anabranch_sim::tcp::{MultipathConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario};
+use anabranch_types::Seed;
+
+use super::{everything_arrived, lossy};
+use crate::fixture::tshark::{self, Temporary, count, shown};
+use crate::fixture::{ms, secs};
+
+/// A connection over two paths with a bit of everything: losses, a shut window, a path that is cut and healed, an end.
+fn an_eventful_life(nr_sack: Option<NrSackForm>, checksum: bool, ipv6: bool) -> Vec<u8> {
+    let buffer = SharedBuffer::default();
+    let config = TcpConfig {
+        receive_buffer: 200_000,
+        multipath: Some(MultipathConfig {
+            nr_sack,
+            checksum,
+            ..MultipathConfig::default()
+        }),
+        ..TcpConfig::default()
+    };
+    let slower = LinkConfig {
+        delay: ms(60),
+        ..lossy(0.02)
+    };
+    let scenario = TcpScenario::new(Seed(1), lossy(0.01))
+        .path(slower)
+        .config(config)
+        .near_talks(TcpApp::sender(1_500_000))
+        .far_talks(TcpApp::sender(200_000).reading(Reading::Paused))
+        .capture(Side::Near, buffer.clone());
+    let mut simulation = if ipv6 { scenario.v6() } else { scenario }.build();
+    simulation.connect();
+    simulation.run_for(secs(5));
+    simulation.talk(Side::Far, 0, |app, connection, now| {
+        app.read_otherwise(now, Reading::Eager, connection);
+    });
+    simulation.run_for(ms(500));
+    simulation.change_path(0, &LinkChange::Cut);
+    simulation.run_for(secs(2));
+    simulation.change_path(0, &LinkChange::Heal);
+    simulation.run_for(secs(120));
+    assert!(everything_arrived(&simulation, Side::Far, 1_500_000));
+    assert!(everything_arrived(&simulation, Side::Near, 200_000));
+    simulation.finish_captures().unwrap();
+    buffer.take()
+}
+
+const FAULTS: [&str; 8] = [
+    "_ws.malformed",
+    "_ws.expert.severity == error",
+    "tcp.checksum.status == 0",
+    "ip.checksum.status == 0",
+    // Segments without data need none, and it says so of a kernel's too.
+    "(mptcp.dss.missing_mapping && tcp.len > 0)",
+    "mptcp.dss.infinite_mapping",
+    "mptcp.connection.echoed_key_mismatch",
+    "mptcp.connection.missing_algorithm",
+];
+
+/// What it says of bits that only Yang 2015 (appendix A.1) knows.
+const UNKNOWN_BITS: &str = "mptcp.connection.unsupported_algorithm";
+
+/// What options of each subtype are, and a filter for one that must have been seen.
+const SEEN: [(&str, &str); 8] = [
+    (
+        "MP_CAPABLE in all three steps",
+        "tcp.options.mptcp.subtype == 0 && tcp.options.mptcp.recvkey",
+    ),
+    ("MP_JOIN with a token", "tcp.options.mptcp.recvtok"),
+    ("MP_JOIN with a code", "tcp.options.mptcp.sendhmac"),
+    (
+        "DSS with an acknowledgement",
+        "tcp.options.mptcp.dataackpresent.flag == 1",
+    ),
+    ("DSS with a mapping", "tcp.options.mptcp.dseqnpresent.flag == 1"),
+    ("the end of the data", "tcp.options.mptcp.datafin.flag == 1"),
+    ("an address", "tcp.options.mptcp.addaddrtrunchmac"),
+    ("its echo", "tcp.options.mptcp.echo == 1"),
+];
+
+#[test]
+fn wireshark_understands_the_options_and_finds_nothing_wrong() {
+    if !tshark::is_here() {
+        return;
+    }
+    for (number, (nr_sack, checksum, ipv6)) in [
+        (None, true, true),
+        (Some(NrSackForm::Short), true, false),
+        (Some(NrSackForm::Long), false, false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("anabranch-mptcp-{}-{number}.pcapng", std::process::id());
+        let file = Temporary::with(&name, &an_eventful_life(nr_sack, checksum, ipv6));
+        let frames = count(&file.0, "tcp");
+        assert!(frames > 1_000, "{frames} frames of TCP");
+        let strange = nr_sack.is_none().then_some(UNKNOWN_BITS);
+        let faults: Vec<&str> = FAULTS.into_iter().chain(strange).collect();
+        let faults = faults.join(" || ");
+        assert_eq!(
+            count(&file.0, &faults),
+            0,
+            "{number}: {}",
+            shown(&file.0, &faults)
+        );
+        assert_eq!(count(&file.0, "tcp.checksum.status == 1"), frames);
+        for (what, filter) in SEEN {
+            assert!(count(&file.0, filter) > 0, "{number}: {what}");
+        }
+        // Both flows are found to be of one connection, by token and key, which first SYNs and resets do not tell.
+        let strange = "tcp && !(mptcp.stream == 0) && tcp.flags.syn == 0 && tcp.flags.reset == 0";
+        assert_eq!(
+            count(&file.0, strange),
+            0,
+            "{number}: {}",
+            shown(&file.0, strange)
+        );
+        assert!(count(&file.0, "tcp.stream == 1 && mptcp.dsn") > 100);
+        let checksums = count(&file.0, "tcp.options.mptcp.checksum");
+        assert_eq!(checksums > 0, checksum, "{number}: {checksums} checksums");
+    }
+}
