@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::ops::{Deref, DerefMut};
 
-use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
+use anabranch_types::{AddressScope, AssociationId, Ecn, Instant, PathAddr, Tsn, VerificationTag};
 use anabranch_wire::{Chunk, Packet, checksum};
 
 use crate::association::{Association, Event};
@@ -207,6 +207,10 @@ impl Endpoint {
             self.counters.malformed += 1;
             return;
         };
+        if !is_from_host_to_host(path) {
+            self.counters.out_of_the_blue += 1;
+            return;
+        }
         let inbound = Inbound {
             now,
             arrival: path,
@@ -427,6 +431,14 @@ impl Endpoint {
             }
         }
     }
+}
+
+/// Rule 1 of RFC 9260 §8.4: neither end is a multicast or broadcast address. A socket that does not tell which of our addresses
+/// a packet came to has received what was for this host.
+fn is_from_host_to_host(path: PathAddr) -> bool {
+    let is_host = |ip| AddressScope::of(ip) != AddressScope::Unusable;
+    let (local, remote) = (path.local.ip(), path.remote.ip());
+    is_host(remote) && (local.is_unspecified() || is_host(local))
 }
 
 /// Something may have happened to an association that others have to know: the application, or whoever looks for the

@@ -1,17 +1,13 @@
 //! What is done with a packet that belongs to no association (RFC 9260 §8.4)?
 
-use anabranch_types::{AddressScope, VerificationTag};
+use anabranch_types::VerificationTag;
 use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, RawChunk, ShutdownComplete};
 
 use super::Inbound;
 use super::replies::Replies;
 
-/// Applies the rules in their order; INIT and COOKIE ECHO (rules 3 and 4) were looked at before.
+/// Applies the rules in their order; addresses, INIT and COOKIE ECHO (rules 1, 3 and 4) were looked at before.
 pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
-    // Rule 1: "not a unicast address: silently discard".
-    if AddressScope::of(inbound.arrival.remote.ip()) == AddressScope::Unusable {
-        return;
-    }
     let tag = inbound.packet.header().tag;
     // §8.5.1 A: what has a tag of zero and is no INIT that stands alone is discarded. There is nobody to answer to.
     if tag == VerificationTag::ZERO {

@@ -7,6 +7,7 @@ use anabranch_types::{PathAddr, VerificationTag};
 use anabranch_wire::{CommonHeader, OutboundAbort, PacketBuilder, WriteChunk};
 
 use super::Inbound;
+use crate::input::contains_abort;
 
 /// Before its address is verified, a stranger gets at most this many times the bytes that it sent: less than
 /// what makes reflection worth an attacker's while (RFC 9000 §8.1 sets the same factor).
@@ -23,8 +24,11 @@ impl Replies {
     /// More wait for the socket than this: further strangers are not answered.
     const LIMIT: usize = 256;
 
-    /// Answers `inbound` with one chunk.
+    /// Answers `inbound` with one chunk, unless it holds an ABORT (RFC 9260 §9.1).
     pub(crate) fn push(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, chunk: &impl WriteChunk) {
+        if contains_abort(inbound.packet) {
+            return;
+        }
         if self.queue.len() >= Self::LIMIT {
             self.unanswered += 1;
             return;

@@ -12,7 +12,7 @@ use anabranch_wire::parameter::kind::{HOST_NAME, IPV4, IPV6, SUPPORTED_ADDRESS_T
 use anabranch_wire::{
     Cause, CauseWriter, Chunk, CommonHeader, CookieAck, CookieEcho, Data, DataFlags, Heartbeat,
     OutboundAbort, OutboundError, OutboundInit, Packet, PacketBuilder, Parameter, ParameterWriter, RawCause,
-    RawChunk, RawParameter, Shutdown, WriteChunk,
+    RawChunk, RawParameter, Shutdown, ShutdownAck, ShutdownComplete, WriteChunk,
 };
 
 use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event, Message};
@@ -207,3 +207,4 @@ fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
 mod checksums;
 mod ending;
 mod handshake;
+mod tags;

@@ -10,6 +10,7 @@ mod shutdown;
 mod verify;
 
 pub(crate) use sack::begin_recovery;
+pub(crate) use verify::contains_abort;
 
 use anabranch_policy::{PathFacts, TailProbe};
 use anabranch_types::{Instant, PathAddr, PathId};
@@ -45,6 +46,10 @@ pub(crate) fn handle_packet(
         }
         Ok(_) => {}
         Err(violation) => close::because_of(association, violation),
+    }
+    if association.state.is_closed() && contains_abort(packet) {
+        // The peer ends it, too, and expects no answer (RFC 9260 §9.1).
+        association.control.clear();
     }
 }
 

@@ -14,7 +14,8 @@ pub(crate) fn admits(association: &Association, arrival: PathAddr, packet: &Pack
     tag(association, packet) && !(may_be_late && contains_abort(packet))
 }
 
-fn contains_abort(packet: &Packet<'_>) -> bool {
+/// Whether an ABORT is anywhere in the packet.
+pub(crate) fn contains_abort(packet: &Packet<'_>) -> bool {
     packet.chunks().flatten().any(|raw| raw.kind == kind::ABORT)
 }
 

@@ -1,0 +1,300 @@
+//! Verification tags and packets out of the blue (RFC 9260 §8.4, §8.5). Which packet carries which tag, and which is heard?
+
+use super::*;
+
+fn tag_of(packet: &[u8]) -> VerificationTag {
+    Packet::parse(packet).expect("a packet in order").header().tag
+}
+
+/// The only chunk of a packet.
+fn only_chunk(packet: &[u8]) -> RawChunk<'_> {
+    let packet = Packet::parse(packet).expect("a packet in order");
+    let mut chunks = packet.chunks().flatten();
+    let chunk = chunks.next().expect("a chunk");
+    assert!(chunks.next().is_none(), "it stands alone");
+    chunk
+}
+
+const ABORT: OutboundAbort = OutboundAbort {
+    tag_reflected: false,
+    causes: Vec::new(),
+};
+
+/// The peer has everything and asks to finish; SHUTDOWN ACK was sent.
+fn ends(endpoint: &mut Endpoint) -> VerificationTag {
+    let tag = is_joined(endpoint, 5, &[]);
+    let shutdown = Shutdown {
+        cumulative: Tsn(tag.0.wrapping_sub(1)),
+    };
+    let answer = hears(endpoint, START, peer(2), tag, &shutdown);
+    assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
+    tag
+}
+
+#[test]
+fn packets_from_or_to_no_single_host_are_discarded() {
+    let local = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT));
+    let init = packet(VerificationTag::ZERO, |packet| {
+        packet.push(&init(5, Vec::new())).expect("a small chunk");
+    });
+    let shutdown_ack = packet(VerificationTag(9), |packet| {
+        packet.push(&ShutdownAck).expect("a small chunk");
+    });
+    for (to, from, is_answered) in [
+        ([10, 0, 0, 1], [10, 0, 0, 2], true),
+        ([0, 0, 0, 0], [10, 0, 0, 2], true),
+        ([10, 0, 0, 1], [255, 255, 255, 255], false),
+        ([10, 0, 0, 1], [224, 0, 0, 1], false),
+        ([224, 0, 0, 1], [10, 0, 0, 2], false),
+        ([255, 255, 255, 255], [10, 0, 0, 2], false),
+    ] {
+        for bytes in [&init, &shutdown_ack] {
+            let mut endpoint = endpoint_at(local);
+            let path = PathAddr {
+                local: SocketAddr::from((to, DEFAULT_PORT)),
+                remote: SocketAddr::from((from, DEFAULT_PORT)),
+            };
+            endpoint.handle_datagram(START, path, Ecn::NotCapable, bytes);
+            assert_eq!(!said(&mut endpoint, START).is_empty(), is_answered, "{path}");
+        }
+    }
+}
+
+#[test]
+fn refused_init_gets_an_abort_with_its_own_tag_and_no_t_bit() {
+    let mut host_name = ParameterWriter::new();
+    host_name.push_raw(HOST_NAME, b"peer.example\0\0\0\0");
+    for (parameters, streams) in [(Vec::new(), 0), (host_name.finish(), 10)] {
+        let refused = OutboundInit {
+            outbound_streams: streams,
+            ..init(5, parameters)
+        };
+        let answer = hears(&mut endpoint(), START, peer(2), VerificationTag::ZERO, &refused);
+        assert_eq!(tag_of(&answer[0]), VerificationTag(5));
+        let abort = only_chunk(&answer[0]);
+        assert_eq!((abort.kind, abort.flags), (kind::ABORT, 0));
+    }
+}
+
+#[test]
+fn packets_carry_the_tag_that_the_peer_chose_and_an_init_zero() {
+    let mut endpoint = endpoint();
+    let id = endpoint.connect(START, &[peer(2)], &config()).expect("a path");
+    let call = said(&mut endpoint, START);
+    assert_eq!(tag_of(&call[0]), VerificationTag::ZERO);
+    let (tag, _) = tag_and_cookie(&call);
+    let echo = hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    assert_eq!(kinds(&echo), [kind::COOKIE_ECHO]);
+    assert_eq!(tag_of(&echo[0]), VerificationTag(5));
+    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association.send(Message::new(StreamId(0), "data")).expect("room");
+    drop(association);
+    let data = said(&mut endpoint, START);
+    assert_eq!(tag_of(&data[0]), VerificationTag(5));
+}
+
+#[test]
+fn abort_stands_alone_with_tag_and_cause_though_data_waits() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[]);
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association
+        .send(Message::new(StreamId(0), "never sent"))
+        .expect("room");
+    association.abort(b"enough");
+    drop(association);
+    let last = said(&mut endpoint, START);
+    assert_eq!(last.len(), 1);
+    assert_eq!(tag_of(&last[0]), VerificationTag(5));
+    let abort = only_chunk(&last[0]);
+    assert_eq!((abort.kind, abort.flags), (kind::ABORT, 0));
+    let Ok(Chunk::Abort(abort)) = abort.decode() else {
+        panic!("{abort:?}")
+    };
+    let cause = abort.causes.iter().flatten().next().map(RawCause::decode);
+    assert_eq!(cause, Some(Ok(Cause::UserInitiatedAbort(b"enough"))));
+}
+
+#[test]
+fn shutdown_ack_is_answered_with_the_peers_tag_and_no_t_bit() {
+    let mut shut_down = endpoint();
+    let tag = is_joined(&mut shut_down, 5, &[]);
+    let id = shut_down.associations().map(Association::id).next().expect("one");
+    shut_down.association_mut(id).expect("it lives").shutdown();
+    said(&mut shut_down, START);
+    // Both sent SHUTDOWN ACK at once.
+    let mut crossing = endpoint();
+    let other_tag = ends(&mut crossing);
+    for (mut endpoint, tag) in [(shut_down, tag), (crossing, other_tag)] {
+        let answer = hears(&mut endpoint, START, peer(2), tag, &ShutdownAck);
+        assert_eq!(tag_of(&answer[0]), VerificationTag(5));
+        let complete = only_chunk(&answer[0]);
+        assert_eq!((complete.kind, complete.flags), (kind::SHUTDOWN_COMPLETE, 0));
+        assert!(endpoint.associations().all(Association::is_closed));
+        assert!(
+            endpoint.associations().all(|one| one.poll_timeout().is_none()),
+            "T2 is stopped"
+        );
+    }
+}
+
+#[test]
+fn shutdown_complete_is_ignored_unless_shutdown_ack_was_sent() {
+    let complete = ShutdownComplete { tag_reflected: false };
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    assert!(hears(&mut endpoint, START, peer(2), tag, &complete).is_empty());
+    assert!(endpoint.associations().all(Association::is_connected));
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    endpoint.association_mut(id).expect("it lives").shutdown();
+    said(&mut endpoint, START);
+    assert!(hears(&mut endpoint, START, peer(2), tag, &complete).is_empty());
+    assert!(
+        !endpoint.associations().any(Association::is_closed),
+        "SHUTDOWN-SENT"
+    );
+}
+
+#[test]
+fn shutdown_complete_counts_with_our_tag_or_with_the_peers_and_the_t_bit() {
+    let peers = VerificationTag(5);
+    for (tag_reflected, is_ours, closes) in [
+        (false, true, true),
+        (true, false, true),
+        (true, true, false),
+        (false, false, false),
+    ] {
+        let mut endpoint = endpoint();
+        let ours = ends(&mut endpoint);
+        let tag = if is_ours { ours } else { peers };
+        let answer = hears(
+            &mut endpoint,
+            START,
+            peer(2),
+            tag,
+            &ShutdownComplete { tag_reflected },
+        );
+        assert!(answer.is_empty());
+        assert_eq!(endpoint.associations().all(Association::is_closed), closes);
+        let is_stopped = |one: &Association| one.poll_timeout().is_none();
+        assert_eq!(endpoint.associations().all(is_stopped), closes, "T2");
+    }
+}
+
+#[test]
+fn shutdown_ack_during_the_handshake_is_out_of_the_blue() {
+    for cookie_echoed in [false, true] {
+        let mut endpoint = endpoint();
+        let (_, tag) = calls(&mut endpoint);
+        if cookie_echoed {
+            hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+        }
+        let runs_until = endpoint.poll_timeout();
+        let answer = hears(&mut endpoint, START, peer(2), VerificationTag(77), &ShutdownAck);
+        assert_eq!(tag_of(&answer[0]), VerificationTag(77));
+        let complete = only_chunk(&answer[0]);
+        assert_eq!((complete.kind, complete.flags), (kind::SHUTDOWN_COMPLETE, 1));
+        assert_eq!(endpoint.poll_timeout(), runs_until, "T1 goes on");
+        assert!(!endpoint.associations().any(Association::is_closed));
+    }
+}
+
+#[test]
+fn shutdown_during_the_handshake_is_discarded() {
+    for cookie_echoed in [false, true] {
+        let mut endpoint = endpoint();
+        let (_, tag) = calls(&mut endpoint);
+        if cookie_echoed {
+            hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+        }
+        let before = endpoint.associations().map(|one| one.statistics().state).next();
+        let shutdown = Shutdown { cumulative: Tsn(0) };
+        assert!(hears(&mut endpoint, START, peer(2), tag, &shutdown).is_empty());
+        let after = endpoint.associations().map(|one| one.statistics().state).next();
+        assert_eq!(after, before);
+    }
+}
+
+#[test]
+fn heartbeats_are_answered_from_cookie_echoed_on() {
+    let mut endpoint = endpoint();
+    let (_, tag) = calls(&mut endpoint);
+    let heartbeat = Heartbeat { info: b"there?" };
+    assert!(hears(&mut endpoint, START, peer(2), tag, &heartbeat).is_empty());
+    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    let answer = hears(&mut endpoint, START, peer(2), tag, &heartbeat);
+    assert_eq!(kinds(&answer), [kind::HEARTBEAT_ACK]);
+    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    let answer = hears(&mut endpoint, START, peer(2), tag, &heartbeat);
+    assert_eq!(kinds(&answer), [kind::HEARTBEAT_ACK]);
+}
+
+/// RFC 9260 §9.1, whatever stands before the ABORT.
+#[test]
+fn a_packet_with_an_abort_is_not_answered() {
+    let empty = Data {
+        tsn: Tsn(1),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        flags: DataFlags::WHOLE,
+        payload: b"",
+    };
+    let mut joined = endpoint();
+    let tag = is_joined(&mut joined, 5, &[]);
+    let answer = hears_both(&mut joined, peer(2), tag, &Heartbeat { info: b"there?" }, &ABORT);
+    assert!(answer.is_empty());
+    assert!(joined.associations().all(Association::is_closed));
+
+    let mut joined = endpoint();
+    let tag = is_joined(&mut joined, 5, &[]);
+    assert!(hears_both(&mut joined, peer(2), tag, &empty, &ABORT).is_empty());
+    assert!(joined.associations().all(Association::is_closed));
+
+    let mut ending = endpoint();
+    let tag = ends(&mut ending);
+    assert!(hears_both(&mut ending, peer(2), tag, &ShutdownAck, &ABORT).is_empty());
+    assert!(ending.associations().all(Association::is_closed));
+}
+
+/// So it is with a cookie that cannot be taken.
+#[test]
+fn a_cookie_that_is_refused_is_not_answered_beside_an_abort() {
+    let mut endpoint = endpoint();
+    let call = init(5, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    let both = packet(tag, |packet| {
+        packet.push(&CookieEcho { cookie: &cookie }).expect("room");
+        packet.push(&ABORT).expect("room");
+    });
+    let late = START + core::time::Duration::from_secs(61);
+    assert!(hears_bytes(&mut endpoint, late, peer(2), &both).is_empty());
+    assert_eq!(endpoint.associations().count(), 0);
+}
+
+#[test]
+fn chunks_of_one_packet_get_one_packet_of_control_chunks_in_return() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let strange = |kind| RawChunk {
+        kind,
+        flags: 0,
+        value: b"what?",
+        bytes: &[],
+        at: 0,
+    };
+    let many = packet(tag, |packet| {
+        for number in 0..3 {
+            let heartbeat = Heartbeat { info: &[number; 8] };
+            packet.push(&heartbeat).expect("room");
+            packet.push(&strange(0xfa)).expect("room");
+        }
+    });
+    let answers = hears_bytes(&mut endpoint, START, peer(2), &many);
+    assert_eq!(answers.len(), 1);
+    let answered = kinds(&answers);
+    assert!(answered.contains(&kind::HEARTBEAT_ACK) && answered.contains(&kind::ERROR));
+}
