@@ -77,7 +77,7 @@ pub trait PathScheduler: Policy {
     /// An output call begins: as many packets as windows allow follow at this moment.
     fn on_round(&mut self) {}
     /// Whether chunks in flight on one path are ever sent on others too, so that somebody need ask.
-    fn makes_copies(&self) -> bool {
+    fn sends_duplicates(&self) -> bool {
         false
     }
     /// Whether `chunk`, in flight on another path, is sent on `onto` too, which has room. Asked before new data is
@@ -86,7 +86,7 @@ pub trait PathScheduler: Policy {
     ///
     /// The copy counts as [`PathFacts::duplicated_bytes`] for a round trip. Whatever is said of a chunk with copies says nothing of
     /// any path: it is neither a round-trip sample nor a sign of life, and no window grows by it.
-    fn copies(&self, chunk: &ChunkInFlight, onto: &PathFacts, now: Instant) -> bool {
+    fn wants_duplicate(&self, chunk: &ChunkInFlight, onto: &PathFacts, now: Instant) -> bool {
         let _ = (chunk, onto, now);
         false
     }

@@ -106,7 +106,7 @@ fn copies_never_fill_more_than_the_window() {
     for_all::<PathSchedulerChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let paths = any_paths(rng);
-            let Some(onto) = paths.first().filter(|_| policy.makes_copies()) else {
+            let Some(onto) = paths.first().filter(|_| policy.sends_duplicates()) else {
                 continue;
             };
             let now = Instant::from_nanos(rng.below(1 << 40));
@@ -116,10 +116,10 @@ fn copies_never_fill_more_than_the_window() {
                 path: PathId(7),
                 sent_at: now - ms(rng.below(500)),
             };
-            let answer = policy.copies(&chunk, onto, now);
+            let answer = policy.wants_duplicate(&chunk, onto, now);
             assert_eq!(
                 answer,
-                twin.copies(&chunk, onto, now),
+                twin.wants_duplicate(&chunk, onto, now),
                 "same inputs, other answer"
             );
             let is_full = onto.duplicated_bytes >= onto.cwnd;

@@ -76,11 +76,11 @@ impl PathScheduler for Redundant {
         fastest_of(open(paths)).map_or(Pick::Wait { until: None }, |path| Pick::On(path.id))
     }
 
-    fn makes_copies(&self) -> bool {
+    fn sends_duplicates(&self) -> bool {
         true
     }
 
-    fn copies(&self, chunk: &ChunkInFlight, onto: &PathFacts, _now: Instant) -> bool {
+    fn wants_duplicate(&self, chunk: &ChunkInFlight, onto: &PathFacts, _now: Instant) -> bool {
         let most = mul_div(onto.cwnd, self.parameters.share_per_mille.into(), 1_000);
         onto.duplicated_bytes + chunk.bytes <= most
     }

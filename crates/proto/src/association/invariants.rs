@@ -26,9 +26,9 @@ impl Association {
         let so = (
             self.sender.in_flight(facts.id),
             self.sender.queued(facts.id),
-            path.copies.bytes(),
+            path.duplicates.bytes(),
         );
-        assert_eq!(told, so, "in flight, held and copied on {:?}", facts.id);
+        assert_eq!(told, so, "in flight, held and duplicated on {:?}", facts.id);
         let has_timer = path.t3.expires().is_some();
         assert!(facts.in_flight == 0 || has_timer, "no T3 on {:?}", facts.id);
     }

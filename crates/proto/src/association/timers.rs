@@ -136,11 +136,11 @@ fn heartbeat_timer(association: &mut Association, path: PathId, now: Instant) {
     }
 }
 
-/// Copies that left a round trip ago make room.
+/// Duplicates that left a round trip ago no longer fill the window.
 fn expire_copies(association: &mut Association, path: PathId, now: Instant) {
-    let copies = &mut association.paths.path_mut(path).copies;
-    copies.expire(now);
-    let bytes = copies.bytes();
+    let duplicates = &mut association.paths.path_mut(path).duplicates;
+    duplicates.expire(now);
+    let bytes = duplicates.bytes();
     association.paths.fact_mut(path).duplicated_bytes = bytes;
 }
 

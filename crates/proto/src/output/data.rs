@@ -1,4 +1,4 @@
-//! What of the data goes into a packet? Lost chunks, new ones, copies and probes, as the plan says.
+//! What of the data goes into a packet? Lost chunks, new ones, duplicates and probes, as the plan says.
 //!
 //! A chunk is registered with the scoreboard as it is written, so what was sent and what is believed to be sent are one
 //! thing.
@@ -9,7 +9,7 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 use anabranch_wire::PacketBuilder;
 
 use super::plan::DataPlan;
-use super::{copies, rescheduling};
+use super::{duplicates, rescheduling};
 use crate::Association;
 use crate::association::packet_size;
 use crate::send::Ahead;
@@ -34,7 +34,7 @@ pub(super) fn write(
         DataPlan::New { skip } => write_unblocked(association, path, skip, packet, now),
         DataPlan::Reschedule => write_unblocked(association, path, 0, packet, now),
         DataPlan::Tail { new } => write_tail_probe(association, path, new, packet, now),
-        DataPlan::Copies => copies::write(association, path, packet, now),
+        DataPlan::Duplicates => duplicates::write(association, path, packet, now),
     }
     association.policies.stream_scheduler.on_packet_end();
     commit(association, path, now);

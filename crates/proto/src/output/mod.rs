@@ -4,8 +4,8 @@
 //! how much each path may take.
 
 mod control;
-mod copies;
 mod data;
+mod duplicates;
 mod mtu_probe;
 mod packet;
 mod plan;

@@ -5,7 +5,7 @@ use anabranch_policy::{Backlog, PathFacts, Pick, last_resort, path_facts};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use super::control::Control;
-use super::copies;
+use super::duplicates;
 use super::probe;
 use super::rescheduling;
 use super::room::{self, Purpose};
@@ -64,7 +64,7 @@ pub(crate) enum DataPlan {
     /// What blocks the buffers, so that nothing new can be sent.
     Reschedule,
     /// What is in flight on other paths.
-    Copies,
+    Duplicates,
 }
 
 pub(crate) fn next(association: &mut Association, now: Instant) -> Option<Plan> {
@@ -142,9 +142,10 @@ fn oversize(association: &Association, path: PathId, data: DataPlan) -> Option<u
     let size = match data {
         DataPlan::Again { tsn, .. } => association.sender.lost_chunk(tsn).map(|lost| lost.bytes as usize),
         DataPlan::New { skip: 0 } | DataPlan::Tail { new: true } => association.sender.passed_over_size(),
-        DataPlan::New { .. } | DataPlan::Tail { new: false } | DataPlan::Reschedule | DataPlan::Copies => {
-            None
-        }
+        DataPlan::New { .. }
+        | DataPlan::Tail { new: false }
+        | DataPlan::Reschedule
+        | DataPlan::Duplicates => None,
     };
     size.filter(|size| *size > limit)
 }
@@ -201,8 +202,8 @@ fn data(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan
         return Some(probe);
     }
     let lost = association.sender.next_lost().is_some();
-    if !lost && let Some(path) = copies::wanted(association, now) {
-        return Some((path, DataPlan::Copies));
+    if !lost && let Some(path) = duplicates::wanted(association, now) {
+        return Some((path, DataPlan::Duplicates));
     }
     if !lost && !association.sender.may_send_new() {
         if association.sender.has_unsent() {

@@ -2,7 +2,7 @@
 //!
 //! What others may read is in [`anabranch_policy::PathFacts`]; the machinery is here. [`PathSet`] owns both.
 
-mod copies;
+mod duplicates;
 mod heartbeat;
 mod ids;
 mod loss_rate;
@@ -19,7 +19,7 @@ use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathAddr, earliest};
 
 pub(crate) use anabranch_policy::RttEstimator;
-pub(crate) use copies::Copies;
+pub(crate) use duplicates::Duplicates;
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
 pub(crate) use loss_rate::LossRate;
@@ -64,7 +64,7 @@ pub(crate) struct Path {
     /// No new data before this moment, as the chunk-rescheduling policy decided.
     pub(crate) blocked_until: Option<Instant>,
     /// What is also in flight on another path.
-    pub(crate) copies: Copies,
+    pub(crate) duplicates: Duplicates,
     pub(crate) counters: PathCounters,
 }
 
@@ -89,7 +89,7 @@ impl Path {
             tail_probe: TailProbe::default(),
             release_at: None,
             blocked_until: None,
-            copies: Copies::default(),
+            duplicates: Duplicates::default(),
             counters: PathCounters::default(),
         }
     }
@@ -121,7 +121,7 @@ impl Path {
             self.blocked_until,
             self.loss_check_at,
             self.tail_probe.deadline(),
-            self.copies.deadline(),
+            self.duplicates.deadline(),
         ];
         earliest(deadlines)
     }
@@ -139,8 +139,8 @@ pub struct PathCounters {
     pub payload_sent: u64,
     /// Bytes of user data in DATA chunks sent again.
     pub payload_retransmitted: u64,
-    /// Bytes of user data in copies of DATA chunks that were in flight on other paths.
-    pub payload_copied: u64,
+    /// Bytes of user data in duplicates of DATA chunks that were in flight on other paths.
+    pub payload_duplicated: u64,
     /// SCTP packets received.
     pub packets_received: u64,
     /// Bytes of them, common headers included.

@@ -7,7 +7,7 @@
 
 mod ahead;
 mod chunk;
-mod copies;
+mod duplicates;
 mod error;
 mod fragment;
 mod line;

@@ -393,7 +393,7 @@ fn a_copied_chunk_stays_where_it_is_and_its_acknowledgement_is_no_news_of_any_pa
     app.sends_all();
     let on_b = |from, app: &Application| app.sender.in_flight_elsewhere(from, B);
     assert_eq!(on_b(None, &app), nth(1));
-    assert_eq!(app.sender.copy(nth(1)).tsn(), nth(1).wrap());
+    assert_eq!(app.sender.duplicate(nth(1)).tsn(), nth(1).wrap());
     assert_eq!(on_b(Some(nth(2)), &app), nth(2));
     assert_eq!(
         app.sender.in_flight_elsewhere(None, A),

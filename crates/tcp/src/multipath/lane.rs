@@ -31,10 +31,10 @@ pub(super) struct Lane {
     pub(super) closing: bool,
     /// To be used only when nothing else works, as one of the ends said.
     pub(super) backup: bool,
-    /// Data before this was copied onto it as far as it is to be, where copies are made.
-    pub(super) copied_before: Position,
-    pub(super) copies: u64,
-    pub(super) copied_bytes: u64,
+    /// Data before this was duplicated onto it as far as it is to be, where duplicates are sent.
+    pub(super) duplicated_before: Position,
+    pub(super) duplicates: u64,
+    pub(super) duplicated_bytes: u64,
     /// It carries nothing until then, for it has blocked the buffers.
     pub(super) paused_until: Option<Instant>,
     /// Its end was told, and its addresses may be those of another flow.
@@ -93,9 +93,9 @@ impl Lane {
             reset: None,
             closing: false,
             backup: false,
-            copied_before: 1,
-            copies: 0,
-            copied_bytes: 0,
+            duplicated_before: 1,
+            duplicates: 0,
+            duplicated_bytes: 0,
             paused_until: None,
             gone: false,
             reinjected_bytes: 0,

@@ -1,4 +1,4 @@
-//! What goes over another flow? Data that a flow has carried in vain, data that blocks the buffers, and copies.
+//! What goes over another flow? Data that a flow has carried in vain, data that blocks the buffers, and duplicates.
 
 use alloc::vec::Vec;
 
@@ -140,10 +140,10 @@ impl Bundle {
         }
     }
 
-    /// Data in flight on another flow, as the path scheduler wishes. A copy is numbered on its flow as everything else: what
-    /// becomes of it is known there, which SCTP cannot say of its copies.
+    /// Data in flight on another flow, as the path scheduler wishes. A duplicate is numbered on its flow as everything else: what
+    /// becomes of it is known there, which SCTP cannot say of its duplicates.
     pub(super) fn next_copy(&mut self, scene: &Scene<'_>) -> Option<Leaving> {
-        if !self.policies.path_scheduler.makes_copies() {
+        if !self.policies.path_scheduler.sends_duplicates() {
             return None;
         }
         (0..self.lanes.len()).find_map(|at| {
@@ -152,7 +152,7 @@ impl Bundle {
             if !lane.carries() {
                 return None;
             }
-            let (start, chunk) = self.sending.not_on(path, lane.copied_before)?;
+            let (start, chunk) = self.sending.not_on(path, lane.duplicated_before)?;
             let length = chunk.bytes.len() as u64;
             let asked = ChunkInFlight {
                 tsn: UnwrappedTsn(start),
@@ -165,15 +165,15 @@ impl Bundle {
                 && self
                     .policies
                     .path_scheduler
-                    .copies(&asked, &self.facts[at], scene.now);
+                    .wants_duplicate(&asked, &self.facts[at], scene.now);
             if !wanted {
                 return None;
             }
-            let bytes = self.sending.copy(start, path);
+            let bytes = self.sending.duplicate(start, path);
             let lane = &mut self.lanes[at];
-            lane.copied_before = start + length;
-            lane.copies += 1;
-            lane.copied_bytes += length;
+            lane.duplicated_before = start + length;
+            lane.duplicates += 1;
+            lane.duplicated_bytes += length;
             Some(self.carry(at, start, bytes, scene))
         })
     }

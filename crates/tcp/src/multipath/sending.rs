@@ -307,8 +307,8 @@ impl Sending {
         Some((*start, chunk))
     }
 
-    /// A copy of the chunk at `start` leaves on `path`; it counts for the flow that carries it as before.
-    pub(super) fn copy(&mut self, start: Position, path: PathId) -> Bytes {
+    /// A duplicate of the chunk at `start` leaves on `path`; it counts for the flow that carries it as before.
+    pub(super) fn duplicate(&mut self, start: Position, path: PathId) -> Bytes {
         let Some(chunk) = self.chunks.get_mut(&start) else {
             return Bytes::new();
         };

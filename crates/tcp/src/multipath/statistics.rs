@@ -24,9 +24,9 @@ pub struct PathStatistics {
     /// Bytes of them.
     pub reinjected_bytes: u64,
     /// Chunks of data in flight on other flows that left on it too, as the path scheduler wished.
-    pub copies: u64,
+    pub duplicates: u64,
     /// Bytes of them.
-    pub copied_bytes: u64,
+    pub duplicated_bytes: u64,
     /// Bytes that arrived on it and wait for others before them on the same flow.
     pub out_of_order_bytes: u64,
     /// Round-trip time, window and more.
@@ -73,8 +73,8 @@ impl Bundle {
             counters: *lane.flow.counters(),
             reinjections: lane.reinjections,
             reinjected_bytes: lane.reinjected_bytes,
-            copies: lane.copies,
-            copied_bytes: lane.copied_bytes,
+            duplicates: lane.duplicates,
+            duplicated_bytes: lane.duplicated_bytes,
             out_of_order_bytes: lane.flow.out_of_order_bytes(),
             facts: facts.clone(),
         })

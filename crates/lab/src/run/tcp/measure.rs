@@ -90,7 +90,9 @@ fn statistics(simulation: &TcpSimulation, side: Side) -> impl Iterator<Item = Co
 fn of_others(simulation: &TcpSimulation, side: Side) -> u64 {
     let connections = simulation.host(side).endpoint().connections();
     let flows = connections.flat_map(|(_, connection)| connection.paths());
-    flows.map(|flow| flow.reinjected_bytes + flow.copied_bytes).sum()
+    flows
+        .map(|flow| flow.reinjected_bytes + flow.duplicated_bytes)
+        .sum()
 }
 
 /// What happened between two snapshots.

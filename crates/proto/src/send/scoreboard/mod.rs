@@ -156,9 +156,9 @@ impl Scoreboard {
 
     /// The chunk `tsn`, in flight, is sent once more beside its record, which stays with the path of its last
     /// transmission.
-    pub(super) fn copy(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
+    pub(super) fn duplicate(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
         let sent = &mut self.ring[tsn];
-        debug_assert!(sent.is_in_flight(), "TSN {tsn:?} needs no copy");
+        debug_assert!(sent.is_in_flight(), "TSN {tsn:?} needs no duplicate");
         sent.proof = Proof::Nothing;
         sent.chunk.as_user_data(tsn)
     }

@@ -64,7 +64,7 @@ pub(super) enum Proof {
     Path,
     /// The same, and it was sent with the I bit to measure the round trip.
     Probe,
-    /// Nothing of any path: copies of it were sent on others.
+    /// Nothing of any path: duplicates of it were sent on others.
     Nothing,
 }
 

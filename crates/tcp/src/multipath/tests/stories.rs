@@ -183,7 +183,7 @@ fn a_reader_that_pauses_stops_all_flows_and_they_go_on_when_it_reads() {
 }
 
 #[test]
-fn copies_make_the_loss_of_a_path_invisible() {
+fn duplicates_make_the_loss_of_a_path_invisible() {
     let mut world = chosen(2, &[("path-scheduler", "redundant")]).sends(1_000_000, 0);
     let mut count = 0;
     world.ways[0][0].passes = Box::new(move |segment| {
@@ -191,8 +191,12 @@ fn copies_make_the_loss_of_a_path_invisible() {
         segment.payload.is_empty() || count % 5 > 0
     });
     world.finish(ms(5_000));
-    let copied: u64 = world.connection(0).paths().map(|path| path.copied_bytes).sum();
-    assert!(copied > 50_000, "{copied}");
+    let duplicated: u64 = world
+        .connection(0)
+        .paths()
+        .map(|path| path.duplicated_bytes)
+        .sum();
+    assert!(duplicated > 50_000, "{duplicated}");
 }
 
 #[test]

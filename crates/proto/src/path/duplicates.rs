@@ -1,29 +1,29 @@
-//! Which copies fill the window of a path? Those that left on it within the last round trip.
+//! Which duplicates fill the window of a path? Those that left on it within the last round trip.
 //!
-//! A copy has no record: the record of its chunk belongs to the path of the original, and an acknowledgement does not say
-//! which of the two came. So a copy counts as in flight for a smoothed round-trip time, as it would if it arrived.
+//! A duplicate has no record: the record of its chunk belongs to the path of the original, and an acknowledgement does not say
+//! which of the two came. So a duplicate counts as in flight for a smoothed round-trip time, as it would if it arrived.
 
 use alloc::collections::VecDeque;
 
 use anabranch_types::{Instant, UnwrappedTsn};
 
-/// The copies sent on one path.
+/// The duplicates sent on one path.
 #[derive(Debug, Default)]
-pub(crate) struct Copies {
+pub(crate) struct Duplicates {
     /// When each counts no more, and its bytes; in the order of sending, which is that of expiry.
     out: VecDeque<(Instant, u64)>,
     bytes: u64,
-    /// Chunks below have been copied onto the path, or needed no copy.
+    /// Chunks below have been duplicated onto the path, or needed no duplicate.
     pub(crate) next: Option<UnwrappedTsn>,
 }
 
-impl Copies {
+impl Duplicates {
     /// Bytes of those that count.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// A copy of `tsn` left, and counts until `until`, or for as long as those before it.
+    /// A duplicate of `tsn` left, and counts until `until`, or for as long as those before it.
     pub(crate) fn sent(&mut self, tsn: UnwrappedTsn, bytes: u64, until: Instant) {
         let last = self.out.back().map_or(until, |(last, _)| *last);
         self.out.push_back((until.max(last), bytes));
@@ -53,14 +53,17 @@ mod tests {
 
     #[test]
     fn a_copy_counts_for_its_time_and_never_less_than_those_before_it() {
-        let mut copies = Copies::default();
+        let mut duplicates = Duplicates::default();
         let at = Instant::from_nanos;
-        copies.sent(UnwrappedTsn(7), 100, at(50));
-        copies.sent(UnwrappedTsn(9), 10, at(40));
-        assert_eq!((copies.bytes(), copies.next), (110, Some(UnwrappedTsn(10))));
-        copies.expire(at(49));
-        assert_eq!((copies.bytes(), copies.deadline()), (110, Some(at(50))));
-        copies.expire(at(50));
-        assert_eq!((copies.bytes(), copies.deadline()), (0, None));
+        duplicates.sent(UnwrappedTsn(7), 100, at(50));
+        duplicates.sent(UnwrappedTsn(9), 10, at(40));
+        assert_eq!(
+            (duplicates.bytes(), duplicates.next),
+            (110, Some(UnwrappedTsn(10)))
+        );
+        duplicates.expire(at(49));
+        assert_eq!((duplicates.bytes(), duplicates.deadline()), (110, Some(at(50))));
+        duplicates.expire(at(50));
+        assert_eq!((duplicates.bytes(), duplicates.deadline()), (0, None));
     }
 }

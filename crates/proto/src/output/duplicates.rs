@@ -1,7 +1,7 @@
-//! What is sent on several paths at once? Copies of what is in flight, as the path scheduler asks for them.
+//! What is sent on several paths at once? Duplicates of what is in flight, as the path scheduler asks for them.
 //!
-//! A copy leaves the scoreboard as it is: the chunk stays in flight on its path, and is found lost, timed out and sent
-//! again there. The copy fills the window of the path that carries it for a round trip, and is forgotten.
+//! A duplicate leaves the scoreboard as it is: the chunk stays in flight on its path, and is found lost, timed out and sent
+//! again there. The duplicate fills the window of the path that carries it for a round trip, and is forgotten.
 
 use anabranch_policy::ChunkInFlight;
 use anabranch_types::{Instant, PathId};
@@ -11,9 +11,9 @@ use super::data::push_data;
 use super::room::{self, Purpose};
 use crate::Association;
 
-/// The first path onto which the scheduler would copy something now.
+/// The first path onto which the scheduler would duplicate something now.
 pub(super) fn wanted(association: &mut Association, now: Instant) -> Option<PathId> {
-    if !association.policies.path_scheduler.makes_copies() || association.paths.usable_count() < 2 {
+    if !association.policies.path_scheduler.sends_duplicates() || association.paths.usable_count() < 2 {
         return None;
     }
     if !association.sender.has_outstanding() {
@@ -26,7 +26,7 @@ pub(super) fn wanted(association: &mut Association, now: Instant) -> Option<Path
         .find(|id| association.paths.fact(*id).can_take_data() && next(association, *id, now).is_some())
 }
 
-/// Writes copies for `path` while they fit and are wanted.
+/// Writes duplicates for `path` while they fit and are wanted.
 pub(super) fn write(
     association: &mut Association,
     path: PathId,
@@ -38,34 +38,34 @@ pub(super) fn write(
         && let Some(chunk) = next(association, path, now)
         && chunk.bytes <= packet.room() as u64
     {
-        let copy = association.sender.copy(chunk.tsn);
-        let payload = copy.payload().len() as u64;
-        push_data(packet, &copy);
+        let duplicate = association.sender.duplicate(chunk.tsn);
+        let payload = duplicate.payload().len() as u64;
+        push_data(packet, &duplicate);
         let facts = association.paths.fact_mut(path);
         let until = now + facts.srtt.unwrap_or(facts.rto);
         facts.duplicated_bytes += chunk.bytes;
         facts.sent_chunks += 1;
         let machinery = association.paths.path_mut(path);
-        machinery.copies.sent(chunk.tsn, chunk.bytes, until);
-        machinery.counters.payload_copied += payload;
+        machinery.duplicates.sent(chunk.tsn, chunk.bytes, until);
+        machinery.counters.payload_duplicated += payload;
         room = room.saturating_sub(chunk.bytes);
     }
 }
 
-/// The next chunk to be copied onto `path`. Chunks that are too long for it are passed over.
+/// The next chunk to be duplicated onto `path`. Chunks that are too long for it are passed over.
 fn next(association: &mut Association, path: PathId, now: Instant) -> Option<ChunkInFlight> {
     let longest = u64::from(association.paths.fact(path).max_data_chunk);
     loop {
-        let from = association.paths.path(path).copies.next;
+        let from = association.paths.path(path).duplicates.next;
         let tsn = association.sender.in_flight_elsewhere(from, path);
-        let copies = &mut association.paths.path_mut(path).copies;
-        copies.next = Some(tsn);
+        let duplicates = &mut association.paths.path_mut(path).duplicates;
+        duplicates.next = Some(tsn);
         let chunk = association.sender.in_flight_chunk(tsn)?;
         if chunk.bytes <= longest {
             let onto = association.paths.fact(path);
             let scheduler = &association.policies.path_scheduler;
-            return scheduler.copies(&chunk, onto, now).then_some(chunk);
+            return scheduler.wants_duplicate(&chunk, onto, now).then_some(chunk);
         }
-        copies.next = Some(tsn.next());
+        duplicates.next = Some(tsn.next());
     }
 }

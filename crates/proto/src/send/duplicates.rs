@@ -18,9 +18,9 @@ impl Sender {
         self.scoreboard.in_flight_chunk(tsn)
     }
 
-    /// A copy of the chunk `tsn`, which is in flight and stays so on its path. From now on its acknowledgement is no news
+    /// A duplicate of the chunk `tsn`, which is in flight and stays so on its path. From now on its acknowledgement is no news
     /// of any path.
-    pub(crate) fn copy(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
-        self.scoreboard.copy(tsn)
+    pub(crate) fn duplicate(&mut self, tsn: UnwrappedTsn) -> UserData<'_> {
+        self.scoreboard.duplicate(tsn)
     }
 }
