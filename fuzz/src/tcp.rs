@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
 use anabranch_tcp::wire::{Kind, SackBlock, Segment, Timestamps};
-use anabranch_tcp::{ConnectionId, Endpoint, Envelope, State, TcpConfig};
+use anabranch_tcp::{ConnectionId, Endpoint, AddressPair, State, TcpConfig};
 use anabranch_types::{Instant, Seed};
 use bytes::Bytes;
 
@@ -57,7 +57,7 @@ fn config(number: u8) -> TcpConfig {
     }
 }
 
-type Flying = (Envelope, Vec<u8>);
+type Flying = (AddressPair, Vec<u8>);
 
 struct Scene {
     /// Alice, who connects, and Bob.
@@ -119,10 +119,10 @@ impl End {
     fn transmit(&mut self, now: Instant) -> Vec<Flying> {
         let mut flying = Vec::new();
         let mut bytes = Vec::new();
-        while let Some(envelope) = self.endpoint.poll_transmit(now, &mut bytes) {
-            let segment = Segment::parse(&bytes, envelope.source, envelope.destination);
+        while let Some(addresses) = self.endpoint.poll_transmit(now, &mut bytes) {
+            let segment = Segment::parse(&bytes, addresses.source, addresses.destination);
             segment.expect("what we send is well formed");
-            flying.push((envelope, std::mem::take(&mut bytes)));
+            flying.push((addresses, std::mem::take(&mut bytes)));
             assert!(flying.len() < MOST_SEGMENTS, "it never stops sending");
         }
         self.last = flying.last().cloned().or(self.last.take());
@@ -157,10 +157,10 @@ impl Scene {
     /// What is in flight arrives.
     fn exchange(&mut self) {
         for side in [0, 1] {
-            for (envelope, bytes) in std::mem::take(&mut self.ends[side].inbound) {
+            for (addresses, bytes) in std::mem::take(&mut self.ends[side].inbound) {
                 self.ends[side]
                     .endpoint
-                    .handle_segment(self.now, envelope, &bytes);
+                    .handle_segment(self.now, addresses, &bytes);
             }
         }
         self.rest();
@@ -238,10 +238,10 @@ impl Scene {
 
     /// A segment like the last one of the other end, with some fields as the bytes decide.
     fn forge(&mut self, side: usize, choices: &mut Choices<'_>) {
-        let Some((envelope, bytes)) = self.ends[1 - side].last.clone() else {
+        let Some((addresses, bytes)) = self.ends[1 - side].last.clone() else {
             return;
         };
-        let Ok(mut segment) = Segment::parse(&bytes, envelope.source, envelope.destination) else {
+        let Ok(mut segment) = Segment::parse(&bytes, addresses.source, addresses.destination) else {
             return;
         };
         let changes = choices.byte();
@@ -278,9 +278,9 @@ impl Scene {
         // More than fits was never on a wire.
         let _ = segment.options.fit();
         let mut forged = Vec::new();
-        segment.write(envelope.source, envelope.destination, &mut forged);
+        segment.write(addresses.source, addresses.destination, &mut forged);
         self.ends[side]
             .endpoint
-            .handle_segment(self.now, envelope, &forged);
+            .handle_segment(self.now, addresses, &forged);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as Wall};
 
 use anabranch_netsim::capture::append_ip_packet;
 use anabranch_netsim::{Datagram, Link, LinkConfig, Protocol};
-use anabranch_tcp::{ConnectionId, Endpoint, Envelope, Event};
+use anabranch_tcp::{AddressPair, ConnectionId, Endpoint, Event};
 use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 
 use crate::Line;
@@ -113,8 +113,8 @@ impl TcpHost {
                 let Some(packet) = line.back.take_due(now) else {
                     continue;
                 };
-                if let Some((envelope, segment)) = segment(&packet) {
-                    self.endpoint.handle_segment(now, envelope, segment);
+                if let Some((addresses, segment)) = segment(&packet) {
+                    self.endpoint.handle_segment(now, addresses, segment);
                 }
             }
         }
@@ -124,9 +124,9 @@ impl TcpHost {
     /// From the endpoint into the links, and out of the links to the devices.
     fn say(&mut self, now: Instant) -> io::Result<()> {
         let mut segment = Vec::new();
-        while let Some(envelope) = self.endpoint.poll_transmit(now, &mut segment) {
-            let packet = packet(envelope, std::mem::take(&mut segment));
-            if let Some(line) = self.lines.iter_mut().find(|line| line.ours == envelope.source) {
+        while let Some(addresses) = self.endpoint.poll_transmit(now, &mut segment) {
+            let packet = packet(addresses, std::mem::take(&mut segment));
+            if let Some(line) = self.lines.iter_mut().find(|line| line.ours == addresses.source) {
                 let length = packet.len() as u32;
                 line.there.offer(now, packet, length);
             }
@@ -159,25 +159,25 @@ impl TcpHost {
 }
 
 /// The TCP segment in an IPv4 packet.
-fn segment(packet: &[u8]) -> Option<(Envelope, &[u8])> {
+fn segment(packet: &[u8]) -> Option<(AddressPair, &[u8])> {
     let header = usize::from(packet.first()? & 0xf) * 4;
     let is_tcp = packet[0] >> 4 == 4 && *packet.get(9)? == Protocol::TCP.0;
     let address = |at: usize| {
         let octets: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
         Some(IpAddr::V4(octets.into()))
     };
-    let envelope = Envelope {
+    let addresses = AddressPair {
         source: address(12)?,
         destination: address(16)?,
     };
-    is_tcp.then_some((envelope, packet.get(header..)?))
+    is_tcp.then_some((addresses, packet.get(header..)?))
 }
 
-fn packet(envelope: Envelope, payload: Vec<u8>) -> Vec<u8> {
+fn packet(addresses: AddressPair, payload: Vec<u8>) -> Vec<u8> {
     let datagram = Datagram {
         path: PathAddr {
-            local: SocketAddr::new(envelope.source, 0),
-            remote: SocketAddr::new(envelope.destination, 0),
+            local: SocketAddr::new(addresses.source, 0),
+            remote: SocketAddr::new(addresses.destination, 0),
         },
         protocol: Protocol::TCP,
         ecn: Ecn::NotCapable,

@@ -6,7 +6,7 @@ use anabranch_policy::PolicyRecipe;
 use anabranch_policy::catalog::RtoChoice;
 use anabranch_policy::options::RtoParameters;
 
-use crate::multipath::MultipathConfig;
+use crate::mptcp::MptcpConfig;
 
 /// The settings of one connection.
 ///
@@ -43,8 +43,8 @@ pub struct TcpConfig {
     pub syn_retries: u8,
     /// A connection ends when so many timeouts in a row were not answered (R2 of RFC 9293 §3.8.3).
     pub retries: u16,
-    /// Several flows carry one connection (RFC 8684), which is refused if the peer cannot do that; `None` for plain TCP.
-    pub multipath: Option<MultipathConfig>,
+    /// Several subflows carry one connection (RFC 8684), which is refused if the peer cannot do that; `None` for plain TCP.
+    pub mptcp: Option<MptcpConfig>,
     /// How long the addresses of a connection stay taken after its end: twice the longest life of a segment (RFC 9293
     /// §3.6.1).
     pub time_wait: Duration,
@@ -74,7 +74,7 @@ impl Default for TcpConfig {
             syn_timeout: Duration::from_secs(3),
             syn_retries: 4,
             retries: 15,
-            multipath: None,
+            mptcp: None,
             time_wait: Duration::from_secs(60),
         }
     }

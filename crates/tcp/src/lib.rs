@@ -9,8 +9,8 @@
 //! | [`wire`] | segments and options |
 //! | `endpoint` | whose segment is it? |
 //! | `connection` | what the application hands over and reads |
-//! | `flow` | one sequence space: scoreboard, recovery, timers, windows |
-//! | `multipath` | several flows under one sequence of data |
+//! | `subflow` | one sequence space: scoreboard, recovery, timers, windows |
+//! | `multipath` | several subflows under one sequence of data |
 //! | `buffer` | bytes between application and network |
 #![no_std]
 
@@ -20,14 +20,14 @@ mod buffer;
 mod config;
 mod connection;
 mod endpoint;
-mod flow;
-mod multipath;
+mod mptcp;
 mod sequence;
+mod tcb;
 pub mod wire;
 
 pub use config::TcpConfig;
 pub use connection::{Connection, ConnectionStatistics, Event};
-pub use endpoint::{ConnectError, ConnectionId, Endpoint, Envelope, FourTuple};
-pub use flow::{CloseReason, FlowCounters, State};
-pub use multipath::{DataStatistics, MultipathConfig, PathPairs, PathStatistics};
+pub use endpoint::{AddressPair, ConnectError, ConnectionId, Endpoint, FourTuple};
+pub use mptcp::{AddressPairing, DataStatistics, MptcpConfig, PathStatistics};
 pub use sequence::SequenceNumber;
+pub use tcb::{CloseReason, State, TcpCounters};

@@ -41,9 +41,9 @@ pub(crate) type Position = u64;
 
 /// Where the numbers of a direction begin (ISS and IRS, RFC 9293 §3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Origin(pub(crate) SequenceNumber);
+pub(crate) struct InitialSequenceNumber(pub(crate) SequenceNumber);
 
-impl Origin {
+impl InitialSequenceNumber {
     /// The number on the wire for `position`.
     pub(crate) const fn wire(self, position: Position) -> SequenceNumber {
         SequenceNumber(self.0.0.wrapping_add(position as u32))
@@ -59,21 +59,21 @@ impl Origin {
 
 #[cfg(test)]
 mod tests {
-    use super::{Origin, SequenceNumber};
+    use super::{InitialSequenceNumber, SequenceNumber};
 
     #[test]
     fn positions_go_on_where_numbers_wrap() {
-        let origin = Origin(SequenceNumber(u32::MAX - 1));
-        assert_eq!(origin.wire(5), SequenceNumber(3));
-        assert_eq!(origin.position(SequenceNumber(3), 0), Some(5));
+        let idsn = InitialSequenceNumber(SequenceNumber(u32::MAX - 1));
+        assert_eq!(idsn.wire(5), SequenceNumber(3));
+        assert_eq!(idsn.position(SequenceNumber(3), 0), Some(5));
         let far = 3 << 32;
-        assert_eq!(origin.position(origin.wire(far + 9), far), Some(far + 9));
+        assert_eq!(idsn.position(idsn.wire(far + 9), far), Some(far + 9));
     }
 
     #[test]
     fn there_is_nothing_before_the_syn() {
-        let origin = Origin(SequenceNumber(100));
-        assert_eq!(origin.position(SequenceNumber(99), 3), None);
-        assert_eq!(origin.position(SequenceNumber(100), 3), Some(0));
+        let idsn = InitialSequenceNumber(SequenceNumber(100));
+        assert_eq!(idsn.position(SequenceNumber(99), 3), None);
+        assert_eq!(idsn.position(SequenceNumber(100), 3), Some(0));
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anabranch_interop::{Kernel, MultipathRole, TcpHost};
 use anabranch_netsim::link::Loss;
 use anabranch_netsim::{LinkConfig, Probability};
-use anabranch_tcp::{ConnectionId, Event, MultipathConfig, TcpConfig};
+use anabranch_tcp::{ConnectionId, Event, MptcpConfig, TcpConfig};
 use anabranch_types::{Rate, Seed};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -27,10 +27,10 @@ fn lossy() -> LinkConfig {
 fn config(kernel: &Kernel, checksum: bool) -> TcpConfig {
     TcpConfig {
         policies: policies(),
-        multipath: Some(MultipathConfig {
+        mptcp: Some(MptcpConfig {
             local: vec![IpAddr::V4(kernel.lines[1].ours)],
             checksum,
-            ..MultipathConfig::default()
+            ..MptcpConfig::default()
         }),
         ..TcpConfig::default()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use anabranch_netsim::{Datagram, Host, Protocol};
-use anabranch_tcp::{Connection, ConnectionId, Endpoint, Envelope, Event, TcpConfig};
+use anabranch_tcp::{AddressPair, Connection, ConnectionId, Endpoint, Event, TcpConfig};
 use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 
 use super::TcpApp;
@@ -186,11 +186,11 @@ impl TcpHost {
 impl Host for TcpHost {
     fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
         self.segments_received += 1;
-        let envelope = Envelope {
+        let addresses = AddressPair {
             source: datagram.path.local.ip(),
             destination: datagram.path.remote.ip(),
         };
-        self.endpoint.handle_segment(now, envelope, &datagram.payload);
+        self.endpoint.handle_segment(now, addresses, &datagram.payload);
         self.serve(now);
     }
 
@@ -206,14 +206,14 @@ impl Host for TcpHost {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
         let mut payload = Vec::new();
-        let envelope = self.endpoint.poll_transmit(now, &mut payload)?;
+        let addresses = self.endpoint.poll_transmit(now, &mut payload)?;
         if let Some(overhead) = &mut self.overhead {
             overhead.note_tcp(&payload);
         }
         Some(Datagram {
             path: PathAddr {
-                local: SocketAddr::new(envelope.source, 0),
-                remote: SocketAddr::new(envelope.destination, 0),
+                local: SocketAddr::new(addresses.source, 0),
+                remote: SocketAddr::new(addresses.destination, 0),
             },
             protocol: Protocol::TCP,
             ecn: Ecn::NotCapable,

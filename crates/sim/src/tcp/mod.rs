@@ -20,8 +20,8 @@ mod meter;
 mod scenario;
 
 pub use anabranch_tcp::{
-    CloseReason, Connection, ConnectionId, ConnectionStatistics, DataStatistics, Event, FlowCounters,
-    MultipathConfig, PathPairs, PathStatistics, State, TcpConfig, wire::NrSackForm,
+    AddressPairing, CloseReason, Connection, ConnectionId, ConnectionStatistics, DataStatistics, Event,
+    MptcpConfig, PathStatistics, State, TcpConfig, TcpCounters, wire::NrSackForm,
 };
 pub use app::TcpApp;
 pub use host::{TCP_PORT, TcpHost};

@@ -132,10 +132,10 @@ impl TcpScenario {
     /// How a side sets up connections, with its addresses.
     fn config_at(&self, side: Side) -> TcpConfig {
         let mut config = self.configs[side.index()].clone();
-        if let Some(multipath) = config.multipath.as_mut().filter(|known| known.local.is_empty()) {
+        if let Some(mptcp) = config.mptcp.as_mut().filter(|known| known.local.is_empty()) {
             let further = (0..=u8::MAX).zip(&self.paths).skip(1);
             let ends = further.map(|(number, _)| self.ends(number));
-            multipath.local = ends
+            mptcp.local = ends
                 .map(|(near, far)| if side == Side::Near { near } else { far })
                 .collect();
         }

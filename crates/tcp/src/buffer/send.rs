@@ -8,7 +8,7 @@ use bytes::Bytes;
 /// Bytes not yet sent, and the count of those that were sent and may be needed again.
 ///
 /// What was sent lies in the records of those who sent it; here it only takes up room. Places count all bytes ever handed
-/// over, from 1, as a flow counts them.
+/// over, from 1, as a subflow counts them.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     capacity: u64,

@@ -1,11 +1,11 @@
 //! One connection: the desk where the application hands over and reads, and what carries the bytes.
 //!
-//! Plain TCP has one flow and Multipath TCP several with a second sequence space above them. The application sees no
+//! Plain TCP has one subflow and Multipath TCP several with a second sequence space above them. The application sees no
 //! difference, so both stand behind the same desk.
 
 mod commands;
-mod desk;
-mod single;
+mod plain;
+mod socket_buffers;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,15 +13,15 @@ use alloc::vec::Vec;
 use anabranch_policy::{PathFacts, Reachability};
 use anabranch_types::{Instant, PathId};
 
-pub(crate) use desk::Desk;
-use single::Single;
+use plain::PlainTcp;
+pub(crate) use socket_buffers::SocketBuffers;
 
 use crate::TcpConfig;
 use crate::endpoint::FourTuple;
-use crate::flow::{CloseReason, Flow, FlowCounters, Hello, State};
-use crate::multipath::{Bundle, DataStatistics, Ends, Joining, Wish};
+use crate::mptcp::{DataStatistics, MptcpConnection, NewSubflow, PendingJoin, TupleChange};
 use crate::sequence::SequenceNumber;
-use crate::wire::{Key, Lead, Segment, Token};
+use crate::tcb::{CloseReason, ControlBlock, OpenParameters, State, TcpCounters};
+use crate::wire::{Key, PrimaryOption, Segment, Token};
 
 /// What happened to a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -34,9 +34,9 @@ pub enum Event {
     Writable,
     /// The peer has sent everything; what is left can still be read.
     PeerFinished,
-    /// A further flow is part of the connection now, over a path of its own.
+    /// A further subflow is part of the connection now, over a path of its own.
     PathOpened(PathId),
-    /// A flow of several is over; the connection goes on.
+    /// A subflow of several is over; the connection goes on.
     PathClosed(PathId, CloseReason),
     /// The connection is over.
     Closed(CloseReason),
@@ -46,17 +46,17 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Connection {
     config: TcpConfig,
-    desk: Desk,
-    carrier: Carrier,
+    buffers: SocketBuffers,
+    protocol: Protocol,
 }
 
 /// What carries the bytes.
 #[derive(Debug)]
-enum Carrier {
+enum Protocol {
     /// Plain TCP.
-    Single(Box<Single>),
+    Tcp(Box<PlainTcp>),
     /// Multipath TCP.
-    Bundle(Box<Bundle>),
+    Mptcp(Box<MptcpConnection>),
 }
 
 /// What is known of a connection.
@@ -64,8 +64,8 @@ enum Carrier {
 pub struct ConnectionStatistics {
     /// Where it is in its life.
     pub state: State,
-    /// What was counted, of all flows together.
-    pub counters: FlowCounters,
+    /// What was counted, of all subflows together.
+    pub counters: TcpCounters,
     /// Bytes that arrived in order.
     pub bytes_received: u64,
     /// Bytes that arrived and wait for others before them.
@@ -76,134 +76,147 @@ pub struct ConnectionStatistics {
     pub send_buffer_sent: u64,
     /// Bytes that it holds.
     pub send_buffer_size: u64,
-    /// Round-trip time, window and more, of the first flow.
+    /// Round-trip time, window and more, of the first subflow.
     pub facts: PathFacts,
-    /// What was counted of the data, if several flows may carry it.
+    /// What was counted of the data, if several subflows may carry it.
     pub data: Option<DataStatistics>,
 }
 
 /// What a connection begins with.
-pub(crate) struct Beginning {
+pub(crate) struct NewConnection {
     pub(crate) tuple: FourTuple,
-    pub(crate) initial: SequenceNumber,
+    pub(crate) iss: SequenceNumber,
     pub(crate) config: TcpConfig,
 }
 
-/// What is known of a flow that has not said anything yet.
-pub(crate) fn first_facts(hello: &Hello, config: &TcpConfig) -> PathFacts {
+/// What is known of a subflow that has not said anything yet.
+pub(crate) fn initial_facts(parameters: &OpenParameters, config: &TcpConfig) -> PathFacts {
     let rto = config.rto().initial;
-    let mut facts = PathFacts::new(hello.id, config.mtu, hello.max_segment, rto);
+    let mut facts = PathFacts::new(parameters.id, config.mtu, parameters.mss, rto);
     facts.reachability = Reachability::Unconfirmed;
     facts
 }
 
 impl Connection {
-    /// A connection that sends a SYN. `key` is asked for where several flows are wanted.
-    pub(crate) fn connect(beginning: Beginning, key: impl FnOnce() -> Key) -> Self {
-        let carrier = match &beginning.config.multipath {
-            None => Carrier::Single(Box::new(Single::new(&beginning, Flow::connect))),
-            Some(settings) => Carrier::Bundle(Box::new(Bundle::connect(&beginning, settings, key()))),
+    /// A connection that sends a SYN. `key` is asked for where several subflows are wanted.
+    pub(crate) fn connect(new_connection: NewConnection, key: impl FnOnce() -> Key) -> Self {
+        let protocol = match &new_connection.config.mptcp {
+            None => Protocol::Tcp(Box::new(PlainTcp::new(&new_connection, ControlBlock::connect))),
+            Some(settings) => Protocol::Mptcp(Box::new(MptcpConnection::connect(
+                &new_connection,
+                settings,
+                key(),
+            ))),
         };
-        Self::new(beginning.config, carrier)
+        Self::new(new_connection.config, protocol)
     }
 
     /// A connection that answers `syn`; `None` if that does not offer what it must.
-    pub(crate) fn accept(beginning: Beginning, syn: &Segment<'_>, key: impl FnOnce() -> Key) -> Option<Self> {
-        let carrier = match &beginning.config.multipath {
+    pub(crate) fn accept(
+        new_connection: NewConnection,
+        syn: &Segment<'_>,
+        key: impl FnOnce() -> Key,
+    ) -> Option<Self> {
+        let protocol = match &new_connection.config.mptcp {
             None => {
-                let flow = |hello, config: &TcpConfig| Flow::accept(hello, syn, config);
-                Carrier::Single(Box::new(Single::new(&beginning, flow)))
+                let tcb = |parameters, config: &TcpConfig| ControlBlock::accept(parameters, syn, config);
+                Protocol::Tcp(Box::new(PlainTcp::new(&new_connection, tcb)))
             }
-            Some(settings) if matches!(syn.options.multipath.lead, Some(Lead::Capable(_))) => {
-                Carrier::Bundle(Box::new(Bundle::accept(&beginning, settings, key(), syn)))
+            Some(settings) if matches!(syn.options.mptcp.primary, Some(PrimaryOption::MpCapable(_))) => {
+                Protocol::Mptcp(Box::new(MptcpConnection::accept(
+                    &new_connection,
+                    settings,
+                    key(),
+                    syn,
+                )))
             }
             Some(_) => return None,
         };
-        Some(Self::new(beginning.config, carrier))
+        Some(Self::new(new_connection.config, protocol))
     }
 
-    fn new(config: TcpConfig, carrier: Carrier) -> Self {
+    fn new(config: TcpConfig, protocol: Protocol) -> Self {
         Self {
-            desk: Desk::new(&config),
+            buffers: SocketBuffers::new(&config),
             config,
-            carrier,
+            protocol,
         }
     }
 
-    /// The ends of its first flow.
+    /// The ends of its first subflow.
     pub(crate) fn tuple(&self) -> FourTuple {
-        match &self.carrier {
-            Carrier::Single(single) => single.tuple(),
-            Carrier::Bundle(bundle) => bundle.tuple(),
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.tuple(),
+            Protocol::Mptcp(mptcp) => mptcp.tuple(),
         }
     }
 
-    /// The ends of all its flows.
+    /// The ends of all its subflows.
     pub(crate) fn tuples(&self) -> Vec<FourTuple> {
-        match &self.carrier {
-            Carrier::Single(single) => [single.tuple()].into(),
-            Carrier::Bundle(bundle) => bundle.paths().map(|path| path.ends).collect(),
+        match &self.protocol {
+            Protocol::Tcp(tcp) => [tcp.tuple()].into(),
+            Protocol::Mptcp(mptcp) => mptcp.paths().map(|path| path.tuple).collect(),
         }
     }
 
-    /// What further flows name it by, if it may have them.
+    /// What further subflows name it by, if it may have them.
     pub(crate) fn token(&self) -> Option<Token> {
-        match &self.carrier {
-            Carrier::Single(_) => None,
-            Carrier::Bundle(bundle) => Some(bundle.token()),
+        match &self.protocol {
+            Protocol::Tcp(_) => None,
+            Protocol::Mptcp(mptcp) => Some(mptcp.token()),
         }
     }
 
     /// Whether nothing is left of it but what the application has not read.
     pub(crate) fn is_gone(&self) -> bool {
-        match &self.carrier {
-            Carrier::Single(single) => single.is_gone(),
-            Carrier::Bundle(bundle) => bundle.is_gone(),
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.is_gone(),
+            Protocol::Mptcp(mptcp) => mptcp.is_gone(),
         }
     }
 
-    /// Addresses that its flows took or gave back, in the order in which they did.
-    pub(crate) fn next_ends(&mut self) -> Option<Ends> {
-        match &mut self.carrier {
-            Carrier::Single(_) => None,
-            Carrier::Bundle(bundle) => bundle.next_ends(),
+    /// Addresses that its subflows took or gave back, in the order in which they did.
+    pub(crate) fn next_tuple_change(&mut self) -> Option<TupleChange> {
+        match &mut self.protocol {
+            Protocol::Tcp(_) => None,
+            Protocol::Mptcp(mptcp) => mptcp.next_tuple_change(),
         }
     }
 
-    /// A further flow that it would have begun now.
-    pub(crate) fn next_wish(&mut self, now: Instant) -> Option<Wish> {
-        match &mut self.carrier {
-            Carrier::Single(_) => None,
-            Carrier::Bundle(bundle) => bundle.next_wish(now),
+    /// A further subflow that it would have begun now.
+    pub(crate) fn next_pending_join(&mut self, now: Instant) -> Option<PendingJoin> {
+        match &mut self.protocol {
+            Protocol::Tcp(_) => None,
+            Protocol::Mptcp(mptcp) => mptcp.next_pending_join(now),
         }
     }
 
-    /// Begins a further flow.
-    pub(crate) fn join(&mut self, joining: Joining) {
-        if let Carrier::Bundle(bundle) = &mut self.carrier {
-            bundle.join(joining, &self.config);
+    /// Begins a further subflow.
+    pub(crate) fn join(&mut self, new_subflow: NewSubflow) {
+        if let Protocol::Mptcp(mptcp) = &mut self.protocol {
+            mptcp.join(new_subflow, &self.config);
         }
     }
 
-    /// The peer begins a further flow with `syn`. Returns whether it may.
-    pub(crate) fn accept_join(&mut self, joining: Joining, syn: &Segment<'_>) -> bool {
-        match &mut self.carrier {
-            Carrier::Single(_) => false,
-            Carrier::Bundle(bundle) => bundle.accept_join(joining, syn, &self.config),
+    /// The peer begins a further subflow with `syn`. Returns whether it may.
+    pub(crate) fn accept_join(&mut self, new_subflow: NewSubflow, syn: &Segment<'_>) -> bool {
+        match &mut self.protocol {
+            Protocol::Tcp(_) => false,
+            Protocol::Mptcp(mptcp) => mptcp.accept_join(new_subflow, syn, &self.config),
         }
     }
 
-    /// Takes a segment that belongs to a flow of this connection. Returns whether it must be answered by a reset.
+    /// Takes a segment that belongs to a subflow of this connection. Returns whether it must be answered by a reset.
     pub(crate) fn handle_segment(&mut self, now: Instant, path: PathId, segment: &Segment<'_>) -> bool {
         self.begin_burst();
         let Self {
             config,
-            desk,
-            carrier,
+            buffers,
+            protocol,
         } = self;
-        match carrier {
-            Carrier::Single(single) => single.handle_segment(now, segment, desk, config),
-            Carrier::Bundle(bundle) => bundle.handle_segment(now, path, segment, desk, config),
+        match protocol {
+            Protocol::Tcp(tcp) => tcp.handle_segment(now, segment, buffers, config),
+            Protocol::Mptcp(mptcp) => mptcp.handle_segment(now, path, segment, buffers, config),
         }
     }
 
@@ -211,47 +224,47 @@ impl Connection {
         self.begin_burst();
         let Self {
             config,
-            desk,
-            carrier,
+            buffers,
+            protocol,
         } = self;
-        match carrier {
-            Carrier::Single(single) => single.handle_timeout(now, desk, config),
-            Carrier::Bundle(bundle) => bundle.handle_timeout(now, desk, config),
+        match protocol {
+            Protocol::Tcp(tcp) => tcp.handle_timeout(now, buffers, config),
+            Protocol::Mptcp(mptcp) => mptcp.handle_timeout(now, buffers, config),
         }
     }
 
     /// An occasion to send: what leaves until the next one is one burst.
     fn begin_burst(&mut self) {
-        match &mut self.carrier {
-            Carrier::Single(single) => single.policies.burst.on_occasion(),
-            Carrier::Bundle(bundle) => bundle.policies.burst.on_occasion(),
+        match &mut self.protocol {
+            Protocol::Tcp(tcp) => tcp.policies.burst.on_occasion(),
+            Protocol::Mptcp(mptcp) => mptcp.policies.burst.on_occasion(),
         }
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        match &self.carrier {
-            Carrier::Single(single) => single.flow().deadline(),
-            Carrier::Bundle(bundle) => bundle.deadline(),
+        match &self.protocol {
+            Protocol::Tcp(tcp) => tcp.tcb().deadline(),
+            Protocol::Mptcp(mptcp) => mptcp.deadline(),
         }
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        self.desk.next_event()
+        self.buffers.next_event()
     }
 
     /// Appends the next segment to `out` and says where it goes; `None` if there is none now.
     pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<FourTuple> {
         let Self {
             config,
-            desk,
-            carrier,
+            buffers,
+            protocol,
         } = self;
-        match carrier {
-            Carrier::Single(single) => {
-                let left = single.poll_transmit(now, desk, config, out);
-                left.then(|| single.tuple())
+        match protocol {
+            Protocol::Tcp(tcp) => {
+                let left = tcp.poll_transmit(now, buffers, config, out);
+                left.then(|| tcp.tuple())
             }
-            Carrier::Bundle(bundle) => bundle.poll_transmit(now, desk, config, out),
+            Protocol::Mptcp(mptcp) => mptcp.poll_transmit(now, buffers, config, out),
         }
     }
 }

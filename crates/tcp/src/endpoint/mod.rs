@@ -1,6 +1,6 @@
 //! Whose segment is it? All connections of a host: who listens, who connects, and what strangers are answered.
 
-mod stranger;
+mod reset;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -11,17 +11,17 @@ use anabranch_types::{Instant, PathId, Rng, Seed};
 use thiserror::Error;
 
 use crate::TcpConfig;
-use crate::connection::{Beginning, Connection, Event};
-use crate::multipath::{Ends, Joining, Wish};
+use crate::connection::{Connection, Event, NewConnection};
+use crate::mptcp::{NewSubflow, PendingJoin, TupleChange};
 use crate::sequence::SequenceNumber;
-use crate::wire::{Join, Key, Kind, Lead, Nonce, Segment, Token};
+use crate::wire::{Key, Kind, MpJoin, Nonce, PrimaryOption, Segment, Token};
 
 /// Connections that may be opening at a time because others asked for them.
-const BACKLOG: usize = 1_024;
+const MAX_HALF_OPEN: usize = 1_024;
 /// Answers to strangers that may wait to be sent; more are dropped.
-const ANSWERS: usize = 256;
+const MAX_RESETS: usize = 256;
 /// Ports that this side takes for connections it begins (RFC 6335 §6).
-const EPHEMERAL: core::ops::RangeInclusive<u16> = 49_152..=65_535;
+const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
 
 /// A connection of one endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +44,7 @@ pub struct FourTuple {
 
 /// Between which addresses a segment travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Envelope {
+pub struct AddressPair {
     /// From where.
     pub source: IpAddr,
     /// To where.
@@ -68,7 +68,7 @@ pub enum ConnectError {
 /// All connections of a host, sans-IO: segments and moments in, segments and events out.
 ///
 /// ```
-/// use anabranch_tcp::{Endpoint, Envelope, Event, TcpConfig};
+/// use anabranch_tcp::{Endpoint, AddressPair, Event, TcpConfig};
 /// use anabranch_types::{Instant, Seed};
 /// let (near, far) = ("192.0.2.1:0".parse()?, "192.0.2.2:80".parse()?);
 /// let mut client = Endpoint::new(Seed(1));
@@ -78,12 +78,12 @@ pub enum ConnectError {
 ///
 /// let mut segment = Vec::new();
 /// for _ in 0..2 {
-///     while let Some(envelope) = client.poll_transmit(Instant::ZERO, &mut segment) {
-///         server.handle_segment(Instant::ZERO, envelope, &segment);
+///     while let Some(addresses) = client.poll_transmit(Instant::ZERO, &mut segment) {
+///         server.handle_segment(Instant::ZERO, addresses, &segment);
 ///         segment.clear();
 ///     }
-///     while let Some(envelope) = server.poll_transmit(Instant::ZERO, &mut segment) {
-///         client.handle_segment(Instant::ZERO, envelope, &segment);
+///     while let Some(addresses) = server.poll_transmit(Instant::ZERO, &mut segment) {
+///         client.handle_segment(Instant::ZERO, addresses, &segment);
 ///         segment.clear();
 ///     }
 /// }
@@ -95,18 +95,18 @@ pub struct Endpoint {
     rng: Rng,
     listeners: BTreeMap<u16, TcpConfig>,
     connections: BTreeMap<ConnectionId, Connection>,
-    by_ends: BTreeMap<FourTuple, (ConnectionId, PathId)>,
-    /// Connections that further flows may join.
+    by_tuple: BTreeMap<FourTuple, (ConnectionId, PathId)>,
+    /// Connections that further subflows may join.
     by_token: BTreeMap<Token, ConnectionId>,
     next_id: u32,
     next_port: u16,
     /// Connections that may have something to send.
-    lively: BTreeSet<ConnectionId>,
+    send_ready: BTreeSet<ConnectionId>,
     /// Segments to strangers.
-    answers: VecDeque<(Envelope, Vec<u8>)>,
+    resets: VecDeque<(AddressPair, Vec<u8>)>,
     events: VecDeque<(ConnectionId, Event)>,
     /// Connections that others asked for and that are not open yet.
-    opening: BTreeSet<ConnectionId>,
+    half_open: BTreeSet<ConnectionId>,
 }
 
 impl Endpoint {
@@ -117,14 +117,14 @@ impl Endpoint {
             rng: seed.rng(),
             listeners: BTreeMap::new(),
             connections: BTreeMap::new(),
-            by_ends: BTreeMap::new(),
+            by_tuple: BTreeMap::new(),
             by_token: BTreeMap::new(),
             next_id: 0,
-            next_port: *EPHEMERAL.start(),
-            lively: BTreeSet::new(),
-            answers: VecDeque::new(),
+            next_port: *EPHEMERAL_PORTS.start(),
+            send_ready: BTreeSet::new(),
+            resets: VecDeque::new(),
             events: VecDeque::new(),
-            opening: BTreeSet::new(),
+            half_open: BTreeSet::new(),
         }
     }
 
@@ -151,11 +151,11 @@ impl Endpoint {
         if local.port() == 0 {
             tuple.local.set_port(self.free_port(tuple)?);
         }
-        if self.by_ends.contains_key(&tuple) {
+        if self.by_tuple.contains_key(&tuple) {
             return Err(ConnectError::InUse);
         }
-        let beginning = self.beginning(tuple, config);
-        let connection = Connection::connect(beginning, || self.key());
+        let new_connection = self.new_connection(tuple, config);
+        let connection = Connection::connect(new_connection, || self.key());
         Ok(self.add(connection))
     }
 
@@ -170,21 +170,21 @@ impl Endpoint {
     }
 
     fn free_port(&mut self, tuple: FourTuple) -> Result<u16, ConnectError> {
-        for _ in EPHEMERAL {
+        for _ in EPHEMERAL_PORTS {
             let port = self.next_port;
-            self.next_port = port.checked_add(1).unwrap_or(*EPHEMERAL.start());
+            self.next_port = port.checked_add(1).unwrap_or(*EPHEMERAL_PORTS.start());
             let local = SocketAddr::new(tuple.local.ip(), port);
-            if !self.by_ends.contains_key(&FourTuple { local, ..tuple }) {
+            if !self.by_tuple.contains_key(&FourTuple { local, ..tuple }) {
                 return Ok(port);
             }
         }
         Err(ConnectError::NoPort)
     }
 
-    fn beginning(&mut self, tuple: FourTuple, config: TcpConfig) -> Beginning {
-        Beginning {
+    fn new_connection(&mut self, tuple: FourTuple, config: TcpConfig) -> NewConnection {
+        NewConnection {
             tuple,
-            initial: SequenceNumber(self.rng.next_u32()),
+            iss: SequenceNumber(self.rng.next_u32()),
             config,
         }
     }
@@ -192,120 +192,120 @@ impl Endpoint {
     fn add(&mut self, connection: Connection) -> ConnectionId {
         let id = ConnectionId(self.next_id);
         self.next_id += 1;
-        self.by_ends.insert(connection.tuple(), (id, PathId(0)));
+        self.by_tuple.insert(connection.tuple(), (id, PathId(0)));
         if let Some(token) = connection.token() {
             self.by_token.insert(token, id);
         }
         self.connections.insert(id, connection);
-        self.lively.insert(id);
+        self.send_ready.insert(id);
         id
     }
 
     /// Takes a segment that IP carried. What is damaged or nonsense is dropped.
-    pub fn handle_segment(&mut self, now: Instant, envelope: Envelope, bytes: &[u8]) {
-        let Ok(segment) = Segment::parse(bytes, envelope.source, envelope.destination) else {
+    pub fn handle_segment(&mut self, now: Instant, addresses: AddressPair, bytes: &[u8]) {
+        let Ok(segment) = Segment::parse(bytes, addresses.source, addresses.destination) else {
             return;
         };
         let tuple = FourTuple {
-            local: SocketAddr::new(envelope.destination, segment.destination_port),
-            remote: SocketAddr::new(envelope.source, segment.source_port),
+            local: SocketAddr::new(addresses.destination, segment.destination_port),
+            remote: SocketAddr::new(addresses.source, segment.source_port),
         };
-        match self.by_ends.get(&tuple) {
+        match self.by_tuple.get(&tuple) {
             Some((id, path)) => {
                 let (id, path) = (*id, *path);
                 let connection = self.connections.get_mut(&id);
                 if connection.is_some_and(|connection| connection.handle_segment(now, path, &segment)) {
-                    self.answer(envelope, &segment);
+                    self.answer(addresses, &segment);
                 }
-                self.settle(id);
-                self.fulfil_wishes(id, now);
+                self.collect_events(id);
+                self.start_pending_joins(id, now);
             }
-            None => self.on_stranger(tuple, envelope, &segment),
+            None => self.on_unknown_tuple(tuple, addresses, &segment),
         }
     }
 
-    fn on_stranger(&mut self, tuple: FourTuple, envelope: Envelope, segment: &Segment<'_>) {
+    fn on_unknown_tuple(&mut self, tuple: FourTuple, addresses: AddressPair, segment: &Segment<'_>) {
         let is_first = segment.kind == Kind::Syn && segment.acknowledgement.is_none();
         if !is_first {
-            return self.answer(envelope, segment);
+            return self.answer(addresses, segment);
         }
-        if let Some(Lead::Join(Join::Syn { token, .. })) = segment.options.multipath.lead {
-            return self.on_join(token, tuple, envelope, segment);
+        if let Some(PrimaryOption::MpJoin(MpJoin::Syn { token, .. })) = segment.options.mptcp.primary {
+            return self.on_join(token, tuple, addresses, segment);
         }
         let Some(config) = self.listeners.get(&segment.destination_port) else {
-            return self.answer(envelope, segment);
+            return self.answer(addresses, segment);
         };
-        if self.opening.len() < BACKLOG {
-            let beginning = self.beginning(tuple, config.clone());
-            match Connection::accept(beginning, segment, || self.key()) {
+        if self.half_open.len() < MAX_HALF_OPEN {
+            let new_connection = self.new_connection(tuple, config.clone());
+            match Connection::accept(new_connection, segment, || self.key()) {
                 Some(connection) => {
                     let id = self.add(connection);
-                    self.opening.insert(id);
+                    self.half_open.insert(id);
                 }
-                None => self.answer(envelope, segment),
+                None => self.answer(addresses, segment),
             }
         }
     }
 
-    /// A flow would join the connection that `token` stands for.
-    fn on_join(&mut self, token: Token, tuple: FourTuple, envelope: Envelope, segment: &Segment<'_>) {
-        let joining = self.joining(tuple);
+    /// A subflow would join the connection that `token` stands for.
+    fn on_join(&mut self, token: Token, tuple: FourTuple, addresses: AddressPair, segment: &Segment<'_>) {
+        let new_subflow = self.new_subflow(tuple);
         let known = self.by_token.get(&token).copied();
         let connection = known.and_then(|id| self.connections.get_mut(&id));
         // At a port at which nothing was offered nothing joins.
         let joins = connection.is_some_and(|connection| {
-            connection.local().port() == tuple.local.port() && connection.accept_join(joining, segment)
+            connection.local().port() == tuple.local.port() && connection.accept_join(new_subflow, segment)
         });
         match known.filter(|_| joins) {
-            Some(id) => self.settle(id),
-            None => self.answer(envelope, segment),
+            Some(id) => self.collect_events(id),
+            None => self.answer(addresses, segment),
         }
     }
 
-    fn joining(&mut self, tuple: FourTuple) -> Joining {
-        Joining {
+    fn new_subflow(&mut self, tuple: FourTuple) -> NewSubflow {
+        NewSubflow {
             tuple,
-            initial: SequenceNumber(self.rng.next_u32()),
+            iss: SequenceNumber(self.rng.next_u32()),
             nonce: Nonce(self.rng.next_u32()),
         }
     }
 
-    /// A connection would have further flows: they get ports.
-    fn fulfil_wishes(&mut self, id: ConnectionId, now: Instant) {
-        while let Some(Wish { local, remote }) = self
+    /// A connection would have further subflows: they get ports.
+    fn start_pending_joins(&mut self, id: ConnectionId, now: Instant) {
+        while let Some(PendingJoin { local, remote }) = self
             .connections
             .get_mut(&id)
-            .and_then(|connection| connection.next_wish(now))
+            .and_then(|connection| connection.next_pending_join(now))
         {
             let local = SocketAddr::new(local, 0);
             let mut tuple = FourTuple { local, remote };
             let Ok(port) = self.free_port(tuple) else { return };
             tuple.local.set_port(port);
-            let joining = self.joining(tuple);
+            let new_subflow = self.new_subflow(tuple);
             if let Some(connection) = self.connections.get_mut(&id) {
-                connection.join(joining);
+                connection.join(new_subflow);
             }
-            self.settle(id);
+            self.collect_events(id);
         }
     }
 
-    fn answer(&mut self, envelope: Envelope, segment: &Segment<'_>) {
-        if self.answers.len() < ANSWERS
-            && let Some(answer) = stranger::answer(envelope, segment)
+    fn answer(&mut self, addresses: AddressPair, segment: &Segment<'_>) {
+        if self.resets.len() < MAX_RESETS
+            && let Some(answer) = reset::reply_to(addresses, segment)
         {
-            self.answers.push_back(answer);
+            self.resets.push_back(answer);
         }
     }
 
     /// Collects what a connection has to tell, and frees its addresses if it is over.
-    fn settle(&mut self, id: ConnectionId) {
+    fn collect_events(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        self.lively.insert(id);
+        self.send_ready.insert(id);
         while let Some(event) = connection.poll_event() {
             let was_opening =
-                matches!(event, Event::Connected | Event::Closed(_)) && self.opening.remove(&id);
+                matches!(event, Event::Connected | Event::Closed(_)) && self.half_open.remove(&id);
             // Nobody was told of a connection that never opened.
             if !was_opening || event == Event::Connected {
                 self.events.push_back((id, event));
@@ -315,26 +315,26 @@ impl Endpoint {
                 return;
             }
         }
-        self.follow_ends(id);
+        self.apply_tuple_changes(id);
     }
 
-    /// Addresses belong to the flows that have them.
-    fn follow_ends(&mut self, id: ConnectionId) {
+    /// Addresses belong to the subflows that have them.
+    fn apply_tuple_changes(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        while let Some(Ends { tuple, path }) = connection.next_ends() {
+        while let Some(TupleChange { tuple, path }) = connection.next_tuple_change() {
             match path {
                 Some(path) => {
-                    self.by_ends.insert(tuple, (id, path));
+                    self.by_tuple.insert(tuple, (id, path));
                 }
                 None => {
-                    self.by_ends.remove(&tuple);
+                    self.by_tuple.remove(&tuple);
                 }
             }
         }
         if connection.is_gone() {
-            self.by_ends.remove(&connection.tuple());
+            self.by_tuple.remove(&connection.tuple());
             if let Some(token) = connection.token() {
                 self.by_token.remove(&token);
             }
@@ -343,24 +343,24 @@ impl Endpoint {
 
     /// Appends the next segment to `out` and says between which addresses it travels; `None` if there is nothing to send
     /// now.
-    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Envelope> {
-        if let Some((envelope, bytes)) = self.answers.pop_front() {
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<AddressPair> {
+        if let Some((addresses, bytes)) = self.resets.pop_front() {
             out.extend_from_slice(&bytes);
-            return Some(envelope);
+            return Some(addresses);
         }
-        while let Some(id) = self.lively.first().copied() {
+        while let Some(id) = self.send_ready.first().copied() {
             let Some(connection) = self.connections.get_mut(&id) else {
-                self.lively.remove(&id);
+                self.send_ready.remove(&id);
                 continue;
             };
             if let Some(FourTuple { local, remote }) = connection.poll_transmit(now, out) {
-                return Some(Envelope {
+                return Some(AddressPair {
                     source: local.ip(),
                     destination: remote.ip(),
                 });
             }
-            self.lively.remove(&id);
-            self.follow_ends(id);
+            self.send_ready.remove(&id);
+            self.apply_tuple_changes(id);
         }
         None
     }
@@ -387,8 +387,8 @@ impl Endpoint {
             if let Some(connection) = self.connections.get_mut(&id) {
                 connection.handle_timeout(now);
             }
-            self.settle(id);
-            self.fulfil_wishes(id, now);
+            self.collect_events(id);
+            self.start_pending_joins(id, now);
         }
     }
 
@@ -406,7 +406,7 @@ impl Endpoint {
     /// Lets the application act on a connection; `None` if there is none of this number.
     pub fn with<R>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> R) -> Option<R> {
         let result = act(self.connections.get_mut(&id)?);
-        self.settle(id);
+        self.collect_events(id);
         Some(result)
     }
 
@@ -419,16 +419,16 @@ impl Endpoint {
     pub fn forget(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.remove(&id) {
             for tuple in connection.tuples() {
-                if self.by_ends.get(&tuple).is_some_and(|(owner, _)| *owner == id) {
-                    self.by_ends.remove(&tuple);
+                if self.by_tuple.get(&tuple).is_some_and(|(owner, _)| *owner == id) {
+                    self.by_tuple.remove(&tuple);
                 }
             }
             if let Some(token) = connection.token() {
                 self.by_token.remove(&token);
             }
         }
-        self.lively.remove(&id);
-        self.opening.remove(&id);
+        self.send_ready.remove(&id);
+        self.half_open.remove(&id);
     }
 }
 

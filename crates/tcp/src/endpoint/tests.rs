@@ -8,7 +8,7 @@ use anabranch_types::{Instant, Seed};
 use bytes::Bytes;
 
 use super::*;
-use crate::flow::{CloseReason, State};
+use crate::tcb::{CloseReason, State};
 use crate::wire::{Options, SackBlock};
 
 struct World {
@@ -17,7 +17,7 @@ struct World {
     server: Endpoint,
     id: ConnectionId,
     /// The last segment that each sent.
-    last: [Option<(Envelope, Vec<u8>)>; 2],
+    last: [Option<(AddressPair, Vec<u8>)>; 2],
 }
 
 const SERVER: &str = "192.0.2.2:80";
@@ -53,9 +53,9 @@ impl World {
         loop {
             let mut bytes = Vec::new();
             let (from, to, last) = match self.client.poll_transmit(self.now, &mut bytes) {
-                Some(envelope) => (envelope, &mut self.server, &mut self.last[0]),
+                Some(addresses) => (addresses, &mut self.server, &mut self.last[0]),
                 None => match self.server.poll_transmit(self.now, &mut bytes) {
-                    Some(envelope) => (envelope, &mut self.client, &mut self.last[1]),
+                    Some(addresses) => (addresses, &mut self.client, &mut self.last[1]),
                     None => return count,
                 },
             };
@@ -75,8 +75,8 @@ impl World {
     /// The server gets a copy of the client's last segment, changed. Returns how many segments follow.
     fn forged(&mut self, change: impl FnOnce(&mut Segment<'static>)) -> usize {
         self.now += Duration::from_secs(1);
-        let (envelope, bytes) = self.last[0].clone().unwrap();
-        let copied = Segment::parse(&bytes, envelope.source, envelope.destination).unwrap();
+        let (addresses, bytes) = self.last[0].clone().unwrap();
+        let copied = Segment::parse(&bytes, addresses.source, addresses.destination).unwrap();
         let mut segment = Segment {
             payload: &[],
             ..copied
@@ -87,8 +87,8 @@ impl World {
         segment.kind = Kind::Plain;
         change(&mut segment);
         let mut forged = Vec::new();
-        segment.write(envelope.source, envelope.destination, &mut forged);
-        self.server.handle_segment(self.now, envelope, &forged);
+        segment.write(addresses.source, addresses.destination, &mut forged);
+        self.server.handle_segment(self.now, addresses, &forged);
         self.talk()
     }
 
@@ -104,14 +104,14 @@ fn nonsense_in_the_middle_of_the_handshake_does_not_keep_a_host_awake() {
     server.listen(80, TcpConfig::default());
     let begun = client.connect(address("192.0.2.1:4000"), address(SERVER), TcpConfig::default());
     begun.unwrap();
-    let envelope = client.poll_transmit(now, &mut bytes).unwrap();
-    server.handle_segment(now, envelope, &bytes);
-    let mut nonsense = Segment::parse(&bytes, envelope.source, envelope.destination).unwrap();
+    let addresses = client.poll_transmit(now, &mut bytes).unwrap();
+    server.handle_segment(now, addresses, &bytes);
+    let mut nonsense = Segment::parse(&bytes, addresses.source, addresses.destination).unwrap();
     nonsense.kind = Kind::Plain;
     nonsense.sequence = nonsense.sequence + (1 << 30);
     let mut forged = Vec::new();
-    nonsense.write(envelope.source, envelope.destination, &mut forged);
-    server.handle_segment(now, envelope, &forged);
+    nonsense.write(addresses.source, addresses.destination, &mut forged);
+    server.handle_segment(now, addresses, &forged);
     while server.poll_transmit(now, &mut Vec::new()).is_some() {}
     assert!(server.poll_timeout().is_some_and(|due| due > now));
 }
@@ -163,15 +163,15 @@ fn a_syn_in_the_middle_is_asked_about_and_changes_nothing() {
 fn questions_are_rationed() {
     let mut world = World::connected();
     world.says("hello");
-    let mut answers = 0;
+    let mut resets = 0;
     for _ in 0..100 {
         world.now = world.now - Duration::from_secs(1);
-        answers += world.forged(|segment| {
+        resets += world.forged(|segment| {
             segment.kind = Kind::Syn;
             segment.sequence = segment.sequence + 5;
         });
     }
-    assert_eq!(answers, 1);
+    assert_eq!(resets, 1);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn blocks_of_the_unsent_are_not_believed() {
 fn nobody_is_told_of_a_connection_that_never_opened() {
     let mut server = Endpoint::new(Seed(2));
     server.listen(80, TcpConfig::default());
-    let envelope = Envelope {
+    let addresses = AddressPair {
         source: address("192.0.2.9:0").ip(),
         destination: address(SERVER).ip(),
     };
@@ -224,10 +224,10 @@ fn nobody_is_told_of_a_connection_that_never_opened() {
             ..Segment::default()
         };
         let mut bytes = Vec::new();
-        syn.write(envelope.source, envelope.destination, &mut bytes);
-        server.handle_segment(Instant::ZERO, envelope, &bytes);
+        syn.write(addresses.source, addresses.destination, &mut bytes);
+        server.handle_segment(Instant::ZERO, addresses, &bytes);
     }
-    assert_eq!(server.connections().count(), BACKLOG);
+    assert_eq!(server.connections().count(), MAX_HALF_OPEN);
     let mut now = Instant::ZERO;
     loop {
         let mut bytes = Vec::new();

@@ -2,7 +2,7 @@
 
 pub(crate) mod checksum;
 mod error;
-mod multipath;
+mod mptcp;
 mod options;
 
 use alloc::vec::Vec;
@@ -10,10 +10,10 @@ use core::fmt;
 use core::net::IpAddr;
 
 pub use error::{DecodeError, DecodeErrorKind};
-pub use multipath::{
-    AddressCode, AddressId, AddressIds, Advertised, Capable, CapableForm, DataAck, DataChecksum, DataNumber,
-    DataSignal, FirstData, Join, JoinCode, Key, Lead, Mapping, Multipath, Nonce, Notice, NrSackForm, NrSacks,
-    RelativeBlock, ResetReason, Token,
+pub use mptcp::{
+    AddressCode, AddressId, AddressIds, AdvertisedAddress, DataAck, DataChecksum, Dsn, Dss, FirstData,
+    JoinCode, Key, Mapping, MpCapable, MpCapableForm, MpJoin, MptcpOption, MptcpOptions, Nonce, NrSackForm,
+    NrSacks, PrimaryOption, RelativeBlock, ResetReason, Token,
 };
 pub use options::{Options, SackBlock, SackBlocks, Timestamps};
 
@@ -94,7 +94,7 @@ impl<'a> Segment<'a> {
         };
         let acknowledgement = SequenceNumber(u32_at(header, 8));
         let options = Options::parse(options, HEADER)?;
-        if !options.multipath.suits(kind, flags & ACK != 0) {
+        if !options.mptcp.suits(kind, flags & ACK != 0) {
             return Err(error(HEADER, DecodeErrorKind::WrongStep));
         }
         Ok(Self {

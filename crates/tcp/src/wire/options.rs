@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use super::multipath::{self, Multipath, Notice};
+use super::mptcp::{self, MptcpOption, MptcpOptions};
 use super::{DecodeError, DecodeErrorKind, MAX_OPTIONS};
 use crate::sequence::SequenceNumber;
 
 const END: u8 = 0;
 pub(super) const NO_OPERATION: u8 = 1;
-const MAX_SEGMENT: u8 = 2;
+const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
@@ -21,7 +21,7 @@ const LARGEST_SCALE: u8 = 14;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// Largest payload that the sender of the option takes (RFC 9293 §3.7.1); with SYN only.
-    pub max_segment: Option<u16>,
+    pub mss: Option<u16>,
     /// By how many bits its windows are shifted, at most 14 (RFC 7323 §2.2); with SYN only.
     pub window_scale: Option<u8>,
     /// It understands SACK (RFC 2018 §2); with SYN only.
@@ -31,7 +31,7 @@ pub struct Options {
     /// What it has beyond the acknowledgement number (RFC 2018 §3).
     pub sack: SackBlocks,
     /// What is said of a connection over several paths (RFC 8684 §3).
-    pub multipath: Multipath,
+    pub mptcp: MptcpOptions,
 }
 
 /// The two fields of the timestamps option.
@@ -55,13 +55,13 @@ pub struct SackBlock {
 /// Up to four blocks, in the order of the wire: that of the latest arrival first (RFC 2018 §4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
-    blocks: [SackBlock; Self::MOST],
+    blocks: [SackBlock; Self::MAX],
     count: u8,
 }
 
 impl SackBlocks {
     /// So many fit where nothing else is; beside timestamps, three (RFC 2018 §3).
-    pub const MOST: usize = 4;
+    pub const MAX: usize = 4;
 
     /// Adds a block at the end; a fifth one is left out.
     pub fn push(&mut self, block: SackBlock) {
@@ -86,7 +86,7 @@ impl SackBlocks {
     #[must_use]
     pub const fn fitting(room: usize) -> usize {
         let most = room.saturating_sub(4) / 8;
-        if most < Self::MOST { most } else { Self::MOST }
+        if most < Self::MAX { most } else { Self::MAX }
     }
 }
 
@@ -129,7 +129,7 @@ impl Options {
     /// `None` if the length does not fit the kind.
     fn take(&mut self, kind: u8, value: &[u8]) -> Option<()> {
         match kind {
-            MAX_SEGMENT => self.max_segment = Some(u16::from_be_bytes(value.try_into().ok()?)),
+            MSS => self.mss = Some(u16::from_be_bytes(value.try_into().ok()?)),
             WINDOW_SCALE => {
                 let [scale] = value.try_into().ok()?;
                 self.window_scale = Some(LARGEST_SCALE.min(scale));
@@ -149,7 +149,7 @@ impl Options {
                 }
                 self.sack = blocks.iter().map(block).collect();
             }
-            multipath::KIND => self.multipath.take(value)?,
+            mptcp::KIND => self.mptcp.take(value)?,
             _ => {}
         }
         Some(())
@@ -157,9 +157,9 @@ impl Options {
 
     /// Appends the options, padded to a multiple of four bytes, each aligned as usual (RFC 7323 appendix A).
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        if let Some(size) = self.max_segment {
+        if let Some(size) = self.mss {
             let [high, low] = size.to_be_bytes();
-            out.extend_from_slice(&[MAX_SEGMENT, 4, high, low]);
+            out.extend_from_slice(&[MSS, 4, high, low]);
         }
         if let Some(scale) = self.window_scale {
             out.extend_from_slice(&[NO_OPERATION, WINDOW_SCALE, 3, scale]);
@@ -179,7 +179,7 @@ impl Options {
                 out.extend_from_slice(&end.0.to_be_bytes());
             }
         }
-        self.multipath.write(out);
+        self.mptcp.write(out);
     }
 
     /// Makes them fit into a header, and returns the notices for which there was no room: a later segment may carry them.
@@ -187,9 +187,9 @@ impl Options {
     /// What yields, in this order: NR-SACKs, which "yield the TCP option space to all TCP and other MPTCP options" (Yang
     /// 2015, appendix A.2); SACK blocks, the oldest first; notices, the latest first. Timestamps stay, for a segment
     /// without them would be dropped (RFC 7323 §3.2), and so does what leads: it says what the segment is.
-    pub fn fit(&mut self) -> Vec<Notice> {
+    pub fn fit(&mut self) -> Vec<MptcpOption> {
         while self.len() > MAX_OPTIONS
-            && let Some(nr_sacks) = self.multipath.nr_sacks_mut()
+            && let Some(nr_sacks) = self.mptcp.nr_sacks_mut()
             && !nr_sacks.is_empty()
         {
             nr_sacks.shorten();
@@ -200,9 +200,9 @@ impl Options {
         }
         let mut left = Vec::new();
         while self.len() > MAX_OPTIONS
-            && let Some(notice) = self.multipath.notices.pop()
+            && let Some(option) = self.mptcp.others.pop()
         {
-            left.insert(0, notice);
+            left.insert(0, option);
         }
         left
     }
@@ -210,7 +210,7 @@ impl Options {
     /// Bytes that the options take.
     #[must_use]
     pub fn len(&self) -> usize {
-        let fours = usize::from(self.max_segment.is_some())
+        let fours = usize::from(self.mss.is_some())
             + usize::from(self.window_scale.is_some())
             + usize::from(self.sack_permitted);
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
@@ -218,7 +218,7 @@ impl Options {
             0 => 0,
             count => 4 + 8 * usize::from(count),
         };
-        fours * 4 + timestamps + sack + self.multipath.len()
+        fours * 4 + timestamps + sack + self.mptcp.len()
     }
 
     /// Whether there is none.

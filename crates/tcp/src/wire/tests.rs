@@ -41,7 +41,7 @@ fn what_is_written_can_be_read() {
     let syn = Segment {
         kind: Kind::Syn,
         options: Options {
-            max_segment: Some(1_460),
+            mss: Some(1_460),
             window_scale: Some(7),
             sack_permitted: true,
             timestamps: Some(Timestamps { value: 1, echo: 0 }),

@@ -1,6 +1,6 @@
 //! What happened in the measuring time? The difference of two snapshots.
 
-use anabranch_sim::tcp::{Connection, ConnectionStatistics, FlowCounters, TcpMeter, TcpSimulation};
+use anabranch_sim::tcp::{Connection, ConnectionStatistics, TcpCounters, TcpMeter, TcpSimulation};
 use anabranch_sim::{Histogram, Overhead, Side};
 use anabranch_types::Instant;
 
@@ -24,7 +24,7 @@ pub(super) struct Snapshot {
     sent: Vec<PathView>,
     /// Of each path, at the end that reads.
     received: Vec<PathView>,
-    counters: FlowCounters,
+    counters: TcpCounters,
     /// Bytes that arrived twice, on one flow or on two.
     duplicates: u64,
     /// Chunks of data sent over a flow after another one had carried them.
@@ -56,7 +56,7 @@ impl Snapshot {
         let twice = |all: ConnectionStatistics| {
             all.counters.duplicate_bytes + all.data.map_or(0, |data| data.duplicate_bytes)
         };
-        let mut counters = FlowCounters::default();
+        let mut counters = TcpCounters::default();
         statistics(simulation, talker).for_each(|statistics| counters += statistics.counters);
         Self {
             at: simulation.now(),
@@ -89,9 +89,9 @@ fn statistics(simulation: &TcpSimulation, side: Side) -> impl Iterator<Item = Co
 
 fn of_others(simulation: &TcpSimulation, side: Side) -> u64 {
     let connections = simulation.host(side).endpoint().connections();
-    let flows = connections.flat_map(|(_, connection)| connection.paths());
-    flows
-        .map(|flow| flow.reinjected_bytes + flow.duplicated_bytes)
+    let subflows = connections.flat_map(|(_, connection)| connection.paths());
+    subflows
+        .map(|subflow| subflow.reinjected_bytes + subflow.duplicated_bytes)
         .sum()
 }
 
@@ -117,7 +117,7 @@ impl Window<'_> {
         }
         self.delays(record);
         let grown =
-            |counter: fn(&FlowCounters) -> u64| (counter(&after.counters) - counter(&before.counters)) as f64;
+            |counter: fn(&TcpCounters) -> u64| (counter(&after.counters) - counter(&before.counters)) as f64;
         // A flow repeats for the first time what another one had carried.
         let of_others = after.of_others.saturating_sub(before.of_others) as f64;
         sent_again(record, "", of_others, grown);
@@ -192,7 +192,7 @@ fn sent_again(
     record: &mut Record,
     group: &str,
     of_others: f64,
-    grown: impl Fn(fn(&FlowCounters) -> u64) -> f64,
+    grown: impl Fn(fn(&TcpCounters) -> u64) -> f64,
 ) {
     let again = grown(|counters| counters.bytes_retransmitted);
     let all = grown(|counters| counters.bytes_sent) + again;

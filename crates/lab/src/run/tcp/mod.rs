@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
 use anabranch_netsim::{LinkChange, LinkConfig};
-use anabranch_sim::tcp::{MultipathConfig, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::tcp::{MptcpConfig, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
 use anabranch_sim::{Rival, Side};
 use anabranch_types::{Instant, Seed};
 
@@ -158,7 +158,7 @@ fn scenario(setting: &Setting, seed: u64, connections: u64) -> Result<TcpScenari
         .map(|(name, path)| there_and_back(path, name));
     let (there, back) = paths.next().ok_or(RunError::NoAssociation)?;
     let config = TcpConfig {
-        multipath: multipath(setting),
+        mptcp: mptcp(setting),
         ..config(setting.association, setting.tcp, setting.policies)
     };
     let far = app(&setting.apps, End::Far, connections).reading(reading(setting.reading));
@@ -197,12 +197,12 @@ fn start(point: &Point, recording: &Recording) -> Result<TcpSimulation, RunError
 }
 
 /// What Multipath TCP has beside TCP; the addresses are the scenario's.
-fn multipath(setting: &Setting) -> Option<MultipathConfig> {
+fn mptcp(setting: &Setting) -> Option<MptcpConfig> {
     let MptcpPlan { nr_sack, checksum } = setting.mptcp;
-    (setting.transport == TransportPlan::Mptcp).then(|| MultipathConfig {
+    (setting.transport == TransportPlan::Mptcp).then(|| MptcpConfig {
         nr_sack: nr_sack.form(),
         checksum,
-        ..MultipathConfig::default()
+        ..MptcpConfig::default()
     })
 }
 

@@ -3,13 +3,13 @@
 use anabranch_netsim::topology::Path;
 use anabranch_policy::PathFacts;
 use anabranch_sim::Side;
-use anabranch_sim::tcp::{Connection, FlowCounters, State, TcpSimulation};
+use anabranch_sim::tcp::{Connection, State, TcpCounters, TcpSimulation};
 
 /// One path, as the flows over it see it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PathView {
     /// What they counted, all together.
-    pub(super) counters: FlowCounters,
+    pub(super) counters: TcpCounters,
     /// What is known by those that are not over.
     pub(super) facts: Vec<PathFacts>,
 }
@@ -26,14 +26,14 @@ pub(super) fn views(simulation: &TcpSimulation, side: Side) -> Vec<PathView> {
 
 fn look(connection: &Connection, paths: &[Path], views: &mut [PathView]) {
     let mut has_flows = false;
-    for flow in connection.paths() {
+    for subflow in connection.paths() {
         has_flows = true;
-        let (local, remote) = (flow.ends.local.ip(), flow.ends.remote.ip());
+        let (local, remote) = (subflow.tuple.local.ip(), subflow.tuple.remote.ip());
         let is_it = |path: &Path| {
             [path.near, path.far] == [local, remote] || [path.far, path.near] == [local, remote]
         };
         if let Some(at) = paths.iter().position(is_it) {
-            note(&mut views[at], flow.counters, flow.facts, flow.state);
+            note(&mut views[at], subflow.counters, subflow.facts, subflow.state);
         }
     }
     if !has_flows && let Some(only) = views.first_mut() {
@@ -42,7 +42,7 @@ fn look(connection: &Connection, paths: &[Path], views: &mut [PathView]) {
     }
 }
 
-fn note(view: &mut PathView, counters: FlowCounters, facts: PathFacts, state: State) {
+fn note(view: &mut PathView, counters: TcpCounters, facts: PathFacts, state: State) {
     view.counters += counters;
     if state != State::Closed {
         view.facts.push(facts);

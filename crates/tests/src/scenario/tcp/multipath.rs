@@ -4,7 +4,7 @@ use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability, topology};
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::Side;
-use anabranch_sim::tcp::{MultipathConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::tcp::{MptcpConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
 use anabranch_types::{Rate, Seed};
 
 use super::everything_arrived;
@@ -22,9 +22,9 @@ fn config(paths: u8, side: Side, choices: &[(&str, &str)]) -> TcpConfig {
     };
     TcpConfig {
         policies,
-        multipath: Some(MultipathConfig {
+        mptcp: Some(MptcpConfig {
             local: (1..paths).map(own).collect(),
-            ..MultipathConfig::default()
+            ..MptcpConfig::default()
         }),
         ..TcpConfig::default()
     }
@@ -112,8 +112,8 @@ fn through_a_buffer(nr_sack: Option<NrSackForm>, send_buffer: u64) -> u64 {
     let links = [lossy(link(10, 10)), lossy(link(10, 10))];
     let scenario = scenario(&links, &[], |config| {
         config.send_buffer = send_buffer;
-        if let Some(multipath) = &mut config.multipath {
-            multipath.nr_sack = nr_sack;
+        if let Some(mptcp) = &mut config.mptcp {
+            mptcp.nr_sack = nr_sack;
         }
     });
     delivered(&bulk(scenario, 60))

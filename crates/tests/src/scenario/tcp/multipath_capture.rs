@@ -4,7 +4,7 @@ use anabranch_netsim::capture::SharedBuffer;
 use anabranch_netsim::{LinkChange, LinkConfig};
 use anabranch_sim::Side;
 use anabranch_sim::app::Reading;
-use anabranch_sim::tcp::{MultipathConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario};
+use anabranch_sim::tcp::{MptcpConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario};
 use anabranch_types::Seed;
 
 use super::{everything_arrived, lossy};
@@ -16,10 +16,10 @@ fn an_eventful_life(nr_sack: Option<NrSackForm>, checksum: bool, ipv6: bool) -> 
     let buffer = SharedBuffer::default();
     let config = TcpConfig {
         receive_buffer: 200_000,
-        multipath: Some(MultipathConfig {
+        mptcp: Some(MptcpConfig {
             nr_sack,
             checksum,
-            ..MultipathConfig::default()
+            ..MptcpConfig::default()
         }),
         ..TcpConfig::default()
     };

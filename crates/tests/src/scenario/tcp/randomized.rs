@@ -17,7 +17,7 @@ use anabranch_netsim::{LinkChange, LinkConfig, Probability, topology};
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::Side;
 use anabranch_sim::app::Reading;
-use anabranch_sim::tcp::{MultipathConfig, NrSackForm, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::tcp::{MptcpConfig, NrSackForm, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
 use anabranch_types::{Rate, Rng, Seed};
 
 use crate::fixture::{ms, secs};
@@ -206,7 +206,7 @@ fn multipath(rng: &mut Rng, paths: u8, config: &mut TcpConfig, side: Side) {
         Side::Near => [topology::near, topology::far],
         Side::Far => [topology::far, topology::near],
     };
-    config.multipath = Some(MultipathConfig {
+    config.mptcp = Some(MptcpConfig {
         local: (1..paths).map(own).collect(),
         remote: if rng.chance(1, 2) {
             (1..paths).map(others).collect()
@@ -215,7 +215,7 @@ fn multipath(rng: &mut Rng, paths: u8, config: &mut TcpConfig, side: Side) {
         },
         nr_sack: pick(rng, &[None, Some(NrSackForm::Short), Some(NrSackForm::Long)]),
         checksum: rng.chance(1, 4),
-        ..MultipathConfig::default()
+        ..MptcpConfig::default()
     });
 }
 

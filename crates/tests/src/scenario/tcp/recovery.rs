@@ -4,7 +4,7 @@ use anabranch_netsim::link::QueueConfig;
 use anabranch_netsim::{FilterAction, LinkConfig};
 use anabranch_policy::PolicyRecipe;
 use anabranch_sim::Side;
-use anabranch_sim::tcp::{FlowCounters, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::tcp::{TcpApp, TcpConfig, TcpCounters, TcpScenario, TcpSimulation};
 use anabranch_types::{Instant, Seed};
 
 use super::{dsl, everything_arrived, lossy};
@@ -40,7 +40,7 @@ fn transfer(config: &TcpConfig, lost: &'static [usize]) -> TcpSimulation {
     simulation
 }
 
-fn counters(simulation: &TcpSimulation) -> FlowCounters {
+fn counters(simulation: &TcpSimulation) -> TcpCounters {
     simulation
         .connection(Side::Near, 0)
         .unwrap()

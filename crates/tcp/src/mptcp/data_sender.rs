@@ -1,0 +1,324 @@
+//! What was sent of the data, and what has become of it? The send window that all subflows share.
+//!
+//! A subflow acknowledges its own numbers; the data itself is acknowledged here (DATA_ACK). So a subflow that has failed takes
+//! nothing with it: what it carried is still held and can go over another one.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use anabranch_types::{Instant, PathId};
+use bytes::Bytes;
+
+use super::initial_dsn::InitialDsn;
+use crate::buffer::Piece;
+use crate::sequence::Position;
+
+/// Data that was sent and is not acknowledged.
+#[derive(Debug)]
+pub(super) struct DataSender {
+    pub(super) idsn: InitialDsn,
+    chunks: BTreeMap<Position, Chunk>,
+    /// Everything before was acknowledged.
+    first: Position,
+    /// The first byte that the peer does not take.
+    edge: Position,
+    largest_window: u64,
+    /// Where chunks begin that go over another subflow as soon as there is one with room.
+    reinjected: BTreeSet<Position>,
+    /// Bytes that each subflow was the last to carry, by its number.
+    held: Vec<u64>,
+    pub(super) end: End,
+    /// When to look whether anything was acknowledged, and how often nothing was.
+    pub(super) check: Option<Instant>,
+    pub(super) checks: u32,
+}
+
+/// Bytes that were sent together.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk {
+    pub(super) bytes: Bytes,
+    /// What it was sent on last.
+    pub(super) path: PathId,
+    /// What it was ever sent on.
+    pub(super) carriers: Carriers,
+    /// When it was sent last.
+    pub(super) sent_at: Instant,
+}
+
+/// Subflows, by their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Carriers(u32);
+
+impl Carriers {
+    pub(super) const fn contains(self, path: PathId) -> bool {
+        self.0 & Self::bit(path) != 0
+    }
+
+    pub(super) const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    const fn add(&mut self, path: PathId) {
+        self.0 |= Self::bit(path);
+    }
+
+    const fn bit(path: PathId) -> u32 {
+        1 << (path.0 % 32)
+    }
+}
+
+/// What the peer was told of the end of the data (DATA_FIN).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// There may be more.
+    Open,
+    /// The end is at this position; it is said over all subflows until it is acknowledged.
+    Told {
+        at: Position,
+        again: Instant,
+        times: u32,
+    },
+    /// The peer has all.
+    Acknowledged,
+}
+
+/// What an acknowledgement changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Acknowledged {
+    /// Bytes that leave the send buffer.
+    pub(super) freed: u64,
+    /// The end of the data is acknowledged.
+    pub(super) end: bool,
+}
+
+impl DataSender {
+    pub(super) const fn new(idsn: InitialDsn) -> Self {
+        Self {
+            idsn,
+            chunks: BTreeMap::new(),
+            first: 1,
+            edge: 1,
+            largest_window: 0,
+            reinjected: BTreeSet::new(),
+            held: Vec::new(),
+            end: End::Open,
+            check: None,
+            checks: 0,
+        }
+    }
+
+    pub(super) const fn edge(&self) -> Position {
+        self.edge
+    }
+
+    pub(super) const fn largest_window(&self) -> u64 {
+        self.largest_window
+    }
+
+    /// Whether everything that was sent is there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// A segment that acknowledged the data before `ack` offered a window. What was once offered stays, over whichever subflow
+    /// it was said: subflows do not keep each other's order (RFC 8684 §3.3.5).
+    pub(super) fn widen(&mut self, ack: Position, offered: u64) {
+        self.edge = self.edge.max(ack + offered);
+        self.largest_window = self.largest_window.max(offered);
+    }
+
+    /// `piece` is sent for the first time.
+    pub(super) fn push(&mut self, piece: Piece, path: PathId, now: Instant) {
+        let mut carriers = Carriers::default();
+        carriers.add(path);
+        let chunk = Chunk {
+            bytes: piece.bytes,
+            path,
+            carriers,
+            sent_at: now,
+        };
+        self.hold(path, chunk.bytes.len() as u64);
+        self.chunks.insert(piece.place, chunk);
+    }
+
+    fn hold(&mut self, path: PathId, bytes: u64) {
+        let missing = (path.index() + 1).saturating_sub(self.held.len());
+        self.held.extend(core::iter::repeat_n(0, missing));
+        self.held[path.index()] += bytes;
+    }
+
+    fn release(&mut self, path: PathId, bytes: u64) {
+        self.held[path.index()] -= bytes;
+    }
+
+    /// Bytes that are not acknowledged as data and that `path` was the last to carry.
+    pub(super) fn held_by(&self, path: PathId) -> u64 {
+        self.held.get(path.index()).copied().unwrap_or(0)
+    }
+
+    /// The position that `ack` stands for; `None` for data that was never sent. `unsent` is the first that was not.
+    pub(super) fn acknowledged_position(&self, ack: crate::wire::Dsn, unsent: Position) -> Option<Position> {
+        let position = self.idsn.position(ack, self.first)?;
+        let limit = match self.end {
+            End::Told { at, .. } => at + 1,
+            End::Acknowledged => unsent + 1,
+            End::Open => unsent,
+        };
+        (position <= limit).then_some(position)
+    }
+
+    /// Everything before `ack` is there, and will never be discarded; and so is what `promised` says (Yang 2015,
+    /// §3.3.2).
+    pub(super) fn acknowledge(&mut self, ack: Position, promised: &[Range<Position>]) -> Acknowledged {
+        let mut acknowledged = Acknowledged::default();
+        if ack > self.first {
+            self.first = ack;
+            acknowledged.freed += self.forget_before(ack);
+            if let End::Told { at, .. } = self.end
+                && ack > at
+            {
+                self.end = End::Acknowledged;
+                acknowledged.end = true;
+            }
+        }
+        for range in promised {
+            acknowledged.freed += self.forget_within(range);
+        }
+        if acknowledged != Acknowledged::default() {
+            self.checks = 0;
+        }
+        acknowledged
+    }
+
+    fn forget_before(&mut self, ack: Position) -> u64 {
+        let mut freed = 0;
+        while let Some(entry) = self.chunks.first_entry()
+            && *entry.key() < ack
+        {
+            let start = *entry.key();
+            let mut chunk = entry.remove();
+            let gone = (ack - start).min(chunk.bytes.len() as u64);
+            freed += gone;
+            self.release(chunk.path, gone);
+            let was_reinjected = self.reinjected.remove(&start);
+            let _ = chunk.bytes.split_to(gone as usize);
+            if !chunk.bytes.is_empty() {
+                self.chunks.insert(ack, chunk);
+                if was_reinjected {
+                    self.reinjected.insert(ack);
+                }
+            }
+        }
+        freed
+    }
+
+    /// Chunks that are in `range` as a whole.
+    fn forget_within(&mut self, range: &Range<Position>) -> u64 {
+        let mut freed = 0;
+        while let Some((start, chunk)) = self.chunks.range(range.clone()).next()
+            && start + chunk.bytes.len() as u64 <= range.end
+        {
+            let (start, path, length) = (*start, chunk.path, chunk.bytes.len() as u64);
+            freed += length;
+            self.release(path, length);
+            self.chunks.remove(&start);
+            self.reinjected.remove(&start);
+        }
+        freed
+    }
+
+    /// What was last sent on `path` of the data in `range`, and is not acknowledged, shall go over another subflow. Returns
+    /// how many bytes that are.
+    pub(super) fn reinject(&mut self, path: PathId, range: Range<Position>) -> u64 {
+        let Self {
+            chunks, reinjected, ..
+        } = self;
+        let before = chunks.range(..range.start).next_back();
+        let overlapping = before.filter(|(start, chunk)| **start + chunk.bytes.len() as u64 > range.start);
+        let mut moved = 0;
+        for (start, chunk) in overlapping.into_iter().chain(chunks.range(range)) {
+            if chunk.path == path && reinjected.insert(*start) {
+                moved += chunk.bytes.len() as u64;
+            }
+        }
+        moved
+    }
+
+    /// A subflow is no more: what it was the last to carry goes over others.
+    pub(super) fn reinject_all_from(&mut self, path: PathId) {
+        let carried = self.chunks.iter().filter(|(_, chunk)| chunk.path == path);
+        self.reinjected.extend(carried.map(|(start, _)| *start));
+    }
+
+    /// The oldest data that is not acknowledged shall be sent once more, on any subflow.
+    pub(super) fn reinject_oldest(&mut self) {
+        if let Some((start, chunk)) = self.chunks.iter_mut().next() {
+            chunk.carriers = Carriers::default();
+            self.reinjected.insert(*start);
+        }
+    }
+
+    /// The first chunk that shall go over another subflow.
+    pub(super) fn next_reinjected(&self) -> Option<(Position, &Chunk)> {
+        let start = self.reinjected.first()?;
+        Some((*start, self.chunks.get(start)?))
+    }
+
+    /// The oldest chunk of all.
+    pub(super) fn oldest(&self) -> Option<(Position, &Chunk)> {
+        let (start, chunk) = self.chunks.first_key_value()?;
+        Some((*start, chunk))
+    }
+
+    /// The chunk at `start` is sent on `path` too, at most `most` bytes of it. Returns them.
+    pub(super) fn repeat(&mut self, start: Position, most: u64, path: PathId, now: Instant) -> Bytes {
+        let is_reinjected = self.reinjected.remove(&start);
+        let Some(chunk) = self.chunks.get_mut(&start) else {
+            return Bytes::new();
+        };
+        if chunk.bytes.len() as u64 > most {
+            let mut rest = chunk.clone();
+            chunk.bytes.truncate(most as usize);
+            let _ = rest.bytes.split_to(most as usize);
+            self.chunks.insert(start + most, rest);
+            if is_reinjected {
+                self.reinjected.insert(start + most);
+            }
+        }
+        let Some(chunk) = self.chunks.get_mut(&start) else {
+            return Bytes::new();
+        };
+        let before = core::mem::replace(&mut chunk.path, path);
+        chunk.carriers.add(path);
+        chunk.sent_at = now;
+        let bytes = chunk.bytes.clone();
+        self.release(before, bytes.len() as u64);
+        self.hold(path, bytes.len() as u64);
+        bytes
+    }
+
+    /// The first chunk from `from` on that `path` has not carried, and where it begins.
+    pub(super) fn not_on(&self, path: PathId, from: Position) -> Option<(Position, &Chunk)> {
+        let mut behind = self.chunks.range(from..);
+        let (start, chunk) = behind.find(|(_, chunk)| !chunk.carriers.contains(path))?;
+        Some((*start, chunk))
+    }
+
+    /// A duplicate of the chunk at `start` leaves on `path`; it counts for the subflow that carries it as before.
+    pub(super) fn duplicate(&mut self, start: Position, path: PathId) -> Bytes {
+        let Some(chunk) = self.chunks.get_mut(&start) else {
+            return Bytes::new();
+        };
+        chunk.carriers.add(path);
+        chunk.bytes.clone()
+    }
+
+    /// Nobody will ask again.
+    pub(super) fn clear(&mut self) {
+        self.chunks.clear();
+        self.reinjected.clear();
+        self.held.clear();
+        self.check = None;
+    }
+}

@@ -1,0 +1,156 @@
+//! Who may open a connection, and what happens to the others?
+
+use super::*;
+use crate::sequence::SequenceNumber;
+use crate::tcb::CloseReason;
+use crate::wire::{AddressId, Kind, MpJoin, MptcpOption, Nonce, PrimaryOption, ResetReason, Token};
+
+#[test]
+fn a_peer_that_has_only_tcp_is_refused() {
+    let mut world = World::with(config(2, 0), TcpConfig::default(), 2);
+    world.run_for(ms(1_000));
+    assert_eq!(world.events[0], [Event::Closed(CloseReason::NoMptcp)]);
+    assert_eq!(world.hosts[1].connections().count(), 0, "nobody was told of it");
+}
+
+#[test]
+fn who_offers_only_tcp_is_refused() {
+    let mut world = World::with(TcpConfig::default(), config(2, 1), 2);
+    world.run_for(ms(1_000));
+    assert_eq!(world.events[0], [Event::Closed(CloseReason::Refused)]);
+    assert_eq!(world.hosts[1].connections().count(), 0);
+}
+
+/// The far host gets a segment that the near one did not send, and answers.
+fn forged(world: &mut World, local: SocketAddr, segment: Segment<'_>) -> Vec<Vec<u8>> {
+    let addresses = AddressPair {
+        source: local.ip(),
+        destination: ip(usize::from(path_of(local)), 1),
+    };
+    let segment = Segment {
+        source_port: local.port(),
+        destination_port: 80,
+        ..segment
+    };
+    let mut bytes = Vec::new();
+    segment.write(addresses.source, addresses.destination, &mut bytes);
+    world.hosts[1].handle_segment(world.now, addresses, &bytes);
+    let mut resets = Vec::new();
+    let mut answer = Vec::new();
+    while let Some(back) = world.hosts[1].poll_transmit(world.now, &mut answer) {
+        if back.destination == local.ip() {
+            resets.push(core::mem::take(&mut answer));
+        }
+        answer.clear();
+    }
+    resets
+}
+
+fn path_of(local: SocketAddr) -> u8 {
+    let IpAddr::V4(ip) = local.ip() else {
+        unreachable!("the world has IP version 4")
+    };
+    ip.octets()[2]
+}
+
+fn read(local: SocketAddr, answer: &[u8]) -> Segment<'_> {
+    Segment::parse(answer, ip(usize::from(path_of(local)), 1), local.ip()).unwrap()
+}
+
+fn join_syn(token: Token) -> Segment<'static> {
+    let mut segment = Segment {
+        kind: Kind::Syn,
+        sequence: SequenceNumber(100),
+        window: 1_000,
+        ..Segment::default()
+    };
+    segment.options.mptcp.primary = Some(PrimaryOption::MpJoin(MpJoin::Syn {
+        backup: false,
+        address: AddressId(1),
+        token,
+        nonce: Nonce(5),
+    }));
+    segment
+}
+
+fn is_refused(segment: &Segment<'_>) -> bool {
+    let why = MptcpOption::Reset {
+        transient: false,
+        reason: ResetReason::PROTOCOL,
+    };
+    segment.kind == Kind::Reset && segment.options.mptcp.others.contains(&why)
+}
+
+#[test]
+fn who_names_a_connection_that_is_not_there_is_refused() {
+    let mut world = World::new(1);
+    world.run_for(ms(500));
+    let local = "10.0.0.9:4000".parse().unwrap();
+    let resets = forged(&mut world, local, join_syn(Token(7)));
+    assert_eq!(resets.len(), 1);
+    assert!(is_refused(&read(local, &resets[0])));
+}
+
+#[test]
+fn who_joins_without_the_keys_is_refused() {
+    let mut world = World::new(1);
+    world.run_for(ms(500));
+    let token = world.connection(1).token().unwrap();
+    let local = "10.0.0.9:4000".parse().unwrap();
+    let resets = forged(&mut world, local, join_syn(token));
+    let mut number = SequenceNumber::default();
+    let segment = read(local, &resets[0]);
+    assert!(matches!(
+        segment.options.mptcp.primary,
+        Some(PrimaryOption::MpJoin(MpJoin::SynAck { .. }))
+    ));
+    number.0 = segment.sequence.0.wrapping_add(1);
+    let mut third = Segment {
+        sequence: SequenceNumber(101),
+        acknowledgement: Some(number),
+        window: 1_000,
+        ..Segment::default()
+    };
+    third.options.mptcp.primary = Some(PrimaryOption::MpJoin(MpJoin::Ack { code: [7; 20] }));
+    let resets = forged(&mut world, local, third.clone());
+    assert!(is_refused(&read(local, &resets[0])));
+    assert!(
+        forged(&mut world, local, third)[0].len() >= 20,
+        "a stranger from now on"
+    );
+    let mut world = world.sends(50_000, 50_000);
+    world.finish(ms(5_000));
+    assert!(
+        !world.events[1]
+            .iter()
+            .any(|event| matches!(event, Event::PathOpened(_)))
+    );
+}
+
+#[test]
+fn who_has_only_seen_one_flow_cannot_fill_the_memory_with_flows() {
+    let mut world = World::new(1);
+    world.run_for(ms(500));
+    let token = world.connection(1).token().unwrap();
+    for port in 1..1_000 {
+        let local = SocketAddr::new("10.0.0.9".parse().unwrap(), port);
+        forged(&mut world, local, join_syn(token));
+    }
+    assert_eq!(world.connection(1).paths().count(), 8);
+}
+
+#[test]
+fn whatever_options_say_is_survived() {
+    for seed in 0..300 {
+        let mut world = World::new(2).sends(30_000, 30_000);
+        for (number, way) in world.ways.iter_mut().flatten().enumerate() {
+            way.mangles = Some(Seed(seed).nth(number as u64).rng());
+        }
+        world.run_for(ms(3_000));
+        for host in &world.hosts {
+            for (_, connection) in host.connections() {
+                assert!(connection.statistics().out_of_order_bytes <= 3 << 20);
+            }
+        }
+    }
+}

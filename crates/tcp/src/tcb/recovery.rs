@@ -1,0 +1,165 @@
+//! What was lost, and how is that made good? RFC 6675 with SACK, RFC 6582 without.
+
+use anabranch_policy::{LossCause, LossEvent};
+
+use super::scoreboard::Changes;
+use super::{Context, ControlBlock};
+use crate::sequence::Position;
+
+/// Duplicate acknowledgements that mean a loss (RFC 5681 §3.2).
+const DUPLICATES: u64 = 3;
+
+/// Whether losses are being made good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Phase {
+    /// Nothing is known to be lost, or what is was not answered yet.
+    #[default]
+    Open,
+    /// Until everything below is acknowledged, the window does not change (fast recovery).
+    Fast { until: Position },
+    /// Until everything below is acknowledged, losses are those of the timeout.
+    Timeout { until: Position },
+}
+
+/// The recovery of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Recovery {
+    phase: Phase,
+    /// Duplicate acknowledgements in a row; each stands for a segment that arrived, where there is no SACK.
+    duplicates: u64,
+    /// The next retransmission leaves whatever the window says: the first of a recovery.
+    urgent: bool,
+    /// The last segment may be sent once more, if nothing else is left to send (RFC 6675 §4, rule 4).
+    rescue: bool,
+}
+
+impl Recovery {
+    pub(super) const fn is_fast(&self) -> bool {
+        matches!(self.phase, Phase::Fast { .. })
+    }
+
+    pub(super) const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    pub(super) const fn is_urgent(&self) -> bool {
+        self.urgent
+    }
+
+    pub(super) const fn may_rescue(&self) -> bool {
+        self.rescue && self.is_fast()
+    }
+
+    /// A retransmission left.
+    pub(super) const fn on_retransmission(&mut self) {
+        self.urgent = false;
+    }
+
+    pub(super) const fn on_rescue(&mut self) {
+        self.rescue = false;
+    }
+
+    pub(super) const fn on_timeout(&mut self, until: Position) {
+        self.phase = Phase::Timeout { until };
+        self.duplicates = 0;
+        self.urgent = true;
+        self.rescue = false;
+    }
+
+    /// Everything before `ack` is acknowledged; ends what ends there.
+    const fn pass(&mut self, ack: Position) {
+        if let Phase::Fast { until } | Phase::Timeout { until } = self.phase
+            && ack >= until
+        {
+            self.phase = Phase::Open;
+            self.rescue = false;
+        }
+    }
+
+    const fn begin(&mut self, until: Position) {
+        self.phase = Phase::Fast { until };
+        self.urgent = true;
+        self.rescue = true;
+    }
+}
+
+impl ControlBlock {
+    /// An acknowledgement was applied to the scoreboard. `is_duplicate` as RFC 5681 §2 defines it. The window has not
+    /// grown yet, and grows only afterwards.
+    pub(super) fn recover(&mut self, changes: &Changes, is_duplicate: bool, context: &mut Context<'_>) {
+        let lost = if self.agreed.sack {
+            self.find_lost_by_reports(changes)
+        } else {
+            self.find_lost_by_duplicates(changes, is_duplicate)
+        };
+        self.recovery.pass(self.scoreboard.first());
+        if lost == 0 {
+            return;
+        }
+        let segments = lost.div_ceil(self.effective_mss());
+        self.facts(context).lost_chunks += segments;
+        self.counters.found_lost += segments;
+        if self.recovery.phase == Phase::Open {
+            self.recovery.begin(self.scoreboard.next());
+            self.counters.fast_recoveries += 1;
+            self.tell_loss(LossCause::FastRetransmit, lost, context);
+        }
+    }
+
+    /// Tells the policies of a loss that costs window.
+    pub(super) fn tell_loss(&mut self, cause: LossCause, bytes: u64, context: &mut Context<'_>) {
+        self.refresh(context);
+        let loss = LossEvent {
+            path: self.id,
+            cause,
+            bytes,
+        };
+        let Context {
+            policies, facts, now, ..
+        } = context;
+        policies.path_scheduler.on_loss(&loss, facts, *now);
+        policies.congestion.on_loss(&loss, facts, *now);
+    }
+
+    /// What is below the line, and what the third duplicate says is lost: small segments may not reach the line before (RFC
+    /// 6675 §5, rules 1 and 2). There an acknowledgement is a duplicate if it reports what was not known to have arrived.
+    fn find_lost_by_reports(&mut self, changes: &Changes) -> u64 {
+        let before = self.scoreboard.in_flight();
+        self.scoreboard.find_lost(self.effective_mss());
+        if changes.advanced {
+            self.recovery.duplicates = 0;
+        } else if changes.newly_sacked > 0 {
+            self.recovery.duplicates += 1;
+            if self.recovery.duplicates == DUPLICATES && self.recovery.phase == Phase::Open {
+                self.scoreboard
+                    .lose(self.scoreboard.first()..self.scoreboard.first() + 1);
+            }
+        }
+        before - self.scoreboard.in_flight()
+    }
+
+    /// NewReno (RFC 6582): the third duplicate says that the oldest segment is lost, and in recovery so does every
+    /// acknowledgement that does not end it.
+    fn find_lost_by_duplicates(&mut self, changes: &Changes, is_duplicate: bool) -> u64 {
+        let before = self.scoreboard.in_flight();
+        let oldest = self.scoreboard.first()..self.scoreboard.first() + 1;
+        match self.recovery.phase {
+            Phase::Fast { until } if changes.advanced && self.scoreboard.first() < until => {
+                // What the duplicates stood for is now acknowledged, as far as it is.
+                let passed = changes.newly_acked / self.effective_mss();
+                self.recovery.duplicates = self.recovery.duplicates.saturating_sub(passed);
+                self.scoreboard.lose(oldest);
+                self.recovery.urgent = true;
+            }
+            _ if changes.advanced => self.recovery.duplicates = 0,
+            phase if is_duplicate => {
+                self.recovery.duplicates += 1;
+                if self.recovery.duplicates == DUPLICATES && phase == Phase::Open {
+                    self.scoreboard.lose(oldest);
+                }
+            }
+            _ => {}
+        }
+        before - self.scoreboard.in_flight()
+    }
+}

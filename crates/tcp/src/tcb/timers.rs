@@ -1,0 +1,179 @@
+//! When must something happen although nothing arrives?
+
+use core::time::Duration;
+
+use anabranch_policy::LossCause;
+use anabranch_types::Instant;
+
+use super::{CloseReason, Context, Control, ControlBlock, Effects, State};
+
+/// A probe of a closed window is never sent less often than this (RFC 9293 §3.8.6.1).
+const LONGEST_PROBE: Duration = Duration::from_secs(60);
+
+/// The moments of a connection, beside that of the acknowledgement it owes.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    /// The SYN or SYN-ACK is sent again.
+    pub(super) half_open: Option<Instant>,
+    /// The oldest segment is lost (RFC 6298).
+    pub(super) retransmission: Option<Instant>,
+    /// The peer is asked for its window (RFC 9293 §3.8.6.1).
+    pub(super) probe: Option<Instant>,
+    /// The next segment may be small: waiting for a larger window took long enough.
+    pub(super) forced: bool,
+    /// Data that the burst policy or the scheduler holds back may leave.
+    pub(super) release: Option<Instant>,
+    /// The addresses are free again.
+    pub(super) time_wait: Option<Instant>,
+    /// Probes since the window closed.
+    pub(super) probes: u16,
+    /// How often the opening, the retransmission or the probe came in a row without an answer.
+    pub(super) tries: u16,
+}
+
+impl ControlBlock {
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let Timers {
+            half_open,
+            retransmission,
+            probe,
+            release,
+            time_wait,
+            ..
+        } = self.timers;
+        // What is owed before the connection is open leaves when it is.
+        let acks = self.acks.deadline().filter(|_| self.state.is_synchronized());
+        let all = [half_open, retransmission, probe, release, time_wait, acks];
+        all.into_iter().flatten().min()
+    }
+
+    /// Lets everything happen whose moment has come. An acknowledgement that is due leaves by itself.
+    pub(crate) fn on_deadline(&mut self, context: &mut Context<'_>, effects: &mut Effects) {
+        let now = context.now;
+        let is_due = |moment: &mut Instant| *moment <= now;
+        if self.timers.half_open.take_if(is_due).is_some() {
+            self.on_opening_overdue(context, effects);
+        }
+        if self.timers.retransmission.take_if(is_due).is_some() {
+            self.on_timeout(context, effects);
+        }
+        if self.timers.probe.take_if(is_due).is_some() {
+            self.on_probe_due(context, effects);
+        }
+        self.timers.release.take_if(is_due);
+        if self.timers.time_wait.take_if(is_due).is_some() {
+            self.end(CloseReason::Finished, effects);
+        }
+    }
+
+    pub(super) fn end(&mut self, reason: CloseReason, effects: &mut Effects) {
+        self.forget();
+        effects.closed = Some(reason);
+    }
+
+    /// Back-off doubles: 3, 6, 12, 24 s.
+    fn on_opening_overdue(&mut self, context: &Context<'_>, effects: &mut Effects) {
+        self.timers.tries += 1;
+        if self.timers.tries > u16::from(context.config.syn_retries) {
+            return self.end(CloseReason::TimedOut, effects);
+        }
+        self.control = Some(Control::Syn);
+    }
+
+    /// Nothing was acknowledged for an RTO (RFC 6298 §5.4 to §5.6).
+    fn on_timeout(&mut self, context: &mut Context<'_>, effects: &mut Effects) {
+        self.timers.tries += 1;
+        if self.timers.tries > context.config.retries {
+            return self.end(CloseReason::TimedOut, effects);
+        }
+        self.counters.timeouts += 1;
+        effects.timeout = true;
+        let bytes = self.scoreboard.in_flight();
+        self.scoreboard.lose_all();
+        self.recovery.on_timeout(self.scoreboard.next());
+        self.rtt.back_off();
+        // "On the other hand, when a TCP sender detects segment loss using the retransmission timer and the given segment
+        // has already been retransmitted […] at least once, the value of ssthresh is held constant" (RFC 5681 §3.1).
+        if self.timers.tries == 1 {
+            self.tell_loss(LossCause::Timeout, bytes, context);
+        }
+        let lost = self.facts(context);
+        lost.lost_chunks += 1;
+        lost.errors = lost.errors.saturating_add(1);
+        self.timers.retransmission = Some(context.now + self.rtt.rto());
+        self.refresh(context);
+    }
+
+    fn on_probe_due(&mut self, context: &Context<'_>, effects: &mut Effects) {
+        self.timers.tries += 1;
+        // A peer that answers may keep its window closed for ever (RFC 9293 §3.8.6.1); one that does not is gone.
+        if self.timers.tries > context.config.retries {
+            return self.end(CloseReason::TimedOut, effects);
+        }
+        // A window that is open by less than a segment is used then (RFC 9293 §3.8.6.2.1). One that subflows share may be
+        // closed although the last that was told here was open.
+        let is_open = self.peer_window.edge() > self.scoreboard.next();
+        self.timers.forced = is_open || self.shares_window();
+        if !is_open || self.shares_window() {
+            self.control = Some(Control::WindowProbe);
+        }
+        self.timers.probes += 1;
+        let doubled = self.rtt.rto() * 2_u32.pow(u32::from(self.timers.probes.min(8)));
+        self.timers.probe = Some(context.now + doubled.min(LONGEST_PROBE));
+    }
+
+    /// A probe is due when the window stays closed.
+    pub(crate) fn wait_for_window(&mut self, now: Instant) {
+        if self.timers.probe.is_none() {
+            self.timers.tries = 0;
+            self.timers.probes = 0;
+            self.timers.probe = Some(now + self.rtt.rto());
+        }
+    }
+
+    /// New data may leave from this moment on.
+    pub(crate) const fn hold_back_until(&mut self, moment: Option<Instant>) {
+        self.timers.release = moment;
+    }
+
+    /// Whether new data waits for a moment.
+    pub(crate) const fn is_held_back(&self) -> bool {
+        self.timers.release.is_some()
+    }
+
+    pub(crate) const fn stop_waiting_for_window(&mut self) {
+        self.timers.probe = None;
+        self.timers.forced = false;
+    }
+
+    /// (5.1) a segment with numbers leaves: the timer runs.
+    pub(super) fn start_retransmission_timer(&mut self, now: Instant) {
+        if self.timers.retransmission.is_none() {
+            self.timers.retransmission = Some(now + self.rtt.rto());
+        }
+    }
+
+    /// (5.2), (5.3): something new was acknowledged.
+    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
+        self.timers.tries = 0;
+        self.timers.retransmission = if self.scoreboard.is_empty() {
+            None
+        } else {
+            Some(now + self.rtt.rto())
+        };
+    }
+
+    pub(super) fn enter(&mut self, state: State, context: &Context<'_>, effects: &mut Effects) {
+        self.state = state;
+        match state {
+            State::TimeWait => {
+                self.timers = Timers {
+                    time_wait: Some(context.now + context.config.time_wait),
+                    ..Timers::default()
+                };
+            }
+            State::Closed => self.end(CloseReason::Finished, effects),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Does a subflow belong to a connection that there is? MP_JOIN, in the forms of its three steps (RFC 8684 §3.2).
+
+use alloc::vec::Vec;
+
+use super::key::{Nonce, Token};
+use super::option::AddressId;
+use super::subtype;
+
+/// To be used only when nothing else works (flag B).
+const BACKUP: u8 = 0x01;
+
+/// The option that adds a subflow to a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MpJoin {
+    /// The SYN names the connection.
+    Syn {
+        /// To be used only when nothing else works.
+        backup: bool,
+        /// Which of its addresses the sender uses.
+        address: AddressId,
+        /// The connection of the receiver.
+        token: Token,
+        /// The sender's.
+        nonce: Nonce,
+    },
+    /// The SYN-ACK proves that its sender knows the keys.
+    SynAck {
+        /// To be used only when nothing else works.
+        backup: bool,
+        /// Which of its addresses the sender uses.
+        address: AddressId,
+        /// The first 64 bits of [`super::JoinCode`].
+        code: [u8; 8],
+        /// The sender's.
+        nonce: Nonce,
+    },
+    /// The third segment proves the same of the end that began.
+    Ack {
+        /// The first 160 bits of [`super::JoinCode`].
+        code: [u8; 20],
+    },
+}
+
+impl MpJoin {
+    pub(super) fn parse(value: &[u8]) -> Option<Self> {
+        let (&[first, address], rest) = value.split_first_chunk()?;
+        let backup = first & BACKUP != 0;
+        let address = AddressId(address);
+        if let Ok(code) = rest.try_into() {
+            return Some(Self::Ack { code });
+        }
+        let (front, &nonce) = rest.split_last_chunk()?;
+        let nonce = Nonce(u32::from_be_bytes(nonce));
+        if let Ok(token) = front.try_into() {
+            let token = Token(u32::from_be_bytes(token));
+            return Some(Self::Syn {
+                backup,
+                address,
+                token,
+                nonce,
+            });
+        }
+        Some(Self::SynAck {
+            backup,
+            address,
+            code: front.try_into().ok()?,
+            nonce,
+        })
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let first = |backup| subtype::JOIN << 4 | if backup { BACKUP } else { 0 };
+        match *self {
+            Self::Syn {
+                backup,
+                address,
+                token,
+                nonce,
+            } => {
+                out.extend_from_slice(&[first(backup), address.0]);
+                out.extend_from_slice(&token.0.to_be_bytes());
+                out.extend_from_slice(&nonce.0.to_be_bytes());
+            }
+            Self::SynAck {
+                backup,
+                address,
+                code,
+                nonce,
+            } => {
+                out.extend_from_slice(&[first(backup), address.0]);
+                out.extend_from_slice(&code);
+                out.extend_from_slice(&nonce.0.to_be_bytes());
+            }
+            Self::Ack { code } => {
+                out.extend_from_slice(&[first(false), 0]);
+                out.extend_from_slice(&code);
+            }
+        }
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        match self {
+            Self::Syn { .. } => 12,
+            Self::SynAck { .. } => 16,
+            Self::Ack { .. } => 24,
+        }
+    }
+}
