@@ -207,4 +207,6 @@ fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
 mod checksums;
 mod ending;
 mod handshake;
+mod liveness;
+mod shutdown;
 mod tags;

@@ -1,0 +1,265 @@
+//! Failure detection and heartbeats (RFC 9260 §8.1 to §8.3). Which errors count, what clears them, and when is the path asked?
+
+use core::time::Duration;
+
+use anabranch_policy::{PolicyRecipe, Reachability};
+use anabranch_types::PathId;
+
+use super::*;
+use crate::{CloseReason, PathChange};
+
+/// By the letter of RFC 9260: RTO.Min is a second, no path is suspected before Path.Max.Retrans errors.
+fn by_the_letter() -> AssociationConfig {
+    let mut policies = PolicyRecipe::rfc9260();
+    policies.set("pmtu", "fixed").expect("a choice of the catalog");
+    AssociationConfig { policies, ..config() }
+}
+
+fn association(endpoint: &Endpoint) -> &Association {
+    endpoint.associations().next().expect("one")
+}
+
+fn sends(endpoint: &mut Endpoint, now: Instant) -> Vec<Vec<u8>> {
+    let id = association(endpoint).id();
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association
+        .send(Message::new(StreamId(0), "anybody there?"))
+        .expect("room");
+    drop(association);
+    said(endpoint, now)
+}
+
+/// Time passes until something leaves.
+fn says_next(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
+    loop {
+        let (now, packets) = times_out(endpoint);
+        if !packets.is_empty() {
+            return (now, packets);
+        }
+    }
+}
+
+/// The next timeout; gives its moment and what leaves.
+fn times_out(endpoint: &mut Endpoint) -> (Instant, Vec<Vec<u8>>) {
+    let now = endpoint.poll_timeout().expect("a timer runs");
+    endpoint.handle_timeout(now);
+    (now, said(endpoint, now))
+}
+
+/// Answers each heartbeat among `packets` that goes to one of `peers`.
+fn answers_heartbeats(endpoint: &mut Endpoint, now: Instant, tag: VerificationTag, packets: &[Vec<u8>]) {
+    for bytes in packets {
+        let packet = Packet::parse(bytes).expect("a packet in order");
+        for raw in packet
+            .chunks()
+            .flatten()
+            .filter(|raw| raw.kind == kind::HEARTBEAT)
+        {
+            let answer = RawChunk {
+                kind: kind::HEARTBEAT_ACK,
+                ..raw
+            };
+            hears(endpoint, now, peer(2), tag, &answer);
+        }
+    }
+}
+
+#[test]
+fn peer_is_given_up_at_the_error_after_association_max_retrans() {
+    let mut endpoint = endpoint_with(AssociationConfig {
+        max_retransmits: 3,
+        ..by_the_letter()
+    });
+    is_joined(&mut endpoint, 5, &[]);
+    let mut sent = sends(&mut endpoint, START);
+    while !association(&endpoint).is_closed() {
+        sent.extend(times_out(&mut endpoint).1);
+    }
+    let data = kinds(&sent)
+        .into_iter()
+        .filter(|kind| *kind == kind::DATA)
+        .count();
+    assert_eq!(data, 4, "once, and three times again");
+    assert!(events(&mut endpoint).contains(&Event::Closed(CloseReason::PeerUnreachable)));
+    assert!(
+        association(&endpoint).poll_timeout().is_none(),
+        "nothing is sent any more"
+    );
+}
+
+#[test]
+fn acknowledged_data_and_answered_heartbeats_clear_the_error_counters() {
+    for by_heartbeat in [false, true] {
+        let mut endpoint = endpoint_with(AssociationConfig {
+            max_retransmits: 3,
+            ..by_the_letter()
+        });
+        let tag = is_joined(&mut endpoint, 5, &[]);
+        let mut now = START;
+        for round in 0..3_u32 {
+            let mut sent = sends(&mut endpoint, now);
+            while association(&endpoint).errors < 3 {
+                let (at, more) = times_out(&mut endpoint);
+                now = at;
+                sent.extend(more);
+            }
+            assert!(association(&endpoint).path_facts()[0].errors > 0);
+            if by_heartbeat {
+                let id = association(&endpoint).id();
+                let mut one = endpoint.association_mut(id).expect("it lives");
+                one.request_heartbeat(PathId(0));
+                drop(one);
+                let asked = said(&mut endpoint, now);
+                answers_heartbeats(&mut endpoint, now, tag, &asked);
+            } else {
+                let sack = anabranch_wire::OutboundSack {
+                    cumulative: Tsn(tag.0.wrapping_add(round)),
+                    a_rwnd: 10_000,
+                    packet_count: None,
+                    blocks: &[],
+                    duplicates: &[],
+                };
+                hears(&mut endpoint, now, peer(2), tag, &sack);
+            }
+            assert_eq!(association(&endpoint).errors, 0);
+            assert_eq!(association(&endpoint).path_facts()[0].errors, 0);
+        }
+        assert!(association(&endpoint).is_connected());
+    }
+}
+
+/// The peer has two addresses and is silent at the second.
+#[test]
+fn path_is_given_up_after_path_max_retrans_and_asked_all_the_same() {
+    let mut endpoint = endpoint_with(by_the_letter());
+    let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    let silent = PathId(1);
+    endpoint_confirms(&mut endpoint, tag, silent);
+    events(&mut endpoint);
+    let (mut now, mut asked) = (START, Vec::new());
+    while now < START + Duration::from_secs(1_000) {
+        endpoint.handle_timeout(now);
+        let mut buffer = Vec::new();
+        while let Some(transmit) = endpoint.poll_transmit(now, &mut buffer, 1) {
+            let packet = core::mem::take(&mut buffer);
+            if transmit.path.remote == peer(2) {
+                answers_heartbeats(&mut endpoint, now, tag, &[packet]);
+            } else {
+                asked.push((now, association(&endpoint).path_facts()[1].errors));
+            }
+        }
+        now = endpoint.poll_timeout().expect("heartbeats go on");
+    }
+    let facts = &association(&endpoint).path_facts()[1];
+    assert_eq!((facts.errors, facts.reachability), (6, Reachability::Inactive));
+    let after = asked.iter().filter(|(_, errors)| *errors == 6).count();
+    assert!(after > 5, "{after} heartbeats after it was given up");
+    let is_told = |event: &Event| {
+        matches!(event, Event::Path(seen)
+            if seen.id == silent && seen.change == PathChange::Reachability(Reachability::Inactive))
+    };
+    assert_eq!(
+        events(&mut endpoint)
+            .iter()
+            .filter(|event| is_told(event))
+            .count(),
+        1
+    );
+    assert!(
+        association(&endpoint).is_connected(),
+        "only the path was given up"
+    );
+
+    endpoint_confirms(&mut endpoint, tag, silent);
+    let facts = &association(&endpoint).path_facts()[1];
+    assert_eq!((facts.errors, facts.reachability), (0, Reachability::Active));
+    let is_told = |event: &Event| {
+        matches!(event, Event::Path(seen)
+            if seen.id == silent && seen.change == PathChange::Reachability(Reachability::Active))
+    };
+    assert!(events(&mut endpoint).iter().any(is_told));
+}
+
+/// The peer answers a heartbeat that was sent on `path`.
+fn endpoint_confirms(endpoint: &mut Endpoint, tag: VerificationTag, path: PathId) {
+    let mut now = START;
+    while association(endpoint).path_facts()[path.index()].reachability != Reachability::Active {
+        now = endpoint.poll_timeout().expect("it is asked").max(now);
+        endpoint.handle_timeout(now);
+        let sent = said(endpoint, now);
+        answers_heartbeats(endpoint, now, tag, &sent);
+    }
+}
+
+#[test]
+fn answered_heartbeat_measures_the_round_trip_of_its_path() {
+    let mut endpoint = endpoint_with(by_the_letter());
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let (sent_at, asked) = says_next(&mut endpoint);
+    assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
+    assert_eq!(association(&endpoint).path_facts()[0].srtt, None);
+    let round_trip = Duration::from_millis(70);
+    answers_heartbeats(&mut endpoint, sent_at + round_trip, tag, &asked);
+    assert_eq!(association(&endpoint).path_facts()[0].srtt, Some(round_trip));
+}
+
+/// HB.interval and the RTO, give or take half of the latter; twice the RTO when the one before was not answered.
+#[test]
+fn heartbeats_come_an_interval_and_a_jittered_rto_apart() {
+    let mut endpoint = endpoint_with(by_the_letter());
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let interval = Duration::from_secs(30);
+    let mut pauses = Vec::new();
+    let mut last = START;
+    for _ in 0..20 {
+        let (now, asked) = says_next(&mut endpoint);
+        assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
+        pauses.push(now - last);
+        last = now;
+        answers_heartbeats(&mut endpoint, now, tag, &asked);
+    }
+    let rto = Duration::from_secs(1);
+    assert!(
+        pauses
+            .iter()
+            .all(|pause| (interval + rto / 2..=interval + rto * 3 / 2).contains(pause))
+    );
+    let different: alloc::collections::BTreeSet<_> = pauses.iter().collect();
+    assert!(different.len() > 15, "{pauses:?}");
+
+    let (_, asked) = says_next(&mut endpoint);
+    assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
+    let mut overdue = START;
+    while association(&endpoint).path_facts()[0].rto == rto {
+        overdue = times_out(&mut endpoint).0;
+    }
+    assert_eq!(association(&endpoint).path_facts()[0].rto, 2 * rto);
+    let (next, asked) = says_next(&mut endpoint);
+    assert_eq!(kinds(&asked), [kind::HEARTBEAT]);
+    assert!((interval + rto..=interval + 3 * rto).contains(&(next - overdue)));
+}
+
+#[test]
+fn defaults_of_the_standard_are_those_of_its_section_16() {
+    let config = by_the_letter();
+    assert_eq!((config.max_retransmits, config.max_init_retransmits), (10, 8));
+    let rto = config.rto();
+    assert_eq!(
+        (rto.initial, rto.min, rto.max),
+        (
+            Duration::from_secs(1),
+            Duration::from_secs(1),
+            Duration::from_secs(60)
+        )
+    );
+    let limits = config.policies.assignments();
+    let value = |name: &str| {
+        limits
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| &**value)
+    };
+    assert_eq!(value("failover.max-retrans"), Some("5"));
+    assert_eq!(value("failover.heartbeat"), Some("30s"));
+    assert_eq!(EndpointConfig::default().cookie_life, Duration::from_secs(60));
+}

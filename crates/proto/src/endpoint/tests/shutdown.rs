@@ -1,0 +1,213 @@
+//! Graceful shutdown, step by step (RFC 9260 §9.2). What is sent in which state, how often, and for how long?
+
+use core::time::Duration;
+
+use super::*;
+use crate::{CloseReason, SendError};
+
+fn data(tsn: u32) -> Data<'static> {
+    Data {
+        tsn: Tsn(tsn),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: Ppid(0),
+        flags: DataFlags::WHOLE,
+        payload: b"late",
+    }
+}
+
+fn act<R>(endpoint: &mut Endpoint, act: impl FnOnce(&mut Association) -> R) -> R {
+    let id = endpoint.associations().map(Association::id).next().expect("one");
+    act(&mut endpoint.association_mut(id).expect("it lives"))
+}
+
+fn shut_down(endpoint: &mut Endpoint) {
+    act(endpoint, Association::shutdown);
+    assert!(kinds(&said(endpoint, START)).contains(&kind::SHUTDOWN));
+}
+
+fn close_reason(endpoint: &mut Endpoint) -> Option<CloseReason> {
+    events(endpoint).into_iter().find_map(|event| match event {
+        Event::Closed(reason) => Some(reason),
+        _ => None,
+    })
+}
+
+/// What leaves until nothing is due any more, and how long after [`START`].
+fn leaves_without_an_answer(endpoint: &mut Endpoint) -> Vec<(Duration, Vec<u8>)> {
+    let mut sent = Vec::new();
+    while let Some(now) = endpoint.poll_timeout() {
+        endpoint.handle_timeout(now);
+        let packets = said(endpoint, now);
+        sent.extend(
+            packets
+                .iter()
+                .map(|packet| (now - START, kinds(core::slice::from_ref(packet)))),
+        );
+    }
+    sent
+}
+
+#[test]
+fn shutdown_and_shutdown_ack_are_repeated_with_back_off_and_then_given_up() {
+    for acknowledges in [false, true] {
+        let mut endpoint = endpoint_with(AssociationConfig {
+            max_retransmits: 3,
+            ..config()
+        });
+        let tag = is_joined(&mut endpoint, 5, &[]);
+        if acknowledges {
+            let cumulative = Tsn(tag.0.wrapping_sub(1));
+            hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+        } else {
+            shut_down(&mut endpoint);
+        }
+        let again = if acknowledges {
+            kind::SHUTDOWN_ACK
+        } else {
+            kind::SHUTDOWN
+        };
+        let sent = leaves_without_an_answer(&mut endpoint);
+        let expected = [(1, again), (3, again), (7, again), (15, kind::ABORT)];
+        let expected = expected.map(|(seconds, kind)| (Duration::from_secs(seconds), vec![kind]));
+        assert_eq!(sent, expected);
+        assert_eq!(close_reason(&mut endpoint), Some(CloseReason::PeerUnreachable));
+    }
+}
+
+#[test]
+fn repeated_shutdown_names_the_tsn_received_last() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    shut_down(&mut endpoint);
+    hears(&mut endpoint, START, peer(2), tag, &data(1));
+    let now = endpoint.poll_timeout().expect("T2 runs");
+    endpoint.handle_timeout(now);
+    let again = said(&mut endpoint, now);
+    let packet = Packet::parse(&again[0]).expect("a packet in order");
+    let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
+    assert!(chunks.any(|chunk| chunk == Chunk::Shutdown(Shutdown { cumulative: Tsn(1) })));
+}
+
+#[test]
+fn data_after_our_shutdown_is_answered_with_shutdown_and_sack_at_once() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    shut_down(&mut endpoint);
+    let later = START + Duration::from_millis(900);
+    // In order, with a gap, and a duplicate.
+    for tsn in [1, 3, 3] {
+        let answer = kinds(&hears(&mut endpoint, later, peer(2), tag, &data(tsn)));
+        assert!(
+            answer.contains(&kind::SHUTDOWN) && answer.contains(&kind::SACK),
+            "{answer:?}"
+        );
+    }
+    let t2 = act(&mut endpoint, |association| association.poll_timeout());
+    assert_eq!(t2, Some(later + Duration::from_secs(1)), "T2 began again");
+}
+
+#[test]
+fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    shut_down(&mut endpoint);
+    let mut last = Vec::new();
+    for tenth in 1..=3_000 {
+        let now = START + tenth * Duration::from_millis(100);
+        assert!(endpoint.associations().all(Association::is_connected), "{now}");
+        endpoint.handle_timeout(now);
+        last = said(&mut endpoint, now);
+        hears(&mut endpoint, now, peer(2), tag, &Heartbeat { info: b"busy" });
+    }
+    assert_eq!(kinds(&last), [kind::ABORT]);
+    assert_eq!(close_reason(&mut endpoint), Some(CloseReason::ShutdownTimeout));
+}
+
+/// Data of ours is outstanding when the peer wishes to finish.
+#[test]
+fn after_the_peers_shutdown_data_is_repeated_and_no_more_is_taken() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    act(&mut endpoint, |association| {
+        association
+            .send(Message::new(StreamId(0), "outstanding"))
+            .expect("room");
+    });
+    assert!(kinds(&said(&mut endpoint, START)).contains(&kind::DATA));
+    let shutdown = |cumulative: u32| Shutdown {
+        cumulative: Tsn(tag.0.wrapping_add(cumulative).wrapping_sub(1)),
+    };
+    assert!(hears(&mut endpoint, START, peer(2), tag, &shutdown(0)).is_empty());
+    let refused = act(&mut endpoint, |association| {
+        association.shutdown();
+        association.send(Message::new(StreamId(0), "more"))
+    });
+    assert_eq!(refused, Err(SendError::Closing));
+    let now = endpoint.poll_timeout().expect("T3 runs");
+    endpoint.handle_timeout(now);
+    let again = kinds(&said(&mut endpoint, now));
+    assert!(again.contains(&kind::DATA), "{again:?}");
+    assert!(
+        !again.contains(&kind::SHUTDOWN),
+        "our wish to finish sends nothing"
+    );
+    let answer = hears(&mut endpoint, now, peer(2), tag, &shutdown(1));
+    assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
+}
+
+#[test]
+fn shutdown_crossing_ours_is_answered_with_shutdown_ack_and_starts_t2_again() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    shut_down(&mut endpoint);
+    let later = START + Duration::from_millis(900);
+    let cumulative = Tsn(tag.0.wrapping_sub(1));
+    let answer = hears(&mut endpoint, later, peer(2), tag, &Shutdown { cumulative });
+    assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
+    let t2 = act(&mut endpoint, |association| association.poll_timeout());
+    assert_eq!(t2, Some(later + Duration::from_secs(1)));
+}
+
+#[test]
+fn messages_are_refused_in_all_states_of_a_shutdown() {
+    let refused = |endpoint: &mut Endpoint, state: &str| {
+        act(endpoint, |association| {
+            assert_eq!(association.statistics().state, state);
+            let sent = association.send(Message::new(StreamId(0), "more"));
+            assert_eq!(sent, Err(SendError::Closing), "{state}");
+        });
+    };
+    for peer_begins in [false, true] {
+        let mut endpoint = endpoint();
+        let tag = is_joined(&mut endpoint, 5, &[]);
+        act(&mut endpoint, |association| {
+            association
+                .send(Message::new(StreamId(0), "outstanding"))
+                .expect("room");
+        });
+        said(&mut endpoint, START);
+        let shutdown = |cumulative| Shutdown { cumulative };
+        if peer_begins {
+            let nothing = shutdown(Tsn(tag.0.wrapping_sub(1)));
+            hears(&mut endpoint, START, peer(2), tag, &nothing);
+            refused(&mut endpoint, "SHUTDOWN-RECEIVED");
+            hears(&mut endpoint, START, peer(2), tag, &shutdown(Tsn(tag.0)));
+            refused(&mut endpoint, "SHUTDOWN-ACK-SENT");
+        } else {
+            act(&mut endpoint, Association::shutdown);
+            assert!(said(&mut endpoint, START).is_empty(), "data is outstanding");
+            refused(&mut endpoint, "SHUTDOWN-PENDING");
+            let sack = anabranch_wire::OutboundSack {
+                cumulative: Tsn(tag.0),
+                a_rwnd: 10_000,
+                packet_count: None,
+                blocks: &[],
+                duplicates: &[],
+            };
+            let answer = hears(&mut endpoint, START, peer(2), tag, &sack);
+            assert_eq!(kinds(&answer), [kind::SHUTDOWN]);
+            refused(&mut endpoint, "SHUTDOWN-SENT");
+        }
+    }
+}
