@@ -130,7 +130,7 @@ fn run(command: &str, workspace: &Path) {
 }
 
 #[test]
-fn following_the_page_adds_a_path_scheduler() {
+fn walkthrough_adds_a_path_scheduler() {
     let workspace = workspace_copy();
     for block in blocks(PAGE) {
         let (info, code) = (&block.info, &block.code);
@@ -147,7 +147,7 @@ fn following_the_page_adds_a_path_scheduler() {
 }
 
 #[test]
-fn what_the_page_quotes_of_the_example_is_in_the_example() {
+fn walkthrough_quotes_match_the_example() {
     let quoted: Vec<Block> = blocks(PAGE)
         .into_iter()
         .filter(|block| block.info == "rust")

@@ -30,7 +30,7 @@ fn gap_flood(policy: &str) -> (f64, u64) {
 }
 
 #[test]
-fn gaps_that_come_from_scheduling_are_acknowledged_packet_by_packet_unless_with_dac() {
+fn gaps_between_paths_trigger_immediate_sacks_except_with_dac() {
     let (standard, _) = gap_flood("rfc9260");
     let (dac, _) = gap_flood("dac");
     assert!(standard > 0.8, "{standard}");
@@ -38,7 +38,7 @@ fn gaps_that_come_from_scheduling_are_acknowledged_packet_by_packet_unless_with_
 }
 
 #[test]
-fn qr_dac_stays_as_quiet_as_dac_while_nothing_is_lost() {
+fn qr_dac_sends_as_few_sacks_as_dac_without_loss() {
     let ((dac, _), (quick, again)) = (gap_flood("dac"), gap_flood("qr-dac"));
     assert!(quick < dac * 1.02, "{quick} against {dac}");
     assert_eq!(again, 0);
@@ -72,7 +72,7 @@ fn repair_time(policy: &str) -> Duration {
 }
 
 #[test]
-fn a_real_loss_is_repaired_sooner_with_qr_dac_than_with_dac() {
+fn qr_dac_repairs_loss_sooner_than_dac() {
     let (dac, quick, at_once) = (
         repair_time("dac"),
         repair_time("qr-dac"),

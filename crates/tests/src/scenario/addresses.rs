@@ -38,7 +38,7 @@ fn active(pair: &mut Pair) -> [usize; 2] {
 }
 
 #[test]
-fn a_third_path_joins_a_running_association() {
+fn added_address_creates_a_path_in_mid_transfer() {
     let mut pair = with_a_spare_path(2).connected();
     pair.alice().send_forever();
     pair.run_for(secs(5));
@@ -64,7 +64,7 @@ fn a_third_path_joins_a_running_association() {
 }
 
 #[test]
-fn a_second_link_of_one_side_alone_is_a_second_path() {
+fn added_address_of_one_side_alone_creates_a_path() {
     let mut pair = Pair::paths([link()])
         .scenario(|scenario| scenario.path_to_the_same_address(link()))
         .connected();
@@ -82,7 +82,7 @@ fn a_second_link_of_one_side_alone_is_a_second_path() {
 }
 
 #[test]
-fn a_path_is_removed_in_mid_transfer_and_no_byte_is_lost() {
+fn removing_an_address_in_mid_transfer_loses_no_data() {
     for leaving in [0, 1] {
         for side in Side::BOTH {
             for policies in [
@@ -113,7 +113,7 @@ fn a_path_is_removed_in_mid_transfer_and_no_byte_is_lost() {
 }
 
 #[test]
-fn addresses_may_come_and_go_for_ever() {
+fn path_ids_are_reused_after_removal() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_forever();
     pair.bob().send_forever();
@@ -134,7 +134,7 @@ fn addresses_may_come_and_go_for_ever() {
 }
 
 #[test]
-fn a_lost_question_is_repeated_and_a_lost_answer_does_no_harm() {
+fn lost_asconf_and_lost_asconf_ack_are_recovered() {
     for lost in [kind::ASCONF, kind::ASCONF_ACK] {
         let mut pair = with_a_spare_path(1).connected();
         pair.alice().send_messages(1_000, 1_400, Streams::one(0));
@@ -149,7 +149,7 @@ fn a_lost_question_is_repeated_and_a_lost_answer_does_no_harm() {
 }
 
 #[test]
-fn the_last_address_cannot_be_removed() {
+fn removing_the_last_address_is_refused() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     let address = pair.simulation.end_of(0, Side::Near);
     let refused = pair
@@ -166,7 +166,7 @@ fn the_last_address_cannot_be_removed() {
 }
 
 #[test]
-fn what_was_not_agreed_is_refused_and_the_handshake_says_nothing_of_it() {
+fn add_ip_not_negotiated_is_refused() {
     for (near, far) in [(true, false), (false, true), (false, false)] {
         let mut pair = with_a_spare_path(1)
             .scenario(move |scenario| {
@@ -194,7 +194,7 @@ fn what_was_not_agreed_is_refused_and_the_handshake_says_nothing_of_it() {
 }
 
 #[test]
-fn keys_that_differ_change_nothing_but_addresses() {
+fn different_shared_keys_prevent_only_address_changes() {
     let keyed = |key: &[u8]| anabranch_proto::AssociationConfig {
         authentication_key: key.into(),
         ..Default::default()
@@ -212,7 +212,7 @@ fn keys_that_differ_change_nothing_but_addresses() {
 }
 
 #[test]
-fn the_peer_sends_to_the_address_that_it_is_asked_to_prefer() {
+fn set_primary_moves_the_peers_data() {
     let mut pair = with_a_spare_path(1)
         .policies(with_address_changes(PolicyRecipe::rfc9260()))
         .connected();
@@ -236,7 +236,7 @@ fn the_peer_sends_to_the_address_that_it_is_asked_to_prefer() {
 }
 
 #[test]
-fn an_address_may_be_added_while_the_only_path_is_bad() {
+fn address_is_added_while_the_only_path_is_lossy() {
     let mut pair = with_a_spare_path(1).connected();
     pair.alice().send_messages(2_000, 1_400, Streams::in_turn(4));
     pair.set_loss(0, 0.3);
@@ -248,7 +248,7 @@ fn an_address_may_be_added_while_the_only_path_is_bad() {
 
 /// A question that was asked in an outage is answered when it ends: what became of the data is asked then, too.
 #[test]
-fn data_leaves_soon_after_a_question_about_addresses_was_answered() {
+fn data_resumes_soon_after_asconf_ack_ends_an_outage() {
     let mut policies = PolicyRecipe::recommended();
     policies.set("pmtu", "fixed").unwrap();
     for outage in (500..10_000).step_by(100) {
@@ -274,7 +274,7 @@ fn data_leaves_soon_after_a_question_about_addresses_was_answered() {
 
 /// No heartbeats leave any more once SHUTDOWN was sent, but how else would it find its way to where Bob is now?
 #[test]
-fn bob_is_found_where_he_moved_while_alice_finishes() {
+fn shutdown_completes_after_peer_moved_to_a_new_address() {
     let mut pair = with_a_spare_path(1).connected();
     pair.apply(Step::Join(Side::Near, 1));
     pair.run_for(secs(5));
@@ -289,7 +289,7 @@ fn bob_is_found_where_he_moved_while_alice_finishes() {
 }
 
 #[test]
-fn nothing_is_asked_before_the_handshake_and_after_the_end() {
+fn address_change_is_refused_unless_established() {
     let mut pair = with_a_spare_path(1).build();
     let address = pair.simulation.end_of(1, Side::Near);
     pair.alice().connect();

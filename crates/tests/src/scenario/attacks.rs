@@ -91,7 +91,7 @@ mod address_camping {
 
     /// The host that is camped upon answers a heartbeat as it answers anything out of the blue.
     #[test]
-    fn the_owner_of_an_address_ends_the_association_that_claims_it() {
+    fn abort_of_address_owner_ends_the_forged_association() {
         let mut forger = claims_addresses(1);
         let (cookie, tag) = forger.request_cookie();
         let replies = forger.send(tag, &[&CookieEcho { cookie: &cookie }]);
@@ -115,7 +115,7 @@ mod address_camping {
 
     /// Hosts behind different NATs list the same private address, and each of them is welcome.
     #[test]
-    fn a_listed_address_stands_in_nobodys_way() {
+    fn listed_address_does_not_block_another_hosts_init() {
         let mut forger = claims_addresses(2);
         let (cookie, tag) = forger.request_cookie();
         forger.send(tag, &[&CookieEcho { cookie: &cookie }]);
@@ -131,7 +131,7 @@ mod address_camping {
     }
 
     #[test]
-    fn an_address_is_not_confirmed_by_a_guess() {
+    fn heartbeat_ack_with_wrong_nonce_does_not_confirm() {
         let mut forger = claims_addresses(1);
         let (cookie, tag) = forger.request_cookie();
         let replies = forger.send(tag, &[&CookieEcho { cookie: &cookie }]);
@@ -149,7 +149,7 @@ mod hijacking {
     use super::*;
 
     #[test]
-    fn what_a_stranger_at_the_peers_address_is_told_has_no_tag_of_the_association() {
+    fn cookie_for_unverified_peer_does_not_leak_tags() {
         let mut forger = Forger::associated();
         let call = OutboundInit {
             initiate_tag: VerificationTag(0x0bad_cafe),
@@ -170,7 +170,7 @@ mod bombing {
     use super::*;
 
     #[test]
-    fn data_goes_to_nobody_who_did_not_ask_for_it() {
+    fn unconfirmed_addresses_get_no_data() {
         let mut forger = claims_addresses(1);
         forger.associate();
         let mut sent = Vec::new();
@@ -190,7 +190,7 @@ mod bombing {
 
     /// HB.Max.Burst, here 4.
     #[test]
-    fn one_cookie_has_few_packets_sent_to_others_however_many_it_lists() {
+    fn one_cookie_triggers_few_heartbeats_to_listed_addresses() {
         let mut forger = claims_addresses(14);
         let (cookie, tag) = forger.request_cookie();
         let echo = forger.packet(tag, &[&CookieEcho { cookie: &cookie }]);
@@ -205,7 +205,7 @@ mod bombing {
     /// RFC 9260 §5.4: "the only CONFIRMED address is the address to which the INIT ACK chunk was sent", wherever the cookie
     /// comes from.
     #[test]
-    fn a_cookie_that_comes_from_elsewhere_proves_nothing_of_where_it_comes_from() {
+    fn cookie_echo_from_other_address_confirms_only_init_address() {
         for listed in [0, 1] {
             let mut forger = claims_addresses(listed);
             let (cookie, tag) = forger.request_cookie();
@@ -227,7 +227,7 @@ mod bombing {
 
     /// RFC 9260 §5.4: for the side that called, the only confirmed addresses are those that its application named.
     #[test]
-    fn a_cookie_ack_from_elsewhere_confirms_nothing() {
+    fn cookie_ack_from_other_address_does_not_confirm_it() {
         let mut forger = Forger::initiated_to();
         let answer = Forger::init_ack(&listing_bystanders(1), 40);
         forger.send(forger.tag(), &[&answer]);
@@ -237,7 +237,7 @@ mod bombing {
     }
 
     #[test]
-    fn an_init_ack_from_elsewhere_confirms_nothing() {
+    fn init_ack_from_other_address_does_not_confirm_it() {
         let mut forger = Forger::initiated_to();
         let answer = Forger::init_ack(&listing_bystanders(1), 40);
         forger.send(forger.tag(), &[&answer]);
@@ -264,7 +264,7 @@ mod bombing {
     }
 
     #[test]
-    fn the_same_cookie_again_has_nothing_sent() {
+    fn replayed_cookie_triggers_no_packets() {
         let mut forger = claims_addresses(4);
         let (cookie, tag) = forger.request_cookie();
         let echo = CookieEcho { cookie: &cookie };
@@ -279,7 +279,7 @@ mod bombing {
     }
 
     #[test]
-    fn a_cookie_does_not_live_longer_because_it_is_asked_to() {
+    fn cookie_preservative_does_not_extend_cookie_lifetime() {
         let mut parameters = ParameterWriter::new();
         parameters.push_raw(COOKIE_PRESERVATIVE, &u32::MAX.to_be_bytes());
         let mut forger = Forger::against(AssociationConfig::default(), parameters.finish());
@@ -304,7 +304,7 @@ mod amplification {
     }
 
     #[test]
-    fn a_hundred_chunks_that_nobody_knows_get_one_answer() {
+    fn hundred_unknown_chunks_get_one_reply() {
         let unknown = RawChunk {
             kind: 0xff,
             flags: 0,
@@ -316,7 +316,7 @@ mod amplification {
     }
 
     #[test]
-    fn data_on_a_hundred_streams_that_do_not_exist_gets_one_answer() {
+    fn data_on_hundred_invalid_streams_gets_one_reply() {
         let chunks: Vec<Data<'_>> = (0..100)
             .map(|number| says_data(number, 60_000 + number as u16, (true, true), b"where am I?"))
             .collect();
@@ -357,7 +357,7 @@ mod lying_receiver {
     }
 
     #[test]
-    fn who_takes_back_what_it_acknowledged_gets_it_again_and_no_more_than_that() {
+    fn reneging_peer_gets_one_packet_per_sack() {
         let (mut forger, tsns) = with_packets_in_flight(20);
         let cumulative = Tsn(tsns[0].0.wrapping_sub(1));
         let all_but_the_first = [GapBlock {
@@ -388,7 +388,7 @@ mod lying_receiver {
     }
 
     #[test]
-    fn blocks_in_disorder_upside_down_and_by_the_thousand_cost_what_the_packet_cost() {
+    fn thousands_of_invalid_gap_blocks_cost_little() {
         let (mut forger, tsns) = with_packets_in_flight(20);
         let cumulative = Tsn(tsns[0].0.wrapping_sub(1));
         let within = tsns.len() as u16;
@@ -406,7 +406,7 @@ mod lying_receiver {
     }
 
     #[test]
-    fn duplicates_by_the_thousand_are_read_over() {
+    fn thousands_of_duplicate_tsns_are_ignored() {
         let (mut forger, tsns) = with_packets_in_flight(5);
         let duplicates = vec![tsns[0]; 10_000];
         let claim = OutboundSack {
@@ -421,7 +421,7 @@ mod lying_receiver {
     /// From a peer that answers every probe and every heartbeat: it costs the send buffer and a packet now and then (they
     /// back off, until a heartbeat shows how quick the path is), and the application may end it whenever it likes.
     #[test]
-    fn a_window_of_zero_for_ever_costs_half_a_packet_a_second() {
+    fn permanent_zero_window_costs_few_probes() {
         let mut forger = Forger::associated();
         let cumulative = Tsn(forger.victim_tsn().0.wrapping_sub(1));
         let shut = sack(cumulative, 0, &[]);
@@ -457,7 +457,7 @@ mod lying_sender {
     /// What each held chunk costs counts against the window, not only its one byte: it shuts long before the message is
     /// whole. Nothing that could open it again will ever come, so the association ends.
     #[test]
-    fn a_million_fragments_of_one_byte_end_the_association_when_they_fill_the_buffer() {
+    fn one_byte_fragments_end_the_association_when_buffer_is_full() {
         const COUNT: u32 = 1_000_000;
         const OVERHEAD: u64 = 192;
         let mut forger = Forger::associated();
@@ -473,7 +473,7 @@ mod lying_sender {
 
     /// Every message is whole and waits for the first one of its stream, which has no TSN left to come with.
     #[test]
-    fn messages_that_leave_out_the_first_end_the_association_when_they_fill_the_buffer() {
+    fn messages_after_missing_first_end_it_when_buffer_is_full() {
         let mut forger = Forger::associated();
         let payload = vec![7; 40_000];
         for number in 0..200 {
@@ -495,7 +495,7 @@ mod lying_sender {
     }
 
     #[test]
-    fn a_message_of_fifty_thousand_fragments_of_one_byte_is_read() {
+    fn message_of_fifty_thousand_one_byte_fragments_is_delivered() {
         const COUNT: u32 = 50_000;
         let mut forger = Forger::associated();
         sends_bytes_of_one_message(&mut forger, 0..COUNT / 2, COUNT);
@@ -518,7 +518,7 @@ mod lying_sender {
 
     /// Without an end, it grows to the longest message that we take and no further.
     #[test]
-    fn a_message_without_end_ends_the_association() {
+    fn message_without_last_fragment_ends_the_association() {
         let mut forger = Forger::associated();
         let piece = vec![7; 40_000];
         let mut number = 0;
@@ -536,7 +536,7 @@ mod lying_sender {
     }
 
     #[test]
-    fn the_same_data_for_ever_is_acknowledged_and_not_kept() {
+    fn repeated_duplicate_data_is_acknowledged_but_not_stored() {
         let mut forger = Forger::associated();
         let data = says_data(0, 0, (true, true), b"again");
         for _ in 0..10_000 {
@@ -552,7 +552,7 @@ mod lying_sender {
 
 /// `docs/security.md` names tests; each exists.
 #[test]
-fn every_test_that_the_page_on_security_names_exists() {
+fn every_test_named_in_security_md_exists() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(here.join("../../docs/security.md")).expect("the page");
     let mut sources = String::new();

@@ -45,14 +45,14 @@ fn carries_more(choices: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_share_for_each_path_keeps_the_slow_one_from_filling_the_buffers() {
+fn buffer_split_raises_goodput_with_a_slow_path() {
     for split in ["sender", "receiver", "both"] {
         carries_more(&[("buffer-split", split)]);
     }
 }
 
 #[test]
-fn chunks_that_block_the_buffers_are_sent_again_on_the_fast_path() {
+fn chunk_rescheduling_raises_goodput_with_a_slow_path() {
     for rescheduling in ["sender", "receiver", "both", "sar-modified"] {
         let (with, moved) = carried(&[("chunk-rescheduling", rescheduling)]);
         let (without, none) = carried(&[]);

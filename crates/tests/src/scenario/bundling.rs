@@ -26,7 +26,7 @@ fn packets_of(count: u64, bytes: usize) -> Vec<usize> {
 /// T. Andersson, "Single SCTP Association with Multiple Streams vs. Multiple TCP Connections" (Karlstad 2005): n
 /// chunks in one packet cost 12 + 16 n bytes of headers, where n segments of TCP cost 32 n.
 #[test]
-fn small_messages_share_a_packet_and_cost_sixteen_bytes_each() {
+fn bundled_message_costs_one_data_chunk_header() {
     for (count, headers) in (1..).zip([28, 44, 60, 76, 92]) {
         let payload = 40 * count as usize;
         assert_eq!(packets_of(count, 40), [headers + payload]);
@@ -34,6 +34,6 @@ fn small_messages_share_a_packet_and_cost_sixteen_bytes_each() {
 }
 
 #[test]
-fn a_message_is_padded_to_four_bytes_in_the_packet() {
+fn data_chunk_is_padded_to_four_bytes() {
     assert_eq!(packets_of(2, 41), [12 + 2 * (16 + 44)]);
 }

@@ -32,7 +32,7 @@ fn five_packets(path: &PathFacts) -> u64 {
 }
 
 #[test]
-fn a_number_of_packets_on_each_occasion_leaves_the_window_alone() {
+fn max_burst_limits_packets_and_keeps_cwnd() {
     let ([before, at_once], _) = goes_on_after_a_moment("max-burst");
     assert_eq!((at_once.cwnd, before.in_flight), (before.cwnd, 0));
     assert!(
@@ -43,7 +43,7 @@ fn a_number_of_packets_on_each_occasion_leaves_the_window_alone() {
 
 /// As FreeBSD does it: the window shrinks to four packets, and has in its threshold what it was.
 #[test]
-fn a_window_that_limits_bursts_shrinks_and_comes_back_in_slow_start() {
+fn window_limiting_shrinks_cwnd_and_regrows_in_slow_start() {
     let ([before, at_once], mut pair) = goes_on_after_a_moment("window-limiting");
     let four = 4 * u64::from(at_once.max_data_chunk);
     assert!(before.cwnd > 2 * four, "{before:?}");
@@ -58,7 +58,7 @@ fn a_window_that_limits_bursts_shrinks_and_comes_back_in_slow_start() {
 /// Pacing holds back what would not have filled the window anyway: a sender limited by its application must not end with a window
 /// that nothing ever tried (RFC 9260 §7.2.1).
 #[test]
-fn a_window_that_the_application_does_not_fill_does_not_grow() {
+fn application_limited_cwnd_does_not_grow_with_pacing() {
     let mut pair = Pair::one_path(mbit(100), ms(100)).connected();
     pair.alice().act(|conversation, association, now| {
         let paced = Paced::new(89_600, ms(100), Streams::one(0));

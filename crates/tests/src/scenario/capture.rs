@@ -46,7 +46,7 @@ fn an_eventful_life(port: u16, interleaving: &str) -> Vec<u8> {
 }
 
 #[test]
-fn wireshark_finds_nothing_wrong_with_a_capture() {
+fn wireshark_reports_no_error() {
     if !tshark::is_here() {
         return;
     }
@@ -131,7 +131,7 @@ fn a_life_on_the_move(interleaving: &str) -> Vec<u8> {
 }
 
 #[test]
-fn wireshark_finds_nothing_wrong_with_changes_of_addresses() {
+fn wireshark_reports_no_error_in_address_changes() {
     if !tshark::is_here() {
         return;
     }

@@ -41,13 +41,13 @@ fn profiles_that_use_all_paths() -> [PolicyRecipe; 2] {
 }
 
 #[test]
-fn one_path_is_filled() {
+fn single_path_reaches_link_capacity() {
     let goodput = goodput(Pair::one_path(mbit(20), ms(20)));
     reaches(goodput, 0.97, &[mbit(20)]);
 }
 
 #[test]
-fn two_equal_paths_carry_twice_as_much() {
+fn cmt_over_two_equal_paths_doubles_goodput() {
     for policies in profiles_that_use_all_paths() {
         let goodput = goodput(Pair::two_paths(mbit(10), ms(20)).policies(policies));
         reaches(goodput, 0.9, &[mbit(10), mbit(10)]);
@@ -55,21 +55,21 @@ fn two_equal_paths_carry_twice_as_much() {
 }
 
 #[test]
-fn the_standard_uses_one_path_at_a_time() {
+fn standard_profile_uses_one_path_at_a_time() {
     let goodput = goodput(Pair::two_paths(mbit(10), ms(20)).policies(PolicyRecipe::rfc9260()));
     assert!(goodput < mbit(10));
     reaches(goodput, 0.85, &[mbit(10)]);
 }
 
 #[test]
-fn two_unequal_paths_carry_nine_tenths_of_their_sum_and_more_than_the_better_one() {
+fn cmt_over_unequal_paths_reaches_90_percent_of_sum() {
     let goodput = goodput(Pair::paths([link(mbit(10), ms(10)), link(mbit(40), ms(30))]));
     assert!(goodput > mbit(40));
     reaches(goodput, 0.9, &[mbit(10), mbit(40)]);
 }
 
 #[test]
-fn three_paths_carry_nine_tenths_of_their_sum() {
+fn cmt_over_three_paths_reaches_90_percent_of_sum() {
     let goodput = goodput(Pair::paths([
         link(mbit(10), ms(10)),
         link(mbit(20), ms(30)),
@@ -79,7 +79,7 @@ fn three_paths_carry_nine_tenths_of_their_sum() {
 }
 
 #[test]
-fn data_flows_at_full_speed_in_both_directions_at_once() {
+fn bidirectional_transfer_fills_both_directions() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_forever();
     pair.bob().send_forever();
@@ -93,14 +93,14 @@ fn data_flows_at_full_speed_in_both_directions_at_once() {
 }
 
 #[test]
-fn a_shared_bottleneck_is_filled_and_not_more() {
+fn cmt_fills_a_shared_bottleneck_without_overload() {
     let builder = Pair::paths([link(mbit(100), ms(5)), link(mbit(100), ms(5))])
         .scenario(|scenario| scenario.bottleneck(LinkConfig::new(mbit(20), ms(10))));
     reaches(goodput(builder), 0.95, &[mbit(20)]);
 }
 
 #[test]
-fn a_lossy_path_does_not_spoil_a_clean_one() {
+fn lossy_path_does_not_slow_the_clean_path() {
     let lossy = link(mbit(10), ms(20)).loss(Loss::Bernoulli(Probability::of(0.02)));
     let goodput = goodput(Pair::paths([link(mbit(10), ms(20)), lossy]));
     assert!(goodput > mbit(10), "{goodput}");
@@ -108,7 +108,7 @@ fn a_lossy_path_does_not_spoil_a_clean_one() {
 }
 
 #[test]
-fn a_short_queue_costs_little() {
+fn short_queue_costs_little_goodput() {
     let short = |rate| link(rate, ms(20)).queue(QueueConfig::Packets(20));
     let goodput = goodput(Pair::paths([short(mbit(10)), short(mbit(10))]));
     reaches(goodput, 0.85, &[mbit(10), mbit(10)]);
@@ -116,7 +116,7 @@ fn a_short_queue_costs_little() {
 
 /// Split fast retransmit: TSNs that overtake each other on different paths are no sign of loss.
 #[test]
-fn reordering_between_paths_is_not_taken_for_loss_if_misses_are_counted_on_each_path() {
+fn split_fast_retransmit_ignores_reordering_between_paths() {
     let retransmissions = |loss: &str| {
         let mut policies = PolicyRecipe::cmt();
         policies.set("loss", loss).unwrap();
@@ -139,7 +139,7 @@ fn reordering_between_paths_is_not_taken_for_loss_if_misses_are_counted_on_each_
 
 /// Delayed acknowledgement for CMT: reordering does not make every packet be acknowledged at once.
 #[test]
-fn fewer_sacks_are_sent_when_reordering_does_not_hurry_them() {
+fn dac_sends_fewer_sacks_under_reordering() {
     let sacks_per_packet = |ack: &str| {
         let mut policies = PolicyRecipe::cmt();
         policies.set("ack-policy", ack).unwrap();
@@ -157,7 +157,7 @@ fn fewer_sacks_are_sent_when_reordering_does_not_hurry_them() {
 
 /// Congestion window update for CMT: a window grows though the cumulative TSN stands still for the other path's sake.
 #[test]
-fn a_window_grows_while_the_other_path_holds_up_the_cumulative_tsn() {
+fn cuc_grows_cwnd_while_other_path_blocks_cumulative_tsn() {
     let carried = |growth: &str| {
         let mut policies = PolicyRecipe::cmt();
         policies.set("cc.growth", growth).unwrap();
@@ -178,7 +178,7 @@ fn a_window_grows_while_the_other_path_holds_up_the_cumulative_tsn() {
 /// fills. Pacing spreads what the window allows over that round trip: the rate grows only if the window grows although
 /// it never is full.
 #[test]
-fn a_long_fast_path_fills_up_although_its_acknowledgements_take_a_short_cut() {
+fn long_fat_path_fills_with_sacks_on_a_shorter_path() {
     let paths = [link(mbit(10), ms(1)), link(mbit(160), ms(50))];
     let mut pair = Pair::paths(paths).connected();
     pair.alice().send_forever();
@@ -190,7 +190,7 @@ fn a_long_fast_path_fills_up_although_its_acknowledgements_take_a_short_cut() {
 
 /// Proportional rate reduction: what is found lost is not sent again into the very queue that lost it.
 #[test]
-fn a_path_that_recovers_in_proportion_to_what_arrives_loses_less_again() {
+fn prr_loses_fewer_retransmissions() {
     let lost = |recovery: &str| {
         let mut policies = PolicyRecipe::recommended();
         policies.set("recovery", recovery).unwrap();
@@ -206,7 +206,7 @@ fn a_path_that_recovers_in_proportion_to_what_arrives_loses_less_again() {
 
 /// Fast recovery is a matter of each path alone: that another one has chunks to send again prolongs none.
 #[test]
-fn a_path_recovers_while_another_one_is_dead() {
+fn fast_recovery_ends_while_another_path_is_dead() {
     let mut policies = PolicyRecipe::cmt();
     policies.set("rtx-policy", "same").unwrap();
     let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();

@@ -17,7 +17,7 @@ fn from_the_well_known_port(config: &mut AssociationConfig) {
 }
 
 #[test]
-fn both_connect_at_once_and_get_one_association() {
+fn simultaneous_connects_create_one_association() {
     let mut pair = two_callers().build();
     pair.alice().connect_with(from_the_well_known_port);
     pair.bob().connect_with(from_the_well_known_port);
@@ -29,7 +29,7 @@ fn both_connect_at_once_and_get_one_association() {
 }
 
 #[test]
-fn the_second_caller_joins_a_handshake_that_is_under_way() {
+fn later_connect_joins_the_handshake_in_progress() {
     for head_start in [1, 19, 25, 45, 65, 85] {
         let mut pair = two_callers().build();
         pair.alice().connect_with(from_the_well_known_port);
@@ -49,7 +49,7 @@ fn the_second_caller_joins_a_handshake_that_is_under_way() {
 }
 
 #[test]
-fn a_collision_survives_the_loss_of_any_handshake_packet() {
+fn init_collision_survives_loss_of_any_handshake_packet() {
     for lost in [kind::INIT, kind::INIT_ACK, kind::COOKIE_ECHO, kind::COOKIE_ACK] {
         for count in 1..4 {
             let mut pair = two_callers().build();

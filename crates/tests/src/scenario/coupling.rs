@@ -71,7 +71,7 @@ fn mean_share(policies: PolicyRecipe) -> f64 {
 
 /// Sarnow 2017, §3.2: two windows that do not know of each other take two thirds beside one.
 #[test]
-fn two_uncoupled_paths_through_one_bottleneck_take_two_thirds_of_it() {
+fn two_uncoupled_paths_take_two_thirds_of_a_bottleneck() {
     let share = mean_share(with_control("cmt"));
     println!("cmt: {share:.3}");
     assert!((0.62..0.72).contains(&share), "{share}");
@@ -80,7 +80,7 @@ fn two_uncoupled_paths_through_one_bottleneck_take_two_thirds_of_it() {
 /// "A multipath flow should not take up any more capacity on any one of its paths than if it was a single path flow
 /// using only that route" (do no harm).
 #[test]
-fn two_coupled_paths_through_one_bottleneck_take_about_half_of_it() {
+fn two_coupled_paths_take_half_of_a_bottleneck() {
     for name in COUPLED {
         let share = mean_share(with_control(name));
         println!("{name}: {share:.3}");
@@ -99,7 +99,7 @@ fn on_disjoint_paths(policies: PolicyRecipe) -> Pair {
 
 /// Sarnow 2017, appendix A.2: where nothing is shared, coupling costs throughput. It still gives what one path would.
 #[test]
-fn on_disjoint_paths_coupled_windows_carry_less_than_uncoupled_ones_but_as_much_as_one_path() {
+fn coupled_cc_on_disjoint_paths_matches_at_least_one_path() {
     let goodput = |policies| on_disjoint_paths(policies).bob().goodput_in_last(secs(50));
     let uncoupled = goodput(with_control("cmt"));
     let alone = {
@@ -119,7 +119,7 @@ fn on_disjoint_paths_coupled_windows_carry_less_than_uncoupled_ones_but_as_much_
 
 /// To the byte: the same packets at the same times.
 #[test]
-fn an_association_whose_paths_are_in_separate_groups_is_one_of_uncoupled_paths() {
+fn separate_groups_equal_uncoupled_congestion_control() {
     let trace = |policies| on_disjoint_paths(policies).simulation.outcome().trace_hash;
     let uncoupled = trace(with_control("cmt"));
     for name in COUPLED {

@@ -26,16 +26,16 @@ fn trace(seed: u64, captured: bool) -> u64 {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_packets() {
+fn same_seed_gives_same_packets() {
     assert_eq!(trace(1, false), trace(1, false));
 }
 
 #[test]
-fn another_seed_gives_other_packets() {
+fn other_seed_gives_other_packets() {
     assert_ne!(trace(1, false), trace(2, false));
 }
 
 #[test]
-fn watching_changes_nothing() {
+fn capturing_does_not_change_packets() {
     assert_eq!(trace(1, false), trace(1, true));
 }

@@ -19,7 +19,7 @@ fn four_paths() -> PairBuilder {
 }
 
 #[test]
-fn all_paths_are_confirmed_soon_after_the_handshake() {
+fn all_paths_are_confirmed_soon_after_handshake() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.run_for(ms(100));
     for path in [0, 1] {
@@ -29,7 +29,7 @@ fn all_paths_are_confirmed_soon_after_the_handshake() {
 }
 
 #[test]
-fn a_cut_path_costs_a_timeout_not_the_association() {
+fn cut_path_costs_one_timeout() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).seed(7).connected();
     pair.alice().send_forever();
     pair.run_for(secs(5));
@@ -51,7 +51,7 @@ fn a_cut_path_costs_a_timeout_not_the_association() {
 }
 
 #[test]
-fn a_dead_path_is_suspected_first_and_given_up_later() {
+fn dead_path_becomes_potentially_failed_then_inactive() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_forever();
     pair.run_for(secs(2));
@@ -75,7 +75,7 @@ fn a_dead_path_is_suspected_first_and_given_up_later() {
 }
 
 #[test]
-fn another_path_stands_in_for_the_primary_one_when_it_dies() {
+fn data_moves_to_another_path_when_primary_fails() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
         pair.alice().send_forever();
@@ -96,7 +96,7 @@ fn another_path_stands_in_for_the_primary_one_when_it_dies() {
 
 /// A timer that has backed off would hold what was tried last for up to a minute.
 #[test]
-fn what_was_tried_while_nothing_worked_leaves_as_soon_as_any_path_answers() {
+fn data_resumes_when_any_path_recovers_from_total_outage() {
     for healed in [0, 1] {
         for failover in ["potentially-failed", "fast-abandonment"] {
             let mut policies = PolicyRecipe::recommended();
@@ -125,7 +125,7 @@ fn what_was_tried_while_nothing_worked_leaves_as_soon_as_any_path_answers() {
 /// The only path answers: what was tried on it before did not arrive, and waits for a timer that has backed off. Whatever is
 /// answered first, a heartbeat, a probe of its MTU or what was tried last.
 #[test]
-fn what_was_tried_on_the_only_path_leaves_soon_after_that_answers() {
+fn data_resumes_soon_after_the_only_path_recovers() {
     for failover in ["potentially-failed", "fast-abandonment"] {
         for outage in (500..30_000).step_by(100) {
             let mut policies = PolicyRecipe::recommended();
@@ -152,7 +152,7 @@ fn what_was_tried_on_the_only_path_leaves_soon_after_that_answers() {
 
 /// RFC 7829 §5: by default, data returns to the primary path.
 #[test]
-fn data_returns_to_the_chosen_path_when_it_heals() {
+fn data_returns_to_primary_path_after_recovery() {
     for failover in ["rfc9260", "potentially-failed", "fast-abandonment"] {
         let mut policies = PolicyRecipe::rfc9260();
         policies.set("failover", failover).unwrap();
@@ -182,7 +182,7 @@ fn data_returns_to_the_chosen_path_when_it_heals() {
 }
 
 #[test]
-fn an_application_may_choose_the_primary_path() {
+fn application_can_set_the_primary_path() {
     let mut pair = Pair::two_paths(mbit(10), ms(20))
         .policies(PolicyRecipe::rfc9260())
         .connected();
@@ -196,7 +196,7 @@ fn an_application_may_choose_the_primary_path() {
 }
 
 #[test]
-fn an_idle_association_notices_a_dead_path_by_its_heartbeats() {
+fn heartbeats_detect_dead_path_of_idle_association() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.run_for(secs(1));
     pair.cut_path(1);
@@ -216,7 +216,7 @@ fn an_idle_association_notices_a_dead_path_by_its_heartbeats() {
 /// By the letter of RFC 9260, without RFC 7829: six errors in a row make a path inactive, and the last of them may be a
 /// heartbeat's, while a timer of a minute runs for the data.
 #[test]
-fn what_is_in_flight_when_heartbeats_give_a_path_up_leaves_on_another_at_once() {
+fn data_in_flight_moves_when_heartbeats_fail_the_path() {
     let mut pair = Pair::two_paths(mbit(10), ms(20))
         .policies(PolicyRecipe::rfc9260())
         .connected();
@@ -234,7 +234,7 @@ fn what_is_in_flight_when_heartbeats_give_a_path_up_leaves_on_another_at_once() 
 
 /// Heartbeats monitor idle paths (RFC 9260 §8.3); what a busy one proves by its data needs no proof besides.
 #[test]
-fn a_path_that_carries_data_gets_no_heartbeats_until_it_is_idle() {
+fn path_with_data_gets_no_heartbeats_until_idle() {
     let mut policies = PolicyRecipe::recommended();
     policies.set("pmtu", "fixed").unwrap();
     let mut pair = Pair::two_paths(mbit(1), ms(20)).policies(policies).connected();
@@ -252,7 +252,7 @@ fn a_path_that_carries_data_gets_no_heartbeats_until_it_is_idle() {
 }
 
 #[test]
-fn an_association_dies_when_all_its_paths_do() {
+fn association_ends_when_all_paths_fail() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_forever();
     pair.run_for(secs(1));
@@ -266,7 +266,7 @@ fn an_association_dies_when_all_its_paths_do() {
 
 /// By the letter of RFC 9260 §8.1 the same outage counts once for each path that data takes.
 #[test]
-fn an_outage_of_a_minute_ends_nothing_however_many_paths_there_are() {
+fn one_minute_outage_is_survived_with_any_number_of_paths() {
     for (peer_errors, survives) in [("best", true), ("all", false)] {
         let mut policies = PolicyRecipe::recommended();
         policies.set("failover.peer-errors", peer_errors).unwrap();
@@ -283,7 +283,7 @@ fn an_outage_of_a_minute_ends_nothing_however_many_paths_there_are() {
 
 /// RFC 9260 §8.1: heartbeats that are missed on other paths say nothing about a peer that is there.
 #[test]
-fn an_idle_association_survives_the_loss_of_three_of_four_paths() {
+fn idle_association_survives_failure_of_three_of_four_paths() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         for bob_sends in [false, true] {
             let mut pair = four_paths().policies(policies).connected();
@@ -301,7 +301,7 @@ fn an_idle_association_survives_the_loss_of_three_of_four_paths() {
 }
 
 #[test]
-fn an_idle_association_dies_when_all_its_paths_do() {
+fn idle_association_ends_when_all_paths_fail() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         let mut pair = four_paths().policies(policies).connected();
         pair.run_for(secs(1));
@@ -316,7 +316,7 @@ fn an_idle_association_dies_when_all_its_paths_do() {
 }
 
 #[test]
-fn a_short_outage_of_all_paths_is_survived() {
+fn short_outage_of_all_paths_is_survived() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_messages(2_000, 1_400, Streams::one(0));
     pair.run_for(ms(300));
@@ -329,7 +329,7 @@ fn a_short_outage_of_all_paths_is_survived() {
 }
 
 #[test]
-fn a_path_that_carries_only_one_direction_holds_nothing_up_for_good() {
+fn transfer_completes_with_a_unidirectional_path() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_messages(3_000, 1_400, Streams::in_turn(4));
     pair.run_for(ms(500));
@@ -340,7 +340,7 @@ fn a_path_that_carries_only_one_direction_holds_nothing_up_for_good() {
 
 /// RFC 9260 §6.4: SACKs must not follow the data onto a path on which they get lost.
 #[test]
-fn a_path_that_works_one_way_only_leaves_the_other_its_speed() {
+fn unidirectional_path_does_not_slow_the_other_path() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::cmt()] {
         let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
         pair.alice().send_forever();
@@ -361,7 +361,7 @@ fn a_path_that_works_one_way_only_leaves_the_other_its_speed() {
 }
 
 #[test]
-fn a_message_in_flight_on_a_dying_path_arrives_by_another() {
+fn message_in_flight_on_failed_path_is_retransmitted_elsewhere() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.run_for(secs(1));
     for path in [0, 1] {
@@ -377,7 +377,7 @@ fn a_message_in_flight_on_a_dying_path_arrives_by_another() {
 }
 
 #[test]
-fn a_path_that_is_never_confirmed_is_soon_probed_no_more_often_than_others() {
+fn unconfirmed_path_probing_backs_off() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
     pair.cut_path(1);
     pair.alice().connect();
@@ -395,7 +395,7 @@ fn a_path_that_is_never_confirmed_is_soon_probed_no_more_often_than_others() {
 }
 
 #[test]
-fn nothing_but_heartbeats_goes_to_an_address_that_is_not_confirmed() {
+fn unconfirmed_address_gets_only_heartbeats() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
     pair.drop_all_to_bob(1, kind::HEARTBEAT_ACK);
     let sent = pair.record_chunks_of_bob(1);

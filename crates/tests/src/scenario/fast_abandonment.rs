@@ -37,7 +37,7 @@ fn cut(builder: PairBuilder) -> (Duration, f64) {
 }
 
 #[test]
-fn a_dead_path_is_out_of_use_within_a_second_and_the_other_goes_on() {
+fn dead_path_is_abandoned_within_a_second() {
     for delay in [5, 20, 60] {
         let builder = || Pair::two_paths(mbit(10), ms(delay));
         let (took, goodput) = cut(builder().policies(failover("fast-abandonment")));
@@ -53,7 +53,7 @@ fn a_dead_path_is_out_of_use_within_a_second_and_the_other_goes_on() {
 }
 
 #[test]
-fn a_slow_path_with_jitter_and_a_deep_queue_is_never_suspected() {
+fn slow_path_with_jitter_and_deep_queue_stays_active() {
     // A second of queue, on top of half a second there and back.
     let slow = LinkConfig::new(mbit(5), ms(250))
         .jitter(ms(50))
@@ -73,7 +73,7 @@ fn a_slow_path_with_jitter_and_a_deep_queue_is_never_suspected() {
 }
 
 #[test]
-fn a_wrong_suspicion_costs_a_round_trip_and_no_window() {
+fn spurious_failure_costs_one_rtt_and_keeps_ssthresh() {
     // Short queues, so that the round trip that is known is one without them.
     let link = LinkConfig::new(mbit(10), ms(20)).queue(QueueConfig::Packets(15));
     let mut pair = Pair::paths([link.clone(), link])
@@ -107,7 +107,7 @@ fn a_wrong_suspicion_costs_a_round_trip_and_no_window() {
 }
 
 #[test]
-fn the_only_path_is_not_suspected_before_its_timer_expires() {
+fn only_path_stays_active_until_t3_expires() {
     let mut pair = Pair::one_path(mbit(10), ms(20))
         .policies(failover("fast-abandonment"))
         .connected();

@@ -23,7 +23,7 @@ fn timeouts(pair: &mut Pair) -> u64 {
 }
 
 #[test]
-fn a_reader_who_does_not_read_closes_the_window() {
+fn idle_reader_closes_the_receive_window() {
     let mut pair = small_buffers().connected();
     pair.bob().set_reading(Reading::Paused);
     pair.alice().send_forever();
@@ -38,7 +38,7 @@ fn a_reader_who_does_not_read_closes_the_window() {
 }
 
 #[test]
-fn a_closed_window_is_probed_now_and_then_for_as_long_as_it_takes() {
+fn zero_window_is_probed_indefinitely() {
     let mut pair = small_buffers().connected();
     pair.bob().set_reading(Reading::Paused);
     pair.alice().send_messages(100, 1_400, Streams::one(0));
@@ -53,7 +53,7 @@ fn a_closed_window_is_probed_now_and_then_for_as_long_as_it_takes() {
 }
 
 #[test]
-fn a_window_that_opens_lets_everything_through() {
+fn reopened_window_resumes_the_transfer() {
     let mut pair = small_buffers().connected();
     pair.bob().set_reading(Reading::Paused);
     pair.alice().send_messages(200, 1_400, Streams::in_turn(3));
@@ -65,7 +65,7 @@ fn a_window_that_opens_lets_everything_through() {
 /// The probe that the peer had no room for is the last message there is: nothing behind it tells that it is missing,
 /// and its timer has backed off to a minute.
 #[test]
-fn a_last_message_that_was_a_probe_leaves_again_when_the_window_opens() {
+fn dropped_probe_is_retransmitted_when_window_opens() {
     let mut pair = small_buffers().connected();
     pair.bob().set_reading(Reading::Paused);
     pair.alice()
@@ -91,7 +91,7 @@ fn full_of_small_messages(settings: &[(&str, &str)]) -> Pair {
 }
 
 #[test]
-fn small_messages_that_found_no_room_leave_again_when_the_window_opens() {
+fn dropped_small_messages_are_retransmitted_on_window_update() {
     for failover in ["potentially-failed", "fast-abandonment", "rfc9260"] {
         let mut pair = full_of_small_messages(&[("failover", failover)]);
         pair.run_for(secs(60));
@@ -108,7 +108,7 @@ fn small_messages_that_found_no_room_leave_again_when_the_window_opens() {
 }
 
 #[test]
-fn a_reader_who_is_full_of_small_messages_is_not_a_dead_one() {
+fn full_receive_buffer_does_not_count_as_path_failure() {
     let heartbeats_off = ("failover.heartbeat", "86400s");
     let mut pair = full_of_small_messages(&[heartbeats_off]);
     pair.run_for(secs(60));
@@ -123,7 +123,7 @@ fn a_reader_who_is_full_of_small_messages_is_not_a_dead_one() {
 
 /// Bob's data keeps Alice acknowledging over both paths, and what is urgent must not use up the probe.
 #[test]
-fn a_busy_way_back_delays_no_window_probe() {
+fn busy_reverse_path_does_not_delay_window_probes() {
     let mut pair = small_buffers().connected();
     pair.bob().set_reading(Reading::Paused);
     pair.bob().send_forever();
@@ -142,7 +142,7 @@ fn a_busy_way_back_delays_no_window_probe() {
 }
 
 #[test]
-fn the_news_of_an_open_window_may_be_lost() {
+fn lost_window_update_is_recovered() {
     let mut pair = small_buffers().connected();
     pair.bob().set_reading(Reading::Paused);
     pair.alice().send_messages(200, 1_400, Streams::one(0));
@@ -154,7 +154,7 @@ fn the_news_of_an_open_window_may_be_lost() {
 
 /// After a while probes are far apart. One is refused, and nobody hears of it; then the window opens.
 #[test]
-fn an_open_window_is_used_at_once_though_the_last_refusal_was_lost() {
+fn window_update_is_used_after_loss_of_zero_window_sack() {
     let small = |config: &mut AssociationConfig| config.receive_buffer = BUFFER;
     let mut pair = Pair::one_path(mbit(20), ms(10)).with(small).connected();
     pair.bob().set_reading(Reading::Paused);
@@ -172,7 +172,7 @@ fn an_open_window_is_used_at_once_though_the_last_refusal_was_lost() {
 }
 
 #[test]
-fn a_slow_reader_sets_the_pace() {
+fn slow_reader_limits_the_rate() {
     let mut pair = small_buffers().connected();
     pair.bob().set_reading(Reading::AtRate(Rate::mbit(2)));
     pair.alice().send_forever();
@@ -186,7 +186,7 @@ fn a_slow_reader_sets_the_pace() {
 }
 
 #[test]
-fn a_message_as_large_as_the_receive_buffer_gets_through() {
+fn message_as_large_as_receive_buffer_is_delivered() {
     let mut pair = Pair::two_paths(mbit(20), ms(10))
         .with(|config| {
             config.receive_buffer = BUFFER;
@@ -200,7 +200,7 @@ fn a_message_as_large_as_the_receive_buffer_gets_through() {
 }
 
 #[test]
-fn a_full_send_buffer_says_when_there_is_room() {
+fn full_send_buffer_signals_writable() {
     let mut pair = Pair::one_path(mbit(10), ms(10))
         .with(|config| config.send_buffer = 1 << 20)
         .connected();
@@ -212,7 +212,7 @@ fn a_full_send_buffer_says_when_there_is_room() {
 }
 
 #[test]
-fn the_handshake_promises_no_more_than_the_buffer_holds() {
+fn init_advertises_the_receive_buffer_size() {
     let mut pair = Pair::two_paths(mbit(20), ms(10))
         .with(|config| {
             config.receive_buffer = BUFFER;

@@ -12,7 +12,7 @@ use anabranch_wire::{Cause, CauseWriter, OutboundError, ParameterWriter};
 use crate::fixture::{Forger, Pair, Reply, mbit, ms, secs};
 
 #[test]
-fn four_packets_make_an_association() {
+fn handshake_takes_four_packets() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).build();
     pair.alice().connect();
     pair.run_for(ms(100));
@@ -32,7 +32,7 @@ fn four_packets_make_an_association() {
 }
 
 #[test]
-fn a_message_may_be_handed_over_before_the_handshake_is_complete() {
+fn message_sent_before_handshake_completes_is_delivered() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).build();
     pair.alice().connect();
     pair.alice().send(Draft::new(0, 500));
@@ -42,7 +42,7 @@ fn a_message_may_be_handed_over_before_the_handshake_is_complete() {
 }
 
 #[test]
-fn a_lost_handshake_packet_costs_one_timeout() {
+fn lost_handshake_packet_costs_one_timeout() {
     for lost in [kind::INIT, kind::INIT_ACK, kind::COOKIE_ECHO, kind::COOKIE_ACK] {
         let mut pair = Pair::one_path(mbit(10), ms(20)).build();
         pair.drop_next(1, lost);
@@ -59,7 +59,7 @@ fn a_lost_handshake_packet_costs_one_timeout() {
 }
 
 #[test]
-fn many_lost_handshake_packets_cost_many_timeouts_and_no_more() {
+fn many_lost_handshake_packets_only_delay_the_handshake() {
     for lost in [kind::INIT, kind::COOKIE_ECHO] {
         let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
         pair.drop_next(5, lost);
@@ -70,7 +70,7 @@ fn many_lost_handshake_packets_cost_many_timeouts_and_no_more() {
 }
 
 #[test]
-fn an_init_tries_the_other_path_when_the_first_does_not_answer() {
+fn init_is_retransmitted_on_another_path() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
     pair.cut_path(0);
     pair.alice().connect();
@@ -82,7 +82,7 @@ fn an_init_tries_the_other_path_when_the_first_does_not_answer() {
 /// Bob answers a cookie over an address that he knows to be Alice's. She answers his heartbeats before she is connected
 /// (RFC 9260 §8.3), so he knows the other one in time.
 #[test]
-fn the_first_path_may_die_between_cookie_and_answer() {
+fn handshake_survives_path_failure_after_cookie_echo() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
     pair.alice().connect();
     pair.run_for(ms(65));
@@ -93,7 +93,7 @@ fn the_first_path_may_die_between_cookie_and_answer() {
 }
 
 #[test]
-fn a_cookie_that_is_too_old_is_replaced_by_a_new_one() {
+fn stale_cookie_is_replaced_by_a_new_one() {
     let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
     let mut pair = Pair::one_path(mbit(10), ms(20)).with(patient).build();
     pair.drop_next(8, kind::COOKIE_ECHO);
@@ -109,7 +109,7 @@ fn a_cookie_that_is_too_old_is_replaced_by_a_new_one() {
 
 /// By then the key that would open it is gone.
 #[test]
-fn a_cookie_that_is_repeated_for_minutes_is_acknowledged_all_the_same() {
+fn old_cookie_of_established_association_is_acknowledged() {
     let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
     let mut pair = Pair::two_paths(mbit(10), ms(20)).with(patient).build();
     pair.drop_next(9, kind::COOKIE_ACK);
@@ -123,7 +123,7 @@ fn a_cookie_that_is_repeated_for_minutes_is_acknowledged_all_the_same() {
 }
 
 #[test]
-fn nobody_answers_and_alice_gives_up() {
+fn unanswered_init_gives_up() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
     pair.cut_path(0);
     pair.cut_path(1);
@@ -133,7 +133,7 @@ fn nobody_answers_and_alice_gives_up() {
 }
 
 #[test]
-fn bob_refuses_and_alice_knows_at_once() {
+fn refused_connect_fails_at_once() {
     let refusing = |scenario: anabranch_sim::Scenario| scenario.accepts(Side::Far, false);
     let mut pair = Pair::one_path(mbit(10), ms(20)).scenario(refusing).build();
     pair.alice().connect();
@@ -146,7 +146,7 @@ fn bob_refuses_and_alice_knows_at_once() {
 }
 
 #[test]
-fn the_smaller_number_of_streams_counts() {
+fn smaller_number_of_streams_is_negotiated() {
     let mut pair = Pair::one_path(mbit(10), ms(20))
         .with(|config| {
             config.outbound_streams = 10;
@@ -162,7 +162,7 @@ fn the_smaller_number_of_streams_counts() {
 }
 
 #[test]
-fn sctp_runs_over_ip_without_udp_too() {
+fn association_works_directly_over_ip() {
     let bare = |scenario: anabranch_sim::Scenario| scenario.encapsulation_port(0);
     let mut pair = Pair::two_paths(mbit(10), ms(20)).scenario(bare).connected();
     pair.alice()
@@ -190,7 +190,7 @@ fn kinds_sent_to(whom: SocketAddr, sent: &[Reply]) -> Vec<Vec<u8>> {
 
 /// RFC 9260 §5.4: the address that was called may be dead by then, and the one that was listed a stranger's.
 #[test]
-fn a_cookie_goes_to_an_unproven_address_with_a_heartbeat_or_not_at_all() {
+fn cookie_echo_to_unconfirmed_address_needs_a_heartbeat() {
     let mtu = 1_472;
     let cookie_that_fills_all = mtu - 12 - 4;
     for (cookie, goes) in [
@@ -217,7 +217,7 @@ fn a_cookie_goes_to_an_unproven_address_with_a_heartbeat_or_not_at_all() {
 
 /// RFC 9260 §5.4 names the chunks that may go to an address that is not confirmed. INIT is none of them.
 #[test]
-fn after_a_stale_cookie_no_init_goes_to_an_address_that_was_not_called() {
+fn init_after_stale_cookie_goes_only_to_named_addresses() {
     let mut forger = Forger::initiated_to();
     forger.send(forger.tag(), &[&Forger::init_ack(&listing_both(), 40)]);
     let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
@@ -229,7 +229,7 @@ fn after_a_stale_cookie_no_init_goes_to_an_address_that_was_not_called() {
 
 /// RFC 9260 §5.1.2 D.
 #[test]
-fn an_init_ack_may_come_from_another_address_that_it_lists() {
+fn init_ack_from_another_listed_address_is_accepted() {
     let mut forger = Forger::initiated_to();
     let answer = forger.packet(forger.tag(), &[&Forger::init_ack(&listing_both(), 40)]);
     let sent = forger.send_bytes_from(elsewhere(), &answer);
@@ -241,7 +241,7 @@ fn an_init_ack_may_come_from_another_address_that_it_lists() {
 }
 
 #[test]
-fn an_init_ack_from_another_address_that_lists_none_that_was_called_is_dropped() {
+fn init_ack_not_listing_the_initiated_address_is_dropped() {
     let mut forger = Forger::initiated_to();
     let mut parameters = ParameterWriter::new();
     parameters.push_address(elsewhere().ip());

@@ -47,7 +47,7 @@ fn ends_with_the_last(chunks: &[IData<'_>]) {
 }
 
 #[test]
-fn fragments_in_any_order_make_a_message() {
+fn i_data_fragments_reassemble_in_any_order() {
     let mut forger = Forger::interleaving();
     for chunk in [piece(2, 2, true), piece(0, 1, false), piece(1, 0, false)] {
         assert!(!says(&mut forger, &chunk));
@@ -60,26 +60,26 @@ fn fragments_in_any_order_make_a_message() {
 }
 
 #[test]
-fn a_fragment_behind_the_end_of_its_message_ends_it() {
+fn fragment_after_the_last_ends_the_association() {
     ends_with_the_last(&[piece(0, 3, true), piece(1, 4, false)]);
     ends_with_the_last(&[piece(0, 3, true), piece(1, 1_000, false)]);
     ends_with_the_last(&[piece(0, 5, false), piece(1, 3, true)]);
 }
 
 #[test]
-fn a_second_end_ends_it() {
+fn second_last_fragment_ends_the_association() {
     ends_with_the_last(&[piece(0, 3, true), piece(1, 5, true)]);
     ends_with_the_last(&[piece(0, 3, true), piece(1, 2, true)]);
 }
 
 #[test]
-fn a_number_given_twice_ends_it() {
+fn repeated_fsn_ends_the_association() {
     ends_with_the_last(&[piece(0, 2, false), piece(1, 2, false)]);
     ends_with_the_last(&[piece(0, 0, false), piece(1, 0, false)]);
 }
 
 #[test]
-fn a_first_fragment_without_its_mark_ends_it() {
+fn first_fragment_without_b_bit_ends_the_association() {
     let unmarked = IData {
         place: FragmentPlace::Later(Fsn(0)),
         ..piece(0, 0, false)
@@ -88,12 +88,12 @@ fn a_first_fragment_without_its_mark_ends_it() {
 }
 
 #[test]
-fn a_number_that_no_message_reaches_ends_it() {
+fn fsn_beyond_any_message_ends_the_association() {
     ends_with_the_last(&[piece(0, u32::MAX, false)]);
 }
 
 #[test]
-fn an_empty_chunk_ends_it() {
+fn empty_i_data_ends_the_association() {
     let empty = IData {
         payload: b"",
         ..piece(0, 0, false)
@@ -103,7 +103,7 @@ fn an_empty_chunk_ends_it() {
 
 /// A Message Identifier far ahead is nothing unusual: its stream waits for those before it.
 #[test]
-fn a_message_far_ahead_waits() {
+fn message_with_far_mid_waits_for_earlier_ones() {
     let mut forger = Forger::interleaving();
     let ahead = IData {
         mid: Mid(1_000_000),
@@ -119,7 +119,7 @@ fn a_message_far_ahead_waits() {
 }
 
 #[test]
-fn data_in_the_place_of_i_data_ends_it_and_the_other_way_round() {
+fn data_and_i_data_cannot_be_mixed() {
     let data = Data {
         tsn: first_tsn(),
         stream: StreamId(0),
@@ -136,7 +136,7 @@ fn data_in_the_place_of_i_data_ends_it_and_the_other_way_round() {
 
 /// Each fragment of a message of its own, none of them ever whole.
 #[test]
-fn beginnings_without_end_are_taken_up_to_a_limit() {
+fn unfinished_messages_end_it_when_buffer_is_full() {
     let mut forger = Forger::interleaving();
     let payload = [0; 1_000];
     let beginnings = (0..20_000).map(|count| IData {

@@ -62,7 +62,7 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn an_abort_is_not_answered() {
+    fn ootb_abort_is_discarded() {
         let abort = OutboundAbort {
             tag_reflected: false,
             causes: Vec::new(),
@@ -77,7 +77,7 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn a_shutdown_ack_is_answered_with_a_reflected_shutdown_complete() {
+    fn ootb_shutdown_ack_gets_shutdown_complete_with_t_bit() {
         let replies = says(&ShutdownAck);
         let [reply] = &replies[..] else {
             panic!("{replies:?}")
@@ -88,7 +88,7 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn a_shutdown_ack_is_answered_wherever_it_stands_unless_there_is_an_abort() {
+    fn bundled_ootb_shutdown_ack_is_answered_unless_with_abort() {
         let mut forger = Forger::unknown();
         let replies = forger.send(TAG, &[&sack(), &ShutdownAck]);
         assert_eq!(replies[0].kinds(), [kind::SHUTDOWN_COMPLETE]);
@@ -100,7 +100,7 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn what_is_not_answered_is_not_answered_behind_another_chunk_either() {
+    fn discarded_ootb_chunks_are_discarded_when_bundled() {
         let mut forger = Forger::unknown();
         let complete = ShutdownComplete { tag_reflected: false };
         let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
@@ -113,7 +113,7 @@ mod out_of_the_blue {
 
     /// RFC 9260 §8.5.1 A: a packet with a tag of zero that is not an INIT is discarded without a word.
     #[test]
-    fn nothing_with_a_tag_of_zero_is_answered_but_an_init() {
+    fn tag_zero_is_discarded_except_init() {
         let mut forger = Forger::unknown();
         let data = data(Tsn(1), b"hello");
         assert_eq!(forger.send(VerificationTag::ZERO, &[&data]), []);
@@ -131,7 +131,7 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn a_shutdown_complete_a_cookie_ack_and_a_stale_cookie_error_are_not_answered() {
+    fn ootb_shutdown_complete_cookie_ack_and_error_are_discarded() {
         assert_eq!(says(&ShutdownComplete { tag_reflected: false }), []);
         assert_eq!(says(&CookieAck), []);
         let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
@@ -139,12 +139,12 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn a_forged_cookie_is_not_answered() {
+    fn forged_cookie_is_discarded() {
         assert_eq!(says(&CookieEcho { cookie: &[7; 80] }), []);
     }
 
     #[test]
-    fn anything_else_is_answered_with_a_reflected_abort() {
+    fn other_ootb_packets_get_abort_with_t_bit() {
         is_reflected_abort(&says(&data(Tsn(1), b"hello")), TAG);
         is_reflected_abort(
             &says(&Heartbeat {
@@ -157,7 +157,7 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn an_init_for_a_port_where_nobody_listens_is_refused() {
+    fn init_for_closed_port_gets_abort() {
         let mut forger = Forger::unknown();
         forger.set_destination_port(7);
         let replies = forger.send(VerificationTag::ZERO, &[&Forger::init()]);
@@ -169,7 +169,7 @@ mod out_of_the_blue {
     }
 
     #[test]
-    fn rubbish_is_counted_and_not_answered() {
+    fn malformed_packets_are_counted_and_discarded() {
         let mut forger = Forger::unknown();
         assert_eq!(forger.send_bytes(b""), []);
         assert_eq!(forger.send_bytes(b"short"), []);
@@ -187,7 +187,7 @@ mod handshake {
     use super::*;
 
     #[test]
-    fn a_flood_of_inits_leaves_nothing_behind() {
+    fn init_flood_keeps_no_state() {
         let mut forger = Forger::unknown();
         for number in 0..10_000_u32 {
             let init = OutboundInit {
@@ -202,7 +202,7 @@ mod handshake {
     }
 
     #[test]
-    fn nobody_gets_more_than_three_times_what_he_sent_before_his_address_is_verified() {
+    fn unverified_address_gets_at_most_three_times_its_bytes() {
         let mut forger = Forger::unknown();
         let unknown = |length: usize| {
             let mut parameters = ParameterWriter::new();
@@ -220,7 +220,7 @@ mod handshake {
 
     /// An INIT without parameters is all that it has to be (RFC 9260 §3.3.2), and deserves an answer.
     #[test]
-    fn the_smallest_init_is_answered_whoever_sends_it() {
+    fn minimal_init_is_answered() {
         let mut config = AssociationConfig::default();
         for (name, value) in [("nr-sack", "on"), ("interleaving", "on")] {
             config.policies.set(name, value).expect("an option that exists");
@@ -250,7 +250,7 @@ mod handshake {
     }
 
     #[test]
-    fn an_init_must_stand_alone_and_carry_a_tag_of_zero() {
+    fn bundled_init_or_nonzero_tag_is_discarded() {
         let mut forger = Forger::unknown();
         assert_eq!(
             forger.send(VerificationTag::ZERO, &[&Forger::init(), &ShutdownAck]),
@@ -265,7 +265,7 @@ mod handshake {
     }
 
     #[test]
-    fn an_init_without_streams_is_refused() {
+    fn init_with_zero_streams_gets_abort() {
         let mut forger = Forger::unknown();
         for (outbound_streams, inbound_streams) in [(0, 1), (1, 0)] {
             let init = OutboundInit {
@@ -282,7 +282,7 @@ mod handshake {
     }
 
     #[test]
-    fn parameters_that_nobody_knows_are_reported_or_not_as_their_upper_bits_say() {
+    fn unknown_parameters_follow_their_upper_two_bits() {
         // RFC 9260 §3.2.1: 00 stop, 01 stop and report, 10 skip, 11 skip and report.
         for (unknown, reported, next_is_seen) in [
             (0x0abc, false, false),
@@ -318,7 +318,7 @@ mod handshake {
     }
 
     #[test]
-    fn a_cookie_is_good_for_its_own_ports_and_tag_only() {
+    fn cookie_is_valid_only_for_its_ports_and_tag() {
         let mut forger = Forger::unknown();
         let (cookie, tag) = forger.request_cookie();
         let echo = CookieEcho { cookie: &cookie };
@@ -332,7 +332,7 @@ mod handshake {
     }
 
     #[test]
-    fn a_cookie_may_be_echoed_twice_and_makes_one_association() {
+    fn repeated_cookie_echo_creates_one_association() {
         let mut forger = Forger::unknown();
         let (cookie, tag) = forger.request_cookie();
         let echo = CookieEcho { cookie: &cookie };
@@ -348,7 +348,7 @@ mod handshake {
     }
 
     #[test]
-    fn a_cookie_of_an_association_that_ended_brings_nothing_back_to_life() {
+    fn cookie_of_ended_association_is_invalid() {
         let mut forger = Forger::unknown();
         let (cookie, tag) = forger.request_cookie();
         let echo = CookieEcho { cookie: &cookie };
@@ -391,7 +391,7 @@ mod association {
     }
 
     #[test]
-    fn a_wrong_tag_is_dropped_without_a_word() {
+    fn wrong_verification_tag_is_discarded() {
         let mut forger = Forger::associated();
         let wrong = VerificationTag(forger.tag().0 ^ 0x8000_0000);
         let abort = OutboundAbort {
@@ -405,7 +405,7 @@ mod association {
     }
 
     #[test]
-    fn an_abort_counts_with_our_tag_or_with_the_peers_and_the_t_bit() {
+    fn abort_is_valid_with_own_tag_or_peer_tag_and_t_bit() {
         for (reflected, ends) in [(false, true), (true, false)] {
             let mut forger = Forger::associated();
             let abort = OutboundAbort {
@@ -429,7 +429,7 @@ mod association {
     }
 
     #[test]
-    fn a_peer_that_forgot_us_after_our_shutdown_ack_ended_in_order() {
+    fn abort_in_shutdown_ack_sent_is_a_graceful_end() {
         let mut forger = Forger::associated();
         let cumulative = Tsn(forger.victim_tsn().0.wrapping_sub(1));
         let replies = forger.send(forger.tag(), &[&Shutdown { cumulative }]);
@@ -444,7 +444,7 @@ mod association {
 
     /// Some stacks write a TSN of their own there.
     #[test]
-    fn a_shutdown_that_acknowledges_what_was_never_sent_acknowledges_nothing() {
+    fn shutdown_with_unsent_tsn_acknowledges_nothing() {
         let mut forger = Forger::associated();
         let sent = forger.victim_send(Message::new(StreamId(0), "not acknowledged yet"));
         let tsn = sent[0].tsns()[0];
@@ -464,7 +464,7 @@ mod association {
     }
 
     #[test]
-    fn a_sack_for_what_was_never_sent_ends_it() {
+    fn sack_of_unsent_tsn_ends_the_association() {
         let mut forger = Forger::associated();
         let cumulative = Tsn(forger.victim_tsn().0.wrapping_add(5));
         let sack = OutboundSack {
@@ -479,7 +479,7 @@ mod association {
     }
 
     #[test]
-    fn gap_blocks_beyond_what_was_sent_end_it() {
+    fn gap_block_of_unsent_tsn_ends_the_association() {
         let mut forger = Forger::associated();
         let sack = OutboundSack {
             cumulative: Tsn(forger.victim_tsn().0.wrapping_sub(1)),
@@ -496,14 +496,14 @@ mod association {
     }
 
     #[test]
-    fn data_without_data_ends_it() {
+    fn data_chunk_without_user_data_ends_the_association() {
         let mut forger = Forger::associated();
         let replies = forger.send(forger.tag(), &[&data(first_tsn(), b"")]);
         ends_it(&mut forger, &replies);
     }
 
     #[test]
-    fn data_on_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
+    fn data_on_invalid_stream_is_acknowledged_and_reported() {
         let mut forger = Forger::associated();
         let stray = Data {
             stream: StreamId(60_000),
@@ -517,7 +517,7 @@ mod association {
     }
 
     #[test]
-    fn chunks_that_nobody_knows_are_reported_or_not_as_their_upper_bits_say() {
+    fn unknown_chunks_follow_their_upper_two_bits() {
         // RFC 9260 §3.2: 00 stop, 01 stop and report, 10 skip, 11 skip and report.
         for (unknown, reported, next_is_seen) in [
             (0x3a, false, false),
@@ -535,7 +535,7 @@ mod association {
     }
 
     #[test]
-    fn packets_that_end_in_the_middle_of_a_chunk_do_no_harm() {
+    fn truncated_packets_are_harmless() {
         let mut forger = Forger::associated();
         let whole = forger.packet(forger.tag(), &[&data(first_tsn(), &[1; 400])]);
         for length in 12..whole.len() {
@@ -550,7 +550,7 @@ mod association {
     }
 
     #[test]
-    fn fragments_that_contradict_each_other_end_it() {
+    fn contradictory_fragments_end_the_association() {
         let mut forger = Forger::associated();
         let first = first_tsn();
         let middle = |tsn, stream| Data {
@@ -571,7 +571,7 @@ mod association {
     }
 
     #[test]
-    fn data_far_beyond_the_window_is_dropped() {
+    fn data_far_beyond_the_window_is_discarded() {
         let mut forger = Forger::associated();
         let far = Tsn(first_tsn().0.wrapping_add(1 << 30));
         forger.send(forger.tag(), &[&data(far, b"from the future")]);
@@ -580,7 +580,7 @@ mod association {
     }
 
     #[test]
-    fn a_hundred_heartbeats_in_one_packet_are_answered_a_few_times() {
+    fn hundred_bundled_heartbeats_get_few_replies() {
         let mut forger = Forger::associated();
         let heartbeat = Heartbeat { info: b"1234" };
         let packet = forger.packet(forger.tag(), &[&heartbeat as &dyn WriteChunk; 100]);
@@ -591,7 +591,7 @@ mod association {
 
     /// RFC 9260 §8.3: "copied unchanged".
     #[test]
-    fn a_heartbeat_comes_back_byte_for_byte_with_whatever_it_holds() {
+    fn heartbeat_information_is_returned_unchanged() {
         let mut forger = Forger::associated();
         let value = [
             0, 1, 0, 9, 1, 2, 3, 4, 5, 0xaa, 0xbb, 0xcc, 0xc0, 0xde, 0, 6, 6, 7,
@@ -607,7 +607,7 @@ mod association {
 
     /// What is told to the application is for the eyes of a human, and costs memory until it is read.
     #[test]
-    fn long_complaints_are_cut_short() {
+    fn long_error_causes_are_truncated() {
         let causes = || CauseWriter::one(Cause::ProtocolViolation(&[7; 50_000]));
         let mut forger = Forger::associated();
         let error = OutboundError { causes: causes() };
@@ -628,7 +628,7 @@ mod association {
     }
 
     #[test]
-    fn an_init_of_somebody_else_does_not_disturb_an_association() {
+    fn spoofed_init_does_not_affect_an_association() {
         let mut forger = Forger::associated();
         let init = OutboundInit {
             initiate_tag: VerificationTag(0x0bad_cafe),
@@ -644,7 +644,7 @@ mod association {
     }
 
     #[test]
-    fn an_init_that_adds_addresses_is_refused() {
+    fn restart_init_with_new_addresses_is_refused() {
         let mut forger = Forger::associated();
         let mut parameters = ParameterWriter::new();
         parameters.push_address("192.0.2.66".parse().unwrap());

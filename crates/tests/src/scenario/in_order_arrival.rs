@@ -85,7 +85,7 @@ impl Burst {
 }
 
 #[test]
-fn the_fifth_packet_waits_for_the_fast_path_and_arrives_after_30_ms_instead_of_100() {
+fn fifth_packet_waits_for_the_fast_path() {
     let default = Burst::of(&mut measured("min-rtt"), 5);
     assert_eq!(default.arrivals, [10, 10, 10, 10, 100].map(ms));
     let in_order = Burst::of(&mut measured("in-order-arrival"), 5);
@@ -94,7 +94,7 @@ fn the_fifth_packet_waits_for_the_fast_path_and_arrives_after_30_ms_instead_of_1
 }
 
 #[test]
-fn the_slow_path_takes_what_the_fast_one_would_deliver_no_sooner() {
+fn slow_path_gets_what_fast_path_delivers_no_sooner() {
     // With windows that stay, the fast path delivers 20 packets in 90 ms.
     let default = Burst::of(&mut measured("min-rtt"), 24);
     assert_eq!(default.arrivals.last(), Some(&ms(100)));
@@ -131,7 +131,7 @@ fn growing(scheduler: &str, settings: &[(&str, &str)]) -> Pair {
 
 /// The example has 34 packets: 4 + 5 + 6 + 7 + 8 on the fast path, and 31 to 34 on the slow one.
 #[test]
-fn thirty_four_packets_are_delivered_in_100_ms_either_way_but_only_in_order_is_nothing_held() {
+fn thirty_four_packets_arrive_in_order_in_100_ms() {
     let default = Burst::of(&mut growing("min-rtt", &[]), 34);
     assert_eq!(default.arrivals.last(), Some(&ms(100)));
     assert_eq!(default.carried, [4, 30]);
@@ -145,7 +145,7 @@ fn thirty_four_packets_are_delivered_in_100_ms_either_way_but_only_in_order_is_n
 }
 
 #[test]
-fn chunks_that_queue_on_their_paths_arrive_in_order_too() {
+fn chunks_queued_per_path_arrive_in_order() {
     let mut pair = measured("in-order-arrival");
     let default = Burst::of(&mut pair, 24).held;
     let window = (4 * CHUNK).to_string();
@@ -169,7 +169,7 @@ fn chunks_that_queue_on_their_paths_arrive_in_order_too() {
 /// 9.6 to 10.3, about what the fast path carries alone. With 200 kB both get 13, with 500 kB or more both 19, and with
 /// 300 kB `min-rtt` is a little ahead (18.2 and 17.9).
 #[test]
-fn a_small_receive_buffer_slows_down_only_those_who_fill_it_with_what_is_out_of_order() {
+fn in_order_arrival_needs_less_receive_buffer_than_min_rtt() {
     let goodput = |scheduler| {
         let mut policies = recipe(scheduler, &[("cc", "lia")]);
         policies.set("burst", "max-burst").unwrap();
@@ -197,7 +197,7 @@ fn a_small_receive_buffer_slows_down_only_those_who_fill_it_with_what_is_out_of_
 /// Whatever is passed over, every stream arrives in order: small messages and such as are cut into pieces, some of them
 /// unordered, over paths that lose packets.
 #[test]
-fn streams_keep_their_order_when_messages_overtake_each_other() {
+fn stream_order_holds_when_the_scheduler_skips_messages() {
     for design in ["1", "2"] {
         let policies = recipe("in-order-arrival", &[("path-scheduler.design", design)]);
         let lossy =

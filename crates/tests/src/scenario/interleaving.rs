@@ -39,7 +39,7 @@ fn delay_of_urgent_messages(on: &str) -> Duration {
 }
 
 #[test]
-fn an_urgent_message_overtakes_a_huge_one_that_is_under_way() {
+fn urgent_message_overtakes_large_message_in_transfer() {
     let (with, without) = (delay_of_urgent_messages("on"), delay_of_urgent_messages("off"));
     println!("{with:?} with interleaving, {without:?} without");
     // What is in the network and its queues already goes first in any case.
@@ -48,7 +48,7 @@ fn an_urgent_message_overtakes_a_huge_one_that_is_under_way() {
 }
 
 #[test]
-fn everything_arrives_over_lossy_paths_ordered_or_not() {
+fn ordered_and_unordered_messages_survive_loss() {
     for scheduler in ["rr", "fcfs", "rr-packet", "wfq"] {
         let mut policies = interleaving("on");
         policies.set("stream-scheduler", scheduler).unwrap();
@@ -67,7 +67,7 @@ fn everything_arrives_over_lossy_paths_ordered_or_not() {
 /// Eight messages, each as long as half the reader's buffer, on eight streams in turn: if all were begun at once, none
 /// could ever be read.
 #[test]
-fn messages_that_fill_the_readers_buffer_take_turns() {
+fn messages_that_fill_the_receive_buffer_are_sent_in_turn() {
     let mut policies = interleaving("on");
     policies.set("stream-scheduler", "rr").unwrap();
     let mut pair = Pair::two_paths(mbit(20), ms(15))
@@ -82,7 +82,7 @@ fn messages_that_fill_the_readers_buffer_take_turns() {
 }
 
 #[test]
-fn a_peer_that_does_not_know_interleaving_gets_data() {
+fn peer_without_interleaving_gets_data_chunks() {
     for side in Side::BOTH {
         let only_one = move |scenario: Scenario| {
             let config = anabranch_proto::AssociationConfig {
@@ -104,7 +104,7 @@ fn a_peer_that_does_not_know_interleaving_gets_data() {
 }
 
 #[test]
-fn two_that_know_it_use_nothing_else() {
+fn negotiated_interleaving_uses_only_i_data() {
     let mut pair = on_one_path("on").connected();
     let seen = pair.record_chunks_of_bob(0);
     pair.bob().send_messages(10, 10_000, Streams::in_turn(2));

@@ -90,7 +90,7 @@ fn timeouts_of_a_chunk_lost_twice(fr_once: &str, elsewhere: bool) -> u64 {
 }
 
 #[test]
-fn a_retransmission_lost_on_the_same_path_waits_for_its_timer_by_the_standard_only() {
+fn retransmission_lost_on_same_path_needs_t3_only_by_rfc() {
     assert_eq!(timeouts_of_a_chunk_lost_twice("always", false), 1);
     for fr_once in ["on-path-change", "per-rtt", "per-path-order"] {
         assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, false), 0, "{fr_once}");
@@ -98,7 +98,7 @@ fn a_retransmission_lost_on_the_same_path_waits_for_its_timer_by_the_standard_on
 }
 
 #[test]
-fn a_retransmission_lost_on_another_path_waits_for_its_timer_by_the_standard_and_by_the_paper() {
+fn retransmission_lost_on_other_path_needs_t3_by_rfc_and_paper() {
     for fr_once in ["always", "on-path-change"] {
         assert_eq!(timeouts_of_a_chunk_lost_twice(fr_once, true), 1, "{fr_once}");
     }
@@ -110,7 +110,7 @@ fn a_retransmission_lost_on_another_path_waits_for_its_timer_by_the_standard_and
 /// The path has become faster than it seemed, so three later chunks are acknowledged well within one round trip of
 /// before.
 #[test]
-fn a_retransmission_lost_at_once_is_repeated_at_once_or_after_a_round_trip() {
+fn second_fast_retransmit_is_immediate_or_after_one_rtt() {
     let time_between = |fr_once: &str| {
         let policies = recipe(&[
             ("loss.fr-once", fr_once),
@@ -162,7 +162,7 @@ fn time_with_a_lost_tail(settings: &[(&str, &str)], lost: std::ops::Range<u32>) 
 const TLP: [(&str, &str); 2] = [("tail-probe", "tlp"), ("tail-probe.delay", "0ms")];
 
 #[test]
-fn a_lost_tail_is_found_after_two_round_trips_with_a_probe_and_by_the_timer_without() {
+fn lost_tail_is_retransmitted_by_tlp() {
     let (with, without) = (
         time_with_a_lost_tail(&TLP, 19..20),
         time_with_a_lost_tail(&[], 19..20),
@@ -177,7 +177,7 @@ fn a_lost_tail_is_found_after_two_round_trips_with_a_probe_and_by_the_timer_with
 
 /// A SACK that waits for company goes with the probe, and takes the room of a full-sized chunk.
 #[test]
-fn a_probe_leaves_although_a_sack_leaves_it_no_room() {
+fn tail_loss_probe_is_sent_without_room_beside_a_sack() {
     let mut policies = recipe(&TLP);
     for (point, value) in [("cc", "fixed"), ("cc.window", "100000"), ("burst", "unlimited")] {
         policies.set(point, value).unwrap();
@@ -201,7 +201,7 @@ fn a_probe_leaves_although_a_sack_leaves_it_no_room() {
 }
 
 #[test]
-fn a_longer_lost_tail_is_found_by_a_probe_and_the_clock_together() {
+fn longer_lost_tail_needs_tlp_and_rack() {
     let both = [TLP[0], TLP[1], ("loss", "rack")];
     let with = time_with_a_lost_tail(&both, 15..20);
     let [probe_alone, clock_alone] =
@@ -220,7 +220,7 @@ fn a_longer_lost_tail_is_found_by_a_probe_and_the_clock_together() {
 
 /// A few chunks before the end are lost, so there are no three acknowledgements behind them, and no further one.
 #[test]
-fn what_is_lost_shortly_before_the_end_is_found_by_the_clock() {
+fn loss_near_the_end_is_detected_by_rack() {
     let rack = time_with_a_lost_tail(&[("loss", "rack")], 17..19);
     let count = time_with_a_lost_tail(&[], 17..19);
     println!("{rack:?} by time, {count:?} by counting");
@@ -231,7 +231,7 @@ fn what_is_lost_shortly_before_the_end_is_found_by_the_clock() {
 /// Nothing is lost, but every tenth packet is overtaken by a dozen others. Gaps hurry the SACKs, as the standard has it:
 /// one that is delayed comes later than the clock waits.
 #[test]
-fn reordering_is_not_taken_for_loss_by_the_clock() {
+fn rack_tolerates_reordering() {
     let retransmitted = |loss: &str| {
         let link = LinkConfig::new(mbit(20), ms(50)).reorder(Probability::of(0.1), ms(8));
         let policies = recipe(&[
@@ -250,7 +250,7 @@ fn reordering_is_not_taken_for_loss_by_the_clock() {
 }
 
 #[test]
-fn losses_in_the_middle_need_no_timer_by_the_clock() {
+fn rack_detects_losses_without_timeout() {
     let mut pair = Pair::two_paths(mbit(10), ms(20))
         .policies(recipe(&[("loss", "rack")]))
         .connected();
@@ -265,7 +265,7 @@ fn losses_in_the_middle_need_no_timer_by_the_clock() {
 /// RFC 9260 §7.2.1: "only one packet is allowed to be in flight until successful acknowledgement", though its chunk
 /// leaves some of the window unused.
 #[test]
-fn after_a_timeout_one_packet_leaves_until_it_is_acknowledged() {
+fn one_packet_in_flight_after_t3_until_acknowledged() {
     // The one suspects the path, which is its last resort then; the other goes on using it.
     for mut policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         policies.set("pmtu", "fixed").unwrap();
@@ -296,7 +296,7 @@ fn after_a_timeout_one_packet_leaves_until_it_is_acknowledged() {
 /// RFC 9260 §7.2.4 step 3: of what is found lost, as much as fits into one packet leaves at once, and the window, which
 /// is full, keeps back the rest only.
 #[test]
-fn what_one_packet_lost_one_packet_brings_back() {
+fn chunks_lost_in_one_packet_are_retransmitted_in_one() {
     let mut policies = recipe(&[("ack-policy", "rfc9260")]);
     policies.set("pmtu", "fixed").unwrap();
     let mut pair = Pair::one_path(mbit(10), ms(20))
@@ -318,7 +318,7 @@ fn what_one_packet_lost_one_packet_brings_back() {
 
 /// The time to a probe begins with what was sent last, however long the pause before it was.
 #[test]
-fn after_a_pause_a_path_is_probed_only_if_the_tail_is_lost() {
+fn tlp_after_a_pause_needs_a_lost_tail() {
     let mut policies = recipe(&TLP);
     for (point, value) in [
         ("stream-scheduler", "fixed-map"),
@@ -348,7 +348,7 @@ fn after_a_pause_a_path_is_probed_only_if_the_tail_is_lost() {
 
 /// A probe every two round trips at most, and none while acknowledgements come.
 #[test]
-fn a_path_that_answers_is_not_probed() {
+fn acknowledged_path_gets_no_tail_loss_probe() {
     let mut pair = Pair::two_paths(mbit(10), ms(20))
         .policies(recipe(&TLP))
         .connected();

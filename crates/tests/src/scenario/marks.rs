@@ -105,7 +105,7 @@ fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
 }
 
 #[test]
-fn every_algorithm_leaves_a_mark_of_its_own() {
+fn every_policy_of_the_catalog_changes_some_run() {
     let mut idle = Vec::new();
     for point in CATALOG {
         let mut marks = BTreeMap::new();

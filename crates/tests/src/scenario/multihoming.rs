@@ -12,7 +12,7 @@ fn link() -> LinkConfig {
 }
 
 #[test]
-fn two_links_to_one_address_are_two_paths() {
+fn two_local_addresses_to_one_peer_address_are_two_paths() {
     let one_sided = |scenario: Scenario| scenario.path(link()).path_to_the_same_address(link());
     let mut pair = Pair::paths([]).scenario(one_sided).connected();
     assert_eq!(pair.alice().statistics().paths.len(), 2);
@@ -26,7 +26,7 @@ fn two_links_to_one_address_are_two_paths() {
 }
 
 #[test]
-fn one_link_less_on_the_calling_side_works_the_same() {
+fn initiator_with_fewer_addresses_gets_the_same_paths() {
     let one_sided = |scenario: Scenario| {
         scenario
             .path(link())
@@ -42,7 +42,7 @@ fn one_link_less_on_the_calling_side_works_the_same() {
 }
 
 #[test]
-fn both_ip_versions_may_be_used_at_once() {
+fn ipv4_and_ipv6_paths_coexist() {
     let mixed = |scenario: Scenario| scenario.path(link()).path_v6(link());
     let mut pair = Pair::paths([]).scenario(mixed).connected();
     pair.run_for(ms(200));
@@ -54,7 +54,7 @@ fn both_ip_versions_may_be_used_at_once() {
 }
 
 #[test]
-fn four_paths_on_both_sides_are_found_and_used_in_both_directions() {
+fn four_paths_are_used_in_both_directions() {
     let mut pair = Pair::paths((0..4).map(|_| link())).connected();
     pair.run_for(ms(500));
     for path in 0..4 {

@@ -7,7 +7,7 @@ use anabranch_sim::app::Streams;
 use crate::fixture::{Pair, mbit, ms, secs};
 
 #[test]
-fn a_rebound_path_goes_on_when_alice_sends() {
+fn transfer_continues_after_nat_rebinding() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_forever();
     pair.run_for(secs(3));
@@ -22,7 +22,7 @@ fn a_rebound_path_goes_on_when_alice_sends() {
 }
 
 #[test]
-fn all_paths_may_be_rebound_at_once_in_the_middle_of_a_transfer() {
+fn transfer_survives_rebinding_of_all_paths() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_messages(5_000, 1_400, Streams::in_turn(4));
     pair.run_for(secs(1));
@@ -36,7 +36,7 @@ fn all_paths_may_be_rebound_at_once_in_the_middle_of_a_transfer() {
 
 /// The heartbeats of a dead path are rare, and the last one went to where nobody is.
 #[test]
-fn a_dead_path_is_asked_as_soon_as_alice_is_heard_from_elsewhere() {
+fn inactive_path_is_probed_after_rebinding_is_seen() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.bob().send_forever();
     pair.run_for(secs(2));
@@ -56,7 +56,7 @@ fn a_dead_path_is_asked_as_soon_as_alice_is_heard_from_elsewhere() {
 }
 
 #[test]
-fn what_bob_sends_meanwhile_waits_for_a_word_from_alice() {
+fn data_to_rebound_peer_waits_until_it_sends() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     pair.run_for(secs(1));
     pair.rebind_path(0, 20_001);

@@ -32,7 +32,7 @@ fn a_slow_path_and_a_small_buffer(nr_sack: &str) -> PairBuilder {
 }
 
 #[test]
-fn a_gap_of_the_slow_path_does_not_block_the_send_buffer() {
+fn nr_sack_frees_send_buffer_across_gaps() {
     let goodput = |nr_sack: &str| {
         let mut pair = a_slow_path_and_a_small_buffer(nr_sack).connected();
         pair.alice().send_forever();
@@ -50,7 +50,7 @@ fn a_gap_of_the_slow_path_does_not_block_the_send_buffer() {
 }
 
 #[test]
-fn everything_arrives_though_alice_forgets_early() {
+fn nr_sack_transfer_is_complete_under_loss() {
     for nr_sack in ["on", "delivered"] {
         let mut pair = a_slow_path_and_a_small_buffer(nr_sack).connected();
         pair.set_loss(0, 0.03);
@@ -65,7 +65,7 @@ fn everything_arrives_though_alice_forgets_early() {
 }
 
 #[test]
-fn every_sack_is_an_nr_sack_if_both_want_it_and_none_is_otherwise() {
+fn nr_sack_is_used_only_if_both_enable_it() {
     for (alice, bob, expected) in [
         ("on", "on", kind::NR_SACK),
         ("delivered", "delivered", kind::NR_SACK),
@@ -130,7 +130,7 @@ const fn block(start: u16, end: u16) -> GapBlock {
 }
 
 #[test]
-fn what_was_promised_is_freed_and_cannot_be_taken_back() {
+fn nr_acked_chunks_are_freed_and_cannot_be_reneged() {
     let mut forger = a_forger_who_promises();
     let before = forger.statistics().send_buffer_used;
     forger.send(forger.tag(), &[&promise(&forger, &[block(2, 3)])]);
@@ -161,14 +161,14 @@ fn what_was_promised_is_freed_and_cannot_be_taken_back() {
 }
 
 #[test]
-fn a_promise_about_what_was_never_sent_ends_it() {
+fn nr_sack_of_unsent_tsn_ends_the_association() {
     let mut forger = a_forger_who_promises();
     forger.send(forger.tag(), &[&promise(&forger, &[block(2, 30_000)])]);
     assert!(forger.close_reason().is_some());
 }
 
 #[test]
-fn thousands_of_blocks_in_any_order_do_no_harm() {
+fn thousands_of_unordered_nr_blocks_are_harmless() {
     let mut forger = a_forger_who_promises();
     let mess: Vec<GapBlock> = (0..7_000_u16)
         .map(|number| block(3 - number % 3, number % 4))

@@ -26,7 +26,7 @@ impl PathScheduler for SecondPath {
 }
 
 #[test]
-fn a_scheduler_from_outside_decides_in_the_place_of_the_recipes() {
+fn custom_path_scheduler_replaces_the_catalogs() {
     let builder = Pair::two_paths(mbit(10), ms(20)).with(|config| {
         config.own_policies = Some(OwnPolicies::new(|policies| {
             policies.path_scheduler = Box::new(SecondPath);

@@ -31,7 +31,7 @@ fn too_large(pair: &Pair, path: usize) -> u64 {
 }
 
 #[test]
-fn a_transfer_passes_a_black_hole_for_large_packets() {
+fn plpmtud_passes_a_black_hole() {
     let mut pair = paths([1_300]).connected();
     pair.alice().send_messages(1_000, 1_400, Streams::one(0));
     pair.deliver_all(secs(10));
@@ -45,7 +45,7 @@ fn a_transfer_passes_a_black_hole_for_large_packets() {
 }
 
 #[test]
-fn without_discovery_nothing_passes_it() {
+fn black_hole_blocks_transfer_without_plpmtud() {
     let mut pair = paths([1_300]).policies(with_fixed_packets()).connected();
     pair.alice().send_messages(1_000, 1_400, Streams::one(0));
     pair.run_for(secs(20));
@@ -53,7 +53,7 @@ fn without_discovery_nothing_passes_it() {
 }
 
 #[test]
-fn on_a_clean_path_two_probes_are_all_it_costs() {
+fn clean_path_needs_two_mtu_probes() {
     let time_of = |policies| {
         let mut pair = paths([1_500]).policies(policies).connected();
         let began = pair.simulation.now();
@@ -72,7 +72,7 @@ fn on_a_clean_path_two_probes_are_all_it_costs() {
 }
 
 #[test]
-fn a_path_that_carries_more_later_is_found_out() {
+fn raised_path_mtu_is_discovered() {
     let mut pair = paths([1_300]).connected();
     pair.alice().send_messages(100, 1_400, Streams::one(0));
     pair.deliver_all(secs(10));
@@ -84,7 +84,7 @@ fn a_path_that_carries_more_later_is_found_out() {
 }
 
 #[test]
-fn a_path_that_carries_less_in_mid_transfer_loses_time_but_no_data() {
+fn lowered_path_mtu_loses_no_data() {
     let mut pair = paths([1_500]).connected();
     pair.alice().send_forever();
     pair.run_for(secs(5));
@@ -99,7 +99,7 @@ fn a_path_that_carries_less_in_mid_transfer_loses_time_but_no_data() {
 }
 
 #[test]
-fn what_was_cut_for_larger_packets_takes_another_path() {
+fn chunks_too_large_for_lowered_mtu_move_to_another_path() {
     let mut pair = paths([1_500, 1_500]).connected();
     pair.alice().send_forever();
     pair.run_for(secs(5));
@@ -114,7 +114,7 @@ fn what_was_cut_for_larger_packets_takes_another_path() {
 }
 
 #[test]
-fn small_messages_in_large_packets_show_a_black_hole_too() {
+fn bundled_small_messages_reveal_a_black_hole() {
     let mut pair = paths([1_500]).connected();
     pair.alice().send_messages(20_000, 100, Streams::one(0));
     pair.run_for(ms(500));
@@ -123,7 +123,7 @@ fn small_messages_in_large_packets_show_a_black_hole_too() {
 }
 
 #[test]
-fn a_large_message_among_small_ones_is_not_lost_for_ever() {
+fn large_message_among_small_ones_passes_a_black_hole() {
     let mut pair = paths([1_500]).connected();
     pair.alice().send_messages(1_000, 1_400, Streams::one(0));
     pair.deliver_all(secs(10));
@@ -139,7 +139,7 @@ fn a_large_message_among_small_ones_is_not_lost_for_ever() {
 }
 
 #[test]
-fn each_path_has_a_size_of_its_own_and_messages_are_cut_for_the_smallest() {
+fn fragments_fit_the_smallest_path_mtu() {
     let mut pair = paths([1_500, 1_300]).connected();
     pair.alice().send_forever();
     pair.run_for(secs(20));
@@ -152,7 +152,7 @@ fn each_path_has_a_size_of_its_own_and_messages_are_cut_for_the_smallest() {
 }
 
 #[test]
-fn a_path_out_of_use_does_not_make_the_packets_of_others_small() {
+fn inactive_path_does_not_limit_fragment_size() {
     let mut pair = paths([1_500, 1_300]).connected();
     pair.alice().send_forever();
     pair.run_for(secs(10));
@@ -167,7 +167,7 @@ fn a_path_out_of_use_does_not_make_the_packets_of_others_small() {
 }
 
 #[test]
-fn a_path_without_data_is_asked_too_and_does_not_make_the_packets_of_others_small() {
+fn idle_path_is_probed_and_does_not_limit_fragment_size() {
     let mut policies = PolicyRecipe::recommended();
     policies.set("path-scheduler", "primary").unwrap();
     let mut pair = paths([1_500, 1_500]).policies(policies).connected();
@@ -183,7 +183,7 @@ fn a_path_without_data_is_asked_too_and_does_not_make_the_packets_of_others_smal
 }
 
 #[test]
-fn probes_lost_to_congestion_cost_no_window_and_no_error() {
+fn lost_mtu_probes_do_not_reduce_cwnd_or_count_errors() {
     let mut pair = paths([1_500]).build();
     pair.drop_next(2, kind::PAD);
     pair.alice().connect();
@@ -202,7 +202,7 @@ fn probes_lost_to_congestion_cost_no_window_and_no_error() {
 }
 
 #[test]
-fn a_heavy_loss_is_not_taken_for_a_black_hole_for_long() {
+fn heavy_loss_lowers_mtu_only_for_a_while() {
     let mut pair = paths([1_500]).seed(2).connected();
     pair.alice().send_forever();
     pair.run_for(secs(2));
@@ -215,7 +215,7 @@ fn a_heavy_loss_is_not_taken_for_a_black_hole_for_long() {
 }
 
 #[test]
-fn jumbo_packets_are_found_where_they_pass() {
+fn jumbo_path_mtu_is_discovered() {
     let mut pair = paths([9_000]).with(|config| config.mtu = u16::MAX).connected();
     pair.alice().send_messages(2_000, 20_000, Streams::one(0));
     pair.run_for(secs(20));
@@ -224,7 +224,7 @@ fn jumbo_packets_are_found_where_they_pass() {
 }
 
 #[test]
-fn an_idle_association_is_not_probed() {
+fn idle_association_gets_no_mtu_probes() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.run_for(secs(100));
     assert_eq!(pair.alice().path(0).counters.mtu_probes, 0);

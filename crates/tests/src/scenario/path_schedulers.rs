@@ -52,7 +52,7 @@ fn retransmitted(pair: &mut Pair) -> u64 {
 }
 
 #[test]
-fn largest_space_fills_windows_alike_where_min_rtt_fills_the_fast_one_first() {
+fn largest_space_balances_paths_min_rtt_prefers_the_fast() {
     let shares = |scheduler| {
         let policies = recipe(&[
             ("path-scheduler", scheduler),
@@ -70,7 +70,7 @@ fn largest_space_fills_windows_alike_where_min_rtt_fills_the_fast_one_first() {
 }
 
 #[test]
-fn ecf_and_blest_deliver_a_short_transfer_sooner_because_they_wait_for_the_fast_path() {
+fn ecf_and_blest_finish_a_short_transfer_sooner() {
     // The slow path's first packet alone takes more than 200 ms; the fast one has carried all of it by then. The
     // receive buffer is what BLEST looks at: a packet on the slow path would use up what the fast one needs.
     let time = |scheduler| {
@@ -95,7 +95,7 @@ fn ecf_and_blest_deliver_a_short_transfer_sooner_because_they_wait_for_the_fast_
 }
 
 #[test]
-fn ecf_and_blest_use_the_slow_path_when_there_is_enough_to_send() {
+fn ecf_and_blest_use_the_slow_path_for_bulk_data() {
     for scheduler in ["ecf", "blest"] {
         let policies = recipe(&[("path-scheduler", scheduler)]);
         let mut pair = fast_and_slow().policies(policies).connected();
@@ -114,7 +114,7 @@ fn ecf_and_blest_use_the_slow_path_when_there_is_enough_to_send() {
 /// 20 ms a queue of three packets is small beside the window, and what `capacity` spares in retransmissions (48 instead of
 /// 333, 51 of 139, 55 of 80) costs a sixth, a ninth and a quarter of the goodput (15.4, 15.9 and 12.8 Mbit/s).
 #[test]
-fn capacity_loses_less_where_an_interface_can_queue_only_three_packets() {
+fn capacity_scheduler_loses_less_with_a_tiny_queue() {
     let run = |settings: &[(&str, &str)]| {
         let mut policies = PolicyRecipe::cmt();
         policies.set("cc", "lia").unwrap();

@@ -22,7 +22,7 @@ const LISTED: usize = 100;
 const SHOWN_PACKETS: usize = 400;
 
 #[test]
-fn the_adversary_cannot_break_anything() {
+fn randomized_simulations_hold_all_invariants() {
     if let Some(seed) = number("ANABRANCH_SEED") {
         play_in_the_open(seed);
         return;
@@ -41,7 +41,7 @@ fn the_adversary_cannot_break_anything() {
 }
 
 #[test]
-fn a_plan_plays_the_same_every_time() {
+fn randomized_simulation_is_deterministic() {
     for seed in 0..50 {
         let plan = Plan::draw(seed);
         assert_eq!(plan.run(), plan.run(), "seed {seed}");

@@ -41,7 +41,7 @@ fn sent(pair: &mut Pair) -> u64 {
 }
 
 #[test]
-fn a_path_that_is_cut_cannot_be_seen_in_the_delay() {
+fn duplication_hides_a_path_cut() {
     let delay_with = |scheduler| {
         let mut pair = game(scheduler);
         worst_delay(&mut pair, |pair| {
@@ -59,7 +59,7 @@ fn a_path_that_is_cut_cannot_be_seen_in_the_delay() {
 
 /// Copies of all that is tried there arrive elsewhere, so no timer tells. A redundancy that is gone must be told all the same.
 #[test]
-fn a_path_that_is_cut_for_good_is_found_out_though_nothing_waits_for_it() {
+fn duplication_still_detects_a_dead_path() {
     let mut pair = game("redundant");
     pair.cut_path(0);
     pair.run_until(
@@ -70,7 +70,7 @@ fn a_path_that_is_cut_for_good_is_found_out_though_nothing_waits_for_it() {
 }
 
 #[test]
-fn losses_cannot_be_seen_in_the_delay_unless_they_meet() {
+fn duplication_hides_losses_on_single_paths() {
     let delay_with = |scheduler| {
         let mut pair = game(scheduler);
         worst_delay(&mut pair, |pair| {
@@ -85,7 +85,7 @@ fn losses_cannot_be_seen_in_the_delay_unless_they_meet() {
 }
 
 #[test]
-fn it_costs_everything_once_for_each_path() {
+fn duplication_sends_everything_on_each_path() {
     let bytes_with = |scheduler| {
         let mut pair = game(scheduler);
         let before = sent(&mut pair);
@@ -101,7 +101,7 @@ fn it_costs_everything_once_for_each_path() {
 }
 
 #[test]
-fn a_transfer_that_fills_the_paths_still_finds_out_what_they_carry() {
+fn duplication_bulk_transfer_probes_path_capacity() {
     let mut policies = PolicyRecipe::recommended();
     policies.set("path-scheduler", "redundant").unwrap();
     let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();

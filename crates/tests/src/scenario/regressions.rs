@@ -50,7 +50,7 @@ fn holds(shape: Shape, ops: Vec<Op>) {
 /// What was held of a message shut the window so far that opening it was not worthwhile, and reading could not open
 /// it further.
 #[test]
-fn the_rest_of_a_message_waited_for_a_window_that_waited_for_it() {
+fn large_message_and_receive_window_do_not_deadlock() {
     let mut shape = pair(vec![path(3_000, 10)]);
     shape.max_message = 5_000;
     shape.near.mtu = 577;
@@ -67,7 +67,7 @@ fn the_rest_of_a_message_waited_for_a_window_that_waited_for_it() {
 
 /// What was lost still counted against the path's share of the send buffer, so nothing of it was sent again.
 #[test]
-fn a_path_whose_share_of_the_buffer_was_all_lost_never_sent_again() {
+fn path_with_fully_lost_buffer_share_retransmits() {
     let mut shape = pair(vec![path(10_000, 10), path(500, 300), path(500, 1)]);
     shape.seed = 8_405;
     shape.far.send_buffer = 20_000;
@@ -98,7 +98,7 @@ fn a_path_whose_share_of_the_buffer_was_all_lost_never_sent_again() {
 
 /// A suspected path was to be probed before the answer to the last probe was due; the deadline stayed in the past.
 #[test]
-fn a_heartbeat_that_had_to_wait_for_another_stopped_the_clock() {
+fn delayed_heartbeat_does_not_stall_the_timer() {
     let mut shape = pair(vec![PathShape {
         queue: 5,
         ..path(100_000, 1)
@@ -141,7 +141,7 @@ fn a_heartbeat_that_had_to_wait_for_another_stopped_the_clock() {
 /// A second copy of the cookie, late, began an association that nobody wanted; and an ABORT that was meant for it went
 /// to the one before, which was closed.
 #[test]
-fn a_late_copy_of_a_cookie_brought_an_aborted_association_back_to_life() {
+fn late_cookie_copy_does_not_revive_aborted_association() {
     let mut shape = pair(vec![path(500, 300)]);
     shape.far.rto = [1_000, 400, 10_000];
     holds(
@@ -163,7 +163,7 @@ fn a_late_copy_of_a_cookie_brought_an_aborted_association_back_to_life() {
 /// The only confirmed path was under suspicion and data came over the other: the SACK found no path, and its deadline
 /// stayed in the past.
 #[test]
-fn a_sack_without_a_path_in_use_stopped_the_clock() {
+fn sack_without_active_path_does_not_stall_the_timer() {
     let mut shape = pair(vec![path(1_000, 1), path(3_000, 300)]);
     shape.seed = 17_044;
     shape.near.send_buffer = 20_000;
@@ -204,7 +204,7 @@ fn a_sack_without_a_path_in_use_stopped_the_clock() {
 /// Each end removed the address that the other one relied on. What was left was not connected, had never been confirmed,
 /// and so was asked for ever without a mistake being counted.
 #[test]
-fn an_association_without_a_path_that_works_never_came_to_an_end() {
+fn association_without_working_path_ends() {
     let mut shape = pair(vec![path(40_000, 10), path(1_000, 10)]);
     shape.seed = 395;
     holds(

@@ -35,7 +35,7 @@ fn resize_receiving(pair: &mut Pair, bytes: u64) {
 }
 
 #[test]
-fn who_waits_for_room_is_told_when_the_send_buffer_grows() {
+fn growing_send_buffer_signals_writable() {
     let mut pair = pair(SMALL, 4 << 20);
     pair.alice().send_forever();
     pair.run_for(secs(5));
@@ -54,7 +54,7 @@ fn who_waits_for_room_is_told_when_the_send_buffer_grows() {
 }
 
 #[test]
-fn what_a_send_buffer_holds_survives_its_shrinking() {
+fn shrinking_send_buffer_keeps_queued_data() {
     let mut pair = pair(LARGE, 4 << 20);
     pair.alice().send_messages(2_000, 1_400, Streams::in_turn(3));
     pair.run_for(ms(100));
@@ -73,7 +73,7 @@ fn what_a_send_buffer_holds_survives_its_shrinking() {
 }
 
 #[test]
-fn a_receive_buffer_that_grows_is_told_at_once() {
+fn growing_receive_buffer_sends_a_window_update() {
     let mut pair = pair(4 << 20, SMALL);
     pair.bob().set_reading(Reading::Paused);
     pair.alice().send_forever();
@@ -89,7 +89,7 @@ fn a_receive_buffer_that_grows_is_told_at_once() {
 }
 
 #[test]
-fn what_was_promised_is_taken_although_the_receive_buffer_shrinks() {
+fn shrinking_receive_buffer_honours_advertised_window() {
     let mut pair = pair(4 << 20, LARGE);
     pair.bob().set_reading(Reading::Paused);
     pair.alice().send_forever();
@@ -116,7 +116,7 @@ fn what_was_promised_is_taken_although_the_receive_buffer_shrinks() {
 }
 
 #[test]
-fn a_buffer_that_could_not_hold_what_may_come_is_refused() {
+fn buffer_smaller_than_max_message_is_refused() {
     let mut pair = pair(LARGE, LARGE);
     let mut receiving = |bytes| {
         let bob = pair.bob();
@@ -135,7 +135,7 @@ fn a_buffer_that_could_not_hold_what_may_come_is_refused() {
 }
 
 #[test]
-fn a_receive_buffer_changes_when_the_peer_can_be_told() {
+fn receive_buffer_changes_only_while_peer_can_be_told() {
     let mut pair = Pair::two_paths(mbit(20), ms(20)).build();
     pair.alice().connect();
     let early = pair

@@ -20,7 +20,7 @@ fn connected_from_a_fixed_port() -> Pair {
 }
 
 #[test]
-fn alice_begins_anew_and_bob_is_told() {
+fn restart_is_reported_to_the_peer() {
     let mut pair = connected_from_a_fixed_port();
     pair.alice().send_messages(20, 1_000, Streams::one(0));
     pair.run_for(secs(1));
@@ -39,7 +39,7 @@ fn alice_begins_anew_and_bob_is_told() {
 }
 
 #[test]
-fn bob_learns_how_much_of_his_was_lost_by_the_restart() {
+fn restart_reports_amount_of_lost_data() {
     let mut pair = connected_from_a_fixed_port();
     pair.cut_path(0);
     pair.cut_path(1);
@@ -63,7 +63,7 @@ fn bob_learns_how_much_of_his_was_lost_by_the_restart() {
 }
 
 #[test]
-fn a_restart_while_data_flows_both_ways_does_not_mix_old_and_new() {
+fn restart_in_mid_transfer_does_not_mix_old_and_new_data() {
     let mut pair = connected_from_a_fixed_port();
     pair.alice().send_forever();
     pair.bob().send_forever();
@@ -86,7 +86,7 @@ fn a_restart_while_data_flows_both_ways_does_not_mix_old_and_new() {
 
 /// RFC 9260 §8.5.1 E, §9.2: Bob, who waits for the end of the last association, is told that it is over.
 #[test]
-fn alice_begins_anew_while_bob_still_waits_for_the_end_of_the_last_association() {
+fn restart_in_shutdown_ack_sent_ends_the_old_association() {
     let mut pair = connected_from_a_fixed_port();
     pair.alice().shutdown();
     pair.alice().lose_all_state();
@@ -98,7 +98,7 @@ fn alice_begins_anew_while_bob_still_waits_for_the_end_of_the_last_association()
 
 /// He still has something for her, who wants to finish as well; then she begins anew.
 #[test]
-fn bobs_wish_to_finish_outlives_a_restart_in_the_middle_of_the_end() {
+fn pending_shutdown_survives_a_restart() {
     let mut pair = connected_from_a_fixed_port();
     pair.cut_path(0);
     pair.cut_path(1);
@@ -120,7 +120,7 @@ fn bobs_wish_to_finish_outlives_a_restart_in_the_middle_of_the_end() {
 
 /// Settings are the application's, which did not restart.
 #[test]
-fn bobs_streams_are_as_urgent_as_before() {
+fn stream_priorities_survive_a_restart() {
     let by_priority = |config: &mut AssociationConfig| {
         config
             .policies

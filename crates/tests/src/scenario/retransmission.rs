@@ -41,12 +41,12 @@ fn mostly_on(path: usize, carried: [u64; 3]) {
 }
 
 #[test]
-fn same_sends_again_where_it_was_lost() {
+fn same_retransmits_on_the_path_of_the_loss() {
     mostly_on(0, carried_again("same", "fixed"));
 }
 
 #[test]
-fn alternate_leaves_the_path_after_a_timeout_only() {
+fn alternate_changes_path_only_after_a_timeout() {
     let [own, others @ ..] = carried_again("alternate", "fixed");
     let others: u64 = others.iter().sum();
     assert!(
@@ -56,12 +56,12 @@ fn alternate_leaves_the_path_after_a_timeout_only() {
 }
 
 #[test]
-fn other_leaves_the_path_of_the_loss_for_the_fastest_other_one() {
+fn other_retransmits_on_the_fastest_other_path() {
     mostly_on(2, carried_again("other", "fixed"));
 }
 
 #[test]
-fn asap_lets_chance_decide_among_paths_with_room() {
+fn asap_picks_randomly_among_paths_with_free_cwnd() {
     let carried = carried_again("asap", "fixed");
     let third = carried.iter().sum::<u64>() / 3;
     for bytes in carried {
@@ -70,14 +70,14 @@ fn asap_lets_chance_decide_among_paths_with_room() {
 }
 
 #[test]
-fn lossrate_takes_one_of_the_paths_that_lose_nothing() {
+fn lossrate_avoids_the_lossy_path() {
     let carried = carried_again("lossrate", "fixed");
     assert!(carried[0] * 10 < carried[1], "{carried:?}");
     assert!(carried[0] * 10 < carried[2], "{carried:?}");
 }
 
 #[test]
-fn cwnd_and_ssthresh_avoid_the_path_whose_window_was_cut() {
+fn cwnd_and_ssthresh_avoid_the_path_with_reduced_window() {
     for policy in ["cwnd", "ssthresh"] {
         let carried = carried_again(policy, "cmt");
         assert!(carried[0] * 10 < carried[1] + carried[2], "{policy}: {carried:?}");
@@ -85,6 +85,6 @@ fn cwnd_and_ssthresh_avoid_the_path_whose_window_was_cut() {
 }
 
 #[test]
-fn the_hybrid_metric_takes_the_path_that_neither_loses_nor_lags() {
+fn hybrid_picks_the_path_without_loss_or_delay() {
     mostly_on(2, carried_again("hybrid-metric", "fixed"));
 }

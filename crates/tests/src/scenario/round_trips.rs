@@ -58,25 +58,25 @@ fn is_about(believed: Duration, real: Duration) {
 }
 
 #[test]
-fn samples_of_any_sack_measure_the_way_home_of_another_path() {
+fn any_sack_sampling_measures_another_reverse_path() {
     let [_, slow] = believed_when_busy("any-path");
     assert!(slow < ms(70), "{slow:?}, and it takes 105 ms");
 }
 
 #[test]
-fn slow_path_rtt_measures_by_the_sack_that_comes_late() {
+fn slow_path_rtt_samples_the_later_sack() {
     let [_, slow] = believed_when_busy("slow-path-rtt");
     is_about(slow, ms(106));
 }
 
 #[test]
-fn is_rtt_measures_by_an_answer_that_was_asked_for_over_the_same_path() {
+fn is_rtt_samples_requested_sacks_of_the_same_path() {
     let [_, slow] = believed_when_busy("is-rtt");
     is_about(slow, ms(106));
 }
 
 #[test]
-fn a_delayed_sack_measures_its_delay_too_unless_with_is_rtt() {
+fn delayed_sack_inflates_rtt_except_with_is_rtt() {
     let [first, second] = believed_when_idle("own-path");
     assert!(first > ms(200), "{first:?}, and it takes 20 ms");
     assert!(second > ms(230), "{second:?}, and it takes 50 ms");
@@ -88,7 +88,7 @@ fn a_delayed_sack_measures_its_delay_too_unless_with_is_rtt() {
 /// All SACKs come home over the first path, which takes 10 ms. Data and SACK take 10 ms together until the second path
 /// becomes slower by 50 ms in the direction of the data.
 #[test]
-fn a_path_without_sacks_of_its_own_is_measured_by_those_of_another_one() {
+fn path_without_own_sacks_is_measured_by_others() {
     let believed = |sampling| {
         let mut policies = PolicyRecipe::cmt();
         for (question, answer) in [
@@ -115,7 +115,7 @@ fn a_path_without_sacks_of_its_own_is_measured_by_those_of_another_one() {
 
 /// The I bit is asked for once in a round trip, not with every chunk.
 #[test]
-fn is_rtt_costs_few_sacks() {
+fn is_rtt_needs_few_additional_sacks() {
     let sacks = |sampling| {
         let mut pair = asymmetric(sampling, [ms(5), ms(100)]).connected();
         pair.alice().send_forever();

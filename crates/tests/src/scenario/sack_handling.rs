@@ -28,7 +28,7 @@ fn played(seed: u64, handling: &'static str) -> Result<Report, String> {
 }
 
 #[test]
-fn every_packet_is_the_same_however_sacks_are_handled() {
+fn sack_handling_does_not_change_packets() {
     let seeds = env::var("ANABRANCH_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     for seed in 0..seeds {
         let [indexed, scan, array] = HANDLINGS.map(|handling| played(seed, handling));
@@ -54,7 +54,7 @@ fn looks_per_sack(handling: &str) -> f64 {
 }
 
 #[test]
-fn walks_look_at_what_is_outstanding_and_the_index_at_what_changed() {
+fn indexed_sack_handling_visits_only_changes() {
     let [indexed, scan, array] = HANDLINGS.map(looks_per_sack);
     println!("looks at chunks for each SACK: indexed {indexed:.1}, scan {scan:.1}, array {array:.1}");
     assert!(indexed < 10.0, "{indexed}");

@@ -25,7 +25,7 @@ fn gaps_everywhere(settings: &[(&str, &str)]) -> Pair {
 }
 
 #[test]
-fn a_peer_that_has_thrown_data_away_gets_it_again() {
+fn reneged_data_is_retransmitted() {
     let mut forger = Forger::associated();
     let payload = || vec![7; 1_000];
     let sent: usize = (0..3)
@@ -59,7 +59,7 @@ fn a_peer_that_has_thrown_data_away_gets_it_again() {
 }
 
 #[test]
-fn a_list_cut_short_is_not_taken_for_reneging() {
+fn truncated_gap_list_is_not_reneging() {
     let mut pair = gaps_everywhere(&[("gap-limit", "fixed"), ("gap-limit.blocks", "2")]);
     let sacks = pair.record_sacks_of_bob();
     pair.alice().send_messages(1_500, 1_400, Streams::in_turn(4));
@@ -69,7 +69,7 @@ fn a_list_cut_short_is_not_taken_for_reneging() {
 }
 
 #[test]
-fn without_a_limit_there_are_many_blocks() {
+fn unlimited_sack_reports_many_gap_blocks() {
     let mut pair = gaps_everywhere(&[]);
     let sacks = pair.record_sacks_of_bob();
     pair.alice().send_messages(1_500, 1_400, Streams::in_turn(4));
@@ -80,7 +80,7 @@ fn without_a_limit_there_are_many_blocks() {
 }
 
 #[test]
-fn beyond_its_window_a_receiver_reports_nothing() {
+fn receiver_reports_no_gaps_beyond_its_sack_window() {
     let mut pair = gaps_everywhere(&[("sack-window", "fixed"), ("sack-window.tsns", "50")]);
     let sacks = pair.record_sacks_of_bob();
     pair.alice().send_messages(1_500, 1_400, Streams::in_turn(4));
@@ -90,7 +90,7 @@ fn beyond_its_window_a_receiver_reports_nothing() {
 }
 
 #[test]
-fn a_sender_that_hears_a_window_at_a_time_hears_everything_in_the_end() {
+fn windowed_sack_processing_covers_all_gaps() {
     let mut pair = gaps_everywhere(&[
         ("sack-window", "sliding"),
         ("sack-window.tsns", "10"),
@@ -108,7 +108,7 @@ fn a_sender_that_hears_a_window_at_a_time_hears_everything_in_the_end() {
 }
 
 #[test]
-fn a_sender_hears_the_first_window_and_one_of_the_next_ones_in_turn() {
+fn windowed_sack_processing_rotates_over_later_windows() {
     let mut policies = PolicyRecipe::rfc9260();
     for (point, value) in [
         ("sack-window", "sliding"),

@@ -34,14 +34,14 @@ fn traffic(sack_path: &str) -> ([u64; 2], [u64; 2]) {
 }
 
 #[test]
-fn data_source_answers_where_the_data_comes_from() {
+fn data_source_acknowledges_on_the_path_of_the_data() {
     let ([fast, slow], [fast_sacks, slow_sacks]) = traffic("data-source");
     let expected = slow_sacks + fast_sacks;
     assert!((fast_sacks * (fast + slow)).abs_diff(fast * expected) * 10 < fast * expected);
 }
 
 #[test]
-fn primary_answers_on_the_primary_path() {
+fn primary_acknowledges_on_the_primary_path() {
     let (_, [fast_sacks, slow_sacks]) = traffic("primary");
     assert!(
         fast_sacks * 50 < slow_sacks,
@@ -50,7 +50,7 @@ fn primary_answers_on_the_primary_path() {
 }
 
 #[test]
-fn round_robin_answers_on_both_alike_however_uneven_the_data() {
+fn round_robin_acknowledges_equally_on_both_paths() {
     let ([fast, slow], [_, slow_sacks]) = traffic("round-robin");
     assert!(fast > 3 * slow, "{fast} and {slow} packets");
     // More than the slow path brings packets cannot be answered on it.
@@ -58,14 +58,14 @@ fn round_robin_answers_on_both_alike_however_uneven_the_data() {
 }
 
 #[test]
-fn smallest_srtt_answers_on_the_fast_path() {
+fn smallest_srtt_acknowledges_on_the_fast_path() {
     let (_, [fast_sacks, slow_sacks]) = traffic("smallest-srtt");
     assert!(slow_sacks * 4 < fast_sacks, "{slow_sacks} beside {fast_sacks}");
 }
 
 /// RFC 9260 §3.3.1: the I bit asks for a SACK at once; who asks may be measuring the path.
 #[test]
-fn a_packet_that_asks_for_an_answer_gets_it_over_its_own_path() {
+fn i_bit_is_acknowledged_on_its_own_path() {
     let mut policies = PolicyRecipe::cmt();
     policies.set("sack-path", "primary").unwrap();
     policies.set("path-scheduler", "min-rtt").unwrap();

@@ -17,7 +17,7 @@ fn both_finished(pair: &mut Pair) {
 }
 
 #[test]
-fn either_side_may_finish() {
+fn either_side_can_shut_down() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().shutdown();
     both_finished(&mut pair);
@@ -30,7 +30,7 @@ fn either_side_may_finish() {
 }
 
 #[test]
-fn both_may_finish_at_once() {
+fn simultaneous_shutdown_completes() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().shutdown();
     pair.bob().shutdown();
@@ -38,7 +38,7 @@ fn both_may_finish_at_once() {
 }
 
 #[test]
-fn everything_handed_over_is_delivered_before_the_end() {
+fn shutdown_delivers_queued_data_first() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_messages(300, 1_400, Streams::in_turn(3));
     pair.bob().send_messages(200, 1_400, Streams::in_turn(3));
@@ -50,7 +50,7 @@ fn everything_handed_over_is_delivered_before_the_end() {
 }
 
 #[test]
-fn everything_is_delivered_though_both_finish_in_the_middle_and_packets_are_lost() {
+fn simultaneous_shutdown_under_loss_delivers_all_data() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.set_loss(0, 0.05);
     pair.set_loss(1, 0.05);
@@ -64,7 +64,7 @@ fn everything_is_delivered_though_both_finish_in_the_middle_and_packets_are_lost
 }
 
 #[test]
-fn nothing_more_is_taken_once_the_end_was_begun() {
+fn send_after_shutdown_is_refused() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     pair.alice().shutdown();
     let refused = pair
@@ -75,7 +75,7 @@ fn nothing_more_is_taken_once_the_end_was_begun() {
 }
 
 #[test]
-fn lost_shutdown_packets_are_repeated() {
+fn lost_shutdown_packets_are_retransmitted() {
     for lost in [kind::SHUTDOWN, kind::SHUTDOWN_ACK, kind::SHUTDOWN_COMPLETE] {
         let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
         pair.drop_next(2, lost);
@@ -86,7 +86,7 @@ fn lost_shutdown_packets_are_repeated() {
 
 /// Each of them has a path that it prefers and that is dead; by the letter of RFC 9260 it would be tried for a minute.
 #[test]
-fn the_end_takes_another_path_than_one_that_died() {
+fn shutdown_uses_another_path_than_a_dead_one() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
         pair.run_for(secs(5));
@@ -99,7 +99,7 @@ fn the_end_takes_another_path_than_one_that_died() {
 
 /// Each of Bob's heartbeats gives him more time (RFC 9260 §9.2), but not as much as a timer that has backed off.
 #[test]
-fn a_shutdown_that_nobody_heard_for_long_is_repeated_though_bobs_heartbeats_come() {
+fn shutdown_is_retransmitted_while_heartbeats_arrive() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         for outage in [31, 45, 55] {
             let mut pair = Pair::one_path(mbit(10), ms(20)).policies(policies).connected();
@@ -121,7 +121,7 @@ fn a_shutdown_that_nobody_heard_for_long_is_repeated_though_bobs_heartbeats_come
 /// "The sending of HEARTBEAT chunks […] is discontinued after sending […] a SHUTDOWN chunk" (RFC 9260 §8.3), though what comes
 /// twice would be a reason to ask.
 #[test]
-fn who_has_sent_a_shutdown_asks_no_more_by_heartbeats() {
+fn no_heartbeats_after_shutdown_is_sent() {
     let mut policies = PolicyRecipe::recommended();
     policies.set("pmtu", "fixed").unwrap();
     let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
@@ -138,7 +138,7 @@ fn who_has_sent_a_shutdown_asks_no_more_by_heartbeats() {
 }
 
 #[test]
-fn finishing_before_the_handshake_is_complete_still_delivers() {
+fn shutdown_before_handshake_completes_delivers_data() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).build();
     pair.alice().connect();
     pair.alice().send(Draft::new(0, 2_000));
@@ -148,7 +148,7 @@ fn finishing_before_the_handshake_is_complete_still_delivers() {
 }
 
 #[test]
-fn a_peer_that_never_answers_a_shutdown_is_given_up() {
+fn unanswered_shutdown_gives_up() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     pair.cut_path(0);
     pair.alice().shutdown();
@@ -164,7 +164,7 @@ fn a_peer_that_never_answers_a_shutdown_is_given_up() {
 }
 
 #[test]
-fn an_abort_ends_it_at_once_and_says_why() {
+fn abort_ends_both_sides_with_its_reason() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_forever();
     pair.run_for(secs(1));
@@ -181,7 +181,7 @@ fn an_abort_ends_it_at_once_and_says_why() {
 }
 
 #[test]
-fn a_lost_abort_is_noticed_with_the_next_packet() {
+fn lost_abort_is_detected_by_the_next_packet() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     pair.drop_next(1, kind::ABORT);
     pair.bob().abort();

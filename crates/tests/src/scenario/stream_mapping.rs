@@ -91,7 +91,7 @@ fn run_with(
 
 /// DRE-1 and DRE-2: paths that differ in delay.
 #[test]
-fn a_stream_on_the_fast_path_does_not_wait_for_the_slow_one() {
+fn mapped_stream_on_fast_path_does_not_wait_for_slow_path() {
     let paths = [path(10, 10), path(10, 75)];
     let mapped = run("fixed-map=0,1", &paths, 128 << 10, 2);
     let in_turn = run("rr", &paths, 128 << 10, 2);
@@ -101,7 +101,7 @@ fn a_stream_on_the_fast_path_does_not_wait_for_the_slow_one() {
 
 /// DRE-4: a third path that is slow, seven streams.
 #[test]
-fn a_slow_third_path_spoils_the_others_unless_streams_are_mapped() {
+fn stream_mapping_isolates_a_slow_third_path() {
     let paths = [path(10, 10), path(10, 10), path(1, 50)];
     let mapped = run("fixed-map=2,0,1,0,1,0,1", &paths, 128 << 10, 7);
     let in_turn = run("rr", &paths, 128 << 10, 7);
@@ -111,7 +111,7 @@ fn a_slow_third_path_spoils_the_others_unless_streams_are_mapped() {
 
 /// DRE-3: paths that differ in bandwidth.
 #[test]
-fn streams_get_what_their_paths_carry_if_the_sender_knows_their_queues() {
+fn mapped_streams_reach_their_paths_capacity() {
     let paths = [path(10, 10), path(50, 10)];
     let mapped = run("fixed-map=0,1", &paths, 512 << 10, 2);
     assert!(
@@ -123,7 +123,7 @@ fn streams_get_what_their_paths_carry_if_the_sender_knows_their_queues() {
 
 /// DRE-3 again: what the application knows makes the difference, whether it looks or is told.
 #[test]
-fn an_application_that_knows_nothing_of_queues_holds_the_fast_path_to_the_slow_one() {
+fn round_robin_writer_is_limited_by_the_slow_path() {
     let paths = [path(10, 10), path(50, 10)];
     let with = |application| run_with(application, "fixed-map=0,1", &paths, 512 << 10, 2);
     let in_turn = with(Workload::Bulk(Bulk::new(1_452, Streams::in_turn(2))));
@@ -145,7 +145,7 @@ fn an_application_that_knows_nothing_of_queues_holds_the_fast_path_to_the_slow_o
 
 /// DRE-5 in the settings of DRE-1, DRE-3 and DRE-4: within a tenth of the best fixed map, of which it is not told.
 #[test]
-fn a_map_found_is_as_good_as_the_best_one_given() {
+fn dynamic_map_is_as_good_as_the_best_fixed_map() {
     let delays = [path(10, 10), path(10, 75)];
     let rates = [path(10, 10), path(50, 10)];
     let advanced = [path(10, 10), path(10, 10), path(1, 50)];
@@ -165,7 +165,7 @@ fn a_map_found_is_as_good_as_the_best_one_given() {
 
 /// With one path scheduler or another: streams that are bound to a path that it would not choose go there all the same.
 #[test]
-fn any_path_scheduler_serves_mapped_streams() {
+fn mapped_streams_work_with_any_path_scheduler() {
     for name in [
         "primary",
         "min-rtt",

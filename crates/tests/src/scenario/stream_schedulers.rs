@@ -50,13 +50,13 @@ fn shares_of_large_and_small_messages(name: &str) -> Vec<u64> {
 }
 
 #[test]
-fn turns_favour_long_messages_and_fair_bandwidth_does_not() {
+fn fair_bandwidth_ignores_message_size_round_robin_does_not() {
     assert_eq!(shares_of_large_and_small_messages("rr"), [80, 20]);
     assert_eq!(shares_of_large_and_small_messages("fair-bandwidth"), [50, 50]);
 }
 
 #[test]
-fn a_stream_of_three_times_the_weight_gets_three_times_as_much() {
+fn wfq_share_is_proportional_to_weight() {
     let mut pair = scheduled_by("wfq").connected();
     pair.alice()
         .act(|_, association, _| {
@@ -69,7 +69,7 @@ fn a_stream_of_three_times_the_weight_gets_three_times_as_much() {
 }
 
 #[test]
-fn an_urgent_stream_does_not_wait_for_the_others() {
+fn high_priority_stream_does_not_wait() {
     let delay_of_urgent = |name: &str| {
         let mut pair = scheduled_by(name)
             .with(|config| config.send_buffer = 100_000)
@@ -108,7 +108,7 @@ fn an_urgent_stream_does_not_wait_for_the_others() {
 }
 
 #[test]
-fn the_least_urgent_stream_gets_what_the_others_leave() {
+fn lowest_priority_stream_gets_remaining_capacity() {
     let mut pair = scheduled_by("priority").connected();
     pair.alice().act(|_, association, _| {
         for (stream, priority) in [(0, 9), (1, 2), (2, 1)] {
@@ -129,7 +129,7 @@ fn the_least_urgent_stream_gets_what_the_others_leave() {
 }
 
 #[test]
-fn a_packet_of_rr_packet_carries_one_stream_and_one_of_rr_many() {
+fn rr_packet_bundles_one_stream_rr_bundles_many() {
     let most_streams_in_a_packet = |name: &str| {
         let mut pair = scheduled_by(name).connected();
         pair.alice().send_messages(3_000, 100, Streams::in_turn(5));
@@ -157,7 +157,7 @@ fn streams_in(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn priorities_and_weights_are_for_streams_that_exist() {
+fn priority_and_weight_of_invalid_stream_are_refused() {
     let mut pair = scheduled_by("priority").connected();
     pair.alice().act(|_, association, _| {
         let (known, unknown) = (StreamId(0), StreamId(u16::MAX));

@@ -7,7 +7,7 @@ use anabranch_wire::chunk::kind;
 use crate::fixture::{Pair, mbit, ms, secs};
 
 #[test]
-fn a_lost_message_holds_up_its_own_stream_only() {
+fn lost_message_blocks_only_its_own_stream() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     pair.drop_next(1, kind::DATA);
     pair.alice().send(Draft::new(0, 1_000));
@@ -26,7 +26,7 @@ fn a_lost_message_holds_up_its_own_stream_only() {
 }
 
 #[test]
-fn an_unordered_message_waits_for_nobody() {
+fn unordered_message_is_delivered_at_once() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     pair.drop_next(1, kind::DATA);
     pair.alice().send(Draft::new(0, 1_400));
@@ -38,7 +38,7 @@ fn an_unordered_message_waits_for_nobody() {
 }
 
 #[test]
-fn many_streams_over_lossy_paths_keep_their_order() {
+fn many_streams_keep_order_under_loss() {
     let mut pair = Pair::two_paths(mbit(20), ms(15)).connected();
     pair.set_loss(0, 0.02);
     pair.set_loss(1, 0.05);
@@ -48,14 +48,14 @@ fn many_streams_over_lossy_paths_keep_their_order() {
 }
 
 #[test]
-fn the_sequence_numbers_of_a_stream_may_wrap() {
+fn stream_sequence_numbers_wrap() {
     let mut pair = Pair::one_path(mbit(100), ms(1)).connected();
     pair.alice().send_messages(70_000, 10, Streams::one(0));
     pair.deliver_all(secs(30));
 }
 
 #[test]
-fn unordered_messages_of_many_packets_arrive_whole_over_lossy_paths() {
+fn large_unordered_messages_survive_loss() {
     let mut pair = Pair::two_paths(mbit(20), ms(15)).connected();
     pair.set_loss(0, 0.03);
     pair.set_loss(1, 0.03);
@@ -65,7 +65,7 @@ fn unordered_messages_of_many_packets_arrive_whole_over_lossy_paths() {
 }
 
 #[test]
-fn a_large_message_crosses_lossy_paths_in_pieces() {
+fn fragmented_message_survives_loss() {
     let mut pair = Pair::two_paths(mbit(20), ms(15)).connected();
     pair.set_loss(0, 0.05);
     pair.set_loss(1, 0.01);
@@ -75,7 +75,7 @@ fn a_large_message_crosses_lossy_paths_in_pieces() {
 }
 
 #[test]
-fn messages_of_every_length_around_a_packet_arrive() {
+fn messages_of_lengths_around_the_mtu_are_delivered() {
     let mut pair = Pair::two_paths(mbit(100), ms(1)).connected();
     for bytes in (1..20).chain(1_400..1_480).chain(2_850..2_920) {
         pair.alice().send(Draft::new(0, bytes));
@@ -84,7 +84,7 @@ fn messages_of_every_length_around_a_packet_arrive() {
 }
 
 #[test]
-fn small_messages_share_packets() {
+fn small_messages_are_bundled() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     let before = pair.alice().tally().packets_sent;
     pair.alice().send_messages(100, 100, Streams::in_turn(10));

@@ -31,7 +31,7 @@ fn captured(count: u64) -> Conversation {
 }
 
 #[test]
-fn every_chunk_is_covered_by_an_acknowledgement_and_the_lost_one_goes_again() {
+fn trace_shows_sacks_and_the_retransmission() {
     let conversation = captured(200);
     assert_eq!((conversation.protocol, conversation.lanes.len()), ("SCTP", 2));
     let rows = &conversation.rows;
@@ -55,7 +55,7 @@ fn every_chunk_is_covered_by_an_acknowledgement_and_the_lost_one_goes_again() {
 }
 
 #[test]
-fn both_drawings_name_every_segment_in_view() {
+fn text_and_svg_diagrams_show_every_segment() {
     let conversation = captured(20);
     let (text, svg) = (
         draw_text(&conversation, &View::default(), 160),

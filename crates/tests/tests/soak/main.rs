@@ -43,7 +43,7 @@ struct Soak {
 }
 
 #[test]
-fn nothing_leaks_or_sticks_or_gets_lost_however_long_it_goes_on() {
+fn soak_leaks_nothing_and_delivers_all() {
     let associations = number("ANABRANCH_SOAK_ASSOCIATIONS").unwrap_or(60);
     let rounds = number("ANABRANCH_SOAK_ROUNDS").unwrap_or(3);
     let storm = Duration::from_secs(number("ANABRANCH_SOAK_SECONDS").unwrap_or(60) as u64);

@@ -47,7 +47,7 @@ fn an_eventful_life(ipv6: bool) -> Vec<u8> {
 }
 
 #[test]
-fn wireshark_finds_nothing_wrong_with_a_capture() {
+fn wireshark_reports_no_error() {
     if !tshark::is_here() {
         return;
     }

@@ -9,7 +9,7 @@ use super::{FIN, RST, dsl, everything_arrived, times, watch, watch_back};
 use crate::fixture::{ms, secs};
 
 #[test]
-fn who_ends_first_waits_for_a_minute() {
+fn active_closer_stays_in_time_wait_for_a_minute() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::sender(10_000))
         .build();
@@ -39,7 +39,7 @@ fn who_ends_first_waits_for_a_minute() {
 }
 
 #[test]
-fn a_direction_that_has_ended_does_not_end_the_other() {
+fn half_closed_connection_still_carries_data() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::sender(10))
         .far_talks(TcpApp::sender(500_000))
@@ -55,7 +55,7 @@ fn a_direction_that_has_ended_does_not_end_the_other() {
 }
 
 #[test]
-fn a_lost_fin_is_repeated() {
+fn lost_fin_is_retransmitted() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::sender(100))
         .build();
@@ -71,7 +71,7 @@ fn a_lost_fin_is_repeated() {
 }
 
 #[test]
-fn who_aborts_resets_the_other() {
+fn abort_sends_reset() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::bulk())
         .build();
@@ -92,7 +92,7 @@ fn who_aborts_resets_the_other() {
 }
 
 #[test]
-fn who_has_forgotten_everything_resets_those_who_have_not() {
+fn unknown_connection_gets_reset() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::bulk())
         .build();
@@ -110,7 +110,7 @@ fn who_has_forgotten_everything_resets_those_who_have_not() {
 }
 
 #[test]
-fn a_peer_that_is_silent_for_too_long_is_given_up() {
+fn silent_peer_times_out() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::bulk())
         .build();

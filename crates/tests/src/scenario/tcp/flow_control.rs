@@ -10,7 +10,7 @@ use super::{dsl, everything_arrived, watch, watch_back};
 use crate::fixture::{mbit, ms, secs};
 
 #[test]
-fn a_reader_that_pauses_stops_the_sender_and_goes_on_later() {
+fn zero_window_is_probed_until_reader_resumes() {
     let config = TcpConfig {
         receive_buffer: 50_000,
         ..TcpConfig::default()
@@ -46,7 +46,7 @@ fn a_reader_that_pauses_stops_the_sender_and_goes_on_later() {
 }
 
 #[test]
-fn a_slow_reader_sets_the_pace_and_gets_full_segments() {
+fn slow_reader_gets_full_segments() {
     let config = TcpConfig {
         receive_buffer: 30_000,
         ..TcpConfig::default()
@@ -76,7 +76,7 @@ fn a_slow_reader_sets_the_pace_and_gets_full_segments() {
 }
 
 #[test]
-fn windows_beyond_64_kilobytes_fill_a_long_fat_path() {
+fn window_scale_fills_a_long_fat_path() {
     let satellite = LinkConfig::new(mbit(20), ms(250));
     let buffers = |scaling| TcpConfig {
         send_buffer: 4 << 20,
@@ -104,7 +104,7 @@ fn windows_beyond_64_kilobytes_fill_a_long_fat_path() {
 }
 
 #[test]
-fn acknowledgements_are_quick_at_first_and_then_for_every_second_segment() {
+fn quick_acks_come_first_then_every_second_segment() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::sender(100 * 1_448))
         .build();
@@ -117,7 +117,7 @@ fn acknowledgements_are_quick_at_first_and_then_for_every_second_segment() {
 }
 
 #[test]
-fn small_writes_wait_for_each_other_unless_told_not_to() {
+fn nagle_delays_small_writes_unless_disabled() {
     let segments = |nagle| {
         let config = TcpConfig {
             nagle,

@@ -9,7 +9,7 @@ use super::{SYN, dsl, times, watch, watch_back};
 use crate::fixture::{mbit, secs};
 
 #[test]
-fn an_unanswered_syn_is_repeated_after_3_6_12_and_24_seconds() {
+fn unanswered_syn_backs_off_and_gives_up() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::sender(1))
         .build();
@@ -26,7 +26,7 @@ fn an_unanswered_syn_is_repeated_after_3_6_12_and_24_seconds() {
 }
 
 #[test]
-fn an_unanswered_syn_ack_is_repeated_as_often_and_then_forgotten() {
+fn unanswered_syn_ack_backs_off_and_is_dropped() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::sender(1))
         .build();
@@ -44,7 +44,7 @@ fn an_unanswered_syn_ack_is_repeated_as_often_and_then_forgotten() {
 }
 
 #[test]
-fn data_follows_in_the_second_round_trip() {
+fn data_follows_syn_after_one_rtt() {
     let mut simulation = TcpScenario::new(Seed(1), dsl())
         .near_talks(TcpApp::sender(1_000))
         .build();
@@ -63,7 +63,7 @@ fn data_follows_in_the_second_round_trip() {
 }
 
 #[test]
-fn who_does_not_listen_refuses() {
+fn syn_to_closed_port_gets_reset() {
     let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
     let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
     simulation.act(Side::Near, |host, now| {
@@ -84,7 +84,7 @@ fn who_does_not_listen_refuses() {
 }
 
 #[test]
-fn two_that_connect_to_each_other_at_once_have_one_connection() {
+fn simultaneous_open_creates_one_connection() {
     let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
     let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
     let app = || TcpApp::sender(50_000);
@@ -143,7 +143,7 @@ fn options_are_used_only_if_both_ends_offer_them() {
 /// RFC 7323 §4: a timestamp tells which of several SYNs was answered. Without, each segment behind a long queue would be
 /// sent several times.
 #[test]
-fn a_syn_that_was_sent_twice_measures_the_round_trip_by_its_timestamp() {
+fn timestamp_gives_rtt_of_retransmitted_syn() {
     let far_away = LinkConfig::new(mbit(1), secs(4));
     for timestamps in [true, false] {
         let config = TcpConfig {
@@ -170,7 +170,7 @@ fn a_syn_that_was_sent_twice_measures_the_round_trip_by_its_timestamp() {
 /// "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN MUST be one segment"
 /// (RFC 5681 §3.1).
 #[test]
-fn a_window_begins_with_one_segment_if_a_syn_was_lost() {
+fn initial_window_is_one_segment_after_lost_syn() {
     let window = |lost: usize| {
         let mut simulation = TcpScenario::new(Seed(1), dsl())
             .near_talks(TcpApp::bulk())

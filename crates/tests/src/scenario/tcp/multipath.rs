@@ -63,7 +63,7 @@ fn bulk(scenario: TcpScenario, seconds: u64) -> TcpSimulation {
 }
 
 #[test]
-fn two_paths_add_up() {
+fn mptcp_over_two_paths_adds_capacity() {
     let links = [link(10, 20), link(10, 20)];
     let both = delivered(&bulk(scenario(&links, &[], |_| {}), 20));
     let one = delivered(&bulk(scenario(&links[..1], &[], |_| {}), 20));
@@ -71,7 +71,7 @@ fn two_paths_add_up() {
 }
 
 #[test]
-fn a_path_that_dies_is_left_within_a_timeout() {
+fn dead_subflow_is_abandoned_within_an_rto() {
     let links = [link(10, 20), link(10, 20)];
     let mut simulation = scenario(&links, &[], |_| {})
         .near_talks(TcpApp::sender(10_000_000))
@@ -87,7 +87,7 @@ fn a_path_that_dies_is_left_within_a_timeout() {
 }
 
 #[test]
-fn coupled_windows_take_less_of_a_shared_bottleneck() {
+fn coupled_mptcp_takes_less_of_a_shared_bottleneck() {
     let share = |cc: &str| {
         let links = [link(100, 10), link(100, 10)];
         let rival = anabranch_sim::Rival::tcp(link(100, 10), TcpConfig::default(), TcpApp::bulk());
@@ -120,7 +120,7 @@ fn through_a_buffer(nr_sack: Option<NrSackForm>, send_buffer: u64) -> u64 {
 }
 
 #[test]
-fn promises_let_a_small_send_buffer_carry_more() {
+fn nr_sack_helps_a_small_send_buffer() {
     let without = through_a_buffer(None, 28_000);
     for form in [NrSackForm::Short, NrSackForm::Long] {
         let with = through_a_buffer(Some(form), 28_000);
@@ -130,7 +130,7 @@ fn promises_let_a_small_send_buffer_carry_more() {
 }
 
 #[test]
-fn promises_neither_help_nor_hurt_a_large_send_buffer() {
+fn nr_sack_is_neutral_with_a_large_send_buffer() {
     let (with, without) = (
         through_a_buffer(Some(NrSackForm::Short), 899_000),
         through_a_buffer(None, 899_000),
@@ -142,7 +142,7 @@ fn promises_neither_help_nor_hurt_a_large_send_buffer() {
 }
 
 #[test]
-fn data_that_leaves_out_of_order_arrives_in_order() {
+fn data_sent_out_of_order_arrives_in_order() {
     let links = [link(10, 5), link(10, 60)];
     let waiting = |scheduler: &str| {
         let mut simulation = scenario(&links, &[("path-scheduler", scheduler)], |_| {})
@@ -167,7 +167,7 @@ fn data_that_leaves_out_of_order_arrives_in_order() {
 /// The peer may throw away what is beyond the window it told, although the flow acknowledges it: then everything waits for
 /// the one timer that looks after the data itself.
 #[test]
-fn what_leaves_ahead_stays_within_the_window_of_the_peer() {
+fn data_sent_ahead_stays_within_peer_window() {
     let narrow = |kilobits: u64, packets| {
         let rate = Rate::bits_per_second(kilobits * 1_000);
         LinkConfig::new(rate, ms(1)).queue(QueueConfig::Packets(packets))
@@ -182,7 +182,7 @@ fn what_leaves_ahead_stays_within_the_window_of_the_peer() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run() {
+fn same_seed_gives_same_run() {
     let run = || {
         let lossy = link(10, 10).loss(Loss::Bernoulli(Probability::of(0.02)));
         let simulation = bulk(scenario(&[lossy.clone(), lossy], &[], |_| {}), 5);

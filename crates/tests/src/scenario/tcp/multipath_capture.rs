@@ -84,7 +84,7 @@ const SEEN: [(&str, &str); 8] = [
 ];
 
 #[test]
-fn wireshark_understands_the_options_and_finds_nothing_wrong() {
+fn wireshark_decodes_mptcp_options_without_error() {
     if !tshark::is_here() {
         return;
     }

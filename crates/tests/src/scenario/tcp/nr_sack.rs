@@ -37,12 +37,12 @@ fn total(nr_sack: bool, send_buffer: u64, loss: f64) -> u64 {
 }
 
 #[test]
-fn without_loss_nothing_changes() {
+fn nr_sack_changes_nothing_without_loss() {
     assert_eq!(delivered(true, 44_000, 0.0, 1), delivered(false, 44_000, 0.0, 1));
 }
 
 #[test]
-fn a_send_buffer_that_losses_block_carries_more() {
+fn nr_sack_helps_a_send_buffer_blocked_by_loss() {
     let (with, without) = (total(true, 18_000, 0.01), total(false, 18_000, 0.01));
     println!(
         "{with} with NR-SACK, {without} without: {:+.1} %",
@@ -52,7 +52,7 @@ fn a_send_buffer_that_losses_block_carries_more() {
 }
 
 #[test]
-fn a_large_send_buffer_has_nothing_to_gain_and_nothing_to_lose() {
+fn nr_sack_changes_nothing_with_a_large_buffer() {
     let (with, without) = (total(true, 905_000, 0.01), total(false, 905_000, 0.01));
     assert!(
         (with as f64 / without as f64 - 1.0).abs() < 0.02,

@@ -262,12 +262,12 @@ fn play_over_several_paths(seed: u64) {
 }
 
 #[test]
-fn everything_arrives_whatever_the_network_does() {
+fn randomized_tcp_transfers_complete() {
     play_all(play);
 }
 
 #[test]
-fn everything_arrives_whatever_several_paths_do() {
+fn randomized_mptcp_transfers_complete() {
     play_all(play_over_several_paths);
 }
 

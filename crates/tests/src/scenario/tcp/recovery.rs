@@ -56,7 +56,7 @@ fn without_sack() -> TcpConfig {
 }
 
 #[test]
-fn one_loss_is_one_retransmission_and_one_recovery() {
+fn one_loss_causes_one_retransmission_and_recovery() {
     for config in [TcpConfig::default(), without_sack()] {
         let counters = counters(&transfer(&config, &[100]));
         assert_eq!(
@@ -71,7 +71,7 @@ fn one_loss_is_one_retransmission_and_one_recovery() {
 }
 
 #[test]
-fn many_losses_of_one_window_are_one_recovery() {
+fn many_losses_in_a_window_are_one_recovery() {
     let lost = &[100, 103, 105, 106, 110, 111, 112];
     for config in [TcpConfig::default(), without_sack()] {
         let counters = counters(&transfer(&config, lost));
@@ -87,7 +87,7 @@ fn many_losses_of_one_window_are_one_recovery() {
 }
 
 #[test]
-fn a_retransmission_that_is_lost_is_sent_again_before_the_timer_expires() {
+fn lost_retransmission_is_resent_before_rto() {
     // Number 100 is found lost when its window is under way: its retransmission is lost too, whichever it is.
     let simulation = transfer(
         &TcpConfig::default(),
@@ -99,7 +99,7 @@ fn a_retransmission_that_is_lost_is_sent_again_before_the_timer_expires() {
 
 /// What is below the line of two full segments would have to wait for thirteen more of these.
 #[test]
-fn the_third_duplicate_says_that_a_small_segment_is_lost() {
+fn third_duplicate_ack_detects_loss_of_small_segment() {
     let config = TcpConfig {
         nagle: false,
         ..TcpConfig::default()
@@ -128,7 +128,7 @@ fn the_third_duplicate_says_that_a_small_segment_is_lost() {
 }
 
 #[test]
-fn a_lost_tail_waits_for_the_timer() {
+fn lost_tail_waits_for_the_rto() {
     let last = (BYTES / 1_448) as usize;
     let lost: &'static [usize] = Vec::leak(vec![last]);
     let counters = counters(&transfer(&TcpConfig::default(), lost));
@@ -136,7 +136,7 @@ fn a_lost_tail_waits_for_the_timer() {
 }
 
 #[test]
-fn every_congestion_control_of_the_catalog_carries_everything() {
+fn every_congestion_control_completes_a_transfer() {
     for cc in ["reno", "cubic", "cmt", "lia", "olia", "balia"] {
         carries_everything_with("cc", cc);
     }
@@ -162,14 +162,14 @@ fn carries_everything_with(question: &str, choice: &str) -> Instant {
 
 /// The window that limits bursts shrinks in a recovery, so what follows it leaves at other times.
 #[test]
-fn a_burst_can_be_limited_by_the_window_over_tcp_too() {
+fn window_limiting_of_bursts_works_over_tcp() {
     let ends_at = ["window-limiting", "unlimited"].map(|burst| carries_everything_with("burst", burst));
     assert_ne!(ends_at[0], ends_at[1]);
 }
 
 /// Pacing holds back what would not have filled the window anyway.
 #[test]
-fn a_window_that_the_application_does_not_fill_does_not_grow_in_pacing() {
+fn application_limited_cwnd_does_not_grow_with_tcp_pacing() {
     let mut policies = PolicyRecipe::tcp();
     policies.set("burst", "paced").unwrap();
     let config = TcpConfig {
@@ -199,7 +199,7 @@ fn a_window_that_the_application_does_not_fill_does_not_grow_in_pacing() {
 }
 
 #[test]
-fn heavy_loss_only_slows() {
+fn transfer_completes_under_heavy_loss() {
     for config in [TcpConfig::default(), without_sack()] {
         let mut simulation = TcpScenario::new(Seed(3), lossy(0.2))
             .config(config)

@@ -55,7 +55,7 @@ fn goodput(loss: f64) -> f64 {
 }
 
 #[test]
-fn reno_follows_the_square_root_law() {
+fn reno_goodput_follows_the_square_root_law() {
     for loss in [0.001, 0.005, 0.01, 0.02] {
         let measured = goodput(loss);
         let ratio = measured / law(loss);
