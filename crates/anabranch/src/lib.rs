@@ -69,3 +69,8 @@ pub use events::{AssociationEvent, Events};
 pub use observe::{Observer, Way};
 pub use runtime::udp_socket;
 pub use stream::SendStream;
+
+/// The example of README.md, as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExample;
