@@ -66,6 +66,9 @@ impl EndpointConfig {
     }
 }
 
+/// The smallest receive buffer in bytes: a peer refuses an INIT that announces less (RFC 9260 §3.3.2).
+pub(crate) const MIN_RECEIVE_BUFFER: u64 = 1_500;
+
 /// What one association is.
 #[derive(Clone, Debug)]
 pub struct AssociationConfig {
@@ -136,6 +139,21 @@ impl AssociationConfig {
             mtu: WEBRTC_MTU,
             ..Self::default()
         }
+    }
+
+    /// What INIT and INIT ACK say of the receive buffer: no less than RFC 9260 §3.3.2 allows.
+    pub(crate) fn advertised_buffer(&self) -> u64 {
+        self.receive_buffer.max(MIN_RECEIVE_BUFFER)
+    }
+
+    /// The streams to ask for: one at least (RFC 9260 §3.3.2).
+    pub(crate) fn wanted_streams(&self) -> u16 {
+        self.outbound_streams.max(1)
+    }
+
+    /// The streams to let the peer have: one at least (RFC 9260 §3.3.2).
+    pub(crate) fn allowed_streams(&self) -> u16 {
+        self.max_inbound_streams.max(1)
     }
 
     /// The longest message that is put together, in bytes: it has to fit the buffer, for it is delivered whole.

@@ -8,10 +8,8 @@ use thiserror::Error;
 
 use super::Event;
 use crate::Association;
+use crate::config::MIN_RECEIVE_BUFFER;
 use crate::send::SendError;
-
-/// "An SCTP receiver MUST be able to receive a minimum of 1500 bytes in one SCTP packet" (RFC 9260 §6).
-const LEAST: u64 = 1_500;
 
 /// Why a buffer did not change its size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
@@ -51,8 +49,10 @@ impl Association {
     ///
     /// [`BufferError::TooSmall`] below 1,500 bytes.
     pub fn set_send_buffer(&mut self, bytes: u64) -> Result<(), BufferError> {
-        if bytes < LEAST {
-            return Err(BufferError::TooSmall { min: LEAST });
+        if bytes < MIN_RECEIVE_BUFFER {
+            return Err(BufferError::TooSmall {
+                min: MIN_RECEIVE_BUFFER,
+            });
         }
         Arc::make_mut(&mut self.config).send_buffer = bytes;
         self.sender.resize(bytes);
@@ -72,7 +72,7 @@ impl Association {
         if !self.state.takes_data() {
             return Err(BufferError::NotConnected);
         }
-        let min = LEAST.max(self.config.longest_received() as u64);
+        let min = MIN_RECEIVE_BUFFER.max(self.config.longest_received() as u64);
         if bytes < min {
             return Err(BufferError::TooSmall { min });
         }

@@ -62,6 +62,10 @@ pub(crate) fn given_up(association: &mut Association, reason: CloseReason) {
 /// acknowledged both ways, that is the good end: the peer forgot after its SHUTDOWN COMPLETE, and a late packet of
 /// ours, from another path, was out of the blue to it.
 pub(crate) fn aborted_by_peer(association: &mut Association, abort: &Abort<'_>) {
+    // RFC 9260 §3.3.7: one with a format error is discarded silently.
+    if abort.causes.iter().any(|cause| cause.is_err()) {
+        return;
+    }
     if abort.tag_reflected && matches!(association.state, State::ShutdownAckSent(..)) {
         finish(association, CloseReason::Finished);
         return;

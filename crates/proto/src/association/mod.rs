@@ -159,7 +159,7 @@ impl Association {
                 initial_tsn: local.initial_tsn,
                 buffer: config.send_buffer,
                 max_message: config.max_message,
-                outbound_streams: config.outbound_streams,
+                outbound_streams: config.wanted_streams(),
                 peer_window: 0,
                 sack_handling: config.policies.sack_handling,
                 sack_walks: config.sack_walks,
@@ -167,9 +167,9 @@ impl Association {
             }),
             receiver: Receiver::new(ReceiverConfig {
                 initial_tsn: peer.initial_tsn,
-                buffer: config.receive_buffer,
+                buffer: config.advertised_buffer(),
                 max_message: config.longest_received(),
-                inbound_streams: config.max_inbound_streams,
+                inbound_streams: config.allowed_streams(),
                 interleaving: false,
             })
             .promising(config.policies.nr_sack),

@@ -16,7 +16,7 @@ use super::replies::MAX_AMPLIFICATION;
 use super::{Correspondent, Endpoint, Inbound};
 use crate::association::State;
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
-use crate::config::AssociationConfig;
+use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::handshake::{self, ChunkKinds, Extensions};
 
 /// Common header, chunk header and fixed fields of an INIT ACK.
@@ -54,7 +54,8 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
     if !endpoint.answers_for(inbound) {
         return;
     }
-    if init.outbound_streams == 0 || init.inbound_streams == 0 || init.a_rwnd < 1_500 {
+    if init.outbound_streams == 0 || init.inbound_streams == 0 || u64::from(init.a_rwnd) < MIN_RECEIVE_BUFFER
+    {
         refuse(endpoint, inbound, init, Cause::InvalidMandatoryParameter);
         return;
     }
@@ -229,8 +230,8 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         peer_tag: init.initiate_tag,
         peer_tsn: init.initial_tsn,
         peer_window: init.a_rwnd,
-        outbound_streams: config.outbound_streams.min(init.inbound_streams),
-        inbound_streams: config.max_inbound_streams.min(init.outbound_streams),
+        outbound_streams: config.wanted_streams().min(init.inbound_streams),
+        inbound_streams: config.allowed_streams().min(init.outbound_streams),
         tie_tags: answer.tie_tags,
         // What we do not support ourselves is not worth remembering.
         extensions: extensions.ours.common(&wishes.extensions),
@@ -267,9 +268,9 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     let chunk = OutboundInit {
         acknowledges: true,
         initiate_tag: answer.local_tag,
-        a_rwnd: u32::try_from(config.receive_buffer).unwrap_or(u32::MAX),
+        a_rwnd: u32::try_from(config.advertised_buffer()).unwrap_or(u32::MAX),
         outbound_streams: cookie.outbound_streams,
-        inbound_streams: config.max_inbound_streams,
+        inbound_streams: config.allowed_streams(),
         initial_tsn: super::tsn_of(answer.local_tag),
         parameters: parameters(mandatory, &optional, limit),
     };

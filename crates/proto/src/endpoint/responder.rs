@@ -301,7 +301,7 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
     association.negotiated(cookie.outbound_streams, cookie.peer_window);
     association.receiver = association.receiver.restart(ReceiverConfig {
         initial_tsn: cookie.peer_tsn,
-        buffer: association.config.receive_buffer,
+        buffer: association.config.advertised_buffer(),
         max_message: association.config.longest_received(),
         inbound_streams: cookie.inbound_streams,
         interleaving: association.extensions.agreed(kind::I_DATA),

@@ -19,6 +19,16 @@ use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConf
 
 const START: Instant = Instant::ZERO;
 
+/// The first chunk of data that a peer sends.
+const DATA: Data<'static> = Data {
+    flags: DataFlags::WHOLE,
+    tsn: Tsn(1),
+    stream: StreamId(0),
+    ssn: Ssn(0),
+    ppid: Ppid(0),
+    payload: b"here",
+};
+
 fn here() -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 1], DEFAULT_PORT))
 }
@@ -208,5 +218,7 @@ mod checksums;
 mod ending;
 mod handshake;
 mod liveness;
+mod setup;
 mod shutdown;
 mod tags;
+mod transfer;

@@ -12,6 +12,7 @@ use super::ChunkKinds;
 use crate::Association;
 use crate::association::{Retry, Side, State, liveness};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
+use crate::config::MIN_RECEIVE_BUFFER;
 use crate::path::{Path, braid_through, covers};
 use crate::recv::{Receiver, ReceiverConfig};
 use crate::violation::Violation;
@@ -29,6 +30,10 @@ pub(crate) fn on_init_ack(
     let State::CookieWait(retry) = association.state else {
         return Ok(());
     };
+    // RFC 9260 §3.3.3: a window this small has the packet discarded, and the attempt goes on.
+    if u64::from(chunk.a_rwnd) < MIN_RECEIVE_BUFFER {
+        return Ok(());
+    }
     // Whatever becomes of the rest: an ABORT needs it.
     association.peer.tag = chunk.initiate_tag;
     if !is_valid(chunk) {
@@ -120,12 +125,9 @@ fn way_of_call(association: &Association, path: PathId, retry: Retry) -> PathId 
     }
 }
 
-/// RFC 9260 §3.3.3: zero tags, zero streams and windows below 1,500 bytes end the attempt.
+/// RFC 9260 §3.3.3: zero tags and zero streams end the attempt.
 fn is_valid(chunk: &InitAck<'_>) -> bool {
-    chunk.initiate_tag.0 != 0
-        && chunk.outbound_streams > 0
-        && chunk.inbound_streams > 0
-        && chunk.a_rwnd >= 1_500
+    chunk.initiate_tag.0 != 0 && chunk.outbound_streams > 0 && chunk.inbound_streams > 0
 }
 
 /// The variable part of an INIT ACK.
@@ -194,14 +196,14 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
         ..association.peer
     };
     association.addresses.expect(chunk.initial_tsn);
-    let outbound = association.config.outbound_streams.min(chunk.inbound_streams);
+    let outbound = association.config.wanted_streams().min(chunk.inbound_streams);
     association.negotiated(outbound, chunk.a_rwnd);
     let config = &association.config;
     association.receiver = Receiver::new(ReceiverConfig {
         initial_tsn: chunk.initial_tsn,
-        buffer: config.receive_buffer,
+        buffer: config.advertised_buffer(),
         max_message: config.longest_received(),
-        inbound_streams: config.max_inbound_streams.min(chunk.outbound_streams),
+        inbound_streams: config.allowed_streams().min(chunk.outbound_streams),
         interleaving: association.extensions.agreed(kind::I_DATA),
     })
     .promising(association.config.policies.nr_sack);

@@ -83,8 +83,8 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
         acknowledges: false,
         initiate_tag: association.local.tag,
         a_rwnd: association.receiver.a_rwnd(),
-        outbound_streams: config.outbound_streams,
-        inbound_streams: config.max_inbound_streams,
+        outbound_streams: config.wanted_streams(),
+        inbound_streams: config.allowed_streams(),
         initial_tsn: association.local.initial_tsn,
         parameters: Vec::new(),
     }

@@ -2,16 +2,6 @@
 
 use super::*;
 
-/// The first chunk of data that a peer sends.
-const DATA: Data<'static> = Data {
-    flags: DataFlags::WHOLE,
-    tsn: Tsn(1),
-    stream: StreamId(0),
-    ssn: Ssn(0),
-    ppid: Ppid(0),
-    payload: b"here",
-};
-
 #[test]
 fn an_answer_to_a_heartbeat_does_not_outlive_its_path() {
     let mut endpoint = endpoint();

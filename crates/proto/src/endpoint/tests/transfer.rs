@@ -1,0 +1,318 @@
+//! Data transfer, rule by rule (RFC 9260 §3.3 and §6): what leaves in which packet, and what is acknowledged?
+
+use anabranch_wire::{GapBlock, OutboundSack};
+
+use super::*;
+
+/// The TSNs of all DATA chunks, in the order of their sending.
+pub(super) fn tsns(packets: &[Vec<u8>]) -> Vec<Tsn> {
+    data(packets, |chunk| chunk.tsn)
+}
+
+fn data<T>(packets: &[Vec<u8>], look: impl Fn(&Data<'_>) -> T) -> Vec<T> {
+    let mut seen = Vec::new();
+    for bytes in packets {
+        let packet = Packet::parse(bytes).expect("a packet in order");
+        for chunk in packet.chunks().flatten().flat_map(RawChunk::decode) {
+            if let Chunk::Data(chunk) = chunk {
+                seen.push(look(&chunk));
+            }
+        }
+    }
+    seen
+}
+
+/// The cumulative TSN, the window and the blocks of each SACK.
+fn sacks(packets: &[Vec<u8>]) -> Vec<(Tsn, u32, Vec<GapBlock>)> {
+    let mut seen = Vec::new();
+    for bytes in packets {
+        let packet = Packet::parse(bytes).expect("a packet in order");
+        for chunk in packet.chunks().flatten().flat_map(RawChunk::decode) {
+            if let Chunk::Sack(sack) = chunk {
+                seen.push((sack.cumulative, sack.a_rwnd, sack.gap_blocks().collect()));
+            }
+        }
+    }
+    seen
+}
+
+fn hands_over(endpoint: &mut Endpoint, message: Message) {
+    let id = endpoint.associations().next().expect("it lives").id();
+    let mut association = endpoint.association_mut(id).expect("it lives");
+    association.send(message).expect("room");
+}
+
+fn sack(cumulative: Tsn, blocks: &[GapBlock]) -> OutboundSack<'_> {
+    OutboundSack {
+        cumulative,
+        a_rwnd: 100_000,
+        packet_count: None,
+        blocks,
+        duplicates: &[],
+    }
+}
+
+fn before(tsn: Tsn) -> Tsn {
+    Tsn(tsn.0.wrapping_sub(1))
+}
+
+fn numbered(tsn: u16) -> Data<'static> {
+    Data {
+        tsn: Tsn(tsn.into()),
+        ssn: Ssn(tsn - 1),
+        ..DATA
+    }
+}
+
+#[test]
+fn data_leaves_behind_control_chunks_and_the_sack_of_what_arrived() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    hands_over(&mut endpoint, Message::new(StreamId(0), "hello"));
+    let heartbeat = Heartbeat { info: b"there?" };
+    let packets = hears_both(&mut endpoint, peer(2), tag, &heartbeat, &DATA);
+    assert_eq!(
+        kinds(&packets[..1]),
+        [kind::HEARTBEAT_ACK, kind::SACK, kind::DATA]
+    );
+}
+
+#[test]
+fn cookie_ack_is_followed_by_the_sack_for_bundled_data() {
+    let mut endpoint = endpoint();
+    let call = init(5, Vec::new());
+    let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
+    let (tag, cookie) = tag_and_cookie(&answer);
+    let echo = CookieEcho { cookie: &cookie };
+    let packets = hears_both(&mut endpoint, peer(2), tag, &echo, &DATA);
+    assert_eq!(kinds(&packets), [kind::COOKIE_ACK, kind::SACK]);
+}
+
+#[test]
+fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    for _ in 0..100 {
+        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 1_000]));
+    }
+    let packets = said(&mut endpoint, START);
+    let facts = &endpoint.associations().next().expect("it lives").path_facts()[0];
+    let sent: u64 = data(&packets, |chunk| 16 + chunk.payload.len() as u64)
+        .iter()
+        .sum();
+    let (cwnd, chunk) = (facts.cwnd, u64::from(facts.max_data_chunk));
+    assert!(
+        sent >= cwnd && sent < cwnd + chunk,
+        "{sent} bytes in a window of {cwnd}"
+    );
+    assert_eq!(
+        said(&mut endpoint, START),
+        Vec::<Vec<u8>>::new(),
+        "the window is full"
+    );
+    let numbers = tsns(&packets);
+    assert!(
+        numbers.windows(2).all(|pair| before(pair[1]) == pair[0]),
+        "{numbers:?}"
+    );
+    let after = hears(&mut endpoint, START, peer(2), tag, &sack(numbers[0], &[]));
+    assert!(!tsns(&after).is_empty(), "an acknowledgement makes room");
+}
+
+#[test]
+fn lost_chunks_leave_before_new_ones() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    for _ in 0..100 {
+        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 1_400]));
+    }
+    let mut first = tsns(&said(&mut endpoint, START));
+    first.extend(tsns(&hears(
+        &mut endpoint,
+        START,
+        peer(2),
+        tag,
+        &sack(first[0], &[]),
+    )));
+    assert!(first.len() > 4, "{first:?}");
+    let mut again = Vec::new();
+    for end in 2..=4 {
+        let blocks = [GapBlock { start: 2, end }];
+        again = hears(&mut endpoint, START, peer(2), tag, &sack(first[0], &blocks));
+    }
+    assert_eq!(tsns(&again).first(), Some(&first[1]), "before what waits");
+}
+
+#[test]
+fn fragments_of_an_unordered_message_share_all_but_their_place() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[]);
+    let message = Message::new(StreamId(3), vec![7; 3_500]).unordered();
+    hands_over(&mut endpoint, message.with_ppid(Ppid(9)));
+    let packets = said(&mut endpoint, START);
+    let same = data(&packets, |chunk| {
+        (chunk.stream, chunk.ssn, chunk.ppid, chunk.flags.unordered)
+    });
+    assert!(
+        same.len() > 2 && same.windows(2).all(|pair| pair[0] == pair[1]),
+        "{same:?}"
+    );
+    assert_eq!((same[0].0, same[0].2, same[0].3), (StreamId(3), Ppid(9), true));
+    let ends = data(&packets, |chunk| (chunk.flags.beginning, chunk.flags.ending));
+    assert_eq!(
+        (ends[0], ends[1], ends[ends.len() - 1]),
+        ((true, false), (false, false), (false, true))
+    );
+    hands_over(&mut endpoint, Message::new(StreamId(3), "whole"));
+}
+
+#[test]
+fn packet_of_many_chunks_gets_one_sack() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let many = packet(tag, |packet| {
+        for tsn in [1, 3, 5, 5, 3, 9] {
+            packet.push(&numbered(tsn)).expect("a small chunk");
+        }
+    });
+    assert_eq!(sacks(&hears_bytes(&mut endpoint, START, peer(2), &many)).len(), 1);
+}
+
+#[test]
+fn fragments_that_wait_keep_the_window_down() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let beginning = Data {
+        flags: DataFlags {
+            beginning: true,
+            ..DataFlags::default()
+        },
+        payload: &[7; 1_000],
+        ..DATA
+    };
+    let replies = hears(&mut endpoint, START, peer(2), tag, &beginning);
+    let buffer = u32::try_from(config().receive_buffer).expect("4 MiB");
+    assert_eq!(sacks(&replies), [(Tsn(1), buffer - 1_000, Vec::new())]);
+}
+
+#[test]
+fn reply_leaves_to_the_source_of_its_request_on_the_same_ports() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
+    for remote in [peer(3), peer(2)] {
+        let path = PathAddr {
+            local: here(),
+            remote,
+        };
+        let question = packet(tag, |packet| {
+            packet
+                .push(&Heartbeat { info: b"there?" })
+                .expect("a small chunk");
+        });
+        endpoint.handle_datagram(START, path, Ecn::NotCapable, &question);
+        let mut buffer = Vec::new();
+        let transmit = endpoint.poll_transmit(START, &mut buffer, 1).expect("an answer");
+        assert_eq!(transmit.path.remote, remote);
+        assert_eq!(kinds(&[buffer.clone()]).first(), Some(&kind::HEARTBEAT_ACK));
+        let header = Packet::parse(&buffer).expect("a packet in order").header();
+        assert_eq!(
+            (header.source_port, header.destination_port),
+            (DEFAULT_PORT, DEFAULT_PORT)
+        );
+        assert_eq!(header.tag, VerificationTag(5));
+    }
+}
+
+#[test]
+fn abort_leaves_alone_although_data_waits() {
+    let mut endpoint = endpoint();
+    is_joined(&mut endpoint, 5, &[]);
+    hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 50_000]));
+    let id = endpoint.associations().next().expect("it lives").id();
+    endpoint.association_mut(id).expect("it lives").abort(b"enough");
+    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::ABORT]);
+}
+
+#[test]
+fn abort_with_a_malformed_cause_is_discarded() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let malformed = OutboundAbort {
+        tag_reflected: false,
+        causes: vec![0, 12, 0, 99],
+    };
+    let nothing = Vec::<Vec<u8>>::new();
+    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &malformed), nothing);
+    assert!(endpoint.associations().all(Association::is_connected));
+    let in_order = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &in_order), nothing);
+    assert!(endpoint.associations().all(Association::is_closed));
+}
+
+#[test]
+fn data_in_shutdown_sent_is_acknowledged_at_once_gaps_included() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let id = endpoint.associations().next().expect("it lives").id();
+    endpoint.association_mut(id).expect("it lives").shutdown();
+    assert_eq!(kinds(&said(&mut endpoint, START)), [kind::SHUTDOWN]);
+    hears(&mut endpoint, START, peer(2), tag, &DATA);
+    for (tsn, ends) in [(2, vec![]), (4, vec![2])] {
+        let replies = hears(&mut endpoint, START, peer(2), tag, &numbered(tsn));
+        let seen = kinds(&replies);
+        assert!(
+            seen.contains(&kind::SACK) && seen.contains(&kind::SHUTDOWN),
+            "{seen:?}"
+        );
+        let blocks = &sacks(&replies)[0].2;
+        assert_eq!(blocks.iter().map(|block| block.end).collect::<Vec<_>>(), ends);
+    }
+}
+
+#[test]
+fn nothing_new_is_taken_after_the_peers_shutdown_and_queued_data_is_sent() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    for _ in 0..10 {
+        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 1_000]));
+    }
+    let sent = tsns(&said(&mut endpoint, START));
+    let cumulative = before(sent[0]);
+    hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+    let refuses = |endpoint: &mut Endpoint| {
+        let id = endpoint.associations().next().expect("it lives").id();
+        let mut association = endpoint.association_mut(id).expect("it lives");
+        association.send(Message::new(StreamId(0), "more")).is_err()
+    };
+    assert!(refuses(&mut endpoint), "SHUTDOWN-RECEIVED");
+    let mut last = sent[sent.len() - 1];
+    let mut replies = Vec::new();
+    while last != Tsn(sent[0].0.wrapping_add(9)) {
+        replies = hears(&mut endpoint, START, peer(2), tag, &sack(last, &[]));
+        last = tsns(&replies).pop().expect("what was queued leaves");
+    }
+    assert!(!kinds(&replies).contains(&kind::SHUTDOWN_ACK));
+    let replies = hears(&mut endpoint, START, peer(2), tag, &sack(last, &[]));
+    assert_eq!(kinds(&replies), [kind::SHUTDOWN_ACK]);
+    assert!(refuses(&mut endpoint), "SHUTDOWN-ACK-SENT");
+}
+
+#[test]
+fn data_before_establishment_and_after_a_shutdown_is_discarded() {
+    let mut endpoint = endpoint();
+    let (_, tag) = calls(&mut endpoint);
+    let nothing = Vec::<Vec<u8>>::new();
+    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &DATA), nothing);
+    hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
+    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &DATA), nothing);
+    hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    hands_over(&mut endpoint, Message::new(StreamId(0), "not acknowledged"));
+    let sent = tsns(&said(&mut endpoint, START));
+    let cumulative = before(sent[0]);
+    hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
+    assert_eq!(hears(&mut endpoint, START, peer(2), tag, &DATA), nothing);
+    assert!(!events(&mut endpoint).contains(&Event::Readable));
+}
