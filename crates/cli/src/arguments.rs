@@ -1,5 +1,7 @@
 //! What can be asked of the program? Its verbs with their options.
 
+#[cfg(test)]
+mod documented;
 mod lab;
 #[cfg(target_os = "linux")]
 mod testbed;
