@@ -18,7 +18,9 @@ fn commands(page: &str) -> Vec<&str> {
     let lines = blocks.flat_map(|block| block.split("\n```").next().unwrap_or_default().lines());
     let commands = lines.flat_map(|line| line.split(" #").next().unwrap_or_default().split(" && "));
     let commands = commands.map(|command| command.trim_end_matches('&').trim());
-    commands.filter(|command| command.starts_with("anabranch ")).collect()
+    commands
+        .filter(|command| command.starts_with("anabranch "))
+        .collect()
 }
 
 #[test]
