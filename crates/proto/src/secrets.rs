@@ -95,3 +95,21 @@ impl Secrets {
         Self::new(Entropy(self.bytes()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn secrets_differ_with_the_entropy_and_from_each_other() {
+        let drawn = |seed: u8| {
+            let mut secrets = Secrets::new(Entropy::from([seed; 32]));
+            [(); 100].map(|()| secrets.bytes())
+        };
+        let all: BTreeSet<[u8; 32]> = [1, 2].into_iter().flat_map(drawn).collect();
+        assert_eq!(all.len(), 200);
+        assert_eq!(drawn(1), drawn(1));
+    }
+}

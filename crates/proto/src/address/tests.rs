@@ -16,6 +16,8 @@ use anabranch_wire::{
 
 use crate::{Association, AssociationConfig, DEFAULT_PORT, Endpoint, EndpointConfig, Event, Message};
 
+mod rules;
+
 const ID: AssociationId = AssociationId(0);
 /// After the handshake and the first heartbeats.
 const LATER: Instant = Instant::from_nanos(5_000_000_000);

@@ -168,3 +168,44 @@ fn an_auth_chunk_is_as_long_as_announced() {
     assert_eq!(alice.overhead(), Auth::HEADER_LEN + 32);
     assert_eq!(Authentication::new(&[1; 32]).overhead(), 0);
 }
+
+/// The packet of `sender` with a change that its code covers.
+fn resealed(sender: &Authentication, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let mut packet = packet_of(sender);
+    let covered = &mut packet[CommonHeader::LEN + 4..];
+    let agreed = sender.agreed.as_ref().expect("there was a handshake");
+    covered[Auth::HEADER_LEN..][..agreed.algorithm.code_len()].fill(0);
+    change(covered);
+    agreed.algorithm.seal(&agreed.key, covered);
+    packet
+}
+
+#[test]
+fn flags_are_ignored_and_a_key_that_nobody_configured_is_refused() {
+    for shared in [&b""[..], b"secret"] {
+        let (alice, bob) = ends([shared, shared]);
+        assert_eq!(packet_of(&alice)[CommonHeader::LEN + 5], 0, "flags");
+        let with_flags = resealed(&alice, |auth| auth[1] = 0xff);
+        assert_eq!(judged(&bob, &with_flags), Verdict::Genuine);
+        let with_another_key = resealed(&alice, |auth| auth[5] = 1);
+        assert_eq!(judged(&bob, &with_another_key), Verdict::Forged);
+    }
+}
+
+#[test]
+fn padding_of_chunks_is_covered() {
+    let (alice, bob) = ends([b"", b""]);
+    let mut packet = packet_of(&alice);
+    packet.truncate(CommonHeader::LEN + 4);
+    let mut bytes = Vec::new();
+    let header = Packet::parse_unverified(&packet).expect("a packet").header();
+    let mut builder = PacketBuilder::new(&mut bytes, header, 200);
+    builder.push(&CookieAck).expect("it fits");
+    alice
+        .push(&mut builder, &[anabranch_wire::Heartbeat { info: b"x" }])
+        .expect("it fits");
+    builder.finish();
+    assert_eq!(judged(&bob, &bytes), Verdict::Genuine);
+    *bytes.last_mut().expect("padding") ^= 1;
+    assert_eq!(judged(&bob, &bytes), Verdict::Forged);
+}

@@ -54,24 +54,9 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
     if !endpoint.answers_for(inbound) {
         return;
     }
-    if init.outbound_streams == 0 || init.inbound_streams == 0 || u64::from(init.a_rwnd) < MIN_RECEIVE_BUFFER
-    {
-        refuse(endpoint, inbound, init, Cause::InvalidMandatoryParameter);
-        return;
-    }
     let wishes = Wishes::read(&init.parameters, inbound.arrival.remote.ip());
-    if wishes.has_host_name {
-        // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
-        refuse(endpoint, inbound, init, Cause::UnresolvableAddress(&[]));
-        return;
-    }
-    if wishes.vector.is_err() {
-        refuse(
-            endpoint,
-            inbound,
-            init,
-            Cause::ProtocolViolation(b"RANDOM is not of 32 bytes"),
-        );
+    if let Some(cause) = objection(endpoint, init, &wishes) {
+        refuse(endpoint, inbound, init, cause);
         return;
     }
     let by_source = endpoint.with_peer_at(inbound.correspondent());
@@ -88,6 +73,27 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
     };
     if let Some(answer) = answer {
         reply(endpoint, &inbound, init, &wishes, &answer);
+    }
+}
+
+/// Why the INIT cannot be accepted, whoever sent it.
+fn objection(endpoint: &Endpoint, init: &Init<'_>, wishes: &Wishes) -> Option<Cause<'static>> {
+    let config = endpoint.accept.as_ref();
+    let changes_addresses = config.is_some_and(|config| config.offers_address_changes());
+    if init.outbound_streams == 0 || init.inbound_streams == 0 || u64::from(init.a_rwnd) < MIN_RECEIVE_BUFFER
+    {
+        Some(Cause::InvalidMandatoryParameter)
+    } else if wishes.has_host_name {
+        // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
+        Some(Cause::UnresolvableAddress(&[]))
+    } else if wishes.vector.is_err() {
+        Some(Cause::ProtocolViolation(b"RANDOM is not of 32 bytes"))
+    } else if changes_addresses && wishes.extensions.lack_authentication() {
+        Some(Cause::ProtocolViolation(
+            handshake::ASCONF_WITHOUT_AUTH.as_bytes(),
+        ))
+    } else {
+        None
     }
 }
 

@@ -215,7 +215,9 @@ fn calls_back(endpoint: &mut Endpoint, tag: VerificationTag, peers_tag: u32) {
 }
 
 mod checksums;
+mod congestion;
 mod ending;
+mod extensions;
 mod handshake;
 mod liveness;
 mod setup;

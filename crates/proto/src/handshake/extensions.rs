@@ -73,6 +73,11 @@ impl ChunkKinds {
         Self(core::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
+    /// Whether changes of addresses are listed and nothing to authenticate them: such a peer is refused (RFC 5061 §6).
+    pub(crate) fn lack_authentication(&self) -> bool {
+        self.contains(kind::ASCONF) && !self.contains(kind::AUTH)
+    }
+
     /// The types as a parameter lists them, in ascending order.
     pub(crate) fn to_bytes(self) -> Vec<u8> {
         (0..=u8::MAX).filter(|kind| self.contains(*kind)).collect()

@@ -49,6 +49,9 @@ pub(crate) fn on_init_ack(
             "chunks are to be authenticated that this end does not authenticate",
         ));
     }
+    if association.config.offers_address_changes() && offer.extensions.lack_authentication() {
+        return Err(Violation::Protocol(super::ASCONF_WITHOUT_AUTH));
+    }
     association.extend(offer.extensions, offer.vector);
     take_peer(association, chunk);
     if retry.repeated == 0 {

@@ -24,6 +24,8 @@ const PAD: u16 = 0x8005;
 /// Our INIT is at least this long, so that the answer, which may not exceed three times its length before our
 /// address is verified, has room for all addresses of the peer.
 const INIT_LEN: usize = 160;
+/// What a peer is told that wants to change addresses and authenticates nothing.
+pub(crate) const ASCONF_WITHOUT_AUTH: &str = "ASCONF is supported without AUTH";
 /// Chunk header and fixed fields of an INIT.
 const INIT_FIXED: usize = 20;
 const PARAMETER_HEADER: usize = 4;

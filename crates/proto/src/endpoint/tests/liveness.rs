@@ -263,3 +263,38 @@ fn defaults_of_the_standard_are_those_of_its_section_16() {
     assert_eq!(value("failover.heartbeat"), Some("30s"));
     assert_eq!(EndpointConfig::default().cookie_life, Duration::from_secs(60));
 }
+
+/// The peer has three addresses and is silent at the primary one.
+#[test]
+fn one_path_alone_stands_in_for_an_inactive_primary_one() {
+    let mut endpoint = endpoint_with(by_the_letter());
+    let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip(), peer(4).ip()]);
+    for path in [PathId(1), PathId(2)] {
+        endpoint_confirms(&mut endpoint, tag, path);
+    }
+    let mut now = START;
+    let mut buffer = Vec::new();
+    while association(&endpoint).path_facts()[0].reachability == Reachability::Active {
+        now = endpoint.poll_timeout().expect("heartbeats go on").max(now);
+        endpoint.handle_timeout(now);
+        while let Some(transmit) = endpoint.poll_transmit(now, &mut buffer, 1) {
+            let packet = core::mem::take(&mut buffer);
+            if transmit.path.remote != peer(2) {
+                answers_heartbeats(&mut endpoint, now, tag, &[packet]);
+            }
+        }
+    }
+    let id = association(&endpoint).id();
+    let mut one = endpoint.association_mut(id).expect("it lives");
+    one.send(Message::new(StreamId(0), vec![7; 100_000]))
+        .expect("room");
+    drop(one);
+    let mut remotes = Vec::new();
+    while let Some(transmit) = endpoint.poll_transmit(now, &mut buffer, 1) {
+        let packet = core::mem::take(&mut buffer);
+        assert!(kinds(&[packet]).contains(&kind::DATA));
+        remotes.push(transmit.path.remote);
+    }
+    assert!(remotes.len() > 1, "{remotes:?}");
+    assert!(remotes.iter().all(|remote| *remote == peer(3)), "{remotes:?}");
+}

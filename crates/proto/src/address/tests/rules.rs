@@ -1,0 +1,237 @@
+//! Rules of RFC 5061 for both ends of a change of addresses. Numbers, timers, and which addresses carry what meanwhile?
+
+use super::*;
+use crate::AddressError;
+
+/// Alice has a socket at `address` and adds it to the association.
+fn adds(pair: &mut Pair, address: SocketAddr) {
+    pair.alice.add_local(address);
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    alice.add_local_address(address).expect("agreed");
+}
+
+fn says(endpoint: &mut Endpoint, text: &'static str) -> Vec<(PathAddr, Vec<u8>)> {
+    let mut association = endpoint.association_mut(ID).expect("it lives");
+    association.send(Message::new(StreamId(0), text)).expect("room");
+    drop(association);
+    said(endpoint, LATER)
+}
+
+/// The ASCONF chunks among `packets`: number, address and ids of the requests.
+fn questions(packets: &[(PathAddr, Vec<u8>)]) -> Vec<(u32, IpAddr, Vec<u32>)> {
+    let mut found = Vec::new();
+    for (_, bytes) in packets {
+        let packet = Packet::parse(bytes).expect("in order");
+        for chunk in packet.chunks().flatten().flat_map(RawChunk::decode) {
+            if let Chunk::Asconf(asconf) = chunk {
+                let values = asconf.requests.iter().flatten().map(|raw| raw.value);
+                let id = |value: &[u8]| u32::from_be_bytes(*value.first_chunk().expect("an id"));
+                found.push((asconf.number.0, asconf.address, values.map(id).collect()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn asconf_numbers_start_with_the_initial_tsn_and_requests_have_ids_of_their_own() {
+    let mut pair = Pair::with(1);
+    let first = pair.alices().local.initial_tsn.0;
+    adds(&mut pair, at(2, 1));
+    adds(&mut pair, at(3, 1));
+    let sent = said(&mut pair.alice, LATER);
+    assert_eq!(questions(&sent), [(first, at(0, 1).ip(), vec![0, 1])]);
+    let rto = pair.alices().path_facts()[0].rto;
+    assert_eq!(pair.alices().addresses.deadline(), Some(LATER + rto), "T4 runs");
+    // The answer is late, and what is missing counts as an error until it comes.
+    pair.alice.handle_timeout(LATER + rto);
+    assert_eq!(pair.alices().path_facts()[0].errors, 1);
+    deliver(sent, &mut pair.bob);
+    let answer = said(&mut pair.bob, LATER);
+    deliver(answer, &mut pair.alice);
+    assert_eq!(pair.alices().addresses.deadline(), None, "T4 is stopped");
+    assert_eq!(
+        (pair.alices().errors, pair.alices().path_facts()[0].errors),
+        (0, 0)
+    );
+    pair.talk(LATER);
+    adds(&mut pair, at(4, 1));
+    let sent = said(&mut pair.alice, LATER);
+    assert_eq!(
+        questions(&sent),
+        [(first.wrapping_add(1), at(0, 1).ip(), vec![0])]
+    );
+}
+
+/// A second change waits for the answer to the first.
+#[test]
+fn one_asconf_is_outstanding_at_a_time() {
+    let mut pair = Pair::with(1);
+    adds(&mut pair, at(2, 1));
+    let sent = said(&mut pair.alice, LATER);
+    assert_eq!(questions(&sent).len(), 1);
+    adds(&mut pair, at(3, 1));
+    assert_eq!(questions(&said(&mut pair.alice, LATER)), []);
+    deliver(sent, &mut pair.bob);
+    let answer = said(&mut pair.bob, LATER);
+    deliver(answer, &mut pair.alice);
+    assert_eq!(questions(&said(&mut pair.alice, LATER)).len(), 1);
+}
+
+#[test]
+fn added_address_sends_nothing_before_the_answer() {
+    let mut pair = Pair::with(1);
+    adds(&mut pair, at(2, 1));
+    let mut sent = said(&mut pair.alice, LATER);
+    sent.extend(says(&mut pair.alice, "from the old address"));
+    assert!(sent.iter().all(|(path, _)| path.local == at(0, 1)), "{sent:?}");
+    deliver(sent, &mut pair.bob);
+    let answer = said(&mut pair.bob, LATER);
+    deliver(answer, &mut pair.alice);
+    let then = said(&mut pair.alice, LATER);
+    assert!(then.iter().any(|(path, _)| path.local == at(2, 1)), "{then:?}");
+}
+
+#[test]
+fn deleted_address_is_no_source_any_more_but_receives_until_the_answer() {
+    let mut pair = Pair::with(2);
+    let data = says(&mut pair.bob, "to whatever address");
+    let (_, data) = data.into_iter().next().expect("a packet");
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    alice.remove_local_address(at(1, 1)).expect("there is another");
+    drop(alice);
+    let mut sent = said(&mut pair.alice, LATER);
+    assert_eq!(questions(&sent)[0].1, at(0, 1).ip(), "the address that stays");
+    let late = PathAddr {
+        local: at(1, 1),
+        remote: at(1, 2),
+    };
+    pair.alice.handle_datagram(LATER, late, Ecn::NotCapable, &data);
+    sent.extend(said(&mut pair.alice, LATER));
+    sent.extend(says(&mut pair.alice, "and more"));
+    assert!(sent.iter().all(|(path, _)| path.local == at(0, 1)), "{sent:?}");
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    assert!(alice.receive().is_some());
+}
+
+/// Bob may use the address before Alice has his answer (RFC 5061 §5.3).
+#[test]
+fn data_to_an_address_that_is_being_added_is_taken() {
+    let mut pair = Pair::with(1);
+    adds(&mut pair, at(2, 1));
+    said(&mut pair.alice, LATER);
+    let data = says(&mut pair.bob, "to the new address");
+    let early = PathAddr {
+        local: at(2, 1),
+        remote: at(0, 2),
+    };
+    for (_, bytes) in &data {
+        pair.alice.handle_datagram(LATER, early, Ecn::NotCapable, bytes);
+    }
+    let answers = said(&mut pair.alice, LATER);
+    assert!(!answers.iter().any(|(_, bytes)| words(bytes).contains("ABORT")));
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    assert!(alice.receive().is_some());
+}
+
+#[test]
+fn peer_that_does_not_understand_a_request_is_asked_no_more() {
+    let mut pair = Pair::with(1);
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    bob.add_local_address(at(2, 2)).expect("agreed");
+    drop(bob);
+    let asked = questions(&said(&mut pair.bob, LATER));
+    let why = anabranch_wire::CauseWriter::one(anabranch_wire::Cause::UnrecognizedParameters(&[]));
+    let mut responses = ParameterWriter::new();
+    responses.push_error_indication(CorrelationId(0), &why);
+    let refusal = OutboundAsconfAck {
+        number: AsconfNumber(asked[0].0),
+        responses: responses.finish(),
+    };
+    let refusal = pair.vouched(&refusal);
+    pair.bob_hears(0, &refusal);
+    assert!(!pair.bobs().here.contains(&at(2, 2)), "it failed");
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    assert_eq!(bob.add_local_address(at(3, 2)), Err(AddressError::NotAgreed));
+    assert_eq!(bob.request_peer_primary(at(0, 2)), Err(AddressError::NotAgreed));
+}
+
+#[test]
+fn only_addresses_of_this_host_are_requested() {
+    let mut pair = Pair::with(2);
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    for address in [[224, 0, 0, 1], [255, 255, 255, 255], [0, 0, 0, 0]] {
+        let address = SocketAddr::from((address, DEFAULT_PORT));
+        let refused = alice.add_local_address(address);
+        assert_eq!(refused, Err(AddressError::InvalidAddress(address)));
+        let refused = alice.remove_local_address(address);
+        assert_eq!(refused, Err(AddressError::UnknownAddress(address)));
+    }
+    let strange = at(9, 9);
+    assert_eq!(
+        alice.request_peer_primary(strange),
+        Err(AddressError::UnknownAddress(strange))
+    );
+    drop(alice);
+    assert_eq!(questions(&said(&mut pair.alice, LATER)), []);
+}
+
+#[test]
+fn wildcard_adds_the_source_of_the_packet() {
+    let mut pair = Pair::with(1);
+    let question = pair.question(&one(|list| list.push_add_address(about(1, "0.0.0.0"))));
+    let packet = pair.vouched(&question);
+    let moved = PathAddr {
+        local: at(0, 2),
+        remote: at(7, 1),
+    };
+    pair.bob.handle_datagram(LATER, moved, Ecn::NotCapable, &packet);
+    said(&mut pair.bob, LATER);
+    assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(7, 1).ip()]);
+}
+
+/// Answers that do not fit are kept until the question is repeated.
+#[test]
+fn all_questions_of_a_packet_are_carried_out_and_answered_in_order_as_they_fit() {
+    let mut pair = Pair::with(1);
+    let mut numbers = Vec::new();
+    let mut asconfs = Vec::new();
+    for number in 0..4_u32 {
+        let mut requests = ParameterWriter::new();
+        for id in 0..5 {
+            requests.push_raw(0xc0ff, &[0, 0, 0, id]);
+        }
+        requests.push_add_address(about(9, &alloc::format!("10.0.1.{}", number + 1)));
+        let mut question = pair.question(&requests);
+        question.number = AsconfNumber(question.number.0.wrapping_add(number));
+        numbers.push(question.number.0);
+        asconfs.push(question);
+    }
+    let packet = pair.alices_packet(|alice, packet| {
+        let authentication = alice.authentication.as_ref().expect("offered");
+        authentication.push(packet, &asconfs).expect("room");
+    });
+    let answered = |pair: &mut Pair, packet: &[u8]| {
+        let path = PathAddr {
+            local: at(0, 2),
+            remote: at(0, 1),
+        };
+        pair.bob.handle_datagram(LATER, path, Ecn::NotCapable, packet);
+        let mut found = Vec::new();
+        for (_, bytes) in said(&mut pair.bob, LATER) {
+            let packet = Packet::parse(&bytes).expect("in order");
+            for chunk in packet.chunks().flatten().flat_map(RawChunk::decode) {
+                if let Chunk::AsconfAck(answer) = chunk {
+                    found.push(answer.number.0);
+                }
+            }
+        }
+        found
+    };
+    let first = answered(&mut pair, &packet);
+    assert!((1..4).contains(&first.len()), "{first:?}");
+    assert_eq!(first, numbers[..first.len()]);
+    assert_eq!(pair.alice_is_at().len(), 5, "all were carried out");
+    let last = pair.vouched(&asconfs[3]);
+    assert_eq!(answered(&mut pair, &last), [numbers[3]]);
+}

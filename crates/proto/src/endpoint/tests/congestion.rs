@@ -1,0 +1,176 @@
+//! Congestion control of an association (RFC 9260 §7.2). What do SACKs, losses and pauses make of the window of a path?
+
+use core::time::Duration;
+
+use anabranch_policy::PolicyRecipe;
+use anabranch_wire::{GapBlock, OutboundSack};
+
+use super::*;
+
+/// A window of the letter of RFC 9260, full packets of 1,460 bytes of chunk, no limit to bursts.
+fn by_the_letter() -> AssociationConfig {
+    let mut policies = PolicyRecipe::rfc9260();
+    for (name, value) in [("pmtu", "fixed"), ("burst", "unlimited"), ("cc.growth", "cuc-v2")] {
+        policies.set(name, value).expect("a choice of the catalog");
+    }
+    AssociationConfig { policies, ..config() }
+}
+
+/// An endpoint whose peer takes everything, and the tag of packets to it.
+struct Transfer {
+    endpoint: Endpoint,
+    tag: VerificationTag,
+    /// The next TSN that leaves, counted from 0.
+    sent: u32,
+    now: Instant,
+}
+
+impl Transfer {
+    fn begins() -> Self {
+        let mut endpoint = endpoint_with(by_the_letter());
+        let tag = is_joined(&mut endpoint, 5, &[]);
+        Self {
+            endpoint,
+            tag,
+            sent: 0,
+            now: START,
+        }
+    }
+
+    fn facts(&self) -> &anabranch_policy::PathFacts {
+        let association = self.endpoint.associations().next().expect("one");
+        &association.path_facts()[0]
+    }
+
+    fn chunk(&self) -> u64 {
+        self.facts().max_data_chunk.into()
+    }
+
+    /// Hands over messages that fill one packet each; gives how many chunks leave.
+    fn hands_over(&mut self, messages: u32) -> u32 {
+        let payload = usize::from(self.facts().max_data_chunk) - Data::HEADER_LEN;
+        self.hands_over_of(messages, payload)
+    }
+
+    fn hands_over_of(&mut self, messages: u32, payload: usize) -> u32 {
+        let id = self
+            .endpoint
+            .associations()
+            .map(Association::id)
+            .next()
+            .expect("one");
+        let mut association = self.endpoint.association_mut(id).expect("it lives");
+        for _ in 0..messages {
+            let message = Message::new(StreamId(0), vec![7; payload]);
+            association.send(message).expect("room");
+        }
+        drop(association);
+        let packets = said(&mut self.endpoint, self.now);
+        self.counts(&packets)
+    }
+
+    fn counts(&mut self, packets: &[Vec<u8>]) -> u32 {
+        let left = kinds(packets)
+            .into_iter()
+            .filter(|kind| *kind == kind::DATA)
+            .count() as u32;
+        self.sent += left;
+        left
+    }
+
+    /// The peer has the first `cumulative` chunks, and those that `blocks` say behind them.
+    fn is_acknowledged(&mut self, cumulative: u32, blocks: &[GapBlock]) -> u32 {
+        let sack = OutboundSack {
+            cumulative: Tsn(self.tag.0.wrapping_add(cumulative).wrapping_sub(1)),
+            a_rwnd: 10_000_000,
+            packet_count: None,
+            blocks,
+            duplicates: &[],
+        };
+        self.now += Duration::from_millis(1);
+        let packets = hears(&mut self.endpoint, self.now, peer(2), self.tag, &sack);
+        self.counts(&packets)
+    }
+
+    /// Slow start up to a window of `chunks` full chunks, all of it in flight; gives how many chunks were acknowledged.
+    fn fills(chunks: u32) -> (Self, u32) {
+        let mut transfer = Self::begins();
+        transfer.hands_over(2_000);
+        let mut acknowledged = 0;
+        while transfer.facts().cwnd < u64::from(chunks) * transfer.chunk() {
+            acknowledged += 1;
+            transfer.is_acknowledged(acknowledged, &[]);
+        }
+        (transfer, acknowledged)
+    }
+}
+
+const fn block(start: u16, end: u16) -> GapBlock {
+    GapBlock { start, end }
+}
+
+/// RFC 9260 §6.1 B: 4,404 bytes hold three chunks and a part of the fourth.
+#[test]
+fn window_is_exceeded_by_less_than_one_packet() {
+    let mut transfer = Transfer::begins();
+    assert_eq!((transfer.facts().cwnd, transfer.chunk()), (4_404, 1_460));
+    assert_eq!(transfer.hands_over(10), 4);
+    assert_eq!(transfer.facts().in_flight, 4 * 1_460);
+}
+
+#[test]
+fn padding_counts_as_in_flight() {
+    let mut transfer = Transfer::begins();
+    transfer.hands_over_of(1, 101);
+    assert_eq!(transfer.facts().in_flight, Data::HEADER_LEN as u64 + 104);
+}
+
+#[test]
+fn further_losses_of_one_window_do_not_cut_it_again() {
+    let (mut transfer, acked) = Transfer::fills(20);
+    let before = transfer.facts().cwnd;
+    // Chunk 0 behind the cumulative TSN is lost, then chunk 5.
+    for end in [2, 3, 4] {
+        transfer.is_acknowledged(acked, &[block(2, end)]);
+    }
+    let cut = transfer.facts().cwnd;
+    assert_eq!((cut, transfer.facts().ssthresh), (before / 2, before / 2));
+    for end in [7, 8, 9] {
+        transfer.is_acknowledged(acked, &[block(2, 5), block(7, end)]);
+    }
+    let lost = transfer.facts().lost_chunks;
+    assert_eq!(
+        (lost, transfer.facts().cwnd, transfer.facts().ssthresh),
+        (2, cut, cut)
+    );
+}
+
+#[test]
+fn window_grows_before_a_loss_in_the_same_sack_cuts_it() {
+    let (mut transfer, acked) = Transfer::fills(20);
+    let before = transfer.facts().cwnd;
+    for end in [3, 4] {
+        transfer.is_acknowledged(acked, &[block(3, end)]);
+    }
+    assert_eq!(transfer.facts().cwnd, before, "slow start does not grow by gaps");
+    // The cumulative TSN advances by one, and the chunk behind it is missing for the third time.
+    transfer.is_acknowledged(acked + 1, &[block(2, 4)]);
+    assert_eq!(transfer.facts().lost_chunks, 1);
+    let grown = before + transfer.chunk();
+    assert_eq!(transfer.facts().cwnd, grown / 2);
+}
+
+#[test]
+fn idle_path_halves_its_window_once_per_rto() {
+    let (mut transfer, _) = Transfer::fills(40);
+    let mut acknowledged = 0;
+    while acknowledged < transfer.sent {
+        acknowledged = transfer.sent;
+        transfer.is_acknowledged(acknowledged, &[]);
+    }
+    let (before, rto) = (transfer.facts().cwnd, transfer.facts().rto);
+    transfer.now += 2 * rto + rto / 2;
+    transfer.hands_over(1);
+    assert_eq!(transfer.facts().cwnd, before / 4);
+    assert_eq!(transfer.facts().ssthresh, before);
+}

@@ -1,0 +1,176 @@
+//! Authentication and address changes in the handshake (RFC 4895 §6, RFC 5061 §4.2.7, §6). What is offered, and who is refused?
+
+use anabranch_wire::{Auth, HmacId};
+
+use super::*;
+
+/// The parameters of a peer that lists these extensions, and its part of the key if it has one of that length.
+fn lists(kinds: &[u8], random: Option<usize>) -> Vec<u8> {
+    let mut parameters = ParameterWriter::new();
+    if let Some(length) = random {
+        parameters.push_raw(anabranch_wire::parameter::kind::RANDOM, &vec![7; length]);
+        parameters.push_chunk_list(&[kind::ASCONF, kind::ASCONF_ACK]);
+        parameters.push_hmac_algorithms(&[HmacId::SHA_1]);
+    }
+    parameters.push_supported_extensions(kinds);
+    parameters.push_state_cookie(&[7; 40]);
+    parameters.finish()
+}
+
+fn without_address_changes() -> AssociationConfig {
+    let mut config = config();
+    config
+        .policies
+        .set("add-ip", "off")
+        .expect("a choice of the catalog");
+    config
+}
+
+const ALL: [u8; 3] = [kind::AUTH, kind::ASCONF, kind::ASCONF_ACK];
+
+/// What answers an INIT with these parameters.
+fn answer_to_init(config: AssociationConfig, parameters: Vec<u8>) -> Vec<Vec<u8>> {
+    let mut endpoint = endpoint_with(config);
+    let call = init(5, parameters);
+    hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call)
+}
+
+/// What answers an INIT ACK with these parameters.
+fn answer_to_init_ack(config: &AssociationConfig, parameters: Vec<u8>) -> Vec<Vec<u8>> {
+    let mut endpoint = endpoint();
+    endpoint
+        .connect(START, &[peer(2)], config)
+        .expect("a path to the peer");
+    let (tag, _) = tag_and_cookie(&said(&mut endpoint, START));
+    let answer = OutboundInit {
+        acknowledges: true,
+        ..init(5, parameters)
+    };
+    hears(&mut endpoint, START, peer(2), tag, &answer)
+}
+
+fn first_cause(packets: &[Vec<u8>]) -> Option<u16> {
+    let packet = Packet::parse(&packets[0]).expect("a packet in order");
+    let chunk = packet.chunks().flatten().next()?.decode().ok()?;
+    let Chunk::Abort(abort) = chunk else { return None };
+    abort.causes.iter().flatten().next().map(|cause| cause.kind)
+}
+
+#[test]
+fn peer_that_lists_asconf_without_auth_is_refused() {
+    let bare = [kind::ASCONF, kind::ASCONF_ACK];
+    assert_eq!(
+        kinds(&answer_to_init(config(), lists(&bare, None))),
+        [kind::ABORT]
+    );
+    assert_eq!(
+        kinds(&answer_to_init_ack(&config(), lists(&bare, None))),
+        [kind::ABORT]
+    );
+    for (config, listed, random) in [
+        (config(), &ALL[..], Some(32)),
+        (config(), &[], None),
+        (without_address_changes(), &bare, None),
+    ] {
+        let answer = answer_to_init(config.clone(), lists(listed, random));
+        assert_eq!(kinds(&answer), [kind::INIT_ACK]);
+        let answer = answer_to_init_ack(&config, lists(listed, random));
+        assert_eq!(kinds(&answer), [kind::COOKIE_ECHO]);
+    }
+}
+
+#[test]
+fn random_number_of_another_length_is_a_protocol_violation() {
+    for length in [0, 31, 33] {
+        let parameters = || lists(&ALL, Some(length));
+        let to_init = answer_to_init(config(), parameters());
+        let to_init_ack = answer_to_init_ack(&config(), parameters());
+        for answer in [to_init, to_init_ack] {
+            assert_eq!(kinds(&answer), [kind::ABORT], "{length}");
+            assert_eq!(first_cause(&answer), Some(13), "{length}");
+        }
+    }
+}
+
+/// The parameters of an INIT or INIT ACK, by type.
+fn listed_in(packets: &[Vec<u8>], wanted: u16) -> Vec<Vec<u8>> {
+    let packet = Packet::parse(&packets[0]).expect("a packet in order");
+    let chunk = packet.chunks().flatten().next().expect("a chunk");
+    let (Ok(Chunk::Init(said)) | Ok(Chunk::InitAck(said))) = chunk.decode() else {
+        panic!("neither INIT nor INIT ACK");
+    };
+    let found = said.parameters.iter().flatten().filter(|raw| raw.kind == wanted);
+    found.map(|raw| raw.value.to_vec()).collect()
+}
+
+#[test]
+fn init_and_init_ack_list_what_authentication_and_address_changes_need_once() {
+    use anabranch_wire::parameter::kind::{CHUNK_LIST, HMAC_ALGORITHMS, RANDOM, SUPPORTED_EXTENSIONS};
+    let mut caller = endpoint();
+    caller
+        .connect(START, &[peer(2)], &config())
+        .expect("a path to the peer");
+    let call = said(&mut caller, START);
+    let answer = answer_to_init(config(), lists(&ALL, Some(32)));
+    for packets in [call, answer] {
+        let [extensions] = &listed_in(&packets, SUPPORTED_EXTENSIONS)[..] else {
+            panic!("not once")
+        };
+        assert!(ALL.iter().all(|kind| extensions.contains(kind)), "{extensions:?}");
+        let [random] = &listed_in(&packets, RANDOM)[..] else {
+            panic!("not once")
+        };
+        assert_eq!(random.len(), 32);
+        let demanded = [kind::ASCONF, kind::ASCONF_ACK];
+        assert_eq!(listed_in(&packets, CHUNK_LIST), [demanded.to_vec()]);
+        let [hmacs] = &listed_in(&packets, HMAC_ALGORITHMS)[..] else {
+            panic!("not once")
+        };
+        assert!(hmacs.chunks(2).any(|id| id == [0, 1]), "SHA-1 is among them");
+    }
+}
+
+#[test]
+fn parameters_of_asconf_in_an_init_are_ignored() {
+    for strange in [0xc001, 0xc002, 0xc004] {
+        let mut parameters = ParameterWriter::new();
+        parameters.push_raw(strange, &[0, 0, 0, 1, 0, 5, 0, 8, 10, 0, 0, 9]);
+        let answer = answer_to_init(config(), parameters.finish());
+        assert_eq!(kinds(&answer), [kind::INIT_ACK], "{strange:x}");
+    }
+}
+
+#[test]
+fn cookie_holds_no_shared_key() {
+    let shared = b"a key that both ends share".to_vec();
+    let with_key = AssociationConfig {
+        authentication_key: shared.clone(),
+        ..config()
+    };
+    let answer = answer_to_init(with_key, lists(&ALL, Some(32)));
+    let (_, cookie) = tag_and_cookie(&answer);
+    assert!(cookie.len() > 32, "it holds the peer's part of the key");
+    assert!(!cookie.windows(8).any(|bytes| bytes == &shared[..8]));
+}
+
+/// RFC 4895 §6.3: as if there were no AUTH chunk.
+#[test]
+fn auth_chunk_out_of_the_blue_is_passed_over() {
+    let auth = Auth {
+        key: 0,
+        hmac: HmacId::SHA_1,
+        code: &[7; 20],
+    };
+    let abort = OutboundAbort {
+        tag_reflected: false,
+        causes: Vec::new(),
+    };
+    let tag = VerificationTag(77);
+    let mut endpoint = endpoint();
+    let answer = hears_both(&mut endpoint, peer(2), tag, &auth, &ShutdownAck);
+    assert_eq!(kinds(&answer), [kind::SHUTDOWN_COMPLETE]);
+    let answer = hears_both(&mut endpoint, peer(2), tag, &auth, &Heartbeat { info: b"there?" });
+    assert_eq!(kinds(&answer), [kind::ABORT]);
+    assert!(hears_both(&mut endpoint, peer(2), tag, &auth, &abort).is_empty());
+    assert!(hears_both(&mut endpoint, peer(2), tag, &auth, &CookieAck).is_empty());
+}
