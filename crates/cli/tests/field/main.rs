@@ -1,0 +1,13 @@
+//! Transfers over networks as they are in the field: NATs, routes, packet sizes and addresses that change.
+//!
+//! Needs root, Debian's iproute2, nftables and conntrack.
+#![cfg(all(test, target_os = "linux"))]
+
+#[path = "../program/harness.rs"]
+mod harness;
+mod nat;
+mod network;
+mod outage;
+mod packet_size;
+mod transfer;
+mod uplinks;

@@ -1,0 +1,56 @@
+//! A client behind NATs: do all of its uplinks carry?
+
+use serde_json::Value;
+
+use super::harness::needs_root;
+use super::transfer::{Order, carried};
+use super::uplinks::{SERVER, Settings, Uplinks, address};
+
+const TWO_UPLINKS: Settings = Settings {
+    rates: &[10, 40],
+    nat: false,
+    policy_routing: true,
+};
+
+fn send_over(settings: Settings, bytes: usize) -> Option<Value> {
+    let uplinks = needs_root("network namespaces", || Uplinks::make(settings))?;
+    let from: Vec<String> = (0..settings.rates.len()).map(address).collect();
+    let order = Order {
+        client: &uplinks.client,
+        server: &uplinks.server,
+        bytes,
+        send: &["--to", SERVER, "--from", &from.join(",")],
+        recv: &["--listen", SERVER],
+    };
+    Some(order.start().finish())
+}
+
+/// Of five bytes one goes over the slow path, as the rates are.
+fn assert_shared_by_rate(summary: &Value) {
+    let carried = carried(summary);
+    let share = carried[0] as f64 / carried.iter().sum::<u64>() as f64;
+    assert!((0.15..0.25).contains(&share), "{summary}");
+}
+
+#[test]
+fn two_uplinks_with_policy_routing_share_a_transfer() {
+    if let Some(summary) = send_over(TWO_UPLINKS, 20_000_000) {
+        assert_shared_by_rate(&summary);
+    }
+}
+
+#[test]
+fn two_uplinks_behind_two_nats_share_a_transfer() {
+    let settings = Settings { nat: true, ..TWO_UPLINKS };
+    if let Some(summary) = send_over(settings, 20_000_000) {
+        assert_shared_by_rate(&summary);
+    }
+}
+
+#[test]
+fn two_uplinks_without_policy_routing_share_a_transfer() {
+    let settings = Settings { policy_routing: false, nat: true, ..TWO_UPLINKS };
+    if let Some(summary) = send_over(settings, 20_000_000) {
+        assert_shared_by_rate(&summary);
+    }
+}

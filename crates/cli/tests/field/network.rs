@@ -1,0 +1,192 @@
+//! Test networks: hosts, routers and links made of network namespaces. Needs root, `ip`, `tc` and `nft`.
+//!
+//! Every host is a namespace of its own and is deleted when the [`Network`] is dropped.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A set of namespaces that belong together.
+#[derive(Debug)]
+pub(crate) struct Network {
+    prefix: String,
+    hosts: Vec<Host>,
+}
+
+impl Network {
+    /// An empty network; `None` without the right to make namespaces.
+    pub(crate) fn new() -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mut network = Self {
+            prefix: format!("field-{}-{number}", std::process::id()),
+            hosts: Vec::new(),
+        };
+        let probe = network.namespace("probe");
+        succeeds(&mut ip(&["netns", "add", &probe])).then(|| {
+            network.hosts.push(Host { namespace: probe });
+            network
+        })
+    }
+
+    fn namespace(&self, name: &str) -> String {
+        format!("{}-{name}", self.prefix)
+    }
+
+    /// A host without any link.
+    pub(crate) fn host(&mut self, name: &str) -> Host {
+        let host = Host {
+            namespace: self.namespace(name),
+        };
+        check(&mut ip(&["netns", "add", &host.namespace]));
+        self.hosts.push(host.clone());
+        host.run("ip link set lo up");
+        host
+    }
+
+    /// A host that forwards packets.
+    pub(crate) fn router(&mut self, name: &str) -> Host {
+        let router = self.host(name);
+        router.run("sysctl -q net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1");
+        router
+    }
+
+    /// A switch: devices that are plugged into it form one network.
+    pub(crate) fn switch(&mut self, name: &str) -> Host {
+        let switch = self.host(name);
+        switch.run("ip link add bridge type bridge");
+        switch.run("ip link set bridge up");
+        switch
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for host in &self.hosts {
+            // A namespace lives as long as a process is in it; the tests have ended theirs.
+            succeeds(&mut ip(&["netns", "delete", &host.namespace]));
+        }
+    }
+}
+
+/// A namespace: a host, a router or a switch.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    namespace: String,
+}
+
+impl Host {
+    /// A program that runs on this host.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        ip(&["netns", "exec", &self.namespace, program])
+    }
+
+    /// Runs a command line without quotation marks; it must succeed.
+    pub(crate) fn run(&self, line: &str) {
+        check(&mut self.line(line));
+    }
+
+    /// Runs a command line that may fail, for instance because nothing is there to delete.
+    pub(crate) fn try_run(&self, line: &str) -> bool {
+        succeeds(&mut self.line(line))
+    }
+
+    /// What a command line prints.
+    pub(crate) fn ask(&self, line: &str) -> String {
+        let output = self.line(line).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn line(&self, line: &str) -> Command {
+        let mut words = line.split_whitespace();
+        let mut command = self.command(words.next().unwrap());
+        command.args(words);
+        command
+    }
+
+    /// Joins `device` of this host and `peer_device` of `peer` by a link without a limit.
+    pub(crate) fn connect(&self, device: &str, peer: &Self, peer_device: &str) {
+        let ends = [
+            "link", "add", device, "netns", &self.namespace, "type", "veth", "peer", "name", peer_device, "netns",
+            &peer.namespace,
+        ];
+        check(&mut ip(&ends));
+        for (host, device) in [(self, device), (peer, peer_device)] {
+            host.run(&format!("sysctl -q net.ipv6.conf.{device}.accept_dad=0"));
+            host.run(&format!("ip link set {device} up"));
+        }
+    }
+
+    /// Plugs `device` of this host into a switch.
+    pub(crate) fn plug_into(&self, device: &str, switch: &Self, port: &str) {
+        self.connect(device, switch, port);
+        switch.run(&format!("ip link set {port} master bridge"));
+    }
+
+    /// Gives `device` an address with its prefix length.
+    pub(crate) fn add_address(&self, device: &str, address: &str) {
+        let nodad = if address.contains(':') { " nodad" } else { "" };
+        self.run(&format!("ip address add {address} dev {device}{nodad}"));
+    }
+
+    /// Limits what leaves by `device`, with a queue of 30 ms.
+    pub(crate) fn shape(&self, device: &str, mbit: u32) {
+        self.run(&format!(
+            "tc qdisc replace dev {device} root tbf rate {mbit}mbit burst 16kb latency 30ms"
+        ));
+    }
+
+    /// Translates the source addresses of what leaves by `device` into the router's own.
+    pub(crate) fn masquerade(&self, device: &str) {
+        self.run("nft add table ip nat");
+        self.run("nft add chain ip nat leave { type nat hook postrouting priority 100 ; }");
+        self.map_ports(device, "");
+    }
+
+    /// Forgets all translations of addresses, as a router does that was switched off: new ones get other ports.
+    pub(crate) fn restart_nat(&self, device: &str, ports: &str) {
+        self.map_ports(device, ports);
+        self.try_run("conntrack -F");
+    }
+
+    fn map_ports(&self, device: &str, ports: &str) {
+        self.run("nft flush chain ip nat leave");
+        // A range of ports is only valid for a transport protocol.
+        let rule = if ports.is_empty() {
+            format!("nft add rule ip nat leave oifname {device} masquerade")
+        } else {
+            format!("nft add rule ip nat leave oifname {device} udp dport 1-65535 masquerade to :{ports}")
+        };
+        self.run(&rule);
+    }
+
+    /// Drops what matches `rule` on its way through this router, in the syntax of nft.
+    pub(crate) fn drop_forwarded(&self, rule: &str) {
+        self.run("nft add table inet filter");
+        self.run("nft add chain inet filter through { type filter hook forward priority 0 ; }");
+        self.run(&format!("nft add rule inet filter through {rule} drop"));
+    }
+
+    /// Forwards everything again.
+    pub(crate) fn forward_all(&self) {
+        self.try_run("nft delete table inet filter");
+    }
+}
+
+fn ip(arguments: &[&str]) -> Command {
+    let mut command = Command::new("ip");
+    command.args(arguments);
+    command
+}
+
+fn check(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}

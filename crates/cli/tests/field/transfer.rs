@@ -1,0 +1,84 @@
+//! One transfer over a test network, compared byte by byte: what do both ends say, and when does something happen meanwhile?
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::harness::{PROGRAM, Running, file};
+use super::network::Host;
+
+/// No transfer of these tests takes longer; one that hangs fails its test.
+const DEADLINE_SECONDS: &str = "120";
+
+/// A sender and a receiver that have begun.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) sender: Running,
+    pub(crate) receiver: Running,
+    path: PathBuf,
+    inbox: TempDir,
+    _outbox: TempDir,
+}
+
+/// What is sent, from where, to where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order<'a> {
+    pub(crate) client: &'a Host,
+    pub(crate) server: &'a Host,
+    pub(crate) bytes: usize,
+    /// Options of `send`, `--to` among them.
+    pub(crate) send: &'a [&'a str],
+    /// Options of `recv`.
+    pub(crate) recv: &'a [&'a str],
+}
+
+impl Order<'_> {
+    pub(crate) fn start(self) -> Transfer {
+        let outbox = tempfile::tempdir().unwrap();
+        let path = file(&outbox, "big.bin", self.bytes);
+        let inbox = tempfile::tempdir().unwrap();
+        let mut receive = anabranch_on(self.server);
+        receive.args(["recv", "--json", "--once"]).args(self.recv).arg(inbox.path());
+        let mut receiver = Running::start(&mut receive);
+        receiver.event("listening");
+        let mut send = anabranch_on(self.client);
+        let sender = Running::start(send.args(["send", "--json"]).args(self.send).arg(&path));
+        Transfer {
+            sender,
+            receiver,
+            path,
+            inbox,
+            _outbox: outbox,
+        }
+    }
+}
+
+impl Transfer {
+    /// Waits for the end and compares the files. Returns the sender's summary.
+    pub(crate) fn finish(mut self) -> Value {
+        let summary = self.sender.event("summary");
+        assert_eq!(self.receiver.event("stored")["sha256"], summary["sha256"]);
+        let stored = std::fs::read(self.inbox.path().join("big.bin")).unwrap();
+        assert!(stored == std::fs::read(&self.path).unwrap(), "the files differ");
+        summary
+    }
+}
+
+/// The program under test on `host`, ended at the deadline.
+pub(crate) fn anabranch_on(host: &Host) -> Command {
+    let mut command = host.command("timeout");
+    command
+        .args([DEADLINE_SECONDS, PROGRAM])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// User data that each path of a summary carried for the first time, in bytes.
+pub(crate) fn carried(summary: &Value) -> Vec<u64> {
+    let paths = summary["paths"].as_array().unwrap().iter();
+    paths.map(|path| path["payload_sent"].as_u64().unwrap()).collect()
+}

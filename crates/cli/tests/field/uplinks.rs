@@ -1,0 +1,126 @@
+//! A laptop with several uplinks that calls a server: each uplink has a router of its own, with or without NAT.
+//!
+//! ```text
+//!            ┌─ up0 ── lan [isp0: NAT, tbf] wan ─┐
+//!   client ──┤                                   ├─ switch ── server (one address)
+//!            └─ up1 ── lan [isp1: NAT, tbf] wan ─┘
+//! ```
+
+use super::network::{Host, Network};
+
+/// How the network is to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// The rate of each uplink, both ways, in Mbit/s.
+    pub(crate) rates: &'static [u32],
+    /// Whether the routers translate addresses.
+    pub(crate) nat: bool,
+    /// Whether the client has a routing table for each source address, so that a packet leaves by the device whose
+    /// address it bears.
+    pub(crate) policy_routing: bool,
+}
+
+/// The network of the drawing.
+#[derive(Debug)]
+pub(crate) struct Uplinks {
+    pub(crate) client: Host,
+    pub(crate) isps: Vec<Host>,
+    pub(crate) server: Host,
+    settings: Settings,
+    _network: Network,
+}
+
+/// The server's address.
+pub(crate) const SERVER: &str = "203.0.113.1";
+/// The same in the other family.
+pub(crate) const SERVER_V6: &str = "2001:db8:113::1";
+
+impl Uplinks {
+    /// `None` without the right to make namespaces.
+    pub(crate) fn make(settings: Settings) -> Option<Self> {
+        let mut network = Network::new()?;
+        let client = network.host("client");
+        let server = network.host("server");
+        let switch = network.switch("switch");
+        server.plug_into("eth0", &switch, "server");
+        server.add_address("eth0", &format!("{SERVER}/24"));
+        server.add_address("eth0", &format!("{SERVER_V6}/64"));
+        let mut uplinks = Self {
+            client,
+            isps: Vec::new(),
+            server,
+            settings,
+            _network: network,
+        };
+        for number in 0..settings.rates.len() {
+            uplinks.add_uplink(number, &switch);
+        }
+        Some(uplinks)
+    }
+
+    fn add_uplink(&mut self, number: usize, switch: &Host) {
+        let isp = self._network.router(&format!("isp{number}"));
+        self.client.connect(&device(number), &isp, "lan");
+        isp.plug_into("wan", switch, &format!("isp{number}"));
+        isp.add_address("lan", &format!("{}/24", gateway(number)));
+        isp.add_address("wan", &format!("203.0.113.{}/24", 11 + number));
+        isp.shape("wan", self.settings.rates[number]);
+        isp.shape("lan", self.settings.rates[number]);
+        if self.settings.nat {
+            isp.masquerade("wan");
+        } else {
+            let subnet = address(number).replace(".5", ".0");
+            self.server
+                .run(&format!("ip route add {subnet}/24 via 203.0.113.{}", 11 + number));
+        }
+        self.isps.push(isp);
+        self.bring_up(number);
+    }
+
+    /// Gives uplink `number` its address and its routes, as a DHCP client does.
+    pub(crate) fn bring_up(&self, number: usize) {
+        self.configure(number, &address(number));
+    }
+
+    /// The same with another address.
+    pub(crate) fn configure(&self, number: usize, address: &str) {
+        let (device, gateway) = (device(number), gateway(number));
+        let metric = 100 * (number + 1);
+        self.client.add_address(&device, &format!("{address}/24"));
+        self.client
+            .run(&format!("ip route add default via {gateway} dev {device} metric {metric}"));
+        if self.settings.policy_routing {
+            let table = 100 + number;
+            self.client
+                .run(&format!("ip route replace default via {gateway} dev {device} table {table}"));
+            self.client.run(&format!("ip rule add from {address} table {table}"));
+        }
+    }
+
+    /// Takes the address and the routes of uplink `number` away.
+    pub(crate) fn take_down(&self, number: usize) {
+        self.client
+            .run(&format!("ip address flush dev {} scope global", device(number)));
+    }
+}
+
+/// The client's device of uplink `number`.
+pub(crate) fn device(number: usize) -> String {
+    format!("up{number}")
+}
+
+/// The client's address there. Private, and of different networks.
+pub(crate) fn address(number: usize) -> String {
+    format!("{}.5", subnet(number))
+}
+
+fn gateway(number: usize) -> String {
+    format!("{}.1", subnet(number))
+}
+
+fn subnet(number: usize) -> String {
+    match number {
+        0 => "192.168.1".to_owned(),
+        _ => format!("10.0.{}", number - 1),
+    }
+}
