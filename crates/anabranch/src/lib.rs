@@ -67,7 +67,9 @@ pub use endpoint::Endpoint;
 pub use error::{BindError, ConnectError, Impossible, RecvError, SendError, TrySendError, UnfinishedError};
 pub use events::{AssociationEvent, Events};
 pub use observe::{Observer, Way};
-pub use runtime::udp_socket;
+#[cfg(target_os = "linux")]
+pub use runtime::InterfaceChanges;
+pub use runtime::{udp_socket, uplink_socket};
 pub use stream::SendStream;
 
 /// The example of README.md, as a doc test.

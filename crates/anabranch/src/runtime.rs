@@ -4,12 +4,14 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd as _;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use anabranch_io::{self as sockets, Incoming, Outgoing, Socket, Transport, UdpSocket};
+use anabranch_io::{self as sockets, Egress, Incoming, Outgoing, Socket, Transport, UdpSocket};
 use anabranch_types::Instant;
 use tokio::io::Interest;
 
@@ -84,6 +86,58 @@ impl Timer {
 /// As [`UdpSocket::bind`]; also if the runtime cannot watch one more descriptor.
 pub fn udp_socket(local: SocketAddr) -> io::Result<Arc<dyn Socket>> {
     Ok(Arc::new(Watched::new(UdpSocket::bind(local)?)?))
+}
+
+/// Opens a UDP socket at `local`, an address of one device, such that packets to `remotes` leave by that device; tells
+/// how they leave. See [`UdpSocket::bind_to_uplink`].
+///
+/// # Errors
+///
+/// As [`UdpSocket::bind_to_uplink`]; also if the runtime cannot watch one more descriptor.
+pub fn uplink_socket(local: SocketAddr, remotes: &[SocketAddr]) -> io::Result<(Arc<dyn Socket>, Egress)> {
+    let (socket, egress) = UdpSocket::bind_to_uplink(local, remotes)?;
+    Ok((Arc::new(Watched::new(socket)?), egress))
+}
+
+/// A watch on the host's interfaces, addresses and routes: for programs that follow them with
+/// [`Endpoint::add_local`](crate::Endpoint::add_local) and
+/// [`Association::add_local_address`](crate::Association::add_local_address).
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub struct InterfaceChanges {
+    watch: sockets::InterfaceWatch,
+    /// A second descriptor of the same socket, of which tokio watches the readiness only.
+    readiness: tokio::net::UdpSocket,
+}
+
+#[cfg(target_os = "linux")]
+impl InterfaceChanges {
+    /// Watches from now on.
+    ///
+    /// # Errors
+    ///
+    /// The system denies the socket, or the runtime cannot watch one more descriptor.
+    pub fn start() -> io::Result<Self> {
+        let watch = sockets::InterfaceWatch::start()?;
+        let descriptor = watch.as_fd().try_clone_to_owned()?;
+        let readiness = tokio::net::UdpSocket::from_std(descriptor.into())?;
+        Ok(Self { watch, readiness })
+    }
+
+    /// Ready when something changed since the last call. Nothing is lost if the future is dropped before it is ready.
+    ///
+    /// # Errors
+    ///
+    /// The descriptor broke, or the runtime has ended.
+    pub async fn changed(&self) -> io::Result<()> {
+        let take = || {
+            let changed = self.watch.take_changes()?;
+            changed
+                .then_some(())
+                .ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        };
+        self.readiness.async_io(Interest::READABLE, take).await
+    }
 }
 
 /// A transport whose readiness the runtime watches.

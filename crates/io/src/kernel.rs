@@ -25,6 +25,16 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn bind(kind: Type, protocol: Protocol, local: SocketAddr) -> io::Result<Self> {
+        Self::bind_by(kind, protocol, local, |_| Ok(()))
+    }
+
+    /// The same; `prepare` sees the socket before it is bound.
+    pub(crate) fn bind_by(
+        kind: Type,
+        protocol: Protocol,
+        local: SocketAddr,
+        prepare: impl FnOnce(&Socket) -> io::Result<()>,
+    ) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(local), kind, Some(protocol))?;
         if local.is_ipv6() && kind == Type::DGRAM {
             // IPv4 has sockets of its own; mapped addresses would give one path two names. Raw IPv6 sockets
@@ -32,6 +42,7 @@ impl Kernel {
             socket.set_only_v6(true)?;
         }
         enlarge(&socket);
+        prepare(&socket)?;
         socket.bind(&SockAddr::from(local))?;
         let state = UdpSocketState::new((&socket).into())?;
         let bound = socket.local_addr()?.as_socket();

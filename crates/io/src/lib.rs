@@ -31,8 +31,13 @@ mod fragmentation;
 mod interfaces;
 mod kernel;
 mod raw;
+#[cfg(target_os = "linux")]
+mod routing;
 mod socket;
 mod udp;
+mod uplinks;
+#[cfg(target_os = "linux")]
+mod watch;
 
 pub use datagram::{Incoming, LARGEST_BATCH, Outgoing};
 pub use errors::{Trouble, broken, trouble};
@@ -40,6 +45,9 @@ pub use interfaces::{expand_wildcard, mtus, usable_addresses};
 pub use raw::{PROTOCOL_NUMBER, RawSocket};
 pub use socket::{Socket, Transport};
 pub use udp::UdpSocket;
+pub use uplinks::{Egress, Uplink, uplinks, uplinks_of_device};
+#[cfg(target_os = "linux")]
+pub use watch::InterfaceWatch;
 
 #[cfg(test)]
 mod tests;

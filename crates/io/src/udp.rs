@@ -26,6 +26,23 @@ impl UdpSocket {
     pub fn bind(local: SocketAddr) -> io::Result<Self> {
         Kernel::bind(Type::DGRAM, Protocol::UDP, local).map(Self)
     }
+
+    /// The same, on a device: packets leave by it, whatever the routing table says of others, and those that arrive by
+    /// another one are not received. Linux only (`SO_BINDTODEVICE`); elsewhere the device is not heeded.
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind), or there is no such device.
+    pub fn bind_to_device(local: SocketAddr, device: &str) -> io::Result<Self> {
+        let bind = |socket: &socket2::Socket| {
+            #[cfg(target_os = "linux")]
+            socket.bind_device(Some(device.as_bytes()))?;
+            #[cfg(not(target_os = "linux"))]
+            let _ = (socket, device);
+            Ok(())
+        };
+        Kernel::bind_by(Type::DGRAM, Protocol::UDP, local, bind).map(Self)
+    }
 }
 
 impl Transport for UdpSocket {

@@ -41,7 +41,10 @@ fn two_uplinks_with_policy_routing_share_a_transfer() {
 
 #[test]
 fn two_uplinks_behind_two_nats_share_a_transfer() {
-    let settings = Settings { nat: true, ..TWO_UPLINKS };
+    let settings = Settings {
+        nat: true,
+        ..TWO_UPLINKS
+    };
     if let Some(summary) = send_over(settings, 20_000_000) {
         assert_shared_by_rate(&summary);
     }
@@ -49,7 +52,11 @@ fn two_uplinks_behind_two_nats_share_a_transfer() {
 
 #[test]
 fn two_uplinks_without_policy_routing_share_a_transfer() {
-    let settings = Settings { policy_routing: false, nat: true, ..TWO_UPLINKS };
+    let settings = Settings {
+        policy_routing: false,
+        nat: true,
+        ..TWO_UPLINKS
+    };
     if let Some(summary) = send_over(settings, 20_000_000) {
         assert_shared_by_rate(&summary);
     }

@@ -106,7 +106,17 @@ impl Host {
     /// Joins `device` of this host and `peer_device` of `peer` by a link without a limit.
     pub(crate) fn connect(&self, device: &str, peer: &Self, peer_device: &str) {
         let ends = [
-            "link", "add", device, "netns", &self.namespace, "type", "veth", "peer", "name", peer_device, "netns",
+            "link",
+            "add",
+            device,
+            "netns",
+            &self.namespace,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            peer_device,
+            "netns",
             &peer.namespace,
         ];
         check(&mut ip(&ends));

@@ -33,7 +33,10 @@ fn send_through_a_hole(narrow: &[usize]) {
         let mtu = summary["paths"][*number]["mtu"].as_u64().unwrap();
         assert!((1_200..=1_300).contains(&mtu), "{summary}");
     }
-    assert!(carried(&summary).iter().all(|bytes| *bytes > 4_000_000), "{summary}");
+    assert!(
+        carried(&summary).iter().all(|bytes| *bytes > 4_000_000),
+        "{summary}"
+    );
 }
 
 #[test]

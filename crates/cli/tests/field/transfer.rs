@@ -40,7 +40,10 @@ impl Order<'_> {
         let path = file(&outbox, "big.bin", self.bytes);
         let inbox = tempfile::tempdir().unwrap();
         let mut receive = anabranch_on(self.server);
-        receive.args(["recv", "--json", "--once"]).args(self.recv).arg(inbox.path());
+        receive
+            .args(["recv", "--json", "--once"])
+            .args(self.recv)
+            .arg(inbox.path());
         let mut receiver = Running::start(&mut receive);
         receiver.event("listening");
         let mut send = anabranch_on(self.client);

@@ -87,13 +87,16 @@ impl Uplinks {
         let (device, gateway) = (device(number), gateway(number));
         let metric = 100 * (number + 1);
         self.client.add_address(&device, &format!("{address}/24"));
-        self.client
-            .run(&format!("ip route add default via {gateway} dev {device} metric {metric}"));
+        self.client.run(&format!(
+            "ip route add default via {gateway} dev {device} metric {metric}"
+        ));
         if self.settings.policy_routing {
             let table = 100 + number;
+            self.client.run(&format!(
+                "ip route replace default via {gateway} dev {device} table {table}"
+            ));
             self.client
-                .run(&format!("ip route replace default via {gateway} dev {device} table {table}"));
-            self.client.run(&format!("ip rule add from {address} table {table}"));
+                .run(&format!("ip rule add from {address} table {table}"));
         }
     }
 
