@@ -21,7 +21,7 @@ pub fn exercise(bytes: &[u8]) {
             return;
         }
     };
-    let _ = capture.broken.map(|error| error.to_string());
+    let _ = capture.error.map(|error| error.to_string());
     let segments = (1..)
         .zip(&capture.frames)
         .filter_map(|(number, frame)| Segment::of(number, frame));
@@ -34,7 +34,7 @@ pub fn exercise(bytes: &[u8]) {
         .sum();
     assert_eq!(rows, count, "every segment belongs to one conversation");
     for conversation in &conversations {
-        for direction in [Direction::Forth, Direction::Back] {
+        for direction in [Direction::Forward, Direction::Reverse] {
             let _ = Histogram::of(conversation, direction);
         }
         let _ = (

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anabranch::policy::PathFacts;
 use anabranch::{AssociationId, AssociationStatistics, EndpointBuilder, Instant, Observer, PathAddr, Way};
-use anabranch_trace::log::{self, About, Clock};
+use anabranch_trace::log::{self, Clock, LogInfo};
 
 use crate::failure::Failure;
 
@@ -23,7 +23,7 @@ impl EventLog {
     pub(crate) fn create(file: &Path, title: &str) -> Result<Self, Failure> {
         let failed = |error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
         let sink = BufWriter::new(File::create(file).map_err(failed)?);
-        let about = About {
+        let about = LogInfo {
             title,
             name: "sender",
             connects: true,
@@ -59,8 +59,8 @@ impl EventLog {
 impl Observer for EventLog {
     fn on_packet(&mut self, at: Instant, way: Way, path: PathAddr, packet: &[u8]) {
         let way = match way {
-            Way::Sent => log::Way::Sent,
-            Way::Received => log::Way::Received,
+            Way::Sent => log::Direction::Sent,
+            Way::Received => log::Direction::Received,
         };
         self.with(|log| log.packet(at, way, path, packet));
     }

@@ -1,44 +1,44 @@
-//! Which frames are in a file? Those of a pcap or pcapng capture, in the order of the file, as far as it can be read.
+//! Reader of pcap and pcapng files. Which frames are in a capture, up to its end or first error?
 
 use std::io::Read;
 
 use pcap_parser::{Block, InterfaceDescriptionBlock, Linktype, PcapBlockOwned, PcapError, create_reader};
 use thiserror::Error;
 
-/// More than the largest frame with its header that any tool writes.
+/// Larger than any frame with its header.
 const BUFFER: usize = 1 << 20;
 
-/// The type of the block that begins a section of a pcapng file, the same in both orders of bytes.
+/// Type of a pcapng section header block, a palindrome: the same in both byte orders.
 const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Type, length and length: bytes of the shortest block of a pcapng file.
-const LEAST_BLOCK: u32 = 12;
+/// Bytes of the shortest pcapng block: type and two lengths.
+const MIN_BLOCK: u32 = 12;
 
 /// One captured frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// Nanoseconds since the epoch of the capture.
     pub at: u64,
-    /// What it begins with.
+    /// Its link-layer header.
     pub link: Link,
-    /// Its bytes, as far as they were captured.
+    /// The captured bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What a frame begins with.
+/// Link-layer header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Link {
-    /// An Ethernet header.
+    /// Ethernet.
     Ethernet,
-    /// An IP header.
+    /// None: raw IP.
     Ip,
-    /// The header of Linux' device "any", version 1.
+    /// Linux cooked capture (device "any"), version 1.
     LinuxCooked,
-    /// The same, version 2.
+    /// Linux cooked capture, version 2.
     LinuxCooked2,
-    /// The four bytes of BSD's loopback.
+    /// BSD loopback, four bytes.
     Loopback,
-    /// Something else, by its number in the registry of link types.
+    /// Any other link type, by its number.
     Other(i32),
 }
 
@@ -55,41 +55,40 @@ impl Link {
     }
 }
 
-/// What a file holds.
+/// Content of a capture file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Capture {
-    /// Its whole frames.
+    /// Its complete frames.
     pub frames: Vec<Frame>,
-    /// Why there are no more of them, where that is not the end of the file: whoever wrote it was killed, say, or still
-    /// writes.
-    pub broken: Option<CaptureError>,
+    /// Why reading stopped before the end of the file, for example because the file is still being written.
+    pub error: Option<CaptureError>,
 }
 
-/// Why a file is no capture, or not a whole one.
+/// Why a file is not a capture, or not a complete one.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CaptureError {
-    /// It begins like neither format.
+    /// Neither pcap nor pcapng.
     #[error("this is no pcap or pcapng file")]
     NotACapture,
-    /// It ends within a frame.
-    #[error("the capture is cut off after frame {frames} (byte {offset})")]
-    CutOff {
+    /// The file ends within a frame.
+    #[error("the capture is truncated after frame {frames} (byte {offset})")]
+    Truncated {
         /// Whole frames before.
         frames: usize,
         /// Where the whole ones end.
         offset: u64,
     },
-    /// A block makes no sense.
+    /// A block is malformed.
     #[error("the capture is damaged behind frame {frames} (byte {offset}): {problem}")]
     Damaged {
         /// Whole frames before.
         frames: usize,
         /// Where the damage begins.
         offset: u64,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// The system refused to read on.
+    /// Reading the file failed.
     #[error("cannot read on behind frame {frames}")]
     Unreadable {
         /// Whole frames before.
@@ -97,23 +96,23 @@ pub enum CaptureError {
     },
 }
 
-/// The frames of a capture, up to the end or to the place from which on it cannot be read.
+/// Reads the frames of a capture, up to its end or to the first error.
 ///
 /// # Errors
 ///
-/// [`CaptureError::NotACapture`]; the other errors stand in [`Capture::broken`], beside the frames before them.
+/// [`CaptureError::NotACapture`]. Other errors are in [`Capture::error`], beside the frames before them.
 pub fn frames(file: impl Read + Send) -> Result<Capture, CaptureError> {
     let mut reader = create_reader(BUFFER, file).map_err(|_| CaptureError::NotACapture)?;
-    let mut place = Place::default();
+    let mut state = ReaderState::default();
     let mut frames = Vec::new();
-    let broken = loop {
-        if place.begins_too_short_a_block(reader.data()) {
-            break Some(place.damaged("a block is too short for its own length", frames.len()));
+    let error = loop {
+        if state.block_is_too_short(reader.data()) {
+            break Some(state.damaged("a block is too short for its own length", frames.len()));
         }
         match reader.next() {
             Ok((length, block)) => {
-                frames.extend(place.frame(&block));
-                place.offset += length as u64;
+                frames.extend(state.frame(&block));
+                state.offset += length as u64;
                 reader.consume(length);
             }
             Err(PcapError::Eof) => break None,
@@ -123,10 +122,10 @@ pub fn frames(file: impl Read + Send) -> Result<Capture, CaptureError> {
                 }
             }
             Err(PcapError::HeaderNotRecognized) => return Err(CaptureError::NotACapture),
-            Err(error) => break Some(place.broken(&error, frames.len())),
+            Err(error) => break Some(state.error(&error, frames.len())),
         }
     };
-    Ok(Capture { frames, broken })
+    Ok(Capture { frames, error })
 }
 
 fn problem(error: &PcapError<&[u8]>) -> String {
@@ -143,7 +142,7 @@ fn problem(error: &PcapError<&[u8]>) -> String {
     }
 }
 
-/// Which byte of a number comes first.
+/// Byte order of numbers.
 #[derive(Clone, Copy)]
 enum ByteOrder {
     Big,
@@ -159,11 +158,11 @@ impl ByteOrder {
     }
 }
 
-/// What earlier blocks said about later ones.
+/// State from earlier blocks that later blocks depend on.
 #[derive(Default)]
-struct Place {
+struct ReaderState {
     offset: u64,
-    /// Of numbers in the section of a pcapng file.
+    /// Byte order of the current pcapng section.
     order: Option<ByteOrder>,
     interfaces: Vec<Interface>,
 }
@@ -171,18 +170,18 @@ struct Place {
 #[derive(Clone, Copy)]
 struct Interface {
     link: Link,
-    /// Of the timestamps, per second.
+    /// Timestamp units per second.
     resolution: u64,
-    /// Seconds to add to them.
+    /// Seconds to add to timestamps.
     offset: i64,
 }
 
-impl Place {
-    /// What is wrong behind so many frames.
-    fn broken(&self, error: &PcapError<&[u8]>, frames: usize) -> CaptureError {
+impl ReaderState {
+    /// Converts an error of the parser after `frames` frames.
+    fn error(&self, error: &PcapError<&[u8]>, frames: usize) -> CaptureError {
         let offset = self.offset;
         match error {
-            PcapError::UnexpectedEof => CaptureError::CutOff { frames, offset },
+            PcapError::UnexpectedEof => CaptureError::Truncated { frames, offset },
             error => self.damaged(problem(error), frames),
         }
     }
@@ -195,14 +194,14 @@ impl Place {
         }
     }
 
-    /// Every block of pcapng holds its type and, twice, its length. The parser takes that for granted in some of them.
-    fn begins_too_short_a_block(&self, data: &[u8]) -> bool {
+    /// Whether the next pcapng block is shorter than its type and two lengths. The parser does not check this everywhere.
+    fn block_is_too_short(&self, data: &[u8]) -> bool {
         let (Some(order), Some((kind, rest))) = (self.order, data.split_first_chunk::<4>()) else {
             return false;
         };
-        // A section may have another order of bytes than the last one; of its header the parser thinks itself.
+        // A section may change the byte order; the parser handles section headers itself.
         let length = rest.first_chunk().filter(|_| *kind != SECTION_HEADER);
-        length.is_some_and(|length| order.read(*length) < LEAST_BLOCK)
+        length.is_some_and(|length| order.read(*length) < MIN_BLOCK)
     }
 
     fn frame(&mut self, block: &PcapBlockOwned<'_>) -> Option<Frame> {
@@ -235,7 +234,7 @@ impl Place {
 
     fn next_generation(&mut self, block: &Block<'_>) -> Option<Frame> {
         match block {
-            // Interfaces are numbered anew in each section.
+            // Interface numbers restart in each section.
             Block::SectionHeader(header) => {
                 self.interfaces.clear();
                 self.order = Some(match header.big_endian() {

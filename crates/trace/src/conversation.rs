@@ -1,8 +1,8 @@
-//! Which segments belong together, and what does each acknowledge?
+//! Conversation: a TCP connection or SCTP association in a capture. Which segments belong to it, and what does each
+//! acknowledge?
 //!
-//! A conversation is a TCP connection or an SCTP association with all its addresses. The packets of one direction of
-//! an association share its verification tag and its ports; the two directions are joined by a handshake, or by two
-//! packets that went between the same addresses there and back.
+//! An association includes all its addresses. Packets of one direction share verification tag and ports. The two
+//! directions are joined by the handshake, or by packets between the same two addresses in both directions.
 
 mod cover;
 mod group;
@@ -18,73 +18,73 @@ pub use group::conversations;
 /// One TCP connection or SCTP association.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conversation {
-    /// What they speak.
+    /// `"SCTP"` or `"TCP"`.
     pub protocol: &'static str,
-    /// The ports of who spoke first, and of the other.
+    /// Ports of the sender of the first segment, and of its peer.
     pub ports: (u16, u16),
-    /// Between which addresses, those of who spoke first before those of the other; in the order of first use.
-    pub lanes: Vec<(IpAddr, IpAddr)>,
-    /// What was said, in the order of time.
+    /// Address pairs (sender of the first segment, its peer), in the order of first use.
+    pub paths: Vec<(IpAddr, IpAddr)>,
+    /// Its segments in order of time.
     pub rows: Vec<Row>,
 }
 
-/// Which way a segment went.
+/// Direction of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// From who spoke first.
-    Forth,
-    /// To who spoke first.
-    Back,
+    /// From the sender of the first segment.
+    Forward,
+    /// To the sender of the first segment.
+    Reverse,
 }
 
 impl Direction {
     const fn index(self) -> usize {
         match self {
-            Self::Forth => 0,
-            Self::Back => 1,
+            Self::Forward => 0,
+            Self::Reverse => 1,
         }
     }
 }
 
-/// One segment of a conversation.
+/// One segment of a conversation: a row of the flow graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
     /// Number of its frame in the capture, from 1.
     pub number: usize,
     /// Nanoseconds since the first segment of the conversation.
     pub at: u64,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
-    /// Over which of [`Conversation::lanes`].
-    pub lane: usize,
+    /// Index in [`Conversation::paths`].
+    pub path: usize,
     /// Bytes of the IP packet.
     pub length: usize,
-    /// What it says.
+    /// Summary of its content.
     pub label: String,
-    /// Sequence numbers that it carries, wraps counted.
+    /// Sequence numbers that it carries, unwrapped to 64 bits.
     pub carries: Vec<Range<u64>>,
-    /// Whether all that it carries was sent before.
-    pub again: bool,
-    /// What it acknowledges, if anything.
+    /// Whether everything that it carries was sent before.
+    pub retransmission: bool,
+    /// Its acknowledgement, if any.
     pub acknowledges: Option<Acknowledged>,
 }
 
-/// What a segment acknowledges; sequence numbers with their wraps counted.
+/// An acknowledgement with sequence numbers unwrapped to 64 bits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Acknowledged {
-    /// Everything before this number has arrived.
+    /// Cumulative acknowledgement: everything before this number has arrived.
     pub before: u64,
-    /// And these ranges, in ascending order.
+    /// Gap blocks, in ascending order.
     pub blocks: Vec<Range<u64>>,
-    /// Rows, by their place in [`Conversation::rows`], of which it acknowledges something for the first time.
+    /// Indices in [`Conversation::rows`] of the segments of which it newly acknowledges something.
     pub covers: Vec<usize>,
 }
 
 impl Conversation {
-    /// Puts the segments of one conversation in order.
+    /// Builds a conversation from its segments.
     fn of(segments: Vec<Segment>) -> Option<Self> {
         let first = segments.first()?;
-        let (began, ports, opener) = (first.at, first.ports, first.from);
+        let (began, ports, initiator) = (first.at, first.ports, first.from);
         let protocol = match first.protocol {
             Protocol::Sctp { .. } => "SCTP",
             Protocol::Tcp => "TCP",
@@ -92,41 +92,46 @@ impl Conversation {
         let mut conversation = Self {
             protocol,
             ports,
-            lanes: Vec::new(),
+            paths: Vec::new(),
             rows: Vec::with_capacity(segments.len()),
         };
         let mut cover = cover::Cover::default();
-        // A capture may have as many addresses as packets.
-        let mut openers = BTreeSet::from([opener]);
-        let mut lanes = BTreeMap::new();
+        // Sets and maps: a capture may have as many addresses as packets.
+        let mut initiator_addrs = BTreeSet::from([initiator]);
+        let mut paths = BTreeMap::new();
         for segment in segments {
-            let forth = segment.ports == ports && (ports.0 != ports.1 || openers.contains(&segment.from));
-            // With equal ports only addresses tell the directions apart; an address belongs to whom it was first
-            // seen with.
-            let direction = if forth { Direction::Forth } else { Direction::Back };
-            let ends = match direction {
-                Direction::Forth => (segment.from, segment.to),
-                Direction::Back => (segment.to, segment.from),
+            let forward =
+                segment.ports == ports && (ports.0 != ports.1 || initiator_addrs.contains(&segment.from));
+            // With equal ports only addresses distinguish the directions; an address belongs to the end that used it
+            // first.
+            let direction = if forward {
+                Direction::Forward
+            } else {
+                Direction::Reverse
             };
-            openers.insert(ends.0);
-            let lane = *lanes.entry(ends).or_insert_with(|| {
-                conversation.lanes.push(ends);
-                conversation.lanes.len() - 1
+            let ends = match direction {
+                Direction::Forward => (segment.from, segment.to),
+                Direction::Reverse => (segment.to, segment.from),
+            };
+            initiator_addrs.insert(ends.0);
+            let path = *paths.entry(ends).or_insert_with(|| {
+                conversation.paths.push(ends);
+                conversation.paths.len() - 1
             });
-            let row = cover.row(segment, direction, lane, began, &conversation.rows);
+            let row = cover.row(segment, direction, path, began, &conversation.rows);
             conversation.rows.push(row);
         }
         Some(conversation)
     }
 
-    /// Bytes of IP packets, there and back.
+    /// Bytes of IP packets in each direction (forward, reverse).
     #[must_use]
     pub fn bytes(&self) -> (usize, usize) {
         let of = |direction| {
             let rows = self.rows.iter().filter(|row| row.direction == direction);
             rows.map(|row| row.length).sum()
         };
-        (of(Direction::Forth), of(Direction::Back))
+        (of(Direction::Forward), of(Direction::Reverse))
     }
 
     /// Nanoseconds from the first segment to the last.

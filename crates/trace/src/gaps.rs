@@ -1,28 +1,28 @@
-//! How much is acknowledged selectively? TSNs, or bytes of TCP, in the blocks of each acknowledgement.
+//! Histogram of gap blocks. How many TSNs (or bytes of TCP) does each acknowledgement report in its blocks?
 
 use core::ops::Range;
 
 use crate::conversation::{Acknowledged, Conversation, Direction};
 
-/// Bounds of the classes: below 1, 100, 250, …; the last has no upper bound. Those around which D. Sarnow, "SACK
-/// Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.1.2), counts.
+/// Lower bounds of the buckets after the first; the last has no upper bound. As in D. Sarnow, "SACK Handling for
+/// CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.1.2).
 const BOUNDS: [u64; 6] = [1, 101, 251, 501, 751, 1_001];
 
-/// How many acknowledgements report how much in their blocks.
+/// Number of acknowledgements by the amount that they report in blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
-    /// For each class its smallest number, its largest one if there is one, and how many acknowledgements.
-    pub classes: Vec<(u64, Option<u64>, u64)>,
-    /// Acknowledgements in all.
+    /// For each bucket its smallest number, its largest one if any, and the number of acknowledgements.
+    pub buckets: Vec<(u64, Option<u64>, u64)>,
+    /// Total number of acknowledgements.
     pub acknowledgements: u64,
-    /// The most that one of them reported.
-    pub most: u64,
-    /// The most blocks in one of them.
-    pub most_blocks: usize,
+    /// Maximum reported by one acknowledgement.
+    pub max: u64,
+    /// Maximum number of blocks in one acknowledgement.
+    pub max_blocks: usize,
 }
 
 impl Histogram {
-    /// The acknowledgements that went in `direction`.
+    /// Counts the acknowledgements sent in `direction`.
     #[must_use]
     pub fn of(conversation: &Conversation, direction: Direction) -> Self {
         let rows = conversation.rows.iter().filter(|row| row.direction == direction);
@@ -30,11 +30,11 @@ impl Histogram {
         for acknowledged in rows.filter_map(|row| row.acknowledges.as_ref()) {
             let beyond = beyond(acknowledged);
             let reported = beyond.iter().map(|block| block.end - block.start).sum();
-            let class = BOUNDS.partition_point(|bound| *bound <= reported);
-            histogram.classes[class].2 += 1;
+            let bucket = BOUNDS.partition_point(|bound| *bound <= reported);
+            histogram.buckets[bucket].2 += 1;
             histogram.acknowledgements += 1;
-            histogram.most = histogram.most.max(reported);
-            histogram.most_blocks = histogram.most_blocks.max(beyond.len());
+            histogram.max = histogram.max.max(reported);
+            histogram.max_blocks = histogram.max_blocks.max(beyond.len());
         }
         histogram
     }
@@ -43,16 +43,16 @@ impl Histogram {
         let starts = core::iter::once(0).chain(BOUNDS);
         let ends = BOUNDS.iter().map(|bound| Some(bound - 1)).chain([None]);
         Self {
-            classes: starts.zip(ends).map(|(start, end)| (start, end, 0)).collect(),
+            buckets: starts.zip(ends).map(|(start, end)| (start, end, 0)).collect(),
             acknowledgements: 0,
-            most: 0,
-            most_blocks: 0,
+            max: 0,
+            max_blocks: 0,
         }
     }
 }
 
-/// What is new in the blocks beside what is acknowledged cumulatively: a block that tells of duplicates (RFC 2883) lies below,
-/// or in another one.
+/// The blocks above the cumulative acknowledgement. A D-SACK block (RFC 2883) lies below it or within another block
+/// and is left out.
 fn beyond(acknowledged: &Acknowledged) -> Vec<Range<u64>> {
     let mut known = acknowledged.before;
     let blocks = acknowledged.blocks.iter().filter_map(|block| {
@@ -68,7 +68,7 @@ mod tests {
     use super::{Acknowledged, beyond};
 
     #[test]
-    fn blocks_that_tell_of_duplicates_are_not_gaps() {
+    fn dsack_blocks_are_not_gaps() {
         let told = |before, blocks: &[core::ops::Range<u64>]| {
             beyond(&Acknowledged {
                 before,

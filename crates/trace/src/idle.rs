@@ -1,33 +1,33 @@
-//! When was nothing sent? Pauses on each lane, in each direction.
+//! Idle times: pauses on each path, in each direction.
 
 use crate::conversation::{Conversation, Direction};
 
-/// The pauses of one direction of one lane.
+/// Pauses of one direction of one path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Idle {
-    /// Which of [`Conversation::lanes`].
-    pub lane: usize,
-    /// Which way.
+    /// Index in [`Conversation::paths`].
+    pub path: usize,
+    /// Direction of the packets.
     pub direction: Direction,
-    /// Pauses of at least the threshold: when they began, and how long they were, in nanoseconds.
+    /// Pauses of at least the threshold: start and length, in nanoseconds.
     pub pauses: Vec<(u64, u64)>,
-    /// All of them together.
+    /// Sum of the pauses, in nanoseconds.
     pub total: u64,
-    /// The conversation's duration, for the share.
-    pub of: u64,
+    /// Duration of the conversation, in nanoseconds.
+    pub duration: u64,
 }
 
-/// The pauses of at least `threshold` nanoseconds between packets that went the same way on the same lane, from the
-/// beginning of the conversation to its end.
+/// Finds pauses of at least `threshold` nanoseconds between packets in the same direction on the same path, from the
+/// start of the conversation to its end.
 #[must_use]
 pub fn idle(conversation: &Conversation, threshold: u64) -> Vec<Idle> {
-    let directions = [Direction::Forth, Direction::Back];
-    let all = (0..conversation.lanes.len()).flat_map(|lane| directions.map(|direction| (lane, direction)));
-    all.map(|(lane, direction)| {
+    let directions = [Direction::Forward, Direction::Reverse];
+    let all = (0..conversation.paths.len()).flat_map(|path| directions.map(|direction| (path, direction)));
+    all.map(|(path, direction)| {
         let rows = conversation
             .rows
             .iter()
-            .filter(|row| row.lane == lane && row.direction == direction);
+            .filter(|row| row.path == path && row.direction == direction);
         let moments = rows.map(|row| row.at).chain([conversation.duration()]);
         let mut before = 0;
         let mut pauses = Vec::new();
@@ -38,11 +38,11 @@ pub fn idle(conversation: &Conversation, threshold: u64) -> Vec<Idle> {
             before = at;
         }
         Idle {
-            lane,
+            path,
             direction,
             total: pauses.iter().map(|(_, length)| length).sum(),
             pauses,
-            of: conversation.duration(),
+            duration: conversation.duration(),
         }
     })
     .collect()

@@ -1,14 +1,14 @@
-//! What happened on the wire? Captures of SCTP and TCP, read from pcap and pcapng files, put in order and drawn.
+//! Trace analysis. What happened on the wire? Reads pcap and pcapng captures of SCTP and TCP, groups and draws them.
 //!
 //! | module | question |
 //! |---|---|
 //! | [`capture`] | which frames are in a file? |
-//! | [`segment`] | what does a frame carry? |
-//! | [`conversation`] | which segments belong together, and what does each acknowledge? |
-//! | [`flow`] | what does a conversation look like? |
-//! | [`gaps`] | how much is acknowledged selectively? |
-//! | [`idle`] | when was nothing sent? |
-//! | [`log`] | what happened in an association, event by event? |
+//! | [`segment`] | which SCTP packet or TCP segment is in a frame? |
+//! | [`conversation`] | which segments belong to one association, and what does each acknowledge? |
+//! | [`flow`] | flow graph: which segments went which way, and when? |
+//! | [`gaps`] | how much does each SACK acknowledge selectively? |
+//! | [`idle`] | when was a path idle? |
+//! | [`log`] | event log in qlog's format: what happened in an association? |
 
 pub mod capture;
 pub mod conversation;

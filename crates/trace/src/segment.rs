@@ -1,4 +1,4 @@
-//! What does a frame carry? One segment of SCTP or TCP, whatever it is wrapped in.
+//! Segment: an SCTP packet or TCP segment. Which one does a frame carry, in whatever encapsulation?
 
 mod sctp;
 mod tcp;
@@ -13,7 +13,7 @@ use etherparse::{
 
 use crate::capture::{Frame, Link};
 
-/// The UDP port of the encapsulation (RFC 6951 §5.1).
+/// UDP port of SCTP encapsulation (RFC 6951 §5.1).
 const SCTP_OVER_UDP: u16 = 9899;
 
 /// One packet of SCTP or TCP.
@@ -23,21 +23,21 @@ pub struct Segment {
     pub number: usize,
     /// Nanoseconds since the epoch of the capture.
     pub at: u64,
-    /// Where it came from.
+    /// Source address.
     pub from: IpAddr,
-    /// Where it went.
+    /// Destination address.
     pub to: IpAddr,
-    /// Ports of the transport protocol, there and back.
+    /// Source and destination port of the transport protocol.
     pub ports: (u16, u16),
     /// Bytes of the IP packet.
     pub length: usize,
     /// What belongs to one protocol only.
     pub protocol: Protocol,
-    /// What it says, in a few words.
+    /// Summary of its content.
     pub label: String,
-    /// Sequence numbers that it carries: TSNs, or bytes of TCP. They wrap.
+    /// Sequence numbers that it carries: TSNs, or bytes of TCP. They wrap at 32 bits.
     pub carries: Vec<Range<u32>>,
-    /// What it acknowledges.
+    /// Its acknowledgement, if any.
     pub acknowledges: Option<Acknowledgement>,
 }
 
@@ -46,26 +46,26 @@ pub struct Segment {
 pub enum Protocol {
     /// SCTP.
     Sctp {
-        /// The tag of packets in this direction; zero in an INIT.
+        /// Verification tag of the packet; zero in an INIT.
         tag: VerificationTag,
-        /// The tag that packets in the other direction will have, if it says so (INIT, INIT ACK).
-        answers: Option<VerificationTag>,
+        /// Initiate tag of an INIT or INIT ACK: the verification tag of the other direction.
+        peer_tag: Option<VerificationTag>,
     },
     /// TCP.
     Tcp,
 }
 
-/// What a segment acknowledges. Sequence numbers wrap.
+/// An acknowledgement. Sequence numbers wrap at 32 bits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Acknowledgement {
-    /// Everything before this number has arrived.
+    /// Cumulative acknowledgement: everything before this number has arrived.
     pub before: u32,
-    /// And these ranges.
+    /// Gap blocks.
     pub blocks: Vec<Range<u32>>,
 }
 
 impl Segment {
-    /// The segment in the frame with this number; `None` if there is none of a protocol that is known here.
+    /// Parses the segment in frame `number`; `None` if the frame contains neither SCTP nor TCP.
     #[must_use]
     pub fn of(number: usize, frame: &Frame) -> Option<Self> {
         let sliced = slice(frame)?;
@@ -75,7 +75,7 @@ impl Segment {
             return None;
         }
         let length = whole_length(sliced.net.as_ref()?, payload);
-        let found = match &sliced.transport {
+        let parsed = match &sliced.transport {
             Some(TransportSlice::Tcp(tcp)) => tcp::parse(tcp, length),
             Some(TransportSlice::Udp(udp)) => {
                 let known = [udp.source_port(), udp.destination_port()].contains(&SCTP_OVER_UDP);
@@ -90,18 +90,18 @@ impl Segment {
             at: frame.at,
             from,
             to,
-            ports: found.ports,
+            ports: parsed.ports,
             length: ip_length(sliced.net.as_ref()?, payload.payload.len()),
-            protocol: found.protocol,
-            label: found.label,
-            carries: found.carries,
-            acknowledges: found.acknowledges,
+            protocol: parsed.protocol,
+            label: parsed.label,
+            carries: parsed.carries,
+            acknowledges: parsed.acknowledges,
         })
     }
 }
 
-/// What a transport protocol says.
-struct Found {
+/// Result of parsing the transport protocol.
+struct Parsed {
     ports: (u16, u16),
     protocol: Protocol,
     label: String,
@@ -142,7 +142,7 @@ fn addresses(net: &LaxNetSlice<'_>) -> Option<(IpAddr, IpAddr)> {
     }
 }
 
-/// Bytes of the payload as IP tells them: a capture may hold the first ones only.
+/// Length of the payload by the IP header: the capture may contain only its start.
 fn whole_length(net: &LaxNetSlice<'_>, payload: &LaxIpPayloadSlice<'_>) -> usize {
     let captured = payload.payload.len();
     if !payload.incomplete {

@@ -39,7 +39,7 @@ fn a_connection_is_listed_drawn_and_counted() {
     let said = |arguments: &[&str]| String::from_utf8(run(arguments).stdout).unwrap();
     let list = said(&["trace", "list", file]);
     assert!(
-        list.contains("TCP 10.0.0.1:40000 ↔ 10.1.0.1:80, 1 lane, 2 segments"),
+        list.contains("TCP 10.0.0.1:40000 ↔ 10.1.0.1:80, 1 path, 2 segments"),
         "{list}"
     );
     let flow = said(&["trace", "flow", file]);
@@ -49,7 +49,7 @@ fn a_connection_is_listed_drawn_and_counted() {
     );
     let idle: serde_json::Value =
         serde_json::from_str(&said(&["trace", "idle", file, "--longer", "1ms", "--json"])).unwrap();
-    assert_eq!(idle["lanes"][0]["seconds"], 0.02);
+    assert_eq!(idle["paths"][0]["seconds"], 0.02);
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn of_a_capture_that_is_cut_off_the_beginning_is_shown_and_the_cut_is_told() {
         String::from_utf8(listed.stdout).unwrap(),
         String::from_utf8(listed.stderr).unwrap(),
     );
-    assert!(list.contains("1 lane, 1 segment"), "{list}");
+    assert!(list.contains("1 path, 1 segment"), "{list}");
     assert!(
-        error.contains("cut off after frame 1") && error.lines().count() == 1,
+        error.contains("truncated after frame 1") && error.lines().count() == 1,
         "{error}"
     );
     assert_eq!(listed.status.code(), Some(2));

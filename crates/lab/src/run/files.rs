@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anabranch_sim::tcp::TcpScenario;
 use anabranch_sim::{Association, Direction, Observer, Scenario, Side, Simulation};
-use anabranch_trace::log::{About, Clock, EventLog, PathView, Way};
+use anabranch_trace::log::{Clock, EventLog, LogInfo, PathView};
 use anabranch_types::{AssociationId, Instant, PathAddr};
 use sha2::{Digest as _, Sha256};
 
@@ -89,7 +89,7 @@ impl Recording {
         let Some(file) = &self.events else {
             return Ok(());
         };
-        let about = About {
+        let about = LogInfo {
             title: &self.title,
             name: "near",
             connects: true,
@@ -203,8 +203,8 @@ struct Chronicle<W>(EventLog<W>);
 impl<W: io::Write + Send> Observer for Chronicle<W> {
     fn on_packet(&mut self, now: Instant, direction: Direction, path: PathAddr, packet: &[u8]) {
         let way = match direction {
-            Direction::Sent => Way::Sent,
-            Direction::Received => Way::Received,
+            Direction::Sent => anabranch_trace::log::Direction::Sent,
+            Direction::Received => anabranch_trace::log::Direction::Received,
         };
         self.0.packet(now, way, path, packet);
     }

@@ -33,7 +33,7 @@ fn captured(count: u64) -> Conversation {
 #[test]
 fn trace_shows_sacks_and_the_retransmission() {
     let conversation = captured(200);
-    assert_eq!((conversation.protocol, conversation.lanes.len()), ("SCTP", 2));
+    assert_eq!((conversation.protocol, conversation.paths.len()), ("SCTP", 2));
     let rows = &conversation.rows;
     let covered: Vec<usize> = rows
         .iter()
@@ -44,13 +44,13 @@ fn trace_shows_sacks_and_the_retransmission() {
     assert!(
         rows.iter()
             .filter(data)
-            .all(|row| row.direction == Direction::Forth)
+            .all(|row| row.direction == Direction::Forward)
     );
     let sent: Vec<usize> = (0..rows.len()).filter(|place| data(&&rows[*place])).collect();
     assert!(sent.iter().all(|place| covered.contains(place)));
-    assert_eq!(rows.iter().filter(|row| row.again).count(), 1);
+    assert_eq!(rows.iter().filter(|row| row.retransmission).count(), 1);
     assert!(
-        sent.iter().any(|place| rows[*place].lane == 0) && sent.iter().any(|place| rows[*place].lane == 1)
+        sent.iter().any(|place| rows[*place].path == 0) && sent.iter().any(|place| rows[*place].path == 1)
     );
 }
 
@@ -64,5 +64,5 @@ fn text_and_svg_diagrams_show_every_segment() {
     for row in &conversation.rows {
         assert!(text.contains(&format!("#{} ", row.number)) && svg.contains(&format!("#{} ", row.number)));
     }
-    assert!(text.contains("INIT") && text.contains("(again)") && text.contains("covers #"));
+    assert!(text.contains("INIT") && text.contains("(retransmission)") && text.contains("covers #"));
 }

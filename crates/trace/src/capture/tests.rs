@@ -1,8 +1,8 @@
-//! Captures, whole and damaged.
+//! Tests of complete and damaged captures.
 
 use super::{CaptureError, Frame, Link, frames};
 
-/// A pcap file with nanoseconds, of raw IP, with frames at one second and a bit.
+/// A pcap file of raw IP with nanosecond timestamps; frames start at 1.0000005 s.
 fn pcap(frames: &[&[u8]]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 101] {
@@ -18,9 +18,9 @@ fn pcap(frames: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn a_pcap_file_gives_its_frames_with_their_times() {
+fn pcap_frames_have_nanosecond_times() {
     let read = frames(&pcap(&[b"first", b"second"])[..]).unwrap();
-    assert_eq!(read.broken, None);
+    assert_eq!(read.error, None);
     let frame = |at, bytes: &[u8]| Frame {
         at,
         link: Link::Ip,
@@ -33,7 +33,7 @@ fn a_pcap_file_gives_its_frames_with_their_times() {
 }
 
 #[test]
-fn wherever_a_capture_is_cut_off_the_place_is_named_and_what_stands_before_it_is_read() {
+fn truncated_capture_yields_frames_and_offset() {
     let whole = pcap(&[b"first", b"second"]);
     let first_ends = 24 + 16 + 5;
     for length in 25..whole.len() {
@@ -45,18 +45,18 @@ fn wherever_a_capture_is_cut_off_the_place_is_named_and_what_stands_before_it_is
         } else {
             (1, first_ends as u64)
         };
-        let expected = CaptureError::CutOff {
+        let expected = CaptureError::Truncated {
             frames: count,
             offset,
         };
         let read = frames(&whole[..length]).unwrap();
-        assert_eq!(read.broken, Some(expected), "{length} bytes");
+        assert_eq!(read.error, Some(expected), "{length} bytes");
         assert_eq!(read.frames.len(), count, "{length} bytes");
     }
 }
 
 #[test]
-fn a_block_that_says_to_be_shorter_than_its_own_length_field_is_damage() {
+fn too_short_pcapng_block_is_damaged() {
     let section =
         b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0";
     let file = [&section[..], b"\x01\0\0\x80\x08\0\0\0\0\xb8\0"].concat();
@@ -65,11 +65,11 @@ fn a_block_that_says_to_be_shorter_than_its_own_length_field_is_damage() {
         offset: 28,
         problem: String::from("a block is too short for its own length"),
     };
-    assert_eq!(frames(&file[..]).unwrap().broken, Some(damage));
+    assert_eq!(frames(&file[..]).unwrap().error, Some(damage));
 }
 
 #[test]
-fn what_is_no_capture_is_said_to_be_none() {
+fn other_file_is_not_a_capture() {
     assert_eq!(
         frames(&b"SSH-2.0-OpenSSH, which is no capture"[..]),
         Err(CaptureError::NotACapture)
@@ -78,7 +78,7 @@ fn what_is_no_capture_is_said_to_be_none() {
 }
 
 #[test]
-fn any_bytes_behind_a_header_do_no_harm() {
+fn random_bytes_after_a_header_do_not_panic() {
     for seed in 0..300 {
         let mut rng = anabranch_types::Seed(seed).rng();
         let mut file = pcap(&[b"frame"]);

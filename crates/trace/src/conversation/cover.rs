@@ -1,4 +1,4 @@
-//! Which segments does an acknowledgement cover?
+//! Matching of acknowledgements to segments. Which segments does an acknowledgement newly cover?
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -8,29 +8,29 @@ use anabranch_types::IntervalSet;
 use super::{Acknowledged, Direction, Row};
 use crate::segment::{Acknowledgement, Segment};
 
-/// What is known of both directions while a conversation is read.
+/// State of both directions while a conversation is read.
 #[derive(Default)]
 pub(super) struct Cover {
     directions: [Sent; 2],
 }
 
-/// One direction.
+/// Sent and acknowledged sequence numbers of one direction.
 #[derive(Default)]
 struct Sent {
-    /// The highest number seen, wraps counted, near which the next one is looked for.
+    /// Highest unwrapped number seen; the next number is unwrapped to the nearest value.
     near: Option<u64>,
-    /// Everything sent.
+    /// Sent numbers.
     sent: IntervalSet,
-    /// Everything acknowledged.
+    /// Acknowledged numbers.
     acknowledged: IntervalSet,
-    /// Rows with something that is not acknowledged cumulatively.
+    /// Rows that are not cumulatively acknowledged.
     open: VecDeque<usize>,
 }
 
 impl Sent {
-    /// The number with its wraps counted: the one nearest to those seen before.
+    /// Unwraps a number to the value nearest to the highest one seen.
     fn unwrap(&mut self, number: u32) -> u64 {
-        // The first one gets a wrap in hand, so that what comes before it has a place.
+        // The first number starts one wrap up, so that earlier numbers do not underflow.
         let near = *self.near.get_or_insert_with(|| (1 << 32) + u64::from(number));
         let distance = number.wrapping_sub(near as u32) as i32;
         near.saturating_add_signed(i64::from(distance))
@@ -43,12 +43,12 @@ impl Sent {
 }
 
 impl Cover {
-    /// The row of a segment that follows `rows`.
+    /// Builds the row of a segment that follows `rows`.
     pub(super) fn row(
         &mut self,
         segment: Segment,
         direction: Direction,
-        lane: usize,
+        path: usize,
         began: u64,
         rows: &[Row],
     ) -> Row {
@@ -59,7 +59,7 @@ impl Cover {
                 .range_with(range.start)
                 .is_some_and(|had| range.end <= had.end)
         };
-        let again = !carries.is_empty() && carries.iter().all(known);
+        let retransmission = !carries.is_empty() && carries.iter().all(known);
         for range in &carries {
             sent.sent.insert(range.clone());
             sent.near = sent.near.max(Some(range.end));
@@ -75,11 +75,11 @@ impl Cover {
             number: segment.number,
             at: segment.at.saturating_sub(began),
             direction,
-            lane,
+            path,
             length: segment.length,
             label: segment.label,
             carries,
-            again,
+            retransmission,
             acknowledges,
         }
     }

@@ -1,4 +1,4 @@
-//! Which segments belong to one conversation?
+//! Grouping of segments into conversations by union-find. Which directions belong together?
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use anabranch_types::VerificationTag;
 use super::Conversation;
 use crate::segment::{Protocol, Segment};
 
-/// The packets of one direction of a conversation have this in common.
+/// Key of one direction of a conversation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Key {
-    /// Ports and tag.
+    /// Ports and verification tag.
     Sctp((u16, u16), VerificationTag),
     /// Ports and addresses.
     Tcp((u16, u16), (IpAddr, IpAddr)),
 }
 
-/// The conversations in `segments`, in the order of beginning.
+/// Groups `segments` into conversations, in the order of their first segment.
 #[must_use]
 pub fn conversations(segments: Vec<Segment>) -> Vec<Conversation> {
     let mut groups = Groups::default();
@@ -39,16 +39,16 @@ pub fn conversations(segments: Vec<Segment>) -> Vec<Conversation> {
         .collect()
 }
 
-/// Ports and addresses, of the sender before those of the receiver.
-type Way = ((u16, u16), (IpAddr, IpAddr));
+/// Ports and addresses, those of the sender first.
+type Flow = ((u16, u16), (IpAddr, IpAddr));
 
-/// Directions, joined to conversations (union-find).
+/// Union-find over directions.
 #[derive(Default)]
 struct Groups {
     numbers: BTreeMap<Key, usize>,
     parents: Vec<usize>,
-    /// Which direction last used ports and addresses, to find the one that answers it.
-    seen: BTreeMap<Way, usize>,
+    /// Direction that last used these ports and addresses, to find the reverse direction.
+    seen: BTreeMap<Flow, usize>,
 }
 
 impl Groups {
@@ -57,10 +57,10 @@ impl Groups {
         let answering_ports = (segment.ports.1, segment.ports.0);
         let member = match segment.protocol {
             Protocol::Tcp => self.number(Key::Tcp(segment.ports, there)),
-            Protocol::Sctp { tag, answers } => {
-                let answer = answers.map(|tag| self.number(Key::Sctp(answering_ports, tag)));
+            Protocol::Sctp { tag, peer_tag } => {
+                let answer = peer_tag.map(|tag| self.number(Key::Sctp(answering_ports, tag)));
                 if tag == VerificationTag::ZERO {
-                    // An INIT has no tag of its own direction yet; it belongs to who answers it.
+                    // An INIT does not carry its direction's tag; it belongs to the direction that answers it.
                     return answer.unwrap_or_else(|| self.number(Key::Sctp(segment.ports, tag)));
                 }
                 let member = self.number(Key::Sctp(segment.ports, tag));
@@ -86,7 +86,7 @@ impl Groups {
         number
     }
 
-    /// Shortens the way there, or captures could be made that take the square of their length.
+    /// Finds the root with path compression; without it, crafted captures would take quadratic time.
     fn root(&mut self, mut member: usize) -> usize {
         while self.parents[member] != member {
             self.parents[member] = self.parents[self.parents[member]];

@@ -1,4 +1,4 @@
-//! Who speaks with whom, and what is acknowledged by what.
+//! Tests of grouping and of acknowledgements.
 
 use core::net::IpAddr;
 use core::ops::Range;
@@ -8,7 +8,7 @@ use anabranch_types::VerificationTag;
 use super::{Conversation, Direction, conversations};
 use crate::segment::{Acknowledgement, Protocol, Segment};
 
-/// Alice has the tag 1 and the addresses 10.0.0.n, Bob the tag 2 and 10.1.0.n.
+/// Alice has tag 1 and addresses 10.0.0.n, Bob tag 2 and 10.1.0.n.
 fn address(host: u8, number: u8) -> IpAddr {
     IpAddr::from([10, host, 0, number])
 }
@@ -35,7 +35,7 @@ impl Script {
             to: address(1 - from, path),
             ports: if from == 0 { (5_000, 9_899) } else { (9_899, 5_000) },
             length: 100,
-            protocol: Protocol::Sctp { tag, answers: None },
+            protocol: Protocol::Sctp { tag, peer_tag: None },
             label: String::new(),
             carries: carries.to_vec(),
             acknowledges: acknowledges.map(|(before, blocks)| Acknowledgement {
@@ -65,22 +65,22 @@ fn covers(conversation: &Conversation, row: usize) -> &[usize] {
 }
 
 #[test]
-fn an_association_over_two_paths_is_one_conversation_with_two_lanes() {
+fn association_over_two_paths_is_one_conversation() {
     let mut script = Script::default();
     script.sends(1, 10);
     script.sends(2, 11);
     script.acknowledges(1, 12, &[]);
     let conversation = script.one();
     assert_eq!(
-        conversation.lanes,
+        conversation.paths,
         [(address(0, 1), address(1, 1)), (address(0, 2), address(1, 2))]
     );
     let ways: Vec<Direction> = conversation.rows.iter().map(|row| row.direction).collect();
-    assert_eq!(ways, [Direction::Forth, Direction::Forth, Direction::Back]);
+    assert_eq!(ways, [Direction::Forward, Direction::Forward, Direction::Reverse]);
 }
 
 #[test]
-fn an_acknowledgement_covers_what_it_reports_for_the_first_time() {
+fn acknowledgement_covers_only_newly_acked_segments() {
     let mut script = Script::default();
     (10..15).for_each(|tsn| script.sends(1, tsn));
     script.acknowledges(1, 11, core::slice::from_ref(&(13..14)));
@@ -90,12 +90,12 @@ fn an_acknowledgement_covers_what_it_reports_for_the_first_time() {
     let conversation = script.one();
     assert_eq!(covers(&conversation, 5), [0, 3]);
     assert_eq!(covers(&conversation, 6), [4]);
-    assert!(conversation.rows[7].again);
+    assert!(conversation.rows[7].retransmission);
     assert_eq!(covers(&conversation, 8), [1, 2, 7], "both transmissions of 11");
 }
 
 #[test]
-fn numbers_may_wrap() {
+fn sequence_numbers_wrap() {
     let mut script = Script::default();
     (0..4).for_each(|offset| script.sends(1, (u32::MAX - 1).wrapping_add(offset)));
     script.acknowledges(1, 0, core::slice::from_ref(&(1..2)));
@@ -104,24 +104,24 @@ fn numbers_may_wrap() {
 }
 
 #[test]
-fn a_handshake_joins_directions_and_others_stay_apart() {
+fn handshake_joins_directions_of_one_association() {
     let mut script = Script::default();
     script.says(0, 1, &[], None);
     script.segments[0].protocol = Protocol::Sctp {
         tag: VerificationTag::ZERO,
-        answers: Some(VerificationTag(1)),
+        peer_tag: Some(VerificationTag(1)),
     };
     script.says(1, 1, &[], None);
     script.segments[1].protocol = Protocol::Sctp {
         tag: VerificationTag(1),
-        answers: Some(VerificationTag(2)),
+        peer_tag: Some(VerificationTag(2)),
     };
-    // Data on a path that nothing else was seen on.
+    // Data on a path without other packets.
     script.sends(3, 7);
     script.sends(4, 8);
     script.segments[3].protocol = Protocol::Sctp {
         tag: VerificationTag(99),
-        answers: None,
+        peer_tag: None,
     };
     let lengths: Vec<usize> = conversations(script.segments)
         .iter()

@@ -1,8 +1,8 @@
-//! What does a conversation look like? A flow graph, in the terminal or as SVG.
+//! Flow graph of a conversation, as text or SVG. Which segments went which way, and when?
 //!
 //! Source: the extended flow graph of F. Yang, "Non-Renegable Selective Acknowledgments (NR-SACKs) and Scheduling for
-//! TCP and Multipath TCP" (University of Delaware 2015, §6.2): the words of each direction in a column of their own,
-//! SACK blocks shown, what an acknowledgement covers marked, rows spaced by time. Ours: a lane for each path.
+//! TCP and Multipath TCP" (University of Delaware 2015, §6.2): a column of labels for each direction, SACK blocks,
+//! the segments that an acknowledgement covers, rows spaced by time. Added: one column of arrows for each path.
 
 mod svg;
 mod terminal;
@@ -15,12 +15,12 @@ use crate::conversation::{Conversation, Row};
 pub use svg::draw as draw_svg;
 pub use terminal::draw as draw_text;
 
-/// Which part of a conversation is drawn.
+/// The part of a conversation to draw.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
     /// Nanoseconds since the first segment.
     pub time: Range<u64>,
-    /// So many rows at most.
+    /// Maximum number of rows.
     pub rows: usize,
 }
 
@@ -35,7 +35,7 @@ impl Default for View {
 }
 
 impl View {
-    /// The rows in view, and how many would be with a larger limit.
+    /// The rows in view, and their number without the limit.
     fn of<'a>(&self, conversation: &'a Conversation) -> (&'a [Row], usize) {
         let rows = &conversation.rows;
         let start = rows.partition_point(|row| row.at < self.time.start);
@@ -45,7 +45,7 @@ impl View {
     }
 }
 
-/// What an acknowledgement covers: `covers #3–#5, #8`, by numbers of frames.
+/// Segments that an acknowledgement covers, by frame number: `covers #3–#5, #8`.
 fn covers(conversation: &Conversation, row: &Row) -> Option<String> {
     let covered = &row.acknowledges.as_ref()?.covers;
     let mut numbers = covered
@@ -54,7 +54,7 @@ fn covers(conversation: &Conversation, row: &Row) -> Option<String> {
     let (mut last, first) = numbers.next()?;
     let mut runs = vec![(first, first)];
     for (place, number) in numbers {
-        // Neighbours among the rows that could be covered: with nothing of the same direction in between.
+        // Adjacent: no segment of the same direction in between.
         let between = &conversation.rows[last + 1..place];
         let adjacent = between
             .iter()
@@ -87,9 +87,9 @@ fn seconds(nanoseconds: u64) -> String {
 }
 
 fn headline(conversation: &Conversation) -> String {
-    let (forth, back) = conversation.bytes();
+    let (forward, reverse) = conversation.bytes();
     format!(
-        "{} {} ↔ {}: {} segments in {} s, {forth} bytes →, {back} bytes ←",
+        "{} {} ↔ {}: {} segments in {} s, {forward} bytes →, {reverse} bytes ←",
         conversation.protocol,
         conversation.ports.0,
         conversation.ports.1,

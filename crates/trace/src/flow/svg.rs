@@ -1,7 +1,7 @@
-//! How is a flow graph drawn as a picture? SVG with no reference to anything outside it.
+//! Flow graph as a self-contained SVG.
 //!
-//! Pointing at an acknowledgement marks the segments that it covers, and pointing at a segment marks what
-//! acknowledged it first. The same numbers stand in the text, for paper.
+//! Hovering over an acknowledgement highlights the segments that it covers; hovering over a segment highlights its
+//! first acknowledgement. The labels name the same frames, for print.
 
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use super::{View, covers, headline, seconds};
 use crate::conversation::{Conversation, Direction, Row};
 
-/// Width of a lane and of a letter, in pixels; where labels begin.
-const LANE: usize = 150;
+/// Width of a path's column and of a character, and left edge of labels, in pixels.
+const PATH_WIDTH: usize = 150;
 const LETTER: f64 = 6.7;
 const LABELS: usize = 90;
-/// Distance of two rows at the same moment, and the most that time adds to it.
+/// Distance of two rows at the same time, and the maximum that elapsed time adds, in pixels.
 const STEP: f64 = 17.0;
 const LONGEST_PAUSE: f64 = 90.0;
 
 const STYLE: &str = "text{font:11px ui-monospace,monospace;fill:#222}.time{fill:#777}\
-.life{stroke:#bbb}.forth{stroke:#1f5fa8}.back{stroke:#a3541c}.again{stroke-dasharray:5 3}\
+.life{stroke:#bbb}.forward{stroke:#1f5fa8}.reverse{stroke:#a3541c}.retransmission{stroke-dasharray:5 3}\
 .row line.arrow{stroke-width:1.3}.row:hover text{font-weight:bold}\
 .hit line.arrow{stroke:#c1121f;stroke-width:3}.hit text{fill:#c1121f}.head{font-size:13px;font-weight:bold}";
 
@@ -27,7 +27,7 @@ const mark=on=>{for(const n of row.dataset.with.split(' ').filter(Boolean))\
 document.getElementById('f'+n)?.classList.toggle('hit',on)};\
 row.addEventListener('mouseenter',()=>mark(true));row.addEventListener('mouseleave',()=>mark(false))}";
 
-/// Draws the part of `conversation` in `view`. The same conversation gives the same bytes.
+/// Draws the part of `conversation` in `view`. The output is deterministic.
 #[must_use]
 pub fn draw(conversation: &Conversation, view: &View) -> String {
     let (rows, wanted) = view.of(conversation);
@@ -50,7 +50,7 @@ pub fn draw(conversation: &Conversation, view: &View) -> String {
     svg
 }
 
-/// The first row that acknowledges something of each row.
+/// Maps each frame to the first frame that acknowledges part of it.
 fn covered_by(conversation: &Conversation) -> BTreeMap<usize, usize> {
     let mut covered_by = BTreeMap::new();
     for row in &conversation.rows {
@@ -67,7 +67,7 @@ fn covered_by(conversation: &Conversation) -> BTreeMap<usize, usize> {
     covered_by
 }
 
-/// Where each row is: time moves them apart, as much as all rows together leave room for.
+/// Vertical position of each row: proportional to time within limits.
 fn heights(rows: &[Row]) -> Vec<f64> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Vec::new();
@@ -89,20 +89,20 @@ fn heights(rows: &[Row]) -> Vec<f64> {
 struct Picture<'a> {
     conversation: &'a Conversation,
     covered_by: BTreeMap<usize, usize>,
-    /// Where the lanes begin, where they end, and where the labels behind them end.
-    lanes_begin: usize,
-    lanes_end: usize,
+    /// Left and right edge of the paths' columns.
+    paths_start: usize,
+    paths_end: usize,
     width: usize,
 }
 
 impl<'a> Picture<'a> {
-    /// As wide as the labels of `rows` need.
+    /// Lays out columns as wide as the labels of `rows` need.
     fn of(conversation: &'a Conversation, rows: &[Row]) -> Self {
         let mut picture = Self {
             conversation,
             covered_by: covered_by(conversation),
-            lanes_begin: 0,
-            lanes_end: 0,
+            paths_start: 0,
+            paths_end: 0,
             width: 0,
         };
         let longest = |direction| {
@@ -110,17 +110,17 @@ impl<'a> Picture<'a> {
             let letters = rows.map(|row| picture.label(row).chars().count()).max();
             (letters.unwrap_or(0).clamp(20, 140) as f64 * LETTER) as usize
         };
-        let (forth, back) = (longest(Direction::Forth), longest(Direction::Back));
-        picture.lanes_begin = LABELS + forth + 10;
-        picture.lanes_end = picture.lanes_begin + conversation.lanes.len() * LANE;
-        picture.width = picture.lanes_end + back + 20;
+        let (forward, reverse) = (longest(Direction::Forward), longest(Direction::Reverse));
+        picture.paths_start = LABELS + forward + 10;
+        picture.paths_end = picture.paths_start + conversation.paths.len() * PATH_WIDTH;
+        picture.width = picture.paths_end + reverse + 20;
         picture
     }
 
-    /// The left and the right line of a lane.
-    fn lane(&self, lane: usize) -> (f64, f64) {
-        let left = (self.lanes_begin + lane * LANE) as f64;
-        (left + 15.0, left + LANE as f64 - 15.0)
+    /// Horizontal positions of a path's two lifelines.
+    fn path(&self, path: usize) -> (f64, f64) {
+        let left = (self.paths_start + path * PATH_WIDTH) as f64;
+        (left + 15.0, left + PATH_WIDTH as f64 - 15.0)
     }
 
     fn head(&self, bottom: f64) -> String {
@@ -132,8 +132,8 @@ impl<'a> Picture<'a> {
              orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"context-stroke\"/></marker></defs>"
         );
         text(&mut svg, "head", (10.0, 20.0), &headline(self.conversation));
-        for (number, (near, far)) in self.conversation.lanes.iter().enumerate() {
-            let (left, right) = self.lane(number);
+        for (number, (near, far)) in self.conversation.paths.iter().enumerate() {
+            let (left, right) = self.path(number);
             text(&mut svg, "time", (left - 5.0, 42.0), &near.to_string());
             text(&mut svg, "time", (left - 5.0, 56.0), &format!("↔ {far}"));
             for x in [left, right] {
@@ -148,12 +148,12 @@ impl<'a> Picture<'a> {
     }
 
     fn row(&self, svg: &mut String, row: &Row, height: f64) {
-        let (left, right) = self.lane(row.lane);
+        let (left, right) = self.path(row.path);
         let (class, start, end) = match row.direction {
-            Direction::Forth => ("forth", left, right),
-            Direction::Back => ("back", right, left),
+            Direction::Forward => ("forward", left, right),
+            Direction::Reverse => ("reverse", right, left),
         };
-        let again = if row.again { " again" } else { "" };
+        let again = if row.retransmission { " retransmission" } else { "" };
         let _ = write!(
             svg,
             "<g class=\"row\" id=\"f{}\" data-with=\"{}\"><line class=\"arrow {class}{again}\" x1=\"{start}\" \
@@ -165,8 +165,8 @@ impl<'a> Picture<'a> {
         text(svg, "time", (10.0, below), &seconds(row.at));
         let label = self.label(row);
         let place = match row.direction {
-            Direction::Forth => LABELS as f64,
-            Direction::Back => self.lanes_end as f64 + 10.0,
+            Direction::Forward => LABELS as f64,
+            Direction::Reverse => self.paths_end as f64 + 10.0,
         };
         text(svg, "", (place, below), &label);
         *svg += "</g>\n";
@@ -174,8 +174,8 @@ impl<'a> Picture<'a> {
 
     fn label(&self, row: &Row) -> String {
         let mut label = format!("#{} {}", row.number, row.label);
-        if row.again {
-            label += " again";
+        if row.retransmission {
+            label += " (retransmission)";
         }
         if let Some(covers) = covers(self.conversation, row) {
             label += ", ";
@@ -187,7 +187,7 @@ impl<'a> Picture<'a> {
         label
     }
 
-    /// The frames that are marked with this one.
+    /// Frames to highlight together with this one.
     fn partners(&self, row: &Row) -> String {
         let covers = row
             .acknowledges

@@ -1,23 +1,23 @@
-//! How is a flow graph drawn with letters?
+//! Flow graph as text.
 
 use core::fmt::Write as _;
 
 use super::{View, covers, headline, seconds};
 use crate::conversation::{Conversation, Direction, Row};
 
-/// Letters of one lane.
-const LANE: usize = 10;
+/// Characters of a path's column.
+const PATH_WIDTH: usize = 10;
 
-/// Draws the part of `conversation` in `view`, lines of at most `width` letters.
+/// Draws the part of `conversation` in `view` in lines of about `width` characters.
 #[must_use]
 pub fn draw(conversation: &Conversation, view: &View, width: usize) -> String {
     let (rows, wanted) = view.of(conversation);
-    let lanes = conversation.lanes.len() * LANE;
-    let column = width.saturating_sub(12 + lanes + 2).max(40) / 2;
+    let paths = conversation.paths.len() * PATH_WIDTH;
+    let column = width.saturating_sub(12 + paths + 2).max(40) / 2;
     let mut text = headline(conversation) + "\n";
-    for (number, (near, far)) in conversation.lanes.iter().enumerate() {
+    for (number, (near, far)) in conversation.paths.iter().enumerate() {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  lane {}: {near} ↔ {far}", number + 1);
+        let _ = writeln!(text, "  path {}: {near} ↔ {far}", number + 1);
     }
     text.push('\n');
     let mut before: Option<&Row> = None;
@@ -37,39 +37,39 @@ pub fn draw(conversation: &Conversation, view: &View, width: usize) -> String {
     text
 }
 
-/// One for each decade above a millisecond.
+/// One blank line for each power of ten above a millisecond.
 fn blank_lines(nanoseconds: u64) -> u32 {
     (nanoseconds / 100_000).checked_ilog10().unwrap_or(0).min(5)
 }
 
 fn line(text: &mut String, conversation: &Conversation, row: &Row, column: usize) {
     let mut label = format!("#{} {}", row.number, row.label);
-    if row.again {
-        label += " (again)";
+    if row.retransmission {
+        label += " (retransmission)";
     }
     if let Some(covers) = covers(conversation, row) {
         label += ", ";
         label += &covers;
     }
     let arrow = match row.direction {
-        Direction::Forth => "───────▶",
-        Direction::Back => "◀───────",
+        Direction::Forward => "───────▶",
+        Direction::Reverse => "◀───────",
     };
-    let mut lanes = String::new();
-    for lane in 0..conversation.lanes.len() {
-        lanes += if lane == row.lane { arrow } else { "│      │" };
-        lanes += "  ";
+    let mut paths = String::new();
+    for path in 0..conversation.paths.len() {
+        paths += if path == row.path { arrow } else { "│      │" };
+        paths += "  ";
     }
-    let (forth, back) = match row.direction {
-        Direction::Forth => (cut(&label, column), String::new()),
-        Direction::Back => (String::new(), label),
+    let (forward, reverse) = match row.direction {
+        Direction::Forward => (cut(&label, column), String::new()),
+        Direction::Reverse => (String::new(), label),
     };
-    let line = format!("{:>11} {forth:column$} {lanes}{back}", seconds(row.at));
+    let line = format!("{:>11} {forward:column$} {paths}{reverse}", seconds(row.at));
     text.push_str(line.trim_end());
     text.push('\n');
 }
 
-/// At most `length` letters.
+/// Truncates to `length` characters.
 fn cut(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();

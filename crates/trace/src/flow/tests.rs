@@ -1,27 +1,27 @@
-//! A small conversation, drawn.
+//! Tests of flow graphs of a small conversation.
 
 use core::net::IpAddr;
 
 use super::{View, draw_svg, draw_text};
 use crate::conversation::{Acknowledged, Conversation, Direction, Row};
 
-fn row(number: usize, millis: u64, direction: Direction, lane: usize, label: &str) -> Row {
+fn row(number: usize, millis: u64, direction: Direction, path: usize, label: &str) -> Row {
     Row {
         number,
         at: millis * 1_000_000,
         direction,
-        lane,
+        path,
         length: 1_000,
         label: label.to_owned(),
         carries: Vec::new(),
-        again: false,
+        retransmission: false,
         acknowledges: None,
     }
 }
 
 fn conversation() -> Conversation {
     let address = |host, path| IpAddr::from([10, host, 0, path]);
-    let mut sack = row(4, 40, Direction::Back, 1, "SACK 5 [7–8] & <more>");
+    let mut sack = row(4, 40, Direction::Reverse, 1, "SACK 5 [7–8] & <more>");
     sack.acknowledges = Some(Acknowledged {
         before: 6,
         blocks: vec![7..8, 8..9],
@@ -30,23 +30,23 @@ fn conversation() -> Conversation {
     Conversation {
         protocol: "SCTP",
         ports: (5_000, 9_899),
-        lanes: vec![(address(0, 0), address(1, 0)), (address(0, 1), address(1, 1))],
+        paths: vec![(address(0, 0), address(1, 0)), (address(0, 1), address(1, 1))],
         rows: vec![
-            row(1, 0, Direction::Forth, 0, "DATA 5 (1400 B)"),
-            row(2, 1, Direction::Forth, 1, "DATA 7 (1400 B)"),
-            row(3, 1, Direction::Forth, 1, "DATA 8 (1400 B)"),
+            row(1, 0, Direction::Forward, 0, "DATA 5 (1400 B)"),
+            row(2, 1, Direction::Forward, 1, "DATA 7 (1400 B)"),
+            row(3, 1, Direction::Forward, 1, "DATA 8 (1400 B)"),
             sack,
         ],
     }
 }
 
 #[test]
-fn in_letters_each_direction_has_its_column_and_time_its_space() {
+fn text_flow_graph_has_columns_and_time_gaps() {
     let text = draw_text(&conversation(), &View::default(), 120);
     let expected = "\
 SCTP 5000 ↔ 9899: 4 segments in 0.040000 s, 3000 bytes →, 1000 bytes ←
-  lane 1: 10.0.0.0 ↔ 10.1.0.0
-  lane 2: 10.0.0.1 ↔ 10.1.0.1
+  path 1: 10.0.0.0 ↔ 10.1.0.0
+  path 2: 10.0.0.1 ↔ 10.1.0.1
 
    0.000000 #1 DATA 5 (1400 B)                          ───────▶  │      │
 
@@ -60,7 +60,7 @@ SCTP 5000 ↔ 9899: 4 segments in 0.040000 s, 3000 bytes →, 1000 bytes ←
 }
 
 #[test]
-fn the_picture_says_what_is_covered_and_stands_alone() {
+fn svg_flow_graph_is_self_contained_and_shows_covers() {
     let svg = draw_svg(&conversation(), &View::default());
     assert_eq!(svg, draw_svg(&conversation(), &View::default()));
     assert!(svg.contains("id=\"f4\" data-with=\"1 2 3\""));
@@ -75,7 +75,7 @@ fn the_picture_says_what_is_covered_and_stands_alone() {
 }
 
 #[test]
-fn a_view_shows_a_part_and_says_what_it_leaves_out() {
+fn view_limits_rows_and_reports_omitted_ones() {
     let part = View {
         time: 1_000_000..u64::MAX,
         rows: 2,

@@ -1,10 +1,10 @@
-//! What does the log say of a chunk? Its numbers, but none of the user's data.
+//! Chunks in the event log: their fields without user data.
 
 use anabranch_types::Tsn;
 use anabranch_wire::{Chunk, Data, FragmentPlace, GapBlock, IData, Init, NrSack, Packet, RawChunk, Sack};
 use serde::Serialize;
 
-/// A chunk as the log has it. TSNs are absolute, ranges include both ends.
+/// A chunk in the log. TSNs are absolute; ranges include both ends.
 #[derive(Debug, Serialize)]
 #[serde(tag = "chunk_type", rename_all = "snake_case")]
 pub(super) enum ChunkView {
@@ -14,11 +14,11 @@ pub(super) enum ChunkView {
     NrSack(SackView),
     Init(InitView),
     InitAck(InitView),
-    /// Any other that is well-formed, as it describes itself.
+    /// Any other well-formed chunk, as text.
     Other {
         text: String,
     },
-    /// What cannot be read, and why.
+    /// A chunk that cannot be decoded, and why.
     Malformed {
         text: String,
     },
@@ -28,16 +28,16 @@ pub(super) enum ChunkView {
 pub(super) struct DataView {
     tsn: u32,
     stream: u16,
-    /// DATA: the place of the message in its stream.
+    /// DATA: stream sequence number.
     #[serde(skip_serializing_if = "Option::is_none")]
     ssn: Option<u16>,
-    /// I-DATA: the number of the message in its stream.
+    /// I-DATA: message identifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     mid: Option<u32>,
-    /// I-DATA: the number of the fragment in its message.
+    /// I-DATA: fragment sequence number.
     #[serde(skip_serializing_if = "Option::is_none")]
     fsn: Option<u32>,
-    /// Of the user's data, in bytes.
+    /// Length of the user data in bytes.
     length: usize,
     beginning: bool,
     ending: bool,
@@ -64,7 +64,7 @@ pub(super) struct InitView {
     initial_tsn: u32,
 }
 
-/// All chunks of an SCTP packet.
+/// Converts all chunks of an SCTP packet.
 pub(super) fn all(packet: &[u8]) -> Vec<ChunkView> {
     let malformed = |text: String| ChunkView::Malformed { text };
     let packet = match Packet::parse_unverified(packet) {

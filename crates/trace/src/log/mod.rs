@@ -1,10 +1,10 @@
-//! What happened, event by event? A log for programs: one JSON object in each line, in the main schema of qlog.
+//! Event log: one JSON object per line, in qlog's main schema. What happened in an association?
 //!
-//! The first line says what the log is about; each further one is an event with its time, its name and its data.
-//! `docs/event-log.md` describes every event, and `docs/event-log.schema.json` says it to programs.
+//! The first line is the header; each further line is an event with time, name and data. `docs/event-log.md` describes
+//! every event; `docs/event-log.schema.json` is the JSON schema.
 //!
-//! Whoever drives the core tells the log what passes: packets as they come and go ([`EventLog::packet`]), and what is known of
-//! the paths after each step ([`EventLog::paths`]). The log finds out by itself what changed, so the core needs to know nothing of it.
+//! The driver of the core passes each packet ([`EventLog::packet`]) and the state of the paths after each step
+//! ([`EventLog::paths`]). The log derives the changes itself, so the core does not depend on it.
 
 mod chunk;
 mod path;
@@ -19,42 +19,42 @@ use path::{Known, differences};
 
 use self::chunk::ChunkView;
 
-/// What the events are named after, as the header says it.
-pub const EVENT_SCHEMA: &str = "urn:anabranch:event-log:sctp-1";
+/// URN of the event schema in the header.
+pub const EVENT_SCHEMA: &str = "urn:anabranch:event-log:sctp-2";
 
-/// What a log is about.
+/// Metadata of a log, for its header.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
-    /// What was run.
+pub struct LogInfo<'a> {
+    /// Title of the run.
     pub title: &'a str,
-    /// Whose eyes it is seen with.
+    /// Name of the vantage point.
     pub name: &'a str,
-    /// Whether that end connected, rather than being connected to.
+    /// Whether the vantage point initiated the association.
     pub connects: bool,
-    /// Which clock the times are of.
+    /// Clock of the timestamps.
     pub clock: Clock,
 }
 
-/// Which clock times are of. All of them count from the beginning of the log's run.
+/// Clock of the timestamps, which count from the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
-    /// That of a machine, which only goes forward.
+    /// Monotonic clock of the machine.
     Monotonic,
-    /// That of a simulated world.
+    /// Simulated time.
     Virtual,
 }
 
-/// Which way a packet went.
+/// Direction of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// Out.
+pub enum Direction {
+    /// Sent by the vantage point.
     Sent,
-    /// In.
+    /// Received by the vantage point.
     Received,
 }
 
-/// A log that is being written. After an error of its sink it writes nothing more, and [`EventLog::finish`] tells.
+/// Writer of an event log. After an error of the sink it writes nothing more; [`EventLog::finish`] returns the error.
 #[derive(Debug)]
 pub struct EventLog<W> {
     sink: W,
@@ -62,10 +62,10 @@ pub struct EventLog<W> {
     failure: Option<io::Error>,
 }
 
-/// One line.
+/// One line of the log.
 #[derive(Serialize)]
 struct Event<D> {
-    /// In milliseconds.
+    /// Milliseconds since the start of the run.
     time: f64,
     name: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,15 +110,15 @@ struct VantagePoint<'a> {
 struct PacketData {
     local: String,
     remote: String,
-    /// Of the SCTP packet, in bytes.
+    /// Length of the SCTP packet in bytes.
     length: usize,
     chunks: Vec<ChunkView>,
 }
 
 impl<W: Write> EventLog<W> {
-    /// A log that begins with its header.
+    /// Creates a log and writes its header.
     #[must_use]
-    pub fn new(sink: W, about: &About<'_>) -> Self {
+    pub fn new(sink: W, info: &LogInfo<'_>) -> Self {
         let mut log = Self {
             sink,
             known: Known::default(),
@@ -127,18 +127,18 @@ impl<W: Write> EventLog<W> {
         log.line(&Header {
             file_schema: "urn:ietf:params:qlog:file:sequential",
             serialization_format: "application/jsonl",
-            title: about.title,
+            title: info.title,
             trace: Trace {
                 common_fields: CommonFields {
                     time_format: "relative_to_epoch",
                     reference_time: ReferenceTime {
-                        clock_type: about.clock,
+                        clock_type: info.clock,
                         epoch: "unknown",
                     },
                 },
                 vantage_point: VantagePoint {
-                    name: about.name,
-                    r#type: if about.connects { "client" } else { "server" },
+                    name: info.name,
+                    r#type: if info.connects { "client" } else { "server" },
                 },
                 event_schemas: [EVENT_SCHEMA],
             },
@@ -146,22 +146,22 @@ impl<W: Write> EventLog<W> {
         log
     }
 
-    /// A packet came or went.
-    pub fn packet(&mut self, at: Instant, way: Way, path: PathAddr, packet: &[u8]) {
+    /// Logs a packet that was sent or received.
+    pub fn packet(&mut self, at: Instant, direction: Direction, path: PathAddr, packet: &[u8]) {
         let data = PacketData {
             local: path.local.to_string(),
             remote: path.remote.to_string(),
             length: packet.len(),
             chunks: chunk::all(packet),
         };
-        let name = match way {
-            Way::Sent => "sctp:packet_sent",
-            Way::Received => "sctp:packet_received",
+        let name = match direction {
+            Direction::Sent => "sctp:packet_sent",
+            Direction::Received => "sctp:packet_received",
         };
         self.event(at, name, None, data);
     }
 
-    /// This is known of the paths of an association now.
+    /// Logs the changes of an association's paths since the last call.
     pub fn paths(&mut self, at: Instant, association: AssociationId, paths: &[PathView<'_>]) {
         let known = &mut self.known;
         for change in differences(known, association, paths) {
@@ -169,7 +169,7 @@ impl<W: Write> EventLog<W> {
         }
     }
 
-    /// The log is complete.
+    /// Completes the log and flushes the sink.
     ///
     /// # Errors
     ///

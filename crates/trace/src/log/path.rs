@@ -1,4 +1,4 @@
-//! What changed on the paths? The difference of what is known of them now and what was known before.
+//! Path events: the differences between the current and the previous state of each path.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use anabranch_policy::{PathFacts, Reachability};
 use anabranch_types::{AssociationId, PathAddr, PathId};
 use serde::Serialize;
 
-/// What is known of one path.
+/// State of one path.
 #[derive(Clone, Copy, Debug)]
 pub struct PathView<'a> {
-    /// What the core knows.
+    /// Facts of the core.
     pub facts: &'a PathFacts,
-    /// Its two ends.
+    /// Its addresses.
     pub addr: PathAddr,
-    /// Expiries of its T3 timer so far.
+    /// Expirations of its T3-rtx timer so far.
     pub timeouts: u64,
-    /// Chunks found lost on it so far because later ones were acknowledged.
+    /// Chunks declared lost on it so far because later ones were acknowledged.
     pub fast_retransmits: u64,
     /// Chunks moved to it so far by a chunk-rescheduling policy.
     pub rescheduled: u64,
 }
 
-/// What was known when it was last looked.
+/// State of each path at the previous call.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     paths: BTreeMap<(AssociationId, PathId), Before>,
@@ -36,7 +36,7 @@ struct Before {
     rescheduled: u64,
 }
 
-/// Something changed; the data of an event.
+/// Data of an event about a path.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Change {
@@ -88,11 +88,11 @@ pub(super) struct Timer {
     path: u8,
     timer_type: &'static str,
     event_type: &'static str,
-    /// In milliseconds: what the next one will wait.
+    /// New timeout in milliseconds.
     rto: f64,
 }
 
-/// Only what changed is there. Times in milliseconds, sizes in bytes.
+/// Metrics that changed. Times in milliseconds, sizes in bytes.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Metrics {
     path: u8,
@@ -134,7 +134,7 @@ impl Change {
     }
 }
 
-/// What changed since the last look, which this one takes the place of.
+/// Changes since the previous call; replaces the stored state.
 pub(super) fn differences(
     known: &mut Known,
     association: AssociationId,
@@ -251,7 +251,7 @@ fn metrics(old: &PathFacts, new: &PathFacts) -> Metrics {
         new.filter(|_| old != new).map(milliseconds)
     };
     let size = |old: u64, new: u64| (old != new).then_some(new);
-    // While there is no threshold, there is nothing to say of it.
+    // `u64::MAX` stands for no threshold and is not logged.
     let threshold = new.ssthresh;
     Metrics {
         path: new.id.0,

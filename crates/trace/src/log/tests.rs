@@ -1,4 +1,4 @@
-//! Does the log say what happened, and nothing else?
+//! Tests of logged events.
 
 use std::io;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use anabranch_policy::{PathFacts, Reachability};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId};
 
-use super::{About, Clock, EventLog, PathView, Way};
+use super::{Clock, Direction, EventLog, LogInfo, PathView};
 
-const ABOUT: About<'static> = About {
+const INFO: LogInfo<'static> = LogInfo {
     title: "test",
     name: "near",
     connects: true,
@@ -40,10 +40,10 @@ fn view(facts: &PathFacts) -> PathView<'_> {
     }
 }
 
-/// The lines that follow the header, without times.
+/// The lines after the header, without times.
 fn lines(tell: impl FnOnce(&mut EventLog<&mut Vec<u8>>)) -> Vec<String> {
     let mut bytes = Vec::new();
-    let mut log = EventLog::new(&mut bytes, &ABOUT);
+    let mut log = EventLog::new(&mut bytes, &INFO);
     tell(&mut log);
     log.finish().unwrap();
     let text = String::from_utf8(bytes).unwrap();
@@ -52,7 +52,7 @@ fn lines(tell: impl FnOnce(&mut EventLog<&mut Vec<u8>>)) -> Vec<String> {
 }
 
 #[test]
-fn what_did_not_change_is_not_told_again() {
+fn unchanged_metrics_are_not_logged_again() {
     let now = facts();
     let told = lines(|log| {
         log.paths(Instant::ZERO, AssociationId(0), &[view(&now)]);
@@ -66,7 +66,7 @@ fn what_did_not_change_is_not_told_again() {
 }
 
 #[test]
-fn a_timeout_is_told_with_what_it_lost_and_what_follows_from_it() {
+fn timeout_logs_timer_losses_and_metrics() {
     let before = facts();
     let after = PathFacts {
         cwnd: 1_468,
@@ -94,7 +94,7 @@ fn a_timeout_is_told_with_what_it_lost_and_what_follows_from_it() {
 }
 
 #[test]
-fn a_path_that_is_gone_is_told_once() {
+fn removed_path_is_logged_once() {
     let now = facts();
     let told = lines(|log| {
         log.paths(Instant::ZERO, AssociationId(0), &[view(&now)]);
@@ -105,8 +105,8 @@ fn a_path_that_is_gone_is_told_once() {
 }
 
 #[test]
-fn bytes_that_are_no_packet_are_told_as_such() {
-    let told = lines(|log| log.packet(Instant::ZERO, Way::Received, addr(1), &[1, 2, 3]));
+fn malformed_packet_is_logged_as_malformed() {
+    let told = lines(|log| log.packet(Instant::ZERO, Direction::Received, addr(1), &[1, 2, 3]));
     assert!(
         told[0].contains(r#""length":3,"chunks":[{"chunk_type":"malformed""#),
         "{}",
@@ -115,7 +115,7 @@ fn bytes_that_are_no_packet_are_told_as_such() {
 }
 
 #[test]
-fn an_error_of_the_sink_is_told_at_the_end() {
+fn sink_error_is_returned_by_finish() {
     struct Full;
     impl io::Write for Full {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -125,7 +125,7 @@ fn an_error_of_the_sink_is_told_at_the_end() {
             Ok(())
         }
     }
-    let mut log = EventLog::new(Full, &ABOUT);
-    log.packet(Instant::ZERO, Way::Sent, addr(1), &[]);
+    let mut log = EventLog::new(Full, &INFO);
+    log.packet(Instant::ZERO, Direction::Sent, addr(1), &[]);
     assert_eq!(log.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
 }

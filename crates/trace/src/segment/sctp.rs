@@ -1,4 +1,4 @@
-//! What does an SCTP packet say?
+//! Parser of SCTP packets in captures.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -7,11 +7,11 @@ use anabranch_types::Tsn;
 use anabranch_wire::chunk::kind;
 use anabranch_wire::{Chunk, GapBlock, Packet, RawChunk};
 
-use super::{Acknowledgement, Found, Protocol};
+use super::{Acknowledgement, Parsed, Protocol};
 
-/// The packet that begins with `bytes`, of `length` in all; where it is not `known` to be SCTP, its checksum must say so. Of one
-/// that was cut, what was captured is told.
-pub(super) fn parse(bytes: &[u8], length: usize, known: bool) -> Option<Found> {
+/// Parses a packet of `length` bytes that starts with `bytes`. Unless it is `known` to be SCTP, its checksum must be
+/// correct. Of a truncated packet the captured chunks are parsed.
+pub(super) fn parse(bytes: &[u8], length: usize, known: bool) -> Option<Parsed> {
     let mut whole = Cow::Borrowed(bytes);
     if length > bytes.len() {
         whole.to_mut().resize(length, 0);
@@ -22,35 +22,35 @@ pub(super) fn parse(bytes: &[u8], length: usize, known: bool) -> Option<Found> {
         Packet::parse(&whole).ok()?
     };
     let header = packet.header();
-    let mut found = Found {
+    let mut parsed = Parsed {
         ports: (header.source_port, header.destination_port),
         protocol: Protocol::Sctp {
             tag: header.tag,
-            answers: None,
+            peer_tag: None,
         },
         label: String::new(),
         carries: Vec::new(),
         acknowledges: None,
     };
     for raw in packet.chunks() {
-        let was_captured = |raw: &RawChunk<'_>| raw.at + told_by(raw) <= bytes.len();
+        let was_captured = |raw: &RawChunk<'_>| raw.at + header_bytes(raw) <= bytes.len();
         if length > bytes.len() && !raw.as_ref().is_ok_and(was_captured) {
             break;
         }
         let chunk = raw.and_then(RawChunk::decode);
-        if !found.label.is_empty() {
-            found.label += " | ";
+        if !parsed.label.is_empty() {
+            parsed.label += " | ";
         }
         match chunk {
-            Ok(chunk) => note(&mut found, &chunk),
-            Err(error) => found.label += &format!("!{error}"),
+            Ok(chunk) => note(&mut parsed, &chunk),
+            Err(error) => parsed.label += &format!("!{error}"),
         }
     }
-    Some(found)
+    Some(parsed)
 }
 
-/// How much of a chunk says all that is told of it here: messages themselves are not.
-const fn told_by(raw: &RawChunk<'_>) -> usize {
+/// How many bytes of a chunk are needed: user data is not.
+const fn header_bytes(raw: &RawChunk<'_>) -> usize {
     match raw.kind {
         kind::DATA => 16,
         kind::I_DATA => 20,
@@ -58,38 +58,38 @@ const fn told_by(raw: &RawChunk<'_>) -> usize {
     }
 }
 
-fn note(found: &mut Found, chunk: &Chunk<'_>) {
+fn note(parsed: &mut Parsed, chunk: &Chunk<'_>) {
     match chunk {
         Chunk::Data(data) => {
-            found.carries.push(one(data.tsn));
-            found.label += &format!("DATA {} ({} B)", data.tsn, data.payload.len());
+            parsed.carries.push(one(data.tsn));
+            parsed.label += &format!("DATA {} ({} B)", data.tsn, data.payload.len());
         }
         Chunk::IData(data) => {
-            found.carries.push(one(data.tsn));
-            found.label += &format!("I-DATA {} ({} B)", data.tsn, data.payload.len());
+            parsed.carries.push(one(data.tsn));
+            parsed.label += &format!("I-DATA {} ({} B)", data.tsn, data.payload.len());
         }
         Chunk::Sack(sack) => {
             let acknowledgement = acknowledgement(sack.cumulative, sack.gap_blocks());
-            found.label += &format!("SACK {}{}", sack.cumulative, shown(&acknowledgement));
-            found.acknowledges = Some(acknowledgement);
+            parsed.label += &format!("SACK {}{}", sack.cumulative, shown(&acknowledgement));
+            parsed.acknowledges = Some(acknowledgement);
         }
         Chunk::NrSack(sack) => {
             let blocks = sack.gap_blocks().chain(sack.non_renegable_blocks());
             let acknowledgement = acknowledgement(sack.cumulative, blocks);
-            found.label += &format!("NR-SACK {}{}", sack.cumulative, shown(&acknowledgement));
-            found.acknowledges = Some(acknowledgement);
+            parsed.label += &format!("NR-SACK {}{}", sack.cumulative, shown(&acknowledgement));
+            parsed.acknowledges = Some(acknowledgement);
         }
         Chunk::Init(init) | Chunk::InitAck(init) => {
-            if let Protocol::Sctp { answers, .. } = &mut found.protocol {
-                *answers = Some(init.initiate_tag);
+            if let Protocol::Sctp { peer_tag, .. } = &mut parsed.protocol {
+                *peer_tag = Some(init.initiate_tag);
             }
-            found.label += &name(chunk);
+            parsed.label += &name(chunk);
         }
-        other => found.label += &name(other),
+        other => parsed.label += &name(other),
     }
 }
 
-/// The first word or two of how the chunk describes itself.
+/// Name of a chunk: the first words of its description.
 fn name(chunk: &Chunk<'_>) -> String {
     let line = chunk.to_string();
     let words = line.split(' ');
@@ -111,7 +111,7 @@ fn acknowledgement(cumulative: Tsn, blocks: impl Iterator<Item = GapBlock>) -> A
     }
 }
 
-/// The blocks with their last numbers included, as both RFCs' readers are used to.
+/// The blocks as inclusive ranges.
 pub(super) fn shown(acknowledgement: &Acknowledgement) -> String {
     let blocks = acknowledgement.blocks.iter();
     let shown: Vec<String> = blocks

@@ -1,14 +1,14 @@
-//! What does a TCP segment say?
+//! Parser of TCP segments in captures.
 
 use etherparse::{TcpOptionElement, TcpSlice};
 
-use super::{Acknowledgement, Found, Protocol};
+use super::{Acknowledgement, Parsed, Protocol};
 
-/// `length` is that of the segment as IP tells it: the capture may hold less.
-pub(super) fn parse(tcp: &TcpSlice<'_>, length: usize) -> Found {
+/// Parses a segment whose length by the IP header is `length`; the capture may contain less.
+pub(super) fn parse(tcp: &TcpSlice<'_>, length: usize) -> Parsed {
     let payload = length.saturating_sub(tcp.header_slice().len()) as u32;
     let first = tcp.sequence_number();
-    // SYN and FIN take a number each (RFC 9293 §3.4).
+    // SYN and FIN take one sequence number each (RFC 9293 §3.4).
     let numbers = payload + u32::from(tcp.syn()) + u32::from(tcp.fin());
     let acknowledges = tcp.ack().then(|| Acknowledgement {
         before: tcp.acknowledgment_number(),
@@ -28,7 +28,7 @@ pub(super) fn parse(tcp: &TcpSlice<'_>, length: usize) -> Found {
             super::sctp::shown(acknowledgement)
         );
     }
-    Found {
+    Parsed {
         ports: (tcp.source_port(), tcp.destination_port()),
         protocol: Protocol::Tcp,
         label: label.trim_start().to_owned(),

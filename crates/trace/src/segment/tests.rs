@@ -1,4 +1,4 @@
-//! What is found in frames made by hand.
+//! Tests of segments in handmade frames.
 
 use anabranch_types::{Tsn, VerificationTag};
 use anabranch_wire::{CommonHeader, GapBlock, OutboundSack, PacketBuilder};
@@ -44,7 +44,7 @@ fn in_udp(port: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn sctp_is_found_in_udp_and_its_blocks_wrap() {
+fn sctp_over_udp_is_parsed_and_gap_blocks_wrap() {
     let segment = Segment::of(1, &frame(Link::Ip, in_udp(9_899, &sack()))).unwrap();
     assert_eq!((segment.ports, segment.from), ((5_000, 5_001), NEAR.into()));
     let acknowledges = segment.acknowledges.unwrap();
@@ -54,16 +54,16 @@ fn sctp_is_found_in_udp_and_its_blocks_wrap() {
 }
 
 #[test]
-fn on_another_port_only_what_has_a_right_checksum_is_sctp() {
+fn sctp_on_other_udp_port_needs_a_correct_checksum() {
     assert!(Segment::of(1, &frame(Link::Ip, in_udp(4_000, &sack()))).is_some());
     let mut wrong = sack();
     wrong[12] ^= 1;
     assert!(Segment::of(1, &frame(Link::Ip, in_udp(4_000, &wrong))).is_none());
 }
 
-/// A SACK, and a message of which the first bytes were captured.
+/// A SACK and the captured start of a DATA chunk.
 #[test]
-fn of_sctp_that_was_cut_what_was_captured_is_told() {
+fn truncated_sctp_packet_yields_captured_chunks() {
     let mut packet = sack();
     let mut data = vec![0, 3, 0, 116];
     data.extend(77u32.to_be_bytes());
@@ -84,7 +84,7 @@ fn of_sctp_that_was_cut_what_was_captured_is_told() {
 }
 
 #[test]
-fn of_a_frame_that_was_cut_ip_tells_how_much_a_segment_carries() {
+fn truncated_tcp_segment_takes_length_from_ip() {
     let written = |v6: bool| {
         let mut bytes = Vec::new();
         let frame = etherparse::PacketBuilder::ethernet2([1; 6], [2; 6]);
@@ -111,7 +111,7 @@ fn of_a_frame_that_was_cut_ip_tells_how_much_a_segment_carries() {
 }
 
 #[test]
-fn tcp_tells_its_flags_numbers_and_blocks() {
+fn tcp_flags_numbers_and_sack_blocks_are_parsed() {
     let mut bytes = Vec::new();
     etherparse::PacketBuilder::ethernet2([1; 6], [2; 6])
         .ipv4(NEAR, FAR, 64)
@@ -140,7 +140,7 @@ fn tcp_tells_its_flags_numbers_and_blocks() {
 }
 
 #[test]
-fn other_frames_are_passed_over() {
+fn other_frames_are_ignored() {
     assert!(Segment::of(1, &frame(Link::Other(147), vec![1; 40])).is_none());
     assert!(Segment::of(1, &frame(Link::Ethernet, vec![0; 60])).is_none());
     assert!(Segment::of(1, &frame(Link::Loopback, vec![2])).is_none());

@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 /// All conversations.
 pub(super) fn list(all: &[Conversation]) -> String {
     let described = |(number, conversation): (usize, &Conversation)| {
-        let (forth, back) = conversation.bytes();
+        let (forward, reverse) = conversation.bytes();
         json!({
             "number": number,
             "protocol": conversation.protocol,
             "ports": [conversation.ports.0, conversation.ports.1],
-            "lanes": conversation.lanes.iter().map(|(near, far)| json!([near, far])).collect::<Vec<_>>(),
+            "paths": conversation.paths.iter().map(|(near, far)| json!([near, far])).collect::<Vec<_>>(),
             "segments": conversation.rows.len(),
-            "bytes_forth": forth,
-            "bytes_back": back,
+            "bytes_forward": forward,
+            "bytes_reverse": reverse,
             "seconds": seconds(conversation.duration()),
         })
     };
@@ -28,51 +28,51 @@ pub(super) fn list(all: &[Conversation]) -> String {
 pub(super) fn gaps(conversation: &Conversation) -> String {
     let described = |direction| {
         let histogram = Histogram::of(conversation, direction);
-        let classes: Vec<Value> = histogram
-            .classes
+        let buckets: Vec<Value> = histogram
+            .buckets
             .iter()
             .map(|(start, end, count)| json!({ "from": start, "to": end, "count": count }))
             .collect();
         json!({
             "direction": name(direction),
             "acknowledgements": histogram.acknowledgements,
-            "most": histogram.most,
-            "most_blocks": histogram.most_blocks,
-            "classes": classes,
+            "max": histogram.max,
+            "max_blocks": histogram.max_blocks,
+            "buckets": buckets,
         })
     };
-    let directions = [Direction::Forth, Direction::Back].map(described);
+    let directions = [Direction::Forward, Direction::Reverse].map(described);
     line(&json!({ "event": "gaps", "directions": directions }))
 }
 
-/// The pauses of all lanes in both directions.
+/// The pauses of all paths in both directions.
 pub(super) fn idle(conversation: &Conversation, threshold: u64) -> String {
     let described = |idle: anabranch_trace::idle::Idle| {
-        let (near, far) = conversation.lanes[idle.lane];
+        let (near, far) = conversation.paths[idle.path];
         let pauses: Vec<Value> = idle
             .pauses
             .iter()
             .map(|(at, length)| json!({ "at": seconds(*at), "seconds": seconds(*length) }))
             .collect();
         json!({
-            "lane": [near, far],
+            "path": [near, far],
             "direction": name(idle.direction),
             "seconds": seconds(idle.total),
-            "of_seconds": seconds(idle.of),
+            "of_seconds": seconds(idle.duration),
             "pauses": pauses,
         })
     };
-    let lanes: Vec<Value> = pauses(conversation, threshold)
+    let paths: Vec<Value> = pauses(conversation, threshold)
         .into_iter()
         .map(described)
         .collect();
-    line(&json!({ "event": "idle", "lanes": lanes }))
+    line(&json!({ "event": "idle", "paths": paths }))
 }
 
 const fn name(direction: Direction) -> &'static str {
     match direction {
-        Direction::Forth => "forth",
-        Direction::Back => "back",
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
     }
 }
 

@@ -137,7 +137,7 @@ fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
         .zip(&capture.frames)
         .filter_map(|(number, frame)| Segment::of(number, frame));
     let all = conversations(segments.collect());
-    let broken = capture.broken.map(|error| match all.is_empty() {
+    let broken = capture.error.map(|error| match all.is_empty() {
         true => Failure::Usage(format!("{shown}: {error}, and nothing to show stands before")),
         false => Failure::Usage(format!("{shown}: {error}; what stands before is shown")),
     });

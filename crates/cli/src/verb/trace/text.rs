@@ -13,17 +13,17 @@ pub(super) fn list(all: &[Conversation]) -> String {
     }
     let mut text = String::new();
     for (number, conversation) in (1..).zip(all) {
-        let (near, far) = conversation.lanes[0];
-        let (forth, back) = conversation.bytes();
-        let lanes = conversation.lanes.len();
+        let (near, far) = conversation.paths[0];
+        let (forward, reverse) = conversation.bytes();
+        let paths = conversation.paths.len();
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{number:3}  {} {near}:{} ↔ {far}:{}, {lanes} lane{}, {} segments, {forth} bytes →, {back} bytes ←, {} s",
+            "{number:3}  {} {near}:{} ↔ {far}:{}, {paths} path{}, {} segments, {forward} bytes →, {reverse} bytes ←, {} s",
             conversation.protocol,
             conversation.ports.0,
             conversation.ports.1,
-            if lanes == 1 { "" } else { "s" },
+            if paths == 1 { "" } else { "s" },
             conversation.rows.len(),
             seconds(conversation.duration()),
         );
@@ -39,7 +39,7 @@ pub(super) fn gaps(conversation: &Conversation) -> String {
         "TSNs"
     };
     let mut text = String::new();
-    for direction in [Direction::Forth, Direction::Back] {
+    for direction in [Direction::Forward, Direction::Reverse] {
         let histogram = Histogram::of(conversation, direction);
         if histogram.acknowledgements == 0 {
             continue;
@@ -49,24 +49,24 @@ pub(super) fn gaps(conversation: &Conversation) -> String {
             "{} {} acknowledgements; {unit} acknowledged selectively by one: at most {}, in at most {} blocks",
             arrow(direction),
             histogram.acknowledgements,
-            histogram.most,
-            histogram.most_blocks
+            histogram.max,
+            histogram.max_blocks
         );
-        for (start, end, count) in &histogram.classes {
+        for (start, end, count) in &histogram.buckets {
             let share = *count as f64 * 100.0 / histogram.acknowledgements as f64;
-            let class = match end {
+            let bucket = match end {
                 Some(end) if end == start => start.to_string(),
                 Some(end) => format!("{start}–{end}"),
                 None => format!("{start}–"),
             };
             let bar = "█".repeat((share / 2.0).round() as usize);
-            let _ = writeln!(text, "{class:>10} {count:>8} {share:>5.1} % {bar}");
+            let _ = writeln!(text, "{bucket:>10} {count:>8} {share:>5.1} % {bar}");
         }
     }
     text
 }
 
-/// For each lane and direction, how long nothing was sent.
+/// For each path and direction, how long nothing was sent.
 pub(super) fn idle(conversation: &Conversation, threshold: u64) -> String {
     let mut text = format!(
         "pauses of at least {} s in {} s\n",
@@ -74,8 +74,8 @@ pub(super) fn idle(conversation: &Conversation, threshold: u64) -> String {
         seconds(conversation.duration())
     );
     for idle in pauses(conversation, threshold) {
-        let (near, far) = conversation.lanes[idle.lane];
-        let share = idle.total as f64 * 100.0 / idle.of.max(1) as f64;
+        let (near, far) = conversation.paths[idle.path];
+        let share = idle.total as f64 * 100.0 / idle.duration.max(1) as f64;
         let longest = idle.pauses.iter().map(|(_, length)| *length).max().unwrap_or(0);
         let _ = writeln!(
             text,
@@ -91,8 +91,8 @@ pub(super) fn idle(conversation: &Conversation, threshold: u64) -> String {
 
 const fn arrow(direction: Direction) -> &'static str {
     match direction {
-        Direction::Forth => "→",
-        Direction::Back => "←",
+        Direction::Forward => "→",
+        Direction::Reverse => "←",
     }
 }
 
