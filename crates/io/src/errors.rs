@@ -63,6 +63,7 @@ mod tests {
             libc::ENOBUFS,
             libc::ENETUNREACH,
             libc::EHOSTUNREACH,
+            libc::ECONNREFUSED,
             libc::EADDRNOTAVAIL,
         ] {
             assert_eq!(trouble(&Error::from_raw_os_error(number)), Trouble::Lost);

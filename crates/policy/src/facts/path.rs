@@ -26,6 +26,8 @@ pub struct PathFacts {
     pub reachability: Reachability,
     /// Whether it is the primary path (RFC 9260 §6.4).
     pub primary: bool,
+    /// Whether its addresses are IPv6.
+    pub ipv6: bool,
     /// Whether fast recovery is under way on it (RFC 9260 §7.2.4).
     pub in_recovery: bool,
     /// Consecutive errors (RFC 9260 §8.2).
@@ -82,6 +84,7 @@ impl PathFacts {
             id,
             reachability: Reachability::Unconfirmed,
             primary: false,
+            ipv6: false,
             in_recovery: false,
             errors: 0,
             max_packet,

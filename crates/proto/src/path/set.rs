@@ -64,7 +64,8 @@ impl PathSet {
         let at = self.facts.partition_point(|facts| facts.id < id);
         let mtu = sizes.of(&addr);
         let max_packet = max_packet(&addr, mtu.size());
-        let facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), rto.initial);
+        let mut facts = PathFacts::new(id, max_packet, max_data_chunk(max_packet), rto.initial);
+        facts.ipv6 = addr.remote.is_ipv6();
         self.facts.insert(at, facts);
         self.inner
             .insert(at, Path::new(addr, mtu, RttEstimator::new(rto)));

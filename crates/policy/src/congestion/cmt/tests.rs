@@ -52,8 +52,20 @@ impl Story {
 }
 
 #[test]
-fn it_starts_with_what_the_rfc_says_for_1500_byte_packets() {
-    assert_eq!(Story::begins().cwnd(), 4_404);
+fn initial_window_is_that_of_the_rfc_for_packets_of_any_size() {
+    for (chunk, ipv4, ipv6) in [
+        (500, 2_000, 2_000),
+        (1_452, 4_404, 4_344),
+        (9_000, 18_000, 18_000),
+    ] {
+        for (ipv6, expected) in [(false, ipv4), (true, ipv6)] {
+            let mut path = PathFacts::new(PATH, chunk + 12, chunk, ms(1_000));
+            path.ipv6 = ipv6;
+            let mut cc = Cmt::new(CmtParameters::DEFAULT);
+            cc.add_path(&path, Instant::ZERO);
+            assert_eq!((cc.cwnd(PATH), cc.ssthresh(PATH)), (expected, u64::MAX));
+        }
+    }
 }
 
 #[test]
