@@ -189,7 +189,7 @@ impl Scene {
         let mut policies = PolicyRecipe::cmt();
         for (point, value) in [
             ("cc", "fixed"),
-            ("cc.window", "1000000000000"),
+            ("cc.cwnd", "1000000000000"),
             ("burst", "unlimited"),
             ("path-scheduler", "primary"),
             ("sack-handling", handling),

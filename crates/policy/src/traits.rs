@@ -16,45 +16,45 @@ pub trait Policy: Send + fmt::Debug {
     fn name(&self) -> &'static str;
 }
 
-/// How much may be in flight on each path?
+/// Congestion control. How much may be in flight on each path (RFC 9260 §7.2)?
 ///
 /// One controller serves all paths of an association, so that it can couple them (RFC 6356); an uncoupled
-/// algorithm is the special case that ignores the siblings. Windows are in bytes of DATA chunks, headers
-/// included, and never below one [`PathFacts::max_data_chunk`].
+/// algorithm ignores the other paths. Windows are in bytes of DATA chunks, headers included, and never below one
+/// [`PathFacts::max_data_chunk`].
 pub trait CongestionControl: Policy {
-    /// A path exists from now on; called once before any other call that names it.
+    /// A path was added; called once before any other call that names it.
     fn add_path(&mut self, path: &PathFacts, now: Instant);
-    /// A path is gone; its id may be used again for another one.
+    /// A path was removed; its id may be used again for another one.
     fn remove_path(&mut self, path: PathId);
-    /// A SACK acknowledged something. Called once for each SACK, before losses that the same SACK reveals.
+    /// A SACK acknowledged something. Called once for each SACK, before `on_loss` for the losses that it reveals.
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant);
-    /// Chunks were lost; called once for each loss event (once per window of data, or once per timeout).
+    /// Chunks were lost. Called once for each loss event: once per window of data, or once per timeout.
     fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant);
-    /// Nothing was sent on `path` for `idle`; called before the next transmission (RFC 9260 §7.2.1).
+    /// Nothing was sent on `path` for `idle`. Called before the next transmission (RFC 9260 §7.2.1).
     fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
         let _ = (path, idle);
     }
-    /// The burst policy keeps the window of `path` down to `limit` bytes, which are fewer than it has. What it had becomes its
-    /// threshold, if that is lower: the window comes back in slow start.
+    /// The burst policy limits the cwnd of `path` to `limit` bytes, which is less than it has. The cwnd it had becomes
+    /// its ssthresh if that is lower, so that the cwnd returns in slow start.
     fn on_burst_limit(&mut self, path: PathId, limit: u64) {
         let _ = (path, limit);
     }
-    /// The window of `path` in bytes; 0 for an unknown path.
+    /// The cwnd of `path` in bytes; 0 for an unknown path.
     fn cwnd(&self, path: PathId) -> u64;
-    /// The slow-start threshold of `path` in bytes; [`u64::MAX`] while unset or where the idea does not apply.
+    /// The ssthresh of `path` in bytes; [`u64::MAX`] while unset or if the algorithm has none.
     fn ssthresh(&self, path: PathId) -> u64;
 }
 
-/// Which path takes the next packet of new data, or is waiting better?
+/// Path scheduler. Which path takes the next packet of new data, or is waiting better?
 ///
-/// To wait is a full answer while something is in flight, for its acknowledgement leads to the next question. With
-/// nothing in flight and a path with room, some path must be picked.
+/// A scheduler may wait while something is in flight: the next acknowledgement calls it again. With nothing in
+/// flight and a path that can take data, it must pick a path.
 pub trait PathScheduler: Policy {
-    /// A path exists from now on.
+    /// A path was added.
     fn add_path(&mut self, path: PathId) {
         let _ = path;
     }
-    /// A path is gone; its id may be used again for another one.
+    /// A path was removed; its id may be used again for another one.
     fn remove_path(&mut self, path: PathId) {
         let _ = path;
     }
@@ -62,93 +62,94 @@ pub trait PathScheduler: Policy {
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         let _ = (ack, paths, now);
     }
-    /// Chunks were lost; called as [`CongestionControl::on_loss`], before the facts show the new window.
+    /// Chunks were lost; called as [`CongestionControl::on_loss`], before the facts show the new cwnd.
     fn on_loss(&mut self, loss: &LossEvent, paths: &[PathFacts], now: Instant) {
         let _ = (loss, paths, now);
     }
-    /// New data waits, and the peer's window keeps it back.
+    /// New data waits, and the peer's receive window does not let it through.
     fn on_blocked(&mut self) {}
-    /// Picks among the paths with [`PathFacts::can_take_data`]; called before each packet.
+    /// Picks among the paths with [`PathFacts::can_take_data`]. Called before each packet.
     fn pick(&mut self, paths: &[PathFacts], backlog: &Backlog, now: Instant) -> Pick;
-    /// `bytes` of user data were put on `path` for the first time.
+    /// `bytes` of user data were sent on `path` for the first time.
     fn on_sent(&mut self, path: PathId, bytes: u64, now: Instant) {
         let _ = (path, bytes, now);
     }
-    /// An output call begins: as many packets as windows allow follow at this moment.
+    /// An output call begins: as many packets as the windows allow follow at this moment.
     fn on_round(&mut self) {}
-    /// Whether chunks in flight on one path are ever sent on others too, so that somebody need ask.
+    /// Whether the scheduler ever sends chunks in flight on one path on others too. If not, the core skips the check.
     fn sends_duplicates(&self) -> bool {
         false
     }
-    /// Whether `chunk`, in flight on another path, is sent on `onto` too, which has room. Asked before new data is
-    /// scheduled: for each path in the order of TSNs, once about each chunk if the answer is yes, and until it is
-    /// acknowledged or lost if it is no. Changes nothing.
+    /// Whether a duplicate of `chunk`, in flight on another path, is to be sent on `onto`, which can take data. Called
+    /// before new data is scheduled: for each path in the order of TSNs, once for each chunk if the answer is yes, and
+    /// until the chunk is acknowledged or lost if it is no. Changes no state.
     ///
-    /// The copy counts as [`PathFacts::duplicated_bytes`] for a round trip. Whatever is said of a chunk with copies says nothing of
-    /// any path: it is neither a round-trip sample nor a sign of life, and no window grows by it.
+    /// The duplicate counts as [`PathFacts::duplicated_bytes`] for a round trip. The acknowledgement of a chunk with
+    /// duplicates proves nothing about any path: it is no RTT sample, does not clear error counters, and no cwnd
+    /// grows by it.
     fn wants_duplicate(&self, chunk: &ChunkInFlight, onto: &PathFacts, now: Instant) -> bool {
         let _ = (chunk, onto, now);
         false
     }
 }
 
-/// Whose bytes are next (RFC 8260 §3)?
+/// Stream scheduler. Which stream sends next (RFC 8260 §3)?
 ///
-/// Told about changes, never shown a list: cost is per message, not per stream. Without message interleaving
-/// the core asks only between messages.
+/// The core reports changes and never passes a list, so that the cost is per message, not per stream. Without message
+/// interleaving the core calls [`StreamScheduler::next`] only between messages.
 pub trait StreamScheduler: Policy {
-    /// `stream` has a message at its head that was not there before: it became ready, or its last message is
-    /// gone and the next one moved up. Also called when its priority or its weight was set.
+    /// `stream` has a new message at its head: it became ready, or its last message was taken and the next one moved
+    /// up. Also called when its priority or weight was set.
     fn on_ready(&mut self, stream: &StreamFacts);
-    /// `stream` has nothing to send any more, or nothing that may be sent before others are acknowledged.
+    /// `stream` has nothing left to send, or nothing that may be sent before other data is acknowledged.
     fn on_idle(&mut self, stream: StreamId);
     /// `bytes` of the head message of `stream` were taken; `message_done` if that was its end. The core then
-    /// says [`StreamScheduler::on_ready`] or [`StreamScheduler::on_idle`].
+    /// calls [`StreamScheduler::on_ready`] or [`StreamScheduler::on_idle`].
     fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool);
-    /// Whether streams are bound to paths. Then a path scheduler only orders the paths that have room: no stream is better
-    /// served by waiting for a path that is not its own.
-    fn binds(&self) -> bool {
+    /// Whether streams are bound to paths. Then the path scheduler only orders the paths that can take data: waiting for
+    /// a faster path that is not its own does not help a stream.
+    fn binds_streams(&self) -> bool {
         false
     }
-    /// Whether `stream` may go on `path`, for all that the others want. Changes nothing.
+    /// Whether `stream` may be sent on `path`, whatever other streams want. Changes no state.
     fn admits(&self, stream: StreamId, path: PathId) -> bool {
         let _ = (stream, path);
         true
     }
-    /// How the paths are doing; told before each packet of new data.
+    /// The facts of all paths; called before each packet of new data.
     fn observe(&mut self, paths: &[PathFacts], now: Instant) {
         let _ = (paths, now);
     }
-    /// The packet for which bytes were taken is done: what is taken from now on goes into another one.
+    /// The packet for which bytes were taken is complete: bytes taken from now on go into another one.
     fn on_packet_end(&mut self) {}
-    /// The stream to serve now on `path`; `None` if none is ready for it. Changes nothing.
+    /// The stream to serve next on `path`; `None` if no stream is ready for it. Changes no state.
     fn next(&self, path: PathId) -> Option<StreamId>;
 }
 
-/// Which acknowledgements tell how long a round trip takes (RFC 9260 §6.3.1)?
+/// RTT sampling. Which acknowledgements are round-trip time samples (RFC 9260 §6.3.1)?
 ///
-/// A sample is named by when its chunk was sent. The core takes one in a round trip, and smooths.
+/// A sample is the time at which its chunk was sent. The core takes one sample per round trip and smooths it.
 pub trait RttSampling: Policy {
-    /// A path exists from now on.
+    /// A path was added.
     fn add_path(&mut self, path: PathId) {
         let _ = path;
     }
-    /// A path is gone.
+    /// A path was removed.
     fn remove_path(&mut self, path: PathId) {
         let _ = path;
     }
-    /// Whether the next new chunk on `path` is to be a probe: the I bit asks the peer to acknowledge it at once (RFC
-    /// 9260 §3.3.1), over the same path. Changes nothing.
+    /// Whether the next new chunk on `path` is to be a probe: its I bit asks the peer to acknowledge it at once (RFC
+    /// 9260 §3.3.1), over the same path. Changes no state.
     fn wants_probe(&self, path: &PathFacts, now: Instant) -> bool {
         let _ = (path, now);
         false
     }
-    /// A probe left on `path`.
+    /// A probe was sent on `path`.
     fn on_probe_sent(&mut self, path: &PathFacts, now: Instant) {
         let _ = (path, now);
     }
-    /// A SACK came over `path`, outdated or not, and has not been looked at for anything else; `reports` tells which
-    /// TSNs it reports. The sample that it is, if any.
+    /// A SACK arrived over `path`, outdated or not, and is not processed yet; `reports` tells which TSNs it reports.
+    /// Returns the RTT sample, if it is one.
     fn on_sack(
         &mut self,
         path: &PathFacts,
@@ -158,7 +159,7 @@ pub trait RttSampling: Policy {
         let _ = (path, reports, now);
         None
     }
-    /// A SACK that came over `arrived_on` acknowledged chunks of `path`. The sample that it is, if any.
+    /// A SACK that arrived over `arrived_on` acknowledged chunks of `path`. Returns the RTT sample, if it is one.
     fn on_ack(
         &mut self,
         ack: &PathAck,
@@ -168,63 +169,63 @@ pub trait RttSampling: Policy {
     ) -> Option<Instant>;
 }
 
-/// Which outstanding chunks are lost?
+/// Loss detection. Which outstanding chunks are lost (RFC 9260 §7.2.4)?
 ///
-/// The answer is a line, so that the core touches each lost chunk once and no other.
+/// The result is a threshold for each path, so that the core touches each lost chunk once and no other.
 pub trait LossDetection: Policy {
-    /// A path exists from now on.
+    /// A path was added.
     fn add_path(&mut self, path: PathId);
-    /// A path is gone.
+    /// A path was removed.
     fn remove_path(&mut self, path: PathId);
     /// A SACK acknowledged something.
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant);
-    /// Everything on `path` was declared lost by its T3 timer; what follows starts anew.
+    /// Everything on `path` was declared lost by its T3-rtx timer; the state of the path is reset.
     fn on_timeout(&mut self, path: PathId);
-    /// What is lost on `path`, after the last call. Asked after each SACK, and at the moment that the last line of the
-    /// path named. Changes nothing.
+    /// The loss threshold of `path` after the last call. Called after each SACK, and at [`LossThreshold::again_at`].
+    /// Changes no state.
     fn loss_threshold(&self, path: PathId, now: Instant) -> LossThreshold;
 }
 
-/// Is the tail of what was sent still there? Nothing behind it would tell.
+/// Tail loss probe. When is a packet sent to find out whether the last data was lost (RFC 8985 §7)?
 pub trait TailProbe: Policy {
-    /// After how long without anything sent or acknowledged on `path` a chunk is sent to provoke an acknowledgement:
-    /// new data if there is some, else the highest outstanding chunk once more; `None` for never. It is sent once
-    /// until something is acknowledged, and only while the T3 timer runs for longer. The window is not cut for it.
+    /// The probe timeout: how long nothing must be sent or acknowledged on `path` before a probe is sent to elicit a
+    /// SACK; `None` for no probes. The probe is new data if there is some, else the highest outstanding chunk again. One
+    /// probe is sent until something is acknowledged, and only if the T3-rtx timer expires later. The cwnd is not cut.
     fn probe_after(&self, path: &PathFacts) -> Option<Duration>;
 }
 
-/// Where does a lost chunk go (RFC 9260 §6.4)?
+/// Retransmission policy. On which path is a lost chunk retransmitted (RFC 9260 §6.4)?
 pub trait RetransmissionPolicy: Policy {
-    /// The path for `chunk`; `None` if none is fit. The core lets one packet per loss event exceed the window
-    /// (RFC 9260 §7.2.4); all others need room. So a path without room may be named, where waiting for it is
-    /// better than another path or where none has room, and the core holds the chunk back until there is.
+    /// The path for `chunk`; `None` if no path is fit. The core lets one packet per loss event exceed the cwnd (RFC 9260
+    /// §7.2.4); all others need a path that can take data. A path that cannot may be returned where waiting for it is
+    /// better than another path, or where no path can; the core then holds the chunk back.
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId>;
 }
 
-/// When is a SACK sent (RFC 9260 §6.2)?
+/// Ack policy. When is a SACK sent (RFC 9260 §6.2)?
 pub trait AckPolicy: Policy {
-    /// A packet with DATA arrived and was processed.
+    /// A packet with DATA arrived and was processed. Returns when its SACK is to be sent.
     fn on_packet(&mut self, arrival: &Arrival, now: Instant) -> AckWhen;
-    /// Whether SACKs carry the number of packets since the last one in their flags, as DAC asks.
+    /// Whether SACKs carry the number of packets since the last SACK in their flags, as DAC asks.
     fn reports_packet_count(&self) -> bool {
         false
     }
 }
 
-/// On which path is a SACK sent?
+/// SACK path policy. On which path is a SACK sent (RFC 9260 §6.4)?
 pub trait SackPath: Policy {
-    /// `arrived_on` is where the last DATA came from; the answer must be a usable path or `arrived_on` itself. Not
-    /// asked where the peer wants an answer over a certain path (I bit, RFC 9260 §3.3.1).
+    /// The path for the SACK: a usable path, or `arrived_on`, over which the last DATA arrived. Not called where the
+    /// peer asked for a SACK over a certain path (I bit, RFC 9260 §3.3.1).
     fn path(&mut self, arrived_on: PathId, paths: &[PathFacts]) -> PathId;
 }
 
-/// How much of the shared send and receive buffer may a path hold?
+/// Buffer splitting. How much of the shared send and receive buffer may a path hold?
 pub trait BufferPolicy: Policy {
-    /// Whether it gives each path a share of the send buffer; told to the others as [`BufferFacts::send_split`].
+    /// Whether each path gets a share of the send buffer; other policies see it as [`BufferFacts::send_split`].
     fn splits_send_buffer(&self) -> bool {
         false
     }
-    /// The same of the peer's receive buffer.
+    /// The same for the peer's receive buffer.
     fn splits_receive_buffer(&self) -> bool {
         false
     }
@@ -232,14 +233,14 @@ pub trait BufferPolicy: Policy {
     fn allowance(&self, path: &PathFacts, paths: &[PathFacts], buffer: &BufferFacts) -> u64;
 }
 
-/// The buffer is blocked: what moves to another path?
+/// Chunk rescheduling. A buffer is blocked: which chunks move to another path?
 pub trait ReschedulingPolicy: Policy {
-    /// Whether the answer is no whatever is asked, so that nobody need ask.
+    /// Whether it never reschedules. Then the core skips the check.
     fn is_never(&self) -> bool {
         false
     }
-    /// Asked before new data goes onto `onto`, and while the buffers let nothing new be sent, with the oldest
-    /// outstanding chunk of the association.
+    /// Whether to reschedule onto `onto`. Called before new data is sent on `onto`, and while the buffers let no new data
+    /// through; `stuck` is the oldest outstanding chunk of the association.
     fn reschedule(
         &mut self,
         onto: &PathFacts,
@@ -250,49 +251,48 @@ pub trait ReschedulingPolicy: Policy {
     ) -> Option<Reschedule>;
 }
 
-/// How many packets may leave at once?
+/// Burst limit. How many packets may be sent at once (RFC 9260 §6.1 D)?
 pub trait BurstPolicy: Policy {
-    /// A path exists from now on.
+    /// A path was added.
     fn add_path(&mut self, path: PathId);
-    /// A path is gone.
+    /// A path was removed.
     fn remove_path(&mut self, path: PathId);
-    /// A packet was handled, a timer expired, or an application that had nothing left to send has something: what may leave
-    /// until this is called again is one burst.
-    fn on_occasion(&mut self) {}
-    /// What the window of `path` must not exceed from now on, although it may be larger; asked before data leaves. A smaller
-    /// window is left alone. `None` where bursts are limited without touching windows.
+    /// A transmission opportunity: a packet was handled, a timer expired, or an idle application has new data. What is
+    /// sent until the next call is one burst.
+    fn on_transmission_opportunity(&mut self) {}
+    /// The largest cwnd that `path` may have from now on. Called before data is sent; a smaller cwnd is left alone.
+    /// `None` if bursts are limited without changing the cwnd.
     fn window_limit(&self, path: &PathFacts) -> Option<u64> {
         let _ = path;
         None
     }
-    /// How many bytes may leave on `path` at this moment, whatever its window.
+    /// How many bytes may be sent on `path` now, whatever its cwnd.
     fn allowance(&mut self, path: &PathFacts, now: Instant) -> SendAllowance;
-    /// Bytes left on `path`.
+    /// `bytes` were sent on `path`.
     fn on_sent(&mut self, path: PathId, bytes: u64, now: Instant) {
         let _ = (path, bytes, now);
     }
 }
 
-/// When is a path suspected, dead or back (RFC 9260 §8.2, RFC 7829)?
+/// Failover policy. When is a path potentially failed, inactive or active again (RFC 9260 §8.2, RFC 7829)?
 pub trait FailoverPolicy: Policy {
-    /// The error counter of `path` went up (it is already counted in [`PathFacts::errors`]).
+    /// The error counter of `path` was incremented; [`PathFacts::errors`] includes it.
     fn on_error(&mut self, path: &PathFacts) -> Reachability;
-    /// Whether that error counts against the peer, too, which is given up after Association.Max.Retrans of them
-    /// (RFC 9260 §8.1). `paths` are all there are, as they were with it.
+    /// Whether that error also counts against the peer, which is given up after Association.Max.Retrans errors (RFC 9260
+    /// §8.1). `paths` are the facts of all paths, with that error counted.
     fn counts_against_peer(&self, path: &PathFacts, paths: &[PathFacts]) -> bool {
         let _ = (path, paths);
         true
     }
-    /// A HEARTBEAT ACK came, or a chunk sent only once on `path` was acknowledged.
-    fn on_sign_of_life(&mut self, path: &PathFacts) -> Reachability;
-    /// How long SACKs over any path may acknowledge nothing of `path`, which has data in flight, before it becomes
-    /// potentially failed without having lost anything; `None` if only its timer counts. The core asks while
-    /// there is another usable path, and sends a heartbeat at once.
-    fn patience(&self, path: &PathFacts) -> Option<Duration> {
+    /// The path works: a HEARTBEAT ACK arrived, or a chunk sent only once on `path` was acknowledged.
+    fn on_reachable(&mut self, path: &PathFacts) -> Reachability;
+    /// How long SACKs may acknowledge nothing of `path`, which has data in flight, before it becomes potentially failed
+    /// without an error; `None` if only its timer counts. The core checks while there is another usable path, and sends
+    /// a heartbeat at once when the time is over.
+    fn suspect_after(&self, path: &PathFacts) -> Option<Duration> {
         let _ = path;
         None
     }
-    /// HB.interval of `path` (RFC 9260 §8.3), to which the core adds the RTO and the jitter; `None` for no
-    /// heartbeats.
-    fn heartbeat_every(&self, path: &PathFacts) -> Option<Duration>;
+    /// HB.interval of `path` (RFC 9260 §8.3), to which the core adds the RTO and jitter; `None` for no heartbeats.
+    fn heartbeat_interval(&self, path: &PathFacts) -> Option<Duration>;
 }

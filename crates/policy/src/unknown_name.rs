@@ -1,8 +1,14 @@
-//! What did the user mean? The error for a name that is not known, with the nearest one that is.
+//! Unknown names. The error for a name that is not in the catalog: which name was meant?
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+
+/// Names that were renamed: what they name, the old name, the new one.
+const RENAMED: &[(&str, &str, &str)] = &[
+    ("failover", "fast-abandonment", "fast-failover"),
+    ("fixed parameter of cc", "window", "cwnd"),
+];
 
 /// A name or value that is not known.
 ///
@@ -32,6 +38,14 @@ impl UnknownName {
         }
     }
 
+    /// The present name of what the given name was the name of, if it was renamed.
+    #[must_use]
+    pub fn renamed(&self) -> Option<&'static str> {
+        let mut renamed = RENAMED.iter();
+        let found = renamed.find(|(what, old, _)| *what == self.what && *old == self.given);
+        found.map(|(_, _, new)| *new)
+    }
+
     /// The known name that begins like the one given, if there is only one; else the one that differs least, if
     /// it differs little: by a third of its letters at most.
     #[must_use]
@@ -56,6 +70,9 @@ pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Opt
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "unknown {} `{}`", self.what, self.given)?;
+        if let Some(new) = self.renamed() {
+            return write!(f, ", renamed to `{new}`");
+        }
         if let Some(nearest) = self.nearest() {
             write!(f, ", did you mean `{nearest}`?")?;
         }

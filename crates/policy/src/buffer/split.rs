@@ -49,7 +49,7 @@ impl Parameters for SplitParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "counting",
         default: "queued",
-        meaning: "what a path holds: outstanding (in flight), or queued (sent and not yet releasable)",
+        meaning: "what counts as held by a path: outstanding (in flight), or queued (sent and not yet releasable)",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {

@@ -42,7 +42,7 @@ impl Parameters for MaxBurstParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "packets",
         default: "4",
-        meaning: "full chunks that may leave on one occasion (Max.Burst of RFC 9260 §16), 1 to 10000",
+        meaning: "full chunks per transmission opportunity (Max.Burst of RFC 9260 §16), 1 to 10000",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
@@ -95,7 +95,7 @@ impl BurstPolicy for MaxBurst {
         self.paths.remove(path);
     }
 
-    fn on_occasion(&mut self) {
+    fn on_transmission_opportunity(&mut self) {
         self.occasion += 1;
     }
 

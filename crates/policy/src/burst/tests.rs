@@ -19,7 +19,7 @@ fn four_packets_leave_on_one_occasion_and_four_more_on_the_next_whatever_the_clo
     path.in_flight += 4 * CHUNK;
     assert_eq!(policy.allowance(&path, at(0)).bytes, 0);
     assert_eq!(policy.allowance(&path, at(1)).bytes, 0);
-    policy.on_occasion();
+    policy.on_transmission_opportunity();
     assert_eq!(policy.allowance(&path, at(1)).bytes, 4 * CHUNK);
 }
 

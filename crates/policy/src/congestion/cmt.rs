@@ -81,13 +81,13 @@ impl Parameters for CmtParameters {
 pub(super) const GROWTH: Parameter = Parameter {
     name: "growth",
     default: "cuc-v2",
-    meaning: "when a window may grow: cumack, cuc-v1 or cuc-v2",
+    meaning: "when the cwnd may grow: cumack, cuc-v1 or cuc-v2",
 };
 
 pub(super) const INITIAL_PACKETS: Parameter = Parameter {
     name: "initial-packets",
     default: "0",
-    meaning: "initial window in full chunks, 0 (the formula of RFC 9260 §7.2.1) to 1000",
+    meaning: "initial cwnd in full chunks, 0 (the formula of RFC 9260 §7.2.1) to 1000",
 };
 
 /// What is remembered of one path.

@@ -25,25 +25,25 @@ pub type Fixed = Independent<FixedParameters>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FixedParameters {
     /// The window of each path in bytes.
-    pub window: u64,
+    pub cwnd: u64,
 }
 
 impl Default for FixedParameters {
     fn default() -> Self {
-        Self { window: 100_000 }
+        Self { cwnd: 100_000 }
     }
 }
 
 impl Parameters for FixedParameters {
     const LIST: &'static [Parameter] = &[Parameter {
-        name: "window",
+        name: "cwnd",
         default: "100000",
-        meaning: "window of each path in bytes, at least one full chunk, at most 2^40",
+        meaning: "cwnd of each path in bytes, at least one full chunk, at most 2^40",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
         Some(match name {
-            "window" => Slot::number(&mut self.window, 1..=1 << 40),
+            "cwnd" => Slot::number(&mut self.cwnd, 1..=1 << 40),
             _ => return None,
         })
     }
@@ -59,7 +59,7 @@ impl SinglePath for FixedParameters {
     }
 
     fn start(&self, path: &PathFacts, _now: Instant) -> u64 {
-        self.window.max(quantum(path))
+        self.cwnd.max(quantum(path))
     }
 
     fn on_ack(&self, _state: &mut u64, _acked: &Acked<'_>) {}

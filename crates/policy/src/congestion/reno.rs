@@ -64,7 +64,7 @@ impl Parameters for RenoParameters {
         Parameter {
             name: "growth",
             default: "cuc-v2",
-            meaning: "what must be acknowledged for the window to grow: cumack, cuc-v1 or cuc-v2",
+            meaning: "when the cwnd may grow: cumack, cuc-v1 or cuc-v2",
         },
         Parameter {
             name: "slow-start-limit",
@@ -74,7 +74,7 @@ impl Parameters for RenoParameters {
         Parameter {
             name: "initial-packets",
             default: "10",
-            meaning: "initial window in full segments, 1 to 1000",
+            meaning: "initial cwnd in full segments, 1 to 1000",
         },
     ];
 

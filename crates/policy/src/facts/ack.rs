@@ -1,34 +1,34 @@
-//! What did a SACK acknowledge?
+//! Ack samples. What did one SACK acknowledge?
 
 use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
-/// What one SACK changed, for the whole association.
+/// What one SACK changed, for the whole association (compare `ack_sample` of Linux).
 #[derive(Clone, Debug)]
 pub struct AckSample<'a> {
-    /// The cumulative TSN ack point after this SACK.
+    /// The Cumulative TSN Ack Point after this SACK.
     pub cumulative: UnwrappedTsn,
-    /// Whether the cumulative TSN ack point moved.
+    /// Whether the Cumulative TSN Ack Point advanced.
     pub cumulative_advanced: bool,
-    /// The path that the SACK came over.
+    /// The path that the SACK arrived over.
     pub arrived_on: PathId,
-    /// DATA packets since the peer's last SACK, if it says so (DAC); 1 or 2.
+    /// Number of DATA packets since the peer's last SACK, if it reports that (DAC); 1 or 2.
     pub packet_count: Option<u8>,
-    /// What it changed on each path, in the order of path ids; paths without change are left out.
+    /// What it acknowledged on each path, ordered by path id; paths without change are left out.
     pub paths: &'a [PathAck],
 }
 
 impl AckSample<'_> {
-    /// What changed on `path`.
+    /// What was acknowledged on `path`.
     #[must_use]
     pub fn on(&self, path: PathId) -> Option<&PathAck> {
         self.paths.iter().find(|ack| ack.path == path)
     }
 }
 
-/// A chunk that was sent only once. The later of two is the greater one.
+/// A chunk that was sent only once. Ordered by send time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SentOnce {
-    /// When.
+    /// When it was sent.
     pub sent_at: Instant,
     /// Its TSN.
     pub tsn: UnwrappedTsn,
@@ -37,36 +37,37 @@ pub struct SentOnce {
 /// What one SACK acknowledged of the chunks last sent on one path. Sizes in bytes of chunks, headers included.
 #[derive(Clone, Debug)]
 pub struct PathAck {
-    /// Which path.
+    /// Id of the path.
     pub path: PathId,
-    /// Bytes acknowledged for the first time, by the cumulative TSN or by a gap block.
+    /// Bytes newly acknowledged, cumulatively or by a gap ack block.
     pub newly_acked: u64,
-    /// Chunks acknowledged for the first time.
+    /// Chunks newly acknowledged.
     pub newly_acked_chunks: u32,
     /// [`crate::PathFacts::in_flight`] before this SACK.
     pub in_flight_before: u64,
-    /// A chunk was acknowledged cumulatively that no earlier gap block had reported.
+    /// A chunk was acknowledged cumulatively that no earlier gap ack block had reported.
     pub cumulative_advanced: bool,
-    /// The earliest outstanding never-retransmitted chunk of the path was acknowledged (CUC).
+    /// The pseudo-cumulative ack point of the path advanced: its earliest outstanding never-retransmitted chunk was
+    /// acknowledged (CUC).
     pub pseudo_cumulative_advanced: bool,
-    /// The earliest outstanding retransmitted chunk of the path was acknowledged (CUCv2).
+    /// The same for its earliest outstanding retransmitted chunk (CUCv2).
     pub retransmitted_pseudo_cumulative_advanced: bool,
-    /// Highest newly acknowledged TSN (HTNA of the path, SFR). Chunks that the T3 timer retransmitted do not
-    /// count: their TSN says nothing about the order of sending.
+    /// Highest TSN newly acknowledged (HTNA) of the path (SFR). Chunks that the T3-rtx timer retransmitted do not
+    /// count: their TSNs do not reflect the order of sending.
     pub highest_newly_acked: Option<UnwrappedTsn>,
-    /// Lowest newly acknowledged TSN, with the same exception (DAC).
+    /// Lowest TSN newly acknowledged, with the same exception (DAC).
     pub lowest_newly_acked: Option<UnwrappedTsn>,
-    /// The latest transmission on the path that was newly acknowledged.
+    /// The highest send number of the path that was newly acknowledged.
     pub latest_send_number: Option<SendNumber>,
-    /// When the latest newly acknowledged chunk of the path was sent.
+    /// When the newly acknowledged chunk sent last on the path was sent.
     pub latest_sent_at: Option<Instant>,
-    /// The latest newly acknowledged chunk that was sent only once: an unambiguous round-trip sample (Karn's rule,
+    /// The newly acknowledged chunk sent last among those sent only once: an unambiguous RTT sample (Karn's algorithm,
     /// RFC 9260 §6.3.1 C5).
     pub rtt_sample: Option<SentOnce>,
-    /// The latest of these that was sent as a probe (see [`crate::RttSampling::wants_probe`]).
+    /// The last of these that was sent as a probe (see [`crate::RttSampling::wants_probe`]).
     pub rtt_probe: Option<SentOnce>,
-    /// A chunk was sent on the path for the first time at this moment, and now it and everything that was sent on the
-    /// path before it has arrived, retransmissions included. One chunk at a time is measured so.
+    /// When a chunk was sent on the path for the first time that has now arrived together with everything sent on the
+    /// path before it, retransmissions included. One chunk at a time is measured.
     pub in_order_since: Option<Instant>,
 }
 

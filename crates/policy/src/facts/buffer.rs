@@ -1,4 +1,4 @@
-//! How full are the buffers, what is stuck in them, and what is in flight?
+//! Buffer facts. How full are the buffers, and which chunk blocks them?
 
 use core::time::Duration;
 
@@ -9,23 +9,23 @@ use anabranch_types::{Instant, PathId, UnwrappedTsn};
 pub struct BufferFacts {
     /// Size of the send buffer.
     pub send_capacity: u64,
-    /// Of it in use: not yet sent, and sent but not yet releasable.
+    /// Bytes of it in use: not yet sent, and sent but not yet releasable.
     pub send_used: u64,
-    /// Room in the peer's receive buffer, as last advertised, less what is in flight (RFC 9260 §6.2.1).
+    /// The peer's receive window (rwnd): as last advertised, less what is in flight (RFC 9260 §6.2.1).
     pub peer_window: u64,
     /// In flight on all paths.
     pub in_flight: u64,
-    /// Sent and still held in the send buffer, on all paths.
+    /// Sent and still held in the send buffer, over all paths.
     pub queued: u64,
-    /// Paths that carry data.
+    /// Number of paths that carry data.
     pub usable_paths: u32,
-    /// Each of them may hold only its share of the send buffer, as the [`crate::BufferPolicy`] says.
+    /// Whether each path may hold only its share of the send buffer, as the [`crate::BufferPolicy`] decides.
     pub send_split: bool,
-    /// The same of the peer's receive buffer.
+    /// The same for the peer's receive buffer.
     pub receive_split: bool,
 }
 
-/// The oldest outstanding chunk, which may be what blocks the buffers.
+/// The oldest outstanding chunk, which may block the buffers (head-of-line blocking).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StuckChunk {
     /// Its TSN.
@@ -34,13 +34,13 @@ pub struct StuckChunk {
     pub bytes: u64,
     /// The path it was last sent on.
     pub path: PathId,
-    /// When.
+    /// When it was last sent.
     pub sent_at: Instant,
-    /// Whether it was moved to another path before.
+    /// Whether it was rescheduled to another path before.
     pub moved: bool,
 }
 
-/// A chunk in flight, which might go over another path too.
+/// A chunk in flight, of which a duplicate may be sent on another path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChunkInFlight {
     /// Its TSN.
@@ -49,36 +49,36 @@ pub struct ChunkInFlight {
     pub bytes: u64,
     /// The path it was last sent on.
     pub path: PathId,
-    /// When.
+    /// When it was last sent.
     pub sent_at: Instant,
 }
 
-/// What blocks the buffers is sent again.
+/// The decision to reschedule chunks that block a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reschedule {
-    /// How much of it.
+    /// Which chunks are sent again.
     pub extent: RescheduleExtent,
-    /// What the path it leaves pays for it.
+    /// The penalty for the path that they leave.
     pub penalty: ReschedulePenalty,
 }
 
-/// How much is sent again when a buffer is blocked.
+/// Which chunks are sent again when a buffer is blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RescheduleExtent {
-    /// The stuck chunk, on the path in question.
+    /// The stuck chunk, on the path given to the policy.
     Oldest,
-    /// Everything of its path that is in flight for the first time and below the first TSN that the peer reports
-    /// beyond the cumulative one, on paths as the retransmission policy says.
+    /// All chunks of its path that are in flight for the first time and below the first TSN acknowledged by a gap ack
+    /// block, on the paths that the retransmission policy chooses.
     BelowFirstGap,
 }
 
-/// What a path pays for a chunk that was moved away from it.
+/// The penalty for a path whose chunk was rescheduled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReschedulePenalty {
-    /// Nothing.
+    /// No penalty.
     Nothing,
-    /// No new data for a while.
+    /// No new data for this long.
     Blocked(Duration),
-    /// Its window is cut as by a fast retransmission.
+    /// Its cwnd is cut as by a fast retransmission.
     WindowCut,
 }

@@ -1,4 +1,4 @@
-//! Which paths may carry data, when not all of them are well?
+//! Path eligibility. Which paths may carry data if not all of them are active?
 
 use anabranch_types::PathId;
 
@@ -7,27 +7,26 @@ use super::path::{PathFacts, Reachability};
 /// The facts of path `id`.
 #[must_use]
 pub fn path_facts(paths: &[PathFacts], id: PathId) -> Option<&PathFacts> {
-    // Slots are dense, so the first guess is nearly always right.
+    // Slots are dense, so the id nearly always is the index.
     paths
         .get(id.index())
         .filter(|path| path.id == id)
         .or_else(|| paths.iter().find(|path| path.id == id))
 }
 
-/// Whether data may be put on `path`, one of `paths`; says nothing about room.
+/// Whether `path`, one of `paths`, may carry data; its windows are not considered.
 ///
-/// Active paths may. Where there is none, the one path of [`last_resort`] may: an association whose paths all
-/// fail goes on trying until its own error limit ends it.
+/// Active paths may. If there is none, the path of [`last_resort`] may: an association whose paths all fail goes on
+/// sending until its own error limit ends it.
 #[must_use]
 pub fn may_carry_data(path: &PathFacts, paths: &[PathFacts]) -> bool {
     path.is_usable() || last_resort(paths) == Some(path.id)
 }
 
-/// The path to use although no path is active; `None` while one is, or while no address has been confirmed.
+/// The path to use although no path is active; `None` while one is active, or if no address has been confirmed.
 ///
-/// A potentially failed path goes before an inactive one, then the one with the fewest errors (RFC
-/// 7829), then the primary, then the lowest id. Never an unconfirmed one: the peer might not be there
-/// (RFC 9260 §5.4).
+/// Order: a potentially failed path before an inactive one, then the fewest errors (RFC 7829), then the primary path,
+/// then the lowest id. An unconfirmed path is never used: the peer may not be at that address (RFC 9260 §5.4).
 #[must_use]
 pub fn last_resort(paths: &[PathFacts]) -> Option<PathId> {
     if paths.iter().any(PathFacts::is_usable) {

@@ -1,62 +1,62 @@
-//! What was lost, and how is that said?
+//! Losses. What was lost, and how is it reported?
 
 use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
-/// How a loss was found.
+/// How a loss was detected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LossCause {
-    /// Later chunks were acknowledged (RFC 9260 §7.2.4).
+    /// By acknowledgements of later chunks (RFC 9260 §7.2.4).
     FastRetransmit,
-    /// The T3-rtx timer expired (RFC 9260 §6.3.3).
+    /// By expiry of the T3-rtx timer (RFC 9260 §6.3.3).
     Timeout,
 }
 
 /// One loss event on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LossEvent {
-    /// Which path.
+    /// Id of the path.
     pub path: PathId,
-    /// How it was found.
+    /// How it was detected.
     pub cause: LossCause,
-    /// Bytes found lost.
+    /// Bytes declared lost.
     pub bytes: u64,
 }
 
-/// Where the lost chunks of a path end. Everything outstanding on the path below any of the thresholds is lost.
+/// The loss threshold of a path: everything outstanding on the path below any of its parts is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LossThreshold {
-    /// Never-retransmitted chunks with a TSN below this one.
+    /// Never-retransmitted chunks with a lower TSN are lost.
     pub below: Option<UnwrappedTsn>,
-    /// Retransmitted chunks whose last transmission came before this one, as far as they are `eligible`.
+    /// Retransmitted chunks with a lower send number are lost, as far as they are `eligible`.
     pub resent_before: Option<SendNumber>,
-    /// Which retransmitted chunks `resent_before` may cut off.
+    /// Which retransmitted chunks `resent_before` applies to.
     pub eligible: Eligible,
-    /// Chunks of both kinds that later ones have overtaken for too long (RACK, RFC 8985).
+    /// Chunks of both kinds that are lost by time (RACK, RFC 8985).
     pub late: Option<Late>,
-    /// When to ask again though no SACK comes; `None` for no such moment.
+    /// When to ask again if no SACK arrives; `None` if no timer is needed.
     pub again_at: Option<Instant>,
 }
 
-/// What is lost by time: what satisfies both conditions.
+/// Loss by time: chunks that satisfy both conditions are lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Late {
-    /// It left before this transmission of its path.
+    /// The chunk has a lower send number.
     pub before: SendNumber,
-    /// It left at this moment or earlier.
+    /// It was sent at this moment or earlier.
     pub until: Instant,
 }
 
-/// Which retransmitted chunks may be found lost again because later transmissions were acknowledged.
+/// Which retransmitted chunks may be declared lost again because later sends were acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Eligible {
     /// All of them.
     #[default]
     Any,
     /// Those that were only ever sent on one path.
-    OnTheirPath,
+    OnOnePath,
     /// Those last sent before this moment.
     SentBefore(Instant),
-    /// Of those, the ones that chunk rescheduling moved to another path.
+    /// Those last sent before this moment that chunk rescheduling moved to another path.
     MovedBefore(Instant),
 }
 
@@ -71,7 +71,7 @@ impl LossThreshold {
     };
 }
 
-/// A lost chunk in search of a path.
+/// A lost chunk for which a path is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LostChunk {
     /// Its TSN.
@@ -80,7 +80,7 @@ pub struct LostChunk {
     pub bytes: u64,
     /// The path on which it was lost.
     pub lost_on: PathId,
-    /// How its loss was found.
+    /// How its loss was detected.
     pub cause: LossCause,
     /// How often it was sent.
     pub transmissions: u16,

@@ -1,4 +1,4 @@
-//! What may a policy know? Facts that the core measured, and the forms of the answers.
+//! Facts and decisions. What may a policy know, and what can it decide?
 
 mod ack;
 mod arrival;

@@ -56,7 +56,7 @@ impl Default for ErrorLimits {
 pub(super) const MAX_RETRANSMISSIONS: Parameter = Parameter {
     name: "max-retrans",
     default: "5",
-    meaning: "errors in a row that a path survives (Path.Max.Retrans of RFC 9260 §16), 0 to 1000",
+    meaning: "errors in a row after which a path is still not inactive (Path.Max.Retrans of RFC 9260 §16), 0 to 1000",
 };
 
 pub(super) const HEARTBEAT_INTERVAL: Parameter = Parameter {
@@ -70,7 +70,7 @@ pub(super) const PEER_ERRORS: Parameter = Parameter {
     name: "peer-errors",
     default: "all",
     meaning: "which errors count against the peer, which is given up after Association.Max.Retrans of them (RFC 9260 §8.1): \
-              all, or best for those after which the best path is worse off",
+              all, or best for those of the best path only",
 };
 
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
@@ -89,7 +89,7 @@ impl Parameters for ErrorLimits {
 }
 
 /// A failure detector: [`Rfc9260`](super::rfc9260), [`PotentiallyFailed`](super::potentially_failed) and
-/// [`FastAbandonment`](super::fast_abandonment) differ in what they put in.
+/// [`FastFailover`](super::fast_failover) differ in what they put in.
 #[derive(Debug)]
 pub struct Detector {
     pub(super) name: &'static str,
@@ -128,17 +128,17 @@ impl FailoverPolicy for Detector {
         }
     }
 
-    fn on_sign_of_life(&mut self, _path: &PathFacts) -> Reachability {
+    fn on_reachable(&mut self, _path: &PathFacts) -> Reachability {
         Reachability::Active
     }
 
-    fn patience(&self, path: &PathFacts) -> Option<Duration> {
+    fn suspect_after(&self, path: &PathFacts) -> Option<Duration> {
         self.patience?.with(path)
     }
 
     /// "In each RTO, a probe MAY be sent on an active UNCONFIRMED path […]. If during this probing the path becomes
     /// inactive, this rate is lowered to the normal HEARTBEAT rate" (RFC 9260 §5.4).
-    fn heartbeat_every(&self, path: &PathFacts) -> Option<Duration> {
+    fn heartbeat_interval(&self, path: &PathFacts) -> Option<Duration> {
         let ErrorLimits {
             max_retransmissions,
             heartbeat_interval,

@@ -42,7 +42,7 @@ impl Default for PotentiallyFailedParameters {
 pub(super) const UNSUSPICIOUS_ERRORS: Parameter = Parameter {
     name: "pfmr",
     default: "0",
-    meaning: "errors in a row that a path survives without suspicion (PFMR of RFC 7829), 0 to 1000",
+    meaning: "errors in a row after which a path is still active (PFMR of RFC 7829), 0 to 1000",
 };
 
 impl Parameters for PotentiallyFailedParameters {

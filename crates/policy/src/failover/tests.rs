@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{
-    ErrorLimits, FastAbandonmentParameters, PeerErrors, PotentiallyFailedParameters, fast_abandonment,
+    ErrorLimits, FastFailoverParameters, PeerErrors, PotentiallyFailedParameters, fast_failover,
     potentially_failed, rfc9260,
 };
 use crate::testing::healthy;
@@ -43,7 +43,7 @@ fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_mi
             errors,
             ..healthy(0)
         };
-        policy.heartbeat_every(&path)
+        policy.heartbeat_interval(&path)
     };
     let (at_once, slowly) = (Some(Duration::ZERO), Some(Duration::from_secs(30)));
     assert_eq!(interval(Reachability::Active, 0), slowly);
@@ -83,7 +83,7 @@ fn an_error_counts_against_the_peer_always_or_when_the_best_path_is_worse_off() 
 
 #[test]
 fn patience_is_a_round_trip_and_four_times_its_variation_or_the_slack() {
-    let policy = fast_abandonment(FastAbandonmentParameters::DEFAULT);
+    let policy = fast_failover(FastFailoverParameters::DEFAULT);
     let patience = |srtt, rttvar| {
         let millis = Duration::from_millis;
         let path = PathFacts {
@@ -91,7 +91,7 @@ fn patience_is_a_round_trip_and_four_times_its_variation_or_the_slack() {
             rttvar: millis(rttvar),
             ..healthy(0)
         };
-        policy.patience(&path).map(|patience| patience.as_millis())
+        policy.suspect_after(&path).map(|patience| patience.as_millis())
     };
     assert_eq!(patience(40, 5), Some(140));
     assert_eq!(patience(500, 150), Some(1_100));
@@ -99,7 +99,7 @@ fn patience_is_a_round_trip_and_four_times_its_variation_or_the_slack() {
         srtt: None,
         ..healthy(0)
     };
-    assert_eq!(policy.patience(&unmeasured), None);
+    assert_eq!(policy.suspect_after(&unmeasured), None);
     let others = potentially_failed(PotentiallyFailedParameters::DEFAULT);
-    assert_eq!(others.patience(&healthy(0)), None, "timers only");
+    assert_eq!(others.suspect_after(&healthy(0)), None, "timers only");
 }

@@ -31,7 +31,7 @@ fn errors_make_worse_and_signs_of_life_make_well() {
                 unconfirmed(path.reachability),
                 "an error confirms nothing"
             );
-            assert_eq!(policy.on_sign_of_life(&path), Reachability::Active);
+            assert_eq!(policy.on_reachable(&path), Reachability::Active);
         }
     });
 }
@@ -71,8 +71,8 @@ fn nobody_is_suspected_within_a_round_trip() {
     for_all::<FailoverChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let path = any_path(rng, 0);
-            let patience = policy.patience(&path);
-            assert_eq!(patience, twin.patience(&path), "same inputs, other answer");
+            let patience = policy.suspect_after(&path);
+            assert_eq!(patience, twin.suspect_after(&path), "same inputs, other answer");
             if let Some(patience) = patience {
                 let round_trip = path.srtt.expect("patience with a path that was never measured");
                 assert!(patience >= round_trip, "{path:?} after {patience:?}");
@@ -92,7 +92,7 @@ fn a_path_that_only_fails_is_given_up() {
         }
         assert_eq!(path.reachability, Reachability::Inactive);
         assert!(
-            policy.heartbeat_every(&path).is_some(),
+            policy.heartbeat_interval(&path).is_some(),
             "it could never come back"
         );
     });

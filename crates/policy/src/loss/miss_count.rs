@@ -69,9 +69,9 @@ impl Parameters for MissCountParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "fr-once",
         default: "per-path-order",
-        meaning: "fast-retransmit a chunk only once: always (RFC 9260 §7.2.4), or per-path-order: again when three \
-                  later transmissions of its path were reported; so too on-path-change, but only a chunk that \
-                  never changed path, and per-rtt, but at most once in a round trip",
+        meaning: "whether a chunk is fast-retransmitted only once: always (RFC 9260 §7.2.4), or per-path-order: again when three \
+                  later sends on its path were acknowledged; on-path-change: the same, but only for a chunk that \
+                  never changed its path; per-rtt: the same, but at most once per round trip",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
@@ -192,7 +192,7 @@ impl LossDetection for MissCount {
         };
         let eligible = match self.parameters.fr_once {
             FastRetransmitOnce::Always => misses.long_ago.map(Eligible::MovedBefore),
-            FastRetransmitOnce::OnPathChange => Some(Eligible::OnTheirPath),
+            FastRetransmitOnce::OnPathChange => Some(Eligible::OnOnePath),
             FastRetransmitOnce::PerRtt => misses.long_ago.map(Eligible::SentBefore),
             FastRetransmitOnce::PerPathOrder => Some(Eligible::Any),
         };

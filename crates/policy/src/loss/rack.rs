@@ -43,7 +43,7 @@ impl Parameters for RackParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "window",
         default: "0.25",
-        meaning: "how late an overtaken chunk may be, as a share of the smallest round-trip time, 0.0 to 4.0",
+        meaning: "reordering window: how late an overtaken chunk may be, as a share of the smallest RTT, 0.0 to 4.0",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {

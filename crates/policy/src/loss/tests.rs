@@ -9,14 +9,14 @@ use crate::parameters::NoParameters;
 use crate::testing::{at, healthy, ms, tsn};
 use crate::{AckSample, Eligible, Late, LossDetection, LossThreshold, PathAck, PathFacts, SentOnce};
 
-struct Story<L> {
+struct Fixture<L> {
     loss: L,
     paths: Vec<PathFacts>,
     now: Instant,
 }
 
-impl<L: LossDetection> Story<L> {
-    fn begins(mut loss: L) -> Self {
+impl<L: LossDetection> Fixture<L> {
+    fn new(mut loss: L) -> Self {
         let paths: Vec<PathFacts> = (0..2).map(healthy).collect();
         paths.iter().for_each(|path| loss.add_path(path.id));
         Self {
@@ -59,94 +59,94 @@ impl<L: LossDetection> Story<L> {
     }
 }
 
-fn by_path() -> Story<MissCount> {
-    Story::begins(MissCount::new(MissCountParameters::default()))
+fn by_path() -> Fixture<MissCount> {
+    Fixture::new(MissCount::new(MissCountParameters::default()))
 }
 
 #[test]
 fn a_chunk_is_lost_at_its_third_miss_indication() {
-    let mut story = by_path();
-    story.sack(None, false, &[(0, 11, 11)]);
-    story.sack(None, false, &[(0, 12, 12)]);
-    assert!(!story.is_lost(0, 10));
-    story.sack(None, false, &[(0, 13, 13)]);
-    assert!(story.is_lost(0, 10));
-    assert!(!story.is_lost(0, 12), "no three SACKs reported anything later");
+    let mut fixture = by_path();
+    fixture.sack(None, false, &[(0, 11, 11)]);
+    fixture.sack(None, false, &[(0, 12, 12)]);
+    assert!(!fixture.is_lost(0, 10));
+    fixture.sack(None, false, &[(0, 13, 13)]);
+    assert!(fixture.is_lost(0, 10));
+    assert!(!fixture.is_lost(0, 12), "no three SACKs reported anything later");
 }
 
 #[test]
 fn chunks_of_another_path_are_no_miss_indication() {
-    let mut story = by_path();
+    let mut fixture = by_path();
     for number in 11..50 {
-        story.sack(None, false, &[(1, number, number)]);
+        fixture.sack(None, false, &[(1, number, number)]);
     }
-    assert!(!story.is_lost(0, 10));
+    assert!(!fixture.is_lost(0, 10));
 }
 
 #[test]
 fn without_split_fast_retransmit_they_are() {
-    let mut story = Story::begins(MissCountAssociation::new(NoParameters));
+    let mut fixture = Fixture::new(MissCountAssociation::new(NoParameters));
     for number in 11..14 {
-        story.sack(None, false, &[(1, number, number)]);
+        fixture.sack(None, false, &[(1, number, number)]);
     }
-    assert!(story.is_lost(0, 10));
+    assert!(fixture.is_lost(0, 10));
 }
 
 #[test]
 fn a_late_sack_counts_for_what_lies_below_what_it_newly_acknowledges() {
-    let mut story = by_path();
-    story.sack(None, false, &[(0, 30, 30)]);
-    story.sack(None, false, &[(0, 31, 31)]);
-    story.sack(None, false, &[(0, 15, 15)]);
-    assert!(story.is_lost(0, 14));
+    let mut fixture = by_path();
+    fixture.sack(None, false, &[(0, 30, 30)]);
+    fixture.sack(None, false, &[(0, 31, 31)]);
+    fixture.sack(None, false, &[(0, 15, 15)]);
+    assert!(fixture.is_lost(0, 14));
     assert!(
-        !story.is_lost(0, 16),
+        !fixture.is_lost(0, 16),
         "two of the three were above (highest newly acknowledged TSN)"
     );
 }
 
 #[test]
 fn a_sack_that_stands_for_two_packets_counts_twice_below_both_of_them() {
-    let mut story = by_path();
-    story.sack(Some(2), false, &[(0, 11, 12)]);
-    story.sack(Some(2), false, &[(0, 14, 15)]);
-    assert!(story.is_lost(0, 10), "two and two");
-    assert!(!story.is_lost(0, 13), "two only");
-    story.sack(Some(2), false, &[(0, 16, 18)]);
-    assert!(story.is_lost(0, 13));
+    let mut fixture = by_path();
+    fixture.sack(Some(2), false, &[(0, 11, 12)]);
+    fixture.sack(Some(2), false, &[(0, 14, 15)]);
+    assert!(fixture.is_lost(0, 10), "two and two");
+    assert!(!fixture.is_lost(0, 13), "two only");
+    fixture.sack(Some(2), false, &[(0, 16, 18)]);
+    assert!(fixture.is_lost(0, 13));
     assert!(
-        !story.is_lost(0, 17),
+        !fixture.is_lost(0, 17),
         "between the two packets of one SACK it counts once"
     );
 }
 
 #[test]
 fn a_sack_that_stands_for_packets_of_two_paths_counts_once_on_each() {
-    let mut story = by_path();
-    story.sack(Some(2), false, &[(0, 11, 12), (1, 21, 22)]);
-    story.sack(Some(2), false, &[(0, 13, 14), (1, 23, 24)]);
-    assert!(!story.is_lost(0, 10));
-    assert!(!story.is_lost(1, 20));
+    let mut fixture = by_path();
+    fixture.sack(Some(2), false, &[(0, 11, 12), (1, 21, 22)]);
+    fixture.sack(Some(2), false, &[(0, 13, 14), (1, 23, 24)]);
+    assert!(!fixture.is_lost(0, 10));
+    assert!(!fixture.is_lost(1, 20));
 }
 
 #[test]
 fn in_recovery_an_advance_counts_for_everything_missing_on_the_path() {
-    let mut story = by_path();
-    story.sack(None, false, &[(0, 29, 29)]);
-    story.sack(None, false, &[(0, 30, 30)]);
-    story.paths[0].in_recovery = true;
-    story.sack(None, true, &[(0, 10, 10)]);
+    let mut fixture = by_path();
+    fixture.sack(None, false, &[(0, 29, 29)]);
+    fixture.sack(None, false, &[(0, 30, 30)]);
+    fixture.paths[0].in_recovery = true;
+    fixture.sack(None, true, &[(0, 10, 10)]);
     assert!(
-        story.is_lost(0, 28),
+        fixture.is_lost(0, 28),
         "the retransmission of 10 arrived, what else is missing counts again"
     );
 }
 
 #[test]
 fn a_retransmission_is_lost_when_three_sacks_reported_later_transmissions() {
-    let mut story = by_path();
-    (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
-    let threshold = story.loss_threshold(0);
+    let mut fixture = by_path();
+    (101..104).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
+    let threshold = fixture.loss_threshold(0);
     assert_eq!(threshold.resent_before, Some(SendNumber(101)));
 }
 
@@ -155,14 +155,14 @@ fn by_the_letter_of_the_rfc_no_retransmission_is_lost_before_its_timeout_but_one
     let parameters = MissCountParameters {
         fr_once: FastRetransmitOnce::Always,
     };
-    let mut story = Story::begins(MissCount::new(parameters));
-    story.paths[0].srtt = None;
-    (101..150).for_each(|number| story.sack(None, false, &[(0, number, number)]));
-    assert_eq!(story.loss_threshold(0).resent_before, None);
-    story.paths[0].srtt = Some(ms(20));
-    story.now = at(120);
-    story.sack(None, false, &[(0, 150, 150)]);
-    assert_eq!(story.loss_threshold(0).eligible, Eligible::MovedBefore(at(80)));
+    let mut fixture = Fixture::new(MissCount::new(parameters));
+    fixture.paths[0].srtt = None;
+    (101..150).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
+    assert_eq!(fixture.loss_threshold(0).resent_before, None);
+    fixture.paths[0].srtt = Some(ms(20));
+    fixture.now = at(120);
+    fixture.sack(None, false, &[(0, 150, 150)]);
+    assert_eq!(fixture.loss_threshold(0).eligible, Eligible::MovedBefore(at(80)));
 }
 
 #[test]
@@ -170,11 +170,11 @@ fn by_the_paper_a_retransmission_is_lost_again_only_if_it_never_changed_path() {
     let parameters = MissCountParameters {
         fr_once: FastRetransmitOnce::OnPathChange,
     };
-    let mut story = Story::begins(MissCount::new(parameters));
-    (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
-    let threshold = story.loss_threshold(0);
+    let mut fixture = Fixture::new(MissCount::new(parameters));
+    (101..104).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
+    let threshold = fixture.loss_threshold(0);
     assert_eq!(threshold.resent_before, Some(SendNumber(101)));
-    assert_eq!(threshold.eligible, Eligible::OnTheirPath);
+    assert_eq!(threshold.eligible, Eligible::OnOnePath);
 }
 
 #[test]
@@ -182,22 +182,22 @@ fn once_in_a_round_trip_means_that_the_last_time_was_a_round_trip_ago() {
     let parameters = MissCountParameters {
         fr_once: FastRetransmitOnce::PerRtt,
     };
-    let mut story = Story::begins(MissCount::new(parameters));
-    story.paths[0].srtt = None;
-    (101..104).for_each(|number| story.sack(None, false, &[(0, number, number)]));
+    let mut fixture = Fixture::new(MissCount::new(parameters));
+    fixture.paths[0].srtt = None;
+    (101..104).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
     assert_eq!(
-        story.loss_threshold(0).resent_before,
+        fixture.loss_threshold(0).resent_before,
         None,
         "nobody knows how long a round trip is"
     );
-    story.paths[0].srtt = Some(ms(20));
-    story.now = at(120);
-    story.sack(None, false, &[(0, 104, 104)]);
-    assert_eq!(story.loss_threshold(0).eligible, Eligible::SentBefore(at(100)));
-    story.paths[0].srtt = Some(ms(90));
-    story.sack(None, false, &[(0, 105, 105)]);
+    fixture.paths[0].srtt = Some(ms(20));
+    fixture.now = at(120);
+    fixture.sack(None, false, &[(0, 104, 104)]);
+    assert_eq!(fixture.loss_threshold(0).eligible, Eligible::SentBefore(at(100)));
+    fixture.paths[0].srtt = Some(ms(90));
+    fixture.sack(None, false, &[(0, 105, 105)]);
     assert_eq!(
-        story.loss_threshold(0).eligible,
+        fixture.loss_threshold(0).eligible,
         Eligible::SentBefore(at(100)),
         "a round trip that became longer takes nothing back"
     );
@@ -205,11 +205,11 @@ fn once_in_a_round_trip_means_that_the_last_time_was_a_round_trip_ago() {
 
 #[test]
 fn a_timeout_starts_anew_on_its_path_alone() {
-    let mut story = by_path();
-    (11..15).for_each(|number| story.sack(None, false, &[(0, number, number), (1, number, number)]));
-    story.loss.on_timeout(PathId(0));
-    assert_eq!(story.loss_threshold(0), LossThreshold::NONE);
-    assert!(story.is_lost(1, 10));
+    let mut fixture = by_path();
+    (11..15).for_each(|number| fixture.sack(None, false, &[(0, number, number), (1, number, number)]));
+    fixture.loss.on_timeout(PathId(0));
+    assert_eq!(fixture.loss_threshold(0), LossThreshold::NONE);
+    assert!(fixture.is_lost(1, 10));
 }
 
 /// What `rack` says after a chunk that left at `sent_at` as number `transmission` was acknowledged at `now`.

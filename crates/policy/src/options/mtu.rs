@@ -32,7 +32,7 @@ impl Parameters for MtuSearchParameters {
         Parameter {
             name: "base",
             default: "1200",
-            meaning: "IP packets that nearly every path carries, in bytes (BASE_PLPMTU of RFC 8899), 576 to 65535",
+            meaning: "size of IP packets that nearly every path carries, in bytes (BASE_PLPMTU of RFC 8899), 576 to 65535",
         },
         Parameter {
             name: "raise",

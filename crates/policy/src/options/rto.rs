@@ -48,7 +48,7 @@ impl Parameters for RtoParameters {
         Parameter {
             name: "initial",
             default: "1s",
-            meaning: "timeout before the first round trip was measured (RTO.Initial), 1ms to 3600s",
+            meaning: "timeout before the first RTT sample (RTO.Initial), 1ms to 3600s",
         },
         Parameter {
             name: "min",

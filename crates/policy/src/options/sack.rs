@@ -26,7 +26,7 @@ impl Parameters for OutstandingArrayParameters {
         Parameter {
             name: "initial",
             default: "256",
-            meaning: "entries that the array begins with, 1 to 1048576",
+            meaning: "initial entries of the array, 1 to 1048576",
         },
         Parameter {
             name: "limit",
@@ -99,7 +99,7 @@ impl Parameters for SlidingWindowParameters {
         Parameter {
             name: "windows",
             default: "4",
-            meaning: "windows above the first that take turns, 1 to 1000",
+            meaning: "windows above the first that are processed in turn, 1 to 1000",
         },
     ];
 
@@ -129,7 +129,7 @@ impl Parameters for GapLimitParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "blocks",
         default: "32",
-        meaning: "gap blocks in one SACK at most, 1 to 65535",
+        meaning: "largest number of gap ack blocks in one SACK, 1 to 65535",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {

@@ -57,7 +57,7 @@ impl Parameters for BlestParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "lambda",
         default: "1.2",
-        meaning: "by how much the fast path's needs are over-estimated at first, 1.0 to 1.3",
+        meaning: "initial correction factor for what the fast path would send, 1.0 to 1.3",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {

@@ -65,7 +65,7 @@ impl Parameters for CapacityParameters {
         Parameter {
             name: "delta",
             default: "1.0",
-            meaning: "share of its capacity above which a path gets nothing more, 0.0 to 10.0",
+            meaning: "share of its capacity above which a path gets no new data, 0.0 to 10.0",
         },
     ];
 

@@ -47,7 +47,7 @@ impl Parameters for EcfParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "beta",
         default: "0.25",
-        meaning: "how much longer it goes on waiting once it waits, 0.0 to 10.0",
+        meaning: "hysteresis: how much more patient it is once it waits, 0.0 to 10.0",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {

@@ -74,12 +74,12 @@ impl Parameters for InOrderArrivalParameters {
         Parameter {
             name: "design",
             default: "2",
-            meaning: "1: each chunk is bound to a path when it is handed over; 2: when it is sent",
+            meaning: "1: each chunk is bound to a path when it is submitted; 2: when it is sent",
         },
         Parameter {
             name: "growth",
             default: "off",
-            meaning: "expect windows to grow by one chunk in each round trip (design 2): on or off",
+            meaning: "expect the cwnd to grow by one chunk per round trip (design 2): on or off",
         },
     ];
 

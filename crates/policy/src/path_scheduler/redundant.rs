@@ -40,7 +40,7 @@ impl Parameters for RedundantParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "share",
         default: "0.75",
-        meaning: "how much of a window copies may fill, 0.0 to 1.0",
+        meaning: "largest share of a cwnd that duplicates may fill, 0.0 to 1.0",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {

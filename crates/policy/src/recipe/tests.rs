@@ -70,6 +70,21 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
 }
 
 #[test]
+fn a_renamed_name_is_refused_with_the_new_one() {
+    let mut recipe = PolicyRecipe::default();
+    recipe.set("cc", "fixed").unwrap();
+    let mut refused = |key, value| recipe.set(key, value).unwrap_err().to_string();
+    assert_eq!(
+        refused("cc.window", "40000"),
+        "unknown fixed parameter of cc `window`, renamed to `cwnd`"
+    );
+    assert_eq!(
+        refused("failover", "fast-abandonment"),
+        "unknown failover `fast-abandonment`, renamed to `fast-failover`"
+    );
+}
+
+#[test]
 fn split_fast_retransmit_is_known_by_the_name_of_the_papers_too() {
     let mut recipe = PolicyRecipe::default();
     recipe.set("loss", "sfr").unwrap();

@@ -96,12 +96,12 @@ impl Parameters for ThresholdParameters {
         Parameter {
             name: "threshold",
             default: "0.5",
-            meaning: "blocked part of the buffer from which chunks move, 0.001 to 1.0",
+            meaning: "blocked share of the buffer from which on chunks are rescheduled, 0.001 to 1.0",
         },
         Parameter {
             name: "split",
             default: "auto",
-            meaning: "take one n-th of a buffer as the limit, n being the number of usable paths: on, off, or auto (if buffer-split splits it)",
+            meaning: "whether a path's share of a buffer, one n-th for n usable paths, is the limit: on, off, or auto (if buffer-split splits it)",
         },
     ];
 

@@ -11,7 +11,7 @@ use crate::parameters::{Parameter, Parameters, Slot, Word};
 const SEED: Parameter = Parameter {
     name: "seed",
     default: "1",
-    meaning: "the origin of random choices, 0 to 18446744073709551615",
+    meaning: "seed of the random choices, 0 to 18446744073709551615",
 };
 
 /// Parameters of policies that let chance decide.
@@ -100,7 +100,7 @@ impl Parameters for TieParameters {
         Parameter {
             name: "ties",
             default: "random",
-            meaning: "who takes it when several are equal: random (by seed), or own (the path of the loss)",
+            meaning: "which of several equal paths is chosen: random (by seed), or own (the path of the loss)",
         },
         SEED,
     ];

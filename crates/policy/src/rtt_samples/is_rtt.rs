@@ -82,11 +82,8 @@ impl RttSampling for IsRtt {
         now: Instant,
     ) -> Option<Instant> {
         let probe = ack.rtt_probe?;
-        if arrived_on == ack.path {
-            self.probes.remove(ack.path);
-            return Some(probe.sent_at);
-        }
-        self.overtaken.remember(path, probe, now);
-        None
+        let sample = self.overtaken.acknowledged(path, probe, arrived_on, now)?;
+        self.probes.remove(path.id);
+        Some(sample)
     }
 }

@@ -1,27 +1,42 @@
-//! What was acknowledged over another path before the SACK of its own path came?
+//! Overtaken SACKs. Which chunk was acknowledged over another path before the SACK of its own path arrived?
 
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
 use crate::path_table::PathTable;
 use crate::{PathFacts, SentOnce};
 
-/// One chunk of each path, the round trip of which is still to end.
+/// One chunk of each path whose SACK over that path is still awaited.
 #[derive(Debug, Default)]
 pub(super) struct Overtaken {
     chunks: PathTable<SentOnce>,
 }
 
 impl Overtaken {
-    /// A SACK of another path acknowledged `chunk`, which was sent on `path`. The first one is kept: a later one
-    /// would have to wait for a later SACK, and be replaced again before it comes.
-    pub(super) fn remember(&mut self, path: &PathFacts, chunk: SentOnce, now: Instant) {
+    /// A SACK that arrived over `arrived_on` acknowledged `chunk`, which was sent on `path`. Returns the sample if that
+    /// is the same path; else the chunk waits for the SACK of its own path.
+    pub(super) fn acknowledged(
+        &mut self,
+        path: &PathFacts,
+        chunk: SentOnce,
+        arrived_on: PathId,
+        now: Instant,
+    ) -> Option<Instant> {
+        if arrived_on == path.id {
+            return Some(chunk.sent_at);
+        }
+        self.remember(path, chunk, now);
+        None
+    }
+
+    /// Keeps the first chunk: a later one would have to wait for a later SACK, and be replaced again before that arrives.
+    fn remember(&mut self, path: &PathFacts, chunk: SentOnce, now: Instant) {
         let waiting = self.chunks.of(path.id);
-        if waiting.is_none_or(|waiting| is_hopeless(path, *waiting, now)) {
+        if waiting.is_none_or(|waiting| has_expired(path, *waiting, now)) {
             self.chunks.insert(path.id, chunk);
         }
     }
 
-    /// A SACK came over `path`: when the chunk was sent that waited for it, if it `reports` that one.
+    /// A SACK arrived over `path`. Returns the sample if it `reports` the chunk that waits for it.
     pub(super) fn reported(
         &mut self,
         path: &PathFacts,
@@ -33,7 +48,7 @@ impl Overtaken {
             return None;
         }
         self.chunks.remove(path.id);
-        (!is_hopeless(path, waiting, now)).then_some(waiting.sent_at)
+        (!has_expired(path, waiting, now)).then_some(waiting.sent_at)
     }
 
     pub(super) fn forget(&mut self, path: PathId) {
@@ -41,8 +56,8 @@ impl Overtaken {
     }
 }
 
-/// Whether the SACK that `chunk` elicited has been lost, or took another path: what comes now is the answer to
-/// something later.
-fn is_hopeless(path: &PathFacts, chunk: SentOnce, now: Instant) -> bool {
+/// Whether the SACK that `chunk` elicited was lost or took another path: a SACK that arrives now answers a later
+/// chunk.
+fn has_expired(path: &PathFacts, chunk: SentOnce, now: Instant) -> bool {
     path.srtt.is_some() && now - chunk.sent_at > path.rto
 }

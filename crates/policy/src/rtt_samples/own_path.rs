@@ -43,7 +43,7 @@ impl Parameters for OwnPathParameters {
     const LIST: &'static [Parameter] = &[Parameter {
         name: "others",
         default: "on",
-        meaning: "take those of other paths too while for an RTO none has come over the own one: on or off",
+        meaning: "accept SACKs of other paths too if none has arrived over the own one for an RTO: on or off",
     }];
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {

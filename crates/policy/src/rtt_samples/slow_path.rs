@@ -61,11 +61,7 @@ impl RttSampling for SlowPathRtt {
         arrived_on: PathId,
         now: Instant,
     ) -> Option<Instant> {
-        let sample = ack.rtt_sample?;
-        if arrived_on == ack.path {
-            return Some(sample.sent_at);
-        }
-        self.overtaken.remember(path, sample, now);
-        None
+        self.overtaken
+            .acknowledged(path, ack.rtt_sample?, arrived_on, now)
     }
 }

@@ -241,38 +241,25 @@ impl DynamicMap {
         Some((from.id, to.id))
     }
 
-    /// Moves one busy stream, if that is to be; tells whether.
-    fn balance(&mut self) -> bool {
-        let Some((from, to)) = self.imbalance() else {
-            return false;
-        };
-        let is_here = |stream: &Stream| stream.is_busy && stream.bound_for() == Some(from);
-        let found = self.streams.iter().rev().find(|(_, stream)| is_here(stream));
-        let Some(id) = found.map(|(id, _)| *id) else {
-            return false;
-        };
-        self.send_to(id, to);
-        true
-    }
-
-    /// Moves busy streams as long as any are better off elsewhere.
-    fn balance_all(&mut self) {
-        let mut here: BTreeMap<PathId, BinaryHeap<StreamId>> = BTreeMap::new();
+    /// Moves busy streams while any is better off on another path, `limit` of them at most. Returns how many.
+    fn balance(&mut self, limit: usize) -> usize {
+        let mut busy: BTreeMap<PathId, BinaryHeap<StreamId>> = BTreeMap::new();
         for (id, stream) in self.streams.iter().filter(|(_, stream)| stream.is_busy) {
             if let Some(path) = stream.bound_for() {
-                here.entry(path).or_default().push(*id);
+                busy.entry(path).or_default().push(*id);
             }
         }
-        for _ in 0..self.streams.len() {
+        for moved in 0..limit {
             let Some((from, to)) = self.imbalance() else {
-                break;
+                return moved;
             };
-            let Some(id) = here.get_mut(&from).and_then(BinaryHeap::pop) else {
-                break;
+            let Some(id) = busy.get_mut(&from).and_then(BinaryHeap::pop) else {
+                return moved;
             };
-            here.entry(to).or_default().push(id);
+            busy.entry(to).or_default().push(id);
             self.send_to(id, to);
         }
+        limit
     }
 
     /// Moves one light stream to where it waits less.
@@ -348,7 +335,7 @@ impl DynamicMap {
             self.settle(id);
         }
         self.count();
-        self.balance_all();
+        self.balance(self.streams.len());
     }
 
     /// Gives a stream without path one.
@@ -397,7 +384,7 @@ impl Policy for DynamicMap {
 }
 
 impl StreamScheduler for DynamicMap {
-    fn binds(&self) -> bool {
+    fn binds_streams(&self) -> bool {
         true
     }
 
@@ -413,7 +400,7 @@ impl StreamScheduler for DynamicMap {
             self.resettle();
         } else if self.look_again.is_some_and(|again| again <= now) {
             self.look(paths, now);
-            if !self.balance() {
+            if self.balance(1) == 0 {
                 self.hurry();
             }
         }

@@ -152,7 +152,7 @@ impl Policy for FixedMap {
 }
 
 impl StreamScheduler for FixedMap {
-    fn binds(&self) -> bool {
+    fn binds_streams(&self) -> bool {
         true
     }
 

@@ -31,7 +31,7 @@ impl Association {
             _ => {}
         }
         if !self.sender.has_unsent() {
-            self.policies.burst.on_occasion();
+            self.policies.burst.on_transmission_opportunity();
         }
         let sent = self.sender.enqueue(message, &mut *self.policies.stream_scheduler);
         match &sent {

@@ -82,7 +82,7 @@ fn proved_alive(association: &mut Association, path: PathId, now: Instant) {
     let reachability = association
         .policies
         .failover
-        .on_sign_of_life(association.paths.fact(path));
+        .on_reachable(association.paths.fact(path));
     if set_reachability(association, path, reachability) && reachability == Reachability::Active {
         take_over(association, now);
     }
@@ -200,7 +200,7 @@ pub(crate) fn suspect_the_silent(association: &mut Association, arrived_on: Path
 
 fn is_silent(association: &Association, path: PathId, until: Instant) -> bool {
     let facts = association.paths.fact(path);
-    let Some(patience) = association.policies.failover.patience(facts) else {
+    let Some(patience) = association.policies.failover.suspect_after(facts) else {
         return false;
     };
     let Some((_, sent_at)) = association.sender.earliest_outstanding(path) else {
@@ -291,7 +291,7 @@ pub(crate) fn schedule_heartbeat(association: &mut Association, path: PathId, be
     }
     let facts = association.paths.fact(path);
     let (reachability, rto) = (facts.reachability, facts.rto);
-    let Some(every) = association.policies.failover.heartbeat_every(facts) else {
+    let Some(every) = association.policies.failover.heartbeat_interval(facts) else {
         association.paths.path_mut(path).heartbeat.schedule(None);
         return;
     };

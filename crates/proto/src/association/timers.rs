@@ -34,7 +34,7 @@ pub(crate) fn fire(association: &mut Association, now: Instant) {
     if association.state.is_closed() {
         return;
     }
-    association.policies.burst.on_occasion();
+    association.policies.burst.on_transmission_opportunity();
     state_timer(association, now);
     association.scheduler_wakes.take_if(|wakes| *wakes <= now);
     association.window_probe.expire(now);

@@ -38,7 +38,7 @@ pub(crate) fn handle_packet(
     let counters = &mut association.paths.path_mut(path).counters;
     counters.packets_received += 1;
     counters.bytes_received += packet.len() as u64;
-    association.policies.burst.on_occasion();
+    association.policies.burst.on_transmission_opportunity();
     shutdown::heard(association, now);
     match dispatch::chunks(association, now, path, packet) {
         Ok(carried_data) if carried_data && !association.state.is_closed() => {

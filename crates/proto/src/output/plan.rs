@@ -345,7 +345,7 @@ fn new(association: &mut Association, now: Instant) -> Option<(PathId, DataPlan)
     let (path, skip) = match association.policies.path_scheduler.pick(facts, &backlog, now) {
         Pick::On(path) => (path, 0),
         Pick::Ahead { path, skip } => (path, skip),
-        Pick::Wait { .. } if association.policies.stream_scheduler.binds() => {
+        Pick::Wait { .. } if association.policies.stream_scheduler.binds_streams() => {
             let open = facts.iter().find(|path| path.can_take_data())?;
             (open.id, 0)
         }

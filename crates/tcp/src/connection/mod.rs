@@ -236,8 +236,8 @@ impl Connection {
     /// An occasion to send: what leaves until the next one is one burst.
     fn begin_burst(&mut self) {
         match &mut self.protocol {
-            Protocol::Tcp(tcp) => tcp.policies.burst.on_occasion(),
-            Protocol::Mptcp(mptcp) => mptcp.policies.burst.on_occasion(),
+            Protocol::Tcp(tcp) => tcp.policies.burst.on_transmission_opportunity(),
+            Protocol::Mptcp(mptcp) => mptcp.policies.burst.on_transmission_opportunity(),
         }
     }
 

@@ -117,7 +117,7 @@ impl MptcpConnection {
     fn update_reachability(&mut self, at: usize) {
         let facts = &mut self.facts[at];
         if facts.errors == 0 && facts.reachability != Reachability::Unconfirmed {
-            facts.reachability = self.policies.failover.on_sign_of_life(facts);
+            facts.reachability = self.policies.failover.on_reachable(facts);
         }
     }
 

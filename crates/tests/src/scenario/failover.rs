@@ -98,7 +98,7 @@ fn data_moves_to_another_path_when_primary_fails() {
 #[test]
 fn data_resumes_when_any_path_recovers_from_total_outage() {
     for healed in [0, 1] {
-        for failover in ["potentially-failed", "fast-abandonment"] {
+        for failover in ["potentially-failed", "fast-failover"] {
             let mut policies = PolicyRecipe::recommended();
             policies.set("failover", failover).unwrap();
             policies.set("failover.peer-errors", "best").unwrap();
@@ -126,7 +126,7 @@ fn data_resumes_when_any_path_recovers_from_total_outage() {
 /// answered first, a heartbeat, a probe of its MTU or what was tried last.
 #[test]
 fn data_resumes_soon_after_the_only_path_recovers() {
-    for failover in ["potentially-failed", "fast-abandonment"] {
+    for failover in ["potentially-failed", "fast-failover"] {
         for outage in (500..30_000).step_by(100) {
             let mut policies = PolicyRecipe::recommended();
             policies.set("failover", failover).unwrap();
@@ -153,7 +153,7 @@ fn data_resumes_soon_after_the_only_path_recovers() {
 /// RFC 7829 §5: by default, data returns to the primary path.
 #[test]
 fn data_returns_to_primary_path_after_recovery() {
-    for failover in ["rfc9260", "potentially-failed", "fast-abandonment"] {
+    for failover in ["rfc9260", "potentially-failed", "fast-failover"] {
         let mut policies = PolicyRecipe::rfc9260();
         policies.set("failover", failover).unwrap();
         let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();

@@ -92,7 +92,7 @@ fn full_of_small_messages(settings: &[(&str, &str)]) -> Pair {
 
 #[test]
 fn dropped_small_messages_are_retransmitted_on_window_update() {
-    for failover in ["potentially-failed", "fast-abandonment", "rfc9260"] {
+    for failover in ["potentially-failed", "fast-failover", "rfc9260"] {
         let mut pair = full_of_small_messages(&[("failover", failover)]);
         pair.run_for(secs(60));
         assert!(!pair.alice().has_flushed(), "not everything found room");

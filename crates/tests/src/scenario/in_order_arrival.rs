@@ -40,7 +40,7 @@ fn slow_and_fast() -> PairBuilder {
 /// The two paths of the examples, with windows that stay as they are, after both were measured.
 fn measured(scheduler: &str) -> Pair {
     let window = (4 * CHUNK).to_string();
-    let policies = recipe(scheduler, &[("cc", "fixed"), ("cc.window", &window)]);
+    let policies = recipe(scheduler, &[("cc", "fixed"), ("cc.cwnd", &window)]);
     let mut pair = slow_and_fast().policies(policies).connected();
     pair.run_for(secs(3));
     pair
@@ -151,7 +151,7 @@ fn chunks_queued_per_path_arrive_in_order() {
     let window = (4 * CHUNK).to_string();
     let first = [
         ("cc", "fixed"),
-        ("cc.window", window.as_str()),
+        ("cc.cwnd", window.as_str()),
         ("path-scheduler.design", "1"),
     ];
     let policies = recipe("in-order-arrival", &first);

@@ -72,7 +72,7 @@ fn timeouts_of_a_chunk_lost_twice(fr_once: &str, elsewhere: bool) -> u64 {
         ("loss.fr-once", fr_once),
         ("rtx-policy", "same"),
         ("cc", "fixed"),
-        ("cc.window", "40000"),
+        ("cc.cwnd", "40000"),
     ]);
     let mut pair = Pair::two_paths(mbit(10), ms(20))
         .policies(policies)
@@ -115,7 +115,7 @@ fn second_fast_retransmit_is_immediate_or_after_one_rtt() {
         let policies = recipe(&[
             ("loss.fr-once", fr_once),
             ("cc", "fixed"),
-            ("cc.window", "100000"),
+            ("cc.cwnd", "100000"),
             ("burst", "unlimited"),
         ]);
         let mut pair = Pair::one_path(mbit(50), ms(100)).policies(policies).connected();
@@ -143,7 +143,7 @@ fn time_with_a_lost_tail(settings: &[(&str, &str)], lost: std::ops::Range<u32>) 
     for (point, value) in [
         ("ack-policy", "immediate"),
         ("cc", "fixed"),
-        ("cc.window", "100000"),
+        ("cc.cwnd", "100000"),
         ("burst", "unlimited"),
     ] {
         policies.set(point, value).unwrap();
@@ -179,7 +179,7 @@ fn lost_tail_is_retransmitted_by_tlp() {
 #[test]
 fn tail_loss_probe_is_sent_without_room_beside_a_sack() {
     let mut policies = recipe(&TLP);
-    for (point, value) in [("cc", "fixed"), ("cc.window", "100000"), ("burst", "unlimited")] {
+    for (point, value) in [("cc", "fixed"), ("cc.cwnd", "100000"), ("burst", "unlimited")] {
         policies.set(point, value).unwrap();
     }
     // One packet at a time, and as segmentation offload lets them leave.
@@ -237,7 +237,7 @@ fn rack_tolerates_reordering() {
         let policies = recipe(&[
             ("loss", loss),
             ("cc", "fixed"),
-            ("cc.window", "100000"),
+            ("cc.cwnd", "100000"),
             ("ack-policy", "rfc9260"),
         ]);
         let mut pair = Pair::paths([link]).policies(policies).connected();

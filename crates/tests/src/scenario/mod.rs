@@ -12,7 +12,7 @@ mod collision;
 mod coupling;
 mod determinism;
 mod failover;
-mod fast_abandonment;
+mod fast_failover;
 mod flow_control;
 mod handshake;
 mod hostile_interleaving;

@@ -78,7 +78,7 @@ fn ecf_and_blest_finish_a_short_transfer_sooner() {
         let policies = recipe(&[
             ("path-scheduler", scheduler),
             ("cc", "fixed"),
-            ("cc.window", &window),
+            ("cc.cwnd", &window),
             ("burst", "unlimited"),
         ]);
         let small = fast_and_slow().with(|config| {

@@ -15,7 +15,7 @@ fn asymmetric(sampling: &str, back: [Duration; 2]) -> PairBuilder {
     policies.set("rtt-samples", sampling).unwrap();
     // Windows that leave the queues empty, so that the delays of the links are all there is.
     policies.set("cc", "fixed").unwrap();
-    policies.set("cc.window", "15000").unwrap();
+    policies.set("cc.cwnd", "15000").unwrap();
     Pair::paths([])
         .scenario(move |scenario| {
             let [first, second] = back;
@@ -95,7 +95,7 @@ fn path_without_own_sacks_is_measured_by_others() {
             ("rtt-samples", sampling),
             ("sack-path", "primary"),
             ("cc", "fixed"),
-            ("cc.window", "15000"),
+            ("cc.cwnd", "15000"),
         ] {
             policies.set(question, answer).unwrap();
         }

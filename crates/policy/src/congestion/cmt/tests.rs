@@ -9,13 +9,13 @@ use crate::{CongestionControl, LossCause, LossEvent, PathFacts};
 
 const PATH: PathId = PathId(0);
 
-struct Story {
+struct Fixture {
     cc: Cmt,
     paths: [PathFacts; 2],
 }
 
-impl Story {
-    fn begins() -> Self {
+impl Fixture {
+    fn new() -> Self {
         let mut cc = Cmt::new(CmtParameters::DEFAULT);
         let paths = [healthy(0), healthy(1)];
         paths.iter().for_each(|path| cc.add_path(path, Instant::ZERO));
@@ -70,30 +70,30 @@ fn initial_window_is_that_of_the_rfc_for_packets_of_any_size() {
 
 #[test]
 fn slow_start_adds_what_was_acknowledged_and_one_chunk_per_sack_at_most() {
-    let mut story = Story::begins();
-    story.acked(4_404, 500);
-    assert_eq!(story.cwnd(), 4_904);
-    story.acked(4_904, 2 * CHUNK);
-    assert_eq!(story.cwnd(), 4_904 + CHUNK);
+    let mut fixture = Fixture::new();
+    fixture.acked(4_404, 500);
+    assert_eq!(fixture.cwnd(), 4_904);
+    fixture.acked(4_904, 2 * CHUNK);
+    assert_eq!(fixture.cwnd(), 4_904 + CHUNK);
 }
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    let mut story = Story::begins();
-    story.acked(CHUNK, CHUNK);
-    assert_eq!(story.cwnd(), 4_404);
+    let mut fixture = Fixture::new();
+    fixture.acked(CHUNK, CHUNK);
+    assert_eq!(fixture.cwnd(), 4_404);
 }
 
 #[test]
 fn sacks_handled_in_one_batch_grow_the_window_like_sacks_handled_one_by_one() {
-    let mut story = Story::begins();
-    story.acked(3 * CHUNK, CHUNK);
-    story.acked(2 * CHUNK, CHUNK);
-    story.acked(CHUNK, CHUNK);
-    assert_eq!(story.cwnd(), 4_404 + 3 * CHUNK);
-    story.acked(CHUNK, CHUNK);
+    let mut fixture = Fixture::new();
+    fixture.acked(3 * CHUNK, CHUNK);
+    fixture.acked(2 * CHUNK, CHUNK);
+    fixture.acked(CHUNK, CHUNK);
+    assert_eq!(fixture.cwnd(), 4_404 + 3 * CHUNK);
+    fixture.acked(CHUNK, CHUNK);
     assert_eq!(
-        story.cwnd(),
+        fixture.cwnd(),
         4_404 + 3 * CHUNK,
         "this chunk was sent after the full flight"
     );
@@ -101,62 +101,62 @@ fn sacks_handled_in_one_batch_grow_the_window_like_sacks_handled_one_by_one() {
 
 #[test]
 fn congestion_avoidance_adds_one_chunk_per_window() {
-    let mut story = Story::begins();
-    story.settles_at(20);
-    let window = story.cwnd();
+    let mut fixture = Fixture::new();
+    fixture.settles_at(20);
+    let window = fixture.cwnd();
     for _ in 0..window.div_ceil(CHUNK) - 1 {
-        story.acked(window, CHUNK);
-        assert_eq!(story.cwnd(), window);
+        fixture.acked(window, CHUNK);
+        assert_eq!(fixture.cwnd(), window);
     }
-    story.acked(window, CHUNK);
-    assert_eq!(story.cwnd(), window + CHUNK);
+    fixture.acked(window, CHUNK);
+    assert_eq!(fixture.cwnd(), window + CHUNK);
 }
 
 #[test]
 fn bytes_saved_up_while_growth_is_not_allowed_do_not_add_several_chunks_at_once() {
-    let mut story = Story::begins();
-    story.settles_at(20);
-    let window = story.cwnd();
-    story.paths[0].in_recovery = true;
-    (0..500).for_each(|_| story.acked(window, CHUNK));
-    story.paths[0].in_recovery = false;
-    (0..10).for_each(|_| story.acked(window, CHUNK));
-    assert_eq!(story.cwnd(), window + CHUNK);
+    let mut fixture = Fixture::new();
+    fixture.settles_at(20);
+    let window = fixture.cwnd();
+    fixture.paths[0].in_recovery = true;
+    (0..500).for_each(|_| fixture.acked(window, CHUNK));
+    fixture.paths[0].in_recovery = false;
+    (0..10).for_each(|_| fixture.acked(window, CHUNK));
+    assert_eq!(fixture.cwnd(), window + CHUNK);
 }
 
 #[test]
 fn a_loss_halves_the_window_and_a_timeout_leaves_one_chunk() {
-    let mut story = Story::begins();
-    story.settles_at(20);
-    let before = story.cwnd();
-    story.lost(LossCause::FastRetransmit);
-    assert_eq!(story.cwnd(), before / 2);
-    story.lost(LossCause::Timeout);
-    assert_eq!(story.cwnd(), CHUNK);
-    assert_eq!(story.cc.ssthresh(PATH), before / 4);
+    let mut fixture = Fixture::new();
+    fixture.settles_at(20);
+    let before = fixture.cwnd();
+    fixture.lost(LossCause::FastRetransmit);
+    assert_eq!(fixture.cwnd(), before / 2);
+    fixture.lost(LossCause::Timeout);
+    assert_eq!(fixture.cwnd(), CHUNK);
+    assert_eq!(fixture.cc.ssthresh(PATH), before / 4);
 }
 
 #[test]
 fn the_threshold_is_four_chunks_at_least_but_a_loss_does_not_raise_the_window_to_it() {
-    let mut story = Story::begins();
-    story.lost(LossCause::FastRetransmit);
-    assert_eq!(story.cc.ssthresh(PATH), 4 * CHUNK);
-    assert_eq!(story.cwnd(), 4_404);
+    let mut fixture = Fixture::new();
+    fixture.lost(LossCause::FastRetransmit);
+    assert_eq!(fixture.cc.ssthresh(PATH), 4 * CHUNK);
+    assert_eq!(fixture.cwnd(), 4_404);
 }
 
 #[test]
 fn an_idle_window_halves_once_per_timeout_down_to_four_chunks() {
-    let mut story = Story::begins();
-    story.settles_at(40);
-    let before = story.cwnd();
-    let path = story.paths[0].clone();
-    story.cc.on_idle(&path, ms(999));
-    assert_eq!(story.cwnd(), before, "less than one RTO");
-    story.cc.on_idle(&path, ms(2_500));
-    assert_eq!(story.cwnd(), before / 4);
-    assert_eq!(story.cc.ssthresh(PATH), before);
-    story.cc.on_idle(&path, ms(60_000));
-    assert_eq!(story.cwnd(), 4 * CHUNK);
+    let mut fixture = Fixture::new();
+    fixture.settles_at(40);
+    let before = fixture.cwnd();
+    let path = fixture.paths[0].clone();
+    fixture.cc.on_idle(&path, ms(999));
+    assert_eq!(fixture.cwnd(), before, "less than one RTO");
+    fixture.cc.on_idle(&path, ms(2_500));
+    assert_eq!(fixture.cwnd(), before / 4);
+    assert_eq!(fixture.cc.ssthresh(PATH), before);
+    fixture.cc.on_idle(&path, ms(60_000));
+    assert_eq!(fixture.cwnd(), 4 * CHUNK);
 }
 
 #[test]
@@ -166,37 +166,37 @@ fn with_cuc_a_path_grows_although_the_cumulative_tsn_waits_for_another_one() {
         (Growth::CucV1, true),
         (Growth::CucV2, true),
     ] {
-        let mut story = Story::begins();
-        story.cc = Cmt::new(CmtParameters {
+        let mut fixture = Fixture::new();
+        fixture.cc = Cmt::new(CmtParameters {
             growth,
             ..CmtParameters::DEFAULT
         });
-        story.cc.add_path(&story.paths[0], Instant::ZERO);
+        fixture.cc.add_path(&fixture.paths[0], Instant::ZERO);
         let mut ack = in_order(0, 4_404, CHUNK);
         ack.cumulative_advanced = false;
-        story.cc.on_ack(&sack(&[ack]), &story.paths, Instant::ZERO);
-        assert_eq!(story.cwnd() > 4_404, grows, "{growth:?}");
+        fixture.cc.on_ack(&sack(&[ack]), &fixture.paths, Instant::ZERO);
+        assert_eq!(fixture.cwnd() > 4_404, grows, "{growth:?}");
     }
 }
 
 #[test]
 fn paths_do_not_touch_each_other() {
-    let mut story = Story::begins();
-    story.settles_at(20);
-    assert_eq!(story.cc.cwnd(PathId(1)), 4_404);
+    let mut fixture = Fixture::new();
+    fixture.settles_at(20);
+    assert_eq!(fixture.cc.cwnd(PathId(1)), 4_404);
 }
 
 #[test]
 fn a_window_that_data_waits_for_in_pacing_counts_as_used() {
-    let mut story = Story::begins();
-    story.paths[0].pacing_limited = true;
-    story.acked(2 * CHUNK, CHUNK);
-    assert_eq!(story.cwnd(), 4_404 + CHUNK);
-    story.paths[0].pacing_limited = false;
-    story.acked(CHUNK, CHUNK);
-    story.acked(CHUNK, CHUNK);
+    let mut fixture = Fixture::new();
+    fixture.paths[0].pacing_limited = true;
+    fixture.acked(2 * CHUNK, CHUNK);
+    assert_eq!(fixture.cwnd(), 4_404 + CHUNK);
+    fixture.paths[0].pacing_limited = false;
+    fixture.acked(CHUNK, CHUNK);
+    fixture.acked(CHUNK, CHUNK);
     assert_eq!(
-        story.cwnd(),
+        fixture.cwnd(),
         4_404 + 2 * CHUNK,
         "for the rest of that flight, and no longer"
     );

@@ -13,12 +13,12 @@ use crate::parameters::Parameters;
 use crate::testing::{CHUNK, healthy, in_order, ms, sack};
 use crate::{CongestionControl, LossCause, LossEvent, PathAck, PathFacts};
 
-struct Story {
+struct Fixture {
     cc: Box<dyn CongestionControl>,
     paths: Vec<PathFacts>,
 }
 
-impl Story {
+impl Fixture {
     /// Three paths of 20 ms in these groups.
     fn in_groups<A: Coupling>(groups: &str) -> Self {
         let mut parameters = CoupledParameters::default();
@@ -76,28 +76,28 @@ impl Story {
 
 #[test]
 fn one_sack_shows_all_paths_the_windows_that_were_before_it() {
-    let mut story = Story::in_groups::<LinkedIncreases>("0");
-    story.settles_at(90);
-    let [first, second, third] = story.gains();
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
+    fixture.settles_at(90);
+    let [first, second, third] = fixture.gains();
     // A ninth of a chunk each: α = 1/3, and a third of the windows.
     assert_eq!((first, second, third), (162, 162, 162));
 }
 
 #[test]
 fn the_very_next_sack_after_a_loss_elsewhere_sees_its_consequence() {
-    let mut story = Story::in_groups::<LinkedIncreases>("0");
-    story.settles_at(90);
-    let [before, ..] = story.gains();
-    story.lost(1, LossCause::Timeout);
-    let [after, ..] = story.gains();
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
+    fixture.settles_at(90);
+    let [before, ..] = fixture.gains();
+    fixture.lost(1, LossCause::Timeout);
+    let [after, ..] = fixture.gains();
     assert!(after > before, "{after} is not more than {before}");
 }
 
 #[test]
 fn sums_run_inside_a_group_only() {
-    let mut story = Story::in_groups::<LinkedIncreases>("0,0,1");
-    story.settles_at(90);
-    let [first, second, third] = story.gains();
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0,0,1");
+    fixture.settles_at(90);
+    let [first, second, third] = fixture.gains();
     assert_eq!(
         (first, second, third),
         (363, 363, 1_452),
@@ -107,52 +107,52 @@ fn sums_run_inside_a_group_only() {
 
 #[test]
 fn a_path_without_a_measured_round_trip_stays_out_of_the_sums_and_grows_alone() {
-    let mut story = Story::in_groups::<LinkedIncreases>("0");
-    story.settles_at(90);
-    story.paths[2].srtt = None;
-    assert_eq!(story.gains(), [363, 363, 1_452]);
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
+    fixture.settles_at(90);
+    fixture.paths[2].srtt = None;
+    assert_eq!(fixture.gains(), [363, 363, 1_452]);
 }
 
 #[test]
 fn resource_pooling_couples_slow_start_too() {
-    let mut story = Story::in_groups::<ThresholdShares>("0,0,1");
-    let before = story.cwnd(0);
-    story.acked(&[0, 1, 2], CHUNK);
-    assert_eq!(story.cwnd(0) - before, 726, "half of it");
-    assert_eq!(story.cwnd(2) - before, 1_452, "alone");
-    let mut story = Story::in_groups::<LinkedIncreases>("0");
-    story.acked(&[0, 1, 2], CHUNK);
-    assert_eq!(story.cwnd(0) - before, 1_452, "linked increases do not");
+    let mut fixture = Fixture::in_groups::<ThresholdShares>("0,0,1");
+    let before = fixture.cwnd(0);
+    fixture.acked(&[0, 1, 2], CHUNK);
+    assert_eq!(fixture.cwnd(0) - before, 726, "half of it");
+    assert_eq!(fixture.cwnd(2) - before, 1_452, "alone");
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
+    fixture.acked(&[0, 1, 2], CHUNK);
+    assert_eq!(fixture.cwnd(0) - before, 1_452, "linked increases do not");
 }
 
 #[test]
 fn a_loss_in_resource_pooling_may_leave_one_chunk_but_no_less() {
-    let mut story = Story::in_groups::<RateShares>("0");
-    story.settles_at(12);
-    (0..4).for_each(|_| story.lost(1, LossCause::FastRetransmit));
-    assert_eq!(story.cwnd(1), CHUNK);
-    assert_eq!(story.cc.ssthresh(PathId(1)), CHUNK);
+    let mut fixture = Fixture::in_groups::<RateShares>("0");
+    fixture.settles_at(12);
+    (0..4).for_each(|_| fixture.lost(1, LossCause::FastRetransmit));
+    assert_eq!(fixture.cwnd(1), CHUNK);
+    assert_eq!(fixture.cc.ssthresh(PathId(1)), CHUNK);
 }
 
 #[test]
 fn bytes_between_losses_are_counted_and_the_longer_interval_holds() {
-    let mut story = Story::in_groups::<OpportunisticIncreases>("0,0,1");
-    story.settles_at(60);
+    let mut fixture = Fixture::in_groups::<OpportunisticIncreases>("0,0,1");
+    fixture.settles_at(60);
     // Path 1 loses again and again, so it has delivered less between losses; then it is the smaller one, too.
     for _ in 0..3 {
-        (0..20).for_each(|_| story.acked(&[0, 1], CHUNK));
-        story.lost(1, LossCause::FastRetransmit);
+        (0..20).for_each(|_| fixture.acked(&[0, 1], CHUNK));
+        fixture.lost(1, LossCause::FastRetransmit);
     }
-    let [first, second, _] = story.gains();
+    let [first, second, _] = fixture.gains();
     assert!(
         first > 0 && second > 0,
         "the best path is the largest: nothing moves"
     );
     // Now path 0 loses its window by a timeout, but what it delivered before still counts.
-    story.lost(0, LossCause::Timeout);
-    story.acked(&[0], CHUNK);
-    story.acked(&[0], 5 * CHUNK);
-    let [first, second, _] = story.gains();
+    fixture.lost(0, LossCause::Timeout);
+    fixture.acked(&[0], CHUNK);
+    fixture.acked(&[0], 5 * CHUNK);
+    let [first, second, _] = fixture.gains();
     assert!(first > 0, "{first}");
     assert!(
         second < 0,
@@ -176,9 +176,9 @@ fn groups_are_set_by_name() {
 
 #[test]
 fn an_idle_window_decays_as_everywhere() {
-    let mut story = Story::in_groups::<LinkedIncreases>("0");
-    story.settles_at(90);
-    let path = story.paths[0].clone();
-    story.cc.on_idle(&path, ms(60_000));
-    assert_eq!(story.cwnd(0), 4 * CHUNK);
+    let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
+    fixture.settles_at(90);
+    let path = fixture.paths[0].clone();
+    fixture.cc.on_idle(&path, ms(60_000));
+    assert_eq!(fixture.cwnd(0), 4 * CHUNK);
 }

@@ -10,14 +10,14 @@ use crate::{CongestionControl, LossCause, LossEvent, PathFacts, SentOnce};
 
 const PATH: PathId = PathId(0);
 
-struct Story {
+struct Fixture {
     cc: Cubic,
     path: PathFacts,
     now: Instant,
 }
 
-impl Story {
-    fn begins(round_trip: Duration, parameters: CubicParameters) -> Self {
+impl Fixture {
+    fn new(round_trip: Duration, parameters: CubicParameters) -> Self {
         let mut path = healthy(0);
         path.srtt = Some(round_trip);
         let mut cc = Cubic::new(parameters);
@@ -69,26 +69,26 @@ impl Story {
 #[test]
 fn after_a_loss_the_window_is_back_at_its_peak_after_k_seconds_and_flat_around_it() {
     let round_trip = ms(200);
-    let mut story = Story::begins(round_trip, CubicParameters::DEFAULT);
-    story.reaches(200, round_trip);
-    let peak = story.cwnd();
-    story.lost(LossCause::FastRetransmit);
-    assert_eq!(story.cwnd(), peak * 7 / 10);
+    let mut fixture = Fixture::new(round_trip, CubicParameters::DEFAULT);
+    fixture.reaches(200, round_trip);
+    let peak = fixture.cwnd();
+    fixture.lost(LossCause::FastRetransmit);
+    assert_eq!(fixture.cwnd(), peak * 7 / 10);
     let chunks = peak as f64 / CHUNK as f64;
     let seconds_to_peak = (chunks * 0.3 / 0.4).cbrt();
     let rounds = (seconds_to_peak / 0.2) as u32;
-    (0..rounds).for_each(|_| story.round(round_trip));
-    let reached = story.cwnd() as f64 / peak as f64;
+    (0..rounds).for_each(|_| fixture.round(round_trip));
+    let reached = fixture.cwnd() as f64 / peak as f64;
     assert!(
         (0.98..1.02).contains(&reached),
         "{reached} of the peak after {seconds_to_peak} s"
     );
-    let plateau = story.cwnd();
-    (0..4).for_each(|_| story.round(round_trip));
-    assert!(story.cwnd() - plateau < 3 * CHUNK);
-    (0..30).for_each(|_| story.round(round_trip));
+    let plateau = fixture.cwnd();
+    (0..4).for_each(|_| fixture.round(round_trip));
+    assert!(fixture.cwnd() - plateau < 3 * CHUNK);
+    (0..30).for_each(|_| fixture.round(round_trip));
     assert!(
-        story.cwnd() > peak * 13 / 10,
+        fixture.cwnd() > peak * 13 / 10,
         "beyond the peak it probes faster and faster"
     );
 }
@@ -111,12 +111,12 @@ fn the_curve_agrees_with_floating_point() {
 #[test]
 fn on_short_round_trips_it_is_as_fast_as_reno() {
     let round_trip = ms(5);
-    let mut story = Story::begins(round_trip, CubicParameters::DEFAULT);
-    story.reaches(100, round_trip);
-    story.lost(LossCause::FastRetransmit);
-    let after_loss = story.cwnd();
-    (0..57).for_each(|_| story.round(round_trip));
-    let grown = (story.cwnd() - after_loss) / CHUNK;
+    let mut fixture = Fixture::new(round_trip, CubicParameters::DEFAULT);
+    fixture.reaches(100, round_trip);
+    fixture.lost(LossCause::FastRetransmit);
+    let after_loss = fixture.cwnd();
+    (0..57).for_each(|_| fixture.round(round_trip));
+    let grown = (fixture.cwnd() - after_loss) / CHUNK;
     assert!(
         (28..=33).contains(&grown),
         "9/17 of a chunk per round trip, not {grown} in 57"
@@ -125,48 +125,48 @@ fn on_short_round_trips_it_is_as_fast_as_reno() {
 
 #[test]
 fn a_second_loss_below_the_peak_makes_room_for_others() {
-    let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
-    story.reaches(100, ms(100));
-    story.lost(LossCause::FastRetransmit);
-    let window = story.cwnd();
-    story.lost(LossCause::FastRetransmit);
-    (0..200).for_each(|_| story.round(ms(100)));
-    assert!(story.cwnd() > window, "it recovers");
+    let mut fixture = Fixture::new(ms(100), CubicParameters::DEFAULT);
+    fixture.reaches(100, ms(100));
+    fixture.lost(LossCause::FastRetransmit);
+    let window = fixture.cwnd();
+    fixture.lost(LossCause::FastRetransmit);
+    (0..200).for_each(|_| fixture.round(ms(100)));
+    assert!(fixture.cwnd() > window, "it recovers");
 }
 
 /// RFC 5681 §3.1, which RFC 9438 §4.8 follows: an outage of many timeouts costs no more than one.
 #[test]
 fn timeouts_in_a_row_lower_the_threshold_once() {
-    let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
-    story.reaches(100, ms(100));
-    let before = story.cwnd();
-    (0..5).for_each(|_| story.lost(LossCause::Timeout));
-    assert_eq!(story.cwnd(), CHUNK);
-    assert_eq!(story.cc.ssthresh(PATH), before * 7 / 10);
-    story.round(ms(100));
-    story.lost(LossCause::Timeout);
-    assert_eq!(story.cc.ssthresh(PATH), 4 * CHUNK, "a new one");
+    let mut fixture = Fixture::new(ms(100), CubicParameters::DEFAULT);
+    fixture.reaches(100, ms(100));
+    let before = fixture.cwnd();
+    (0..5).for_each(|_| fixture.lost(LossCause::Timeout));
+    assert_eq!(fixture.cwnd(), CHUNK);
+    assert_eq!(fixture.cc.ssthresh(PATH), before * 7 / 10);
+    fixture.round(ms(100));
+    fixture.lost(LossCause::Timeout);
+    assert_eq!(fixture.cc.ssthresh(PATH), 4 * CHUNK, "a new one");
 }
 
 #[test]
 fn slow_start_ends_when_the_round_trip_time_rises() {
-    let mut story = Story::begins(ms(40), CubicParameters::DEFAULT);
-    story.reaches(60, ms(40));
-    (0..8).for_each(|_| story.round(ms(60)));
-    let threshold = story.cc.ssthresh(PATH);
+    let mut fixture = Fixture::new(ms(40), CubicParameters::DEFAULT);
+    fixture.reaches(60, ms(40));
+    (0..8).for_each(|_| fixture.round(ms(60)));
+    let threshold = fixture.cc.ssthresh(PATH);
     assert!(threshold < u64::MAX, "left without any loss");
-    let window = story.cwnd();
-    story.round(ms(60));
-    assert!(story.cwnd() < window + window / 10, "no doubling any more");
+    let window = fixture.cwnd();
+    fixture.round(ms(60));
+    assert!(fixture.cwnd() < window + window / 10, "no doubling any more");
 }
 
 #[test]
 fn a_single_slow_round_does_not_end_slow_start() {
-    let mut story = Story::begins(ms(40), CubicParameters::DEFAULT);
-    story.reaches(30, ms(40));
-    story.round(ms(60));
-    (0..3).for_each(|_| story.round(ms(40)));
-    assert_eq!(story.cc.ssthresh(PATH), u64::MAX);
+    let mut fixture = Fixture::new(ms(40), CubicParameters::DEFAULT);
+    fixture.reaches(30, ms(40));
+    fixture.round(ms(60));
+    (0..3).for_each(|_| fixture.round(ms(40)));
+    assert_eq!(fixture.cc.ssthresh(PATH), u64::MAX);
 }
 
 #[test]
@@ -175,29 +175,29 @@ fn without_hystart_only_a_loss_ends_slow_start() {
         hystart: false,
         ..CubicParameters::DEFAULT
     };
-    let mut story = Story::begins(ms(40), parameters);
-    story.reaches(60, ms(40));
-    (0..4).for_each(|_| story.round(ms(80)));
-    assert_eq!(story.cc.ssthresh(PATH), u64::MAX);
+    let mut fixture = Fixture::new(ms(40), parameters);
+    fixture.reaches(60, ms(40));
+    (0..4).for_each(|_| fixture.round(ms(80)));
+    assert_eq!(fixture.cc.ssthresh(PATH), u64::MAX);
 }
 
 #[test]
 fn time_in_which_the_window_was_not_used_does_not_count() {
-    let mut story = Story::begins(ms(100), CubicParameters::DEFAULT);
-    story.reaches(100, ms(100));
-    story.lost(LossCause::FastRetransmit);
-    (0..3).for_each(|_| story.round(ms(100)));
-    let window = story.cwnd();
+    let mut fixture = Fixture::new(ms(100), CubicParameters::DEFAULT);
+    fixture.reaches(100, ms(100));
+    fixture.lost(LossCause::FastRetransmit);
+    (0..3).for_each(|_| fixture.round(ms(100)));
+    let window = fixture.cwnd();
     for _ in 0..600 {
-        story.now += ms(100);
+        fixture.now += ms(100);
         let ack = in_order(0, CHUNK, CHUNK);
-        story
+        fixture
             .cc
-            .on_ack(&sack(&[ack]), core::slice::from_ref(&story.path), story.now);
+            .on_ack(&sack(&[ack]), core::slice::from_ref(&fixture.path), fixture.now);
     }
-    story.round(ms(100));
+    fixture.round(ms(100));
     assert!(
-        story.cwnd() < window + 10 * CHUNK,
+        fixture.cwnd() < window + 10 * CHUNK,
         "a minute at one chunk per round trip proves nothing"
     );
 }

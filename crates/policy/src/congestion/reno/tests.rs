@@ -8,13 +8,13 @@ use crate::{CongestionControl, LossCause, LossEvent, PathFacts};
 
 const PATH: PathId = PathId(0);
 
-struct Story {
+struct Fixture {
     cc: Reno,
     path: PathFacts,
 }
 
-impl Story {
-    fn begins() -> Self {
+impl Fixture {
+    fn new() -> Self {
         let mut cc = Reno::new(RenoParameters::DEFAULT);
         let path = healthy(0);
         cc.add_path(&path, Instant::ZERO);
@@ -45,60 +45,60 @@ impl Story {
 
 #[test]
 fn slow_start_adds_one_segment_for_each_acknowledgement() {
-    let mut story = Story::begins();
-    assert_eq!(story.segments(), 10);
-    story.acked(1);
-    story.acked(2);
-    assert_eq!(story.segments(), 12);
+    let mut fixture = Fixture::new();
+    assert_eq!(fixture.segments(), 10);
+    fixture.acked(1);
+    fixture.acked(2);
+    assert_eq!(fixture.segments(), 12);
 }
 
 #[test]
 fn timeouts_in_a_row_halve_the_threshold_once() {
-    let mut story = Story::begins();
-    story.acked(20);
-    let threshold = |story: &Story| story.cc.ssthresh(PATH) / CHUNK;
-    let before = story.segments();
+    let mut fixture = Fixture::new();
+    fixture.acked(20);
+    let threshold = |fixture: &Fixture| fixture.cc.ssthresh(PATH) / CHUNK;
+    let before = fixture.segments();
     for _ in 0..3 {
-        story.lost(LossCause::Timeout);
-        assert_eq!((story.segments(), threshold(&story)), (1, before / 2));
+        fixture.lost(LossCause::Timeout);
+        assert_eq!((fixture.segments(), threshold(&fixture)), (1, before / 2));
     }
-    story.acked(1);
-    story.lost(LossCause::Timeout);
-    assert_eq!(threshold(&story), 2, "that is another outage");
+    fixture.acked(1);
+    fixture.lost(LossCause::Timeout);
+    assert_eq!(threshold(&fixture), 2, "that is another outage");
 }
 
 #[test]
 fn a_loss_halves_and_then_each_window_acknowledged_adds_one_segment() {
-    let mut story = Story::begins();
-    story.lost(LossCause::FastRetransmit);
-    assert_eq!(story.segments(), 5);
+    let mut fixture = Fixture::new();
+    fixture.lost(LossCause::FastRetransmit);
+    assert_eq!(fixture.segments(), 5);
     for _ in 0..4 {
-        story.acked(1);
+        fixture.acked(1);
     }
-    assert_eq!(story.segments(), 5);
-    story.acked(1);
-    assert_eq!(story.segments(), 6);
+    assert_eq!(fixture.segments(), 5);
+    fixture.acked(1);
+    assert_eq!(fixture.segments(), 6);
 }
 
 #[test]
 fn small_windows_are_halved_down_to_two_segments() {
-    let mut story = Story::begins();
+    let mut fixture = Fixture::new();
     for expected in [5, 2, 2] {
-        story.lost(LossCause::FastRetransmit);
-        assert_eq!(story.segments(), expected);
+        fixture.lost(LossCause::FastRetransmit);
+        assert_eq!(fixture.segments(), expected);
     }
-    story.lost(LossCause::Timeout);
-    assert_eq!(story.segments(), 1);
+    fixture.lost(LossCause::Timeout);
+    assert_eq!(fixture.segments(), 1);
 }
 
 #[test]
 fn after_idleness_it_begins_with_the_initial_window() {
-    let mut story = Story::begins();
+    let mut fixture = Fixture::new();
     for _ in 0..20 {
-        story.acked(1);
+        fixture.acked(1);
     }
-    story.cc.on_idle(&story.path, ms(900));
-    assert_eq!(story.segments(), 30);
-    story.cc.on_idle(&story.path, ms(1_000));
-    assert_eq!(story.segments(), 10);
+    fixture.cc.on_idle(&fixture.path, ms(900));
+    assert_eq!(fixture.segments(), 30);
+    fixture.cc.on_idle(&fixture.path, ms(1_000));
+    assert_eq!(fixture.segments(), 10);
 }

@@ -60,7 +60,7 @@ impl Side {
 fn is_eligible(eligible: Eligible, sent: &Sent) -> bool {
     match eligible {
         Eligible::Any => true,
-        Eligible::OnTheirPath => !sent.strayed,
+        Eligible::OnOnePath => !sent.strayed,
         Eligible::SentBefore(moment) => sent.sent_at < moment,
         Eligible::MovedBefore(moment) => sent.moved && sent.sent_at < moment,
     }

@@ -107,7 +107,7 @@ impl World {
             impatient: rng.chance(1, 2),
             hearing,
             eligible: match rng.below(5) {
-                0 => |_| Eligible::OnTheirPath,
+                0 => |_| Eligible::OnOnePath,
                 1 => |now| Eligible::SentBefore(Instant::from_nanos(now.as_nanos().saturating_sub(100))),
                 2 => |now| Eligible::MovedBefore(Instant::from_nanos(now.as_nanos().saturating_sub(50))),
                 _ => |_| Eligible::Any,

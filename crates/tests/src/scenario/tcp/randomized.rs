@@ -187,7 +187,7 @@ fn multipath(rng: &mut Rng, paths: u8, config: &mut TcpConfig, side: Side) {
     ];
     let scheduler = pick(rng, &schedulers);
     let cc = pick(rng, &["lia", "olia", "balia", "reno", "cubic"]);
-    let failover = pick(rng, &["rfc9260", "potentially-failed", "fast-abandonment"]);
+    let failover = pick(rng, &["rfc9260", "potentially-failed", "fast-failover"]);
     let rescue = pick(rng, &["none", "both", "sender", "receiver"]);
     let choices = [
         ("path-scheduler", scheduler),

@@ -297,7 +297,7 @@ impl Entry {
     fn judge(&mut self, eligible: Eligible) {
         let is_exempt = match eligible {
             Eligible::Any => false,
-            Eligible::OnTheirPath => self.paths.len() > 1,
+            Eligible::OnOnePath => self.paths.len() > 1,
             Eligible::SentBefore(moment) => self.sent_at >= moment,
             Eligible::MovedBefore(moment) => !self.moved || self.sent_at >= moment,
         };

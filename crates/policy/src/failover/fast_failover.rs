@@ -26,16 +26,16 @@ use super::{Detector, PotentiallyFailedParameters};
 use crate::PathFacts;
 use crate::parameters::{Parameter, Parameters, Slot};
 
-/// Parameters of [`fast_abandonment`].
+/// Parameters of [`fast_failover`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FastAbandonmentParameters {
+pub struct FastFailoverParameters {
     /// What happens when a timer expires after all.
     pub errors: PotentiallyFailedParameters,
     /// Silence beyond a round trip that is never suspicious: time for batches, bursts and busy hosts.
     pub slack: Duration,
 }
 
-impl FastAbandonmentParameters {
+impl FastFailoverParameters {
     /// The values unless set.
     pub const DEFAULT: Self = Self {
         errors: PotentiallyFailedParameters::DEFAULT,
@@ -43,13 +43,13 @@ impl FastAbandonmentParameters {
     };
 }
 
-impl Default for FastAbandonmentParameters {
+impl Default for FastFailoverParameters {
     fn default() -> Self {
         Self::DEFAULT
     }
 }
 
-impl Parameters for FastAbandonmentParameters {
+impl Parameters for FastFailoverParameters {
     const LIST: &'static [Parameter] = &[
         MAX_RETRANSMISSIONS,
         UNSUSPICIOUS_ERRORS,
@@ -58,7 +58,7 @@ impl Parameters for FastAbandonmentParameters {
         Parameter {
             name: "slack",
             default: "100ms",
-            meaning: "silence beyond a round trip that is never suspicious, at most 60s",
+            meaning: "least time beyond a round trip without an acknowledgement, at most 60s",
         },
     ];
 
@@ -88,9 +88,9 @@ impl Patience {
 
 /// Suspicion by what the peer's SACKs do not say.
 #[must_use]
-pub const fn fast_abandonment(parameters: FastAbandonmentParameters) -> Detector {
+pub const fn fast_failover(parameters: FastFailoverParameters) -> Detector {
     Detector {
-        name: "fast-abandonment",
+        name: "fast-failover",
         limits: parameters.errors.limits,
         tolerated: Some(parameters.errors.unsuspicious_errors),
         patience: Some(Patience {

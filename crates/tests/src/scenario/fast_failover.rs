@@ -40,7 +40,7 @@ fn cut(builder: PairBuilder) -> (Duration, f64) {
 fn dead_path_is_abandoned_within_a_second() {
     for delay in [5, 20, 60] {
         let builder = || Pair::two_paths(mbit(10), ms(delay));
-        let (took, goodput) = cut(builder().policies(failover("fast-abandonment")));
+        let (took, goodput) = cut(builder().policies(failover("fast-failover")));
         println!("{delay} ms each way: out of use after {took:?}, then {goodput:.1} Mbit/s");
         assert!(took < ms(700), "{took:?}");
         assert!(goodput > 9.0, "{goodput} Mbit/s");
@@ -60,7 +60,7 @@ fn slow_path_with_jitter_and_deep_queue_stays_active() {
         .queue(QueueConfig::Packets(420));
     let fast = LinkConfig::new(mbit(10), ms(10));
     let mut pair = Pair::paths([fast, slow])
-        .policies(failover("fast-abandonment"))
+        .policies(failover("fast-failover"))
         .connected();
     pair.alice().send_forever();
     pair.run_for(secs(60));
@@ -77,7 +77,7 @@ fn spurious_failure_costs_one_rtt_and_keeps_ssthresh() {
     // Short queues, so that the round trip that is known is one without them.
     let link = LinkConfig::new(mbit(10), ms(20)).queue(QueueConfig::Packets(15));
     let mut pair = Pair::paths([link.clone(), link])
-        .policies(failover("fast-abandonment"))
+        .policies(failover("fast-failover"))
         .connected();
     pair.alice().send_forever();
     pair.run_for(secs(10));
@@ -109,7 +109,7 @@ fn spurious_failure_costs_one_rtt_and_keeps_ssthresh() {
 #[test]
 fn only_path_stays_active_until_t3_expires() {
     let mut pair = Pair::one_path(mbit(10), ms(20))
-        .policies(failover("fast-abandonment"))
+        .policies(failover("fast-failover"))
         .connected();
     pair.alice().send_forever();
     pair.run_for(secs(3));
