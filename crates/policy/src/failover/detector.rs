@@ -70,7 +70,7 @@ pub(super) const PEER_ERRORS: Parameter = Parameter {
     name: "peer-errors",
     default: "all",
     meaning: "which errors count against the peer, which is given up after Association.Max.Retrans of them (RFC 9260 §8.1): \
-              all, or best for those of the best path only",
+              all, or best: only those on the path with the fewest errors",
 };
 
 const LONGEST_INTERVAL: Duration = Duration::from_secs(86_400);
