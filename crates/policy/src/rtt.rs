@@ -60,6 +60,7 @@ impl RttEstimator {
         self.rto
     }
 
+    //= rfc9260 6.3.1-1, 6.3.1-2
     /// Takes a sample, unless what it measures left before the last sample was taken: measurements "SHOULD be made no
     /// more than once per round trip" (RFC 9260 §6.3.1 C4), or the variation would shrink with the number of SACKs.
     /// Timed by the sending, so that a short round trip is not left out because it comes soon after a long one.
@@ -125,6 +126,7 @@ mod tests {
         assert_eq!(rtt.rto(), Duration::from_millis(51));
     }
 
+    //= rfc9260 6.3.1-1
     #[test]
     fn the_first_sample_sets_and_later_ones_smooth() {
         let mut rtt = RttEstimator::new(RtoParameters::RFC9260);
@@ -136,6 +138,7 @@ mod tests {
         assert_eq!(rtt.variation(), Duration::from_millis(500));
     }
 
+    //= rfc9260 6.3.1-2
     #[test]
     fn samples_within_one_round_trip_only_lower_the_minimum() {
         let mut rtt = RttEstimator::new(RtoParameters::RFC9260);
@@ -151,6 +154,7 @@ mod tests {
         );
     }
 
+    //= rfc9260 6.1-22, 6.3.3-1
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
         let mut rtt = RttEstimator::new(RtoParameters::RFC9260);

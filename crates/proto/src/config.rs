@@ -141,16 +141,19 @@ impl AssociationConfig {
         }
     }
 
+    //= rfc9260 3.3.2-8, 3.3.3-9
     /// What INIT and INIT ACK say of the receive buffer: no less than RFC 9260 §3.3.2 allows.
     pub(crate) fn advertised_buffer(&self) -> u64 {
         self.receive_buffer.max(MIN_RECEIVE_BUFFER)
     }
 
+    //= rfc9260 3.3.2-13, 3.3.3-14
     /// The streams to ask for: one at least (RFC 9260 §3.3.2).
     pub(crate) fn wanted_streams(&self) -> u16 {
         self.outbound_streams.max(1)
     }
 
+    //= rfc9260 3.3.2-17, 3.3.3-19
     /// The streams to let the peer have: one at least (RFC 9260 §3.3.2).
     pub(crate) fn allowed_streams(&self) -> u16 {
         self.max_inbound_streams.max(1)

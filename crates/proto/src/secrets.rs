@@ -61,6 +61,7 @@ impl Secrets {
             .fold(0, |number, &byte| (number << 8) | u64::from(byte))
     }
 
+    //= rfc9260 3.3.3-5, 5.1-2, 5.3.1-1
     /// A number that is not zero, as a verification tag must be (RFC 9260 §3.3.2).
     pub(crate) fn tag(&mut self) -> u32 {
         loop {

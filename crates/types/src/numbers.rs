@@ -96,6 +96,7 @@ impl UnwrappedTsn {
         Self((1 << 32) + initial.0 as u64)
     }
 
+    //= rfc9260 1.6-1, 1.6-4
     /// The unwrapped number nearest to `self` whose low 32 bits are `tsn`.
     ///
     /// Correct while the distance is below 2³¹, which RFC 9260 §1.6 requires of TSNs in flight.
@@ -156,6 +157,7 @@ pub struct SendNumber(pub u64);
 mod tests {
     use super::{Tsn, UnwrappedTsn};
 
+    //= rfc9260 1.6-1, 1.6-4
     #[test]
     fn unwrapping_follows_the_wrap_in_both_directions() {
         let first = UnwrappedTsn::first(Tsn(u32::MAX - 1));

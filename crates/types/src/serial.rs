@@ -5,6 +5,7 @@
 /// Deliberately not [`Ord`]: the relation is not transitive, so sorting by it is a mistake.
 /// Where an order is needed, unwrap first (see [`crate::UnwrappedTsn`]).
 pub trait Serial: Copy + Eq {
+    //= rfc9260 1.6-2
     /// `self` comes before `other`. Two numbers exactly half the space apart are unordered: `false` both ways.
     #[must_use]
     fn precedes(self, other: Self) -> bool;
@@ -34,6 +35,7 @@ impl Serial for u32 {
 mod tests {
     use super::Serial;
 
+    //= rfc9260 1.6-2
     #[test]
     fn order_survives_the_wrap() {
         assert!(u32::MAX.precedes(0));

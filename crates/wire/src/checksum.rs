@@ -8,6 +8,7 @@ use crc_fast::{CrcAlgorithm, Digest, crc32_iscsi};
 /// Where the checksum stands in a packet.
 const FIELD: core::ops::Range<usize> = 8..12;
 
+//= rfc9260 6.8-1, 6.8-2
 /// Writes the checksum into `packet`. Does nothing if there is no room for a common header.
 pub fn seal(packet: &mut [u8]) {
     let Some(field) = packet.get_mut(FIELD) else {
@@ -38,12 +39,14 @@ pub fn is_valid(packet: &[u8]) -> bool {
 mod tests {
     use super::{crc32_iscsi, is_valid, seal};
 
+    //= rfc9260 6.8-2
     #[test]
     fn the_check_value_of_the_castagnoli_polynomial_comes_out() {
         // RFC 3720 §B.4 lists the CRC of 32 zero bytes.
         assert_eq!(crc32_iscsi(&[0; 32]), 0x8a91_36aa);
     }
 
+    //= rfc9260 6.8-1, 6.8-2
     #[test]
     fn a_sealed_packet_is_valid_until_a_bit_flips() {
         for len in [12, 16, 28, 300, 1460] {

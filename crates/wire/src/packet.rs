@@ -73,6 +73,7 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
+    //= rfc9260 6.8-3, 6.8-4
     /// Checks length, checksum and ports.
     ///
     /// # Errors
@@ -140,6 +141,7 @@ impl<'a> Packet<'a> {
     }
 }
 
+//= rfc9260 3.1-1, 3.1-2
 fn port(reader: &mut Reader<'_>) -> Result<u16, DecodeError> {
     let zero = reader.error(DecodeErrorKind::ZeroPort);
     match reader.u16()? {
@@ -155,6 +157,7 @@ pub struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
+    //= rfc9260 3.2-4, 6.10-7
     fn frame(&mut self) -> Result<RawChunk<'a>, DecodeError> {
         let start = self.reader;
         let [kind, flags, high, low] = self.reader.array()?;

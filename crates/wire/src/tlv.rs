@@ -19,6 +19,7 @@ use crate::{DecodeError, DecodeErrorKind};
 /// Bytes of type and length.
 pub(crate) const HEADER_LEN: usize = 4;
 
+//= rfc9260 3.2.1-3
 /// The next frame of a list, `None` at its end. After an error the list is at its end.
 pub(crate) fn next<'a, Kind>(reader: &mut Reader<'a>) -> Option<Result<Frame<'a, Kind>, DecodeError>> {
     // RFC 9260 §3.2: "A robust implementation is expected to accept the chunk whether or not the final
@@ -45,6 +46,7 @@ fn frame<'a, Kind>(reader: &mut Reader<'a>) -> Result<Frame<'a, Kind>, DecodeErr
     Ok(Frame::new(kind, value, &start.rest()[..length], start.at()))
 }
 
+//= rfc9260 3.2.1-1, 3.2.1-2
 /// Appends one frame to a list.
 ///
 /// The padding of a frame is written only when another follows: the last one's does not count in the length
@@ -144,6 +146,7 @@ mod tests {
     use super::{Reader, UnknownAction, next, push};
     use crate::DecodeErrorKind;
 
+    //= rfc9260 3.2.1-1, 3.2.1-2, 3.2.1-3
     #[test]
     fn frames_are_aligned_and_the_last_one_is_not_padded() {
         let mut list = Vec::new();

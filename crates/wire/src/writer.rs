@@ -60,6 +60,7 @@ impl<'b> Writer<'b> {
         self.bytes(&value.to_be_bytes());
     }
 
+    //= rfc9260 3-2
     /// Appends four bytes in network order.
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_be_bytes());

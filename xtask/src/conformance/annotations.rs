@@ -78,7 +78,10 @@ fn first_test_line(source: &Source, lines: &[&str]) -> usize {
     if is_file_of_tests {
         return 0;
     }
-    let opens_tests = |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && pair[1].trim_end().ends_with('{');
+    let opens_tests = |pair: &[&str]| {
+        let (attribute, module) = (pair[0].trim(), pair[1].trim());
+        attribute == "#[cfg(test)]" && module.starts_with("mod ") && module.ends_with('{')
+    };
     lines.windows(2).position(opens_tests).unwrap_or(usize::MAX)
 }
 
@@ -111,7 +114,9 @@ fn around(lines: &[&str], at: usize) -> Option<String> {
     let mut depth = indentation(lines[at]);
     let mut innermost = None;
     for line in lines[..at].iter().rev() {
-        if line.trim().is_empty() || indentation(line) >= depth {
+        // The last line of a signature of several lines is indented as its first one.
+        let ends_signature = line.trim_start().starts_with([')', '{']) || line.trim() == "where";
+        if line.trim().is_empty() || ends_signature || indentation(line) >= depth {
             continue;
         }
         depth = indentation(line);
@@ -168,7 +173,9 @@ impl Path {
     //= rfc9260 6.1-1, 6.1-2
     /// Sends.
     #[must_use]
-    pub(super) const fn send(&self) -> u32 {
+    pub(super) const fn send(
+        &self,
+    ) -> u32 {
         if self.full {
             //= rfc9260 6.1-3
             // Why.

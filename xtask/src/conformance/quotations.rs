@@ -210,10 +210,10 @@ fn trimmed(text: &str) -> &str {
 fn comments(text: &str) -> Vec<(usize, String)> {
     paragraphs(text.lines().map(|line| {
         let line = line.trim_start();
-        ["///", "//!", "//=", "//"]
+        let comment = ["///", "//!", "//"]
             .iter()
-            .find_map(|mark| line.strip_prefix(mark))
-            .unwrap_or_default()
+            .find_map(|mark| line.strip_prefix(mark));
+        comment.filter(|text| !text.starts_with("= ")).unwrap_or_default()
     }))
 }
 

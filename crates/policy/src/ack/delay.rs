@@ -72,6 +72,7 @@ impl Delay {
         }
     }
 
+    //= rfc9260 5.1-20, 5.1.5-7, 6.2-7, 6.2-8, 6.2-9
     pub(super) fn on_packet(&mut self, arrival: &Arrival, now: Instant) -> AckWhen {
         if arrival.packets_since_sack <= 1 {
             self.deadline = now + self.parameters.delay.min(LONGEST);
@@ -83,6 +84,7 @@ impl Delay {
     }
 }
 
+//= rfc9260 5.1-19, 6.2-20, 6.2-21
 /// Whether no acknowledgement policy may delay the answer to this packet.
 ///
 /// The first one, so that the sender gets a round-trip time early; a duplicate, which shows that "the original

@@ -18,6 +18,7 @@ const IN_ORDER: Arrival = Arrival {
     packets_since_sack: 1,
 };
 
+//= rfc9260 5.1-19, 5.1-20, 5.1.5-7, 6.2-7, 6.2-8, 6.2-9
 #[test]
 fn the_first_packet_is_acknowledged_at_once_then_every_second_one() {
     let mut policy = Rfc9260::new(DelayParameters::DEFAULT);
@@ -34,6 +35,7 @@ fn the_first_packet_is_acknowledged_at_once_then_every_second_one() {
     assert_eq!(policy.on_packet(&second, at(20)), AckWhen::Now);
 }
 
+//= rfc9260 6.7-1
 #[test]
 fn gaps_are_reported_at_once_but_not_with_dac() {
     let gap = Arrival {
@@ -72,6 +74,7 @@ fn a_filled_gap_is_reported_at_once() {
     );
 }
 
+//= rfc9260 6.2-20, 6.2-21
 #[test]
 fn duplicates_and_the_i_bit_are_answered_at_once_by_all() {
     let urgent = [
@@ -116,6 +119,7 @@ fn a_longer_train_does_not_push_the_deadline_back() {
     }
 }
 
+//= rfc9260 6.2-14
 #[test]
 fn no_configuration_delays_beyond_half_a_second() {
     let mut policy = Rfc9260::new(DelayParameters {

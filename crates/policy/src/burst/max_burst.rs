@@ -99,6 +99,7 @@ impl BurstPolicy for MaxBurst {
         self.occasion += 1;
     }
 
+    //= rfc9260 6.1-15, 6.1-16
     fn allowance(&mut self, path: &PathFacts, _now: Instant) -> SendAllowance {
         let occasion = self.occasion;
         let Some(burst) = self.paths.of_mut(path.id) else {

@@ -106,6 +106,7 @@ impl Window {
         self.utilisation = Utilisation::default();
     }
 
+    //= rfc9260 6.1-9
     /// "While the endpoint does not transmit data on a given transport address, the cwnd […] SHOULD be adjusted
     /// to max(cwnd / 2, 4 * PMDCS) once per RTO" (RFC 9260 §7.2.1). Like a loss, idleness does not raise a small
     /// window. The threshold is the business of `threshold`.

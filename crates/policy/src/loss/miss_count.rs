@@ -99,6 +99,7 @@ struct MissIndications {
 }
 
 impl MissIndications {
+    //= rfc9260 6.7-4, 6.7-5
     fn on_ack(&mut self, ack: &PathAck, packets: u8, all_missing: bool) {
         self.highest_acked = self.highest_acked.max(ack.highest_newly_acked);
         let first_miss = if all_missing {

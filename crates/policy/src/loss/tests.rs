@@ -63,6 +63,7 @@ fn by_path() -> Fixture<MissCount> {
     Fixture::new(MissCount::new(MissCountParameters::default()))
 }
 
+//= rfc9260 6.7-4, 6.7-5
 #[test]
 fn a_chunk_is_lost_at_its_third_miss_indication() {
     let mut fixture = by_path();

@@ -60,6 +60,7 @@ fn round(scheduler: &mut dyn PathScheduler) -> Vec<u8> {
     picked
 }
 
+//= rfc9260 6.4-1
 #[test]
 fn primary_waits_for_its_path_rather_than_take_another() {
     let mut scheduler = Primary::new(NoParameters);

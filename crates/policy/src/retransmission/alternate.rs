@@ -36,6 +36,7 @@ impl Policy for Alternate {
 }
 
 impl RetransmissionPolicy for Alternate {
+    //= rfc9260 6.4-4, 6.4-5
     fn path_for(&mut self, chunk: &LostChunk, paths: &[PathFacts]) -> Option<PathId> {
         let own = own_path(chunk.lost_on, paths);
         let other = other_path(chunk.lost_on, paths);

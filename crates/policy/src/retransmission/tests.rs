@@ -34,6 +34,7 @@ fn same_leaves_its_path_only_when_that_is_down() {
     assert_eq!(path_for(&mut policy, LossCause::Timeout, &paths), Some(1));
 }
 
+//= rfc9260 6.4-4, 6.4-5
 #[test]
 fn alternate_leaves_it_after_a_timeout() {
     let mut policy = Alternate::new(NoParameters);

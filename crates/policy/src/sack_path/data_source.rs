@@ -32,6 +32,7 @@ impl Policy for DataSource {
 }
 
 impl SackPath for DataSource {
+    //= rfc9260 6.4-3, 6.7-2
     fn path(&mut self, arrived_on: PathId, _paths: &[PathFacts]) -> PathId {
         arrived_on
     }

@@ -118,6 +118,7 @@ impl Endpoint {
             !remotes.iter().any(taken)
         };
         if let Some(port) = wanted {
+            //= rfc9260 1.3-1
             return is_free(port).then_some(port).ok_or(ConnectError::InUse);
         }
         let dynamic = u16::MAX - FIRST_DYNAMIC_PORT;

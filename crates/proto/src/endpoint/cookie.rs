@@ -57,6 +57,7 @@ pub(crate) struct Cookie {
     pub(crate) listed: Vec<IpAddr>,
 }
 
+//= rfc9260 5.1.3-6
 /// Stands for the two tags of an association: whoever receives at an address of our peer's can ask for a cookie and read
 /// it, and must learn no tag from it: "not reveal the true Verification Tags of an existing association" (RFC 9260 §1.3,
 /// RFC 5062 §3.3). The seal keeps them from being chosen, so they need not be longer than a tag.
@@ -90,6 +91,7 @@ pub(crate) struct CookieKeys {
 }
 
 impl CookieKeys {
+    //= rfc9260 5.1.3-4
     pub(crate) fn new(mut secrets: Secrets, life: Duration) -> Self {
         let (current, previous) = (secrets.bytes(), secrets.bytes());
         Self {
@@ -101,6 +103,7 @@ impl CookieKeys {
         }
     }
 
+    //= rfc9260 5.1.3-5, 5.1.5-1
     /// A key seals for one life and opens for two more at most, so that a cookie of its last moment can still
     /// be told stale from forged.
     fn rotate(&mut self, now: Instant) {
@@ -117,6 +120,7 @@ impl CookieKeys {
         self.changed_at = now;
     }
 
+    //= rfc9260 3.3.3.1.1-1, 5.1.3-1, 5.1.3-3
     pub(crate) fn seal(&mut self, cookie: &Cookie, ports: Ports, now: Instant) -> Vec<u8> {
         self.rotate(now);
         let mut bytes = alloc::vec![0; SEAL_LEN];
@@ -129,6 +133,7 @@ impl CookieKeys {
         bytes
     }
 
+    //= rfc9260 5.1.5-3
     /// Opens what came with `tag` in its packet.
     pub(crate) fn open(
         &mut self,
@@ -172,6 +177,7 @@ fn seal(key: &[u8; 32], content: &[u8], ports: Ports, tag: VerificationTag) -> H
 }
 
 impl Cookie {
+    //= rfc9260 3.3.11-3, 5.1.3-7
     fn encode(&self, bytes: &mut Vec<u8>) {
         let extensions = self.extensions.to_bytes();
         // What is not there costs nothing: an INIT ACK for the smallest INIT has no byte to spare.

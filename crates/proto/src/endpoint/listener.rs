@@ -42,7 +42,9 @@ struct Answer {
     here: Arc<[SocketAddr]>,
 }
 
+//= rfc9260 5.1-6
 pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) {
+    //= rfc9260 3-1, 3.3.2-7, 5.1-10, 5.1-11, 6.10-8
     // RFC 9260 §8.5.1 A and §3.3.2: an INIT has a zero tag, stands alone, and names a tag; else it is dropped.
     if inbound.packet.header().tag != VerificationTag::ZERO
         || inbound.packet.chunks().count() != 1
@@ -80,9 +82,12 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
 fn objection(endpoint: &Endpoint, init: &Init<'_>, wishes: &Wishes) -> Option<Cause<'static>> {
     let config = endpoint.accept.as_ref();
     let changes_addresses = config.is_some_and(|config| config.offers_address_changes());
+    //= rfc9260 3.3.2-9, 3.3.2-10, 3.3.2-11, 3.3.2-14, 3.3.2-15, 3.3.2-16, 3.3.2-18, 3.3.2-19, 3.3.2-20
+    //= rfc9260 5.1-16, 5.1-17, 5.1-18
     if init.outbound_streams == 0 || init.inbound_streams == 0 || u64::from(init.a_rwnd) < MIN_RECEIVE_BUFFER
     {
         Some(Cause::InvalidMandatoryParameter)
+    //= rfc9260 3.3.2-3, 3.3.2.1.4-2, 5.1.2-2, 5.1.2-3
     } else if wishes.has_host_name {
         // RFC 9260 §3.3.2 Note 3: "MUST send an ABORT chunk".
         Some(Cause::UnresolvableAddress(&[]))
@@ -97,6 +102,7 @@ fn objection(endpoint: &Endpoint, init: &Init<'_>, wishes: &Wishes) -> Option<Ca
     }
 }
 
+//= rfc9260 5.2.1-3, 5.2.1-4
 /// The association of ours that is being set up with one of the `listed` addresses while their owner calls from
 /// another one, and the path that the answer takes: "only [...] to an address passed by the upper layer in the
 /// request to initialize the association" (RFC 9260 §5.2.1).
@@ -125,6 +131,7 @@ pub(super) fn crossing(
     })
 }
 
+//= rfc9260 3.3.2-4
 /// An INIT from nowhere: welcome if this endpoint listens on the port and has room.
 fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> Option<Answer> {
     let listens = inbound.packet.header().destination_port == endpoint.config.sctp_port;
@@ -138,6 +145,7 @@ fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> 
             let local_tag = endpoint.fresh_tag();
             Some(Answer {
                 local_tag,
+                //= rfc9260 5.2.2-11
                 tie_tags: None,
                 config,
                 here: endpoint.here.clone(),
@@ -165,6 +173,7 @@ fn known_peer(
     let tie_tags = endpoint.randoms.tie(local_tag, association.peer.tag);
     let added = association.added(&wishes.addresses);
     match association.state {
+        //= rfc9260 5.2.1-1, 5.2.1-2, 5.2.1-5, 5.2.1-12, 5.2.1-13, 5.2.1-14
         // §5.2.1: "MUST respond with an INIT ACK using the same parameters it sent in its original INIT".
         State::CookieWait(_) => Some(Answer {
             local_tag,
@@ -181,6 +190,7 @@ fn known_peer(
         }
         // A closed association that is not forgotten yet does not stand in the way of a new one.
         State::Closed => stranger(endpoint, inbound, init),
+        //= rfc9260 5.2.1-7, 5.2.1-8, 5.2.1-9, 5.2.1-10, 5.2.2-2, 5.2.2-3, 5.2.2-4
         // §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association. The error "SHOULD list the
         // addresses that were added".
         _ if !added.is_empty() => {
@@ -193,12 +203,14 @@ fn known_peer(
             refuse(endpoint, inbound, init, cause);
             None
         }
+        //= rfc9260 5.2.1-6, 5.2.1-15
         State::CookieEchoed(..) => Some(Answer {
             local_tag,
             tie_tags: Some(tie_tags),
             config,
             here,
         }),
+        //= rfc9260 5.2.2-5, 5.2.2-7, 5.2.2-9, 5.2.2-10
         // §5.2.2.
         State::Established | State::ShutdownPending | State::ShutdownSent(..) | State::ShutdownReceived => {
             let local_tag = endpoint.fresh_tag();
@@ -218,6 +230,7 @@ fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, cause
         .abort(inbound, init.initiate_tag, CauseWriter::one(cause));
 }
 
+//= rfc9260 5.1-4, 5.1-5, 5.2.1-11, 5.2.2-1, 5.2.2-6, 5.2.2-8
 fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes: &Wishes, answer: &Answer) {
     let config = &answer.config;
     let mut extensions = Extensions::offered(config);
@@ -236,6 +249,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         peer_tag: init.initiate_tag,
         peer_tsn: init.initial_tsn,
         peer_window: init.a_rwnd,
+        //= rfc9260 3.3.3-15
         outbound_streams: config.wanted_streams().min(init.inbound_streams),
         inbound_streams: config.allowed_streams().min(init.outbound_streams),
         tie_tags: answer.tie_tags,
@@ -338,12 +352,14 @@ impl Wishes {
                 Parameter::Unknown(_) => {
                     let action = UnknownAction::of_parameter(raw.kind);
                     if action.reports() {
+                        //= rfc9260 3.2.2-1, 3.3.3.1.2-1
                         wishes.unrecognized.push(raw.bytes.to_vec());
                     }
                     if !action.goes_on() {
                         break;
                     }
                 }
+                //= rfc9260 5.1.2-10, 5.1.2-11
                 _ => {}
             }
         }

@@ -422,6 +422,7 @@ impl Endpoint {
         }
     }
 
+    //= rfc9260 5.3.1-3
     /// A tag that no association of this endpoint has.
     fn fresh_tag(&mut self) -> VerificationTag {
         loop {
@@ -455,6 +456,7 @@ fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId
     }
 }
 
+//= rfc9260 3.3.2-21, 3.3.3-23
 /// "The initial TSN MAY be set to the initiate tag" (RFC 9260 §5.3.1 leaves it random, which the tag is); it
 /// saves four bytes in the cookie.
 const fn tsn_of(tag: VerificationTag) -> Tsn {

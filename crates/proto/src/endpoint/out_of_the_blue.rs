@@ -6,6 +6,7 @@ use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, RawChunk, 
 use super::Inbound;
 use super::replies::Replies;
 
+//= rfc9260 6-3, 6-6
 /// Applies the rules in their order; addresses, INIT and COOKIE ECHO (rules 1, 3 and 4) were looked at before.
 pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
     let tag = inbound.packet.header().tag;
@@ -19,12 +20,14 @@ pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
     }
     // Rule 5: the sender of a SHUTDOWN ACK waits for the end of an association that we forgot.
     if contains(packet, |chunk| matches!(chunk, Chunk::ShutdownAck)) {
+        //= rfc9260 3.1-5, 3.3.13-2
         replies.push(inbound, tag, &ShutdownComplete { tag_reflected: true });
         return;
     }
     if contains(packet, is_an_end) {
         return;
     }
+    //= rfc9260 3.3.7-5
     // Rule 8.
     let abort = OutboundAbort {
         tag_reflected: true,
@@ -45,6 +48,7 @@ fn begins_well(packet: &Packet<'_>) -> bool {
     first.is_some_and(|chunk| chunk.decode().is_ok())
 }
 
+//= rfc9260 3.3.7-3, 3.3.7-4
 /// Rule 2, and an INIT that does not stand alone, as it must (RFC 9260 §6.10).
 const fn is_final(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::Abort(_) | Chunk::Init(_))

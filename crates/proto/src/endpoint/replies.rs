@@ -24,6 +24,7 @@ impl Replies {
     /// More wait for the socket than this: further strangers are not answered.
     const LIMIT: usize = 256;
 
+    //= rfc9260 3-1, 6.10-8
     /// Answers `inbound` with one chunk, unless it holds an ABORT (RFC 9260 §9.1).
     pub(crate) fn push(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, chunk: &impl WriteChunk) {
         if contains_abort(inbound.packet) {
@@ -43,6 +44,7 @@ impl Replies {
         let mut reply = PacketBuilder::new(&mut bytes, header, inbound.packet.len() * MAX_AMPLIFICATION);
         if reply.push(chunk).is_ok() {
             reply.finish_unsealed();
+            //= rfc9260 5.1-3, 5.1-12, 5.1.2-7
             self.queue.push_back((inbound.arrival, bytes));
         } else {
             self.unanswered += 1;

@@ -46,6 +46,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     let (cookie, staleness) = match opened {
         Ok(cookie) => (cookie, None),
         Err(BadCookie::Stale(cookie, by)) => (*cookie, Some(by)),
+        //= rfc9260 4-1, 5.1.5-1, 5.1.5-2
         Err(BadCookie::Forged) => {
             let known = acknowledge_late_copy(endpoint, inbound, bytes);
             endpoint.counters.dropped += u64::from(!known);
@@ -60,6 +61,7 @@ pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, byt
     }
     let existing = existing(endpoint, inbound, &cookie);
     let verdict = existing.map(|id| (id, compare(endpoint, &endpoint.slots[&id].association, &cookie)));
+    //= rfc9260 4-2, 5.1.5-4, 5.1.5-5, 5.2.4-1, 5.2.4-2
     // §5.2.4 step 3: a stale cookie is still good for repeating the answer to it.
     if let Some(by) = staleness.filter(|_| !matches!(verdict, Some((_, Verdict::D)))) {
         let staleness = u32::try_from(by.as_micros()).unwrap_or(u32::MAX);
@@ -114,6 +116,7 @@ fn is_spent(endpoint: &Endpoint, cookie: &Cookie) -> bool {
     endpoint.directory.is_spent(cookie.local_tag) || slot.is_some_and(|slot| slot.association.is_closed())
 }
 
+//= rfc9260 1.3-1
 fn existing(endpoint: &Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> Option<AssociationId> {
     let found = endpoint
         .directory
@@ -144,6 +147,7 @@ fn compare(endpoint: &Endpoint, association: &Association, cookie: &Cookie) -> V
     }
 }
 
+//= rfc9260 5.1.5-9
 fn apply(
     endpoint: &mut Endpoint,
     inbound: &Inbound<'_>,
@@ -156,6 +160,7 @@ fn apply(
     };
     let association = &mut slot.association;
     match verdict {
+        //= rfc9260 5.2.4-6
         Verdict::A | Verdict::B if matches!(association.state, State::ShutdownAckSent(..)) => {
             // §5.2.4 A: "the endpoint MUST NOT set up a new association but resend the SHUTDOWN ACK and an ERROR".
             let causes = CauseWriter::one(Cause::CookieWhileShuttingDown);
@@ -169,11 +174,13 @@ fn apply(
         Verdict::B if association.state.is_connected() => restart(endpoint, inbound, id, cookie),
         Verdict::B => collide(association, inbound, cookie),
         Verdict::D => repeat(association, inbound, cookie),
+        //= rfc9260 5.2.4-3, 5.2.4-9, 5.2.4-10, 5.2.4-11
         Verdict::C | Verdict::None => endpoint.counters.dropped += 1,
     }
     endpoint.touch(id);
 }
 
+//= rfc9260 5.2.4-7, 5.2.4-8
 /// B: the peer's INIT crossed ours. Its tag is the one that counts, and its cookie completes the handshake.
 fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
@@ -185,6 +192,7 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
     complete(association, inbound, cookie);
 }
 
+//= rfc9260 5.2.4-12, 5.2.4-13
 /// D: our own handshake met the peer's in the middle, or the COOKIE ACK was lost.
 fn repeat(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     if matches!(association.state, State::CookieEchoed(..)) {
@@ -195,6 +203,7 @@ fn repeat(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie)
     }
 }
 
+//= rfc9260 5.2.4-4, 5.2.4-5
 /// A: the peer lost its state. Everything begins anew under the same number (RFC 9260 §5.2.4.1).
 fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, cookie: &Cookie) {
     let Some(slot) = endpoint.slots.get_mut(&id) else {
@@ -287,6 +296,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
     true
 }
 
+//= rfc9260 5.1-16, 5.1-17, 5.1-18
 /// Who decides "not to establish the new association due to [...] lack of local resources, it SHOULD respond with an ABORT
 /// chunk" (RFC 9260 §5.1).
 fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie, causes: Vec<u8>) {
@@ -325,6 +335,7 @@ fn had_at(association: &Association, inbound: &Inbound<'_>, cookie: &Cookie) -> 
     path.unwrap_or_else(|| association.paths.primary())
 }
 
+//= rfc9260 5.4-3, 6.4-2
 /// The COOKIE ACK goes the way that the cookie came, since the other one may have broken. To an address that is not
 /// confirmed it "MUST be bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can go there now, it goes `otherwise`.
 fn acknowledge(association: &mut Association, inbound: &Inbound<'_>, otherwise: PathId) {
@@ -351,6 +362,7 @@ const fn proven(inbound: &Inbound<'_>, cookie: &Cookie) -> PathAddr {
     }
 }
 
+//= rfc9260 5.1.2-5
 /// The paths to the peer. If the whole handshake went over one pair, it is one of them, even if our side of it is an
 /// address that the endpoint was not told of.
 fn pairs(
@@ -377,6 +389,7 @@ fn pairs(
     core::iter::once(first).chain(pairs).take(MAX_PATHS).collect()
 }
 
+//= rfc9260 3.3.2.1.2-3, 5.1.2-1, 5.1.2-4
 /// The peer's addresses in the order in which it pairs them: as listed, with the source of its INIT among them.
 fn remotes(cookie: &Cookie) -> Vec<SocketAddr> {
     let listed = cookie

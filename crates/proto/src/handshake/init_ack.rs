@@ -26,10 +26,12 @@ pub(crate) fn on_init_ack(
     path: PathId,
     chunk: &InitAck<'_>,
 ) -> Result<(), Violation> {
+    //= rfc9260 3.3.3-8, 3.3.3-18, 3.3.3-22, 5.2.3-1
     // RFC 9260 §5.2.3: "an INIT ACK in any other state than COOKIE-WAIT: discard it".
     let State::CookieWait(retry) = association.state else {
         return Ok(());
     };
+    //= rfc9260 3.3.3-10, 3.3.3-12
     // RFC 9260 §3.3.3: a window this small has the packet discarded, and the attempt goes on.
     if u64::from(chunk.a_rwnd) < MIN_RECEIVE_BUFFER {
         return Ok(());
@@ -77,6 +79,7 @@ pub(crate) fn on_init_ack(
         begun_again: retry.begun_again,
         ..Retry::start(rto, now)
     };
+    //= rfc9260 3.3.3-25, 5.1.4-1, 5.1.4-2
     association.state = State::CookieEchoed(retry, offer.cookie);
     association.control.send_handshake(path);
     liveness::confirm(association, path);
@@ -128,6 +131,7 @@ fn way_of_call(association: &Association, path: PathId, retry: Retry) -> PathId 
     }
 }
 
+//= rfc9260 3.3.3-6, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
 /// RFC 9260 §3.3.3: zero tags and zero streams end the attempt.
 fn is_valid(chunk: &InitAck<'_>) -> bool {
     chunk.initiate_tag.0 != 0 && chunk.outbound_streams > 0 && chunk.inbound_streams > 0
@@ -144,6 +148,7 @@ struct Offer {
 }
 
 impl Offer {
+    //= rfc9260 3.3.3-24
     fn read(parameters: &Parameters<'_>, source: IpAddr) -> Result<Self, Violation> {
         let mut cookie = None;
         let mut addresses = Vec::new();
@@ -159,6 +164,7 @@ impl Offer {
                 Parameter::Ipv4(address) => addresses.push(address.into()),
                 Parameter::Ipv6(address) => addresses.push(address.into()),
                 Parameter::SupportedExtensions(kinds) => extensions = ChunkKinds::from_bytes(kinds),
+                //= rfc9260 3.3.2.1.4-2, 3.3.3-2
                 // RFC 9260 §3.3.3 Note 4: "MUST send an ABORT chunk".
                 Parameter::HostName => return Err(Violation::HostName),
                 Parameter::Unknown(_) => {
@@ -190,6 +196,7 @@ impl Offer {
     }
 }
 
+//= rfc9260 5.1.1-2, 5.1.1-3
 /// Who the peer is, and how many streams there are: the smaller of what one side asks and the other allows
 /// (RFC 9260 §5.1.1).
 fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
@@ -212,6 +219,7 @@ fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
     .promising(association.config.policies.nr_sack);
 }
 
+//= rfc9260 3.3.3-26, 5.1.2-1, 5.1.2-4
 /// Pairs our addresses with those that the peer listed, in its order, those that the application named, and the source of an
 /// answer that was none of them.
 /// Returns the path that the handshake goes on with.

@@ -30,6 +30,7 @@ pub(crate) const ASCONF_WITHOUT_AUTH: &str = "ASCONF is supported without AUTH";
 const INIT_FIXED: usize = 20;
 const PARAMETER_HEADER: usize = 4;
 
+//= rfc9260 3.3.2-1
 /// Writes the INIT of an association that asks.
 pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'_>) {
     let remote = association.paths.remotes().next();
@@ -78,6 +79,7 @@ fn pad(parameters: &mut Vec<u8>) {
     }
 }
 
+//= rfc9260 5.1-1, 5.1.1-1
 /// What INIT and INIT ACK of an association say of ourselves.
 pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
     let config = &association.config;
@@ -126,6 +128,7 @@ pub(crate) fn is_believable(listed: IpAddr, source: IpAddr) -> bool {
     }
 }
 
+//= rfc9260 5.2.5-1
 /// The peer took our cookie. It had it at an address that was called; that it answers from another one proves nothing of
 /// that, since anything may be written there (RFC 9260 §5.4).
 pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant) {
@@ -160,6 +163,7 @@ pub(crate) fn path_of_cookie(association: &Association, cookie: &[u8], number: u
     })
 }
 
+//= rfc9260 5.1-15
 fn in_turn(association: &Association, number: u16, may_go: impl Fn(PathId) -> bool) -> PathId {
     let paths = || association.paths.ids().filter(|path| may_go(*path));
     let turn = usize::from(number) % paths().count().max(1);

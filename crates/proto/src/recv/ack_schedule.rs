@@ -5,6 +5,7 @@ use core::time::Duration;
 use anabranch_policy::{AckPolicy, AckWhen, Arrival};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
+//= rfc9260 6.2-14, 6.2-15
 /// RFC 9260 §6.2: the delay of an acknowledgement MUST NOT exceed 500 ms, whatever a policy says.
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
@@ -63,10 +64,12 @@ impl AckSchedule {
         self.packet.gaps_changed |= gaps_changed;
     }
 
+    //= rfc9260 6.2-22
     pub(super) fn on_duplicate(&mut self) {
         self.packet.duplicate = true;
     }
 
+    //= rfc9260 6.2-4, 6.2-5
     pub(super) fn on_dropped(&mut self) {
         self.packet.dropped = true;
     }
@@ -75,6 +78,7 @@ impl AckSchedule {
         self.packet.immediate |= immediate;
     }
 
+    //= rfc9260 6.2-10, 6.2-11
     /// All chunks of the packet were seen; `lowest_missing` is the first gap, if there is one now. Tells whether one of them had the I bit.
     pub(super) fn packet_done(
         &mut self,

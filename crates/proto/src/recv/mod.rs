@@ -154,6 +154,7 @@ impl Receiver {
     pub(crate) fn on_user_data(&mut self, data: &UserData<'_>) -> Result<DataOutcome, Violation> {
         self.reassembly.check_kind(data)?;
         let payload = data.payload();
+        //= rfc9260 6.2-33
         if payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn()));
         }
@@ -173,6 +174,7 @@ impl Receiver {
         }
         match self.reassembly.judge(data, tsn, &self.tracker)? {
             Verdict::NotYet => Ok(self.drop_chunk()),
+            //= rfc9260 6.5-2
             Verdict::InvalidStream => {
                 self.acknowledge(tsn, payload.len());
                 self.statistics.invalid_stream += 1;
@@ -243,6 +245,7 @@ impl Receiver {
         self.schedule.force();
     }
 
+    //= rfc9260 6.2-16, 6.2-27
     /// Puts a SACK into the packet and takes it for sent; `false`, and nothing changed, if it does not fit.
     pub(crate) fn write_sack(&mut self, builder: &mut PacketBuilder<'_>, form: SackForm) -> bool {
         let packets = u8::try_from(self.schedule.packets_since_sack()).unwrap_or(u8::MAX);
@@ -321,6 +324,7 @@ impl Receiver {
                 .has_room(data.payload().len(), Position::LowestMissing)
     }
 
+    //= rfc9260 6.2-1, 6.2-17
     fn acknowledge(&mut self, tsn: UnwrappedTsn, len: usize) {
         let gaps_changed = self.tracker.record(tsn);
         if let Some(arrivals) = &mut self.arrivals {

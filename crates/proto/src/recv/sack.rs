@@ -68,6 +68,7 @@ pub(super) struct SackWriter {
 }
 
 impl SackWriter {
+    //= rfc9260 6.2-18, 6.7-6, 6.7-7
     /// Puts one SACK into the packet; `false` if it does not fit, or none of the blocks that it should have: without
     /// any it would say that there are none.
     ///

@@ -206,6 +206,7 @@ fn the_message_says_where_it_came_from() {
     assert_eq!(host.receive_all(), [expected]);
 }
 
+//= rfc9260 6.2-17
 #[test]
 fn a_gap_is_reported_until_it_is_filled() {
     let mut host = Host::new();
@@ -223,6 +224,7 @@ fn a_gap_is_reported_until_it_is_filled() {
     assert_eq!(host.read(), ["a", "b", "c", "d", "e", "f"]);
 }
 
+//= rfc9260 6.2-22, 6.2-23
 #[test]
 fn a_duplicate_is_answered_at_once_and_reported_once_for_each_time() {
     let mut host = Host::new();
@@ -239,6 +241,7 @@ fn a_duplicate_is_answered_at_once_and_reported_once_for_each_time() {
     assert_eq!(host.receiver.statistics().duplicates, 3);
 }
 
+//= rfc9260 6.2-1, 6.2-8, 6.2-9, 6.2-10
 #[test]
 fn a_lone_packet_is_acknowledged_late_and_the_second_at_once() {
     let mut host = Host::new();
@@ -264,6 +267,7 @@ fn a_lone_packet_is_acknowledged_late_and_the_second_at_once() {
     );
 }
 
+//= rfc9260 6.2-14, 6.2-15
 #[test]
 fn no_policy_delays_a_sack_beyond_what_the_rfc_allows() {
     let mut host = Host::new();
@@ -296,6 +300,7 @@ fn a_forced_sack_waits_for_nobody() {
     assert_eq!(host.wanted(), SackWanted::Must);
 }
 
+//= rfc9260 6.2-20, 6.2-21
 #[test]
 fn the_immediate_bit_reaches_the_policy() {
     let mut host = Host::new();
@@ -310,6 +315,7 @@ fn the_immediate_bit_reaches_the_policy() {
     assert_eq!(host.wanted(), SackWanted::Must);
 }
 
+//= rfc9260 6.7-2
 #[test]
 fn the_sack_goes_where_the_last_data_came_from() {
     let mut host = Host::new();
@@ -321,6 +327,7 @@ fn the_sack_goes_where_the_last_data_came_from() {
     assert_eq!(host.receiver.last_data_path(), PathId(3));
 }
 
+//= rfc9260 6.6-1, 6.6-2
 #[test]
 fn ordered_messages_wait_for_earlier_ones_of_their_stream_only() {
     let mut host = Host::new();
@@ -334,6 +341,7 @@ fn ordered_messages_wait_for_earlier_ones_of_their_stream_only() {
     assert_eq!(host.read(), ["first", "second"]);
 }
 
+//= rfc9260 6-11, 6-12, 6.9-1, 6.9-15
 #[test]
 fn fragments_join_in_any_order_of_arrival() {
     let fragments = [
@@ -370,6 +378,7 @@ fn a_fragmented_message_waits_for_its_turn_too() {
     assert_eq!(host.read(), ["sooner", "later"]);
 }
 
+//= rfc9260 3.3.1-2, 6.6-3
 #[test]
 fn the_ssn_of_unordered_fragments_means_nothing() {
     let mut host = Host::new();
@@ -387,6 +396,7 @@ fn the_ssn_of_unordered_fragments_means_nothing() {
     assert_eq!(host.read(), ["anyway"]);
 }
 
+//= rfc9260 1.6-5
 #[test]
 fn stream_sequence_numbers_wrap() {
     let mut host = Host::new();
@@ -409,6 +419,7 @@ fn stream_sequence_numbers_wrap() {
     }
 }
 
+//= rfc9260 1.6-1
 #[test]
 fn transmission_sequence_numbers_wrap() {
     let mut host = Host::with(ReceiverConfig {
@@ -437,6 +448,7 @@ fn transmission_sequence_numbers_wrap() {
     assert_eq!(host.read().concat(), "abcdef");
 }
 
+//= rfc9260 6.5-2
 #[test]
 fn an_invalid_stream_is_acknowledged_and_its_payload_thrown_away() {
     let mut host = Host::new();
@@ -449,6 +461,7 @@ fn an_invalid_stream_is_acknowledged_and_its_payload_thrown_away() {
     assert!(!host.receiver.readable());
 }
 
+//= rfc9260 6.2-2, 6.2-4, 6.2-5, 6.2-25, 6.2-27, 6.2-28
 #[test]
 fn the_window_closes_and_reopens() {
     let mut host = Host::new();
@@ -472,6 +485,7 @@ fn the_window_closes_and_reopens() {
     assert_eq!(host.receiver.statistics().dropped, 1);
 }
 
+//= rfc9260 6.2-31
 #[test]
 fn a_closed_window_still_lets_gaps_be_filled() {
     let mut host = Host::new();
@@ -485,6 +499,7 @@ fn a_closed_window_still_lets_gaps_be_filled() {
     assert_eq!(host.read().len(), 11);
 }
 
+//= rfc9260 6.2-6, 6.2-13
 #[test]
 fn the_window_opens_in_worthwhile_steps_only() {
     let mut host = Host::new();
@@ -549,6 +564,7 @@ fn a_message_larger_than_the_buffer_fits_if_the_limit_allows_it() {
     assert_eq!(host.read()[0].len(), 5_000);
 }
 
+//= rfc9260 6.2-18, 6.7-6, 6.7-7
 #[test]
 fn a_sack_that_is_too_large_keeps_its_lowest_blocks() {
     let mut host = Host::new();

@@ -116,6 +116,7 @@ impl Tracker {
         !at_the_end
     }
 
+    //= rfc9260 6.2-23
     pub(super) fn note_duplicate(&mut self, tsn: Tsn) {
         if self.duplicates.len() < MAX_DUPLICATES {
             self.duplicates.push(tsn);
@@ -160,6 +161,7 @@ impl Tracker {
         }
     }
 
+    //= rfc9260 3.3.4-2, 3.3.4-3
     fn gap_blocks_within(&self, reach: u16) -> impl Iterator<Item = GapBlock> + '_ {
         let cumulative = self.cumulative.0;
         self.above.iter().map_while(move |range| {

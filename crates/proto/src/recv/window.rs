@@ -61,6 +61,7 @@ impl Window {
         }
     }
 
+    //= rfc9260 3.3.2-12, 3.3.3-13
     /// The buffer shall have `buffer` bytes, and hold messages as long as `max_message`.
     ///
     /// "A TCP receiver SHOULD NOT shrink the window, i.e., move the right window edge to the left" (RFC 1122 §4.2.2.16): a
@@ -81,9 +82,11 @@ impl Window {
     /// Whether a chunk of `len` user bytes may be accepted whose TSN lies there.
     pub(super) fn has_room(&self, len: usize, position: Position) -> bool {
         match position {
+            //= rfc9260 6.2-2, 6.2-5
             // RFC 9260 §6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming
             // DATA chunk with a TSN larger than the largest TSN received so far."
             Position::AboveAll => self.offer() > 0,
+            //= rfc9260 6.2-31
             // RFC 9260 §6.2: a chunk that fills a gap SHOULD be accepted, at the expense of the largest TSN
             // held. That one was acknowledged and is kept; there is as much room again instead. A peer that
             // takes lost data off what is outstanding (§6.2.1 C) may fill the window a second time before it
@@ -106,6 +109,7 @@ impl Window {
         self.arrived += len as u64;
     }
 
+    //= rfc9260 6.2-25, 6.2-26, 6.2-28
     /// A chunk of `len` user bytes is held from now on.
     pub(super) fn hold(&mut self, len: usize) {
         self.payload += len as u64;
@@ -153,6 +157,7 @@ impl Window {
         self.edge = self.arrived + self.offer();
     }
 
+    //= rfc9260 6.2-6, 6.2-12, 6.2-13, 6.2-24
     /// Whether the window opened so much since the last SACK that the peer must hear of it (RFC 9260 §6.2):
     /// out of a state in which it could hardly send, or by a quarter of the buffer. A shut window that opens as
     /// far as it ever will without the peer is told in any case.
@@ -197,6 +202,7 @@ mod tests {
 
     use super::{Position, Window};
 
+    //= rfc9260 3.3.2-12, 3.3.3-13
     /// An honest sender, chunks of 100 bytes and more, any number of sizes in between.
     #[test]
     fn the_right_edge_of_the_window_never_moves_to_the_left() {

@@ -29,6 +29,7 @@ impl Room {
         if fits && payload > 0 { Some(payload) } else { None }
     }
 
+    //= rfc9260 6-8, 6.9-2, 6.9-8, 6.9-10
     /// Payload bytes of the next piece if the packet were empty.
     pub(super) const fn cut(self, rest: usize) -> usize {
         let most = round_down(self.fragment_at).saturating_sub(self.header);
@@ -57,6 +58,7 @@ mod tests {
         }
     }
 
+    //= rfc9260 3.3.1-11
     #[test]
     fn a_short_message_goes_whole_or_waits_for_the_next_packet() {
         let room = Room {
@@ -80,6 +82,7 @@ mod tests {
         assert_eq!(half_full.piece(400), Some(400), "the last piece may ride along");
     }
 
+    //= rfc9260 6.9-8
     #[test]
     fn padding_counts_as_part_of_the_chunk() {
         assert_eq!(empty(1_003).piece(3_000), Some(984));

@@ -115,6 +115,7 @@ struct Piece {
 }
 
 impl Sender {
+    //= rfc9260 5.1-21
     /// Nothing queued, nothing sent; allocates nothing.
     pub(crate) fn new(config: SenderConfig) -> Self {
         Self {
@@ -149,6 +150,7 @@ impl Sender {
         self.streams.limit(outbound_streams, scheduler)
     }
 
+    //= rfc9260 3.3.1-5, 6.2-34
     /// Takes a message from the application.
     ///
     /// # Errors
@@ -178,6 +180,7 @@ impl Sender {
         Ok(id)
     }
 
+    //= rfc9260 5.1.1-4, 6.5-1
     fn check_stream(&self, stream: StreamId) -> Result<(), SendError> {
         let streams = self.streams.count();
         if stream.0 < streams {
@@ -187,6 +190,7 @@ impl Sender {
         }
     }
 
+    //= rfc9260 6.1-1, 6.1-2, 6.1-4, 6.1-5
     /// Whether there is new data, and the peer's window lets a packet of it begin. To be asked before each packet;
     /// what is bundled into it is between [`Sender::send_new`] and the packet's room.
     ///
@@ -279,6 +283,7 @@ impl Sender {
         self.scoreboard.send(chunk, path, now)
     }
 
+    //= rfc9260 1.6-3, 6.1-23
     /// RFC 9260 §6.1: "The data sender MUST NOT use a TSN that is more than 2^31 - 1 above the beginning TSN of the
     /// current send window."
     fn has_used_all_tsns(&self) -> bool {
@@ -290,6 +295,7 @@ impl Sender {
         self.scoreboard.last_was_probe();
     }
 
+    //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 3.3.1-12, 3.3.1-13, 6.9-12, 6.9-13, 6.9-14
     fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
         if room.is_full() || self.has_used_all_tsns() {
             return None;
@@ -358,6 +364,7 @@ impl Sender {
         Some(self.scoreboard.send_again(tsn, path, now).urging())
     }
 
+    //= rfc9260 6.7-3
     /// A SACK came. What it changed on each path is in [`Sender::path_acks`] until the next one.
     pub(crate) fn on_sack(
         &mut self,

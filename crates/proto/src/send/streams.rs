@@ -12,6 +12,7 @@ use super::chunk::{Chunk, Place};
 use super::queue::{Queue, Slab, Waiting};
 use crate::Message;
 
+//= rfc9260 6.1-24
 /// RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user messages in the current
 /// send window."
 const MAX_ORDERED_IN_WINDOW: u16 = u16::MAX;
@@ -215,6 +216,7 @@ impl Streams {
         &mut self.streams[stream.index()]
     }
 
+    //= rfc9260 6.5-3, 6.5-4, 6.5-5, 6.5-6
     /// The message to go on with on `path`. Without interleaving it is the one begun, whatever its path so far, for its
     /// fragments need consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names, or a
     /// message begun that may go there if that one may not begin now, whatever the scheduler was told. What the `peer` takes is

@@ -161,6 +161,7 @@ fn nth(count: u64) -> UnwrappedTsn {
     UnwrappedTsn::first(Tsn(1)).previous() + count
 }
 
+//= rfc9260 5.1-21, 6.7-3
 #[test]
 fn a_message_travels_and_leaves_the_buffer_when_acknowledged() {
     let mut app = Application::new();
@@ -199,6 +200,7 @@ fn a_message_travels_and_leaves_the_buffer_when_acknowledged() {
     );
 }
 
+//= rfc9260 3.3.1-6, 3.3.1-12, 6-8, 6.9-2, 6.9-10, 6.9-12, 6.9-14
 #[test]
 fn a_long_message_leaves_in_fragments_with_consecutive_tsns_whatever_the_path() {
     let mut app = Application::new();
@@ -237,6 +239,7 @@ fn a_long_message_leaves_in_fragments_with_consecutive_tsns_whatever_the_path() 
     assert_eq!(app.sender.next_tsn(), nth(6));
 }
 
+//= rfc9260 6.5-3, 6.5-4, 6.5-6
 #[test]
 fn ordered_messages_are_numbered_per_stream_and_unordered_ones_are_not() {
     let mut app = Application::new();
@@ -266,6 +269,7 @@ fn only_the_last_chunk_asks_for_a_sack_at_once() {
     assert_eq!(asked, [false, true]);
 }
 
+//= rfc9260 3.3.1-5, 6.2-34
 #[test]
 fn what_cannot_be_sent_is_refused_with_the_reason() {
     let mut app = Application::with(SenderConfig {
@@ -292,6 +296,7 @@ fn what_cannot_be_sent_is_refused_with_the_reason() {
     );
 }
 
+//= rfc9260 6.1-1, 6.1-2, 6.1-4, 6.1-5
 #[test]
 fn a_closed_window_lets_one_probe_go_and_nothing_else() {
     let mut app = Application::with(SenderConfig {
@@ -320,6 +325,7 @@ fn a_closed_window_lets_one_probe_go_and_nothing_else() {
     assert_eq!(app.sends_all().len(), 2);
 }
 
+//= rfc9260 6.1-10
 #[test]
 fn a_sliver_of_a_window_waits_while_something_is_in_flight() {
     let mut app = Application::new();
@@ -342,6 +348,7 @@ fn a_sliver_of_a_window_waits_while_something_is_in_flight() {
     assert!(app.sender.may_send_new(), "no further SACK is to be expected");
 }
 
+//= rfc9260 6.2.1-1
 #[test]
 fn lost_chunks_leave_the_flight_and_keep_their_place_at_the_peer() {
     let mut app = Application::new();
@@ -427,6 +434,7 @@ fn the_queue_tells_what_waits_on_which_stream_and_when_it_is_little() {
     );
 }
 
+//= rfc9260 6.2.1-1
 #[test]
 fn an_overtaken_sack_is_dropped() {
     let mut app = Application::new();
@@ -513,6 +521,7 @@ fn an_end_before_its_time_tells_what_was_not_acknowledged() {
     assert_eq!(left, expected);
 }
 
+//= rfc9260 6.1-24
 #[test]
 fn a_stream_has_at_most_65535_ordered_messages_in_the_window() {
     let config = SenderConfig {
@@ -688,6 +697,7 @@ fn what_is_passed_over_is_of_all_streams_in_turn() {
     assert_eq!(sent.stream, StreamId(5));
 }
 
+//= rfc9260 1.6-3, 6.1-23
 /// A receiver tells numbers apart up to half of their space.
 #[test]
 fn nothing_leaves_so_far_ahead_that_its_number_looks_old() {

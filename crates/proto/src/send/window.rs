@@ -1,5 +1,6 @@
 //! How much more does the peer take? RFC 9260 §6.1 A and §6.2.1.
 
+//= rfc9260 6.2.1-1
 /// The peer's receive buffer as it last described it.
 ///
 /// RFC 9260 §6.2.1 keeps an `rwnd` that every transmission lowers (B) and every SACK sets to `a_rwnd` minus what
@@ -51,6 +52,7 @@ impl PeerWindow {
         self.advertised >= bytes
     }
 
+    //= rfc9260 6.1-10
     /// Whether `open` bytes are worth a packet while others are in flight: a full one, all there is, or half
     /// of the largest window seen (silly-window avoidance as in RFC 1122 §4.2.3.4, which RFC 9260 §6.1 A
     /// refers to).
@@ -63,6 +65,7 @@ impl PeerWindow {
 mod tests {
     use super::PeerWindow;
 
+    //= rfc9260 6.2.1-1
     #[test]
     fn what_is_outstanding_is_taken_off_what_the_peer_said() {
         let mut window = PeerWindow::new(1_000);

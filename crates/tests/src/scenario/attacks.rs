@@ -148,6 +148,7 @@ mod address_camping {
 mod hijacking {
     use super::*;
 
+    //= rfc9260 5.1.3-6
     #[test]
     fn cookie_for_unverified_peer_does_not_leak_tags() {
         let mut forger = Forger::associated();
@@ -202,6 +203,7 @@ mod bombing {
         assert_eq!(to_bystanders(&later).count(), 0, "none within the first timeout");
     }
 
+    //= rfc9260 5.1.2-5, 5.4-3
     /// RFC 9260 §5.4: "the only CONFIRMED address is the address to which the INIT ACK chunk was sent", wherever the cookie
     /// comes from.
     #[test]

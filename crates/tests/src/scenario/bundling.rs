@@ -33,6 +33,7 @@ fn bundled_message_costs_one_data_chunk_header() {
     }
 }
 
+//= rfc9260 3.3.1-8, 3.3.1-9, 3.3.1-10
 #[test]
 fn data_chunk_is_padded_to_four_bytes() {
     assert_eq!(packets_of(2, 41), [12 + 2 * (16 + 44)]);

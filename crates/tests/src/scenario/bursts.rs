@@ -31,6 +31,7 @@ fn five_packets(path: &PathFacts) -> u64 {
     5 * u64::from(path.max_data_chunk)
 }
 
+//= rfc9260 6.1-15, 6.1-16
 #[test]
 fn max_burst_limits_packets_and_keeps_cwnd() {
     let ([before, at_once], _) = goes_on_after_a_moment("max-burst");

@@ -54,6 +54,7 @@ fn cmt_over_two_equal_paths_doubles_goodput() {
     }
 }
 
+//= rfc9260 6.4-1
 #[test]
 fn standard_profile_uses_one_path_at_a_time() {
     let goodput = goodput(Pair::two_paths(mbit(10), ms(20)).policies(PolicyRecipe::rfc9260()));

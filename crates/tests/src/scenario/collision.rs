@@ -16,6 +16,7 @@ fn from_the_well_known_port(config: &mut AssociationConfig) {
     config.local_sctp_port = Some(config.peer_sctp_port);
 }
 
+//= rfc9260 1.3-1, 5.1.5-9, 5.2.4-7, 5.2.4-8, 5.2.4-12
 #[test]
 fn simultaneous_connects_create_one_association() {
     let mut pair = two_callers().build();

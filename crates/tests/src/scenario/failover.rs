@@ -74,6 +74,7 @@ fn dead_path_becomes_potentially_failed_then_inactive() {
     );
 }
 
+//= rfc9260 6.4.1-1
 #[test]
 fn data_moves_to_another_path_when_primary_fails() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
@@ -394,6 +395,7 @@ fn unconfirmed_path_probing_backs_off() {
     );
 }
 
+//= rfc9260 5.4-2
 #[test]
 fn unconfirmed_address_gets_only_heartbeats() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();

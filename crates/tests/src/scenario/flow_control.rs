@@ -37,6 +37,7 @@ fn idle_reader_closes_the_receive_window() {
     assert!(pair.is_connected());
 }
 
+//= rfc9260 6.1-7, 6.1-8
 #[test]
 fn zero_window_is_probed_indefinitely() {
     let mut pair = small_buffers().connected();
@@ -52,6 +53,7 @@ fn zero_window_is_probed_indefinitely() {
     pair.deliver_all(secs(2));
 }
 
+//= rfc9260 6.2-12
 #[test]
 fn reopened_window_resumes_the_transfer() {
     let mut pair = small_buffers().connected();
@@ -107,6 +109,7 @@ fn dropped_small_messages_are_retransmitted_on_window_update() {
     }
 }
 
+//= rfc9260 6.1-6
 #[test]
 fn full_receive_buffer_does_not_count_as_path_failure() {
     let heartbeats_off = ("failover.heartbeat", "86400s");

@@ -11,6 +11,7 @@ use anabranch_wire::{Cause, CauseWriter, OutboundError, ParameterWriter};
 
 use crate::fixture::{Forger, Pair, Reply, mbit, ms, secs};
 
+//= rfc9260 3.3.3-25
 #[test]
 fn handshake_takes_four_packets() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).build();
@@ -41,6 +42,7 @@ fn message_sent_before_handshake_completes_is_delivered() {
     pair.assert_all_delivered();
 }
 
+//= rfc9260 4-3, 4-6, 5.1.4-3
 #[test]
 fn lost_handshake_packet_costs_one_timeout() {
     for lost in [kind::INIT, kind::INIT_ACK, kind::COOKIE_ECHO, kind::COOKIE_ACK] {
@@ -58,6 +60,7 @@ fn lost_handshake_packet_costs_one_timeout() {
     }
 }
 
+//= rfc9260 5.1-13, 5.1.6-1
 #[test]
 fn many_lost_handshake_packets_only_delay_the_handshake() {
     for lost in [kind::INIT, kind::COOKIE_ECHO] {
@@ -69,6 +72,7 @@ fn many_lost_handshake_packets_only_delay_the_handshake() {
     }
 }
 
+//= rfc9260 5.1-15
 #[test]
 fn init_is_retransmitted_on_another_path() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
@@ -145,6 +149,7 @@ fn refused_connect_fails_at_once() {
     assert_eq!(pair.bob().associations(), 0);
 }
 
+//= rfc9260 5.1.1-1, 5.1.1-2, 5.1.1-3, 5.1.1-4, 6.5-1
 #[test]
 fn smaller_number_of_streams_is_negotiated() {
     let mut pair = Pair::one_path(mbit(10), ms(20))
@@ -188,6 +193,7 @@ fn kinds_sent_to(whom: SocketAddr, sent: &[Reply]) -> Vec<Vec<u8>> {
     sent.map(Reply::kinds).collect()
 }
 
+//= rfc9260 3.2.2-3, 5.1-7, 5.4-5, 5.4-6, 5.4-7
 /// RFC 9260 §5.4: the address that was called may be dead by then, and the one that was listed a stranger's.
 #[test]
 fn cookie_echo_to_unconfirmed_address_needs_a_heartbeat() {
@@ -227,6 +233,7 @@ fn init_after_stale_cookie_goes_only_to_named_addresses() {
     assert!(kinds_sent_to(elsewhere(), &sent).is_empty(), "{sent:?}");
 }
 
+//= rfc9260 5.1.2-4
 /// RFC 9260 §5.1.2 D.
 #[test]
 fn init_ack_from_another_listed_address_is_accepted() {

@@ -61,6 +61,7 @@ mod out_of_the_blue {
         Forger::unknown().send(TAG, &[chunk])
     }
 
+    //= rfc9260 3.3.7-3, 3.3.7-4
     #[test]
     fn ootb_abort_is_discarded() {
         let abort = OutboundAbort {
@@ -76,6 +77,7 @@ mod out_of_the_blue {
         );
     }
 
+    //= rfc9260 3.1-5, 3.3.13-2
     #[test]
     fn ootb_shutdown_ack_gets_shutdown_complete_with_t_bit() {
         let replies = says(&ShutdownAck);
@@ -138,11 +140,13 @@ mod out_of_the_blue {
         assert_eq!(says(&OutboundError { causes }), []);
     }
 
+    //= rfc9260 4-1
     #[test]
     fn forged_cookie_is_discarded() {
         assert_eq!(says(&CookieEcho { cookie: &[7; 80] }), []);
     }
 
+    //= rfc9260 3.3.7-5, 6-3, 6-6
     #[test]
     fn other_ootb_packets_get_abort_with_t_bit() {
         is_reflected_abort(&says(&data(Tsn(1), b"hello")), TAG);
@@ -168,6 +172,7 @@ mod out_of_the_blue {
         assert!(matches!(reply.chunks()[..], [Chunk::Abort(_)]));
     }
 
+    //= rfc9260 6.8-4
     #[test]
     fn malformed_packets_are_counted_and_discarded() {
         let mut forger = Forger::unknown();
@@ -186,6 +191,7 @@ mod handshake {
 
     use super::*;
 
+    //= rfc9260 5.1-6
     #[test]
     fn init_flood_keeps_no_state() {
         let mut forger = Forger::unknown();
@@ -218,6 +224,7 @@ mod handshake {
         }
     }
 
+    //= rfc9260 3.3.2-4
     /// An INIT without parameters is all that it has to be (RFC 9260 §3.3.2), and deserves an answer.
     #[test]
     fn minimal_init_is_answered() {
@@ -249,6 +256,7 @@ mod handshake {
         }
     }
 
+    //= rfc9260 3-1, 3.3.2-7, 5.1-10, 5.1-11, 6.10-8
     #[test]
     fn bundled_init_or_nonzero_tag_is_discarded() {
         let mut forger = Forger::unknown();
@@ -281,6 +289,7 @@ mod handshake {
         }
     }
 
+    //= rfc9260 3.2.2-1, 3.3.3.1.2-1
     #[test]
     fn unknown_parameters_follow_their_upper_two_bits() {
         // RFC 9260 §3.2.1: 00 stop, 01 stop and report, 10 skip, 11 skip and report.
@@ -317,6 +326,7 @@ mod handshake {
         }
     }
 
+    //= rfc9260 5.1.5-3
     #[test]
     fn cookie_is_valid_only_for_its_ports_and_tag() {
         let mut forger = Forger::unknown();
@@ -331,6 +341,7 @@ mod handshake {
         assert_eq!(forger.victim().associations().len(), 0);
     }
 
+    //= rfc9260 1.3-1, 5.2.4-13
     #[test]
     fn repeated_cookie_echo_creates_one_association() {
         let mut forger = Forger::unknown();
@@ -442,6 +453,7 @@ mod association {
         assert_eq!(forger.close_reason(), Some(&CloseReason::Finished));
     }
 
+    //= rfc9260 6-5
     /// Some stacks write a TSN of their own there.
     #[test]
     fn shutdown_with_unsent_tsn_acknowledges_nothing() {
@@ -495,6 +507,7 @@ mod association {
         ends_it(&mut forger, &replies);
     }
 
+    //= rfc9260 6.2-33
     #[test]
     fn data_chunk_without_user_data_ends_the_association() {
         let mut forger = Forger::associated();
@@ -502,6 +515,7 @@ mod association {
         ends_it(&mut forger, &replies);
     }
 
+    //= rfc9260 6.5-2
     #[test]
     fn data_on_invalid_stream_is_acknowledged_and_reported() {
         let mut forger = Forger::associated();
@@ -516,6 +530,7 @@ mod association {
         assert_eq!(forger.read(), None);
     }
 
+    //= rfc9260 6.10-6
     #[test]
     fn unknown_chunks_follow_their_upper_two_bits() {
         // RFC 9260 §3.2: 00 stop, 01 stop and report, 10 skip, 11 skip and report.
@@ -534,6 +549,7 @@ mod association {
         }
     }
 
+    //= rfc9260 6.10-7
     #[test]
     fn truncated_packets_are_harmless() {
         let mut forger = Forger::associated();
@@ -627,6 +643,7 @@ mod association {
         assert!(complaint.starts_with("protocol violation") && complaint.len() == 256);
     }
 
+    //= rfc9260 5.2.2-9, 5.2.2-10
     #[test]
     fn spoofed_init_does_not_affect_an_association() {
         let mut forger = Forger::associated();

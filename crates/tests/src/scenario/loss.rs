@@ -175,6 +175,7 @@ fn lost_tail_is_retransmitted_by_tlp() {
     assert!(without > secs(1), "{without:?}");
 }
 
+//= rfc9260 6.9-9
 /// A SACK that waits for company goes with the probe, and takes the room of a full-sized chunk.
 #[test]
 fn tail_loss_probe_is_sent_without_room_beside_a_sack() {
@@ -262,6 +263,7 @@ fn rack_detects_losses_without_timeout() {
     assert!((7..=9).contains(&found), "seven were lost, {found} found");
 }
 
+//= rfc9260 6.3.3-2
 /// RFC 9260 §7.2.1: "only one packet is allowed to be in flight until successful acknowledgement", though its chunk
 /// leaves some of the window unused.
 #[test]

@@ -98,6 +98,7 @@ fn lowered_path_mtu_loses_no_data() {
     pair.deliver_all(secs(10));
 }
 
+//= rfc9260 6-9, 6.9-6, 6.9-11
 #[test]
 fn chunks_too_large_for_lowered_mtu_move_to_another_path() {
     let mut pair = paths([1_500, 1_500]).connected();
@@ -122,6 +123,7 @@ fn bundled_small_messages_reveal_a_black_hole() {
     pair.deliver_all(secs(20));
 }
 
+//= rfc9260 6.9-7
 #[test]
 fn large_message_among_small_ones_passes_a_black_hole() {
     let mut pair = paths([1_500]).connected();

@@ -72,6 +72,7 @@ fn shrinking_send_buffer_keeps_queued_data() {
     assert_eq!(pair.alice().sent(), 2_000);
 }
 
+//= rfc9260 6.2-24
 #[test]
 fn growing_receive_buffer_sends_a_window_update() {
     let mut pair = pair(4 << 20, SMALL);
@@ -88,6 +89,7 @@ fn growing_receive_buffer_sends_a_window_update() {
     pair.deliver_all(secs(5));
 }
 
+//= rfc9260 3.3.2-12, 3.3.3-13
 #[test]
 fn shrinking_receive_buffer_honours_advertised_window() {
     let mut pair = pair(4 << 20, LARGE);

@@ -19,6 +19,7 @@ fn connected_from_a_fixed_port() -> Pair {
     pair
 }
 
+//= rfc9260 5.2.4-4
 #[test]
 fn restart_is_reported_to_the_peer() {
     let mut pair = connected_from_a_fixed_port();

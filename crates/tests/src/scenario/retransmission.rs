@@ -45,6 +45,7 @@ fn same_retransmits_on_the_path_of_the_loss() {
     mostly_on(0, carried_again("same", "fixed"));
 }
 
+//= rfc9260 6.4-4, 6.4-5
 #[test]
 fn alternate_changes_path_only_after_a_timeout() {
     let [own, others @ ..] = carried_again("alternate", "fixed");

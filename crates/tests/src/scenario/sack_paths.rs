@@ -33,6 +33,7 @@ fn traffic(sack_path: &str) -> ([u64; 2], [u64; 2]) {
     traffic
 }
 
+//= rfc9260 6.4-3, 6.7-2
 #[test]
 fn data_source_acknowledges_on_the_path_of_the_data() {
     let ([fast, slow], [fast_sacks, slow_sacks]) = traffic("data-source");

@@ -25,6 +25,7 @@ fn lost_message_blocks_only_its_own_stream() {
     pair.deliver_all(secs(2));
 }
 
+//= rfc9260 3.3.1-3
 #[test]
 fn unordered_message_is_delivered_at_once() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
@@ -37,6 +38,7 @@ fn unordered_message_is_delivered_at_once() {
     pair.deliver_all(secs(2));
 }
 
+//= rfc9260 6.6-1
 #[test]
 fn many_streams_keep_order_under_loss() {
     let mut pair = Pair::two_paths(mbit(20), ms(15)).connected();
@@ -47,6 +49,7 @@ fn many_streams_keep_order_under_loss() {
     pair.deliver_all(secs(60));
 }
 
+//= rfc9260 6.5-5
 #[test]
 fn stream_sequence_numbers_wrap() {
     let mut pair = Pair::one_path(mbit(100), ms(1)).connected();
@@ -83,6 +86,7 @@ fn messages_of_lengths_around_the_mtu_are_delivered() {
     pair.deliver_all(secs(2));
 }
 
+//= rfc9260 6-12
 #[test]
 fn small_messages_are_bundled() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();

@@ -25,6 +25,7 @@ fn data(payload: &[u8]) -> Data<'_> {
     }
 }
 
+//= rfc9260 6.10-1, 6.10-5
 #[test]
 fn a_chunk_as_large_as_the_room_fits_and_one_byte_more_does_not() {
     for limit in 12..80 {
@@ -43,6 +44,7 @@ fn a_chunk_as_large_as_the_room_fits_and_one_byte_more_does_not() {
     }
 }
 
+//= rfc9260 3.2-1, 3.2-2, 3.2-3
 #[test]
 fn chunks_are_padded_with_zeros_and_the_packet_can_be_read_again() {
     let mut buffer = Vec::new();

@@ -149,6 +149,7 @@ impl WriteChunk for Data<'_> {
         Self::HEADER_LEN + self.payload.len()
     }
 
+    //= rfc9260 3.3.1-1
     #[inline]
     fn write(&self, writer: &mut Writer<'_>) {
         // One append for the header and one for the payload: this is the busiest line of a sender.

@@ -128,6 +128,7 @@ impl WriteChunk for OutboundInit {
         RawChunk::HEADER_LEN + FIXED_LEN + self.parameters.len()
     }
 
+    //= rfc9260 3.3.2-5, 3.3.2.1-1, 3.3.3-3, 3.3.3.1-2
     fn write(&self, writer: &mut Writer<'_>) {
         writer.chunk_header(
             if self.acknowledges {

@@ -211,6 +211,7 @@ impl WriteChunk for OutboundSack<'_> {
         Self::HEADER_LEN + Self::ENTRY_LEN * (self.blocks.len() + self.duplicates.len())
     }
 
+    //= rfc9260 3.3.4-1
     fn write(&self, writer: &mut Writer<'_>) {
         writer.chunk_header(kind::SACK, packet_count_bits(self.packet_count), self);
         writer.u32(self.cumulative.0);

@@ -119,6 +119,7 @@ fn the_captured_init_offers_what_its_sender_can_do() {
     );
 }
 
+//= rfc9260 3-2, 3.3.1-1
 #[test]
 fn data_is_written_as_the_diagram_says() {
     let flags = DataFlags {
@@ -197,6 +198,7 @@ fn a_first_fragment_of_i_data_has_a_ppid_and_a_later_one_its_number() {
     );
 }
 
+//= rfc9260 3.3.2.1-1, 3.3.3.1-2
 #[test]
 fn init_and_init_ack_tell_themselves_apart_by_type_alone() {
     let mut parameters = ParameterWriter::new();
@@ -221,6 +223,7 @@ fn init_and_init_ack_tell_themselves_apart_by_type_alone() {
     assert_eq!(complaint(kind::INIT, &[0; 15]), Some(DecodeErrorKind::Truncated));
 }
 
+//= rfc9260 3.3.4-1
 #[test]
 fn a_sack_keeps_blocks_duplicates_and_packet_count() {
     let blocks = [GapBlock { start: 2, end: 3 }, GapBlock { start: 7, end: 7 }];

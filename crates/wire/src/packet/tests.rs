@@ -46,6 +46,7 @@ fn every_captured_packet_has_a_valid_checksum() {
     }
 }
 
+//= rfc9260 6.8-3, 6.8-4
 #[test]
 fn a_flipped_bit_anywhere_makes_the_checksum_wrong() {
     let original = bytes(captures::DATA);
@@ -80,6 +81,7 @@ fn the_header_tells_ports_and_tag_and_how_to_answer() {
     assert_eq!(reply.to_string(), "5000>5001 tag=00000007");
 }
 
+//= rfc9260 3.1-1, 3.1-2
 #[test]
 fn too_few_bytes_and_zero_ports_are_no_packet() {
     let short = Packet::parse(&[0; 11]).expect_err("eleven bytes");
@@ -102,6 +104,7 @@ fn too_few_bytes_and_zero_ports_are_no_packet() {
     );
 }
 
+//= rfc9260 3.2-4
 #[test]
 fn padding_between_chunks_is_skipped_and_belongs_to_none() {
     let (chunks, error) = walk(&[11, 0, 0, 5, 0xaa, 0xff, 0xff, 0xff, 12, 0, 0, 4]);
@@ -126,6 +129,7 @@ fn the_walk_ends_at_a_length_below_the_header() {
     );
 }
 
+//= rfc9260 6.10-7
 #[test]
 fn the_walk_ends_at_a_chunk_that_reaches_beyond_the_packet() {
     let (chunks, error) = walk(&[11, 0, 0, 9, 0, 0, 0, 0]);

@@ -96,6 +96,7 @@ pub(crate) fn write_address(address: IpAddr, writer: &mut Writer<'_>) {
     });
 }
 
+//= rfc9260 3.3.2.1.2-1, 3.3.2.1.2-2
 /// Calls `act` with type and value of the parameter. An IPv4-mapped IPv6 address becomes the IPv4 address that it
 /// means.
 pub(super) fn with_octets<T>(address: IpAddr, act: impl FnOnce(u16, &[u8]) -> T) -> T {

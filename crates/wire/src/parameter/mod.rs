@@ -215,6 +215,7 @@ impl<'a> HmacIds<'a> {
     }
 }
 
+//= rfc9260 3.3.2.1.5-2
 fn supported_address_types(value: &[u8]) -> Parameter<'_> {
     let lists = |version| u16s(value).any(|listed| listed == version);
     Parameter::SupportedAddressTypes {

@@ -136,6 +136,7 @@ fn the_captured_init_ack_lists_extensions_and_a_cookie() {
     );
 }
 
+//= rfc9260 3.3.2.1.2-1, 3.3.2.1.2-2
 #[test]
 fn a_mapped_address_goes_out_as_ipv4_and_is_refused_coming_in() {
     let mapped: IpAddr = "::ffff:10.0.0.1".parse().expect("an address");
@@ -164,6 +165,7 @@ fn addresses_of_another_length_are_refused() {
     assert_eq!(complaint(kind::IPV6, &[0; 17]), Some(DecodeErrorKind::BadLength));
 }
 
+//= rfc9260 3.3.2.1.5-1, 3.3.2.1.5-2
 #[test]
 fn address_types_other_than_ip_are_ignored() {
     let value = [0, 11, 0, 6, 0xff];
@@ -177,6 +179,7 @@ fn address_types_other_than_ip_are_ignored() {
     );
 }
 
+//= rfc9260 3.3.2-2, 3.3.2.1.4-1, 3.3.3-1, 3.3.3.1-1
 #[test]
 fn a_host_name_is_seen_but_can_not_be_sent() {
     let raw = RawParameter::new(kind::HOST_NAME, b"example\0", &[], 0);

@@ -35,6 +35,7 @@ impl ParameterWriter {
         self.bytes
     }
 
+    //= rfc9260 3.3.2-2, 3.3.2.1.4-1, 3.3.3-1, 3.3.3.1-1
     /// An address of ours. An IPv4-mapped IPv6 address goes out as the IPv4 address that it means.
     pub fn push_address(&mut self, address: IpAddr) -> &mut Self {
         with_octets(address, |kind, octets| self.push_raw(kind, octets))
@@ -56,6 +57,7 @@ impl ParameterWriter {
         self.push_raw(kind::COOKIE_PRESERVATIVE, &millis.to_be_bytes())
     }
 
+    //= rfc9260 3.3.2.1.5-1
     /// Which versions of IP we can use; nothing is written if none.
     pub fn push_supported_address_types(&mut self, ipv4: bool, ipv6: bool) -> &mut Self {
         let [v4, v6] = [kind::IPV4.to_be_bytes(), kind::IPV6.to_be_bytes()];

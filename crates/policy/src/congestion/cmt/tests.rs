@@ -144,6 +144,7 @@ fn the_threshold_is_four_chunks_at_least_but_a_loss_does_not_raise_the_window_to
     assert_eq!(fixture.cwnd(), 4_404);
 }
 
+//= rfc9260 6.1-9
 #[test]
 fn an_idle_window_halves_once_per_timeout_down_to_four_chunks() {
     let mut fixture = Fixture::new();

@@ -44,6 +44,7 @@ fn at(seconds: u64) -> Instant {
     Instant::ZERO + Duration::from_secs(seconds)
 }
 
+//= rfc9260 3.3.3.1.1-1
 #[test]
 fn what_was_sealed_opens_again() {
     let mut keys = keys();
@@ -51,6 +52,7 @@ fn what_was_sealed_opens_again() {
     assert_eq!(keys.open(&sealed, PORTS, TAG, at(1_000)), Ok(cookie()));
 }
 
+//= rfc9260 5.1.3-1, 5.1.3-3
 #[test]
 fn one_flipped_bit_anywhere_is_noticed() {
     let mut keys = keys();
@@ -86,6 +88,7 @@ fn a_cookie_in_a_packet_with_another_tag_is_forged() {
     assert_eq!(keys.open(&sealed, PORTS, other, at(0)), Err(BadCookie::Forged));
 }
 
+//= rfc9260 5.1.3-5, 5.1.5-1
 #[test]
 fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
     let mut keys = keys();
@@ -100,6 +103,7 @@ fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
     assert_eq!(keys.open(&sealed, PORTS, TAG, at(500)), Err(BadCookie::Forged));
 }
 
+//= rfc9260 3.3.11-3, 5.1.3-7
 /// Whatever the IP version, and also if the peer begins anew.
 #[test]
 fn the_smallest_handshake_is_not_amplified_more_than_threefold() {

@@ -58,6 +58,7 @@ fn settle(alice: &mut Endpoint, bob: &mut Endpoint, now: Instant) {
     }
 }
 
+//= rfc9260 5.2.1-3, 5.2.1-4
 #[test]
 fn calls_that_cross_on_different_addresses_make_one_association() {
     let (mut alice, mut bob) = (host(1), host(2));

@@ -17,6 +17,7 @@ fn an_answer_to_a_heartbeat_does_not_outlive_its_path() {
     assert_eq!(association.path_facts().len(), 1);
 }
 
+//= rfc9260 5.1.2-8, 5.1.2-9
 /// RFC 9260 §5.1.2: addresses of a family that we do not support "MAY be ignored", and no error is indicated.
 #[test]
 fn a_peer_with_addresses_of_another_family_may_begin_anew() {
@@ -37,6 +38,7 @@ fn a_peer_that_begins_anew_may_not_bring_new_addresses() {
     assert_eq!(kinds(&answer), [kind::ABORT]);
 }
 
+//= rfc9260 5.2.2-4
 /// RFC 9260 §5.2.2: the error "SHOULD list the addresses that were added to the restarting association".
 #[test]
 fn a_peer_that_begins_anew_is_told_which_of_its_addresses_are_new() {
@@ -93,6 +95,7 @@ fn a_cookie_from_before_a_restart_brings_nothing_back_to_life() {
     assert!(endpoint.associations().all(Association::is_closed));
 }
 
+//= rfc9260 5.1-16, 5.1-18
 /// RFC 9260 §5.1: who decides not to establish an association for "lack of local resources [...] SHOULD respond with an
 /// ABORT chunk".
 #[test]
@@ -245,6 +248,7 @@ fn before_the_peer_has_a_tag_none_can_be_reflected() {
     assert!(!endpoint.association(id).is_some_and(Association::is_closed));
 }
 
+//= rfc9260 3.3.2.1.4-2, 3.3.3-2, 5.1-16, 5.1-18
 /// RFC 9260 §5.1.2 B, §3.3.10.2.
 #[test]
 fn an_init_ack_that_cannot_be_used_is_answered_with_an_abort() {
@@ -297,6 +301,7 @@ fn numbers_of_associations_that_live_are_not_given_twice() {
     assert_eq!(ids.len(), 4);
 }
 
+//= rfc9260 5.1.5-2
 /// RFC 9260 §5.1.5: what is bundled with a cookie that is not ours goes with it.
 #[test]
 fn nothing_behind_a_forged_cookie_is_looked_at() {
@@ -393,6 +398,7 @@ fn the_owner_of_an_address_that_somebody_lists_gets_an_association_of_his_own() 
     assert!(endpoint.connect(START, &[peer(3)], &config()).is_ok());
 }
 
+//= rfc9260 3-1, 6.10-8
 #[test]
 fn a_host_of_many_addresses_can_call() {
     let local = (0..200).map(|number| SocketAddr::from(([10, 1, number, 1], DEFAULT_PORT)));
@@ -470,6 +476,7 @@ fn a_peer_that_begins_anew_while_its_call_crosses_ours_is_heard_and_answered() {
     assert_eq!(numbers, [Tsn(tag.0)], "the numbers begin anew as the cookie said");
 }
 
+//= rfc9260 5.1.4-1
 /// It may have opened ways that the chunk came over no more.
 #[test]
 fn nothing_behind_an_init_ack_is_looked_at() {

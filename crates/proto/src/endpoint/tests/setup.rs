@@ -104,6 +104,7 @@ fn opened(endpoint: &mut Endpoint, packets: &[Vec<u8>]) -> crate::endpoint::cook
         .expect("a cookie of its own")
 }
 
+//= rfc9260 3.1-4, 3.3.2-1, 5.1-1
 #[test]
 fn init_has_zero_tag_and_no_parameter_twice() {
     let mut endpoint = endpoint_of_two_addresses();
@@ -129,6 +130,7 @@ fn endpoint_of_two_addresses() -> Endpoint {
     Endpoint::new(config, Seed(1))
 }
 
+//= rfc9260 5.1-3, 5.1-4, 5.1-5, 5.1-12, 5.1.2-7
 #[test]
 fn init_is_answered_at_its_source_with_tags_and_cookie() {
     let mut endpoint = endpoint();
@@ -150,6 +152,7 @@ fn init_is_answered_at_its_source_with_tags_and_cookie() {
     assert!(kinds.contains(&anabranch_wire::parameter::kind::STATE_COOKIE));
 }
 
+//= rfc9260 3.3.2-3, 3.3.2.1.4-2, 5.1.2-2, 5.1.2-3
 #[test]
 fn init_with_host_name_is_answered_with_abort() {
     let mut endpoint = endpoint();
@@ -160,6 +163,8 @@ fn init_with_host_name_is_answered_with_abort() {
     assert_eq!(endpoint.associations().len(), 0);
 }
 
+//= rfc9260 3.3.2-9, 3.3.2-10, 3.3.2-11, 3.3.2-14, 3.3.2-15, 3.3.2-16, 3.3.2-18, 3.3.2-19, 3.3.2-20, 5.1-16
+//= rfc9260 5.1-17, 5.1-18
 #[test]
 fn init_with_small_window_or_no_streams_is_answered_with_abort() {
     for (index, stingy) in stingy(6).into_iter().enumerate() {
@@ -174,6 +179,7 @@ fn init_with_small_window_or_no_streams_is_answered_with_abort() {
     }
 }
 
+//= rfc9260 3.3.2-5, 3.3.3-3
 #[test]
 fn flags_of_init_and_init_ack_are_zero_and_ignored() {
     const FLAGS: usize = CommonHeader::LEN + 1;
@@ -201,6 +207,7 @@ fn flags_of_init_and_init_ack_are_zero_and_ignored() {
     );
 }
 
+//= rfc9260 3.3.2-21, 3.3.3-5, 3.3.3-23, 5.1-2, 5.3.1-1, 5.3.1-3
 #[test]
 fn tags_and_initial_tsns_differ_from_call_to_call() {
     let mut tags = Vec::new();
@@ -242,6 +249,7 @@ fn tags_and_initial_tsns_differ_from_call_to_call() {
     assert_eq!(distinct(tsns.iter().map(|tsn| tsn.0).collect()), 200);
 }
 
+//= rfc9260 3.3.2-8, 3.3.2-13, 3.3.2-17, 3.3.3-9, 3.3.3-14, 3.3.3-19
 #[test]
 fn no_streams_and_tiny_buffers_are_announced_as_the_least() {
     let stingy = AssociationConfig {
@@ -262,6 +270,7 @@ fn no_streams_and_tiny_buffers_are_announced_as_the_least() {
     }
 }
 
+//= rfc9260 3.3.2.1.2-3, 3.3.3-26, 5.1.2-1
 #[test]
 fn peer_that_lists_no_address_has_its_source_only() {
     let mut endpoint = endpoint_of_two_addresses();
@@ -286,6 +295,7 @@ fn peer_that_lists_no_address_has_its_source_only() {
     assert_eq!(remotes, [[peer(2)], [peer(3)]]);
 }
 
+//= rfc9260 3.3.3-15
 #[test]
 fn init_ack_announces_no_more_streams_than_the_init_allows() {
     let mut endpoint = endpoint();
@@ -297,6 +307,7 @@ fn init_ack_announces_no_more_streams_than_the_init_allows() {
     assert_eq!(answer.outbound_streams, 3);
 }
 
+//= rfc9260 3.3.3-6, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
 #[test]
 fn init_ack_with_zero_tag_or_no_streams_ends_the_attempt() {
     let [_, no_outbound, no_inbound] = stingy(5);
@@ -317,6 +328,7 @@ fn init_ack_with_zero_tag_or_no_streams_ends_the_attempt() {
     }
 }
 
+//= rfc9260 3.3.3-10, 3.3.3-12
 #[test]
 fn init_ack_with_small_window_changes_nothing() {
     let mut endpoint = endpoint();
@@ -331,6 +343,7 @@ fn init_ack_with_small_window_changes_nothing() {
     assert_eq!(kinds(&replies), [kind::COOKIE_ECHO]);
 }
 
+//= rfc9260 3.3.3-8, 3.3.3-18, 3.3.3-22, 5.2.3-1
 #[test]
 fn init_ack_outside_cookie_wait_is_discarded() {
     let mut endpoint = endpoint();
@@ -355,6 +368,7 @@ fn init_ack_outside_cookie_wait_is_discarded() {
     assert!(is_connected(&endpoint));
 }
 
+//= rfc9260 3.3.3-24
 #[test]
 fn init_ack_of_more_than_1500_bytes_is_accepted() {
     let mut endpoint = endpoint();
@@ -379,6 +393,7 @@ fn init_ack_of_more_than_1500_bytes_is_accepted() {
     assert_eq!(kinds(&replies), [kind::COOKIE_ECHO]);
 }
 
+//= rfc9260 3.1-3, 3.3.3-4, 3.3.11-1, 3.3.11-2, 5-1, 5.1-8, 6-1
 #[test]
 fn cookie_is_echoed_alone_and_unchanged_and_data_waits_for_its_ack() {
     let mut endpoint = endpoint();
@@ -415,6 +430,7 @@ fn waits(endpoint: &mut Endpoint) -> Vec<Vec<u8>> {
     sent
 }
 
+//= rfc9260 4-4, 4-5, 4-7, 4-8, 5.1.4-2
 #[test]
 fn init_and_cookie_echo_are_repeated_max_init_retransmits_times() {
     let times = usize::from(config().max_init_retransmits);
@@ -434,6 +450,7 @@ fn init_and_cookie_echo_are_repeated_max_init_retransmits_times() {
     assert!(gave_up(&mut endpoint));
 }
 
+//= rfc9260 5.2.1-1, 5.2.1-2, 5.2.1-5, 5.2.1-11, 5.2.1-12, 5.2.1-13, 5.2.1-14
 #[test]
 fn init_in_cookie_wait_is_answered_with_the_fields_of_the_own_init() {
     let mut endpoint = endpoint();
@@ -457,6 +474,7 @@ fn init_in_cookie_wait_is_answered_with_the_fields_of_the_own_init() {
     assert_eq!(kinds(&replies), [kind::COOKIE_ECHO], "still in COOKIE-WAIT");
 }
 
+//= rfc9260 5.2.1-6, 5.2.1-7, 5.2.1-8, 5.2.1-9, 5.2.1-10, 5.2.1-11, 5.2.1-15
 #[test]
 fn init_in_cookie_echoed_is_answered_unless_it_adds_an_address() {
     let mut endpoint = endpoint();
@@ -480,6 +498,7 @@ fn init_in_cookie_echoed_is_answered_unless_it_adds_an_address() {
     assert!(is_connected(&endpoint), "still in COOKIE-ECHOED before");
 }
 
+//= rfc9260 5.2.2-1, 5.2.2-5, 5.2.2-6, 5.2.2-7, 5.2.2-8, 5.2.2-9, 5.2.2-10, 5.2.2-11
 #[test]
 fn init_during_an_association_gets_a_new_tag_and_the_same_fields() {
     let mut endpoint = endpoint();
@@ -506,6 +525,7 @@ fn init_during_an_association_gets_a_new_tag_and_the_same_fields() {
     );
 }
 
+//= rfc9260 5.2.2-2, 5.2.2-3
 #[test]
 fn init_that_adds_an_address_is_aborted_with_its_own_tag() {
     let mut endpoint = endpoint();
@@ -517,6 +537,7 @@ fn init_that_adds_an_address_is_aborted_with_its_own_tag() {
     assert!(is_connected(&endpoint));
 }
 
+//= rfc9260 4-2, 5.1.5-4, 5.1.5-5, 5.2.4-1, 5.2.4-2
 #[test]
 fn stale_cookie_of_other_tags_gets_an_error_and_its_data_is_discarded() {
     for has_association in [false, true] {
@@ -549,6 +570,7 @@ fn stale_cookie_of_other_tags_gets_an_error_and_its_data_is_discarded() {
     }
 }
 
+//= rfc9260 5.2.4-5
 #[test]
 fn restarted_peer_begins_with_an_initial_window() {
     let mut endpoint = endpoint();
@@ -581,6 +603,7 @@ fn restarted_peer_begins_with_an_initial_window() {
     assert_eq!(cwnd(&endpoint), initial);
 }
 
+//= rfc9260 5.2.4-6
 #[test]
 fn restart_of_the_peer_in_shutdown_ack_sent_is_refused() {
     let mut endpoint = endpoint();
@@ -604,6 +627,7 @@ fn restart_of_the_peer_in_shutdown_ack_sent_is_refused() {
     assert!(events(&mut endpoint).contains(&Event::Closed(CloseReason::Finished)));
 }
 
+//= rfc9260 5.2.4-3, 5.2.4-9, 5.2.4-10, 5.2.4-11
 /// RFC 9260 §5.2.4: action C, and a case that the table does not have.
 #[test]
 fn late_cookies_of_an_earlier_init_are_discarded() {
@@ -622,6 +646,7 @@ fn late_cookies_of_an_earlier_init_are_discarded() {
     }
 }
 
+//= rfc9260 5.2.5-1
 #[test]
 fn cookie_ack_outside_cookie_echoed_is_discarded() {
     let mut endpoint = endpoint();
@@ -636,6 +661,7 @@ fn cookie_ack_outside_cookie_echoed_is_discarded() {
     assert_eq!(events(&mut endpoint), []);
 }
 
+//= rfc9260 5.2.6-1, 5.2.6-2
 #[test]
 fn stale_cookie_error_outside_cookie_echoed_changes_nothing() {
     let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
@@ -652,6 +678,7 @@ fn stale_cookie_error_outside_cookie_echoed_changes_nothing() {
     assert!(is_connected(&endpoint));
 }
 
+//= rfc9260 5.1.2-10, 5.1.2-11
 #[test]
 fn init_from_a_family_that_it_does_not_list_as_supported_is_answered() {
     let mut endpoint = endpoint();
@@ -670,6 +697,7 @@ fn init_from_a_family_that_it_does_not_list_as_supported_is_answered() {
     assert_eq!(kinds(&answer), [kind::COOKIE_ACK]);
 }
 
+//= rfc9260 5.1.3-4
 #[test]
 fn cookie_of_another_endpoint_is_discarded() {
     let mut endpoint = endpoint();

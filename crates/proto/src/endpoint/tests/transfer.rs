@@ -64,6 +64,7 @@ fn numbered(tsn: u16) -> Data<'static> {
     }
 }
 
+//= rfc9260 6-10, 6.1-17, 6.10-3
 #[test]
 fn data_leaves_behind_control_chunks_and_the_sack_of_what_arrived() {
     let mut endpoint = endpoint();
@@ -77,6 +78,7 @@ fn data_leaves_behind_control_chunks_and_the_sack_of_what_arrived() {
     );
 }
 
+//= rfc9260 3.3.12-1, 5.1-9, 5.1.5-6, 5.1.5-8
 #[test]
 fn cookie_ack_is_followed_by_the_sack_for_bundled_data() {
     let mut endpoint = endpoint();
@@ -88,6 +90,7 @@ fn cookie_ack_is_followed_by_the_sack_for_bundled_data() {
     assert_eq!(kinds(&packets), [kind::COOKIE_ACK, kind::SACK]);
 }
 
+//= rfc9260 3.3.1-13, 6.1-11, 6.1-12, 6.1-13, 6.1-18, 6.10-4
 #[test]
 fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
     let mut endpoint = endpoint();
@@ -119,6 +122,7 @@ fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
     assert!(!tsns(&after).is_empty(), "an acknowledgement makes room");
 }
 
+//= rfc9260 6.1-14
 #[test]
 fn lost_chunks_leave_before_new_ones() {
     let mut endpoint = endpoint();
@@ -143,6 +147,7 @@ fn lost_chunks_leave_before_new_ones() {
     assert_eq!(tsns(&again).first(), Some(&first[1]), "before what waits");
 }
 
+//= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 6.9-13, 6.9-14
 #[test]
 fn fragments_of_an_unordered_message_share_all_but_their_place() {
     let mut endpoint = endpoint();
@@ -166,6 +171,7 @@ fn fragments_of_an_unordered_message_share_all_but_their_place() {
     hands_over(&mut endpoint, Message::new(StreamId(3), "whole"));
 }
 
+//= rfc9260 6.2-11
 #[test]
 fn packet_of_many_chunks_gets_one_sack() {
     let mut endpoint = endpoint();
@@ -178,6 +184,7 @@ fn packet_of_many_chunks_gets_one_sack() {
     assert_eq!(sacks(&hears_bytes(&mut endpoint, START, peer(2), &many)).len(), 1);
 }
 
+//= rfc9260 6.2-26
 #[test]
 fn fragments_that_wait_keep_the_window_down() {
     let mut endpoint = endpoint();
@@ -195,6 +202,7 @@ fn fragments_that_wait_keep_the_window_down() {
     assert_eq!(sacks(&replies), [(Tsn(1), buffer - 1_000, Vec::new())]);
 }
 
+//= rfc9260 1.3-2, 3.1-3, 3.3.2-6, 3.3.3-4, 6.4-2
 #[test]
 fn reply_leaves_to_the_source_of_its_request_on_the_same_ports() {
     let mut endpoint = endpoint();
@@ -252,6 +260,7 @@ fn abort_with_a_malformed_cause_is_discarded() {
     assert!(endpoint.associations().all(Association::is_closed));
 }
 
+//= rfc9260 4-9, 6.2-16, 6.2-19
 #[test]
 fn data_in_shutdown_sent_is_acknowledged_at_once_gaps_included() {
     let mut endpoint = endpoint();
@@ -272,6 +281,7 @@ fn data_in_shutdown_sent_is_acknowledged_at_once_gaps_included() {
     }
 }
 
+//= rfc9260 4-10, 4-11, 4-12
 #[test]
 fn nothing_new_is_taken_after_the_peers_shutdown_and_queued_data_is_sent() {
     let mut endpoint = endpoint();
@@ -300,6 +310,7 @@ fn nothing_new_is_taken_after_the_peers_shutdown_and_queued_data_is_sent() {
     assert!(refuses(&mut endpoint), "SHUTDOWN-ACK-SENT");
 }
 
+//= rfc9260 6-2, 6-4
 #[test]
 fn data_before_establishment_and_after_a_shutdown_is_discarded() {
     let mut endpoint = endpoint();

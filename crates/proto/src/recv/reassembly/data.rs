@@ -101,6 +101,7 @@ impl DataReassembly {
         self.order.expected(stream)
     }
 
+    //= rfc9260 3.3.1-2, 3.3.1-3, 6.6-3
     /// Takes the chunk in, and hands on every message that becomes deliverable by it.
     pub(super) fn take(
         &mut self,

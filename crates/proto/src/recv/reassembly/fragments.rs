@@ -147,6 +147,7 @@ impl<P: Place> Fragments<P> {
         }
     }
 
+    //= rfc9260 6-11, 6-12, 6.9-1, 6.9-15
     /// Adds a checked fragment; the message if that was the last one missing.
     pub(super) fn insert(&mut self, fragment: Fragment<P>, piece: Bytes) -> Option<Joined> {
         let first = self.append_or_open(&fragment, piece);

@@ -34,6 +34,7 @@ pub(super) trait Count: Serial + Default {
 impl Count for Ssn {
     const USED_TWICE: Violation = Violation::Protocol("stream sequence number was used before");
 
+    //= rfc9260 1.6-5, 6.5-5
     fn following(self) -> Self {
         self.next()
     }
@@ -95,6 +96,7 @@ impl<N: Count> StreamOrder<N> {
         self.waiting.contains_key(&key(stream, number))
     }
 
+    //= rfc9260 6.6-1, 6.6-2
     /// Hands the message to the application, with all that waited for it, or keeps it until its turn comes.
     pub(super) fn deliver(
         &mut self,

@@ -11,6 +11,7 @@ fn violation_of(chunks: &[Data<'_>]) -> String {
     violation.map_or_else(|| "none".to_string(), |violation| violation.to_string())
 }
 
+//= rfc9260 6.2-33
 #[test]
 fn data_without_user_data_is_a_violation() {
     assert_eq!(

@@ -172,6 +172,7 @@ fn promised(receiver: &Receiver) -> Vec<u64> {
     ranges.flatten().map(|tsn| tsn - cumulative.0).collect()
 }
 
+//= rfc9260 3.3.4-2, 3.3.4-3
 #[test]
 fn every_arrival_delivers_and_acknowledges_what_a_naive_receiver_would() {
     for seed in 0..400 {

@@ -129,6 +129,7 @@ impl Scoreboard {
         moved.chunks
     }
 
+    //= rfc9260 6.3.3-2
     /// Everything in flight on `path` waits for retransmission from now on: its timer expired
     /// (RFC 9260 §6.3.3 E3), or the path is gone.
     pub(crate) fn lose_all(&mut self, path: PathId) -> Lost {

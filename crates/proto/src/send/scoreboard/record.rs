@@ -105,6 +105,7 @@ impl Sent {
         }
     }
 
+    //= rfc9260 6.3.1-4
     /// Whether its acknowledgement tells how long the round trip took (Karn's rule, RFC 9260 §6.3.1 C5).
     pub(super) const fn is_round_trip_sample(&self) -> bool {
         matches!(self.order(), Order::First)

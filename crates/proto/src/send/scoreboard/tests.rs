@@ -547,6 +547,7 @@ fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
     assert_eq!(scoreboard.lose_all(A).highest, Some(tsn(1)));
 }
 
+//= rfc9260 6.3.1-4
 #[test]
 fn only_a_chunk_sent_once_measures_the_round_trip() {
     let mut scoreboard = sent(&[A, A]);
