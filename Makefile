@@ -1,4 +1,4 @@
-# The one door. `make` lists what there is; CI calls the same targets.
+# Targets for users, contributors and CI. `make` lists them.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -7,15 +7,15 @@ MAKEFLAGS += --no-print-directory
 CARGO ?= cargo
 # Options for `make demo`, `make lab`, `make figures` and `make bench`.
 ARGS ?=
-# The plans for `make figures`: those that the simulator runs alone.
+# The plans for `make figures`: those that need the simulator only.
 PLANS ?= $(filter-out experiments/testbed-%,$(wildcard experiments/*.toml))
 # The plan for `make lab`.
 P ?= experiments/sar-1.toml
-# How the program is built that makes the docs.
+# Cargo profile of the program that generates the docs.
 PROFILE ?=
 # Seconds per fuzz target.
 S ?= 60
-# Seeded worlds of the adversary.
+# Number of randomized simulations.
 N ?= 20000
 
 ##@ Use
@@ -31,11 +31,11 @@ demo: ## send over two shaped paths on this machine and compare with each path a
 	$(CARGO) run --release --package anabranch-cli --bin anabranch -- demo $(ARGS)
 
 .PHONY: lab
-lab: ## run an experiment and hold it against its claim (P=experiments/sar-1.toml ARGS=--quick)
+lab: ## run an experiment and check its claims (P=experiments/sar-1.toml ARGS=--quick)
 	$(CARGO) run --release --package anabranch-cli --bin anabranch -- lab run $(P) $(ARGS)
 
 .PHONY: figures
-figures: ## run every simulated experiment, report all, renew docs/claims.md; hours, and goes on where it was (ARGS=--quick)
+figures: ## run and report all simulated experiments, update docs/claims.md; takes hours, resumable (ARGS=--quick)
 	$(CARGO) build --release --package anabranch-cli
 	status=0; \
 	$(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \
@@ -45,94 +45,94 @@ figures: ## run every simulated experiment, report all, renew docs/claims.md; ho
 	exit $$status
 
 .PHONY: figures-testbed
-figures-testbed: setup ## the same for the experiments on real hosts, in real time: as root, with nothing else on the machine
+figures-testbed: setup ## the same for the experiments on real hosts; as root, on an idle machine
 	@$(MAKE) figures PLANS="$(wildcard experiments/testbed-*.toml)"
 
 ##@ Test
 
 .PHONY: setup
-setup: ## install the Debian packages that the tests need, where they are missing
+setup: ## install missing Debian packages that the tests need
 	@scripts/setup
 
 .PHONY: test
-test: setup ## run every test, doc tests included
+test: setup ## run all tests and doc tests
 	$(CARGO) test --workspace
 
 .PHONY: interop
-interop: setup ## conversations with stacks of others: dcsctp, sctp-proto, usrsctp, pion, aiortc
+interop: setup ## run interoperability tests with dcsctp, sctp-proto, usrsctp, pion, aiortc
 	$(CARGO) test --package anabranch-interop
 
-.PHONY: adversary
-adversary: ## random worlds against two hosts (N=20000)
-	ANABRANCH_SEEDS=$(N) $(CARGO) test --package anabranch-tests adversary
+.PHONY: randomized
+randomized: ## run randomized simulations of two hosts (N=20000)
+	ANABRANCH_SEEDS=$(N) $(CARGO) test --package anabranch-tests randomized
 
 .PHONY: soak
-soak: ## 1,000 associations through 30 simulated minutes of storms: nothing leaks, sticks or gets lost
+soak: ## run 1,000 associations for 30 simulated minutes of path failures: no leak, stall or loss
 	ANABRANCH_SOAK_ASSOCIATIONS=1000 ANABRANCH_SOAK_ROUNDS=6 ANABRANCH_SOAK_SECONDS=300 \
 	  $(CARGO) test --release --package anabranch-tests --test soak -- --nocapture
 
 .PHONY: fuzz
-fuzz: ## every fuzz target (S=60 seconds each)
+fuzz: ## run every fuzz target (S=60 seconds each)
 	@scripts/fuzz $(S)
 
 .PHONY: bench
-bench: ## what the core and the whole cost, beside others (ARGS="--json")
+bench: ## measure the core and the library beside other implementations (ARGS="--json")
 	$(CARGO) build --release --package anabranch-bench --features peers
 	for program in core sack_cost set_ups idle_memory simulated_seconds loopback; do \
 	  $(CARGO) run --release --quiet --package anabranch-bench --features peers --bin $$program -- $(ARGS); done
 
 .PHONY: bench-ns3
-bench-ns3: ## simulated packets per second beside ns-3's (needs libns3-dev)
+bench-ns3: ## compare simulated packets per second with ns-3 (needs libns3-dev)
 	@scripts/bench-ns3
 
 .PHONY: bench-sweep
-bench-sweep: ## how long a whole sweep takes on all cores: 55 simulated runs of 300 s, nothing of it known before
+bench-sweep: ## time a sweep of 55 simulated runs of 300 s on all cores, without stored results
 	$(CARGO) build --release --package anabranch-cli
 	cache=$$(mktemp -d); trap 'rm -rf "$$cache"' EXIT; \
 	time $(CARGO) run --release --quiet --package anabranch-cli --bin anabranch -- \
 	  lab run bench/sweep.toml --cache "$$cache" $(ARGS)
 
 .PHONY: bench-testbed
-bench-testbed: ## how late packets are on a test bed of more than 200 Mbit/s (as root)
+bench-testbed: ## measure how late packets are on a test bed of more than 200 Mbit/s (as root)
 	$(CARGO) run --release --package anabranch-bench --bin testbed -- $(ARGS)
 
 ##@ Check
 
 .PHONY: check
-check: fmt clippy arch lines no-std doc ## what must hold for every commit
+check: fmt clippy arch lines no-std doc ## run the checks that every commit must pass
 
 .PHONY: fmt
-fmt: ## formatting, without changing it
+fmt: ## check formatting
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 
 .PHONY: clippy
-clippy: ## lints, all targets, warnings are errors
+clippy: ## run lints on all targets; warnings are errors
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) clippy --manifest-path fuzz/Cargo.toml --all-targets --quiet -- -D warnings
 
 .PHONY: arch
-arch: ## dependency arrows, one home for per-path state, no_std
+arch: ## check crate dependencies, the owner of per-path state, no_std, documents
 	$(CARGO) xtask arch
 
 .PHONY: lines
-lines: ## length of files, and the question in their first line
+lines: ## check the length of files and their first lines
 	$(CARGO) xtask lines
 
 .PHONY: conformance
-conformance: ## each rule of the standards: implemented, tested, or marked; quotations; docs/conformance.md
+conformance: ## check that every rule of the standards is implemented and tested, or marked; check quotations
 	$(CARGO) xtask conformance
 
 .PHONY: no-std
-no-std: ## that the core crates and their dependencies do not link std
+no-std: ## check that the core crates and their dependencies do not link std
 	$(CARGO) xtask no-std
 
 .PHONY: doc
-doc: ## API documentation, warnings are errors
+doc: ## build the API documentation; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --no-deps --quiet
 
 .PHONY: docs
-docs: ## make the pages that are made: docs/policies.md, docs/claims.md, docs/conformance.md
+docs: ## generate docs/policies.md, docs/claims.md and docs/conformance.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- policies --markdown > docs/policies.md.new
 	mv docs/policies.md.new docs/policies.md
 	$(CARGO) run --quiet $(PROFILE) --package anabranch-cli --bin anabranch -- lab claims > docs/claims.md.new
@@ -140,13 +140,13 @@ docs: ## make the pages that are made: docs/policies.md, docs/claims.md, docs/co
 	$(CARGO) xtask conformance --markdown
 
 .PHONY: deny
-deny: ## licences, sources and banned crates (needs: cargo install --locked cargo-deny)
+deny: ## check licences, sources and banned crates (needs: cargo install --locked cargo-deny)
 	$(CARGO) deny --log-level error check bans licenses sources
 
 .PHONY: typos
-typos: ## spelling (needs: cargo install --locked typos-cli)
+typos: ## check spelling (needs: cargo install --locked typos-cli)
 	typos
 
 .PHONY: ci
-ci: ## what CI runs
+ci: ## run what CI runs
 	@.ci/run
