@@ -56,7 +56,7 @@ fn main() -> io::Result<()> {
         let (errors, timing, share) = measure(arguments.seconds)?;
         table.row("end to end", &figures(&errors));
         table.row(
-            format!("forwarder, {:?}, {share:.0} % of a core", timing.urgency),
+            format!("forwarder, {:?}, {share:.0} % of a core", timing.scheduling),
             &figures(&timing.late),
         );
     }

@@ -1,4 +1,4 @@
-//! How to change a link while it runs? By its handle.
+//! Handle of an emulated link: changes it and reads its statistics while it runs.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use anabranch_netsim::{Datagram, LinkChange, LinkConfig};
 use anabranch_types::Rate;
 
 use crate::emulator::Emulator;
-use crate::parcel::Parcel;
+use crate::packet::EmulatedPacket;
 
-/// A running link. Clones are the same link.
+/// Handle of a running link. Clones refer to the same link.
 #[derive(Clone, Debug)]
 pub struct LinkHandle {
     emulator: Emulator,
@@ -21,37 +21,37 @@ impl LinkHandle {
         Self { emulator, index }
     }
 
-    /// Changes the link from now on.
+    /// Applies a change to the link now.
     pub fn apply(&self, change: LinkChange) {
         self.emulator.act(self.index, |link, now| link.apply(now, change));
     }
 
-    /// Pulls the cable: what waits or travels is lost, and so is what comes until it [heals](Self::heal).
+    /// Link down: all packets on the link are lost, and all that come until it [heals](Self::heal).
     pub fn cut(&self) {
         self.apply(LinkChange::Cut);
     }
 
-    /// Plugs the cable in again.
+    /// Link up.
     pub fn heal(&self) {
         self.apply(LinkChange::Heal);
     }
 
-    /// Sets how fast bits leave, also for the packet that is leaving.
+    /// Sets the rate, also for the packet in transmission.
     pub fn set_rate(&self, rate: Rate) {
         self.apply(LinkChange::Rate(Some(rate)));
     }
 
-    /// Sets the time of travel, for packets that have not left.
+    /// Sets the propagation delay of packets not yet transmitted.
     pub fn set_delay(&self, delay: Duration) {
         self.apply(LinkChange::Delay(delay));
     }
 
-    /// Sets who vanishes after leaving.
+    /// Sets the loss process.
     pub fn set_loss(&self, loss: Loss) {
         self.apply(LinkChange::Loss(loss));
     }
 
-    /// What the link is like now, changes included.
+    /// Current configuration, changes included.
     #[must_use]
     pub fn config(&self) -> LinkConfig {
         self.emulator.act(self.index, |link, _| link.config().clone())
@@ -63,7 +63,7 @@ impl LinkHandle {
         self.emulator.act(self.index, |link, _| link.is_cut())
     }
 
-    /// What the link has done up to now.
+    /// Statistics up to now.
     #[must_use]
     pub fn statistics(&self) -> LinkStats {
         self.emulator.act(self.index, |link, now| {
@@ -72,7 +72,7 @@ impl LinkHandle {
         })
     }
 
-    /// What waits in the queue now, without the packet that is leaving.
+    /// Current queue length, without the packet in transmission.
     #[must_use]
     pub fn waiting(&self) -> Count {
         self.emulator.act(self.index, |link, now| {
@@ -81,11 +81,11 @@ impl LinkHandle {
         })
     }
 
-    pub(crate) fn offer(&self, parcels: impl Iterator<Item = Parcel>) {
+    pub(crate) fn offer(&self, packets: impl Iterator<Item = EmulatedPacket>) {
         self.emulator.act(self.index, |link, now| {
-            for parcel in parcels {
-                let bytes = Datagram::ip_bytes(&parcel.datagram);
-                link.offer(now, parcel, bytes);
+            for packet in packets {
+                let bytes = Datagram::ip_bytes(&packet.datagram);
+                link.offer(now, packet, bytes);
             }
         });
     }

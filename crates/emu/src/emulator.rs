@@ -1,4 +1,4 @@
-//! Who keeps the time of the links? One thread that sleeps until a packet is due.
+//! Emulator thread: sleeps until a packet is due on one of its links, then sends it.
 
 use std::fmt;
 use std::io;
@@ -10,121 +10,120 @@ use anabranch_netsim::{Link, LinkConfig};
 use anabranch_types::{Instant, Seed};
 
 use crate::control::LinkHandle;
-use crate::parcel::Parcel;
+use crate::packet::EmulatedPacket;
 
-/// Links in real time. Clones are the same emulator.
+/// Links in real time. Clones refer to the same emulator.
 ///
-/// When the last clone, link handle and shaped socket are gone, what is under way still arrives; then the
-/// thread ends.
+/// When the last clone, link handle and shaped socket are dropped, packets in flight still arrive; then the thread
+/// ends.
 #[derive(Clone, Debug)]
 pub struct Emulator(Arc<Owner>);
 
-/// How well the emulator kept the time so far.
+/// How late the emulator delivered packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Punctuality {
+pub struct TimingStats {
     /// Packets delivered.
     pub packets: u64,
-    /// By how much the latest of them was late.
-    pub worst: Duration,
-    /// The sum of all lateness; divided by `packets`, the mean.
+    /// Maximum lateness.
+    pub max: Duration,
+    /// Sum of all lateness; divided by `packets`, the mean.
     pub total: Duration,
-    /// Packets that the real network did not take.
+    /// Packets that the real socket refused.
     pub refused: u64,
 }
 
 impl Emulator {
-    /// Starts the thread. Each link splits its random numbers from `seed`, by its name if it has one, else by
-    /// its number.
+    /// Starts the thread. Each link has a generator split from `seed` by its name, or by its number if it has none.
     ///
     /// # Errors
     ///
-    /// The system has no thread for us.
+    /// The thread cannot be created.
     pub fn start(seed: Seed) -> io::Result<Self> {
-        let wheel = Arc::new(Wheel::new());
-        let runner = Arc::clone(&wheel);
+        let shared = Arc::new(Shared::new());
+        let runner = Arc::clone(&shared);
         thread::Builder::new()
             .name("anabranch-emu".into())
             .spawn(move || runner.run())?;
-        Ok(Self(Arc::new(Owner { wheel, seed })))
+        Ok(Self(Arc::new(Owner { shared, seed })))
     }
 
     /// Adds a link. Any number of sockets may send through it.
     #[must_use]
     pub fn link(&self, config: LinkConfig) -> LinkHandle {
-        let mut turning = self.0.wheel.lock();
-        let index = turning.links.len();
+        let mut state = self.0.shared.lock();
+        let index = state.links.len();
         let seed = match config.name.as_str() {
             "" => self.0.seed.nth(index as u64),
             name => self.0.seed.split(name),
         };
-        turning.links.push(Link::new(config, seed));
+        state.links.push(Link::new(config, seed));
         LinkHandle::new(self.clone(), index)
     }
 
-    /// How well the time was kept so far.
+    /// Lateness so far.
     #[must_use]
-    pub fn punctuality(&self) -> Punctuality {
-        self.0.wheel.lock().punctuality
+    pub fn timing(&self) -> TimingStats {
+        self.0.shared.lock().timing
     }
 
-    /// Acts on a link now, then lets the thread see whether a packet is due earlier than it thought.
-    pub(crate) fn act<T>(&self, link: usize, act: impl FnOnce(&mut Link<Parcel>, Instant) -> T) -> T {
-        let wheel = &self.0.wheel;
-        let mut turning = wheel.lock();
-        // Taken under the lock: a link must not see time run backwards.
-        let now = wheel.now();
-        let result = act(&mut turning.links[link], now);
-        let due = turning.links[link].deadline();
-        let oversleeps = due.is_some_and(|due| turning.sleeps_until.is_none_or(|until| due < until));
-        drop(turning);
-        if oversleeps {
-            wheel.alarm.notify_one();
+    /// Acts on a link now, and wakes the thread if a packet is due before its wake-up time.
+    pub(crate) fn act<T>(&self, link: usize, act: impl FnOnce(&mut Link<EmulatedPacket>, Instant) -> T) -> T {
+        let shared = &self.0.shared;
+        let mut state = shared.lock();
+        // Read under the lock: time must not run backwards for a link.
+        let now = shared.now();
+        let result = act(&mut state.links[link], now);
+        let due = state.links[link].deadline();
+        let is_earlier = due.is_some_and(|due| state.sleeps_until.is_none_or(|until| due < until));
+        drop(state);
+        if is_earlier {
+            shared.wakeup.notify_one();
         }
         result
     }
 }
 
-/// Held by everything but the thread.
+/// Held by all handles, but not by the thread.
 #[derive(Debug)]
 struct Owner {
-    wheel: Arc<Wheel>,
+    shared: Arc<Shared>,
     seed: Seed,
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.wheel.lock().abandoned = true;
-        self.wheel.alarm.notify_one();
+        self.shared.lock().is_abandoned = true;
+        self.shared.wakeup.notify_one();
     }
 }
 
-struct Wheel {
+struct Shared {
     epoch: std::time::Instant,
-    turning: Mutex<Turning>,
-    alarm: Condvar,
+    state: Mutex<State>,
+    wakeup: Condvar,
 }
 
-struct Turning {
-    links: Vec<Link<Parcel>>,
-    /// When the thread will look by itself; `None` for never.
+struct State {
+    links: Vec<Link<EmulatedPacket>>,
+    /// When the thread wakes up by itself; `None` for never.
     sleeps_until: Option<Instant>,
-    /// Nobody can send any more.
-    abandoned: bool,
-    punctuality: Punctuality,
+    /// All handles are dropped: no more packets will come.
+    is_abandoned: bool,
+    timing: TimingStats,
 }
 
-impl Wheel {
+impl Shared {
     fn new() -> Self {
-        let turning = Turning {
+        let state = State {
             links: Vec::new(),
             sleeps_until: None,
-            abandoned: false,
-            punctuality: Punctuality::default(),
+            is_abandoned: false,
+            timing: TimingStats::default(),
         };
         Self {
             epoch: std::time::Instant::now(),
-            turning: Mutex::new(turning),
-            alarm: Condvar::new(),
+            state: Mutex::new(state),
+            wakeup: Condvar::new(),
         }
     }
 
@@ -132,73 +131,77 @@ impl Wheel {
         Instant::ZERO + self.epoch.elapsed()
     }
 
-    /// A thread that panicked while it held the lock leaves links that are still links.
-    fn lock(&self) -> MutexGuard<'_, Turning> {
-        self.turning.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ignores poisoning: links stay valid if a thread panics while it holds the lock.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self) {
         let mut due = Vec::new();
-        let mut turning = self.lock();
+        let mut state = self.lock();
         loop {
-            turning.take_due(self.now(), &mut due);
+            state.take_due(self.now(), &mut due);
             if due.is_empty() {
-                let deadline = turning.deadline();
-                if turning.abandoned && deadline.is_none() {
+                let deadline = state.deadline();
+                if state.is_abandoned && deadline.is_none() {
                     return;
                 }
-                turning = self.sleep(turning, deadline);
+                state = self.sleep(state, deadline);
             } else {
-                drop(turning);
-                let refused = due.drain(..).map(Parcel::leave).filter(|taken| !taken).count();
-                turning = self.lock();
-                turning.punctuality.refused += refused as u64;
+                drop(state);
+                let refused = due
+                    .drain(..)
+                    .map(EmulatedPacket::leave)
+                    .filter(|taken| !taken)
+                    .count();
+                state = self.lock();
+                state.timing.refused += refused as u64;
             }
         }
     }
 
     fn sleep<'a>(
         &self,
-        mut turning: MutexGuard<'a, Turning>,
+        mut state: MutexGuard<'a, State>,
         deadline: Option<Instant>,
-    ) -> MutexGuard<'a, Turning> {
-        turning.sleeps_until = deadline;
+    ) -> MutexGuard<'a, State> {
+        state.sleeps_until = deadline;
         match deadline {
             Some(deadline) => {
-                let woken = self.alarm.wait_timeout(turning, deadline - self.now());
+                let woken = self.wakeup.wait_timeout(state, deadline - self.now());
                 woken.unwrap_or_else(PoisonError::into_inner).0
             }
-            None => self.alarm.wait(turning).unwrap_or_else(PoisonError::into_inner),
+            None => self.wakeup.wait(state).unwrap_or_else(PoisonError::into_inner),
         }
     }
 }
 
-impl Turning {
+impl State {
     fn deadline(&self) -> Option<Instant> {
         self.links.iter().filter_map(Link::deadline).min()
     }
 
-    fn take_due(&mut self, now: Instant, due: &mut Vec<Parcel>) {
+    fn take_due(&mut self, now: Instant, due: &mut Vec<EmulatedPacket>) {
         for link in &mut self.links {
             while let Some(deadline) = link.deadline().filter(|deadline| *deadline <= now) {
-                if let Some(parcel) = link.take_due(now) {
-                    self.punctuality.note(now - deadline);
-                    due.push(parcel);
+                if let Some(packet) = link.take_due(now) {
+                    self.timing.note(now - deadline);
+                    due.push(packet);
                 }
             }
         }
     }
 }
 
-impl Punctuality {
+impl TimingStats {
     fn note(&mut self, late: Duration) {
         self.packets += 1;
         self.total += late;
-        self.worst = self.worst.max(late);
+        self.max = self.max.max(late);
     }
 }
 
-impl fmt::Debug for Wheel {
+impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} links", self.lock().links.len())
     }

@@ -1,13 +1,13 @@
-//! How does a real transfer behave on a network that we do not have? Links of the simulator, in real time,
-//! around the sockets of this process.
+//! Network emulator: links of the simulator in real time, around the sockets of this process or between network
+//! namespaces. How does a real stack behave on an emulated network?
 //!
 //! An [`Emulator`] runs any number of unidirectional links: the same [`Link`](anabranch_netsim::Link) with rate,
 //! queue, loss and delay that the simulator uses, against the clock on the wall. A [`ShapedSocket`] sends
-//! through such a link, and a [`LinkHandle`] cuts, heals and changes it while it runs. No privilege is needed,
-//! and nothing outside this process is touched.
+//! through such a link, and a [`LinkHandle`] cuts, heals and changes it while it runs. This needs no privileges and
+//! changes nothing outside the process.
 //!
-//! A link behaves like the bottleneck of a router along the way, not like the sender's own interface: it never
-//! pushes back, it drops.
+//! A link behaves like a router's interface along the path, not like the sender's own: it never blocks the sender, it
+//! drops.
 //!
 //! ```
 //! use anabranch_emu::{Emulator, ShapedSocket};
@@ -28,26 +28,25 @@
 //! # }
 //! ```
 //!
-//! Endpoints that are not ours have sockets that are not ours either: for them there is [`bed`], two hosts made of network
-//! namespaces with such links between them. That needs root.
+//! For stacks in other processes there is [`bed`], a test bed of two network namespaces with such links between them.
+//! It needs root.
 //!
 //! # Precision and cost
 //!
-//! One thread serves all links of an emulator. It sleeps until the next packet is due and does not spin; a
-//! packet is late by what the system takes to wake a thread, see [`Emulator::punctuality`]. At 50 Mbit/s in
-//! packets of 1,500 bytes that was 0.17 ms on average for 14 % of a core, on a virtual machine of two cores with
-//! other work to do.
+//! One thread serves all links of an emulator. It sleeps until the next packet is due and does not spin; a packet is
+//! late by the time that the system takes to wake the thread, see [`Emulator::timing`]. At 50 Mbit/s in packets of
+//! 1,500 bytes this was 0.17 ms on average, at 14 % of a core, on a virtual machine of two cores with other load.
 
 #[cfg(target_os = "linux")]
 pub mod bed;
 mod control;
 mod emulator;
-mod parcel;
+mod packet;
 mod socket;
 
 pub use anabranch_netsim as netsim;
 pub use control::LinkHandle;
-pub use emulator::{Emulator, Punctuality};
+pub use emulator::{Emulator, TimingStats};
 pub use socket::ShapedSocket;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What does an endpoint send through instead of its real socket? One that puts an emulated link in between.
+//! Socket with an emulated link in front of its sending side.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,13 +9,13 @@ use anabranch_io::{Incoming, Outgoing, Socket};
 use anabranch_netsim::{Datagram, Protocol};
 
 use crate::control::LinkHandle;
-use crate::parcel::Parcel;
+use crate::packet::EmulatedPacket;
 
-/// Batches are taken apart before the link sees them, so any length will do; this is what the kernel takes.
+/// Batches are split before the link, so any number works; this is the kernel's limit.
 const MAX_SEGMENTS: usize = 64;
 
-/// A socket whose outgoing packets pass an emulated link. What arrives is not touched: shape the other end's
-/// socket for that direction.
+/// A socket whose outgoing packets pass an emulated link. Incoming packets are unchanged: for that direction, shape
+/// the peer's socket.
 #[derive(Debug)]
 pub struct ShapedSocket {
     real: Arc<dyn Socket>,
@@ -29,7 +29,7 @@ impl ShapedSocket {
         Self { real, link }
     }
 
-    /// The link.
+    /// Returns the link.
     #[must_use]
     pub const fn link(&self) -> &LinkHandle {
         &self.link
@@ -45,18 +45,19 @@ impl Socket for ShapedSocket {
         MAX_SEGMENTS
     }
 
-    /// Never refuses: what the link has no room for is lost there.
+    /// Never fails: packets that do not fit into the link's queue are dropped there.
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()> {
-        self.link.offer(outgoing.datagrams().map(|payload| Parcel {
-            datagram: Datagram {
-                path: outgoing.path,
-                protocol: Protocol::SCTP,
-                ecn: outgoing.ecn,
-                may_fragment: outgoing.may_fragment,
-                payload: payload.to_vec(),
-            },
-            exit: Arc::clone(&self.real),
-        }));
+        self.link
+            .offer(outgoing.datagrams().map(|payload| EmulatedPacket {
+                datagram: Datagram {
+                    path: outgoing.path,
+                    protocol: Protocol::SCTP,
+                    ecn: outgoing.ecn,
+                    may_fragment: outgoing.may_fragment,
+                    payload: payload.to_vec(),
+                },
+                exit: Arc::clone(&self.real),
+            }));
         Ok(())
     }
 

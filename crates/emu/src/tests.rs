@@ -1,4 +1,4 @@
-//! Does a shaped socket do what its link says? With a real socket that only collects.
+//! Tests of shaped sockets, with a real socket that only collects packets.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use anabranch_types::{Ecn, PathAddr, Rate, Seed};
 
 use crate::{Emulator, LinkHandle, ShapedSocket};
 
-/// Stands for the network behind the link.
+/// The network behind the link.
 #[derive(Debug)]
 struct Collector(Mutex<Sender<Vec<u8>>>);
 
@@ -83,7 +83,7 @@ fn fast() -> LinkConfig {
 }
 
 #[test]
-fn a_batch_crosses_the_link_as_single_packets_in_order() {
+fn batch_is_split_into_packets_in_order() {
     let (socket, link, arrived) = shaped(fast());
     let batch: Vec<u8> = (0..2_500).map(|index| (index / 1_000) as u8).collect();
     send(&socket, &batch, Some(1_000));
@@ -94,7 +94,7 @@ fn a_batch_crosses_the_link_as_single_packets_in_order() {
 }
 
 #[test]
-fn a_packet_is_never_early() {
+fn packet_is_never_early() {
     let (socket, _link, arrived) = shaped(LinkConfig::new(Rate::mbit(8), Duration::from_millis(20)));
     let start = std::time::Instant::now();
     for _ in 0..5 {
@@ -103,13 +103,13 @@ fn a_packet_is_never_early() {
     for _ in 0..5 {
         next(&arrived);
     }
-    // Five packets of 1,000 bytes take 1 ms each on the line, and the last travels 20 ms.
-    // A lower bound: a busy machine cannot break it.
+    // Five packets of 1,000 bytes take 1 ms each to transmit, and the last one 20 ms to arrive.
+    // A lower bound, so a busy machine cannot break it.
     assert!(start.elapsed() >= Duration::from_millis(25));
 }
 
 #[test]
-fn what_exceeds_queue_or_mtu_is_dropped_and_counted() {
+fn packets_beyond_queue_or_mtu_are_dropped_and_counted() {
     let slow = LinkConfig::new(Rate::bits_per_second(8), Duration::ZERO).queue(QueueConfig::Packets(2));
     let (socket, link, _arrived) = shaped(slow);
     send(&socket, &[0; 5 * 500], Some(500));
@@ -121,7 +121,7 @@ fn what_exceeds_queue_or_mtu_is_dropped_and_counted() {
 }
 
 #[test]
-fn a_cut_link_loses_everything_until_it_heals() {
+fn cut_link_drops_everything_until_healed() {
     let (socket, link, arrived) = shaped(fast());
     link.cut();
     assert!(link.is_cut());
@@ -133,7 +133,7 @@ fn a_cut_link_loses_everything_until_it_heals() {
 }
 
 #[test]
-fn rate_delay_and_loss_change_while_packets_are_under_way() {
+fn rate_delay_and_loss_can_change_with_packets_in_flight() {
     let (socket, link, arrived) = shaped(LinkConfig::new(
         Rate::bits_per_second(8),
         Duration::from_secs(3_600),
@@ -143,7 +143,7 @@ fn rate_delay_and_loss_change_while_packets_are_under_way() {
     link.set_rate(Rate::mbit(100));
     assert_eq!(next(&arrived), b"would take an hour and more");
 
-    // Without a rate, packets leave and are lost in the moment of sending.
+    // With infinite rate, packets are transmitted and lost at once.
     link.apply(LinkChange::Rate(None));
     link.set_loss(Loss::Bernoulli(Probability::ALWAYS));
     send(&socket, b"nothing arrives", None);
@@ -154,7 +154,7 @@ fn rate_delay_and_loss_change_while_packets_are_under_way() {
 }
 
 #[test]
-fn what_is_under_way_arrives_after_the_last_handle_is_gone() {
+fn packets_in_flight_arrive_after_last_handle_is_dropped() {
     let (socket, link, arrived) = shaped(LinkConfig::new(Rate::mbit(100), Duration::from_millis(30)));
     send(&socket, b"farewell", None);
     drop((socket, link));
@@ -167,7 +167,7 @@ fn what_is_under_way_arrives_after_the_last_handle_is_gone() {
 }
 
 #[test]
-fn several_sockets_share_a_link_and_several_links_a_thread() {
+fn sockets_share_a_link_and_links_share_a_thread() {
     let (sender, arrived) = mpsc::channel();
     let real: Arc<dyn Socket> = Arc::new(Collector(Mutex::new(sender)));
     let emulator = Emulator::start(Seed(1)).unwrap();
@@ -183,7 +183,7 @@ fn several_sockets_share_a_link_and_several_links_a_thread() {
     let mut packets = [next(&arrived), next(&arrived), next(&arrived)];
     packets.sort();
     assert_eq!(packets, [&b"first"[..], b"second", b"third"]);
-    assert_eq!(emulator.punctuality().packets, 3);
+    assert_eq!(emulator.timing().packets, 3);
     assert_eq!(
         (
             one.statistics().delivered.packets,

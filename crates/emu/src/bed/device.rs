@@ -1,7 +1,7 @@
-//! Where do a host's packets come out, and others go in? At a TUN device, one for each path.
+//! TUN device: the end of a path at a host. One for each path.
 //!
-//! A TUN device without the header of virtio offers the kernel no offload, so what comes out is what would be on a wire:
-//! segments of at most the MTU, with finished checksums. What goes in is received packet by packet.
+//! Without virtio headers a TUN device offers the kernel no offloads, so packets come out as on a wire: at most the
+//! MTU, with complete checksums. The host receives packets one by one.
 
 use std::fmt;
 use std::io;
@@ -9,16 +9,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-/// Packets that wait at most until the forwarder takes them: more than it ever misses, so that links alone drop any.
+/// Transmit queue of the device: so long that only links drop packets.
 const QUEUE: u32 = 8_192;
-/// The longest packet that there is.
-pub(super) const LONGEST: usize = 65_535;
+/// Maximum length of an IP packet.
+pub(super) const MAX_PACKET: usize = 65_535;
 
-/// The end of a path at a host.
+/// End of a path at a host.
 pub(super) struct Device(SyncDevice);
 
 impl Device {
-    /// Makes the device in the namespace of the calling thread, and without an address.
+    /// Creates the device in the namespace of the calling thread, without an address.
     pub(super) fn new(name: &str) -> io::Result<Self> {
         let builder = DeviceBuilder::new().name(name).enable(false);
         let device = builder
@@ -33,13 +33,13 @@ impl Device {
         Ok(Self(device))
     }
 
-    /// The next packet that the host sent; `None` if there is none.
+    /// Returns the next packet that the host sent, if any.
     pub(super) fn take<'b>(&self, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
         let length = self.0.recv(buffer).ok()?;
         buffer.get(..length)
     }
 
-    /// Lets the host receive a packet; `false` if it does not.
+    /// Delivers a packet to the host; `false` if it was refused.
     pub(super) fn give(&self, packet: &[u8]) -> bool {
         self.0.send(packet).is_ok()
     }

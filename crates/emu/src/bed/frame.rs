@@ -1,29 +1,29 @@
-//! What travels over a test bed? IPv4 packets as the kernel made them.
+//! Frame on a test bed: an IPv4 packet from the kernel.
 
 use anabranch_netsim::link::{Packet, flip_bits};
 use anabranch_types::Rng;
 
-/// The shortest IPv4 header (RFC 791 §3.1).
-const SHORTEST_HEADER: usize = 20;
-/// Where the header has its type of service, with the two ECN bits at the end (RFC 3168 §5).
-const SERVICE: usize = 1;
-/// Where the flags are.
+/// Length of an IPv4 header without options (RFC 791 §3.1).
+const MIN_HEADER: usize = 20;
+/// Offset of the type of service, whose two low bits are ECN (RFC 3168 §5).
+const TYPE_OF_SERVICE: usize = 1;
+/// Offset of the flags.
 const FLAGS: usize = 6;
-/// The flag that forbids to cut the packet up.
+/// Don't-fragment flag.
 const DO_NOT_FRAGMENT: u8 = 0x40;
-/// Where the checksum of the header is.
+/// Offset of the header checksum.
 const CHECKSUM: usize = 10;
 
-/// A whole IPv4 packet.
+/// A complete IPv4 packet.
 #[derive(Clone, Debug)]
 pub(super) struct Frame(Vec<u8>);
 
 impl Frame {
-    /// `None` for anything else than an IPv4 packet: what other protocols tell a new device is nothing that was sent.
+    /// `None` for anything but IPv4, such as IPv6 announcements on a new device.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let is_one = bytes.len() >= SHORTEST_HEADER
+        let is_one = bytes.len() >= MIN_HEADER
             && bytes[0] >> 4 == 4
-            && (SHORTEST_HEADER..=bytes.len()).contains(&header_length(bytes));
+            && (MIN_HEADER..=bytes.len()).contains(&header_length(bytes));
         is_one.then(|| Self(bytes.to_vec()))
     }
 
@@ -31,7 +31,7 @@ impl Frame {
         &self.0
     }
 
-    /// Bytes of IP, as links count them.
+    /// Length of the IP packet in bytes.
     pub(super) fn length(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }
@@ -42,7 +42,7 @@ fn header_length(bytes: &[u8]) -> usize {
 }
 
 impl Packet for Frame {
-    /// Damages what IP carries: a damaged header would be a lost packet.
+    /// Corrupts only the payload: the kernel drops packets with a corrupt header.
     fn corrupt(&mut self, rng: &mut Rng) {
         let header = header_length(&self.0);
         flip_bits(&mut self.0[header..], rng);
@@ -53,11 +53,11 @@ impl Packet for Frame {
     }
 
     fn mark_congestion(&mut self) -> bool {
-        let before = self.0[SERVICE];
+        let before = self.0[TYPE_OF_SERVICE];
         if before & 0b11 == 0 {
             return false;
         }
-        self.0[SERVICE] = before | 0b11;
+        self.0[TYPE_OF_SERVICE] = before | 0b11;
         let checksum = u16::from_be_bytes([self.0[CHECKSUM], self.0[CHECKSUM + 1]]);
         let word = |service| u16::from_be_bytes([self.0[0], service]);
         let checksum = updated(checksum, word(before), word(before | 0b11));
@@ -66,7 +66,7 @@ impl Packet for Frame {
     }
 }
 
-/// "HC' = ~(~HC + ~m + m')" (RFC 1624 §3), in one's complement arithmetic.
+/// Incremental update of a checksum by equation 3 of RFC 1624 §3, in one's complement arithmetic.
 fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
     let folded = (sum & 0xffff) + (sum >> 16);
@@ -77,7 +77,7 @@ fn updated(checksum: u16, old: u16, new: u16) -> u16 {
 mod tests {
     use super::{CHECKSUM, Frame, Packet as _};
 
-    /// A header with capable ECN bits and the checksum that belongs to it.
+    /// An ECN-capable packet with a correct checksum.
     fn packet() -> Vec<u8> {
         let mut bytes = vec![
             0x45, 0x02, 0, 24, 0x12, 0x34, 0x40, 0, 64, 132, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_packet_has_a_checksum_that_fits() {
+    fn ecn_marking_updates_the_header_checksum() {
         let mut frame = Frame::parse(&packet()).unwrap();
         assert!(frame.mark_congestion());
         assert_eq!(frame.bytes()[1] & 3, 3);
@@ -105,19 +105,19 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_be_marked_says_so() {
+    fn packet_without_ecn_cannot_be_marked() {
         let mut bytes = packet();
         bytes[1] = 0;
         assert!(!Frame::parse(&bytes).unwrap().mark_congestion());
     }
 
     #[test]
-    fn nothing_but_ipv4_travels() {
+    fn only_ipv4_packets_are_accepted() {
         assert!(Frame::parse(&[0x60; 40]).is_none());
         assert!(Frame::parse(&[0x45; 19]).is_none());
         assert!(
             Frame::parse(&[0x4f; 24]).is_none(),
-            "its header is longer than it"
+            "header longer than the packet"
         );
         assert!(!Frame::parse(&packet()).unwrap().may_fragment());
     }

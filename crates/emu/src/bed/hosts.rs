@@ -1,4 +1,4 @@
-//! How does one machine become two? By network namespaces, made and removed with `ip`.
+//! Hosts of a test bed: two network namespaces, created and removed with `ip`.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -9,17 +9,17 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-/// What the names of all namespaces begin with, so that those that a crash left behind are found.
+/// Prefix of all namespaces, so that those left by a crash are found.
 const PREFIX: &str = "anabranch-";
-/// Where `ip` keeps namespaces.
+/// Folder in which `ip` keeps named namespaces.
 const FOLDER: &str = "/run/netns";
 
 /// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// The one that connects.
+    /// The initiating host.
     Near,
-    /// The other one.
+    /// The accepting host.
     Far,
 }
 
@@ -27,7 +27,7 @@ impl Side {
     /// Both, the near one first.
     pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
 
-    /// The other one.
+    /// Returns the other host.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -44,7 +44,7 @@ impl Side {
     }
 }
 
-/// Two namespaces.
+/// The two hosts' namespaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hosts {
     bed: String,
@@ -55,19 +55,19 @@ impl Hosts {
         Self { bed: bed.to_owned() }
     }
 
-    /// The name of a host's namespace, for `ip netns exec`.
+    /// Name of a host's namespace, for `ip netns exec`.
     #[must_use]
     pub fn namespace(&self, side: Side) -> String {
         format!("{PREFIX}{}{}", self.bed, side.ending())
     }
 
-    /// Makes both, empty but for a loopback device, and without IPv6: its announcements would be traffic that nobody sent.
+    /// Creates both, with only a loopback device, and without IPv6, whose neighbour discovery would add packets.
     pub(super) fn make(&self) -> io::Result<()> {
         for side in Side::BOTH {
             run("ip", &["netns", "add", &self.namespace(side)])?;
             self.within(side, || {
                 for scope in ["all", "default"] {
-                    // A kernel without IPv6 has nothing to switch off.
+                    // Fails on a kernel without IPv6, where there is nothing to disable.
                     let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1");
                 }
             })?;
@@ -76,11 +76,11 @@ impl Hosts {
         Ok(())
     }
 
-    /// Runs commands of `ip`, one in each line, on a host.
+    /// Runs a batch of `ip` commands, one per line, on a host.
     ///
     /// # Errors
     ///
-    /// What `ip` said.
+    /// Error output of `ip`.
     pub fn configure(&self, side: Side, commands: &str) -> io::Result<()> {
         let mut ip = Command::new("ip")
             .args(["-n", &self.namespace(side), "-batch", "-"])
@@ -96,11 +96,11 @@ impl Hosts {
         answer(output.status.success(), &output.stderr, "ip")
     }
 
-    /// Moves the calling thread to a host, for good: sockets that it opens and programs that it starts are there.
+    /// Moves the calling thread to a host permanently: its sockets and child processes belong to that host.
     ///
     /// # Errors
     ///
-    /// The namespace is gone, or this is not root.
+    /// The namespace does not exist, or the process is not root.
     pub fn enter(&self, side: Side) -> io::Result<()> {
         let namespace = File::open(format!("{FOLDER}/{}", self.namespace(side)))?;
         Ok(move_into_link_name_space(
@@ -109,7 +109,7 @@ impl Hosts {
         )?)
     }
 
-    /// Does something on a host, in a thread of its own.
+    /// Runs `work` on a host, in a separate thread.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Hosts {
         result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Ends the programs that still run there and removes both. Nothing is wrong if there is nothing.
+    /// Kills the programs that still run on the hosts and removes both. Not an error if they do not exist.
     pub(super) fn remove(&self) -> io::Result<()> {
         for side in Side::BOTH {
             let namespace = self.namespace(side);
@@ -137,7 +137,7 @@ impl Hosts {
     }
 }
 
-/// The beds whose namespaces exist.
+/// Names of beds whose namespaces exist.
 pub(super) fn beds() -> Vec<String> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let mut beds: Vec<String> = entries
@@ -164,14 +164,14 @@ fn end_programs(namespace: &str) -> io::Result<()> {
         .filter_map(Pid::from_raw)
     {
         if pid != rustix::process::getpid() {
-            // It may have ended by itself meanwhile.
+            // It may already have ended.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
     Ok(())
 }
 
-/// Runs a program to its end.
+/// Runs a program and waits for it.
 pub(super) fn run(program: &str, arguments: &[&str]) -> io::Result<()> {
     let output = Command::new(program).args(arguments).output();
     let output = output.map_err(|error| missing(program, &error))?;

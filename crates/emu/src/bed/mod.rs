@@ -1,20 +1,19 @@
-//! How does a real stack behave on a network that we do not have? Two hosts on this machine, joined by links of the
-//! simulator in real time.
+//! Test bed: two network namespaces joined by links of the simulator in real time. How do real stacks behave on them?
 //!
 //! ```text
 //!  namespace NEAR                   this process                      namespace FAR
-//!  path0  10.0.0.1  ──TUN──▶  link there ─▶ ─▶ ─▶ ─▶  ──TUN──▶  path0  10.0.0.2
-//!                   ◀─TUN───  ◀─ ◀─ ◀─ ◀─ link back  ◀─TUN───
+//!  path0  10.0.0.1  ──TUN──▶  forward link ─▶ ─▶ ─▶   ──TUN──▶  path0  10.0.0.2
+//!                   ◀─TUN───  ◀─ ◀─ ◀─ reverse link   ◀─TUN───
 //!  path1  10.1.0.1  …                                                 path1  10.1.0.2
 //! ```
 //!
-//! Addresses are those of the simulator's [`topology`]. Needs root, `ip` and `/dev/net/tun`.
+//! Addresses are those of the simulator's [`topology`]. A test bed needs root, `ip` and `/dev/net/tun`.
 
-mod claim;
 mod device;
 mod forwarder;
 mod frame;
 mod hosts;
+mod lock;
 
 use core::time::Duration;
 use std::fs;
@@ -24,66 +23,66 @@ use anabranch_netsim::link::LinkStats;
 use anabranch_netsim::{Link, LinkChange, LinkConfig, topology};
 use anabranch_types::Seed;
 
-use claim::Claim;
-pub use claim::{FOLDER, folder};
 use device::Device;
 use forwarder::Forwarder;
-pub use forwarder::{Timing, Urgency};
+pub use forwarder::{Scheduling, Timing};
 pub use hosts::{Hosts, Side};
+use lock::BedLock;
+pub use lock::{FOLDER, folder};
 
-/// The most paths, by the addresses that there are.
-const MOST_PATHS: usize = 64;
+/// Maximum number of paths.
+const MAX_PATHS: usize = 64;
 
-/// A test bed that is set up; put away when it is dropped.
+/// A running test bed; removed when dropped.
 #[derive(Debug)]
 pub struct Bed {
-    // In the order of putting away: first the devices, then the hosts, then the name.
+    // Fields drop in this order: first the devices, then the hosts, then the lock.
     forwarder: Forwarder,
     hosts: Removed,
-    _claim: Claim,
+    _lock: BedLock,
 }
 
-/// Hosts that are removed when this is dropped.
+/// Removes the hosts when dropped.
 #[derive(Debug)]
 struct Removed(Hosts);
 
 impl Drop for Removed {
     fn drop(&mut self) {
-        // What cannot be removed now will be by whoever sets the bed up next.
+        // If this fails, the next process that sets up the bed removes them.
         let _ = self.0.remove();
     }
 }
 
-/// One direction of one path.
+/// A link of the bed: one direction of one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lane {
+pub struct BedLink {
     /// The path, counted from 0.
     pub path: usize,
     /// The host that sends.
     pub from: Side,
 }
 
-impl Lane {
+impl BedLink {
     const fn index(self) -> usize {
         2 * self.path + self.from as usize
     }
 }
 
 impl Bed {
-    /// Sets up the bed `name`, with a path for each pair of a link from the near to the far host and one back. What another
-    /// process left behind under this name is removed first.
+    /// Sets up the bed `name` with one path for each pair of links (near to far host, far to near host). Removes first
+    /// what a crashed process left under this name.
     ///
-    /// A device has the MTU that its link has now.
+    /// Devices take the initial MTU of their links.
     ///
     /// # Errors
     ///
-    /// - `PermissionDenied`, with an explanation, for anybody but root;
-    /// - `ResourceBusy` if a process has the bed;
-    /// - `InvalidInput` for a name with other characters than a-z, 0-9 and -, or for more than 64 paths;
-    /// - what `ip` and the kernel say.
+    /// - `PermissionDenied`, with an explanation, without root;
+    /// - `ResourceBusy` if another process owns the bed;
+    /// - `InvalidInput` for a name with characters other than a-z, 0-9 and -, or for more than 64 paths;
+    /// - errors of `ip` and of the kernel.
     pub fn up(name: &str, paths: &[(LinkConfig, LinkConfig)], seed: Seed) -> io::Result<Self> {
         check(name, paths.len())?;
-        let claim = Claim::take(name)?;
+        let lock = BedLock::take(name)?;
         let hosts = Hosts::of(name);
         hosts.remove()?;
         let hosts = Removed(hosts);
@@ -95,7 +94,7 @@ impl Bed {
         Ok(Self {
             forwarder: Forwarder::start(devices, links.collect(), seed)?,
             hosts,
-            _claim: claim,
+            _lock: lock,
         })
     }
 
@@ -105,38 +104,38 @@ impl Bed {
         &self.hosts.0
     }
 
-    /// Changes a link from now on.
+    /// Applies a change to a link now.
     ///
     /// # Panics
     ///
     /// If there is no such path.
-    pub fn apply(&self, lane: Lane, change: LinkChange) {
+    pub fn apply(&self, link: BedLink, change: LinkChange) {
         self.forwarder
-            .act(lane.index(), |link, now| link.apply(now, change));
+            .act(link.index(), |link, now| link.apply(now, change));
     }
 
-    /// What a link has done up to now.
+    /// Statistics of a link up to now.
     ///
     /// # Panics
     ///
     /// If there is no such path.
     #[must_use]
-    pub fn statistics(&self, lane: Lane) -> LinkStats {
-        self.look(lane, |link| link.stats().clone())
+    pub fn statistics(&self, link: BedLink) -> LinkStats {
+        self.look(link, |link| link.stats().clone())
     }
 
-    /// Packets that wait at a link now, without the one that is leaving.
+    /// Current queue length of a link in packets, without the one in transmission.
     ///
     /// # Panics
     ///
     /// If there is no such path.
     #[must_use]
-    pub fn waiting(&self, lane: Lane) -> u64 {
-        self.look(lane, |link| link.waiting().packets)
+    pub fn waiting(&self, link: BedLink) -> u64 {
+        self.look(link, |link| link.waiting().packets)
     }
 
-    fn look<T>(&self, lane: Lane, look: impl FnOnce(&Link<frame::Frame>) -> T) -> T {
-        self.forwarder.act(lane.index(), |link, now| {
+    fn look<T>(&self, link: BedLink, look: impl FnOnce(&Link<frame::Frame>) -> T) -> T {
+        self.forwarder.act(link.index(), |link, now| {
             link.settle(now);
             look(link)
         })
@@ -146,7 +145,7 @@ impl Bed {
     ///
     /// # Errors
     ///
-    /// If somebody has taken away a device of the bed.
+    /// If a device of the bed was removed.
     pub fn check(&self) -> io::Result<()> {
         if self.forwarder.is_over() {
             return Err(io::Error::other(
@@ -156,19 +155,19 @@ impl Bed {
         Ok(())
     }
 
-    /// How well the time was kept so far.
+    /// Lateness and stalls so far.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.forwarder.timing()
     }
 
-    /// For how long the machine has stood still so far, and the links with it.
+    /// How long the machine, and with it the links' clock, has stalled so far.
     #[must_use]
-    pub fn stood_still(&self) -> Duration {
-        self.forwarder.stood_still()
+    pub fn stalled(&self) -> Duration {
+        self.forwarder.stalled()
     }
 
-    /// Packets that were lost before their link, because the forwarder did not take them in time; there should be none.
+    /// Packets lost in front of their link because the forwarder did not read them in time. There should be none.
     ///
     /// # Errors
     ///
@@ -184,38 +183,38 @@ impl Bed {
     }
 }
 
-/// Puts the bed `name` away, whoever set it up and however that ended. Says whether there was one.
+/// Removes the bed `name`, whichever process set it up. Returns whether it existed.
 ///
 /// # Errors
 ///
-/// `PermissionDenied` for anybody but root; what `ip` says.
+/// `PermissionDenied` without root; errors of `ip`.
 pub fn down(name: &str) -> io::Result<bool> {
     check(name, 0)?;
     let is_there = list().iter().any(|bed| bed.name == name);
     if is_there {
-        let _claim = Claim::wrest(name)?;
+        let _lock = BedLock::take_over(name)?;
         Hosts::of(name).remove()?;
     }
     Ok(is_there)
 }
 
-/// A test bed that there is.
+/// Name and owner of an existing test bed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Known {
+pub struct BedStatus {
     /// Its name.
     pub name: String,
-    /// The process that has it; `None` if it was left behind.
+    /// Process that owns it; `None` if its process has ended.
     pub owner: Option<u32>,
 }
 
 /// All test beds of this machine, by name.
 #[must_use]
-pub fn list() -> Vec<Known> {
-    let mut names = [hosts::beds(), claim::beds()].concat();
+pub fn list() -> Vec<BedStatus> {
+    let mut names = [hosts::beds(), lock::beds()].concat();
     names.sort();
     names.dedup();
-    let known = |name: String| Known {
-        owner: claim::owner(&name),
+    let known = |name: String| BedStatus {
+        owner: lock::owner(&name),
         name,
     };
     names.into_iter().map(known).collect()
@@ -242,7 +241,7 @@ fn check(name: &str, paths: usize) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Err(needs_root());
     }
-    if !is_name(name) || paths > MOST_PATHS {
+    if !is_name(name) || paths > MAX_PATHS {
         let text = "a test bed has a name of at most 40 of a-z, 0-9 and -, and at most 64 paths";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
@@ -266,7 +265,7 @@ fn without_tun(error: io::Error) -> io::Error {
     )
 }
 
-/// Packets that devices of paths did not take, by the kernel's table of devices: the fourth number of the second half.
+/// Transmit drops of the paths' devices in the kernel's `net/dev` table: the twelfth number of a row.
 fn dropped(table: &str) -> u64 {
     let lines = table.lines().filter_map(|line| line.trim().strip_prefix("path"));
     let numbers = lines.filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Does a test bed do what its links say, and does nothing stay behind? Needs root, which CI has.
+//! Tests of test beds: links, ownership, removal. They need root, which CI has.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -8,12 +8,12 @@ use anabranch_netsim::link::DropCause;
 use anabranch_netsim::{LinkChange, LinkConfig, topology};
 use anabranch_types::{Rate, Seed};
 
-use super::{Bed, Claim, Hosts, Lane, Side, down, dropped, list};
+use super::{Bed, BedLink, BedLock, Hosts, Side, down, dropped, list};
 
-/// Longer than anything takes on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for a busy machine.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// `None`, and a message, for somebody who is not root on a machine of his own.
+/// `None`, with a message, if the test does not run as root outside CI.
 fn bed(name: &str, links: &[LinkConfig]) -> Option<Bed> {
     let paths: Vec<_> = links.iter().map(|link| (link.clone(), link.clone())).collect();
     match Bed::up(name, &paths, Seed(1)) {
@@ -36,7 +36,7 @@ fn socket(bed: &Bed, side: Side, address: IpAddr) -> UdpSocket {
         .within(side, || UdpSocket::bind((address, 9_000)))
         .unwrap()
         .unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(SHUTDOWN_TIMEOUT)).unwrap();
     socket
 }
 
@@ -58,7 +58,7 @@ fn hear(socket: &UdpSocket) -> (String, SocketAddr) {
 }
 
 #[test]
-fn packets_pass_each_path_in_both_directions_and_are_counted_there() {
+fn each_path_carries_and_counts_both_directions() {
     let Some(bed) = bed("test-paths", &[fast(), fast()]) else {
         return;
     };
@@ -70,14 +70,14 @@ fn packets_pass_each_path_in_both_directions_and_are_counted_there() {
         send(&far, from.ip(), "and back");
         assert_eq!(hear(&near).0, "and back");
         for from in Side::BOTH {
-            let lane = Lane {
+            let link = BedLink {
                 path: path.into(),
                 from,
             };
-            assert_eq!(bed.statistics(lane).delivered.packets, 1, "{lane:?}");
+            assert_eq!(bed.statistics(link).delivered.packets, 1, "{link:?}");
         }
     }
-    // Who hears the last one may be faster than who takes down when it left.
+    // The receiver may be faster than the statistics.
     while bed.timing().late.count() < 4 {
         std::thread::yield_now();
     }
@@ -89,7 +89,7 @@ fn packets_pass_each_path_in_both_directions_and_are_counted_there() {
 }
 
 #[test]
-fn what_a_host_sends_comes_out_as_it_would_be_on_a_wire() {
+fn packets_leave_the_host_as_on_a_wire() {
     let Some(bed) = bed("test-wire", &[fast()]) else {
         return;
     };
@@ -97,42 +97,42 @@ fn what_a_host_sends_comes_out_as_it_would_be_on_a_wire() {
     let long = "x".repeat(4_000);
     send(&near, topology::far(0), &long[..1_472]);
     assert_eq!(hear(&far).0.len(), 1_472);
-    let lane = Lane {
+    let link = BedLink {
         path: 0,
         from: Side::Near,
     };
-    assert_eq!(bed.statistics(lane).offered.bytes, 1_500, "IP and UDP included");
+    assert_eq!(bed.statistics(link).offered.bytes, 1_500, "IP and UDP included");
     send(&near, topology::far(0), &long);
-    // Cut up by the kernel, as on any device. The forwarder takes the pieces in its own time.
-    while bed.statistics(lane).offered.packets < 1 + 3 {
+    // Fragmented by the kernel, as on any device. The forwarder reads the fragments asynchronously.
+    while bed.statistics(link).offered.packets < 1 + 3 {
         std::thread::yield_now();
     }
     assert_eq!(hear(&far).0.len(), 4_000);
-    assert_eq!(bed.statistics(lane).offered.packets, 1 + 3);
+    assert_eq!(bed.statistics(link).offered.packets, 1 + 3);
 }
 
 #[test]
-fn a_path_that_is_cut_carries_nothing_until_it_heals() {
+fn cut_path_carries_nothing_until_healed() {
     let Some(bed) = bed("test-cut", &[fast()]) else {
         return;
     };
     let (near, far) = ends(&bed, 0);
-    let lane = Lane {
+    let link = BedLink {
         path: 0,
         from: Side::Near,
     };
-    bed.apply(lane, LinkChange::Cut);
+    bed.apply(link, LinkChange::Cut);
     send(&near, topology::far(0), "lost");
-    while bed.statistics(lane).dropped(DropCause::Cut).packets == 0 {
+    while bed.statistics(link).dropped(DropCause::Cut).packets == 0 {
         std::thread::yield_now();
     }
-    bed.apply(lane, LinkChange::Heal);
+    bed.apply(link, LinkChange::Heal);
     send(&near, topology::far(0), "found");
     assert_eq!(hear(&far).0, "found");
 }
 
 #[test]
-fn a_bed_has_one_owner_and_leaves_nothing() {
+fn bed_has_one_owner_and_is_removed_completely() {
     let Some(first) = bed("test-owner", &[fast()]) else {
         return;
     };
@@ -155,12 +155,12 @@ fn a_bed_has_one_owner_and_leaves_nothing() {
 }
 
 #[test]
-fn what_a_crash_left_behind_is_removed_by_who_comes_next() {
+fn leftovers_of_a_crash_are_removed() {
     let Some(bed) = bed("test-crash", &[]) else {
         return;
     };
     drop(bed);
-    // As after a crash: hosts, a program on one of them, and nobody who has the lock.
+    // As after a crash: hosts, a program on one of them, and no lock.
     let left = Hosts::of("test-crash");
     left.make().unwrap();
     let mut program = left
@@ -185,7 +185,7 @@ fn what_a_crash_left_behind_is_removed_by_who_comes_next() {
 }
 
 #[test]
-fn a_name_is_good_for_a_namespace_and_a_file() {
+fn bed_name_is_valid_for_namespace_and_file() {
     for name in ["", "../etc", "A", "with space", &"x".repeat(41)] {
         let refused = Bed::up(name, &[], Seed(1)).unwrap_err().kind();
         assert!(matches!(
@@ -193,7 +193,7 @@ fn a_name_is_good_for_a_namespace_and_a_file() {
             io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied
         ));
     }
-    let taken = Claim::take("test-name").map(drop).map_err(|error| error.kind());
+    let taken = BedLock::take("test-name").map(drop).map_err(|error| error.kind());
     assert!(
         matches!(taken, Ok(()) | Err(io::ErrorKind::PermissionDenied)),
         "{taken:?}"
@@ -201,9 +201,9 @@ fn a_name_is_good_for_a_namespace_and_a_file() {
 }
 
 #[test]
-fn the_kernels_table_of_devices_is_read_where_it_tells_of_dropped_packets() {
+fn dropped_packets_are_read_from_net_dev() {
     let table = "Inter-|   Receive                                                |  Transmit\n \
-                 face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+                 face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls worker compressed\n    \
                  lo:       0       0    0    0    0     0          0         0        0       0    0    9    0     0       0          0\n \
                  path0:    1500       1    0    2    0     0          0         0     3000       2    0    5    0     0       0          0\n";
     assert_eq!(dropped(table), 5);

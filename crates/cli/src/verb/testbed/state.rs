@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use anabranch_emu::bed::{Bed, Lane, Side, Timing};
+use anabranch_emu::bed::{Bed, BedLink, Side, Timing};
 use serde::{Deserialize, Serialize};
 
 /// A bed that is up, at one moment.
@@ -38,7 +38,7 @@ pub(super) struct Tally {
 
 impl State {
     pub(super) fn of(bed: &Bed, paths: &[String]) -> Self {
-        let lanes = (0..paths.len()).flat_map(|path| Side::BOTH.map(|from| Lane { path, from }));
+        let lanes = (0..paths.len()).flat_map(|path| Side::BOTH.map(|from| BedLink { path, from }));
         let tally = |lane| {
             let statistics = bed.statistics(lane);
             Tally {
@@ -56,8 +56,8 @@ impl State {
             late_p50_us: late(0.5),
             late_p99_us: late(0.99),
             late_max_us: late(1.0),
-            standstills: timing.standstills,
-            stood_still_ms: timing.stood_still.as_millis() as u64,
+            standstills: timing.stalls,
+            stood_still_ms: timing.stalled.as_millis() as u64,
             strays: timing.refused + bed.overflows().unwrap_or(0),
         }
     }

@@ -1,6 +1,6 @@
 //! Which beds are there, and how well do they keep the time?
 
-use anabranch_emu::bed::{self, Known};
+use anabranch_emu::bed::{self, BedStatus};
 
 use super::state::State;
 use crate::failure::Failure;
@@ -22,11 +22,11 @@ pub(super) fn run(output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn object(bed: &Known, state: Option<&State>) -> serde_json::Value {
+fn object(bed: &BedStatus, state: Option<&State>) -> serde_json::Value {
     serde_json::json!({ "event": "testbed", "name": bed.name, "owner": bed.owner, "state": state })
 }
 
-fn text(bed: &Known, state: Option<&State>) -> String {
+fn text(bed: &BedStatus, state: Option<&State>) -> String {
     let name = &bed.name;
     let Some(owner) = bed.owner else {
         return format!("{name}: left behind; anabranch testbed down --name {name} removes it\n");
@@ -61,11 +61,11 @@ fn text(bed: &Known, state: Option<&State>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::state::{State, Tally};
-    use super::{Known, text};
+    use super::{BedStatus, text};
 
     #[test]
     fn a_bed_is_told_with_what_its_links_did_and_how_late_they_were() {
-        let bed = Known {
+        let bed = BedStatus {
             name: "bed".into(),
             owner: Some(7),
         };
@@ -90,7 +90,7 @@ mod tests {
             late   20 µs at the median, 70 µs for 99 %, 900 µs at most, of 10 packets\n  \
             stood  still 2 times, 61 ms in all, with the whole machine\n";
         assert_eq!(text(&bed, Some(&state)), expected);
-        let left = Known { owner: None, ..bed };
+        let left = BedStatus { owner: None, ..bed };
         assert!(text(&left, None).contains("testbed down --name bed"));
     }
 }

@@ -5,17 +5,21 @@ use std::fs;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use anabranch_emu::bed::{Hosts, Side, Urgency};
+use anabranch_emu::bed::{Hosts, Scheduling, Side};
 
 use crate::plan::{Setting, StackPlan};
 
 /// Everything that another machine may have otherwise.
-pub(super) fn made_with(setting: &Setting, hosts: &Hosts, urgency: Urgency) -> BTreeMap<String, String> {
+pub(super) fn made_with(
+    setting: &Setting,
+    hosts: &Hosts,
+    scheduling: Scheduling,
+) -> BTreeMap<String, String> {
     let mut made_with = BTreeMap::from([
         ("backend".to_owned(), "testbed".to_owned()),
         ("kernel".to_owned(), kernel()),
         ("cores".to_owned(), cores().to_string()),
-        ("forwarder".to_owned(), format!("{urgency:?}").to_lowercase()),
+        ("forwarder".to_owned(), format!("{scheduling:?}").to_lowercase()),
     ]);
     let stack = match setting.stack() {
         StackPlan::Anabranch => ("anabranch", env!("CARGO_PKG_VERSION").to_owned()),

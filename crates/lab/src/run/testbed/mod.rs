@@ -24,7 +24,7 @@ use std::io;
 use std::thread;
 use std::time::Instant;
 
-use anabranch_emu::bed::{Bed, Lane, Side, Timing};
+use anabranch_emu::bed::{Bed, BedLink, Side, Timing};
 use anabranch_netsim::{Histogram, LinkChange};
 use anabranch_types::Seed;
 
@@ -83,7 +83,7 @@ pub(super) fn run(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> 
     run.pass(end, |run, bytes| run.sample(bytes))?;
     let after = run.snapshot()?;
     let mut record = run.record(&before, &after)?;
-    record.made_with = made_with::made_with(setting, bed.hosts(), after.timing.urgency);
+    record.made_with = made_with::made_with(setting, bed.hosts(), after.timing.scheduling);
     Ok(record)
 }
 
@@ -154,7 +154,7 @@ impl Run<'_> {
             };
             for from in Side::BOTH {
                 for change in &changes {
-                    self.bed.apply(Lane { path, from }, change.clone());
+                    self.bed.apply(BedLink { path, from }, change.clone());
                 }
             }
         }
@@ -177,7 +177,7 @@ impl Run<'_> {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, RunError> {
-        let lane = |path, from| self.bed.statistics(Lane { path, from });
+        let lane = |path, from| self.bed.statistics(BedLink { path, from });
         Ok(Snapshot {
             links: (0..self.setting.paths.len())
                 .map(|path| Counted::new(lane(path, Side::Near), lane(path, Side::Far)))
@@ -191,10 +191,10 @@ impl Run<'_> {
 
     fn sample(&mut self, bytes: u64) {
         // What the machine slept through was no silence.
-        let at = self.start.elapsed().saturating_sub(self.bed.stood_still());
+        let at = self.start.elapsed().saturating_sub(self.bed.stalled());
         let mut delivered = 0;
         for (path, queue) in self.samples.iter_mut().enumerate() {
-            let lane = Lane {
+            let lane = BedLink {
                 path,
                 from: Side::Near,
             };
@@ -210,7 +210,7 @@ impl Run<'_> {
         let timing = after.timing.since(&before.timing);
         // While the machine stood still, so did the links.
         let seconds = (after.at - before.at)
-            .saturating_sub(timing.stood_still)
+            .saturating_sub(timing.stalled)
             .as_secs_f64();
         after.tally.write(&before.tally, seconds, &mut record);
         self.silence.write(&mut record);
@@ -223,8 +223,8 @@ impl Run<'_> {
             let late = timing.late.quantile(share).map(|micros| micros as f64);
             record.set(format!("testbed.late.{name}"), late);
         }
-        record.set("testbed.standstills", timing.standstills as f64);
-        record.set("testbed.stood-still", timing.stood_still.as_secs_f64() * 1e3);
+        record.set("testbed.standstills", timing.stalls as f64);
+        record.set("testbed.stood-still", timing.stalled.as_secs_f64() * 1e3);
         let strays = timing.refused + after.overflows - before.overflows;
         record.set("testbed.strays", strays as f64);
         record.set("testbed.load", made_with::load());

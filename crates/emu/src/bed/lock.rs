@@ -1,7 +1,7 @@
-//! Whose is a test bed? Of the process that holds a lock on its file; what nobody holds was left behind.
+//! Ownership of test beds by file locks. Which process owns a bed?
 //!
-//! The lock goes with the process, however it ends, so a crash leaves only namespaces without an owner, and those can be
-//! removed by whoever comes next.
+//! The lock is released when the process ends, however it ends. After a crash, namespaces without an owner remain; the
+//! next process that uses the bed removes them.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -11,29 +11,29 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Where the files are that say whose a bed is.
+/// Folder of the lock files.
 pub const FOLDER: &str = "/run/anabranch";
-/// How long an owner may take to put everything away when it is asked to.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a look at a bed may take.
-const GLANCE: Duration = Duration::from_millis(200);
-/// How often is looked whether it has.
-const LOOK: Duration = Duration::from_millis(10);
+/// How long an owner may take to shut down after a signal.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait for a process that only checks ownership.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
+/// Interval between attempts to take the lock.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The lock on a bed.
+/// Exclusive lock on a bed.
 #[derive(Debug)]
-pub(super) struct Claim(File);
+pub(super) struct BedLock(File);
 
-impl Claim {
-    /// Takes the bed, whose name must be good for a file.
+impl BedLock {
+    /// Locks the bed, whose name must be a valid file name.
     ///
     /// # Errors
     ///
-    /// `ResourceBusy` if a process has it, `PermissionDenied` for anybody but root.
+    /// `ResourceBusy` if another process owns it, `PermissionDenied` without root.
     pub(super) fn take(bed: &str) -> io::Result<Self> {
-        let mut claim = Self::open(bed)?;
-        if !claim.lock_soon()? {
-            let owner = claim
+        let mut lock = Self::open(bed)?;
+        if !lock.lock_soon()? {
+            let owner = lock
                 .owner()
                 .map_or_else(String::new, |pid| format!(" by process {}", pid.as_raw_pid()));
             let text = format!(
@@ -41,27 +41,27 @@ impl Claim {
             );
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
         }
-        claim.sign()?;
-        Ok(claim)
+        lock.write_pid()?;
+        Ok(lock)
     }
 
-    /// Takes the bed from whoever has it: asks that process to end, and ends it if it does not.
-    pub(super) fn wrest(bed: &str) -> io::Result<Self> {
-        let mut claim = Self::open(bed)?;
+    /// Takes the bed over: sends SIGTERM to its owner, then SIGKILL if it does not end.
+    pub(super) fn take_over(bed: &str) -> io::Result<Self> {
+        let mut lock = Self::open(bed)?;
         for signal in [Signal::TERM, Signal::KILL] {
-            let end = Instant::now() + PATIENCE;
-            let mut is_told = false;
+            let end = Instant::now() + SHUTDOWN_TIMEOUT;
+            let mut is_signalled = false;
             while Instant::now() < end {
-                if claim.try_lock()? {
-                    claim.sign()?;
-                    return Ok(claim);
+                if lock.try_lock()? {
+                    lock.write_pid()?;
+                    return Ok(lock);
                 }
-                if let Some(owner) = claim.owner().filter(|_| !is_told) {
-                    // It may have ended by itself meanwhile.
+                if let Some(owner) = lock.owner().filter(|_| !is_signalled) {
+                    // It may already have ended.
                     let _ = kill_process(owner, signal);
-                    is_told = true;
+                    is_signalled = true;
                 }
-                thread::sleep(LOOK);
+                thread::sleep(POLL_INTERVAL);
             }
         }
         Err(io::Error::new(
@@ -85,9 +85,9 @@ impl Claim {
         }
     }
 
-    /// Who merely looks whose a bed is holds the lock for a moment.
+    /// Retries briefly, because a process that checks ownership holds the lock for a moment.
     fn lock_soon(&self) -> io::Result<bool> {
-        let end = Instant::now() + GLANCE;
+        let end = Instant::now() + LOCK_TIMEOUT;
         loop {
             if self.try_lock()? {
                 return Ok(true);
@@ -95,11 +95,11 @@ impl Claim {
             if Instant::now() >= end {
                 return Ok(false);
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
-    fn sign(&mut self) -> io::Result<()> {
+    fn write_pid(&mut self) -> io::Result<()> {
         self.0.set_len(0)?;
         self.0.rewind()?;
         write!(self.0, "{}", std::process::id())
@@ -113,28 +113,27 @@ impl Claim {
     }
 }
 
-/// Closing the file gives the lock back only when nobody else has it open, and a program that another thread starts at this
-/// moment has.
-impl Drop for Claim {
+/// Unlocks explicitly: closing the file releases the lock only if no child process has inherited the descriptor.
+impl Drop for BedLock {
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
 }
 
-/// The folder of these files, which is made if this is the first bed since the machine began.
+/// Returns the folder of lock files, and creates it if needed.
 ///
 /// # Errors
 ///
-/// `PermissionDenied` for anybody but root.
+/// `PermissionDenied` without root.
 pub fn folder() -> io::Result<&'static Path> {
     fs::create_dir_all(FOLDER).map_err(explain)?;
     Ok(Path::new(FOLDER))
 }
 
-/// The process that has a bed; `None` if nobody does.
+/// Process that owns a bed, if any.
 pub(super) fn owner(bed: &str) -> Option<u32> {
     let mut file = File::open(Path::new(FOLDER).join(bed)).ok()?;
-    // Who gets the lock knows that nobody had it.
+    // If the shared lock succeeds, no process owns the bed.
     if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
         let _ = file.unlock();
         return None;
@@ -144,7 +143,7 @@ pub(super) fn owner(bed: &str) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// The beds that somebody has.
+/// Names of beds that a process owns.
 pub(super) fn beds() -> Vec<String> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

@@ -1,4 +1,4 @@
-//! What travels on an emulated link? A datagram, and the real socket that it leaves through at the far end.
+//! Packet on an emulated link: a datagram and the real socket that sends it at the end of the link.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use anabranch_netsim::Datagram;
 use anabranch_netsim::link::Packet;
 use anabranch_types::Rng;
 
-/// A datagram on its way to `exit`.
+/// A datagram on its way to the socket `exit`.
 #[derive(Clone, Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct EmulatedPacket {
     pub(crate) datagram: Datagram,
     pub(crate) exit: Arc<dyn Socket>,
 }
 
-impl Parcel {
-    /// Leaves the emulated network; `false` if the real one did not take the packet.
+impl EmulatedPacket {
+    /// Sends the packet on the real network; `false` if the socket refused it.
     pub(crate) fn leave(self) -> bool {
         let Datagram {
             path,
@@ -36,7 +36,7 @@ impl Parcel {
     }
 }
 
-impl Packet for Parcel {
+impl Packet for EmulatedPacket {
     fn corrupt(&mut self, rng: &mut Rng) {
         self.datagram.corrupt(rng);
     }
