@@ -36,19 +36,19 @@ mod path;
 mod recv;
 mod secrets;
 mod send;
+mod transfer;
 mod user_data;
 mod violation;
 
 pub use address::AddressError;
 pub use association::{
-    Association, AssociationStatistics, BufferError, CloseReason, Event, PathChange, PathEvent, SackWork,
-    SendQueue,
+    Association, AssociationStatistics, BufferError, CloseReason, Event, SackWork, SendQueue,
 };
 pub use config::{AssociationConfig, DEFAULT_PORT, EndpointConfig, SackWalks};
 pub use endpoint::{AssociationMut, ConnectError, Endpoint, EndpointCounters};
 pub use message::{Message, ReceivedMessage};
 pub use output::Transmit;
 pub use own_policies::OwnPolicies;
-pub use path::{PathCounters, PathStatistics};
+pub use path::{PathChange, PathCounters, PathEvent, PathStatistics};
 pub use secrets::Entropy;
 pub use send::SendError;

@@ -8,7 +8,7 @@ use anabranch_wire::{CorrelationId, Parameter, Parameters};
 
 /// What became of one request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Fate {
+pub(super) enum Outcome {
     /// The peer did it.
     Done,
     /// It did not, for this reason.
@@ -17,57 +17,57 @@ pub(super) enum Fate {
 
 /// What became of all requests of one ASCONF, by correlation id.
 #[derive(Debug)]
-pub(super) struct Fates {
-    fates: Vec<Fate>,
+pub(super) struct Outcomes {
+    outcomes: Vec<Outcome>,
     /// The peer does not know what one of the requests means (RFC 5061 §5.3 F3a).
     pub(super) not_understood: bool,
 }
 
-impl Fates {
+impl Outcomes {
     /// Reads the responses to `count` requests, whose ids count from 0.
     pub(super) fn read(responses: &Parameters<'_>, count: usize) -> Self {
-        let mut said: Vec<Option<Fate>> = alloc::vec![None; count];
+        let mut said: Vec<Option<Outcome>> = alloc::vec![None; count];
         let mut not_understood = false;
         let decoded = responses
             .iter()
             .map_while(Result::ok)
             .map_while(|raw| raw.decode().ok());
         for response in decoded {
-            let (id, fate) = match response {
-                Parameter::SuccessIndication(id) => (id, Fate::Done),
+            let (id, outcome) = match response {
+                Parameter::SuccessIndication(id) => (id, Outcome::Done),
                 Parameter::ErrorIndication { id, causes } => {
                     not_understood |= causes
                         .iter()
                         .flatten()
                         .any(|raw| raw.kind == kind::UNRECOGNIZED_PARAMETERS);
-                    (id, Fate::Refused(causes.to_string()))
+                    (id, Outcome::Refused(causes.to_string()))
                 }
                 _ => continue,
             };
             if let Some(slot) = said.get_mut(id.0 as usize) {
-                *slot = Some(fate);
+                *slot = Some(outcome);
             }
         }
         // A7: "All TLVs after the failed response are considered unsuccessful unless a specific success indication is
         // present for the parameter." Those before it are successful, as all are if nothing failed (A8).
         let failed = said
             .iter()
-            .position(|fate| matches!(fate, Some(Fate::Refused(_))));
+            .position(|outcome| matches!(outcome, Some(Outcome::Refused(_))));
         let unsaid = |at: usize| match failed {
-            Some(failed) if at > failed => Fate::Refused("another request before it failed".to_string()),
-            _ => Fate::Done,
+            Some(failed) if at > failed => Outcome::Refused("another request before it failed".to_string()),
+            _ => Outcome::Done,
         };
-        let fates = said.into_iter().enumerate();
+        let outcomes = said.into_iter().enumerate();
         Self {
-            fates: fates
-                .map(|(at, fate)| fate.unwrap_or_else(|| unsaid(at)))
+            outcomes: outcomes
+                .map(|(at, outcome)| outcome.unwrap_or_else(|| unsaid(at)))
                 .collect(),
             not_understood,
         }
     }
 
-    pub(super) fn of(&self, id: CorrelationId) -> &Fate {
-        &self.fates[id.0 as usize]
+    pub(super) fn of(&self, id: CorrelationId) -> &Outcome {
+        &self.outcomes[id.0 as usize]
     }
 }
 
@@ -79,9 +79,9 @@ mod tests {
 
     fn done(responses: &ParameterWriter, count: u32) -> Vec<bool> {
         let bytes = responses.clone().finish();
-        let fates = Fates::read(&Parameters::new(&bytes), count as usize);
+        let outcomes = Outcomes::read(&Parameters::new(&bytes), count as usize);
         (0..count)
-            .map(|id| *fates.of(CorrelationId(id)) == Fate::Done)
+            .map(|id| *outcomes.of(CorrelationId(id)) == Outcome::Done)
             .collect()
     }
 
@@ -120,6 +120,6 @@ mod tests {
         let mut responses = ParameterWriter::new();
         responses.push_error_indication(CorrelationId(0), &why);
         let bytes = responses.finish();
-        assert!(Fates::read(&Parameters::new(&bytes), 1).not_understood);
+        assert!(Outcomes::read(&Parameters::new(&bytes), 1).not_understood);
     }
 }

@@ -109,7 +109,13 @@ impl Pair {
 
     /// Where Bob sends to.
     fn alice_is_at(&self) -> Vec<IpAddr> {
-        let mut known: Vec<IpAddr> = self.bobs().paths.remotes().map(|remote| remote.ip()).collect();
+        let mut known: Vec<IpAddr> = self
+            .bobs()
+            .transfer
+            .paths
+            .remotes()
+            .map(|remote| remote.ip())
+            .collect();
         known.sort();
         known.dedup();
         known
@@ -282,7 +288,7 @@ fn addresses_without_end_are_refused_from_some_number_on() {
     let said = pair.asks(&requests);
     assert!(said.starts_with("[failed id=15 [resource shortage"), "{said}");
     assert_eq!(pair.alice_is_at().len(), 16);
-    assert!(pair.bobs().paths.facts().len() <= 16);
+    assert!(pair.bobs().transfer.paths.facts().len() <= 16);
 }
 
 #[test]
@@ -473,7 +479,7 @@ fn nothing_but_heartbeats_goes_to_the_only_address_while_it_is_not_confirmed() {
         .expect("room");
     bob.shutdown();
     bob.control.report(Vec::new());
-    bob.receiver.force_sack();
+    bob.transfer.receiver.force_sack();
     drop(bob);
     let then = said(&mut pair.bob, LATER);
     for (_, bytes) in first.iter().chain(&then) {
@@ -566,7 +572,7 @@ fn more_changes_than_fit_one_packet_are_refused() {
     assert!(refused.filter(|refused| *refused).count() > 180);
     drop(alice);
     pair.talk(LATER);
-    let added = pair.bobs().there.len();
+    let added = pair.bobs().addresses.peer_addrs.len();
     assert!((8..=16).contains(&added), "{added}");
 }
 
@@ -636,8 +642,11 @@ fn the_answer_to_a_question_proves_nothing_of_what_took_its_paths_number() {
     drop(bob);
     deliver(said(&mut pair.bob, LATER), &mut pair.alice);
     let first = |pair: &Pair| {
-        let path = pair.alices().paths.path(PathId(0)).addr;
-        (path.remote, pair.alices().paths.fact(PathId(0)).reachability)
+        let path = pair.alices().transfer.paths.path(PathId(0)).addr;
+        (
+            path.remote,
+            pair.alices().transfer.paths.fact(PathId(0)).reachability,
+        )
     };
     assert_eq!(first(&pair), (at(1, 2), Reachability::Unconfirmed));
 
@@ -666,7 +675,7 @@ fn a_peer_that_begins_anew_is_asked_again_for_an_address_that_comes() {
     alices.add_local_address(at(1, 1)).expect("it may be asked for");
     drop(alices);
     pair.bob_begins_anew();
-    assert!(pair.alices().here.contains(&at(1, 1)));
+    assert!(pair.alices().addresses.local_addrs.contains(&at(1, 1)));
 }
 
 #[test]
@@ -680,7 +689,7 @@ fn a_peer_that_begins_anew_hears_nothing_of_an_address_that_was_removed() {
     pair.bob_begins_anew();
     assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
     assert_eq!(
-        pair.alices().addresses.asking.deadline(),
+        pair.alices().addresses.deadline(),
         None,
         "there is nothing to ask"
     );

@@ -1,4 +1,4 @@
-//! How large are the buffers, and what waits in them to be sent?
+//! Buffers of an association. How large are they, and what waits in them to be sent?
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -55,7 +55,7 @@ impl Association {
             });
         }
         Arc::make_mut(&mut self.config).send_buffer = bytes;
-        self.sender.resize(bytes);
+        self.transfer.sender.resize(bytes);
         self.tell_writable();
         Ok(())
     }
@@ -78,14 +78,14 @@ impl Association {
         }
         let config = Arc::make_mut(&mut self.config);
         config.receive_buffer = bytes;
-        self.receiver.resize(bytes, config.longest_received());
+        self.transfer.receiver.resize(bytes, config.longest_received());
         Ok(())
     }
 
     /// Bytes that [`Association::send`] would take now.
     #[must_use]
     pub fn send_room(&self) -> u64 {
-        self.sender.free_space()
+        self.transfer.sender.free_space()
     }
 
     /// What waits to be sent, on which stream.
@@ -93,16 +93,16 @@ impl Association {
     pub fn send_queue(&self) -> SendQueue {
         SendQueue {
             limit: self.config.send_buffer,
-            used: self.sender.send_used(),
-            unsent: self.sender.unsent_bytes(),
-            streams: self.sender.queues(),
+            used: self.transfer.sender.send_used(),
+            unsent: self.transfer.sender.unsent_bytes(),
+            streams: self.transfer.sender.queues(),
         }
     }
 
     /// Bytes of the messages on `stream` that have not been sent yet; 0 for a stream that does not exist.
     #[must_use]
     pub fn queued_on(&self, stream: StreamId) -> u64 {
-        self.sender.queued_on(stream)
+        self.transfer.sender.queued_on(stream)
     }
 
     /// Asks for [`Event::StreamLow`] whenever the bytes that wait on `stream` have fallen to `bytes` or fewer after they
@@ -112,22 +112,13 @@ impl Association {
     ///
     /// [`SendError::InvalidStream`].
     pub fn set_stream_low_water(&mut self, stream: StreamId, bytes: u64) -> Result<(), SendError> {
-        self.sender.set_low_water(stream, bytes)
-    }
-
-    /// What has left made streams fall to their marks. Those for which there is no room now are told later.
-    pub(crate) fn tell_low_streams(&mut self) {
-        while !self.events.is_full()
-            && let Some(stream) = self.sender.next_low_stream()
-        {
-            self.events.push(Event::StreamLow(stream));
-        }
+        self.transfer.sender.set_low_water(stream, bytes)
     }
 
     /// The application waits for room, and there is some.
     pub(crate) fn tell_writable(&mut self) {
         let accepting = self.state.accepts_messages() && !self.owed.shutdown;
-        if self.owed.writable && accepting && self.sender.free_space() > 0 {
+        if self.owed.writable && accepting && self.transfer.sender.free_space() > 0 {
             self.owed.writable = false;
             self.events.push(Event::Writable);
         }

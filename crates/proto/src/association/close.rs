@@ -1,38 +1,37 @@
-//! How does an association die? Here, and nowhere else.
+//! End of an association. How does it die? Here, and nowhere else.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use anabranch_types::VerificationTag;
 use anabranch_wire::parameter::kind::STATE_COOKIE;
 use anabranch_wire::{Abort, Cause, CauseWriter};
 
-use super::complaint::Complaint;
-use super::{CloseReason, Event, State};
-use crate::Association;
+use super::{Association, CloseReason, Event, PeerError, State};
 use crate::violation::Violation;
 
-/// It is over for `reason`; nothing is sent any more but what the control slots hold.
-pub(crate) fn finish(association: &mut Association, reason: CloseReason) {
-    if association.state.is_closed() {
-        return;
+/// Causes beyond this number in one ABORT are not read.
+const MAX_CAUSES: usize = 4;
+
+impl Association {
+    /// It is over for `reason`; nothing is sent any more but what the control slots hold: an ABORT with these causes, if there
+    /// is one.
+    pub(crate) fn end(&mut self, reason: CloseReason, abort: Option<Vec<u8>>) {
+        if !self.state.is_closed() {
+            self.state = State::Closed;
+            self.transfer.stop();
+            self.control.clear();
+            self.events.push(Event::Closed(reason));
+        }
+        // Before the INIT ACK no tag of the peer is known that it would recognise.
+        if let Some(causes) = abort.filter(|_| self.peer.tag != VerificationTag::ZERO) {
+            self.control.abort(causes);
+        }
     }
-    association.state = State::Closed;
-    for id in association.paths.ids() {
-        let path = association.paths.path_mut(id);
-        path.t3.stop();
-        path.heartbeat = crate::path::Heartbeat::default();
-        path.mtu.end();
-        path.release_at = None;
-        path.blocked_until = None;
-    }
-    association.control.clear();
-    association.scheduler_wakes = None;
-    association.events.push(Event::Closed(reason));
 }
 
-/// The peer broke the protocol: it is told how, and the association ends.
-pub(crate) fn because_of(association: &mut Association, violation: Violation) {
+/// The peer broke the protocol: the reason of the end, and the causes that it is told.
+pub(crate) fn violated(violation: Violation) -> (CloseReason, Vec<u8>) {
     let mut causes = CauseWriter::new();
     match violation {
         Violation::NoUserData(tsn) => causes.push(Cause::NoUserData(tsn)),
@@ -43,51 +42,40 @@ pub(crate) fn because_of(association: &mut Association, violation: Violation) {
         Violation::Protocol(what) => causes.push(Cause::ProtocolViolation(what.as_bytes())),
     };
     let text = violation.to_string();
-    end_with_abort(association, causes.finish(), CloseReason::PeerViolation(text));
+    (CloseReason::PeerViolation(text), causes.finish())
 }
 
-pub(crate) fn abort_by_user(association: &mut Association, reason: &[u8]) {
-    let cause = CauseWriter::one(Cause::UserInitiatedAbort(reason));
-    end_with_abort(association, cause, CloseReason::Aborted);
+/// The causes of an ABORT that the application asks for.
+pub(crate) fn user_abort(reason: &[u8]) -> Vec<u8> {
+    CauseWriter::one(Cause::UserInitiatedAbort(reason))
 }
 
-/// The peer stopped answering. It is told in case it hears us all the same.
-pub(crate) fn given_up(association: &mut Association, reason: CloseReason) {
-    end_with_abort(association, Vec::new(), reason);
-}
-
-/// An ABORT came from the peer.
+/// The reason of the end after an ABORT of the peer.
+///
+/// `None` for one with a format error, which is discarded (RFC 9260 §3.3.7).
 ///
 /// With the T bit the peer says that it knows no such association. After our SHUTDOWN ACK, when everything is
 /// acknowledged both ways, that is the good end: the peer forgot after its SHUTDOWN COMPLETE, and a late packet of
 /// ours, from another path, was out of the blue to it.
-pub(crate) fn aborted_by_peer(association: &mut Association, abort: &Abort<'_>) {
-    // RFC 9260 §3.3.7: one with a format error is discarded silently.
+pub(crate) fn aborted_by_peer(state: &State, abort: &Abort<'_>) -> Option<CloseReason> {
     if abort.causes.iter().any(|cause| cause.is_err()) {
-        return;
+        return None;
     }
-    if abort.tag_reflected && matches!(association.state, State::ShutdownAckSent(..)) {
-        finish(association, CloseReason::Finished);
-        return;
+    if abort.tag_reflected && matches!(state, State::ShutdownAckSent(..)) {
+        return Some(CloseReason::Finished);
     }
-    let mut complaint = Complaint::default();
-    for cause in abort.causes.iter().flatten().take(4) {
+    let mut error = PeerError::default();
+    for cause in abort.causes.iter().flatten().take(MAX_CAUSES) {
         match cause.decode() {
-            Ok(cause) => complaint.add(&cause),
-            Err(error) => complaint.add(&error),
+            Ok(cause) => error.add(&cause),
+            Err(malformed) => error.add(&malformed),
         }
     }
-    let mut text = complaint.finish();
-    if text.is_empty() {
-        text += "no reason given";
-    }
-    finish(association, CloseReason::AbortedByPeer(text));
-}
-
-fn end_with_abort(association: &mut Association, causes: Vec<u8>, reason: CloseReason) {
-    finish(association, reason);
-    // Before the INIT ACK no tag of the peer is known that it would recognise.
-    if association.peer.tag != VerificationTag::ZERO {
-        association.control.abort(causes);
-    }
+    let text = error.finish();
+    let text = if text.is_empty() {
+        String::from("no reason given")
+    } else {
+        text
+    };
+    Some(CloseReason::AbortedByPeer(text))
 }

@@ -1,4 +1,4 @@
-//! What may an application ask of an association?
+//! Commands of the application. What may it ask of an association?
 
 use alloc::vec::Vec;
 use core::num::NonZeroU16;
@@ -6,7 +6,7 @@ use core::num::NonZeroU16;
 use anabranch_policy::PathFacts;
 use anabranch_types::{AssociationId, MessageId, PathAddr, PathId, StreamId};
 
-use super::{CloseReason, State, close, liveness, paths};
+use super::{CloseReason, State, close};
 use crate::Association;
 use crate::message::{Message, ReceivedMessage};
 use crate::send::SendError;
@@ -30,10 +30,13 @@ impl Association {
             _ if !self.state.accepts_messages() || self.owed.shutdown => return Err(SendError::Closing),
             _ => {}
         }
-        if !self.sender.has_unsent() {
-            self.policies.burst.on_transmission_opportunity();
+        if !self.transfer.sender.has_unsent() {
+            self.transfer.policies.burst.on_transmission_opportunity();
         }
-        let sent = self.sender.enqueue(message, &mut *self.policies.stream_scheduler);
+        let sent = self
+            .transfer
+            .sender
+            .enqueue(message, &mut *self.transfer.policies.stream_scheduler);
         match &sent {
             Ok(_) => self.counters.messages_sent += 1,
             Err(SendError::BufferFull) => self.owed.writable = true,
@@ -49,8 +52,8 @@ impl Association {
     ///
     /// [`SendError::InvalidStream`].
     pub fn set_stream_priority(&mut self, stream: StreamId, priority: u16) -> Result<(), SendError> {
-        let scheduler = &mut *self.policies.stream_scheduler;
-        self.sender.set_priority(stream, priority, scheduler)
+        let scheduler = &mut *self.transfer.policies.stream_scheduler;
+        self.transfer.sender.set_priority(stream, priority, scheduler)
     }
 
     /// Says what `stream` gets in proportion to others with the stream scheduler `wfq` (RFC 8260 §3.6). 1 unless set;
@@ -60,14 +63,14 @@ impl Association {
     ///
     /// [`SendError::InvalidStream`].
     pub fn set_stream_weight(&mut self, stream: StreamId, weight: NonZeroU16) -> Result<(), SendError> {
-        let scheduler = &mut *self.policies.stream_scheduler;
-        self.sender.set_weight(stream, weight, scheduler)
+        let scheduler = &mut *self.transfer.policies.stream_scheduler;
+        self.transfer.sender.set_weight(stream, weight, scheduler)
     }
 
     /// The next whole message, in the order of becoming deliverable; `None` if there is none yet. What arrived
     /// before the association ended can still be read afterwards.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
-        let message = self.receiver.receive();
+        let message = self.transfer.receiver.receive();
         match &message {
             Some(_) => self.counters.messages_received += 1,
             None => self.owed.readable_told = false,
@@ -79,7 +82,9 @@ impl Association {
     pub fn shutdown(&mut self) {
         match self.state {
             State::Established => self.state = State::ShutdownPending,
-            State::CookieWait(_) if !self.sender.has_unsent() => close::finish(self, CloseReason::Aborted),
+            State::CookieWait(_) if !self.transfer.sender.has_unsent() => {
+                self.end(CloseReason::Aborted, None)
+            }
             State::CookieWait(_)
             | State::CookieEchoed(..)
             | State::ShutdownPending
@@ -95,7 +100,8 @@ impl Association {
     /// `reason`, of which the first 256 bytes count.
     pub fn abort(&mut self, reason: &[u8]) {
         if !self.state.is_closed() {
-            close::abort_by_user(self, &reason[..reason.len().min(256)]);
+            let causes = close::user_abort(&reason[..reason.len().min(256)]);
+            self.end(CloseReason::Aborted, Some(causes));
         }
     }
 
@@ -114,13 +120,13 @@ impl Association {
     /// Whether everything handed over was acknowledged.
     #[must_use]
     pub fn is_flushed(&self) -> bool {
-        self.sender.is_drained()
+        self.transfer.sender.is_drained()
     }
 
     /// Whether [`Association::receive`] has something.
     #[must_use]
     pub fn is_readable(&self) -> bool {
-        self.receiver.readable()
+        self.transfer.receiver.readable()
     }
 
     /// The SCTP port of this end.
@@ -138,26 +144,27 @@ impl Association {
     /// What is known of each path, for schedulers and for people.
     #[must_use]
     pub fn path_facts(&self) -> &[PathFacts] {
-        self.paths.facts()
+        self.transfer.paths.facts()
     }
 
     /// The two ends of each path, by path id.
     #[must_use]
     pub fn path_addresses(&self) -> Vec<PathAddr> {
-        self.paths.iter().map(|(_, path)| path.addr).collect()
+        self.transfer.paths.iter().map(|(_, path)| path.addr).collect()
     }
 
     /// Makes `path` the primary one (RFC 9260 §11.1). Others stand in for it while it is down (RFC 7829 §5). Unknown paths are
     /// ignored.
     pub fn set_primary(&mut self, path: PathId) {
-        if self.paths.contains(path) {
-            paths::make_primary(self, path);
+        if self.transfer.paths.contains(path) {
+            let effects = self.transfer.make_primary(path);
+            self.apply(effects);
         }
     }
 
     /// Sends a heartbeat on `path` at once, unless one is under way (REQUESTHEARTBEAT, RFC 9260 §11.1.10). If it is not answered in
     /// time, that counts as an error of the path. Paths that are unknown or not confirmed are passed over: those are asked anyway.
     pub fn request_heartbeat(&mut self, path: PathId) {
-        liveness::request(self, path);
+        self.transfer.request_heartbeat(path);
     }
 }

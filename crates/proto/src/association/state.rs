@@ -1,4 +1,4 @@
-//! Where in its life is the association? The states of RFC 9260 §4, each with the timer that only it has.
+//! States of an association (RFC 9260 §4). Where in its life is it? Each state has the timer that only it has.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -65,8 +65,8 @@ impl State {
 
     /// Whether the peer may have data for us: it knows our tag and our initial TSN.
     pub(crate) const fn takes_data(&self) -> bool {
-        // RFC 9260 §6: "A DATA chunk received in CLOSED, COOKIE-WAIT, SHUTDOWN-RECEIVED or SHUTDOWN-ACK-SENT
-        // is out of place"; a COOKIE ACK may follow its DATA when packets are reordered.
+        // These three states are those in which RFC 9260 §6 takes data. In COOKIE-ECHOED it may overtake the COOKIE ACK, and is
+        // sent again.
         matches!(
             self,
             Self::Established | Self::ShutdownPending | Self::ShutdownSent(..)
@@ -92,6 +92,14 @@ impl State {
     /// Whether the handshake is behind us and the end is not.
     pub(crate) const fn is_connected(&self) -> bool {
         !matches!(self, Self::CookieWait(_) | Self::CookieEchoed(..) | Self::Closed)
+    }
+
+    /// Whether addresses may be changed; other states have nothing to do with them (RFC 5061 §5.1.1 C4).
+    pub(crate) const fn changes_addresses(&self) -> bool {
+        matches!(
+            self,
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::ShutdownSent(..)
+        )
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {

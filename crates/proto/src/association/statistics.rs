@@ -1,4 +1,4 @@
-//! What did an association do so far?
+//! Statistics of an association. What did it do so far?
 
 use alloc::vec::Vec;
 
@@ -46,9 +46,6 @@ pub struct AssociationStatistics {
 pub(crate) struct Counters {
     pub(crate) messages_sent: u64,
     pub(crate) messages_received: u64,
-    pub(crate) sacks_received: u64,
-    pub(crate) chunks_reneged: u64,
-    pub(crate) sacks_sent: u64,
     pub(crate) packets_dropped: u64,
 }
 
@@ -66,8 +63,8 @@ impl Association {
     #[must_use]
     pub fn sack_work(&self) -> SackWork {
         SackWork {
-            sacks: self.counters.sacks_received,
-            looks: self.sender.elements_visited(),
+            sacks: self.transfer.counters.received,
+            looks: self.transfer.sender.elements_visited(),
         }
     }
 
@@ -77,25 +74,23 @@ impl Association {
         let Counters {
             messages_sent,
             messages_received,
-            sacks_received,
-            chunks_reneged,
-            sacks_sent,
             packets_dropped,
         } = self.counters;
-        let received = self.receiver.statistics();
+        let sacks = self.transfer.counters;
+        let received = self.transfer.receiver.statistics();
         AssociationStatistics {
             state: self.state.name(),
-            paths: self.paths.statistics(),
+            paths: self.transfer.paths.statistics(),
             messages_sent,
             messages_received,
-            send_buffer_used: self.sender.send_used(),
-            send_buffer_sent: self.sender.send_used() - self.sender.unsent_bytes(),
-            receive_buffer_used: self.receiver.held_bytes(),
-            peer_window: self.sender.peer_window(),
-            sacks_received,
-            sack_elements_visited: self.sender.elements_visited(),
-            chunks_reneged,
-            sacks_sent,
+            send_buffer_used: self.transfer.sender.send_used(),
+            send_buffer_sent: self.transfer.sender.send_used() - self.transfer.sender.unsent_bytes(),
+            receive_buffer_used: self.transfer.receiver.held_bytes(),
+            peer_window: self.transfer.sender.peer_window(),
+            sacks_received: sacks.received,
+            sack_elements_visited: self.transfer.sender.elements_visited(),
+            chunks_reneged: sacks.chunks_reneged,
+            sacks_sent: sacks.sent,
             duplicates_received: received.duplicates,
             dropped_for_room: received.dropped,
             packets_dropped,

@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::{Correspondent, Endpoint};
 use crate::association::{Association, Retry, Setup, Side, State};
 use crate::config::AssociationConfig;
-use crate::path::braid;
+use crate::path::pair_addresses;
 
 /// First of the ports for our side that nobody chose (RFC 6335 §6: dynamic ports).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
@@ -61,7 +61,7 @@ impl Endpoint {
         } else {
             remotes
         };
-        let mut pairs = braid(&self.here, remotes);
+        let mut pairs = pair_addresses(&self.here, remotes);
         if pairs.is_empty() {
             return Err(ConnectError::Unreachable);
         }
@@ -74,7 +74,7 @@ impl Endpoint {
         let setup = Setup {
             id: self.fresh_id(),
             config: Arc::new(config.clone()),
-            here: self.here.clone(),
+            local_addrs: self.here.clone(),
             local: Side {
                 port,
                 tag,
@@ -86,14 +86,14 @@ impl Endpoint {
                 tag: VerificationTag::ZERO,
                 initial_tsn: Tsn(0),
             },
-            there: remotes.into(),
+            peer_addrs: remotes.into(),
             pairs,
             random: self.randoms.of_tag(tag),
             secrets: self.secrets.split(),
         };
         let retry = Retry::start(config.rto().initial, now);
         let mut association = Association::new(setup, State::CookieWait(retry), now);
-        association.called = remotes.iter().map(SocketAddr::ip).collect();
+        association.addresses.initiated_to = remotes.iter().map(SocketAddr::ip).collect();
         association.control.send_handshake(PathId::default());
         let id = association.id;
         self.insert(association);

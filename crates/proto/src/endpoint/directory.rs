@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, VerificationTag};
 
-use crate::Association;
+use crate::association::Association;
 
 /// Where a packet comes from and which ports it names.
 ///
@@ -71,7 +71,7 @@ impl Directory {
         if known.is_none() {
             *self.ports.entry(association.local.port).or_default() += 1;
         }
-        for correspondent in correspondents(association, association.paths.remotes()) {
+        for correspondent in correspondents(association, association.transfer.paths.remotes()) {
             self.by_correspondent.insert((correspondent, association.id));
         }
     }
@@ -85,13 +85,13 @@ impl Directory {
 
     /// `association` begins anew under its tag: no address leads to it any more.
     pub(crate) fn forget_addresses(&mut self, association: &Association) {
-        self.unlist(association, association.paths.remotes());
+        self.unlist(association, association.transfer.paths.remotes());
     }
 
     /// `association` ended, or begins anew with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
     /// of its cookie does not bring it back to life.
     pub(crate) fn retire(&mut self, association: &Association) {
-        self.unlist(association, association.paths.remotes());
+        self.unlist(association, association.transfer.paths.remotes());
         let tag = association.local.tag;
         if self.by_tag.get(&tag) != Some(&association.id) {
             return;

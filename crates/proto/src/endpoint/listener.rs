@@ -123,7 +123,7 @@ pub(super) fn crossing(
         });
         there.find_map(|id| {
             let association = &endpoint.slots.get(&id)?.association;
-            let mut paths = association.paths.iter();
+            let mut paths = association.transfer.paths.iter();
             let way_back = paths.find(|(_, path)| path.addr.remote == remote);
             matches!(association.state, State::CookieWait(_) | State::CookieEchoed(..))
                 .then_some((id, way_back?.1.addr))
@@ -168,7 +168,10 @@ fn known_peer(
 ) -> Option<Answer> {
     let slot = endpoint.slots.get_mut(&id)?;
     let association = &mut slot.association;
-    let (config, here) = (association.config.clone(), association.here.clone());
+    let (config, here) = (
+        association.config.clone(),
+        association.addresses.local_addrs.clone(),
+    );
     let local_tag = association.local.tag;
     let tie_tags = endpoint.randoms.tie(local_tag, association.peer.tag);
     let added = association.added(&wishes.addresses);
@@ -275,7 +278,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     }
     if !config.single_homed {
         let arrival = inbound.arrival;
-        let addresses = handshake::listed(&answer.here, Some(arrival.remote), Some(arrival.local.ip()));
+        let addresses = crate::address::listed(&answer.here, Some(arrival.remote), Some(arrival.local.ip()));
         optional.extend(addresses.into_iter().map(address));
     }
     optional.extend(
@@ -366,7 +369,7 @@ impl Wishes {
         wishes.vector = vector.finish();
         wishes
             .addresses
-            .retain(|listed| handshake::is_believable(*listed, source));
+            .retain(|listed| crate::address::is_believable(*listed, source));
         // Those that no cookie would remember are none of the peer's, now or when it begins anew with the same list.
         wishes.addresses.truncate(MAX_ADDRESSES);
         wishes

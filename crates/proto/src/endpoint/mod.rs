@@ -446,9 +446,8 @@ fn is_from_host_to_host(path: PathAddr) -> bool {
 /// addresses of its peer.
 fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId>, slot: &mut Slot) {
     let association = &mut slot.association;
-    if core::mem::take(&mut association.owed.moved) {
-        let left = core::mem::take(&mut association.owed.left);
-        directory.reindex(association, &left);
+    if let Some(removed) = association.addresses.take_removed() {
+        directory.reindex(association, &removed);
     }
     if !slot.entry.has_events && !association.events.is_empty() {
         slot.entry.has_events = true;

@@ -6,18 +6,13 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use anabranch_types::{AssociationId, PathAddr, PathId};
-use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie, seal_of};
 use super::{Endpoint, Inbound, listener};
-use crate::Association;
-use crate::address;
-use crate::association::{Event, Setup, Side, State, liveness};
+use crate::association::{Agreement, Association, Event, Setup, Side, State};
 use crate::config::AssociationConfig;
-use crate::handshake;
-use crate::path::{Arrived, MAX_PATHS, braid, braid_through};
-use crate::recv::ReceiverConfig;
+use crate::path::{Arrived, MAX_PATHS, pair_addresses, pair_through};
 
 /// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,7 +90,7 @@ fn acknowledge_late_copy(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: 
         return false;
     }
     let id = association.id;
-    let otherwise = association.paths.best();
+    let otherwise = association.transfer.paths.best();
     acknowledge(association, inbound, otherwise);
     endpoint.touch(id);
     true
@@ -185,8 +180,13 @@ fn apply(
 fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     association.peer.tag = cookie.peer_tag;
     association.peer.initial_tsn = cookie.peer_tsn;
-    open_streams(association, cookie);
-    let pairs = pairs(&association.config, &association.here, inbound, cookie);
+    association.agree(agreement(cookie));
+    let pairs = pairs(
+        &association.config,
+        &association.addresses.local_addrs,
+        inbound,
+        cookie,
+    );
     association.replace_paths(&pairs, remotes(cookie), inbound.now);
     association.events.push(Event::Connected { incoming: false });
     complete(association, inbound, cookie);
@@ -210,11 +210,11 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
         return;
     };
     let old = &slot.association;
-    let undelivered = old.sender.unacknowledged().count() as u64;
+    let undelivered = old.transfer.sender.unacknowledged().count() as u64;
     let setup = Setup {
         id,
         config: old.config.clone(),
-        here: old.here.clone(),
+        local_addrs: old.addresses.local_addrs.clone(),
         local: Side {
             tag: cookie.local_tag,
             initial_tsn: super::tsn_of(cookie.local_tag),
@@ -225,10 +225,10 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
             initial_tsn: cookie.peer_tsn,
             ..old.peer
         },
-        there: remotes(cookie),
-        pairs: pairs(&old.config, &old.here, inbound, cookie),
+        peer_addrs: remotes(cookie),
+        pairs: pairs(&old.config, &old.addresses.local_addrs, inbound, cookie),
         random: endpoint.randoms.of_tag(cookie.local_tag),
-        secrets: slot.association.secrets.split(),
+        secrets: slot.association.transfer.split_secrets(),
     };
     if slot.association.local.tag == cookie.local_tag {
         endpoint.directory.forget_addresses(&slot.association);
@@ -239,18 +239,24 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     let mut anew = Association::new(setup, State::Established, inbound.now);
     anew.events = core::mem::take(&mut slot.association.events);
     anew.counters = slot.association.counters;
+    anew.transfer.counters = slot.association.transfer.counters;
     anew.events.push(Event::Restarted { undelivered });
     if slot.association.owed.writable {
         anew.events.push(Event::Writable);
     }
-    core::mem::swap(&mut anew.receiver, &mut slot.association.receiver);
-    anew.sender.keep_stream_settings(&slot.association.sender);
-    open_streams(&mut anew, cookie);
+    core::mem::swap(
+        &mut anew.transfer.receiver,
+        &mut slot.association.transfer.receiver,
+    );
+    anew.transfer
+        .sender
+        .keep_stream_settings(&slot.association.transfer.sender);
+    anew.agree(agreement(cookie));
     anew.owed.readable_told = slot.association.owed.readable_told;
     // The application does not ask twice.
     anew.owed.shutdown = slot.association.owed.shutdown;
     complete(&mut anew, inbound, cookie);
-    address::ask_again(&mut anew, &slot.association);
+    anew.repeat_requests(&slot.association);
     endpoint.directory.insert(&anew);
     *slot.association = anew;
 }
@@ -272,7 +278,7 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
     let setup = Setup {
         id: endpoint.fresh_id(),
         config,
-        here: endpoint.here.clone(),
+        local_addrs: endpoint.here.clone(),
         local: Side {
             port: ports.ours,
             tag: cookie.local_tag,
@@ -283,13 +289,13 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
             tag: cookie.peer_tag,
             initial_tsn: cookie.peer_tsn,
         },
-        there: remotes(cookie),
+        peer_addrs: remotes(cookie),
         pairs,
         random: endpoint.randoms.of_tag(cookie.local_tag),
         secrets: endpoint.secrets.split(),
     };
     let mut association = Association::new(setup, State::Established, inbound.now);
-    open_streams(&mut association, cookie);
+    association.agree(agreement(cookie));
     association.events.push(Event::Connected { incoming: true });
     complete(&mut association, inbound, cookie);
     endpoint.insert(association);
@@ -304,18 +310,16 @@ fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie, cause
     endpoint.replies.abort(inbound, cookie.peer_tag, causes);
 }
 
-/// What the handshake agreed on. Messages that wait to be read outlive it.
-fn open_streams(association: &mut Association, cookie: &Cookie) {
-    association.extend(cookie.extensions, cookie.vector.clone());
-    association.addresses.expect(cookie.peer_tsn);
-    association.negotiated(cookie.outbound_streams, cookie.peer_window);
-    association.receiver = association.receiver.restart(ReceiverConfig {
-        initial_tsn: cookie.peer_tsn,
-        buffer: association.config.advertised_buffer(),
-        max_message: association.config.longest_received(),
+/// What the handshake agreed on.
+fn agreement(cookie: &Cookie) -> Agreement {
+    Agreement {
+        extensions: cookie.extensions,
+        vector: cookie.vector.clone(),
+        peer_tsn: cookie.peer_tsn,
+        peer_window: cookie.peer_window,
+        outbound_streams: cookie.outbound_streams,
         inbound_streams: cookie.inbound_streams,
-        interleaving: association.extensions.agreed(kind::I_DATA),
-    });
+    }
 }
 
 /// "For the receiver of the COOKIE ECHO chunk, the only CONFIRMED address is the address to which the INIT ACK chunk was
@@ -323,16 +327,17 @@ fn open_streams(association: &mut Association, cookie: &Cookie) {
 fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     let path = had_at(association, inbound, cookie);
     if path_to(association, proven(inbound, cookie)).is_some() {
-        liveness::confirm(association, path);
+        let effects = association.transfer.confirm(path);
+        association.apply(effects);
     }
-    handshake::establish(association, inbound.now);
+    association.establish(inbound.now);
     acknowledge(association, inbound, path);
 }
 
 /// The path over which the cookie was had.
 fn had_at(association: &Association, inbound: &Inbound<'_>, cookie: &Cookie) -> PathId {
     let path = path_to(association, proven(inbound, cookie));
-    path.unwrap_or_else(|| association.paths.primary())
+    path.unwrap_or_else(|| association.transfer.paths.primary())
 }
 
 //= rfc9260 5.4-3, 6.4-2
@@ -340,15 +345,14 @@ fn had_at(association: &Association, inbound: &Inbound<'_>, cookie: &Cookie) -> 
 /// confirmed it "MUST be bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can go there now, it goes `otherwise`.
 fn acknowledge(association: &mut Association, inbound: &Inbound<'_>, otherwise: PathId) {
     let came = path_to(association, inbound.arrival).filter(|path| {
-        let is_proven = association.paths.is_confirmed(*path);
-        let path = association.paths.path_mut(*path);
-        is_proven || path.heartbeat.hurry(path.rtt.rto(), inbound.now)
+        let transfer = &mut association.transfer;
+        transfer.paths.is_confirmed(*path) || transfer.hurry_heartbeat(*path, inbound.now)
     });
     association.control.send_cookie_ack(came.unwrap_or(otherwise));
 }
 
 fn path_to(association: &Association, addr: PathAddr) -> Option<PathId> {
-    match association.paths.arrived(addr) {
+    match association.transfer.paths.arrived(addr) {
         Arrived::On(path) | Arrived::Rebound(path) => Some(path),
         Arrived::Unknown => None,
     }
@@ -377,14 +381,14 @@ fn pairs(
     }
     let remotes = remotes(cookie);
     if inbound.arrival.remote == cookie.source {
-        return braid_through(here, &remotes, proven);
+        return pair_through(here, &remotes, proven);
     }
-    let pairs = braid(here, &remotes);
+    let pairs = pair_addresses(here, &remotes);
     if pairs.iter().any(|pair| pair.remote == cookie.source) {
         return pairs;
     }
     // A host with many addresses has no room left for it, or none that could reach it.
-    let ways_there = braid(here, &[cookie.source]);
+    let ways_there = pair_addresses(here, &[cookie.source]);
     let first = ways_there.first().copied().unwrap_or(proven);
     core::iter::once(first).chain(pairs).take(MAX_PATHS).collect()
 }

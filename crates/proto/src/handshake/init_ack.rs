@@ -1,20 +1,18 @@
-//! What does the answer to our INIT say? Streams, window, the cookie, and the peer's addresses.
+//! INIT ACK. What does the answer to our INIT say? Streams, window, the cookie, and the peer's addresses.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
 use anabranch_types::{Instant, PathAddr, PathId};
-use anabranch_wire::chunk::kind;
 use anabranch_wire::{Cause, CauseWriter, Chunk, InitAck, Packet, Parameter, Parameters, UnknownAction};
 
 use super::ChunkKinds;
-use crate::Association;
-use crate::association::{Retry, Side, State, liveness};
+use crate::address::{Addresses, is_believable};
+use crate::association::{Agreement, Association, Retry, Side, State};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::MIN_RECEIVE_BUFFER;
-use crate::path::{Path, braid_through, covers};
-use crate::recv::{Receiver, ReceiverConfig};
+use crate::path::{Path, PathSet, covers, pair_through};
 use crate::violation::Violation;
 
 /// Addresses of the peer beyond this number are not looked at.
@@ -26,13 +24,13 @@ pub(crate) fn on_init_ack(
     path: PathId,
     chunk: &InitAck<'_>,
 ) -> Result<(), Violation> {
+    //= rfc9260 3.3.3-10, 3.3.3-12
     //= rfc9260 3.3.3-8, 3.3.3-18, 3.3.3-22, 5.2.3-1
-    // RFC 9260 §5.2.3: "an INIT ACK in any other state than COOKIE-WAIT: discard it".
+    // In any other state it is an old one, and discarded (RFC 9260 §5.2.3).
     let State::CookieWait(retry) = association.state else {
         return Ok(());
     };
-    //= rfc9260 3.3.3-10, 3.3.3-12
-    // RFC 9260 §3.3.3: a window this small has the packet discarded, and the attempt goes on.
+    // A window this small has the packet discarded, and the attempt goes on (RFC 9260 §3.3.3).
     if u64::from(chunk.a_rwnd) < MIN_RECEIVE_BUFFER {
         return Ok(());
     }
@@ -41,8 +39,9 @@ pub(crate) fn on_init_ack(
     if !is_valid(chunk) {
         return Err(Violation::InvalidMandatoryParameter);
     }
-    let path = way_of_call(association, path, retry);
-    let answered_from = association.paths.path(path).addr;
+    let (addresses, paths) = (&association.addresses, &association.transfer.paths);
+    let path = path_of_answer(addresses, paths, path, retry);
+    let answered_from = paths.path(path).addr;
     let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
     // To send data that the peer wants vouched for is beyond us; better no association than a mute one.
     if offer.vector.as_ref().is_some_and(|vector| !vector.is_modest()) && association.authentication.is_some()
@@ -54,15 +53,19 @@ pub(crate) fn on_init_ack(
     if association.config.offers_address_changes() && offer.extensions.lack_authentication() {
         return Err(Violation::Protocol(super::ASCONF_WITHOUT_AUTH));
     }
-    association.extend(offer.extensions, offer.vector);
-    take_peer(association, chunk);
+    take_peer(association, chunk, offer.extensions, offer.vector);
     if retry.repeated == 0 {
         // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
         let sent_at = retry.expires - retry.timeout;
-        association.paths.path_mut(path).rtt.on_sample(sent_at, now);
+        association
+            .transfer
+            .paths
+            .path_mut(path)
+            .rtt
+            .on_sample(sent_at, now);
     }
     let path = if association.config.single_homed {
-        association.paths.publish_rtt(path);
+        association.transfer.paths.publish_rtt(path);
         path
     } else {
         take_addresses(association, &offer.addresses, answered_from, path, now)
@@ -74,7 +77,7 @@ pub(crate) fn on_init_ack(
                 &offer.unrecognized,
             )));
     }
-    let rto = association.paths.fact(path).rto;
+    let rto = association.transfer.paths.fact(path).rto;
     let retry = Retry {
         begun_again: retry.begun_again,
         ..Retry::start(rto, now)
@@ -82,21 +85,20 @@ pub(crate) fn on_init_ack(
     //= rfc9260 3.3.3-25, 5.1.4-1, 5.1.4-2
     association.state = State::CookieEchoed(retry, offer.cookie);
     association.control.send_handshake(path);
-    liveness::confirm(association, path);
+    let effects = association.transfer.confirm(path);
+    association.apply(effects);
     Ok(())
 }
 
-/// An INIT ACK came from an address that the peer is not known to have. If it lists one that was called, it belongs to that
-/// call (RFC 9260 §5.1.2 D) and is taken as if it had come over its path, which is told. Its source is recorded beside the
+/// An INIT ACK came from an address that the peer is not known to have. If it lists one that INIT went to, it belongs to that
+/// INIT (RFC 9260 §5.1.2 D) and is taken as if it had come over its path, which is told. Its source is recorded beside the
 /// addresses that it lists (§5.1.2 C), and has to prove itself.
 pub(crate) fn introduce(
-    association: &mut Association,
+    addresses: &mut Addresses,
+    paths: &PathSet,
     arrival: PathAddr,
     packet: &Packet<'_>,
 ) -> Option<PathId> {
-    let State::CookieWait(_) = association.state else {
-        return None;
-    };
     let Ok(Chunk::InitAck(chunk)) = packet.chunks().next()?.ok()?.decode() else {
         return None;
     };
@@ -108,31 +110,26 @@ pub(crate) fn introduce(
             _ => false,
         })
     };
-    let is_listed = |path: &PathId| lists(association.paths.path(*path).addr.remote.ip());
-    let mut called = association
-        .paths
-        .ids()
-        .filter(|path| association.has_called(*path));
-    let path = called
-        .find(is_listed)
-        .filter(|_| !association.config.single_homed)?;
-    association.there.push(arrival.remote);
+    let is_listed = |path: &PathId| lists(paths.path(*path).addr.remote.ip());
+    let mut initiated = paths.ids().filter(|path| addresses.is_initiated_to(paths, *path));
+    let path = initiated.find(is_listed)?;
+    addresses.peer_addrs.push(arrival.remote);
     Some(path)
 }
 
-/// The path that is confirmed by an answer over `path`: that one if the application named its address. "All other addresses
-/// [...] are considered UNCONFIRMED" (RFC 9260 §5.4), and are after a stale cookie among the paths: an answer from there
-/// is taken as one from where the call went.
-fn way_of_call(association: &Association, path: PathId, retry: Retry) -> PathId {
-    if association.has_called(path) {
+/// The path that is confirmed by an answer over `path`: that one if the application named its address. All other addresses are
+/// unconfirmed (RFC 9260 §5.4), and are after a stale cookie among the paths: an answer from there is taken as one from where
+/// the INIT went.
+fn path_of_answer(addresses: &Addresses, paths: &PathSet, path: PathId, retry: Retry) -> PathId {
+    if addresses.is_initiated_to(paths, path) {
         path
     } else {
-        super::path_of_call(association, retry.repeated)
+        super::path_of_init(addresses, paths, retry.repeated)
     }
 }
 
 //= rfc9260 3.3.3-6, 3.3.3-16, 3.3.3-17, 3.3.3-20, 3.3.3-21
-/// RFC 9260 §3.3.3: zero tags and zero streams end the attempt.
+/// Zero tags and zero streams end the attempt (RFC 9260 §3.3.3).
 fn is_valid(chunk: &InitAck<'_>) -> bool {
     chunk.initiate_tag.0 != 0 && chunk.outbound_streams > 0 && chunk.inbound_streams > 0
 }
@@ -165,7 +162,7 @@ impl Offer {
                 Parameter::Ipv6(address) => addresses.push(address.into()),
                 Parameter::SupportedExtensions(kinds) => extensions = ChunkKinds::from_bytes(kinds),
                 //= rfc9260 3.3.2.1.4-2, 3.3.3-2
-                // RFC 9260 §3.3.3 Note 4: "MUST send an ABORT chunk".
+                // It is answered by an ABORT (RFC 9260 §3.3.3 Note 4).
                 Parameter::HostName => return Err(Violation::HostName),
                 Parameter::Unknown(_) => {
                     let action = UnknownAction::of_parameter(raw.kind);
@@ -180,7 +177,7 @@ impl Offer {
                 _ => {}
             }
         }
-        addresses.retain(|listed| super::is_believable(*listed, source));
+        addresses.retain(|listed| is_believable(*listed, source));
         addresses.truncate(MAX_ADDRESSES);
         let vector = vector
             .finish()
@@ -197,26 +194,28 @@ impl Offer {
 }
 
 //= rfc9260 5.1.1-2, 5.1.1-3
-/// Who the peer is, and how many streams there are: the smaller of what one side asks and the other allows
-/// (RFC 9260 §5.1.1).
-fn take_peer(association: &mut Association, chunk: &InitAck<'_>) {
+/// Who the peer is, and what was agreed on. There are as many streams as one side asks for and the other allows, whichever is
+/// fewer (RFC 9260 §5.1.1).
+fn take_peer(
+    association: &mut Association,
+    chunk: &InitAck<'_>,
+    extensions: ChunkKinds,
+    vector: Option<KeyVector>,
+) {
     association.peer = Side {
         tag: chunk.initiate_tag,
         initial_tsn: chunk.initial_tsn,
         ..association.peer
     };
-    association.addresses.expect(chunk.initial_tsn);
-    let outbound = association.config.wanted_streams().min(chunk.inbound_streams);
-    association.negotiated(outbound, chunk.a_rwnd);
     let config = &association.config;
-    association.receiver = Receiver::new(ReceiverConfig {
-        initial_tsn: chunk.initial_tsn,
-        buffer: config.advertised_buffer(),
-        max_message: config.longest_received(),
+    association.agree(Agreement {
+        extensions,
+        vector,
+        peer_tsn: chunk.initial_tsn,
+        peer_window: chunk.a_rwnd,
+        outbound_streams: config.wanted_streams().min(chunk.inbound_streams),
         inbound_streams: config.allowed_streams().min(chunk.outbound_streams),
-        interleaving: association.extensions.agreed(kind::I_DATA),
-    })
-    .promising(association.config.policies.nr_sack);
+    });
 }
 
 //= rfc9260 3.3.3-26, 5.1.2-1, 5.1.2-4
@@ -230,43 +229,52 @@ fn take_addresses(
     path: PathId,
     now: Instant,
 ) -> PathId {
-    let known: Vec<SocketAddr> = association.paths.remotes().collect();
-    let all_known = || known.iter().chain(&association.there);
+    let (addresses, paths) = (&mut association.addresses, &association.transfer.paths);
+    let remotes = peer_addresses(addresses, paths, listed, answered_from);
+    let pairs = pair_through(&addresses.local_addrs, &remotes, answered_from);
+    let same = pairs.iter().copied().eq(paths.iter().map(|(_, path)| path.addr));
+    let measured = paths.path(path).rtt.clone();
+    if same {
+        addresses.peer_addrs = remotes;
+    } else {
+        association.replace_paths(&pairs, remotes, now);
+    }
+    let paths = &mut association.transfer.paths;
+    let path = path_between(paths, answered_from).unwrap_or_default();
+    paths.path_mut(path).rtt = measured;
+    paths.publish_rtt(path);
+    path
+}
+
+/// What the peer listed, with the encapsulation ports that are known of it, and what is known of it besides.
+fn peer_addresses(
+    addresses: &Addresses,
+    paths: &PathSet,
+    listed: &[IpAddr],
+    answered_from: PathAddr,
+) -> Vec<SocketAddr> {
+    let all_known = || paths.remotes().chain(addresses.peer_addrs.iter().copied());
     let port_of = |ip: &IpAddr| {
         let named = all_known().find(|addr| addr.ip() == *ip);
-        named.unwrap_or(&answered_from.remote).port()
+        named.unwrap_or(answered_from.remote).port()
     };
     let mut remotes: Vec<SocketAddr> = Vec::new();
     let from_peer = listed.iter().map(|ip| SocketAddr::new(*ip, port_of(ip)));
-    for remote in from_peer.chain(all_known().copied()) {
+    for remote in from_peer.chain(all_known()) {
         if !remotes.contains(&remote) {
             remotes.push(remote);
         }
     }
-    let pairs = braid_through(&association.here, &remotes, answered_from);
-    let same = pairs.len() == known.len()
-        && pairs
-            .iter()
-            .zip(association.paths.iter())
-            .all(|(a, (_, b))| *a == b.addr);
-    let measured = association.paths.path(path).rtt.clone();
-    if same {
-        association.there = remotes;
-    } else {
-        association.replace_paths(&pairs, remotes, now);
-    }
-    // Our side of the path may be any of our addresses.
+    remotes
+}
+
+/// The path with these ends; our side of it may be any of our addresses.
+fn path_between(paths: &PathSet, addr: PathAddr) -> Option<PathId> {
     let is_it = |path: &Path| {
         let PathAddr { local, remote } = path.addr;
-        remote == answered_from.remote && covers(local, answered_from.local)
+        remote == addr.remote && covers(local, addr.local)
     };
-    let paths = || association.paths.iter();
-    let found = paths()
-        .find(|(_, path)| path.addr == answered_from)
-        .or_else(|| paths().find(|(_, path)| is_it(path)))
-        .map(|(facts, _)| facts.id);
-    let path = found.unwrap_or_default();
-    association.paths.path_mut(path).rtt = measured;
-    association.paths.publish_rtt(path);
-    path
+    let nearly = || paths.iter().find(|(_, path)| is_it(path));
+    let nearly = || nearly().map(|(facts, _)| facts.id);
+    paths.between(addr).or_else(nearly)
 }

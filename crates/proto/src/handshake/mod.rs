@@ -1,20 +1,19 @@
-//! How do two ends become associated? The side that asks (RFC 9260 §5.1); the side that answers keeps no state
-//! and is in [`crate::endpoint`].
+//! Handshake (RFC 9260 §5.1). How do two ends become associated? The side that initiates; the side that answers keeps no
+//! state and is in [`crate::endpoint`].
 
 mod extensions;
 mod init_ack;
 
 use alloc::vec::Vec;
-use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::{AddressScope, Instant, PathId};
+use anabranch_types::{Instant, PathId};
 use anabranch_wire::{OutboundInit, PacketBuilder, ParameterWriter};
 
-use crate::Association;
-use crate::association::{CloseReason, Event, Retry, State, close, liveness};
+use crate::address::{Addresses, listed};
+use crate::association::{Association, CloseReason, Retry, State};
 use crate::auth::{Authentication, KeyVector};
 use crate::output::bundled_cookie_len;
-use crate::path::MAX_PATHS;
+use crate::path::PathSet;
 
 pub(crate) use extensions::{ChunkKinds, Extensions};
 pub(crate) use init_ack::{introduce, on_init_ack};
@@ -33,13 +32,19 @@ const PARAMETER_HEADER: usize = 4;
 //= rfc9260 3.3.2-1
 /// Writes the INIT of an association that asks.
 pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'_>) {
-    let remote = association.paths.remotes().next();
+    let remote = association.transfer.paths.remotes().next();
     let mut parameters = ParameterWriter::new();
     if !association.config.single_homed {
-        for address in listed(&association.here, remote, None) {
+        for address in listed(&association.addresses.local_addrs, remote, None) {
             parameters.push_address(address);
         }
-        let versions = |v4: bool| association.here.iter().any(|addr| addr.is_ipv4() == v4);
+        let versions = |v4: bool| {
+            association
+                .addresses
+                .local_addrs
+                .iter()
+                .any(|addr| addr.is_ipv4() == v4)
+        };
         parameters.push_supported_address_types(versions(true), versions(false));
     }
     let vector = association.authentication.as_ref().map(Authentication::ours);
@@ -86,7 +91,7 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
     OutboundInit {
         acknowledges: false,
         initiate_tag: association.local.tag,
-        a_rwnd: association.receiver.a_rwnd(),
+        a_rwnd: association.transfer.receiver.a_rwnd(),
         outbound_streams: config.wanted_streams(),
         inbound_streams: config.allowed_streams(),
         initial_tsn: association.local.initial_tsn,
@@ -94,98 +99,59 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
     }
 }
 
-/// The addresses that a peer at `remote` is told: those of ours that it can reach, if there are several, and no more than there
-/// may be paths: an INIT has to fit a packet. With one only, the source address of the packet says it already, and a NAT
-/// keeps it right, unless the packet leaves from a `source` that is not to be used any more.
-pub(crate) fn listed(here: &[SocketAddr], remote: Option<SocketAddr>, source: Option<IpAddr>) -> Vec<IpAddr> {
-    let toward = remote.map(|remote| AddressScope::of(remote.ip()));
-    let near = toward == Some(AddressScope::Loopback);
-    let useful = |address: &IpAddr| {
-        let scope = AddressScope::of(*address);
-        scope != AddressScope::Unusable && (scope == AddressScope::Loopback) == near
-    };
-    let mut addresses: Vec<IpAddr> = Vec::new();
-    for address in here.iter().map(SocketAddr::ip).filter(useful) {
-        if addresses.len() < MAX_PATHS && !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    let is_another = source.is_some_and(|source| !source.is_unspecified() && !addresses.contains(&source));
-    if addresses.len() > 1 || is_another {
-        addresses
-    } else {
-        Vec::new()
+impl Association {
+    /// The handshake is complete; where the peer proved itself is confirmed already. The address that a COOKIE ACK came from
+    /// proves nothing, since anything may be written there (RFC 9260 §5.4).
+    pub(crate) fn establish(&mut self, now: Instant) {
+        self.state = if self.owed.shutdown {
+            State::ShutdownPending
+        } else {
+            State::Established
+        };
+        self.transfer.forget_errors();
+        self.transfer.start_heartbeats(now);
     }
 }
 
-/// Whether a peer at `source` may have the address `listed`. Nobody has one that is no host's, and only a peer on
-/// this host has its loopback addresses: to send there would be to talk to ourselves.
-pub(crate) fn is_believable(listed: IpAddr, source: IpAddr) -> bool {
-    match AddressScope::of(listed) {
-        AddressScope::Unusable => false,
-        AddressScope::Loopback => AddressScope::of(source) == AddressScope::Loopback,
-        AddressScope::Link | AddressScope::Site | AddressScope::Global => true,
-    }
+/// The path of the `number`th INIT: those to addresses that the application named, in turn.
+pub(crate) fn path_of_init(addresses: &Addresses, paths: &PathSet, number: u16) -> PathId {
+    in_turn(paths, number, |path| addresses.is_initiated_to(paths, path))
 }
 
 //= rfc9260 5.2.5-1
-/// The peer took our cookie. It had it at an address that was called; that it answers from another one proves nothing of
-/// that, since anything may be written there (RFC 9260 §5.4).
-pub(crate) fn on_cookie_ack(association: &mut Association, now: Instant) {
-    if matches!(association.state, State::CookieEchoed(..)) {
-        association.events.push(Event::Connected { incoming: false });
-        establish(association, now);
-    }
-}
-
-/// The handshake is complete; where the peer proved itself is confirmed already.
-pub(crate) fn establish(association: &mut Association, now: Instant) {
-    association.state = if association.owed.shutdown {
-        State::ShutdownPending
-    } else {
-        State::Established
-    };
-    association.errors = 0;
-    liveness::start_heartbeats(association, now);
-}
-
-/// The path of the `number`th call: those to addresses that the application named, in turn.
-pub(crate) fn path_of_call(association: &Association, number: u16) -> PathId {
-    in_turn(association, number, |path| association.has_called(path))
-}
-
-/// The path of the `number`th cookie: all on which it may leave, in turn.
-pub(crate) fn path_of_cookie(association: &Association, cookie: &[u8], number: u16) -> PathId {
+/// The path of the `number`th COOKIE ECHO: all on which it may leave, in turn.
+pub(crate) fn path_of_cookie(addresses: &Addresses, paths: &PathSet, cookie: &[u8], number: u16) -> PathId {
     let with_heartbeat = bundled_cookie_len(cookie.len());
-    in_turn(association, number, |path| {
-        let room = association.paths.fact(path).max_packet;
-        association.is_proven(path) || with_heartbeat <= usize::from(room)
+    in_turn(paths, number, |path| {
+        let room = paths.fact(path).max_packet;
+        addresses.is_proven(paths, path) || with_heartbeat <= usize::from(room)
     })
 }
 
 //= rfc9260 5.1-15
-fn in_turn(association: &Association, number: u16, may_go: impl Fn(PathId) -> bool) -> PathId {
-    let paths = || association.paths.ids().filter(|path| may_go(*path));
-    let turn = usize::from(number) % paths().count().max(1);
-    paths().nth(turn).unwrap_or_default()
+fn in_turn(paths: &PathSet, number: u16, may_go: impl Fn(PathId) -> bool) -> PathId {
+    let fit = || paths.ids().filter(|path| may_go(*path));
+    let turn = usize::from(number) % fit().count().max(1);
+    fit().nth(turn).unwrap_or_default()
 }
 
 /// The cookie came too late: the handshake begins again (RFC 9260 §5.2.6), but not for ever with a peer that finds
 /// every cookie stale.
 pub(crate) fn on_stale_cookie(association: &mut Association, now: Instant) {
-    if let State::CookieEchoed(retry, _) = association.state {
-        if retry.begun_again >= association.config.max_init_retransmits {
-            close::given_up(association, CloseReason::NoAnswer);
-            return;
-        }
-        let mut again = Retry {
-            timeout: association.config.rto().initial,
-            begun_again: retry.begun_again + 1,
-            ..retry
-        };
-        again.repeat(association.config.rto().max, now);
-        association.state = State::CookieWait(again);
-        let path = association.paths.best();
-        association.control.send_handshake(path);
+    let State::CookieEchoed(retry, _) = association.state else {
+        return;
+    };
+    if retry.begun_again >= association.config.max_init_retransmits {
+        association.end(CloseReason::NoAnswer, Some(Vec::new()));
+        return;
     }
+    let mut again = Retry {
+        timeout: association.config.rto().initial,
+        begun_again: retry.begun_again + 1,
+        ..retry
+    };
+    again.repeat(association.config.rto().max, now);
+    association.state = State::CookieWait(again);
+    let path = association.transfer.paths.best();
+    association.control.send_handshake(path);
 }

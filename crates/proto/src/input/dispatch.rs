@@ -1,18 +1,21 @@
-//! Which handler gets which chunk?
+//! Dispatch. Which handler gets which chunk?
 
 use anabranch_types::{Instant, PathId};
-use anabranch_wire::{Cause, CauseWriter, Chunk, Packet, RawChunk, UnknownAction};
+use anabranch_wire::{Cause, CauseWriter, Chunk, ErrorChunk, Packet, RawChunk, UnknownAction};
 
-use super::guard::Guard;
-use super::{data, error, heartbeat, sack, shutdown};
-use crate::association::{State, close};
+use super::guard::{Admission, Guard};
+use crate::association::{Association, CloseReason, Event, PeerError, State, close};
 use crate::handshake::{self, Extensions};
+use crate::output::Control;
+use crate::recv::DataOutcome;
 use crate::user_data::UserData;
 use crate::violation::Violation;
-use crate::{Association, address};
+
+/// Causes beyond this number in one ERROR chunk are not read.
+const MAX_CAUSES: usize = 4;
 
 /// Handles all chunks in order; tells whether there was DATA among them.
-pub(crate) fn chunks(
+pub(super) fn chunks(
     association: &mut Association,
     now: Instant,
     path: PathId,
@@ -29,8 +32,20 @@ pub(crate) fn chunks(
             association.counters.packets_dropped += 1;
             break;
         };
-        if !guard.admits(association, &raw, &chunk, packet) {
-            break;
+        let (extensions, authentication) = (&association.extensions, association.authentication.as_ref());
+        match guard.admit(extensions, authentication, (&raw, &chunk), packet) {
+            Admission::Granted => {}
+            Admission::Denied => break,
+            Admission::Forged => {
+                association.counters.packets_dropped += 1;
+                break;
+            }
+            Admission::UnsupportedHmac(hmac) => {
+                association.counters.packets_dropped += 1;
+                let cause = Cause::UnsupportedHmac(hmac);
+                association.control.report(CauseWriter::one(cause));
+                break;
+            }
         }
         carried_data |= matches!(chunk, Chunk::Data(_) | Chunk::IData(_)) && association.state.takes_data();
         if !one(association, now, path, raw, chunk)? {
@@ -49,46 +64,142 @@ fn one(
     chunk: Chunk<'_>,
 ) -> Result<bool, Violation> {
     if Extensions::governs(raw.kind) && !association.extensions.agreed(raw.kind) {
-        return Ok(unknown(association, raw));
+        return Ok(unknown(&mut association.control, &association.state, raw));
     }
+    let state = &association.state;
     match chunk {
-        Chunk::Data(chunk) => data::on_data(association, now, path, UserData::Data(chunk))?,
-        Chunk::IData(chunk) => data::on_data(association, now, path, UserData::IData(chunk))?,
-        Chunk::Sack(chunk) => sack::on_sack(association, now, path, &chunk)?,
-        Chunk::NrSack(chunk) => sack::on_nr_sack(association, now, path, &chunk)?,
+        Chunk::Data(chunk) => on_data(association, now, path, UserData::Data(chunk))?,
+        Chunk::IData(chunk) => on_data(association, now, path, UserData::IData(chunk))?,
+        Chunk::Sack(_) | Chunk::NrSack(_) => on_sack(association, now, path, &chunk)?,
         Chunk::InitAck(chunk) => {
             handshake::on_init_ack(association, now, path, &chunk)?;
-            // It "MUST NOT" be bundled with others (RFC 9260 §6.10), and `path` may be no more.
+            // It stands alone (RFC 9260 §6.10), and `path` may be no more.
             return Ok(false);
         }
-        Chunk::CookieAck => handshake::on_cookie_ack(association, now),
-        Chunk::Heartbeat(_) => heartbeat::on_heartbeat(association, path, raw.value),
-        Chunk::HeartbeatAck(chunk) => heartbeat::on_heartbeat_ack(association, now, chunk.info),
-        Chunk::Abort(chunk) => close::aborted_by_peer(association, &chunk),
-        Chunk::Error(chunk) => error::on_error(association, now, &chunk),
-        Chunk::Shutdown(chunk) => shutdown::on_shutdown(association, now, path, chunk),
-        Chunk::ShutdownAck => shutdown::on_shutdown_ack(association),
-        Chunk::ShutdownComplete(_) => shutdown::on_shutdown_complete(association),
-        // INIT and COOKIE ECHO are the endpoint's business; it has seen them before us. Congestion marks are
-        // not negotiated, padding says nothing.
-        Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Ecne(_) | Chunk::Cwr(_) | Chunk::Pad(_) => {}
-        Chunk::Asconf(chunk) => address::on_asconf(association, now, path, &chunk),
-        Chunk::AsconfAck(chunk) => address::on_asconf_ack(association, now, &chunk)?,
-        // The guard has seen to it.
-        Chunk::Auth(_) => {}
-        Chunk::Unknown(_) => return Ok(unknown(association, raw)),
+        Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
+            association.events.push(Event::Connected { incoming: false });
+            association.establish(now);
+        }
+        // It goes back over the path that it came by, all that it holds untouched (RFC 9260 §8.3).
+        Chunk::Heartbeat(_) if !matches!(state, State::CookieWait(_)) => {
+            association.control.answer_heartbeat(path, raw.value);
+        }
+        Chunk::HeartbeatAck(chunk) => {
+            let effects = association.transfer.on_heartbeat_ack(chunk.info, now);
+            association.apply(effects);
+        }
+        Chunk::Abort(chunk) => {
+            if let Some(reason) = close::aborted_by_peer(state, &chunk) {
+                association.end(reason, None);
+            }
+        }
+        Chunk::Error(chunk) => on_error(association, now, &chunk),
+        Chunk::Shutdown(chunk) => association.on_shutdown(now, path, chunk),
+        Chunk::ShutdownAck => association.on_shutdown_ack(),
+        Chunk::ShutdownComplete(_) if matches!(state, State::ShutdownAckSent(..)) => {
+            association.end(CloseReason::Finished, None);
+        }
+        Chunk::Asconf(chunk) if state.changes_addresses() && association.may_change_addresses() => {
+            let effects = association
+                .addresses
+                .on_asconf(&mut association.transfer, now, path, &chunk);
+            association.apply(effects);
+        }
+        Chunk::AsconfAck(chunk) => association.on_asconf_ack(now, &chunk)?,
+        Chunk::Unknown(_) => return Ok(unknown(&mut association.control, state, raw)),
+        // INIT and COOKIE ECHO are the endpoint's business, and AUTH is the guard's: they have seen them before. Congestion marks
+        // are not negotiated, padding says nothing. The rest came in a state that it is not for.
+        Chunk::Init(_)
+        | Chunk::Asconf(_)
+        | Chunk::CookieEcho(_)
+        | Chunk::Auth(_)
+        | Chunk::Ecne(_)
+        | Chunk::Cwr(_)
+        | Chunk::Pad(_)
+        | Chunk::CookieAck
+        | Chunk::Heartbeat(_)
+        | Chunk::ShutdownComplete(_) => {}
     }
     Ok(true)
 }
 
-/// What the upper two bits of an unknown chunk type demand (RFC 9260 §3.2).
-fn unknown(association: &mut Association, raw: RawChunk<'_>) -> bool {
+fn on_data(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    chunk: UserData<'_>,
+) -> Result<(), Violation> {
+    let Association {
+        state,
+        transfer,
+        control,
+        events,
+        owed,
+        ..
+    } = association;
+    if !state.takes_data() {
+        return Ok(());
+    }
+    match transfer.on_data(now, path, &chunk)? {
+        DataOutcome::Accepted if !owed.readable_told && transfer.receiver.readable() => {
+            owed.readable_told = true;
+            events.push(Event::Readable);
+        }
+        DataOutcome::InvalidStream => {
+            control.report(CauseWriter::one(Cause::InvalidStream(chunk.stream())));
+        }
+        DataOutcome::Accepted | DataOutcome::Duplicate | DataOutcome::NoRoom => {}
+    }
+    if let State::ShutdownSent(..) = state {
+        // The peer may take our SHUTDOWN for lost otherwise: data in this state is answered by a SACK and another one at once
+        // (RFC 9260 §9.2).
+        transfer.receiver.force_sack();
+        control.send_shutdown();
+    }
+    Ok(())
+}
+
+fn on_sack(
+    association: &mut Association,
+    now: Instant,
+    path: PathId,
+    chunk: &Chunk<'_>,
+) -> Result<(), Violation> {
+    // Before that nothing was sent that it could acknowledge.
+    if !association.state.is_connected() {
+        return Ok(());
+    }
+    let effects = match chunk {
+        Chunk::Sack(sack) => association.transfer.on_sack(now, path, sack)?,
+        Chunk::NrSack(sack) => association.transfer.on_nr_sack(now, path, sack)?,
+        _ => return Ok(()),
+    };
+    association.apply(effects);
+    association.tell_writable();
+    Ok(())
+}
+
+/// The peer reports errors (RFC 9260 §3.3.10).
+fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>) {
+    for cause in chunk.causes.iter().flatten().take(MAX_CAUSES) {
+        let Ok(cause) = cause.decode() else { return };
+        let waiting = matches!(association.state, State::CookieEchoed(..));
+        if matches!(cause, Cause::StaleCookie { .. }) && waiting {
+            handshake::on_stale_cookie(association, now);
+            return;
+        }
+        if let Cause::UnrecognizedChunk(chunk) = cause {
+            association.addresses.on_unrecognized(chunk);
+        }
+        association.events.push(Event::PeerError(PeerError::of(&cause)));
+    }
+}
+
+/// What the upper two bits of an unknown chunk type demand (RFC 9260 §3.2); tells whether the next chunk may follow.
+fn unknown(control: &mut Control, state: &State, raw: RawChunk<'_>) -> bool {
     let action = UnknownAction::of_chunk(raw.kind);
-    let handshaking = matches!(association.state, State::CookieWait(_));
-    if action.reports() && !handshaking {
-        association
-            .control
-            .report(CauseWriter::one(Cause::UnrecognizedChunk(raw.bytes)));
+    if action.reports() && !matches!(state, State::CookieWait(_)) {
+        control.report(CauseWriter::one(Cause::UnrecognizedChunk(raw.bytes)));
     }
     action.goes_on()
 }

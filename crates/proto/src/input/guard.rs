@@ -1,52 +1,66 @@
-//! Which chunks need somebody to vouch for them, and does anybody? The order of AUTH and the rest (RFC 4895 §6.3).
+//! Order of AUTH chunks (RFC 4895 §6.3). Which chunks have to be authenticated, and are they?
 
 use anabranch_wire::chunk::kind;
-use anabranch_wire::{Cause, CauseWriter, Chunk, Packet, RawChunk};
+use anabranch_wire::{Chunk, HmacId, Packet, RawChunk};
 
-use crate::Association;
 use crate::auth::{Authentication, Verdict};
+use crate::handshake::Extensions;
 
 /// Walks along a packet with its chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Guard {
     /// No AUTH chunk so far.
     #[default]
-    Nobody,
+    Unauthenticated,
     /// A genuine AUTH chunk stands before what comes.
-    Vouched,
+    Authenticated,
+}
+
+/// Whether a chunk may be handled. If not, what follows it may not either: an AUTH chunk that is not genuine makes
+/// the rest of its packet void, and so does a chunk about addresses that is not authenticated (RFC 5061 §5.2 D5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Admission {
+    Granted,
+    Denied,
+    /// An AUTH chunk that somebody made up, or damaged.
+    Forged,
+    /// An AUTH chunk with a code of this kind, which we did not offer: the peer should know (RFC 4895 §6.3).
+    UnsupportedHmac(HmacId),
 }
 
 impl Guard {
-    /// Whether `chunk` may be handled. If not, what follows it may not either: an AUTH chunk that is not genuine makes
-    /// the rest of its packet void, and so does a chunk about addresses that nobody vouches for (RFC 5061 §5.2 D5).
-    pub(super) fn admits(
+    /// Looks at the next chunk, decoded and as it came.
+    pub(super) fn admit(
         &mut self,
-        association: &mut Association,
-        raw: &RawChunk<'_>,
-        chunk: &Chunk<'_>,
+        extensions: &Extensions,
+        authentication: Option<&Authentication>,
+        (raw, chunk): (&RawChunk<'_>, &Chunk<'_>),
         packet: &Packet<'_>,
-    ) -> bool {
-        let agreed = association.extensions.agreed(kind::AUTH);
-        let Some(authentication) = association.authentication.as_ref().filter(|_| agreed) else {
-            return true;
+    ) -> Admission {
+        let agreed = extensions.agreed(kind::AUTH);
+        let Some(authentication) = authentication.filter(|_| agreed) else {
+            return Admission::Granted;
         };
         let Chunk::Auth(auth) = chunk else {
-            return *self == Self::Vouched || !Authentication::we_demand(raw.kind);
+            let is_admitted = *self == Self::Authenticated || !Authentication::we_demand(raw.kind);
+            return if is_admitted {
+                Admission::Granted
+            } else {
+                Admission::Denied
+            };
         };
-        // RFC 4895 §5.1: "MUST NOT appear more than once in an SCTP packet".
-        if *self == Self::Vouched {
-            return false;
+        // A packet has one AUTH chunk at most (RFC 4895 §5.1).
+        if *self == Self::Authenticated {
+            return Admission::Denied;
         }
         let covered = packet.bytes().get(raw.at..).unwrap_or_default();
         match authentication.judge(auth, covered) {
-            Verdict::Genuine => *self = Self::Vouched,
-            Verdict::Forged => association.counters.packets_dropped += 1,
-            Verdict::UnsupportedHmac => {
-                association.counters.packets_dropped += 1;
-                let cause = Cause::UnsupportedHmac(auth.hmac);
-                association.control.report(CauseWriter::one(cause));
+            Verdict::Genuine => {
+                *self = Self::Authenticated;
+                Admission::Granted
             }
+            Verdict::Forged => Admission::Forged,
+            Verdict::UnsupportedHmac => Admission::UnsupportedHmac(auth.hmac),
         }
-        *self == Self::Vouched
     }
 }

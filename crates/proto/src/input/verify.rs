@@ -1,15 +1,15 @@
-//! Is the packet meant for this incarnation of the association? Verification tags (RFC 9260 §8.5).
+//! Verification tags (RFC 9260 §8.5). Is the packet meant for this incarnation of the association?
 
 use anabranch_types::{PathAddr, VerificationTag};
 use anabranch_wire::Packet;
 use anabranch_wire::chunk::kind;
 
-use crate::Association;
+use crate::association::Association;
 
 /// Whether the packet may be looked at.
-pub(crate) fn admits(association: &Association, arrival: PathAddr, packet: &Packet<'_>) -> bool {
-    // RFC 5061 §5.3.1: "an Abort MUST be ignored if the destination address of the Abort message is that of a
-    // destination being deleted", for its sender may have deleted it already.
+pub(super) fn admits(association: &Association, arrival: PathAddr, packet: &Packet<'_>) -> bool {
+    // The sender of an ABORT to an address that is being deleted may have deleted it already, and taken us for somebody else
+    // (RFC 5061 §5.3.1).
     let may_be_late = association.addresses.is_leaving(arrival.local);
     tag(association, packet) && !(may_be_late && contains_abort(packet))
 }

@@ -1,4 +1,4 @@
-//! Which control chunks wait to be sent? Slots, not bytes: a chunk is written from the state of the moment.
+//! Control chunks. Which wait to be sent? Slots, not bytes: a chunk is written from the state of the moment.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -52,8 +52,12 @@ impl Control {
         self.handshake = Some(path);
     }
 
-    pub(crate) const fn take_handshake(&mut self) -> Option<PathId> {
-        self.handshake.take()
+    pub(crate) const fn handshake(&self) -> Option<PathId> {
+        self.handshake
+    }
+
+    pub(crate) const fn handshake_sent(&mut self) {
+        self.handshake = None;
     }
 
     pub(crate) fn send_cookie_ack(&mut self, path: PathId) {

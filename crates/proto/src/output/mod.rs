@@ -1,30 +1,23 @@
-//! How does a packet leave? Plan, write, seal; then more of the same for the same path.
+//! Output. How does a packet leave? Plan, write; then more of the same for the same path.
 //!
-//! [`plan`] looks and decides, [`packet`] writes what was decided and commits it chunk by chunk, [`room`] says
-//! how much each path may take.
+//! [`plan`] decides, [`packet`] writes what was decided and commits it chunk by chunk. Which data leaves is
+//! [`Transfer`](crate::transfer::Transfer)'s to say.
 
 mod control;
-mod data;
-mod duplicates;
-mod mtu_probe;
 mod packet;
 mod plan;
-mod probe;
-mod rescheduling;
-mod room;
 
 use alloc::vec::Vec;
 
-use anabranch_types::{Ecn, Instant, PathAddr};
+use anabranch_types::{Ecn, Instant, PathAddr, PathId};
 use anabranch_wire::CommonHeader;
 
-use crate::Association;
-use crate::association::{Guard, Retry, State, liveness};
+use crate::association::Association;
+use crate::transfer::DataPlan;
 
-pub(crate) use control::{Control, LastWords};
+pub(crate) use control::Control;
 pub(crate) use packet::bundled_cookie_len;
-use plan::{Lead, Plan};
-pub(crate) use probe::{WindowProbe, answered as probe_answered};
+use plan::{Lead, Parts, TransmitPlan};
 
 /// Bytes that a batch may not exceed: what one UDP datagram could carry.
 const MAX_BATCH: usize = 65_000;
@@ -46,25 +39,44 @@ pub struct Transmit {
     pub may_fragment: bool,
 }
 
-pub(crate) fn poll_transmit(
+impl Association {
+    /// Writes the next packets, all for one path, behind what is in `buffer`.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut Vec<u8>,
+        max_segments: usize,
+    ) -> Option<Transmit> {
+        let transmit = next_packets(self, now, buffer, max_segments);
+        self.debug_check();
+        transmit
+    }
+}
+
+fn next_packets(
     association: &mut Association,
     now: Instant,
     buffer: &mut Vec<u8>,
     max_segments: usize,
 ) -> Option<Transmit> {
-    advance_shutdown(association, now);
-    crate::address::advance(association, now);
-    if let Some(words) = association.control.take_last_words() {
-        return Some(packet::last_words(association, words, buffer));
+    association.advance_shutdown(now);
+    if association.state.changes_addresses() {
+        let effects = association.addresses.advance(&mut association.transfer, now);
+        association.apply(effects);
     }
-    if !association.control.is_waiting()
-        && let Some(transmit) = mtu_probe::write(association, buffer, now)
-    {
-        return Some(transmit);
+    if let Some(words) = association.control.take_last_words() {
+        let (path, size) = packet::last_words(association, words, buffer);
+        return Some(transmit(association, path, size));
+    }
+    if !association.control.is_waiting() {
+        let header = packet::header(association, association.peer.tag);
+        if let Some((path, size)) = association.transfer.write_mtu_probe(header, buffer, now) {
+            return Some(transmit(association, path, size));
+        }
     }
     let (plan, first) = loop {
-        let Some(plan) = plan::next(association, now) else {
-            association.policies.path_scheduler.on_round();
+        let Some(plan) = plan_packet(association, now) else {
+            association.transfer.policies.path_scheduler.on_round();
             return None;
         };
         let limit = limit(association, &plan);
@@ -73,34 +85,62 @@ pub(crate) fn poll_transmit(
             break (plan, written);
         }
         // What was rescheduled without being written waits to be sent again now.
-        let goes_on =
-            plan.data == Some(plan::DataPlan::Reschedule) && association.sender.next_lost().is_some();
+        let waits = association.transfer.sender.next_lost().is_some();
+        let goes_on = plan.data == Some(DataPlan::Reschedule) && waits;
         if !plan.has_control && !goes_on {
             return None;
         }
     };
     let size = first + more_for_the_same_path(association, &plan, first, max_segments, buffer, now);
-    association.tell_low_streams();
+    association
+        .events
+        .push_low_streams(&mut association.transfer.sender);
     Some(Transmit {
-        path: association.paths.path(plan.path).addr,
+        segment_size: (size > first).then_some(first),
+        may_fragment: first > usize::from(association.transfer.paths.fact(plan.path).max_packet),
+        ..transmit(association, plan.path, size)
+    })
+}
+
+/// One packet of `size` bytes on `path`.
+fn transmit(association: &Association, path: PathId, size: usize) -> Transmit {
+    Transmit {
+        path: association.transfer.paths.path(path).addr,
         ecn: Ecn::NotCapable,
         size,
-        segment_size: (size > first).then_some(first),
-        may_fragment: first > usize::from(association.paths.fact(plan.path).max_packet),
-    })
+        segment_size: None,
+        may_fragment: false,
+    }
+}
+
+fn plan_packet(association: &mut Association, now: Instant) -> Option<TransmitPlan> {
+    let Association {
+        state,
+        control,
+        addresses,
+        transfer,
+        ..
+    } = association;
+    let parts = Parts {
+        state,
+        control,
+        addresses,
+        transfer,
+    };
+    plan::next(parts, now)
 }
 
 /// How long the packet may be.
 ///
-/// "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
-/// fragmentation MUST be used" (RFC 9260 §6.9). A cookie cannot be divided either, but to an address that is not confirmed
-/// it goes only if it fits (RFC 9260 §5.4).
-fn limit(association: &Association, plan: &Plan) -> usize {
-    let usual = usize::from(association.paths.fact(plan.path).max_packet);
+/// A message that was cut up cannot be cut up again when the path MTU falls, so IP has to fragment (RFC 9260 §6.9). A cookie
+/// cannot be divided either, but to an address that is not confirmed it goes only if it fits (RFC 9260 §5.4).
+fn limit(association: &Association, plan: &TransmitPlan) -> usize {
+    let transfer = &association.transfer;
+    let usual = usize::from(transfer.paths.fact(plan.path).max_packet);
     if let Some(Lead::Init | Lead::CookieEcho) = plan.lead
-        && association.is_proven(plan.path)
+        && association.addresses.is_proven(&transfer.paths, plan.path)
     {
-        return usual.max(association.largest_packet(plan.path));
+        return usual.max(transfer.largest_packet(plan.path));
     }
     plan.oversize
         .map_or(usual, |chunk| usual.max(CommonHeader::LEN + chunk))
@@ -109,7 +149,7 @@ fn limit(association: &Association, plan: &Plan) -> usize {
 /// Writes further data packets behind the first while they are for the same path and equally long.
 fn more_for_the_same_path(
     association: &mut Association,
-    first_plan: &Plan,
+    first_plan: &TransmitPlan,
     segment: usize,
     max_segments: usize,
     buffer: &mut Vec<u8>,
@@ -121,7 +161,7 @@ fn more_for_the_same_path(
         if first_plan.lead.is_some() || first_plan.oversize.is_some() {
             break;
         }
-        let Some(plan) = plan::next(association, now) else {
+        let Some(plan) = plan_packet(association, now) else {
             break;
         };
         if plan.path != first_plan.path || !plan.is_plain() {
@@ -134,27 +174,4 @@ fn more_for_the_same_path(
         }
     }
     size
-}
-
-/// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged (RFC 9260 §9.2).
-fn advance_shutdown(association: &mut Association, now: Instant) {
-    let finishing = matches!(
-        association.state,
-        State::ShutdownPending | State::ShutdownReceived
-    );
-    if !finishing || !association.sender.is_drained() {
-        return;
-    }
-    let rto = association.paths.fact(association.paths.best()).rto;
-    let retry = Retry::start(rto, now);
-    // "The recommended value of T5-shutdown-guard is 5 times RTO.Max" (RFC 9260 §9.2).
-    let guard = Guard(now + association.config.rto().max * 5);
-    liveness::stop_heartbeats(association);
-    if matches!(association.state, State::ShutdownPending) {
-        association.state = State::ShutdownSent(retry, guard);
-        association.control.send_shutdown();
-    } else {
-        association.state = State::ShutdownAckSent(retry, guard);
-        association.control.send_shutdown_ack();
-    }
 }

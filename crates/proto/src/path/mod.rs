@@ -3,6 +3,7 @@
 //! What others may read is in [`anabranch_policy::PathFacts`]; the machinery is here. [`PathSet`] owns both.
 
 mod duplicates;
+mod event;
 mod heartbeat;
 mod ids;
 mod loss_rate;
@@ -20,11 +21,12 @@ use anabranch_types::{Instant, PathAddr, earliest};
 
 pub(crate) use anabranch_policy::RttEstimator;
 pub(crate) use duplicates::Duplicates;
+pub use event::{PathChange, PathEvent};
 pub(crate) use heartbeat::{Heartbeat, HeartbeatInfo, ProbeBudget};
 pub(crate) use ids::PathIds;
 pub(crate) use loss_rate::LossRate;
 pub(crate) use mtu::{MtuSearch, PathMtu};
-pub(crate) use pairing::{MAX_PATHS, braid, braid_through};
+pub(crate) use pairing::{MAX_PATHS, pair_addresses, pair_through};
 pub(crate) use recovery::{ProportionalRate, Recovery};
 pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;

@@ -1,4 +1,4 @@
-//! Which of our addresses talks to which of the peer's? The braid rule.
+//! Which of our addresses talks to which of the peer's? The pair_addresses rule.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -16,7 +16,7 @@ pub(crate) const MAX_PATHS: usize = 16;
 /// local `i mod n` and remote `i mod m`, for i below max(n, m). Every address is used, with the fewest paths, and
 /// both ends derive the same pairs from the same lists: a host with two links that talks to a host with one address
 /// has two paths.
-pub(crate) fn braid(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
+pub(crate) fn pair_addresses(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
     let mut realms: Vec<Realm> = Vec::new();
     for realm in remote.iter().map(Realm::of) {
         if !realms.contains(&realm) {
@@ -25,7 +25,7 @@ pub(crate) fn braid(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr
     }
     let mut pairs: Vec<_> = realms
         .iter()
-        .flat_map(|realm| realm.braid(local, remote))
+        .flat_map(|realm| realm.pair_addresses(local, remote))
         .collect();
     pairs.truncate(MAX_PATHS);
     pairs
@@ -33,11 +33,11 @@ pub(crate) fn braid(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr
 
 /// Joins them so that `proven`, the pair that carried the handshake, is a path.
 ///
-/// If the braid lacks it, the two ends list their addresses in orders that have nothing to do with each other, and the
-/// braid begins at the pair that works: path i joins the i-th local address after that of the pair with the i-th remote
+/// If the pair_addresses lacks it, the two ends list their addresses in orders that have nothing to do with each other, and the
+/// pair_addresses begins at the pair that works: path i joins the i-th local address after that of the pair with the i-th remote
 /// one. Both ends derive the same pairs in this way too.
-pub(crate) fn braid_through(local: &[SocketAddr], remote: &[SocketAddr], proven: PathAddr) -> Vec<PathAddr> {
-    let pairs = braid(local, remote);
+pub(crate) fn pair_through(local: &[SocketAddr], remote: &[SocketAddr], proven: PathAddr) -> Vec<PathAddr> {
+    let pairs = pair_addresses(local, remote);
     let is_proven = |pair: &PathAddr| pair.remote == proven.remote && covers(pair.local, proven.local);
     if pairs.iter().any(is_proven) {
         return pairs;
@@ -53,7 +53,7 @@ pub(crate) fn braid_through(local: &[SocketAddr], remote: &[SocketAddr], proven:
     let (mut local, mut remote) = (local.to_vec(), remote.to_vec());
     local.rotate_left(ours);
     remote.rotate_left(theirs);
-    braid(&local, &remote)
+    pair_addresses(&local, &remote)
 }
 
 /// Within what addresses can be joined: an IP version, and this host or the world.
@@ -77,7 +77,7 @@ impl Realm {
         Self::of(address) == self || (address.ip().is_unspecified() && address.is_ipv4() == self.is_v4)
     }
 
-    fn braid(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
+    fn pair_addresses(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
         let local: Vec<_> = local.iter().filter(|address| self.has_local(address)).collect();
         let remote: Vec<_> = remote
             .iter()
@@ -107,7 +107,7 @@ mod tests {
     }
 
     fn paths(local: &[&str], remote: &[&str]) -> Vec<String> {
-        braid(&addresses(local), &addresses(remote))
+        pair_addresses(&addresses(local), &addresses(remote))
             .iter()
             .map(ToString::to_string)
             .collect()
@@ -131,8 +131,8 @@ mod tests {
             ["10.0.0.1:1", "10.1.0.1:1", "10.2.0.1:1"],
             ["10.0.0.2:9", "10.1.0.2:9"],
         );
-        let ours = braid(&addresses(&left), &addresses(&right));
-        let theirs = braid(&addresses(&right), &addresses(&left));
+        let ours = pair_addresses(&addresses(&left), &addresses(&right));
+        let theirs = pair_addresses(&addresses(&right), &addresses(&left));
         assert_eq!(
             ours,
             theirs.into_iter().map(PathAddr::reversed).collect::<Vec<_>>()
@@ -146,10 +146,10 @@ mod tests {
             local: near[0].parse().unwrap(),
             remote: far[1].parse().unwrap(),
         };
-        let ours = braid_through(&addresses(&near), &addresses(&far), proven);
+        let ours = pair_through(&addresses(&near), &addresses(&far), proven);
         let written: Vec<_> = ours.iter().map(ToString::to_string).collect();
         assert_eq!(written, ["10.0.0.1:1 -> 10.0.0.2:9", "10.1.0.1:1 -> 10.1.0.2:9"]);
-        let theirs = braid_through(&addresses(&far), &addresses(&near), proven.reversed());
+        let theirs = pair_through(&addresses(&far), &addresses(&near), proven.reversed());
         let reversed: Vec<_> = theirs.into_iter().map(PathAddr::reversed).collect();
         assert_eq!(ours, reversed, "the other end thinks so too");
     }
@@ -165,8 +165,8 @@ mod tests {
             remote: lists.1[1],
         };
         assert_eq!(
-            braid_through(&lists.0, &lists.1, proven),
-            braid(&lists.0, &lists.1)
+            pair_through(&lists.0, &lists.1, proven),
+            pair_addresses(&lists.0, &lists.1)
         );
     }
 
@@ -177,7 +177,7 @@ mod tests {
             local: "10.9.0.1:1".parse().unwrap(),
             remote: remote[0],
         };
-        let pairs = braid_through(&local, &remote, proven);
+        let pairs = pair_through(&local, &remote, proven);
         assert_eq!((pairs.len(), pairs[0]), (2, proven));
     }
 

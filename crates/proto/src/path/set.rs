@@ -186,6 +186,11 @@ impl PathSet {
         self.inner.iter().any(|path| path.addr.remote.ip() == ip)
     }
 
+    /// Whether packets leave from this address of ours on some path.
+    pub(crate) fn is_from(&self, local: SocketAddr) -> bool {
+        self.inner.iter().any(|path| path.addr.local == local)
+    }
+
     pub(crate) fn remotes(&self) -> impl Iterator<Item = SocketAddr> + '_ {
         self.inner.iter().map(|path| path.addr.remote)
     }

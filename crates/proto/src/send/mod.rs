@@ -28,7 +28,7 @@ use anabranch_wire::ValidSack;
 
 pub(crate) use self::ahead::Ahead;
 pub use self::error::SendError;
-pub(crate) use self::scoreboard::{Hearing, Lost};
+pub(crate) use self::scoreboard::{Lost, SackWindow};
 
 use self::chunk::Chunk;
 use self::fragment::Room;
@@ -61,7 +61,7 @@ pub(crate) struct SenderConfig {
     pub(crate) sack_handling: SackHandlingChoice,
     pub(crate) sack_walks: SackWalks,
     /// Which part of SACKs is heard.
-    pub(crate) hearing: Hearing,
+    pub(crate) sack_window: SackWindow,
 }
 
 /// What a SACK or a SHUTDOWN changed for the whole association.
@@ -125,7 +125,7 @@ impl Sender {
             scoreboard: Scoreboard::new(
                 config.initial_tsn,
                 (config.sack_handling, config.sack_walks),
-                config.hearing,
+                config.sack_window,
             ),
             window: PeerWindow::new(config.peer_window),
             low_water: LowWater::default(),

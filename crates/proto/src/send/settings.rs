@@ -14,6 +14,11 @@ impl Sender {
         self.buffer = bytes;
     }
 
+    /// Bytes of messages that are held at most, sent ones until they are acknowledged included.
+    pub(crate) const fn capacity(&self) -> u64 {
+        self.buffer
+    }
+
     /// How urgent a stream is; see [`crate::Association::set_stream_priority`].
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use anabranch_types::{
 };
 use anabranch_wire::{DataFlags, ValidSack};
 
-use super::{Ahead, Hearing, SackOutcome, SendError, Sender, SenderConfig, Unacknowledged};
+use super::{Ahead, SackOutcome, SackWindow, SendError, Sender, SenderConfig, Unacknowledged};
 use crate::Message;
 use crate::config::SackWalks;
 use crate::user_data::UserData;
@@ -152,7 +152,7 @@ const fn config() -> SenderConfig {
         peer_window: 60_000,
         sack_handling: SackHandlingChoice::Indexed(NoParameters),
         sack_walks: SackWalks::Done,
-        hearing: Hearing::Everything,
+        sack_window: SackWindow::Everything,
     }
 }
 

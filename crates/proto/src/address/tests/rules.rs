@@ -51,7 +51,10 @@ fn asconf_numbers_start_with_the_initial_tsn_and_requests_have_ids_of_their_own(
     deliver(answer, &mut pair.alice);
     assert_eq!(pair.alices().addresses.deadline(), None, "T4 is stopped");
     assert_eq!(
-        (pair.alices().errors, pair.alices().path_facts()[0].errors),
+        (
+            pair.alices().transfer.errors,
+            pair.alices().path_facts()[0].errors
+        ),
         (0, 0)
     );
     pair.talk(LATER);
@@ -150,7 +153,10 @@ fn peer_that_does_not_understand_a_request_is_asked_no_more() {
     };
     let refusal = pair.vouched(&refusal);
     pair.bob_hears(0, &refusal);
-    assert!(!pair.bobs().here.contains(&at(2, 2)), "it failed");
+    assert!(
+        !pair.bobs().addresses.local_addrs.contains(&at(2, 2)),
+        "it failed"
+    );
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     assert_eq!(bob.add_local_address(at(3, 2)), Err(AddressError::NotAgreed));
     assert_eq!(bob.request_peer_primary(at(0, 2)), Err(AddressError::NotAgreed));

@@ -98,7 +98,7 @@ fn acknowledged_data_and_answered_heartbeats_clear_the_error_counters() {
         let mut now = START;
         for round in 0..3_u32 {
             let mut sent = sends(&mut endpoint, now);
-            while association(&endpoint).errors < 3 {
+            while association(&endpoint).transfer.errors < 3 {
                 let (at, more) = times_out(&mut endpoint);
                 now = at;
                 sent.extend(more);
@@ -121,7 +121,7 @@ fn acknowledged_data_and_answered_heartbeats_clear_the_error_counters() {
                 };
                 hears(&mut endpoint, now, peer(2), tag, &sack);
             }
-            assert_eq!(association(&endpoint).errors, 0);
+            assert_eq!(association(&endpoint).transfer.errors, 0);
             assert_eq!(association(&endpoint).path_facts()[0].errors, 0);
         }
         assert!(association(&endpoint).is_connected());

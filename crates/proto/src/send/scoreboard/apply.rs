@@ -36,7 +36,7 @@ impl Scoreboard {
         debug_assert!(above <= end, "acknowledges what was never sent");
         let before = mem::take(&mut self.reported);
         let mut after = mem::take(&mut self.spare);
-        let scope = self.hearing.next(above..end, blocks);
+        let scope = self.sack_window.next(above..end, blocks);
         let retained = scope.merge(blocks, &before, &mut after);
         let insisted = self.insist_on_kept(above, &mut after);
         let report = Report {

@@ -34,7 +34,7 @@ pub(crate) use self::loss_threshold::Lost;
 use self::path_acks::PathAcks;
 use self::record::{Order, Proof, Sent, State};
 use self::ring::Ring;
-pub(crate) use self::scope::Hearing;
+pub(crate) use self::scope::SackWindow;
 use self::walk::Walks;
 use super::chunk::Chunk;
 use crate::config::SackWalks;
@@ -51,7 +51,7 @@ pub(super) struct Scoreboard {
     spare: Vec<Range<u64>>,
     /// What the peer keeps for good, above the cumulative TSN ack point.
     kept: IntervalSet,
-    hearing: Hearing,
+    sack_window: SackWindow,
     path_acks: PathAcks,
     walks: Walks,
     /// User data of all records.
@@ -67,7 +67,7 @@ impl Scoreboard {
     pub(super) const fn new(
         initial: Tsn,
         (handling, walks): (SackHandlingChoice, SackWalks),
-        hearing: Hearing,
+        sack_window: SackWindow,
     ) -> Self {
         Self {
             ring: Ring::new(initial),
@@ -75,7 +75,7 @@ impl Scoreboard {
             reported: Vec::new(),
             spare: Vec::new(),
             kept: IntervalSet::new(),
-            hearing,
+            sack_window,
             path_acks: PathAcks::new(),
             walks: Walks::new(handling, walks),
             payload_held: 0,

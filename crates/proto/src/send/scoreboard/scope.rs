@@ -20,7 +20,7 @@ use anabranch_types::IntervalSet;
 
 /// Which part of SACKs is heard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Hearing {
+pub(crate) enum SackWindow {
     /// All of it.
     Everything,
     /// Two windows, the second one moving.
@@ -35,7 +35,7 @@ pub(crate) enum Hearing {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Scope(pub(super) [Range<u64>; 2]);
 
-impl Hearing {
+impl SackWindow {
     pub(crate) const fn new(window: SackWindowChoice) -> Self {
         match window {
             SackWindowChoice::Unlimited(_) | SackWindowChoice::Fixed(_) => Self::Everything,
@@ -124,18 +124,18 @@ mod tests {
     type Pair = (u64, u64);
 
     /// What is reported after a SACK of these blocks, while everything below 100 was sent and 9 is acknowledged.
-    fn heard(hearing: &mut Hearing, blocks: &[Pair], before: &[Pair]) -> Vec<Pair> {
+    fn heard(sack_window: &mut SackWindow, blocks: &[Pair], before: &[Pair]) -> Vec<Pair> {
         let blocks: IntervalSet = blocks.iter().map(|&(start, end)| start..end).collect();
         let before: Vec<_> = before.iter().map(|&(start, end)| start..end).collect();
         let mut after = Vec::new();
-        let scope = hearing.next(10..100, &blocks);
+        let scope = sack_window.next(10..100, &blocks);
         scope.merge(&blocks, &before, &mut after);
         after.into_iter().map(|range| (range.start, range.end)).collect()
     }
 
     #[test]
     fn above_its_last_block_a_sack_says_nothing() {
-        let mut all = Hearing::Everything;
+        let mut all = SackWindow::Everything;
         let before = [(12, 14), (20, 30)];
         assert_eq!(
             heard(&mut all, &[(12, 13)], &before),
@@ -147,13 +147,13 @@ mod tests {
 
     #[test]
     fn a_sack_without_blocks_says_that_nothing_is_there() {
-        assert_eq!(heard(&mut Hearing::Everything, &[], &[(12, 14), (20, 30)]), []);
+        assert_eq!(heard(&mut SackWindow::Everything, &[], &[(12, 14), (20, 30)]), []);
     }
 
     #[test]
     fn the_second_window_moves_and_comes_back() {
         let size = SlidingWindowParameters { tsns: 10, windows: 2 };
-        let mut sliding = Hearing::Sliding { size, turn: 0 };
+        let mut sliding = SackWindow::Sliding { size, turn: 0 };
         let blocks = [(11, 90)];
         let before = heard(&mut sliding, &blocks, &[]);
         assert_eq!(before, [(11, 30)], "the first two");

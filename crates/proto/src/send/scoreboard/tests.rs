@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 use self::naive::{Fate, Naive};
 use super::scope::Scope;
-use super::{Hearing, Scoreboard};
+use super::{SackWindow, Scoreboard};
 use crate::config::SackWalks;
 use crate::send::chunk::{Chunk, Place};
 
@@ -81,7 +81,7 @@ struct World {
     /// Chunks are lost by time too.
     impatient: bool,
     /// Of the scoreboard, kept apart.
-    hearing: Hearing,
+    sack_window: SackWindow,
     eligible: fn(Instant) -> Eligible,
     acknowledged: u64,
     lost: u64,
@@ -91,13 +91,13 @@ impl World {
     fn new(seed: u64, walks: SackWalks) -> Self {
         let mut rng = Seed(seed).rng();
         let handling = HANDLINGS[rng.below(3) as usize];
-        let hearing = if rng.chance(1, 3) {
-            Hearing::Sliding {
+        let sack_window = if rng.chance(1, 3) {
+            SackWindow::Sliding {
                 size: WINDOWS,
                 turn: 0,
             }
         } else {
-            Hearing::Everything
+            SackWindow::Everything
         };
         let initial = Tsn(u32::MAX - rng.below(200) as u32);
         let first = UnwrappedTsn::first(initial);
@@ -105,7 +105,7 @@ impl World {
             reneges: rng.chance(1, 2),
             keeps: rng.chance(1, 2),
             impatient: rng.chance(1, 2),
-            hearing,
+            sack_window,
             eligible: match rng.below(5) {
                 0 => |_| Eligible::OnOnePath,
                 1 => |now| Eligible::SentBefore(Instant::from_nanos(now.as_nanos().saturating_sub(100))),
@@ -114,7 +114,7 @@ impl World {
             },
             rng,
             now: Instant::ZERO,
-            scoreboard: Scoreboard::new(initial, (handling, walks), hearing),
+            scoreboard: Scoreboard::new(initial, (handling, walks), sack_window),
             naive: Naive::new(first),
             received: BTreeSet::new(),
             cumulative: first.previous(),
@@ -182,7 +182,7 @@ impl World {
         let packets = 1 + self.rng.below(2) as u8;
         let blocks: IntervalSet = self.received.iter().map(|tsn| tsn.0..tsn.0 + 1).collect();
         let Scope(zones) = self
-            .hearing
+            .sack_window
             .next(self.cumulative.next().0..self.naive.next.0, &blocks);
         let heard = |tsn: UnwrappedTsn| zones.iter().any(|zone| zone.contains(&tsn.0));
         let (expected, reneged) = self
@@ -392,7 +392,7 @@ fn tsn(count: u64) -> UnwrappedTsn {
 }
 
 fn sent(paths: &[PathId]) -> Scoreboard {
-    let mut scoreboard = Scoreboard::new(Tsn(1), (HANDLINGS[0], SackWalks::Done), Hearing::Everything);
+    let mut scoreboard = Scoreboard::new(Tsn(1), (HANDLINGS[0], SackWalks::Done), SackWindow::Everything);
     for (moment, &path) in (0..).zip(paths) {
         scoreboard.send(chunk(10), path, at(moment));
     }

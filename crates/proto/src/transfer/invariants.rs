@@ -1,15 +1,15 @@
-//! What must policies be able to believe, whatever happened?
+//! Invariants. What may policies rely on, whatever happened?
 
 use anabranch_policy::PathFacts;
 
-use super::Association;
+use super::Transfer;
 use crate::path::Path;
 
-impl Association {
+impl Transfer {
     /// The facts of each path say what their sources do, and what is in flight has a timer. Compared after every step in
     /// debug builds.
-    pub(super) fn debug_check(&self) {
-        if !cfg!(debug_assertions) || self.state.is_closed() {
+    pub(crate) fn debug_check(&self) {
+        if !cfg!(debug_assertions) {
             return;
         }
         for (facts, path) in self.paths.iter() {

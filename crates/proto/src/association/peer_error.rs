@@ -1,23 +1,23 @@
-//! What does the peer say is wrong, in words that cost little to keep?
+//! Errors reported by the peer (RFC 9260 §3.3.10). What is the application told of them, in words that cost little to keep?
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
 /// The longest text in bytes that the application is told. A packet may quote 60 KB, and a thousand events may wait to be
 /// read.
-const LONGEST: usize = 256;
+const MAX_LENGTH: usize = 256;
 
-/// What the peer complains about, for the eyes of a human; cut where it becomes too long.
+/// The causes of an ERROR or ABORT chunk as text for people; cut where it becomes too long.
 #[derive(Debug, Default)]
-pub(crate) struct Complaint {
+pub(crate) struct PeerError {
     text: String,
 }
 
-impl Complaint {
+impl PeerError {
     pub(crate) fn of(cause: &impl fmt::Display) -> String {
-        let mut complaint = Self::default();
-        complaint.add(cause);
-        complaint.finish()
+        let mut error = Self::default();
+        error.add(cause);
+        error.finish()
     }
 
     pub(crate) fn add(&mut self, cause: &impl fmt::Display) {
@@ -31,13 +31,13 @@ impl Complaint {
     }
 }
 
-impl fmt::Write for Complaint {
+impl fmt::Write for PeerError {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         text.chars().try_for_each(|character| self.write_char(character))
     }
 
     fn write_char(&mut self, character: char) -> fmt::Result {
-        if self.text.len() + character.len_utf8() > LONGEST {
+        if self.text.len() + character.len_utf8() > MAX_LENGTH {
             return Err(fmt::Error);
         }
         self.text.push(character);
@@ -47,15 +47,15 @@ impl fmt::Write for Complaint {
 
 #[cfg(test)]
 mod tests {
-    use super::{Complaint, LONGEST};
+    use super::{MAX_LENGTH, PeerError};
 
     #[test]
-    fn several_causes_share_the_room_and_no_letter_is_cut_in_two() {
-        let mut complaint = Complaint::default();
-        complaint.add(&"too late");
-        complaint.add(&"…".repeat(LONGEST));
-        let text = complaint.finish();
+    fn long_causes_are_cut_between_characters() {
+        let mut error = PeerError::default();
+        error.add(&"too late");
+        error.add(&"…".repeat(MAX_LENGTH));
+        let text = error.finish();
         assert!(text.starts_with("too late, …") && text.ends_with('…'), "{text}");
-        assert!((LONGEST - 2..=LONGEST).contains(&text.len()));
+        assert!((MAX_LENGTH - 2..=MAX_LENGTH).contains(&text.len()));
     }
 }

@@ -1,0 +1,283 @@
+//! ASCONF sender (RFC 5061 §5.1). How does the peer learn that we have an address more or less?
+//!
+//! One ASCONF at a time, repeated until it is acknowledged.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+use core::net::SocketAddr;
+
+use anabranch_types::{AsconfNumber, Instant, PathId, Serial as _};
+use anabranch_wire::chunk::kind;
+use anabranch_wire::{AddressRequest, AsconfAck, CorrelationId, OutboundAsconf, ParameterWriter};
+
+use super::responses::{Outcome, Outcomes};
+use super::{AddressError, Addresses};
+use crate::path::PathSet;
+use crate::transfer::{Effects, Transfer};
+use crate::violation::Violation;
+
+/// Changes that may wait; they leave in one chunk, which fits the smallest packet.
+const MAX_REQUESTS: usize = 12;
+
+/// A change of our addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Request {
+    Add(SocketAddr),
+    Delete(SocketAddr),
+    SetPrimary(SocketAddr),
+}
+
+/// Our changes on their way to the peer.
+#[derive(Debug)]
+pub(super) struct AsconfSender {
+    next: AsconfNumber,
+    waiting: Vec<Request>,
+    outstanding: Option<Outstanding>,
+    /// The peer turned out not to know ASCONF.
+    is_vain: bool,
+}
+
+/// The ASCONF that is not acknowledged yet.
+#[derive(Debug)]
+struct Outstanding {
+    chunk: OutboundAsconf,
+    requests: Vec<Request>,
+    /// It has to be sent, again or for the first time.
+    is_due: bool,
+    /// On which path it left last.
+    path: Option<PathId>,
+    expires: Option<Instant>,
+}
+
+/// An ASCONF that the peer has acknowledged.
+#[derive(Debug)]
+pub(crate) struct Acknowledged {
+    /// On which path it left last.
+    pub(crate) path: Option<PathId>,
+    requests: Vec<Request>,
+}
+
+impl AsconfSender {
+    pub(super) const fn new(first: AsconfNumber) -> Self {
+        Self {
+            next: first,
+            waiting: Vec::new(),
+            outstanding: None,
+            is_vain: false,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.outstanding.as_ref()?.expires
+    }
+
+    /// The ASCONF, which leaves now on `path`.
+    pub(super) fn take_due(&mut self, path: PathId, expires: Instant) -> Option<OutboundAsconf> {
+        let asconf = self.outstanding.as_mut().filter(|asconf| asconf.is_due)?;
+        asconf.is_due = false;
+        asconf.path = Some(path);
+        asconf.expires = Some(expires);
+        Some(asconf.chunk.clone())
+    }
+
+    /// The path on which the ASCONF is due: one that works, and another one than last time (RFC 5061 §5.1 B4).
+    pub(super) fn due_on(&self, paths: &PathSet) -> Option<PathId> {
+        let asconf = self.outstanding.as_ref()?;
+        if !asconf.is_due {
+            return None;
+        }
+        let alternate = asconf.path.and_then(|path| paths.another_usable(path));
+        let path = alternate.unwrap_or_else(|| paths.best());
+        paths.is_confirmed(path).then_some(path)
+    }
+
+    /// One path is no more; its number may be another's soon.
+    pub(super) fn forget_path(&mut self, gone: PathId) {
+        if let Some(asconf) = &mut self.outstanding {
+            asconf.path.take_if(|path| *path == gone);
+        }
+    }
+
+    fn pending(&self) -> impl Iterator<Item = &Request> {
+        let sent = self.outstanding.iter().flat_map(|asconf| &asconf.requests);
+        sent.chain(&self.waiting)
+    }
+}
+
+impl Addresses {
+    /// Whether one more change may be asked for.
+    ///
+    /// # Errors
+    /// The peer does not take part, or too many wait.
+    pub(crate) fn check_request(&self) -> Result<(), AddressError> {
+        if self.asconf_sender.is_vain {
+            return Err(AddressError::NotAgreed);
+        }
+        if self.asconf_sender.pending().count() >= MAX_REQUESTS {
+            return Err(AddressError::TooMany);
+        }
+        Ok(())
+    }
+
+    /// Asks the peer for a change that [`Addresses::check_request`] allows.
+    pub(crate) fn request(&mut self, request: Request) {
+        self.asconf_sender.waiting.push(request);
+    }
+
+    /// Whether `request` is on its way to the peer.
+    pub(crate) fn is_pending(&self, request: Request) -> bool {
+        self.asconf_sender.pending().any(|pending| *pending == request)
+    }
+
+    /// What is to be asked again after the peer restarted and forgot it. What was to be deleted is not among our addresses any
+    /// more, so the handshake did not tell of it.
+    pub(crate) fn requests_to_repeat(&self) -> impl Iterator<Item = Request> {
+        let pending = self.asconf_sender.pending().copied();
+        pending.filter(|request| !matches!(request, Request::Delete(_)))
+    }
+
+    /// Uses our address `local` no more. Its paths end at once; `None`, and nothing changed, if there would be none left.
+    ///
+    /// RFC 5061 §5.3 forbids to delete the last address (F5), and to send from one that is being deleted (F4).
+    pub(crate) fn remove_local(&mut self, transfer: &mut Transfer, local: SocketAddr) -> Option<Effects> {
+        let effects = self.remove_paths(transfer, |path| path.local == local)?;
+        let others = self.local_addrs.iter().copied();
+        self.local_addrs = others.filter(|addr| *addr != local).collect();
+        self.is_changed = true;
+        self.leaving.push(local);
+        self.request(Request::Delete(local));
+        Some(effects)
+    }
+
+    /// Makes the next ASCONF of what waits, if there is none, and settles which paths remain. To be called before anything
+    /// is sent.
+    pub(crate) fn advance(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
+        let mut effects = Effects::default();
+        if mem::take(&mut self.is_unsettled) {
+            effects.append(self.retire_superfluous(transfer));
+        }
+        let sender = &mut self.asconf_sender;
+        if sender.waiting.is_empty() || sender.outstanding.is_some() {
+            return effects;
+        }
+        let requests = mem::take(&mut sender.waiting);
+        let known = transfer.paths.path(transfer.paths.best()).addr.local;
+        let deletes = requests
+            .iter()
+            .any(|request| matches!(request, Request::Delete(_)));
+        sender.outstanding = Some(Outstanding {
+            chunk: OutboundAsconf {
+                number: sender.next,
+                address: known.ip(),
+                requests: parameters(&requests),
+            },
+            requests,
+            is_due: true,
+            path: None,
+            expires: None,
+        });
+        sender.next = sender.next.next();
+        if deletes {
+            // The peer will pair its addresses with those of ours that are left.
+            effects.append(self.follow(transfer, now));
+        }
+        effects
+    }
+
+    /// T4 may have expired: an error on the path that the ASCONF took, and it leaves again (RFC 5061 §5.1 B1 to B5).
+    pub(crate) fn on_timeout(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
+        let Some(asconf) = &mut self.asconf_sender.outstanding else {
+            return Effects::default();
+        };
+        if asconf.expires.take_if(|expires| *expires <= now).is_none() {
+            return Effects::default();
+        }
+        asconf.is_due = true;
+        match asconf.path {
+            Some(path) => transfer.request_timed_out(path, now),
+            None => Effects::default(),
+        }
+    }
+
+    /// The peer acknowledges an ASCONF, or pretends to: the one that is outstanding, if it is that.
+    ///
+    /// # Errors
+    /// It is the number of one that was never sent while none is outstanding: the association has to end (RFC 5061 §5.3 F0).
+    pub(crate) fn take_acknowledged(
+        &mut self,
+        chunk: &AsconfAck<'_>,
+    ) -> Result<Option<Acknowledged>, Violation> {
+        let sender = &mut self.asconf_sender;
+        let is_meant = |asconf: &mut Outstanding| asconf.chunk.number == chunk.number;
+        if let Some(Outstanding { path, requests, .. }) = sender.outstanding.take_if(is_meant) {
+            return Ok(Some(Acknowledged { path, requests }));
+        }
+        let is_ahead = sender.next.precedes_or_is(chunk.number);
+        if is_ahead && sender.outstanding.is_none() {
+            Err(Violation::IllegalAsconfAck)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// The peer did, or refused, what was asked; gives the refusals as text.
+    pub(crate) fn settle(&mut self, acknowledged: Acknowledged, chunk: &AsconfAck<'_>) -> Vec<String> {
+        let requests = acknowledged.requests;
+        let outcomes = Outcomes::read(&chunk.responses, requests.len());
+        self.asconf_sender.is_vain |= outcomes.not_understood;
+        let ids = (0..).map(CorrelationId);
+        let refused = requests.into_iter().zip(ids).filter_map(|(request, id)| {
+            let outcome = outcomes.of(id);
+            let what = self.settle_one(request, outcome);
+            match outcome {
+                Outcome::Refused(why) => Some(format!("{what} refused: {why}")),
+                Outcome::Done => None,
+            }
+        });
+        refused.collect()
+    }
+
+    fn settle_one(&mut self, request: Request, outcome: &Outcome) -> String {
+        match request {
+            Request::Add(local) => {
+                if *outcome == Outcome::Done && !self.local_addrs.contains(&local) {
+                    self.local_addrs = self.local_addrs.iter().copied().chain([local]).collect();
+                }
+                format!("add {}", local.ip())
+            }
+            Request::Delete(local) => {
+                self.leaving.retain(|leaving| *leaving != local);
+                format!("delete {}", local.ip())
+            }
+            Request::SetPrimary(local) => format!("set primary {}", local.ip()),
+        }
+    }
+
+    /// The peer reported an unknown chunk. If it is an ASCONF, no other one is sent to it, and T4 stops (RFC 5061 §5.1 A9).
+    pub(crate) fn on_unrecognized(&mut self, chunk: &[u8]) {
+        if chunk.first() == Some(&kind::ASCONF) {
+            let sender = &mut self.asconf_sender;
+            sender.is_vain = true;
+            sender.outstanding = None;
+            sender.waiting.clear();
+        }
+    }
+}
+
+fn parameters(requests: &[Request]) -> Vec<u8> {
+    let mut writer = ParameterWriter::new();
+    for (request, id) in requests.iter().zip((0..).map(CorrelationId)) {
+        let about = |local: &SocketAddr| AddressRequest {
+            id,
+            address: local.ip(),
+        };
+        match request {
+            Request::Add(local) => writer.push_add_address(about(local)),
+            Request::Delete(local) => writer.push_delete_address(about(local)),
+            Request::SetPrimary(local) => writer.push_set_primary(about(local)),
+        };
+    }
+    writer.finish()
+}

@@ -1,0 +1,130 @@
+//! Paths that follow addresses (RFC 5061). Which come and go while the association lives?
+//!
+//! The pairing rule of the handshake knows nothing of who reaches whom, and need not: both ends bring their addresses in an order
+//! that they have thought about. Addresses that come one by one have no such order. So an address that no confirmed path
+//! serves is tried with all addresses of the other end, by heartbeats alone; as soon as confirmed paths serve both ends
+//! of a pair, it is needed no more. What works and carries data is never given up for what may work. The paths of an
+//! address that is deleted go at once, and what is in flight on them is sent again elsewhere.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use anabranch_policy::{PathFacts, Reachability};
+use anabranch_types::{Instant, PathAddr, PathId};
+
+use super::Addresses;
+use crate::path::{MAX_PATHS, Path, PathSet, pair_addresses};
+use crate::transfer::{Effects, Transfer};
+
+impl Addresses {
+    /// The addresses are others than before: those that no confirmed path serves are tried in all ways, the pairing rule's first.
+    pub(crate) fn follow(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
+        self.is_changed = true;
+        self.is_unsettled = true;
+        let mut effects = Effects::default();
+        for pair in self.candidates() {
+            let paths = || transfer.paths.iter();
+            let exists = paths().any(|(_, path)| shares_local(path, &pair) && shares_remote(path, &pair));
+            let is_confirmed = |facts: &PathFacts| facts.reachability != Reachability::Unconfirmed;
+            let serves = |shares: fn(&Path, &PathAddr) -> bool| {
+                paths().any(|(facts, path)| is_confirmed(facts) && shares(path, &pair))
+            };
+            let is_served = serves(shares_local) && serves(shares_remote);
+            if !exists
+                && !is_served
+                && transfer.paths.facts().len() < MAX_PATHS
+                && let Some(added) = transfer.add_path(pair, now)
+            {
+                self.is_moved = true;
+                effects.append(added);
+            }
+        }
+        effects
+    }
+
+    fn candidates(&self) -> Vec<PathAddr> {
+        let (local_addrs, peer_addrs) = (&self.local_addrs, &self.peer_addrs);
+        let mut pairs = pair_addresses(local_addrs, peer_addrs);
+        for local in local_addrs.iter() {
+            for remote in peer_addrs {
+                pairs.extend(pair_addresses(&[*local], &[*remote]));
+            }
+        }
+        pairs
+    }
+
+    /// Ends the paths that never carried data and whose two addresses are served by others, the latest first. Not while a
+    /// packet is looked at, which may have come over one of them.
+    pub(super) fn retire_superfluous(&mut self, transfer: &mut Transfer) -> Effects {
+        let mut effects = Effects::default();
+        while let Some(path) = superfluous(&transfer.paths) {
+            effects.append(self.remove_path(transfer, path));
+        }
+        effects
+    }
+
+    fn remove_path(&mut self, transfer: &mut Transfer, id: PathId) -> Effects {
+        self.removed_addrs.push(transfer.paths.path(id).addr.remote);
+        self.is_moved = true;
+        self.asconf_sender.forget_path(id);
+        self.asconf_receiver.forget_path(id);
+        transfer.remove_path(id)
+    }
+
+    /// Ends the paths that `is_meant` says yes to; `None`, and nothing changed, if there would be none left.
+    pub(super) fn remove_paths(
+        &mut self,
+        transfer: &mut Transfer,
+        is_meant: impl Fn(&PathAddr) -> bool,
+    ) -> Option<Effects> {
+        if transfer.paths.iter().all(|(_, path)| is_meant(&path.addr)) {
+            return None;
+        }
+        let meant = transfer.paths.iter().filter(|(_, path)| is_meant(&path.addr));
+        let meant: Vec<PathId> = meant.map(|(facts, _)| facts.id).collect();
+        let mut effects = Effects::default();
+        for id in meant {
+            effects.append(self.remove_path(transfer, id));
+        }
+        Some(effects)
+    }
+
+    /// The remote end of a path has another encapsulation port from now on (RFC 6951 §5.4).
+    pub(crate) fn rebind(&mut self, transfer: &mut Transfer, path: PathId, remote: SocketAddr) -> Effects {
+        let (before, effects) = transfer.rebind(path, remote);
+        self.removed_addrs.push(before);
+        self.is_moved = true;
+        for known in &mut self.peer_addrs {
+            if known.ip() == before.ip() {
+                *known = remote;
+            }
+        }
+        effects
+    }
+}
+
+fn shares_local(path: &Path, pair: &PathAddr) -> bool {
+    path.addr.local == pair.local
+}
+
+/// The encapsulation port of the remote end is the path's own affair: each translator on the way chooses another.
+fn shares_remote(path: &Path, pair: &PathAddr) -> bool {
+    path.addr.remote.ip() == pair.remote.ip()
+}
+
+fn superfluous(paths: &PathSet) -> Option<PathId> {
+    let is_served = |id: PathId, pair: &PathAddr, shares: fn(&Path, &PathAddr) -> bool| {
+        let mut others = paths
+            .iter()
+            .filter(|(facts, _)| facts.id != id && facts.is_usable());
+        others.any(|(_, path)| shares(path, pair))
+    };
+    let candidates = paths.iter().filter(|(_, path)| path.data_sent_at.is_none());
+    candidates
+        .filter(|(facts, path)| {
+            is_served(facts.id, &path.addr, shares_local) && is_served(facts.id, &path.addr, shares_remote)
+        })
+        .map(|(facts, _)| (facts.is_usable(), facts.id))
+        .min_by_key(|(usable, id)| (*usable, core::cmp::Reverse(*id)))
+        .map(|(_, id)| id)
+}

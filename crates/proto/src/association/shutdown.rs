@@ -1,0 +1,109 @@
+//! Shutdown (RFC 9260 §9.2). How do two ends finish gracefully?
+//!
+//! ```text
+//! ESTABLISHED ── the application finishes ──▶ SHUTDOWN-PENDING ── all acknowledged: SHUTDOWN ──▶ SHUTDOWN-SENT
+//!      │                                            │                                                │
+//!      └────────────── SHUTDOWN came ──────────────▶└──▶ SHUTDOWN-RECEIVED ◀──── SHUTDOWN came ──────┘
+//!                                                             │
+//!                                                             └─ all acknowledged: SHUTDOWN ACK ──▶ SHUTDOWN-ACK-SENT
+//! ```
+//!
+//! SHUTDOWN ACK and SHUTDOWN COMPLETE end it. T2 repeats what was sent last, T5-shutdown-guard says for how long.
+
+use anabranch_types::{Instant, PathId};
+use anabranch_wire::Shutdown;
+
+use super::{Association, CloseReason, Event, Guard, Retry, State};
+
+impl Association {
+    /// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged.
+    pub(crate) fn advance_shutdown(&mut self, now: Instant) {
+        let finishing = matches!(self.state, State::ShutdownPending | State::ShutdownReceived);
+        if !finishing || !self.transfer.sender.is_drained() {
+            return;
+        }
+        let paths = &self.transfer.paths;
+        let retry = Retry::start(paths.fact(paths.best()).rto, now);
+        // Five times RTO.Max is what RFC 9260 §9.2 recommends.
+        let guard = Guard(now + self.config.rto().max * 5);
+        self.transfer.stop_heartbeats();
+        if matches!(self.state, State::ShutdownPending) {
+            self.state = State::ShutdownSent(retry, guard);
+            self.control.send_shutdown();
+        } else {
+            self.state = State::ShutdownAckSent(retry, guard);
+            self.control.send_shutdown_ack();
+        }
+    }
+
+    /// Any packet came. In SHUTDOWN-SENT it restarts T2 and clears the error count, for the peer may have much to send before it
+    /// can finish too (RFC 9260 §9.2); T5-shutdown-guard bounds that. The back-off of T2 is forgotten: the heartbeats of a peer that
+    /// missed the SHUTDOWN would come before it expired, for ever.
+    pub(crate) fn restart_t2(&mut self, now: Instant) {
+        if let State::ShutdownSent(retry, _) = &mut self.state {
+            let best = self.transfer.paths.best();
+            let rto = self.transfer.paths.path(best).rtt.rto_without_back_off();
+            *retry = Retry::start(rto, now);
+            self.transfer.forget_errors();
+        }
+    }
+
+    /// T2 or T5 expired: SHUTDOWN or SHUTDOWN ACK goes again, on another path than last time if one works, as data would
+    /// (RFC 9260 §6.4.1).
+    pub(crate) fn shutdown_timer(&mut self, now: Instant) {
+        let max_rto = self.config.rto().max;
+        match &mut self.state {
+            State::ShutdownSent(_, guard) | State::ShutdownAckSent(_, guard) if guard.0 <= now => {
+                self.end(CloseReason::ShutdownTimeout, Some(alloc::vec::Vec::new()));
+                return;
+            }
+            State::ShutdownSent(retry, _) => {
+                retry.repeat(max_rto, now);
+                self.control.send_shutdown();
+            }
+            State::ShutdownAckSent(retry, _) => {
+                retry.repeat(max_rto, now);
+                self.control.send_shutdown_ack();
+            }
+            _ => return,
+        }
+        let best = self.transfer.paths.best();
+        let missed = self.control.end_left_on().unwrap_or(best);
+        let effects = self.transfer.error_on(missed, now);
+        self.apply(effects);
+        if let Some(other) = self.transfer.paths.another_usable(missed) {
+            self.control.end_on(other);
+        }
+    }
+
+    /// The peer has nothing more to send. Its cumulative TSN acknowledges; when all we sent is acknowledged,
+    /// SHUTDOWN ACK follows from the output side.
+    pub(crate) fn on_shutdown(&mut self, now: Instant, path: PathId, chunk: Shutdown) {
+        match self.state {
+            State::Established | State::ShutdownPending => {
+                self.state = State::ShutdownReceived;
+                self.events.push(Event::PeerShutdown);
+            }
+            // Both sides sent SHUTDOWN at once. All our data is acknowledged already, so the output side sends SHUTDOWN ACK next.
+            State::ShutdownSent(..) => self.state = State::ShutdownReceived,
+            State::ShutdownAckSent(..) => self.control.send_shutdown_ack(),
+            State::ShutdownReceived => {}
+            State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return,
+        }
+        // A reply goes back over the path of what it answers (RFC 9260 §6.4).
+        if self.transfer.paths.fact(path).is_usable() {
+            self.control.end_on(path);
+        }
+        let effects = self.transfer.on_cumulative(now, path, chunk.cumulative);
+        self.apply(effects);
+        self.tell_writable();
+    }
+
+    /// The peer has nothing outstanding either: it is told that we know, and that is the end.
+    pub(crate) fn on_shutdown_ack(&mut self) {
+        if matches!(self.state, State::ShutdownSent(..) | State::ShutdownAckSent(..)) {
+            self.end(CloseReason::Finished, None);
+            self.control.send_shutdown_complete();
+        }
+    }
+}

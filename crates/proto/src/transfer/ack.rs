@@ -1,0 +1,205 @@
+//! Acknowledgement processing (RFC 9260 §6.2.1). What does a SACK change? Round trips, windows, losses, and buffer space.
+//!
+//! The sender's scoreboard turns the SACK into one [`PathAck`] for each path; everything after looks at these only, so the
+//! cost follows what the SACK changed and not what is outstanding.
+//!
+//! The order matters. Round trips and signs of life come before the policies, which read both in the facts; losses come after
+//! the congestion control has seen the acknowledgement, so that a cut begins from the grown window (RFC 9260 §7.2.1, then
+//! §7.2.4); timers come last, from what is outstanding then.
+
+use core::mem;
+
+use anabranch_policy::{AckSample, PathAck};
+use anabranch_types::{Instant, PathId, Tsn, UnwrappedTsn};
+use anabranch_wire::{GapBlock, NrSack, Sack, SackError, ValidSack};
+
+use super::{Effects, Transfer};
+use crate::violation::Violation;
+
+impl Transfer {
+    /// A SACK came over `path`.
+    ///
+    /// # Errors
+    /// It acknowledges what was never sent.
+    pub(crate) fn on_sack(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        sack: &Sack<'_>,
+    ) -> Result<Effects, Violation> {
+        self.sample_sack(now, path, sack.cumulative, sack.gap_blocks());
+        let scratch = mem::take(&mut self.sack_scratch);
+        let (known, next) = (self.sender.cumulative(), self.sender.next_tsn());
+        let sack = ValidSack::parse(sack, known, next, scratch);
+        self.apply_sack(now, path, sack)
+    }
+
+    /// The SACK of a receiver that tells what it will never throw away came over `path`.
+    ///
+    /// # Errors
+    /// It acknowledges what was never sent.
+    pub(crate) fn on_nr_sack(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        sack: &NrSack<'_>,
+    ) -> Result<Effects, Violation> {
+        let blocks = sack.gap_blocks().chain(sack.non_renegable_blocks());
+        self.sample_sack(now, path, sack.cumulative, blocks);
+        let scratch = mem::take(&mut self.sack_scratch);
+        let (known, next) = (self.sender.cumulative(), self.sender.next_tsn());
+        let sack = ValidSack::parse_nr(sack, known, next, scratch);
+        self.apply_sack(now, path, sack)
+    }
+
+    fn apply_sack(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        sack: Result<ValidSack, SackError>,
+    ) -> Result<Effects, Violation> {
+        let sack = match sack {
+            Ok(sack) => sack,
+            // It was overtaken by a later one, which says more: its gaps and its window are of the past (RFC 9260 §6.2.1 D i).
+            Err(SackError::Stale) => return Ok(Effects::default()),
+            Err(SackError::AcksUnsent) => {
+                return Err(Violation::Protocol("SACK acknowledges what was never sent"));
+            }
+        };
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let outcome = self.sender.on_sack(&sack, scheduler, now);
+        self.counters.received += 1;
+        self.counters.chunks_reneged += u64::from(outcome.reneged);
+        let effects = self.process_ack(now, path, outcome.cumulative_advanced, sack.packet_count);
+        self.sack_scratch = [sack.blocks, sack.kept];
+        Ok(effects)
+    }
+
+    /// The cumulative TSN of a SHUTDOWN acknowledges like a SACK that says nothing of gaps (RFC 9260 §9.2).
+    ///
+    /// pion and its descendants write what they know of their own TSNs there. A number that cannot be ours says nothing,
+    /// then; SACKs tell the rest.
+    pub(crate) fn on_cumulative(&mut self, now: Instant, path: PathId, cumulative: Tsn) -> Effects {
+        let sender = &mut self.sender;
+        let cumulative = sender.cumulative().nearest(cumulative);
+        if cumulative < sender.cumulative() || cumulative >= sender.next_tsn() {
+            return Effects::default();
+        }
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let outcome = sender.on_cumulative(cumulative, scheduler);
+        self.process_ack(now, path, outcome.cumulative_advanced, None)
+    }
+
+    /// Everything that follows from what the sender's scoreboard found.
+    fn process_ack(
+        &mut self,
+        now: Instant,
+        arrived_on: PathId,
+        cumulative_advanced: bool,
+        packet_count: Option<u8>,
+    ) -> Effects {
+        self.measure(arrived_on, now);
+        let mut effects = self.note_signs_of_life(now);
+        let sample = AckSample {
+            cumulative: self.sender.cumulative(),
+            cumulative_advanced,
+            arrived_on,
+            packet_count,
+            paths: self.sender.path_acks(),
+        };
+        let facts = self.paths.facts();
+        self.policies.congestion.on_ack(&sample, facts, now);
+        self.policies.loss.on_ack(&sample, facts, now);
+        self.policies.path_scheduler.on_ack(&sample, facts, now);
+        effects.append(self.find_losses(now));
+        effects.append(self.suspect_the_silent(arrived_on, now));
+        let acknowledged = cumulative_advanced || has_news(self.sender.path_acks());
+        self.window_probe_answered(acknowledged, now);
+        self.publish(now);
+        self.reduce_rates();
+        effects
+    }
+
+    /// What was acknowledged on a path clears its errors, and those of the peer (RFC 9260 §8.1, §8.2).
+    fn note_signs_of_life(&mut self, now: Instant) -> Effects {
+        let mut effects = Effects::default();
+        for index in 0..self.sender.path_acks().len() {
+            let PathAck {
+                path,
+                newly_acked,
+                rtt_sample,
+                ..
+            } = self.sender.path_acks()[index];
+            if newly_acked > 0 {
+                effects.append(self.acknowledged(path, rtt_sample, now));
+            }
+        }
+        effects
+    }
+
+    /// A round trip of the path that the SACK came over. Even a SACK that was overtaken, and acknowledges nothing any more, took
+    /// the time that its path takes.
+    fn sample_sack(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        cumulative: Tsn,
+        blocks: impl Iterator<Item = GapBlock> + Clone,
+    ) {
+        let cumulative = self.sender.cumulative().nearest(cumulative);
+        let reports = |tsn: UnwrappedTsn| {
+            let reaches = |block: GapBlock| {
+                let (first, last) = (u64::from(block.start), u64::from(block.end));
+                cumulative + first <= tsn && tsn <= cumulative + last
+            };
+            tsn <= cumulative || blocks.clone().any(reaches)
+        };
+        let facts = self.paths.fact(path);
+        if let Some(sent_at) = self.policies.rtt_samples.on_sack(facts, &reports, now) {
+            self.paths.rtt_sample(path, sent_at, now);
+        }
+    }
+
+    /// A round trip of each path of which something was acknowledged, and what arrived there.
+    fn measure(&mut self, arrived_on: PathId, now: Instant) {
+        let Self {
+            sender,
+            paths,
+            policies,
+            ..
+        } = self;
+        for ack in sender.path_acks() {
+            let samples = &mut policies.rtt_samples;
+            if let Some(sent_at) = samples.on_ack(ack, paths.fact(ack.path), arrived_on, now) {
+                paths.rtt_sample(ack.path, sent_at, now);
+            }
+            if ack.newly_acked > 0 {
+                paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
+                let path = paths.path_mut(ack.path);
+                path.acked_at = Some(now);
+                // The one packet that was allowed after a timeout has arrived (RFC 9260 §7.2.1): the timer of what follows
+                // begins with what is outstanding then, not with the back-off of that packet.
+                if mem::take(&mut path.one_at_a_time) {
+                    path.t3.stop();
+                }
+                path.tail_probe.settle();
+            }
+        }
+    }
+
+    /// What recovering paths may send until the next SACK (RFC 9937).
+    fn reduce_rates(&mut self) {
+        let Self { sender, paths, .. } = self;
+        for ack in sender.path_acks() {
+            let (facts, path) = paths.both_mut(ack.path);
+            let recovery = path.recovery.as_mut();
+            if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
+                rate.on_ack(ack, facts);
+            }
+        }
+    }
+}
+
+fn has_news(path_acks: &[PathAck]) -> bool {
+    path_acks.iter().any(|ack| ack.newly_acked > 0)
+}

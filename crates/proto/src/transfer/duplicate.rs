@@ -1,0 +1,67 @@
+//! Duplication on several paths. What of that which is in flight leaves on another path too, as the path scheduler asks?
+//!
+//! A duplicate leaves the scoreboard as it is: the chunk stays in flight on its path, and is found lost, timed out and sent
+//! again there. The duplicate fills the window of the path that carries it for a round trip, and is forgotten.
+
+use anabranch_policy::ChunkInFlight;
+use anabranch_types::{Instant, PathId};
+use anabranch_wire::PacketBuilder;
+
+use super::Transfer;
+use super::sendable::Purpose;
+use super::write::push_data;
+
+impl Transfer {
+    /// The first path onto which the scheduler would duplicate something now.
+    pub(super) fn wants_duplicates(&mut self, now: Instant) -> Option<PathId> {
+        if !self.policies.path_scheduler.sends_duplicates() || self.paths.usable_count() < 2 {
+            return None;
+        }
+        if !self.sender.has_outstanding() {
+            return None;
+        }
+        self.refresh_sendable(Purpose::Again, now);
+        self.paths
+            .ids()
+            .find(|id| self.paths.fact(*id).can_take_data() && self.next_duplicate(*id, now).is_some())
+    }
+
+    /// Writes duplicates for `path` while they fit and are wanted.
+    pub(super) fn write_duplicates(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
+        let mut sendable = self.paths.fact(path).sendable;
+        while sendable > 0
+            && let Some(chunk) = self.next_duplicate(path, now)
+            && chunk.bytes <= packet.room() as u64
+        {
+            let duplicate = self.sender.duplicate(chunk.tsn);
+            let payload = duplicate.payload().len() as u64;
+            push_data(packet, &duplicate);
+            let facts = self.paths.fact_mut(path);
+            let until = now + facts.srtt.unwrap_or(facts.rto);
+            facts.duplicated_bytes += chunk.bytes;
+            facts.sent_chunks += 1;
+            let machinery = self.paths.path_mut(path);
+            machinery.duplicates.sent(chunk.tsn, chunk.bytes, until);
+            machinery.counters.payload_duplicated += payload;
+            sendable = sendable.saturating_sub(chunk.bytes);
+        }
+    }
+
+    /// The next chunk to be duplicated onto `path`. Chunks that are too long for it are passed over.
+    fn next_duplicate(&mut self, path: PathId, now: Instant) -> Option<ChunkInFlight> {
+        let longest = u64::from(self.paths.fact(path).max_data_chunk);
+        loop {
+            let from = self.paths.path(path).duplicates.next;
+            let tsn = self.sender.in_flight_elsewhere(from, path);
+            let duplicates = &mut self.paths.path_mut(path).duplicates;
+            duplicates.next = Some(tsn);
+            let chunk = self.sender.in_flight_chunk(tsn)?;
+            if chunk.bytes <= longest {
+                let onto = self.paths.fact(path);
+                let scheduler = &self.policies.path_scheduler;
+                return scheduler.wants_duplicate(&chunk, onto, now).then_some(chunk);
+            }
+            duplicates.next = Some(tsn.next());
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Loss detection and fast recovery, for each path (RFC 9260 §7.2.4). Which chunks are lost, and when is the window cut for them?
+//!
+//! Each path is judged by what was sent on it alone: chunks that took different paths overtake each other all the time, so an
+//! acknowledgement over one path says nothing of losses on another (split fast retransmit of CMT). The loss policy says where
+//! its threshold is; everything in flight below it is lost.
+
+use anabranch_policy::catalog::RecoveryChoice;
+use anabranch_policy::{LossCause, LossEvent};
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
+
+use super::{Effects, Transfer};
+use crate::path::{ProportionalRate, Recovery};
+
+impl Transfer {
+    /// Asks the loss policy for its threshold on each path: after a SACK, and when the policy wanted to be asked again.
+    pub(super) fn find_losses(&mut self, now: Instant) -> Effects {
+        let Self { sender, policies, .. } = self;
+        sender.look_for_losses(|path| policies.loss.loss_threshold(path, now));
+        let mut effects = Effects::default();
+        for path in self.paths.ids() {
+            effects.append(self.find_losses_on(path, now));
+            self.leave_recovery(path);
+        }
+        effects
+    }
+
+    /// Chunks below the loss policy's threshold go to the retransmission queue. The first of them in a window of data
+    /// begins a fast recovery and cuts the window; the others of the same window do not: they tell of the same congestion, and
+    /// to answer it twice would empty the path (RFC 9260 §7.2.4).
+    fn find_losses_on(&mut self, path: PathId, now: Instant) -> Effects {
+        let threshold = self.policies.loss.loss_threshold(path, now);
+        self.paths.path_mut(path).loss_check_at = threshold.again_at;
+        let lost = self.sender.lose(path, threshold);
+        if lost.chunks == 0 {
+            return Effects::default();
+        }
+        self.paths.chunks_lost(path, lost.chunks);
+        let effects = if lost.again > 0 {
+            self.doubt_mtu(path, now)
+        } else {
+            Effects::default()
+        };
+        let machinery = self.paths.path_mut(path);
+        machinery.counters.fast_retransmits += u64::from(lost.chunks);
+        if machinery.recovery.is_some() {
+            return effects;
+        }
+        machinery.retransmission_credit = true;
+        if let Some(highest) = lost.highest {
+            self.begin_recovery(path, (highest, lost.bytes), now);
+        }
+        effects
+    }
+
+    /// The window of `path` is cut, once for all that is outstanding now: `lost` are the highest TSN and the bytes that
+    /// left it.
+    pub(super) fn begin_recovery(&mut self, path: PathId, lost: (UnwrappedTsn, u64), now: Instant) {
+        let (highest, bytes) = lost;
+        let outstanding = self.sender.highest_outstanding(path);
+        let exit = outstanding.map_or(highest, |outstanding| outstanding.max(highest));
+        let rate = match self.limits.recovery {
+            RecoveryChoice::Window(_) => None,
+            // The facts are still those before the loss.
+            RecoveryChoice::Proportional(_) => Some(ProportionalRate::begin(self.paths.fact(path).in_flight)),
+        };
+        self.paths.path_mut(path).recovery = Some(Recovery { exit, rate });
+        self.paths.fact_mut(path).in_recovery = true;
+        let event = LossEvent {
+            path,
+            cause: LossCause::FastRetransmit,
+            bytes,
+        };
+        self.tell_loss(&event, now);
+    }
+
+    /// Fast recovery of a path ends when everything that was outstanding at its start is acknowledged: by the
+    /// cumulative TSN, or, since other paths may hold that back, because nothing up to the exit point is outstanding
+    /// on this path or was lost there and waits to be sent again (per-path recovery of CMT).
+    fn leave_recovery(&mut self, path: PathId) {
+        let Some(Recovery { exit, .. }) = self.paths.path(path).recovery else {
+            return;
+        };
+        let sender = &self.sender;
+        let passed = sender.cumulative() >= exit
+            || (sender
+                .earliest_outstanding(path)
+                .is_none_or(|(tsn, _)| tsn > exit)
+                && sender.first_lost(path).is_none_or(|tsn| tsn > exit));
+        if passed {
+            self.end_recovery(path);
+        }
+    }
+
+    /// No recovery is under way on `path`, and no packet may exceed its window any more.
+    pub(super) fn end_recovery(&mut self, path: PathId) {
+        let (facts, machinery) = self.paths.both_mut(path);
+        machinery.recovery = None;
+        machinery.retransmission_credit = false;
+        facts.in_recovery = false;
+    }
+
+    /// The loss policy wanted to be asked again, though no SACK came.
+    pub(super) fn loss_timer(&mut self, now: Instant) -> Effects {
+        let is_due = |path: PathId| {
+            let check_at = self.paths.path(path).loss_check_at;
+            check_at.is_some_and(|at| at <= now)
+        };
+        if !self.paths.ids().any(is_due) {
+            return Effects::default();
+        }
+        let effects = self.find_losses(now);
+        self.publish(now);
+        effects
+    }
+}

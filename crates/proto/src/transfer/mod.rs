@@ -1,0 +1,248 @@
+//! Data transfer of one association: paths, policies, sender, receiver. What does a SACK, a timer or a packet change?
+//!
+//! One event changes several of these at once: a SACK moves the window of a path, its timers and the scoreboard together. So
+//! one object, [`Transfer`], owns them. It knows nothing of the association around it (state, peer, control chunks, addresses,
+//! authentication, events): what is to be done there, its methods return as [`Effects`]. Each file is one mechanism:
+//!
+//! | file | mechanism |
+//! |---|---|
+//! | `ack` | what a SACK changes (RFC 9260 §6.2.1) |
+//! | `loss` | lost chunks and fast recovery (§7.2.4) |
+//! | `t3` | the retransmission timer (§6.3.3) |
+//! | `failure` | path failure detection (§8.1, §8.2; RFC 7829) |
+//! | `heartbeat` | heartbeats (§5.4, §8.3) |
+//! | `pmtu` | path MTU discovery (RFC 8899) |
+//! | `receive` | data of the peer, and SACKs (§6.2) |
+//! | `reverse_path` | do SACKs arrive (§6.4)? |
+//! | `zero_window` | zero window probes (§6.1 A) |
+//! | `sendable` | how much each path may take now (§6.1 B) |
+//! | `plan` | which data leaves next, and on which path |
+//! | `write` | that data, chunk by chunk |
+//! | `reschedule` | chunks that block the buffers, on another path |
+//! | `duplicate` | duplicates on several paths |
+//! | `timers` | deadlines, and what happens when they come |
+
+mod ack;
+mod duplicate;
+mod effects;
+mod failure;
+mod heartbeat;
+mod invariants;
+mod loss;
+mod paths;
+mod plan;
+mod pmtu;
+mod receive;
+mod reschedule;
+mod reverse_path;
+mod sendable;
+mod t3;
+mod timers;
+mod write;
+mod zero_window;
+
+use anabranch_policy::catalog::RecoveryChoice;
+use anabranch_policy::options::RtoParameters;
+use anabranch_policy::{LossEvent, PathFacts, PolicySet, TailProbe};
+use anabranch_types::{Instant, IntervalSet, PathId, Tsn};
+
+pub(crate) use self::effects::Effects;
+pub(crate) use self::heartbeat::HEARTBEAT_LEN;
+pub(crate) use self::plan::DataPlan;
+
+use self::zero_window::WindowProbe;
+use crate::config::AssociationConfig;
+use crate::path::{Path, PathSet, ProbeBudget, Sizes};
+use crate::recv::{Receiver, ReceiverConfig};
+use crate::secrets::Secrets;
+use crate::send::{SackWindow, Sender, SenderConfig};
+
+/// Data transfer of one association.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) paths: PathSet,
+    pub(crate) policies: PolicySet,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    limits: Limits,
+    /// Consecutive errors on all paths together (RFC 9260 §8.1).
+    pub(crate) errors: u16,
+    window_probe: WindowProbe,
+    probe_budget: ProbeBudget,
+    /// SHUTDOWN or SHUTDOWN ACK was sent: heartbeats on confirmed paths are over (RFC 9260 §8.3).
+    is_finishing: bool,
+    /// When the path scheduler wants to be asked again.
+    scheduler_wakes: Option<Instant>,
+    /// Nonces and jitter of heartbeats.
+    secrets: Secrets,
+    /// Sets whose allocations the next SACK uses.
+    sack_scratch: [IntervalSet; 2],
+    pub(crate) counters: SackCounters,
+}
+
+/// Limits of data transfer, from the configuration.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Association.Max.Retrans (RFC 9260 §16).
+    max_retransmits: u16,
+    rto: RtoParameters,
+    /// Which sizes packets may have.
+    sizes: Sizes,
+    recovery: RecoveryChoice,
+}
+
+/// SACKs of both directions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SackCounters {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
+    pub(crate) chunks_reneged: u64,
+}
+
+/// The first TSN of each direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InitialTsns {
+    pub(crate) local: Tsn,
+    pub(crate) peer: Tsn,
+}
+
+impl Transfer {
+    /// Nothing sent or received, and no paths yet.
+    pub(crate) fn new(config: &AssociationConfig, initial: InitialTsns, secrets: Secrets) -> Self {
+        Self {
+            paths: PathSet::default(),
+            policies: config.build_policies(),
+            sender: Sender::new(SenderConfig {
+                initial_tsn: initial.local,
+                buffer: config.send_buffer,
+                max_message: config.max_message,
+                outbound_streams: config.wanted_streams(),
+                peer_window: 0,
+                sack_handling: config.policies.sack_handling,
+                sack_walks: config.sack_walks,
+                sack_window: SackWindow::new(config.policies.sack_window),
+            }),
+            receiver: Receiver::new(ReceiverConfig {
+                initial_tsn: initial.peer,
+                buffer: config.advertised_buffer(),
+                max_message: config.longest_received(),
+                inbound_streams: config.allowed_streams(),
+                interleaving: false,
+            })
+            .promising(config.policies.nr_sack),
+            limits: Limits {
+                max_retransmits: config.max_retransmits,
+                rto: config.rto(),
+                sizes: Sizes {
+                    largest: config.mtu,
+                    choice: config.policies.path_mtu,
+                },
+                recovery: config.policies.recovery,
+            },
+            errors: 0,
+            window_probe: WindowProbe::default(),
+            probe_budget: ProbeBudget::default(),
+            is_finishing: false,
+            scheduler_wakes: None,
+            secrets,
+            sack_scratch: [const { IntervalSet::new() }; 2],
+            counters: SackCounters::default(),
+        }
+    }
+
+    /// Secrets for the association that takes this one's place after the peer restarted.
+    pub(crate) fn split_secrets(&mut self) -> Secrets {
+        self.secrets.split()
+    }
+
+    /// The handshake told how many streams the peer takes and how large its window is. Gives how many of the messages queued
+    /// before were dropped, because their streams are beyond.
+    pub(crate) fn negotiated(&mut self, outbound_streams: u16, peer_window: u32, interleaving: bool) -> u64 {
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let refused = self
+            .sender
+            .negotiated(outbound_streams, peer_window, interleaving, scheduler);
+        refused.len() as u64
+    }
+
+    /// The association is over: no timer runs any more.
+    pub(crate) fn stop(&mut self) {
+        for id in self.paths.ids() {
+            let path = self.paths.path_mut(id);
+            path.t3.stop();
+            path.heartbeat = crate::path::Heartbeat::default();
+            path.mtu.end();
+            path.release_at = None;
+            path.blocked_until = None;
+        }
+        self.scheduler_wakes = None;
+    }
+
+    /// A packet came over `path`. Whatever it holds, it is an opportunity to send.
+    pub(crate) fn packet_received(&mut self, path: PathId, length: usize) {
+        let counters = &mut self.paths.path_mut(path).counters;
+        counters.packets_received += 1;
+        counters.bytes_received += length as u64;
+        self.policies.burst.on_transmission_opportunity();
+    }
+
+    /// A packet of `length` bytes leaves on `path`.
+    pub(crate) fn packet_sent(&mut self, path: PathId, length: usize, now: Instant) {
+        let bytes = length as u64;
+        self.paths.fact_mut(path).last_sent = Some(now);
+        let counters = &mut self.paths.path_mut(path).counters;
+        counters.packets_sent += 1;
+        counters.bytes_sent += bytes;
+        self.policies.burst.on_sent(path, bytes, now);
+    }
+
+    /// Copies the windows of the congestion control into the facts, where the other policies see them.
+    fn publish_windows(&mut self) {
+        for id in self.paths.ids() {
+            let cwnd = self.policies.congestion.cwnd(id);
+            let ssthresh = self.policies.congestion.ssthresh(id);
+            let facts = self.paths.fact_mut(id);
+            facts.cwnd = cwnd;
+            facts.ssthresh = ssthresh;
+        }
+    }
+
+    /// Tells the policies that react to it of a loss on one path.
+    fn tell_loss(&mut self, loss: &LossEvent, now: Instant) {
+        let facts = self.paths.facts();
+        self.policies.congestion.on_loss(loss, facts, now);
+        self.policies.path_scheduler.on_loss(loss, facts, now);
+    }
+
+    /// Brings facts and timers of all paths up to date with the sender.
+    fn publish(&mut self, now: Instant) {
+        self.publish_windows();
+        for path in self.paths.ids() {
+            self.follow_path(path, now);
+        }
+    }
+
+    /// Brings facts and timers of `path` up to date with the sender.
+    fn follow_path(&mut self, path: PathId, now: Instant) {
+        let (facts, machinery) = self.paths.both_mut(path);
+        facts.in_flight = self.sender.in_flight(path);
+        facts.queued = self.sender.queued(path);
+        let oldest = self.sender.earliest_outstanding(path);
+        machinery.t3.follow(oldest, facts.rto, now);
+        let probe_at = tail_probe_at(facts, machinery, &*self.policies.tail_probe);
+        machinery.tail_probe.follow(probe_at);
+    }
+}
+
+/// A lost tail is probed some time after the last sign of activity, unless recovery or the T3 timer finds it first (RFC 8985 §7.2).
+fn tail_probe_at(facts: &PathFacts, path: &Path, policy: &dyn TailProbe) -> Option<Instant> {
+    if facts.in_flight == 0 || facts.in_recovery {
+        return None;
+    }
+    let after = policy.probe_after(facts)?;
+    let at = path.data_sent_at.max(path.acked_at)? + after;
+    path.t3
+        .expires()
+        .is_some_and(|expires| at < expires)
+        .then_some(at)
+}

@@ -1,0 +1,82 @@
+//! Paths of the association. How do they come, change and go, as far as data transfer is concerned?
+//!
+//! Which paths there should be is decided in [`crate::address`].
+
+use core::net::SocketAddr;
+
+use anabranch_types::{Instant, PathAddr, PathId};
+
+use super::{Effects, Transfer};
+use crate::path::{PathChange, PathEvent, PathSet, max_packet};
+
+impl Transfer {
+    /// Puts other paths in the place of the present ones, before anything was sent on them.
+    pub(crate) fn replace_paths(&mut self, pairs: &[PathAddr], now: Instant) {
+        for id in self.paths.ids() {
+            self.policies.remove_path(id);
+        }
+        self.paths = PathSet::new(pairs, self.limits.sizes, self.limits.rto);
+        for id in self.paths.ids() {
+            self.policies.add_path(self.paths.fact(id), now);
+        }
+        self.publish_windows();
+    }
+
+    /// Adds a path, to be confirmed by heartbeats; `None` if there are no more numbers for paths.
+    pub(crate) fn add_path(&mut self, addr: PathAddr, now: Instant) -> Option<Effects> {
+        // A number that the send buffer still knows would credit the new path with what the old one carried.
+        let id = self.paths.vacant(|id| self.sender.queued(id) == 0)?;
+        self.sender.open_path(id);
+        self.paths.insert(id, addr, self.limits.sizes, self.limits.rto);
+        self.policies.add_path(self.paths.fact(id), now);
+        self.publish_windows();
+        self.schedule_heartbeat(id, now);
+        Some(self.changed(id, PathChange::Added))
+    }
+
+    /// Ends a path. What is in flight on it waits to be sent again, on another one.
+    pub(crate) fn remove_path(&mut self, id: PathId) -> Effects {
+        let effects = self.changed(id, PathChange::Removed);
+        let primary = self.paths.primary();
+        self.sender.close_path(id);
+        self.policies.remove_path(id);
+        self.paths.remove(id);
+        self.publish_windows();
+        if primary == id {
+            effects.then(self.changed(self.paths.primary(), PathChange::Primary))
+        } else {
+            effects
+        }
+    }
+
+    /// Data that has no path of its own takes `id` from now on, while it works (RFC 9260 §6.4).
+    pub(crate) fn make_primary(&mut self, id: PathId) -> Effects {
+        if id == self.paths.primary() {
+            return Effects::default();
+        }
+        self.paths.set_primary(id);
+        self.changed(id, PathChange::Primary)
+    }
+
+    /// The remote end of `path` has another encapsulation port from now on (RFC 6951 §5.4); gives the old end too.
+    pub(crate) fn rebind(&mut self, path: PathId, remote: SocketAddr) -> (SocketAddr, Effects) {
+        let machinery = self.paths.path_mut(path);
+        let before = core::mem::replace(&mut machinery.addr.remote, remote);
+        machinery.counters.rebindings += 1;
+        (before, self.changed(path, PathChange::Rebound))
+    }
+
+    /// The longest SCTP packet that the configuration lets leave on `path`, whatever gets through.
+    pub(crate) fn largest_packet(&self, path: PathId) -> usize {
+        max_packet(&self.paths.path(path).addr, self.limits.sizes.largest).into()
+    }
+
+    /// The application is told of this change of `path`.
+    pub(super) fn changed(&self, path: PathId, change: PathChange) -> Effects {
+        Effects::of(PathEvent {
+            id: path,
+            addr: self.paths.path(path).addr,
+            change,
+        })
+    }
+}

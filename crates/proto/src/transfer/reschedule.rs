@@ -1,0 +1,112 @@
+//! Chunk rescheduling. Do the buffers wait for what another path owes, and what moves?
+//!
+//! The chunk-rescheduling policy decides; here it is asked, and its answer carried out.
+
+use anabranch_policy::{PathFacts, Reschedule, RescheduleExtent, ReschedulePenalty, StuckChunk};
+use anabranch_types::{Instant, PathId};
+use anabranch_wire::PacketBuilder;
+
+use super::Transfer;
+use super::sendable::Purpose;
+use super::write::push_data;
+
+impl Transfer {
+    /// Nothing can be sent, perhaps because the buffers are blocked altogether: the path onto which the policy would move
+    /// what blocks them.
+    pub(super) fn wants_reschedule(&mut self, now: Instant) -> Option<PathId> {
+        if self.policies.rescheduling.is_never() {
+            return None;
+        }
+        let stuck = self.sender.oldest_outstanding()?;
+        self.refresh_sendable(Purpose::Again, now);
+        self.paths
+            .ids()
+            .find(|id| self.paths.fact(*id).can_take_data() && self.ask_policy(*id, &stuck, now).is_some())
+    }
+
+    /// Sends the oldest outstanding chunk on `path` too, or has all that blocks sent again, if the policy holds that it blocks the
+    /// buffers. Gives the bytes written.
+    pub(super) fn write_rescheduled(
+        &mut self,
+        path: PathId,
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+    ) -> u64 {
+        if self.policies.rescheduling.is_never() {
+            return 0;
+        }
+        let stuck = self.sender.oldest_outstanding();
+        let Some(stuck) = stuck.filter(|stuck| stuck.bytes <= packet.room() as u64) else {
+            return 0;
+        };
+        let Some(reschedule) = self.ask_policy(path, &stuck, now) else {
+            return 0;
+        };
+        let written = match reschedule.extent {
+            RescheduleExtent::Oldest => {
+                let chunk = self.sender.moved(stuck.tsn, path, now);
+                push_data(packet, &chunk);
+                self.paths.path_mut(path).counters.rescheduled += 1;
+                self.paths.fact_mut(path).sent_chunks += 1;
+                stuck.bytes
+            }
+            RescheduleExtent::BelowFirstGap => {
+                let chunks = self.sender.reschedule_below_first_gap(stuck.path);
+                if chunks == 0 {
+                    // All that blocks is on its way again already: nobody is to blame.
+                    return 0;
+                }
+                self.paths.path_mut(path).counters.rescheduled += u64::from(chunks);
+                0
+            }
+        };
+        if stuck.path != path && self.paths.contains(stuck.path) {
+            self.release_timer(stuck.path, now);
+        }
+        self.punish(&stuck, reschedule.penalty, now);
+        self.follow_path(stuck.path, now);
+        written
+    }
+
+    /// What `path` owed first was taken from it. It is acknowledged elsewhere, which says nothing of this path: its timer runs on, or
+    /// a heartbeat asks.
+    fn release_timer(&mut self, path: PathId, now: Instant) {
+        let owed = self.sender.earliest_outstanding(path);
+        let machinery = self.paths.path_mut(path);
+        if owed.is_none() && machinery.one_at_a_time {
+            machinery.t3.stay();
+        } else {
+            machinery.t3.run_on(owed);
+        }
+        if owed.is_none() && !machinery.answered_lately(now) {
+            self.ask(path, now);
+        }
+    }
+
+    fn ask_policy(&mut self, onto: PathId, stuck: &StuckChunk, now: Instant) -> Option<Reschedule> {
+        // What the peer has no room for would not find any over another path (RFC 9260 §6.1 A).
+        if self.window_probe.is_out() {
+            return None;
+        }
+        let buffer = self.buffer_facts();
+        let facts: &[PathFacts] = self.paths.facts();
+        let policy = &mut self.policies.rescheduling;
+        policy.reschedule(self.paths.fact(onto), stuck, &buffer, facts, now)
+    }
+
+    /// A path that is paused already has paid.
+    fn punish(&mut self, stuck: &StuckChunk, penalty: ReschedulePenalty, now: Instant) {
+        let path = stuck.path;
+        if !self.paths.contains(path) || self.paths.path(path).blocked_until.is_some() {
+            return;
+        }
+        match penalty {
+            ReschedulePenalty::Nothing => {}
+            ReschedulePenalty::Blocked(time) => self.paths.path_mut(path).blocked_until = Some(now + time),
+            ReschedulePenalty::WindowCut => {
+                self.begin_recovery(path, (stuck.tsn, stuck.bytes), now);
+                self.publish_windows();
+            }
+        }
+    }
+}

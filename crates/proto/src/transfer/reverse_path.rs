@@ -1,0 +1,88 @@
+//! The reverse path. Do our SACKs arrive? A duplicate says that perhaps they do not, and heartbeats find out.
+//!
+//! Duplicates from a multi-homed peer may mean that the path on which SACKs return is broken (RFC 9260 §6.4). Which path that
+//! is nobody knows: the data may have come again over another one. So all are asked; those that have not answered yet carry no
+//! SACKs while another one has.
+
+use core::time::Duration;
+
+use anabranch_policy::{PathFacts, path_facts};
+use anabranch_types::{Instant, PathId};
+
+use super::Transfer;
+use crate::recv::SackWanted;
+
+/// A path that answered so lately is not doubted again: duplicates have other causes too.
+const PROOF_LASTS: Duration = Duration::from_secs(1);
+
+impl Transfer {
+    /// DATA came that was here before.
+    pub(super) fn doubt_reverse_paths(&mut self, now: Instant) {
+        if self.paths.usable_count() < 2 {
+            return;
+        }
+        for id in self.paths.ids() {
+            let is_usable = self.paths.fact(id).is_usable();
+            let path = self.paths.path_mut(id);
+            let is_proved = path
+                .answered_at
+                .is_some_and(|answered_at| now - answered_at < PROOF_LASTS);
+            if is_usable && !is_proved && !path.sacks_doubted {
+                path.sacks_doubted = true;
+                self.ask(id, now);
+            }
+        }
+    }
+
+    /// The peer answered a heartbeat: what is sent on `path` arrives.
+    pub(super) fn reverse_path_works(&mut self, path: PathId, now: Instant) {
+        let path = self.paths.path_mut(path);
+        path.answered_at = Some(now);
+        path.sacks_doubted = false;
+    }
+
+    /// Whether a SACK leaves, and on which path: that on which the peer wants it, for a SACK over another one does not answer
+    /// a packet that wants one over its own; else the policy's.
+    pub(crate) fn sack_wanted(&mut self, now: Instant) -> (SackWanted, Option<PathId>) {
+        if let Some(asked) = self.paths.sack_asked() {
+            return (SackWanted::Must, Some(asked));
+        }
+        match self.receiver.sack_wanted(now) {
+            SackWanted::No => (SackWanted::No, None),
+            wanted => (wanted, self.sack_path()),
+        }
+    }
+
+    /// The policy's path, or a better one if that is not in use. Never an unconfirmed one, to which nothing but handshake
+    /// chunks and heartbeats may go (RFC 9260 §5.4).
+    fn sack_path(&mut self) -> Option<PathId> {
+        if !self.paths.any_confirmed() {
+            return None;
+        }
+        let arrived_on = self.receiver.last_data_path();
+        let facts = self.paths.facts();
+        let mut path = self.policies.sack_path.path(arrived_on, facts);
+        let is_usable = |id: PathId| path_facts(facts, id).is_some_and(PathFacts::is_usable);
+        if !is_usable(path) {
+            let best = self.paths.best();
+            if is_usable(best) || !self.paths.is_confirmed(path) {
+                path = best;
+            }
+        }
+        Some(self.undoubted(path))
+    }
+
+    /// `wanted`, or the fastest path that is not doubted if `wanted` is.
+    fn undoubted(&self, wanted: PathId) -> PathId {
+        if !self.paths.path(wanted).sacks_doubted {
+            return wanted;
+        }
+        let sound = self
+            .paths
+            .iter()
+            .filter(|(facts, path)| facts.is_usable() && !path.sacks_doubted);
+        let sound = sound.map(|(facts, _)| facts);
+        let best = sound.min_by_key(|facts: &&PathFacts| (facts.srtt, facts.id));
+        best.map_or(wanted, |facts| facts.id)
+    }
+}

@@ -1,0 +1,99 @@
+//! Sendable bytes. How much may each path take now? The window, the burst limit and the share of the buffers together.
+
+use anabranch_policy::{BufferFacts, BurstPolicy, PathFacts};
+use anabranch_types::{Instant, PathId};
+
+use super::Transfer;
+use crate::path::Path;
+
+/// What the bytes are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Purpose {
+    /// Data sent for the first time.
+    New,
+    /// Data sent again: it has its place in the buffers already, so shares of them do not count.
+    Again,
+}
+
+impl Transfer {
+    /// Computes [`anabranch_policy::PathFacts::sendable`] of all paths.
+    pub(super) fn refresh_sendable(&mut self, purpose: Purpose, now: Instant) {
+        let buffer = self.buffer_facts();
+        let waiting = self.sender.waiting_bytes();
+        for id in self.paths.ids() {
+            let share = match purpose {
+                // The stream scheduler may have bound streams to paths; on others there is nothing to send.
+                Purpose::New if !self.has_new_for(id) => 0,
+                Purpose::New => self.share_of(id, &buffer),
+                Purpose::Again => u64::MAX,
+            };
+            if share > 0 && self.policies.limit_window(self.paths.fact(id)) {
+                self.publish_windows();
+            }
+            let (facts, path) = self.paths.both_mut(id);
+            let wanted = Wanted { share, waiting };
+            allot(facts, path, wanted, &mut *self.policies.burst, now);
+        }
+    }
+
+    /// Whether some stream has new data that may go on path `id`.
+    pub(super) fn has_new_for(&self, id: PathId) -> bool {
+        let scheduler = &*self.policies.stream_scheduler;
+        let fragment_at = || self.paths.cut_length(id);
+        self.sender.has_new_for(id, fragment_at, scheduler)
+    }
+
+    /// The shared buffers as policies see them.
+    pub(super) fn buffer_facts(&self) -> BufferFacts {
+        BufferFacts {
+            send_capacity: self.sender.capacity(),
+            send_used: self.sender.send_used(),
+            peer_window: self.sender.peer_window(),
+            in_flight: self.sender.total_in_flight(),
+            queued: self.sender.total_queued(),
+            usable_paths: self.paths.usable_count(),
+            send_split: self.policies.buffer.splits_send_buffer(),
+            receive_split: self.policies.buffer.splits_receive_buffer(),
+        }
+    }
+
+    fn share_of(&self, id: PathId, buffer: &BufferFacts) -> u64 {
+        let facts = self.paths.fact(id);
+        self.policies.buffer.allowance(facts, self.paths.facts(), buffer)
+    }
+}
+
+/// What bounds the bytes of a path beside its window.
+struct Wanted {
+    /// Of the buffers, at most.
+    share: u64,
+    /// All that waits, whatever path it will take.
+    waiting: u64,
+}
+
+/// Says how much may go on one path.
+fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn BurstPolicy, now: Instant) {
+    facts.sendable = 0;
+    facts.pacing_limited = false;
+    if wanted.share == 0 || !facts.is_usable() || path.blocked_until.is_some() {
+        return;
+    }
+    let rate = path.recovery.as_ref().and_then(|recovery| recovery.rate.as_ref());
+    let window = rate.map_or(facts.cwnd, |rate| rate.limit(facts.cwnd));
+    let filled = facts.in_flight + facts.duplicated_bytes;
+    // A window that is not full takes a whole packet, so the flight may exceed it by less than one: RFC 9260 §6.1 B lets it grow
+    // to cwnd + (PMDCS − 1), or the last part of the window would wait for ever for a packet that fits.
+    //
+    // After a timeout one packet only may be in flight until something is acknowledged, however little of the window it fills
+    // (RFC 9260 §7.2.1).
+    if filled >= window || path.waits_for_answer() {
+        return;
+    }
+    let open = (window - filled).max(u64::from(facts.max_data_chunk));
+    let burst = burst.allowance(facts, now);
+    path.release_at = burst.again_at.filter(|_| burst.bytes == 0);
+    // Less than the window would not have filled it, paced or not.
+    let would_fill = filled + wanted.waiting + u64::from(facts.max_data_chunk) > window;
+    facts.pacing_limited = path.release_at.is_some() && would_fill;
+    facts.sendable = open.min(wanted.share).min(burst.bytes);
+}

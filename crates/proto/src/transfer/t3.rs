@@ -1,0 +1,67 @@
+//! Retransmission timeout (RFC 9260 §6.3.3). What happens when the T3-rtx timer of a path expires?
+//!
+//! The timer itself is [`crate::path::T3`].
+
+use anabranch_policy::{LossCause, LossEvent};
+use anabranch_types::{Instant, PathId};
+
+use super::zero_window::WindowProbe;
+use super::{Effects, Transfer};
+use crate::send::Lost;
+
+impl Transfer {
+    /// T3-rtx of `path` may have expired: everything outstanding on it is lost, its window falls to one packet, its timeout
+    /// doubles (RFC 9260 §6.3.3 E1 to E3).
+    pub(super) fn t3_timer(&mut self, path: PathId, now: Instant) -> Effects {
+        let expires = self.paths.path(path).t3.expires();
+        if expires.is_none_or(|expires| expires > now) {
+            return Effects::default();
+        }
+        let lost = self.sender.lose_all(path);
+        self.end_recovery(path);
+        let machinery = self.paths.path_mut(path);
+        machinery.t3.stop();
+        machinery.rtt.back_off();
+        machinery.loss_check_at = None;
+        machinery.tail_probe.settle();
+        machinery.counters.timeouts += 1;
+        self.paths.publish_rtt(path);
+        self.policies.loss.on_timeout(path);
+        let (counts, mut effects) = match self.window_probe {
+            WindowProbe::Out { answered } => {
+                (self.window_probe_timed_out(path, answered), Effects::default())
+            }
+            WindowProbe::Idle | WindowProbe::At(_) | WindowProbe::Due => {
+                (true, self.congestion_timeout(path, lost, now))
+            }
+        };
+        self.publish(now);
+        if counts {
+            effects.append(self.error_on(path, now));
+        }
+        effects
+    }
+
+    /// The peer has no room for what was out: that is no congestion, so the window stays as it is (RFC 9260 §6.1 A). One packet is
+    /// enough to ask again. Tells whether the timeout is an error of the path, as it is unless SACKs keep coming.
+    fn window_probe_timed_out(&mut self, path: PathId, answered: Option<Instant>) -> bool {
+        let machinery = self.paths.path_mut(path);
+        machinery.one_at_a_time = true;
+        answered.is_none_or(|at| !machinery.was_silent_since(at))
+    }
+
+    fn congestion_timeout(&mut self, path: PathId, lost: Lost, now: Instant) -> Effects {
+        self.paths.chunks_lost(path, lost.chunks);
+        let event = LossEvent {
+            path,
+            cause: LossCause::Timeout,
+            bytes: lost.bytes,
+        };
+        self.tell_loss(&event, now);
+        // A policy whose window has place for more all the same wants more to leave.
+        let window = self.policies.congestion.cwnd(path);
+        let (facts, machinery) = self.paths.both_mut(path);
+        machinery.one_at_a_time = window <= u64::from(facts.max_data_chunk);
+        self.doubt_mtu(path, now)
+    }
+}

@@ -1,0 +1,51 @@
+//! Timers of data transfer. When is one of them due, and what happens then?
+
+use anabranch_types::{Instant, PathId, earliest};
+
+use super::{Effects, Transfer};
+
+impl Transfer {
+    /// The next moment at which anything is due.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        // Without a confirmed path these wait for one.
+        let can_leave = self.paths.any_confirmed();
+        earliest([
+            self.receiver.sack_deadline().filter(|_| can_leave),
+            self.scheduler_wakes,
+            self.window_probe.deadline().filter(|_| can_leave),
+            self.paths.next_deadline(),
+        ])
+    }
+
+    /// Everything that is due happens, in a fixed order. It stops with the timer that ends the association.
+    pub(crate) fn on_timeout(&mut self, now: Instant) -> Effects {
+        self.scheduler_wakes.take_if(|wakes| *wakes <= now);
+        self.window_probe.expire(now);
+        let mut effects = self.loss_timer(now);
+        for path in self.paths.ids() {
+            if effects.peer_is_unreachable {
+                break;
+            }
+            effects.append(self.path_timers(path, now));
+        }
+        effects
+    }
+
+    fn path_timers(&mut self, path: PathId, now: Instant) -> Effects {
+        let (facts, machinery) = self.paths.both_mut(path);
+        machinery.blocked_until.take_if(|blocked| *blocked <= now);
+        machinery.tail_probe.expire(now);
+        if machinery.release_at.take_if(|release| *release <= now).is_some() {
+            facts.pacing_limited = false;
+        }
+        machinery.duplicates.expire(now);
+        facts.duplicated_bytes = machinery.duplicates.bytes();
+        let mut effects = self.heartbeat_timer(path, now);
+        if effects.peer_is_unreachable {
+            return effects;
+        }
+        effects.append(self.mtu_timer(path, now));
+        effects.append(self.t3_timer(path, now));
+        effects
+    }
+}

@@ -1,0 +1,248 @@
+//! Data of a packet, written. Lost chunks, new ones, duplicates and probes, as the plan says.
+//!
+//! A chunk is registered with the scoreboard as it is written, so what was sent and what is believed to be sent are one
+//! thing.
+
+use core::mem;
+
+use anabranch_types::{Instant, PathId, UnwrappedTsn};
+use anabranch_wire::PacketBuilder;
+
+use super::plan::DataPlan;
+use super::{Effects, Transfer};
+use crate::send::Ahead;
+use crate::user_data::UserData;
+
+/// Where new data begins, and how much of it may go.
+struct NewData {
+    path: PathId,
+    /// Bytes of chunks to be passed over.
+    skip: u64,
+    sendable: u64,
+}
+
+impl Transfer {
+    /// Writes what the plan for this packet says, and has the path follow.
+    pub(crate) fn write_data(
+        &mut self,
+        path: PathId,
+        data: DataPlan,
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+    ) -> Effects {
+        self.decay_window_if_idle(path, now);
+        match data {
+            DataPlan::Retransmit { tsn, credit: true } => self.write_on_credit(tsn, path, packet, now),
+            DataPlan::Retransmit { tsn, credit: false } => {
+                let sendable = self.paths.fact(path).sendable;
+                let sendable = self.write_lost(tsn, (path, sendable), packet, now);
+                self.write_new(
+                    NewData {
+                        path,
+                        skip: 0,
+                        sendable,
+                    },
+                    packet,
+                    now,
+                );
+            }
+            DataPlan::New { skip } => self.write_unblocked(path, skip, packet, now),
+            DataPlan::Reschedule => self.write_unblocked(path, 0, packet, now),
+            DataPlan::TailProbe { new } => self.write_tail_probe(path, new, packet, now),
+            DataPlan::Duplicates => self.write_duplicates(path, packet, now),
+        }
+        self.policies.stream_scheduler.on_packet_end();
+        self.commit_data(path, now)
+    }
+
+    /// The first packet of a fast retransmission ignores the window and takes the earliest chunks that fit (RFC 9260 §7.2.4 step 3).
+    fn write_on_credit(
+        &mut self,
+        tsn: UnwrappedTsn,
+        path: PathId,
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+    ) {
+        let sendable = packet.room() as u64;
+        // The policy has to see it too, to let them go here.
+        self.paths.fact_mut(path).sendable = sendable;
+        self.write_lost(tsn, (path, sendable), packet, now);
+        self.paths.fact_mut(path).sendable = 0;
+    }
+
+    /// Writes lost chunks from `tsn` on while the path takes them and the policy wants them there; gives the bytes that are left for
+    /// other data, none while lost chunks wait for this path.
+    fn write_lost(
+        &mut self,
+        tsn: UnwrappedTsn,
+        (path, mut sendable): (PathId, u64),
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+    ) -> u64 {
+        let mut next = Some(tsn);
+        while let Some(tsn) = next.filter(|_| sendable > 0) {
+            let Some(sent) = self.write_lost_chunk(tsn, path, packet, now) else {
+                return 0;
+            };
+            sendable = sendable.saturating_sub(sent);
+            next = self.next_lost_for(tsn, path);
+        }
+        if next.is_some() { 0 } else { sendable }
+    }
+
+    /// New data, behind what the chunk-rescheduling policy takes from other paths because it blocks the buffers.
+    fn write_unblocked(&mut self, path: PathId, skip: u64, packet: &mut PacketBuilder<'_>, now: Instant) {
+        let sendable = self.paths.fact(path).sendable;
+        let sendable = sendable.saturating_sub(self.write_rescheduled(path, packet, now));
+        self.write_new(NewData { path, skip, sendable }, packet, now);
+    }
+
+    /// A probe for a lost tail. One that did not fit beside control chunks stays due.
+    fn write_tail_probe(&mut self, path: PathId, new: bool, packet: &mut PacketBuilder<'_>, now: Instant) {
+        let (before, stands_alone) = (packet.len(), packet.is_empty());
+        if new {
+            let sendable = self.paths.fact(path).sendable;
+            self.write_new(
+                NewData {
+                    path,
+                    skip: 0,
+                    sendable,
+                },
+                packet,
+                now,
+            );
+        } else {
+            self.write_tail(path, packet, now);
+        }
+        if packet.len() > before || stands_alone {
+            let machinery = self.paths.path_mut(path);
+            machinery.tail_probe.leave();
+            machinery.counters.tail_probes += 1;
+        }
+    }
+
+    /// The chunk behind `tsn` in the queue of lost ones, if the policy wants it on the same path.
+    fn next_lost_for(&mut self, tsn: UnwrappedTsn, path: PathId) -> Option<UnwrappedTsn> {
+        let chunk = self.sender.lost_after(tsn)?;
+        let wanted = self.policies.retransmission.path_for(&chunk, self.paths.facts());
+        (wanted == Some(path)).then_some(chunk.tsn)
+    }
+
+    fn write_lost_chunk(
+        &mut self,
+        tsn: UnwrappedTsn,
+        path: PathId,
+        packet: &mut PacketBuilder<'_>,
+        now: Instant,
+    ) -> Option<u64> {
+        let lost = self.sender.lost_chunk(tsn)?;
+        if lost.bytes > packet.room() as u64 {
+            return None;
+        }
+        let chunk = self.sender.send_again(tsn, path, now);
+        let payload = chunk.payload().len() as u64;
+        push_data(packet, &chunk);
+        let machinery = self.paths.path_mut(path);
+        machinery.retransmission_credit = false;
+        machinery.counters.payload_retransmitted += payload;
+        self.paths.fact_mut(path).sent_chunks += 1;
+        if lost.lost_on != path && self.paths.contains(lost.lost_on) {
+            self.follow_path(lost.lost_on, now);
+        }
+        Some(lost.bytes)
+    }
+
+    /// Sends the highest chunk in flight on `path` again. One that does not fit beside control chunks stays where it is.
+    fn write_tail(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
+        let fits = |bytes: u64| bytes <= packet.room() as u64;
+        if !self.sender.tail_bytes(path).is_some_and(fits) {
+            return;
+        }
+        let Some(chunk) = self.sender.probe_tail(path, now) else {
+            return;
+        };
+        let payload = chunk.payload().len() as u64;
+        push_data(packet, &chunk);
+        self.paths.path_mut(path).counters.payload_retransmitted += payload;
+        self.paths.fact_mut(path).sent_chunks += 1;
+    }
+
+    fn write_new(&mut self, new: NewData, packet: &mut PacketBuilder<'_>, now: Instant) {
+        let NewData {
+            path,
+            skip,
+            mut sendable,
+        } = new;
+        let fragment_at = self.paths.cut_length(path);
+        let ahead = Ahead {
+            path,
+            skip,
+            fragment_at,
+        };
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let sender = &mut self.sender;
+        let (mut payload, mut chunks) = (0, 0);
+        let is_window_probe = sender.window_is_shut();
+        let mut probe = self.policies.rtt_samples.wants_probe(self.paths.fact(path), now);
+        while sendable > 0 {
+            let chunk = if skip == 0 && !sender.has_passed_over() {
+                sender.send_new(path, packet.room(), fragment_at, scheduler, now)
+            } else {
+                sender.send_ahead(ahead, packet.room(), scheduler, now)
+            };
+            let Some(mut chunk) = chunk else { break };
+            payload += chunk.payload().len() as u64;
+            chunks += 1;
+            sendable = sendable.saturating_sub(chunk.padded_len());
+            if probe {
+                chunk = chunk.urging();
+            }
+            push_data(packet, &chunk);
+            if mem::take(&mut probe) {
+                sender.last_was_probe();
+                let facts = self.paths.fact(path);
+                self.policies.rtt_samples.on_probe_sent(facts, now);
+            }
+        }
+        if payload > 0 {
+            if is_window_probe {
+                self.window_probe.leave();
+            }
+            self.policies.path_scheduler.on_sent(path, payload, now);
+        }
+        self.paths.path_mut(path).counters.payload_sent += payload;
+        self.paths.fact_mut(path).sent_chunks += chunks;
+    }
+
+    /// A window that was not used says little about the path (RFC 9260 §7.2.1).
+    fn decay_window_if_idle(&mut self, path: PathId, now: Instant) {
+        let facts = self.paths.fact(path);
+        let Some(last) = self.paths.path(path).data_sent_at else {
+            return;
+        };
+        let idle = now - last;
+        if facts.in_flight == 0 && idle > facts.rto {
+            self.policies.congestion.on_idle(facts, idle);
+            self.publish_windows();
+        }
+    }
+
+    fn commit_data(&mut self, path: PathId, now: Instant) -> Effects {
+        let effects = self.search_mtu(now);
+        // Before the timers follow: a tail is probed some time after what is sent now, not after what was sent last.
+        self.paths.path_mut(path).data_sent_at = Some(now);
+        let before = self.paths.fact(path).in_flight;
+        self.follow_path(path, now);
+        let sent = self.paths.fact(path).in_flight.saturating_sub(before);
+        let recovery = self.paths.path_mut(path).recovery.as_mut();
+        if let Some(rate) = recovery.and_then(|recovery| recovery.rate.as_mut()) {
+            rate.on_sent(sent);
+        }
+        effects
+    }
+}
+
+pub(super) fn push_data(packet: &mut PacketBuilder<'_>, chunk: &UserData<'_>) {
+    let pushed = packet.push(chunk);
+    debug_assert!(pushed.is_ok(), "the sender was told the room");
+}
