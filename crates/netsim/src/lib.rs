@@ -53,7 +53,7 @@ pub use host::{Host, HostId};
 pub use link::{Link, LinkChange, LinkConfig, LinkId};
 pub use network::{Action, Change, Filter, FilterAction, Network, Unroutable};
 pub use random::{Probability, exponential};
-pub use topology::Path;
+pub use topology::{Path, Side};
 
 #[cfg(test)]
 mod properties;

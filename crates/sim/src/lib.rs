@@ -22,7 +22,7 @@ mod rival;
 mod scenario;
 mod simulation;
 
-pub use anabranch_netsim::{Bucket, Histogram};
+pub use anabranch_netsim::{Bucket, Histogram, Side};
 pub use anabranch_proto::{
     Association, AssociationConfig, AssociationStatistics, DEFAULT_PORT, PathCounters, PathStatistics,
     SackWalks,
@@ -37,7 +37,7 @@ pub use probe::{Probe, Sample};
 pub use processor::{ProcessorModel, ProcessorTally};
 pub use rival::Rival;
 pub use scenario::{Scenario, Step};
-pub use simulation::{Side, Simulation};
+pub use simulation::Simulation;
 
 #[cfg(test)]
 mod tests;

@@ -5,47 +5,13 @@ use core::time::Duration;
 use std::io;
 
 use anabranch_netsim::topology::Path;
-use anabranch_netsim::{Change, HostId, LinkChange, Network};
+use anabranch_netsim::{Change, HostId, LinkChange, Network, Side};
 use anabranch_proto::{AddressError, Association, AssociationConfig};
 use anabranch_types::{AssociationId, Instant};
 
 use crate::app::Conversation;
 use crate::rival::RivalHosts;
 use crate::{AnyHost, Outcome, Probe, SctpHost, Step};
-
-/// One of the two hosts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Side {
-    /// The one that connects, unless told otherwise.
-    Near,
-    /// The one that is connected to.
-    Far,
-}
-
-impl Side {
-    /// Both, the near one first.
-    pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
-
-    /// The other one.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Near => Self::Far,
-            Self::Far => Self::Near,
-        }
-    }
-
-    pub(crate) const fn index(self) -> usize {
-        self as usize
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Near => "near",
-            Self::Far => "far",
-        }
-    }
-}
 
 /// A running scenario.
 ///

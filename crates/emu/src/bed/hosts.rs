@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use anabranch_netsim::Side;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
@@ -13,36 +14,6 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 const PREFIX: &str = "anabranch-";
 /// Folder in which `ip` keeps named namespaces.
 const FOLDER: &str = "/run/netns";
-
-/// One of the two hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// The initiating host.
-    Near,
-    /// The accepting host.
-    Far,
-}
-
-impl Side {
-    /// Both, the near one first.
-    pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
-
-    /// Returns the other host.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Near => Self::Far,
-            Self::Far => Self::Near,
-        }
-    }
-
-    const fn ending(self) -> &'static str {
-        match self {
-            Self::Near => "-near",
-            Self::Far => "-far",
-        }
-    }
-}
 
 /// The two hosts' namespaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +29,7 @@ impl Hosts {
     /// Name of a host's namespace, for `ip netns exec`.
     #[must_use]
     pub fn namespace(&self, side: Side) -> String {
-        format!("{PREFIX}{}{}", self.bed, side.ending())
+        format!("{PREFIX}{}-{}", self.bed, side.name())
     }
 
     /// Creates both, with only a loopback device, and without IPv6, whose neighbour discovery would add packets.
@@ -146,7 +117,7 @@ pub(super) fn beds() -> Vec<String> {
             let bed = name.strip_prefix(PREFIX)?;
             let side = Side::BOTH
                 .into_iter()
-                .find_map(|side| bed.strip_suffix(side.ending()));
+                .find_map(|side| bed.strip_suffix(side.name())?.strip_suffix('-'));
             side.map(str::to_owned)
         })
         .collect();

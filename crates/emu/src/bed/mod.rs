@@ -19,6 +19,7 @@ use core::time::Duration;
 use std::fs;
 use std::io;
 
+pub use anabranch_netsim::Side;
 use anabranch_netsim::link::LinkStats;
 use anabranch_netsim::{Link, LinkChange, LinkConfig, topology};
 use anabranch_types::Seed;
@@ -26,7 +27,7 @@ use anabranch_types::Seed;
 use device::Device;
 use forwarder::Forwarder;
 pub use forwarder::{Scheduling, Timing};
-pub use hosts::{Hosts, Side};
+pub use hosts::Hosts;
 use lock::BedLock;
 pub use lock::{FOLDER, folder};
 
@@ -64,7 +65,7 @@ pub struct BedLink {
 
 impl BedLink {
     const fn index(self) -> usize {
-        2 * self.path + self.from as usize
+        2 * self.path + self.from.index()
     }
 }
 

@@ -10,6 +10,44 @@ use anabranch_types::PathAddr;
 
 use crate::{Host, HostId, LinkConfig, LinkId, Network};
 
+/// One of the two hosts of a path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Side {
+    /// The first host, which connects unless a scenario says otherwise.
+    Near,
+    /// The second host.
+    Far,
+}
+
+impl Side {
+    /// Both sides, the near one first.
+    pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
+
+    /// Returns the other side.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
+
+    /// Returns 0 for the near side and 1 for the far side.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Returns `near` or `far`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Near => "near",
+            Self::Far => "far",
+        }
+    }
+}
+
 /// A bidirectional path: two addresses and the links between them in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
