@@ -171,16 +171,18 @@ impl Quotation {
 
 /// What is wrong with a quotation, held against the text of its RFC. Its parts around `[…]` follow each other.
 fn inexact(quotation: &Quotation, text: &str) -> Option<String> {
-    let text: String = if quotation.section.is_empty() {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    } else {
-        match chapters(text)
-            .into_iter()
-            .find(|chapter| chapter.number == quotation.section)
-        {
-            Some(chapter) => chapter.text,
-            None => return Some(format!("RFC {} has no §{}", quotation.rfc, quotation.section)),
+    let chapters = chapters(text);
+    let chapter = chapters
+        .iter()
+        .find(|chapter| chapter.number == quotation.section);
+    // The oldest texts indent their headings, or have none.
+    let has_headings = chapters.iter().any(|chapter| chapter.number.contains('.'));
+    let text = match chapter {
+        Some(chapter) => chapter.text.clone(),
+        None if has_headings && !quotation.section.is_empty() => {
+            return Some(format!("RFC {} has no §{}", quotation.rfc, quotation.section));
         }
+        None => text.split_whitespace().collect::<Vec<_>>().join(" "),
     };
     let mut rest = text.as_str();
     for part in quotation

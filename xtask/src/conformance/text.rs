@@ -80,10 +80,10 @@ fn is_page_break(line: &str) -> bool {
     is_footer || is_header
 }
 
-/// `6.1.  Transmission of DATA Chunks`, at the margin.
+/// `6.1.  Transmission of DATA Chunks`, at the margin; older texts have no point behind the number.
 fn heading(line: &str) -> Option<(String, String)> {
-    let (number, title) = line.split_once("  ")?;
-    let number = number.strip_suffix('.')?;
+    let (number, title) = line.split_once(' ')?;
+    let number = number.strip_suffix('.').unwrap_or(number);
     let is_number = number
         .split('.')
         .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));

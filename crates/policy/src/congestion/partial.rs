@@ -20,7 +20,7 @@ impl PartialBytes {
         } else if fills {
             saved.saturating_sub(window)
         } else {
-            // "When […] flightsize was less than cwnd, reset partial_bytes_acked to cwnd" (RFC 9260 §7.2.2);
+            // RFC 9260 §7.2.2 resets what exceeds the window if that was not filled before the SACK;
             // likewise where growth is not allowed, or the saved-up bytes would add several chunks per RTT.
             saved.min(window)
         };

@@ -136,8 +136,7 @@ impl SinglePath for RenoParameters {
 
     fn on_loss(&self, state: &mut RenoState, loss: &LossEvent, path: &PathFacts) {
         let is_timeout = loss.cause == LossCause::Timeout;
-        // RFC 5681 §3.1: "When a TCP sender detects segment loss using the retransmission timer and the given segment has
-        // already been retransmitted by way of the retransmission timer at least once, the value of ssthresh is held constant."
+        // RFC 5681 §3.1: a segment that the timer retransmitted before leaves ssthresh constant when the timer expires again.
         let threshold = if is_timeout && state.timed_out {
             state.window.threshold
         } else {

@@ -47,8 +47,8 @@ impl Window {
         }
     }
 
-    /// The window of a path that begins. "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly
-    /// transmitted SYN MUST be one segment" (RFC 5681 §3.1).
+    /// The window of a path that begins. After a lost SYN or SYN/ACK the initial window is one
+    /// segment (RFC 5681 §3.1).
     pub(crate) fn first(path: &PathFacts, packets: u16) -> Self {
         let initial = Self::initial(path, packets);
         let bytes = if path.lost_chunks > 0 {

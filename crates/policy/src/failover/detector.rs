@@ -136,8 +136,7 @@ impl FailoverPolicy for Detector {
         self.patience?.with(path)
     }
 
-    /// "In each RTO, a probe MAY be sent on an active UNCONFIRMED path […]. If during this probing the path becomes
-    /// inactive, this rate is lowered to the normal HEARTBEAT rate" (RFC 9260 §5.4).
+    /// An unconfirmed path is probed once per RTO while it is active, and at the usual rate afterwards (RFC 9260 §5.4).
     fn heartbeat_interval(&self, path: &PathFacts) -> Option<Duration> {
         let ErrorLimits {
             max_retransmissions,

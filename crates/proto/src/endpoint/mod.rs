@@ -456,8 +456,8 @@ fn note_changes(directory: &mut Directory, eventful: &mut VecDeque<AssociationId
 }
 
 //= rfc9260 3.3.2-21, 3.3.3-23
-/// "The initial TSN MAY be set to the initiate tag" (RFC 9260 §5.3.1 leaves it random, which the tag is); it
-/// saves four bytes in the cookie.
+/// Our initial TSN is our tag, which is random as RFC 9260 §3.3.2 asks of the TSN, too: this saves four bytes in the
+/// cookie.
 const fn tsn_of(tag: VerificationTag) -> Tsn {
     Tsn(tag.0)
 }

@@ -322,8 +322,8 @@ fn agreement(cookie: &Cookie) -> Agreement {
     }
 }
 
-/// "For the receiver of the COOKIE ECHO chunk, the only CONFIRMED address is the address to which the INIT ACK chunk was
-/// sent" (RFC 9260 §5.4). That is where the cookie was had; it may be sent from wherever an attacker writes that it is.
+/// Confirmed is only the address that the INIT ACK was sent to (RFC 9260 §5.4): the peer received the cookie there. It may
+/// send the COOKIE ECHO from any address that an attacker writes into it.
 fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
     let path = had_at(association, inbound, cookie);
     if path_to(association, proven(inbound, cookie)).is_some() {

@@ -146,8 +146,8 @@ impl Reassembly {
         self.latest = latest;
     }
 
-    /// The blocks beyond what is missing: "the first SACK block […] MUST specify the contiguous block of data containing
-    /// the segment which triggered this ACK" (RFC 2018 §4), then those that were reported before it.
+    /// The blocks beyond what is missing: first the one with the segment that triggered this
+    /// ACK (RFC 2018 §4), then those that were reported before it.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.latest
             .iter()

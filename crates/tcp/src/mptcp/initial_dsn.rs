@@ -4,7 +4,7 @@ use crate::sequence::Position;
 use crate::wire::{Dsn, Key};
 
 /// The initial data sequence number of one direction (IDSN). "The SYN with MP_CAPABLE occupies the first octet of data
-/// sequence space" (RFC 8684 §3.3.1), so the first byte is at position 1, as on a subflow.
+/// sequence space" (RFC 8684 §3.1), so the first byte is at position 1, as on a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct InitialDsn(u64);
 

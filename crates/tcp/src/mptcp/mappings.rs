@@ -79,7 +79,7 @@ impl Mappings {
 
     /// `length` bytes of the subflow from `start` on are those from `data` on.
     ///
-    /// "A sender MUST NOT change this mapping after it has been declared" (RFC 8684 §3.3): one that says something else of
+    /// "A sender MUST NOT change this mapping after it has been declared" (RFC 8684 §3.3.1): one that says something else of
     /// the same bytes contradicts.
     pub(super) fn add(
         &mut self,

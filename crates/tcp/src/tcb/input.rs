@@ -91,7 +91,7 @@ impl ControlBlock {
         }
     }
 
-    /// "An ACK is sent […] if the ACK throttling limit is not reached" (RFC 5961 §7).
+    /// Challenge ACK, limited in rate (RFC 5961 §7).
     fn challenge(&mut self, now: Instant) {
         const INTERVAL: Duration = Duration::from_millis(500);
         if self.challenged_at.is_none_or(|last| now - last >= INTERVAL) {

@@ -42,7 +42,7 @@ use crate::wire::HEADER;
 
 /// Space of the two timestamps in each segment, padding included.
 const TIMESTAMPS: u16 = 12;
-/// "TCP implementations MUST assume a default send MSS of 536 (576-40) for IPv4" (RFC 9293 §3.7.1).
+/// Send MSS toward an IPv4 peer that announced none (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 /// Nobody gains by segments smaller than this, but an attacker might.
 const MIN_MSS: u16 = 64;

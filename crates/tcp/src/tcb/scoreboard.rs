@@ -379,7 +379,7 @@ impl Scoreboard {
     /// The retransmission timer expired: everything in flight is lost.
     ///
     /// If the oldest record was reported before, the peer has discarded what it reported: an acknowledgement would have
-    /// passed it. Then "the data sender […] SHOULD turn off all of the SACKed bits" (RFC 2018 §8).
+    /// passed it. Then "the data sender […] SHOULD turn off all of the SACKed bits" (RFC 2018 §5).
     pub(crate) fn lose_all(&mut self) {
         let reneged = self
             .records

@@ -39,8 +39,8 @@ impl TimestampClock {
         timestamps.value.precedes(self.recent)
     }
 
-    /// A segment that begins at `start` is acceptable; `acked` is what we last acknowledged. "If […] SEG.SEQ <=
-    /// Last.ACK.sent, then SEG.TSval is copied to TS.Recent" (RFC 7323 §4.3).
+    /// A segment that begins at `start` is acceptable; `acked` is what we last acknowledged. The timestamp of one
+    /// that begins no later than that is remembered (RFC 7323 §4.3).
     pub(crate) fn note(&mut self, timestamps: Timestamps, start: Position, acked: Position) {
         if start <= acked && !timestamps.value.precedes(self.recent) {
             self.recent = timestamps.value;

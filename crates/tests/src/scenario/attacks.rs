@@ -204,8 +204,7 @@ mod bombing {
     }
 
     //= rfc9260 5.1.2-5, 5.4-3
-    /// RFC 9260 §5.4: "the only CONFIRMED address is the address to which the INIT ACK chunk was sent", wherever the cookie
-    /// comes from.
+    /// RFC 9260 §5.4: confirmed is only the address that the INIT ACK was sent to, wherever the cookie comes from.
     #[test]
     fn cookie_echo_from_other_address_confirms_only_init_address() {
         for listed in [0, 1] {

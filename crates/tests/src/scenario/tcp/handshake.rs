@@ -167,8 +167,7 @@ fn timestamp_gives_rtt_of_retransmitted_syn() {
     }
 }
 
-/// "If the SYN or SYN/ACK is lost, the initial window used by a sender after a correctly transmitted SYN MUST be one segment"
-/// (RFC 5681 §3.1).
+/// After a lost SYN or SYN/ACK the initial window is one segment (RFC 5681 §3.1).
 #[test]
 fn initial_window_is_one_segment_after_lost_syn() {
     let window = |lost: usize| {
