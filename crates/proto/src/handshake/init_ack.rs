@@ -24,12 +24,12 @@ pub(crate) fn on_init_ack(
     path: PathId,
     chunk: &InitAck<'_>,
 ) -> Result<(), Violation> {
-    //= rfc9260 3.3.3-10, 3.3.3-12
     //= rfc9260 3.3.3-8, 3.3.3-18, 3.3.3-22, 5.2.3-1
     // In any other state it is an old one, and discarded (RFC 9260 §5.2.3).
     let State::CookieWait(retry) = association.state else {
         return Ok(());
     };
+    //= rfc9260 3.3.3-10, 3.3.3-12
     // A window this small has the packet discarded, and the attempt goes on (RFC 9260 §3.3.3).
     if u64::from(chunk.a_rwnd) < MIN_RECEIVE_BUFFER {
         return Ok(());
