@@ -50,6 +50,7 @@ pub(crate) fn user_abort(reason: &[u8]) -> Vec<u8> {
     CauseWriter::one(Cause::UserInitiatedAbort(reason))
 }
 
+//= rfc9260 3.3.7-3
 /// The reason of the end after an ABORT of the peer.
 ///
 /// `None` for one with a format error, which is discarded (RFC 9260 §3.3.7).

@@ -67,6 +67,7 @@ pub struct Association {
     pub(crate) counters: Counters,
 }
 
+//= rfc9260 5.3.1-2
 /// One end of an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Side {
@@ -216,6 +217,7 @@ impl Association {
             && self.authentication.as_ref().is_some_and(demanded)
     }
 
+    //= rfc9260 5.1.2-8, 5.1.2-9
     /// Those of the `listed` addresses that would be new ones of the peer; none at all if only one is wanted.
     pub(crate) fn added(&self, listed: &[IpAddr]) -> Vec<IpAddr> {
         if self.config.single_homed {

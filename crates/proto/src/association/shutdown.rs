@@ -16,6 +16,7 @@ use anabranch_wire::Shutdown;
 use super::{Association, CloseReason, Event, Guard, Retry, State};
 
 impl Association {
+    //= rfc9260 3.3.8-1, 3.3.9-1, 4-11
     /// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged.
     pub(crate) fn advance_shutdown(&mut self, now: Instant) {
         let finishing = matches!(self.state, State::ShutdownPending | State::ShutdownReceived);
@@ -99,6 +100,7 @@ impl Association {
         self.tell_writable();
     }
 
+    //= rfc9260 3.3.13-1
     /// The peer has nothing outstanding either: it is told that we know, and that is the end.
     pub(crate) fn on_shutdown_ack(&mut self) {
         if matches!(self.state, State::ShutdownSent(..) | State::ShutdownAckSent(..)) {

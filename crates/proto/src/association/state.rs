@@ -50,6 +50,7 @@ impl Retry {
         }
     }
 
+    //= rfc9260 5.1-13, 5.1.6-1
     /// The chunk is sent once more; the timeout doubles up to `max` (RFC 9260 §6.3.3 E2).
     pub(crate) fn repeat(&mut self, max: Duration, now: Instant) {
         self.timeout = (self.timeout * 2).min(max);
@@ -63,6 +64,7 @@ impl State {
         matches!(self, Self::Closed)
     }
 
+    //= rfc9260 6-2, 6-4
     /// Whether the peer may have data for us: it knows our tag and our initial TSN.
     pub(crate) const fn takes_data(&self) -> bool {
         // These three states are those in which RFC 9260 §6 takes data. In COOKIE-ECHOED it may overtake the COOKIE ACK, and is
@@ -73,6 +75,7 @@ impl State {
         )
     }
 
+    //= rfc9260 5-1, 6-1
     /// Whether our data may leave.
     pub(crate) const fn sends_data(&self) -> bool {
         matches!(
@@ -81,6 +84,7 @@ impl State {
         )
     }
 
+    //= rfc9260 4-10, 4-12
     /// Whether the application may hand over more.
     pub(crate) const fn accepts_messages(&self) -> bool {
         matches!(

@@ -44,6 +44,7 @@ impl Association {
         self.debug_check();
     }
 
+    //= rfc9260 4-3, 4-4, 4-5, 4-6, 4-7, 4-8, 5.1.4-3
     /// T1 expired: INIT or COOKIE ECHO goes again, on the next path if there is one (RFC 9260 §5.1 suggests it),
     /// or nobody is there. An address that the peer lists may belong to another host, to which no INIT goes; a COOKIE ECHO may
     /// with a HEARTBEAT (RFC 9260 §5.4), since the address that the association was initiated to may have died.

@@ -118,7 +118,6 @@ pub(crate) fn path_of_init(addresses: &Addresses, paths: &PathSet, number: u16) 
     in_turn(paths, number, |path| addresses.is_initiated_to(paths, path))
 }
 
-//= rfc9260 5.2.5-1
 /// The path of the `number`th COOKIE ECHO: all on which it may leave, in turn.
 pub(crate) fn path_of_cookie(addresses: &Addresses, paths: &PathSet, cookie: &[u8], number: u16) -> PathId {
     let with_heartbeat = bundled_cookie_len(cookie.len());

@@ -14,6 +14,7 @@ use crate::violation::Violation;
 /// Causes beyond this number in one ERROR chunk are not read.
 const MAX_CAUSES: usize = 4;
 
+//= rfc9260 6.10-6
 /// Handles all chunks in order; tells whether there was DATA among them.
 pub(super) fn chunks(
     association: &mut Association,
@@ -76,10 +77,12 @@ fn one(
             // It stands alone (RFC 9260 §6.10), and `path` may be no more.
             return Ok(false);
         }
+        //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
             association.events.push(Event::Connected { incoming: false });
             association.establish(now);
         }
+        //= rfc9260 3.3.6-1, 3.3.6-2
         // It goes back over the path that it came by, all that it holds untouched (RFC 9260 §8.3).
         Chunk::Heartbeat(_) if !matches!(state, State::CookieWait(_)) => {
             association.control.answer_heartbeat(path, raw.value);
@@ -151,6 +154,7 @@ fn on_data(
         DataOutcome::Accepted | DataOutcome::Duplicate | DataOutcome::NoRoom => {}
     }
     if let State::ShutdownSent(..) = state {
+        //= rfc9260 4-9, 6.2-19
         // The peer may take our SHUTDOWN for lost otherwise: data in this state is answered by a SACK and another one at once
         // (RFC 9260 §9.2).
         transfer.receiver.force_sack();
@@ -179,6 +183,7 @@ fn on_sack(
     Ok(())
 }
 
+//= rfc9260 5.2.6-1, 5.2.6-2
 /// The peer reports errors (RFC 9260 §3.3.10).
 fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>) {
     for cause in chunk.causes.iter().flatten().take(MAX_CAUSES) {

@@ -130,6 +130,7 @@ fn plan_packet(association: &mut Association, now: Instant) -> Option<TransmitPl
     plan::next(parts, now)
 }
 
+//= rfc9260 6.9-7
 /// How long the packet may be.
 ///
 /// A message that was cut up cannot be cut up again when the path MTU falls, so IP has to fragment (RFC 9260 §6.9). A cookie

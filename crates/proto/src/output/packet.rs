@@ -35,6 +35,7 @@ pub(super) fn write(
     now: Instant,
 ) -> usize {
     let start = buffer.len();
+    //= rfc9260 3.1-3, 3.1-4, 3.3.2-6, 3.3.3-4
     let tag = if plan.lead == Some(Lead::Init) {
         VerificationTag::ZERO
     } else {
@@ -86,6 +87,7 @@ fn write_lead(
     }
 }
 
+//= rfc9260 6-10, 6.1-17, 6.9-9, 6.10-3
 fn write_bundle(
     association: &mut Association,
     plan: &TransmitPlan,
@@ -112,6 +114,7 @@ fn write_bundle(
     }
 }
 
+//= rfc9260 3.3.7-1, 3.3.7-2
 /// The packet after the end: its path and length.
 pub(super) fn last_words(
     association: &Association,
@@ -132,6 +135,7 @@ pub(super) fn last_words(
     (path, packet.finish_unsealed())
 }
 
+//= rfc9260 1.3-2
 pub(super) fn header(association: &Association, tag: VerificationTag) -> CommonHeader {
     CommonHeader {
         source_port: association.local.port,
@@ -140,6 +144,7 @@ pub(super) fn header(association: &Association, tag: VerificationTag) -> CommonH
     }
 }
 
+//= rfc9260 3.2.2-3, 3.3.11-2, 5.1-7, 5.4-5, 5.4-6, 5.4-7
 fn write_cookie_echo(
     echo: CookieEcho<'_>,
     addresses: &Addresses,
@@ -175,6 +180,7 @@ fn promises(association: &Association) -> Promises {
     }
 }
 
+//= rfc9260 3.3.12-1, 5.1-9, 5.1.5-6, 5.1.5-8
 /// Slots that do not fit are dropped, as the network might have done: each of them is repeated by someone.
 fn write_slots(
     state: &State,
@@ -189,6 +195,7 @@ fn write_slots(
     while let Some(value) = control.take_heartbeat_ack(path) {
         let _ = packet.push(&OutboundHeartbeatAck { value: &value });
     }
+    //= rfc9260 5.4-2
     if !transfer.paths.is_confirmed(path) {
         control.settle();
         return;

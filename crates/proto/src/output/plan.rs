@@ -78,6 +78,7 @@ pub(super) fn next(parts: Parts<'_>, now: Instant) -> Option<TransmitPlan> {
     match state {
         State::Closed => return None,
         State::CookieWait(_) => return handshake(Lead::Init),
+        //= rfc9260 3.3.11-1, 5-1, 5.1-8
         // From here on a HEARTBEAT is answered (RFC 9260 §8.3): the peer, which is connected already, learns where it may answer
         // the cookie.
         State::CookieEchoed(..) => {

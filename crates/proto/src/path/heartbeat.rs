@@ -145,6 +145,7 @@ pub(crate) struct ProbeBudget {
 }
 
 impl ProbeBudget {
+    //= rfc9260 5.4-1
     /// The moment of the next probe, not before `now`, in periods of `period`. It counts as sent then.
     pub(crate) fn reserve(&mut self, now: Instant, period: Duration) -> Instant {
         if self.begins + period <= now {
@@ -281,6 +282,7 @@ mod tests {
         assert!(heartbeat.is_due(Instant::ZERO + RTO));
     }
 
+    //= rfc9260 5.4-1
     #[test]
     fn no_more_probes_than_the_burst_leave_in_one_period() {
         let mut budget = ProbeBudget::default();
@@ -297,6 +299,7 @@ mod tests {
         assert_eq!(budget.reserve(now + 9 * RTO, RTO), now + 9 * RTO, "all are gone");
     }
 
+    //= rfc9260 3.3.5-3
     #[test]
     fn the_info_survives_the_wire() {
         let info = HeartbeatInfo {

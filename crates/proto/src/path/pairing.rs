@@ -10,6 +10,7 @@ use super::covers;
 /// Most paths of one association; more address pairs are left out.
 pub(crate) const MAX_PATHS: usize = 16;
 
+//= rfc9260 6.4.1-2
 /// Joins local and remote addresses to paths.
 ///
 /// Only addresses of one [`Realm`] can reach each other. Of n local and m remote addresses in a realm, path i joins
@@ -119,6 +120,7 @@ mod tests {
         assert_eq!(pairs, ["10.0.0.1:1 -> 192.0.2.1:9", "10.1.0.1:1 -> 192.0.2.1:9"]);
     }
 
+    //= rfc9260 6.4.1-2
     #[test]
     fn as_many_on_both_sides_are_joined_one_to_one() {
         let pairs = paths(&["10.0.0.1:1", "10.1.0.1:1"], &["10.0.0.2:9", "10.1.0.2:9"]);

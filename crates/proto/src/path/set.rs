@@ -322,6 +322,7 @@ impl PathSet {
         self.facts.iter().filter(|facts| facts.is_usable()).count() as u32
     }
 
+    //= rfc9260 6-9, 6.9-6, 6.9-11
     /// Length to which messages are cut for `path`: a chunk shall fit every path that may have to take it, so that
     /// what is lost on one fits the others (AMDCS, RFC 9260 §6.9). Paths out of use do not hold the others down.
     pub(crate) fn cut_length(&self, path: PathId) -> usize {

@@ -27,6 +27,7 @@ impl T3 {
         self.running.as_ref().map(|running| running.expires)
     }
 
+    //= rfc9260 6.1-19, 6.1-20, 6.1-21, 6.1-22, 6.3.3-1
     /// Adapts the timer to the oldest outstanding chunk of the path, after anything was sent or acknowledged.
     pub(crate) fn follow(&mut self, oldest: Option<(UnwrappedTsn, Instant)>, rto: Duration, now: Instant) {
         let Some((oldest, oldest_sent_at)) = oldest else {
@@ -96,6 +97,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
+    //= rfc9260 6.1-19, 6.1-21
     #[test]
     fn it_restarts_only_when_the_oldest_chunk_changes() {
         let mut timer = T3::default();
@@ -147,6 +149,7 @@ mod tests {
         assert_eq!(timer.expires(), Some(at(1_500)));
     }
 
+    //= rfc9260 6.1-20
     #[test]
     fn sending_the_oldest_chunk_again_restarts_it() {
         let mut timer = T3::default();

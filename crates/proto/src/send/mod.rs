@@ -274,6 +274,7 @@ impl Sender {
         Some(self.put(chunk, path, now))
     }
 
+    //= rfc9260 3.3.1-12, 3.3.1-13, 6.9-12
     fn put(&mut self, chunk: Chunk, path: PathId, now: Instant) -> UserData<'_> {
         let binds = !chunk.flags.ending && !self.streams.is_interleaving();
         self.begun = binds.then_some(chunk.message);
@@ -295,7 +296,6 @@ impl Sender {
         self.scoreboard.last_was_probe();
     }
 
-    //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 3.3.1-12, 3.3.1-13, 6.9-12, 6.9-13, 6.9-14
     fn next_piece(&self, path: PathId, room: Room, scheduler: &dyn StreamScheduler) -> Option<Piece> {
         if room.is_full() || self.has_used_all_tsns() {
             return None;

@@ -66,6 +66,7 @@ struct Begun {
 }
 
 impl Stream {
+    //= rfc9260 6.5-3, 6.5-4, 6.5-5, 6.5-6
     /// The number of the next message.
     fn begin(&mut self, unordered: bool) -> Mid {
         let counter = if unordered {
@@ -216,7 +217,6 @@ impl Streams {
         &mut self.streams[stream.index()]
     }
 
-    //= rfc9260 6.5-3, 6.5-4, 6.5-5, 6.5-6
     /// The message to go on with on `path`. Without interleaving it is the one begun, whatever its path so far, for its
     /// fragments need consecutive TSNs (RFC 9260 §6.9); else the head of the stream that the scheduler names, or a
     /// message begun that may go there if that one may not begin now, whatever the scheduler was told. What the `peer` takes is
@@ -251,6 +251,7 @@ impl Streams {
         self.unfinished.is_empty() || fits(peer())
     }
 
+    //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 3.3.1-11, 6.9-13, 6.9-14
     /// Cuts `payload` bytes off the head message of `stream`.
     pub(super) fn cut(
         &mut self,

@@ -448,6 +448,7 @@ fn an_overtaken_sack_is_dropped() {
     assert!(app.sender.path_acks().is_empty());
 }
 
+//= rfc9260 3.3.8-2
 #[test]
 fn a_shutdown_acknowledges_without_a_word_about_gaps_and_window() {
     let mut app = Application::new();

@@ -17,6 +17,7 @@ use super::{Effects, Transfer};
 use crate::violation::Violation;
 
 impl Transfer {
+    //= rfc9260 6-5
     /// A SACK came over `path`.
     ///
     /// # Errors
@@ -75,6 +76,7 @@ impl Transfer {
         Ok(effects)
     }
 
+    //= rfc9260 3.3.8-2
     /// The cumulative TSN of a SHUTDOWN acknowledges like a SACK that says nothing of gaps (RFC 9260 §9.2).
     ///
     /// pion and its descendants write what they know of their own TSNs there. A number that cannot be ours says nothing,

@@ -81,6 +81,7 @@ impl Transfer {
         }
     }
 
+    //= rfc9260 3.3.5-1
     /// Sets the next heartbeat of `path`, counted from `begin`: after HB.interval and a retransmission timeout, give or take half
     /// of the latter, in which nothing that was sent on an active path was acknowledged (RFC 9260 §8.3 asks whether it is idle,
     /// but what is sent on a dead path proves nothing); as soon as the budget allows while the path is unconfirmed and was not
@@ -111,6 +112,7 @@ impl Transfer {
         }
     }
 
+    //= rfc9260 3.3.5-3
     /// Puts a HEARTBEAT into a packet for `path`, if it fits. Its nonce is what proves the answer (RFC 9260 §5.4).
     pub(crate) fn write_heartbeat(&mut self, path: PathId, packet: &mut PacketBuilder<'_>, now: Instant) {
         let nonce = self.secrets.number();

@@ -75,6 +75,7 @@ impl Transfer {
         None
     }
 
+    //= rfc9260 6.1-14
     /// Lost chunks come first, for the buffers of both ends wait for them (RFC 9260 §6.1 C); duplicates of what is in flight
     /// before new data, or there would never be time for them.
     fn decide(&mut self, now: Instant) -> Decision {

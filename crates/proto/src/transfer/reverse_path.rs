@@ -53,6 +53,7 @@ impl Transfer {
         }
     }
 
+    //= rfc9260 5.4-2
     /// The policy's path, or a better one if that is not in use. Never an unconfirmed one, to which nothing but handshake
     /// chunks and heartbeats may go (RFC 9260 §5.4).
     fn sack_path(&mut self) -> Option<PathId> {

@@ -10,6 +10,7 @@ use super::{Effects, Transfer};
 use crate::send::Lost;
 
 impl Transfer {
+    //= rfc9260 6.3.3-2
     /// T3-rtx of `path` may have expired: everything outstanding on it is lost, its window falls to one packet, its timeout
     /// doubles (RFC 9260 §6.3.3 E1 to E3).
     pub(super) fn t3_timer(&mut self, path: PathId, now: Instant) -> Effects {
@@ -42,6 +43,7 @@ impl Transfer {
         effects
     }
 
+    //= rfc9260 6.1-6
     /// The peer has no room for what was out: that is no congestion, so the window stays as it is (RFC 9260 §6.1 A). One packet is
     /// enough to ask again. Tells whether the timeout is an error of the path, as it is unless SACKs keep coming.
     fn window_probe_timed_out(&mut self, path: PathId, answered: Option<Instant>) -> bool {

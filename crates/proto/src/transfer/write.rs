@@ -70,6 +70,7 @@ impl Transfer {
         self.paths.fact_mut(path).sendable = 0;
     }
 
+    //= rfc9260 6.10-4
     /// Writes lost chunks from `tsn` on while the path takes them and the policy wants them there; gives the bytes that are left for
     /// other data, none while lost chunks wait for this path.
     fn write_lost(
@@ -214,6 +215,7 @@ impl Transfer {
         self.paths.fact_mut(path).sent_chunks += chunks;
     }
 
+    //= rfc9260 6.1-9
     /// A window that was not used says little about the path (RFC 9260 §7.2.1).
     fn decay_window_if_idle(&mut self, path: PathId, now: Instant) {
         let facts = self.paths.fact(path);

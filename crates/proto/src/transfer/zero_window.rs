@@ -61,6 +61,7 @@ impl WindowProbe {
 }
 
 impl Transfer {
+    //= rfc9260 6.1-3, 6.1-7, 6.1-8
     /// Whether new data may leave now as far as the peer's window goes: it is open, or a probe of it is due.
     pub(super) fn window_permits(&self) -> bool {
         !self.sender.window_is_shut() || self.window_probe.permits()
@@ -119,6 +120,7 @@ impl Transfer {
 mod tests {
     use super::*;
 
+    //= rfc9260 6.1-3
     #[test]
     fn window_probe_stays_due_until_it_leaves() {
         let (soon, later) = (Instant::from_nanos(5), Instant::from_nanos(9));

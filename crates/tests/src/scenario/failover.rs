@@ -196,6 +196,7 @@ fn application_can_set_the_primary_path() {
     assert_eq!(pair.alice().path(1).counters.payload_sent, 140_000);
 }
 
+//= rfc9260 3.3.5-1
 #[test]
 fn heartbeats_detect_dead_path_of_idle_association() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();

@@ -401,6 +401,7 @@ mod association {
         ));
     }
 
+    //= rfc9260 5.3.1-2
     #[test]
     fn wrong_verification_tag_is_discarded() {
         let mut forger = Forger::associated();
@@ -605,6 +606,7 @@ mod association {
         assert!(bytes <= packet.len(), "{bytes} bytes for {}", packet.len());
     }
 
+    //= rfc9260 3.3.6-1, 3.3.6-2
     /// RFC 9260 §8.3: "copied unchanged".
     #[test]
     fn heartbeat_information_is_returned_unchanged() {

@@ -16,6 +16,7 @@ fn both_finished(pair: &mut Pair) {
     assert_eq!(pair.bob().close_reason(), Some(CloseReason::Finished));
 }
 
+//= rfc9260 3.3.8-1, 3.3.9-1, 3.3.13-1
 #[test]
 fn either_side_can_shut_down() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();

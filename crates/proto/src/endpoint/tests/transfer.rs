@@ -231,6 +231,7 @@ fn reply_leaves_to_the_source_of_its_request_on_the_same_ports() {
     }
 }
 
+//= rfc9260 3.3.7-1, 3.3.7-2
 #[test]
 fn abort_leaves_alone_although_data_waits() {
     let mut endpoint = endpoint();
@@ -241,6 +242,7 @@ fn abort_leaves_alone_although_data_waits() {
     assert_eq!(kinds(&said(&mut endpoint, START)), [kind::ABORT]);
 }
 
+//= rfc9260 3.3.7-3, 3.3.7-4
 #[test]
 fn abort_with_a_malformed_cause_is_discarded() {
     let mut endpoint = endpoint();
