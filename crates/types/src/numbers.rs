@@ -155,7 +155,8 @@ pub struct SendNumber(pub u64);
 
 #[cfg(test)]
 mod tests {
-    use super::{Tsn, UnwrappedTsn};
+    use super::{AsconfNumber, Tsn, UnwrappedTsn};
+    use crate::Serial as _;
 
     //= rfc9260 1.6-1, 1.6-4
     #[test]
@@ -171,5 +172,12 @@ mod tests {
     fn the_number_before_the_first_exists() {
         let first = UnwrappedTsn::first(Tsn(0));
         assert_eq!(first.previous().wrap(), Tsn(u32::MAX));
+    }
+
+    #[test]
+    fn asconf_numbers_wrap_and_keep_their_order() {
+        let last = AsconfNumber(u32::MAX);
+        assert_eq!(last.next(), AsconfNumber(0));
+        assert!(last.precedes(last.next()) && !last.next().precedes(last));
     }
 }

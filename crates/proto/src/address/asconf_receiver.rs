@@ -155,6 +155,8 @@ impl Addresses {
                     let done = self.set_primary(transfer, source, request.address);
                     Some((request.id, done))
                 }
+                // It belongs in INIT and INIT ACK (RFC 5061 §4.2.6).
+                Parameter::AdaptationLayer(_) => continue,
                 _ => None,
             };
             let goes_on = match done {

@@ -99,3 +99,11 @@ fn an_unknown_cause_is_kept_whole() {
     assert_eq!((raw.kind, raw.bytes), (0x0106, &list[..]));
     assert_eq!(raw.decode().expect("well formed").to_string(), "cause 262 len=2");
 }
+
+#[test]
+fn unsupported_hmac_is_written_as_rfc_4895_draws_it() {
+    let mut causes = CauseWriter::new();
+    causes.push(Cause::UnsupportedHmac(HmacId(9)));
+    causes.push(Cause::OutOfResource);
+    assert_eq!(causes.finish(), [1, 5, 0, 6, 0, 9, 0, 0, 0, 4, 0, 4]);
+}

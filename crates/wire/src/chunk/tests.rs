@@ -368,6 +368,8 @@ fn an_asconf_without_its_address_is_refused() {
     for (rest, expected) in [
         (&[][..], DecodeErrorKind::UnexpectedParameter),
         (&[0xc0, 1, 0, 8, 1, 2, 3, 4], DecodeErrorKind::UnexpectedParameter),
+        // A host name.
+        (b"\0\x0b\0\x08abc\0", DecodeErrorKind::UnexpectedParameter),
         (&[0, 5, 0, 9, 1, 2, 3, 4, 5], DecodeErrorKind::BadLength),
         (&[0, 5, 0, 8, 1, 2], DecodeErrorKind::Truncated),
     ] {

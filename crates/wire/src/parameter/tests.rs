@@ -94,6 +94,11 @@ fn a_request_without_address_or_with_more_than_one_is_refused() {
             &[0, 0, 0, 1, 0, 7, 0, 8, 1, 2, 3, 4],
             DecodeErrorKind::UnexpectedParameter,
         ),
+        // A host name.
+        (
+            b"\0\0\0\x01\0\x0b\0\x08abc\0",
+            DecodeErrorKind::UnexpectedParameter,
+        ),
         (
             &[0, 0, 0, 1, 0, 5, 0, 8, 1, 2, 3, 4, 0],
             DecodeErrorKind::BadLength,

@@ -241,3 +241,57 @@ fn all_questions_of_a_packet_are_carried_out_and_answered_in_order_as_they_fit()
     let last = pair.vouched(&asconfs[3]);
     assert_eq!(answered(&mut pair, &last), [numbers[3]]);
 }
+
+#[test]
+fn questions_and_answers_stand_behind_auth() {
+    let mut pair = Pair::with(1);
+    adds(&mut pair, at(2, 1));
+    let question = said(&mut pair.alice, LATER);
+    deliver(question.clone(), &mut pair.bob);
+    let answer = said(&mut pair.bob, LATER);
+    for (packets, wanted) in [(question, kind::ASCONF), (answer, kind::ASCONF_ACK)] {
+        let kinds = packets.iter().map(|(_, bytes)| {
+            let chunks = Packet::parse(bytes).expect("in order").chunks().flatten();
+            chunks.map(|raw| raw.kind).collect::<Vec<u8>>()
+        });
+        let with_it: Vec<_> = kinds.filter(|kinds| kinds.contains(&wanted)).collect();
+        assert_eq!(with_it, [[kind::AUTH, wanted]]);
+    }
+}
+
+#[test]
+fn answer_that_is_not_authenticated_is_discarded() {
+    let mut pair = Pair::with(1);
+    let mut bob = pair.bob.association_mut(ID).expect("it lives");
+    bob.add_local_address(at(2, 2)).expect("agreed");
+    drop(bob);
+    let asked = questions(&said(&mut pair.bob, LATER));
+    let answer = OutboundAsconfAck {
+        number: AsconfNumber(asked[0].0),
+        responses: Vec::new(),
+    };
+    let bare = pair.alices_packet(|_, packet| packet.push(&answer).expect("room"));
+    assert_eq!(pair.bob_hears(0, &bare), Vec::<String>::new());
+    assert!(!pair.bobs().addresses.local_addrs.contains(&at(2, 2)));
+    let genuine = pair.vouched(&answer);
+    pair.bob_hears(0, &genuine);
+    assert!(pair.bobs().addresses.local_addrs.contains(&at(2, 2)));
+}
+
+#[test]
+fn several_requests_leave_one_address() {
+    let mut pair = Pair::with(2);
+    let mut alice = pair.alice.association_mut(ID).expect("it lives");
+    assert_eq!(alice.remove_local_address(at(0, 1)), Ok(()));
+    let refused = alice.remove_local_address(at(1, 1));
+    assert_eq!(refused, Err(AddressError::LastAddress(at(1, 1))));
+}
+
+#[test]
+fn adaptation_layer_indication_in_an_asconf_is_ignored() {
+    let mut pair = Pair::with(1);
+    let mut requests = one(|list| list.push_raw(0xc006, &[0, 0, 0, 7]));
+    requests.push_add_address(about(8, "10.0.1.1"));
+    assert_eq!(pair.asks(&requests), "[]");
+    assert_eq!(pair.alice_is_at().len(), 2);
+}

@@ -174,3 +174,87 @@ fn auth_chunk_out_of_the_blue_is_passed_over() {
     assert!(hears_both(&mut endpoint, peer(2), tag, &auth, &abort).is_empty());
     assert!(hears_both(&mut endpoint, peer(2), tag, &auth, &CookieAck).is_empty());
 }
+
+fn strange(kind: u8) -> RawChunk<'static> {
+    RawChunk {
+        kind,
+        flags: 0,
+        // Of an ASCONF with an address.
+        value: &[0, 0, 0, 7, 0, 5, 0, 8, 10, 0, 0, 2],
+        bytes: &[],
+        at: 0,
+    }
+}
+
+/// An association without extensions; what follows the chunk is looked at.
+fn is_skipped_and_reported(kind_of_chunk: u8) {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let heartbeat = Heartbeat { info: b"next" };
+    let answer = hears_both(&mut endpoint, peer(2), tag, &strange(kind_of_chunk), &heartbeat);
+    let answered = kinds(&answer);
+    assert!(answered.contains(&kind::ERROR) && answered.contains(&kind::HEARTBEAT_ACK));
+    assert!(endpoint.associations().all(Association::is_connected));
+}
+
+#[test]
+fn asconf_that_was_not_agreed_is_skipped_and_reported() {
+    is_skipped_and_reported(kind::ASCONF);
+}
+
+#[test]
+fn forward_tsn_is_skipped_and_reported() {
+    is_skipped_and_reported(0xc0);
+}
+
+const FORWARD_TSN_SUPPORTED: u16 = 0xc000;
+
+#[test]
+fn forward_tsn_supported_is_reported_as_unknown() {
+    use anabranch_wire::parameter::kind::UNRECOGNIZED;
+    let mut parameters = ParameterWriter::new();
+    parameters.push_raw(FORWARD_TSN_SUPPORTED, &[]);
+    let answer = answer_to_init(config(), parameters.clone().finish());
+    assert_eq!(listed_in(&answer, UNRECOGNIZED), [[0xc0, 0, 0, 4]]);
+
+    let mut endpoint = endpoint();
+    let (_, tag) = calls(&mut endpoint);
+    parameters.push_state_cookie(&[7; 40]);
+    let ours = OutboundInit {
+        acknowledges: true,
+        ..init(5, parameters.finish())
+    };
+    hears(&mut endpoint, START, peer(2), tag, &ours);
+    let then = hears(&mut endpoint, START, peer(2), tag, &CookieAck);
+    assert!(kinds(&then).contains(&kind::ERROR));
+}
+
+#[test]
+fn adaptation_layer_indication_is_passed_over() {
+    use anabranch_wire::parameter::kind::{ADAPTATION_LAYER, UNRECOGNIZED};
+    let mut parameters = ParameterWriter::new();
+    parameters.push_raw(ADAPTATION_LAYER, &[0, 0, 0, 7]);
+    let answer = answer_to_init(config(), parameters.finish());
+    assert_eq!(kinds(&answer), [kind::INIT_ACK]);
+    assert_eq!(listed_in(&answer, UNRECOGNIZED), Vec::<Vec<u8>>::new());
+}
+
+/// Nothing of that is made here: no association, or one that does not authenticate.
+#[test]
+fn peer_that_wants_data_authenticated_gets_none_that_is_not() {
+    let mut parameters = ParameterWriter::new();
+    parameters.push_random(&[7; 32]).push_chunk_list(&[kind::DATA]);
+    parameters.push_hmac_algorithms(&[HmacId::SHA_1]);
+    parameters.push_supported_extensions(&ALL);
+    parameters.push_state_cookie(&[7; 40]);
+    let answer = answer_to_init_ack(&config(), parameters.clone().finish());
+    assert_eq!(kinds(&answer), [kind::ABORT]);
+    let answer = answer_to_init(config(), parameters.finish());
+    assert_eq!(kinds(&answer), [kind::INIT_ACK]);
+    let random = listed_in(&answer, anabranch_wire::parameter::kind::RANDOM);
+    assert_eq!(
+        random,
+        Vec::<Vec<u8>>::new(),
+        "without RANDOM nothing is authenticated"
+    );
+}
