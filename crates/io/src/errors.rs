@@ -21,6 +21,7 @@ pub enum Trouble {
     Broken,
 }
 
+//= rfc9260 10-2
 /// What does `error`, returned by a socket of this crate, mean?
 ///
 /// ```
@@ -56,6 +57,7 @@ pub fn broken() -> Error {
 mod tests {
     use super::*;
 
+    //= rfc9260 10-2
     #[test]
     fn a_firewall_a_full_queue_and_a_missing_route_only_lose_packets() {
         for number in [

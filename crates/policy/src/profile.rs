@@ -133,6 +133,7 @@ impl PolicyRecipe {
         }
     }
 
+    //= rfc9260 16-1
     /// The standard: one path at a time, everything as RFC 9260 recommends.
     #[must_use]
     pub const fn rfc9260() -> Self {

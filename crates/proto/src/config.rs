@@ -188,6 +188,7 @@ impl AssociationConfig {
 }
 
 impl Default for AssociationConfig {
+    //= rfc9260 16-1
     fn default() -> Self {
         Self {
             peer_sctp_port: DEFAULT_PORT,

@@ -47,6 +47,7 @@ impl Secrets {
         Self { key, drawn: 0 }
     }
 
+    //= rfc9260 14.1-1
     pub(crate) fn bytes(&mut self) -> [u8; 32] {
         self.drawn += 1;
         let mut mac = HmacSha256::new_from_slice(&self.key.0).expect("HMAC takes keys of any length");
@@ -103,6 +104,7 @@ mod tests {
 
     use super::*;
 
+    //= rfc9260 14.1-1
     #[test]
     fn secrets_differ_with_the_entropy_and_from_each_other() {
         let drawn = |seed: u8| {

@@ -12,6 +12,7 @@ macro_rules! wire_number {
         pub struct $name(pub $raw);
 
         impl $name {
+            //= rfc5061 3-1, 3-3
             /// The number after this one, wrapping.
             #[must_use]
             pub const fn next(self) -> Self {
@@ -174,6 +175,7 @@ mod tests {
         assert_eq!(first.previous().wrap(), Tsn(u32::MAX));
     }
 
+    //= rfc5061 3-1, 3-2, 3-3
     #[test]
     fn asconf_numbers_wrap_and_keep_their_order() {
         let last = AsconfNumber(u32::MAX);

@@ -18,6 +18,7 @@ pub trait Serial: Copy + Eq {
 }
 
 impl Serial for u16 {
+    //= rfc5061 3-4
     fn precedes(self, other: Self) -> bool {
         let ahead = other.wrapping_sub(self);
         ahead != 0 && ahead < 1 << 15
@@ -25,6 +26,7 @@ impl Serial for u16 {
 }
 
 impl Serial for u32 {
+    //= rfc5061 3-2
     fn precedes(self, other: Self) -> bool {
         let ahead = other.wrapping_sub(self);
         ahead != 0 && ahead < 1 << 31
@@ -35,6 +37,7 @@ impl Serial for u32 {
 mod tests {
     use super::Serial;
 
+    //= rfc5061 3-2
     //= rfc9260 1.6-2
     #[test]
     fn order_survives_the_wrap() {

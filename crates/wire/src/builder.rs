@@ -69,6 +69,7 @@ impl<'b> PacketBuilder<'b> {
         self.buffer.len() - self.start
     }
 
+    //= rfc4895 5.1-4, 5.1-5
     //= rfc9260 3.2-1, 3.2-2, 3.2-3, 3.3.1-8, 3.3.1-9, 3.3.1-10, 6.10-1, 6.10-5
     /// Appends `chunk` and its padding.
     ///

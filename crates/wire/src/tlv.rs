@@ -19,6 +19,7 @@ use crate::{DecodeError, DecodeErrorKind};
 /// Bytes of type and length.
 pub(crate) const HEADER_LEN: usize = 4;
 
+//= rfc4895 3.1-4, 3.2-4, 3.3-5, 4.1-5, 5.1-6
 //= rfc9260 3.2.1-3
 /// The next frame of a list, `None` at its end. After an error the list is at its end.
 pub(crate) fn next<'a, Kind>(reader: &mut Reader<'a>) -> Option<Result<Frame<'a, Kind>, DecodeError>> {
@@ -46,6 +47,8 @@ fn frame<'a, Kind>(reader: &mut Reader<'a>) -> Result<Frame<'a, Kind>, DecodeErr
     Ok(Frame::new(kind, value, &start.rest()[..length], start.at()))
 }
 
+//= rfc4895 3.1-2, 3.1-3, 3.2-2, 3.2-3, 3.3-3, 3.3-4, 4.1-3, 4.1-4
+//= rfc5061 4.2.7-3
 //= rfc9260 3.2.1-1, 3.2.1-2
 /// Appends one frame to a list.
 ///
@@ -146,6 +149,8 @@ mod tests {
     use super::{Reader, UnknownAction, next, push};
     use crate::DecodeErrorKind;
 
+    //= rfc4895 3.1-2, 3.1-3, 3.1-4, 3.2-2, 3.2-3, 3.2-4, 3.3-3, 3.3-4, 3.3-5, 4.1-5
+    //= rfc5061 4.2.7-3
     //= rfc9260 3.2.1-1, 3.2.1-2, 3.2.1-3
     #[test]
     fn frames_are_aligned_and_the_last_one_is_not_padded() {

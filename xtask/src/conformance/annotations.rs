@@ -74,6 +74,7 @@ fn first_test_line(source: &Source, lines: &[&str]) -> usize {
         .iter()
         .any(|home| path.starts_with(home))
         || path.contains("/tests/")
+        || path.contains("/laws/")
         || path.ends_with("/tests.rs");
     if is_file_of_tests {
         return 0;

@@ -189,6 +189,7 @@ impl State {
             .any(|tracked| tracked.signals.ended().is_none())
     }
 
+    //= rfc9260 9-1
     /// The last handle is gone: what was sent still arrives, what arrives is thrown away.
     pub(crate) fn release(&mut self, id: AssociationId) {
         let Some(tracked) = self.associations.get_mut(&id) else {

@@ -23,6 +23,7 @@ async fn a_graceful_end_loses_nothing() {
     .await;
 }
 
+//= rfc9260 9-1
 #[tokio::test]
 async fn dropping_the_last_handle_delivers_what_was_sent() {
     story(async {

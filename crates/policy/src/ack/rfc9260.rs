@@ -41,7 +41,7 @@ impl Policy for Rfc9260 {
 }
 
 impl AckPolicy for Rfc9260 {
-    //= rfc9260 6.7-1
+    //= rfc9260 6.7-1, 7.2.4-1
     fn on_packet(&mut self, arrival: &Arrival, now: Instant) -> AckWhen {
         let delayed = self.delay.on_packet(arrival, now);
         if is_urgent(arrival) || arrival.lowest_missing.is_some() || arrival.gaps_changed {

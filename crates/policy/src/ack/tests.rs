@@ -35,7 +35,7 @@ fn the_first_packet_is_acknowledged_at_once_then_every_second_one() {
     assert_eq!(policy.on_packet(&second, at(20)), AckWhen::Now);
 }
 
-//= rfc9260 6.7-1
+//= rfc9260 6.7-1, 7.2.4-1
 #[test]
 fn gaps_are_reported_at_once_but_not_with_dac() {
     let gap = Arrival {

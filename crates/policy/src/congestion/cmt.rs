@@ -43,6 +43,7 @@ pub struct CmtParameters {
 }
 
 impl CmtParameters {
+    //= rfc9260 7.2.1-8
     /// The values unless set.
     pub const DEFAULT: Self = Self {
         growth: Growth::CucV2,
@@ -112,6 +113,7 @@ impl SinglePath for CmtParameters {
         }
     }
 
+    //= rfc9260 7.2-1, 7.2.1-7
     fn on_ack(&self, state: &mut CmtState, acked: &Acked<'_>) {
         let quantum = quantum(acked.path);
         state.window.raise_to(quantum);
@@ -126,6 +128,7 @@ impl SinglePath for CmtParameters {
         }
     }
 
+    //= rfc9260 7.2.3-1, 7.2.3-2
     fn on_loss(&self, state: &mut CmtState, loss: &LossEvent, path: &PathFacts) {
         state.window.cut(loss.cause, 5, path);
         state.partial = PartialBytes::default();

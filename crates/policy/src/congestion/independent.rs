@@ -69,6 +69,7 @@ impl<'a> Acked<'a> {
     }
 }
 
+//= rfc9260 7.2-3
 /// The association-level controller made of an algorithm `A` for single paths.
 #[derive(Debug)]
 pub struct Independent<A: SinglePath> {
@@ -102,6 +103,7 @@ impl<A: SinglePath> CongestionControl for Independent<A> {
         self.paths.remove(path);
     }
 
+    //= rfc9260 7.2.1-5, 7.2.1-6, 7.2.1-9
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         for ack in ack.paths {
             let (Some(state), Some(path)) = (self.paths.of_mut(ack.path), path_facts(paths, ack.path)) else {

@@ -8,6 +8,7 @@ use super::window::quantum;
 pub(super) struct PartialBytes(u64);
 
 impl PartialBytes {
+    //= rfc9260 7.2.2-1, 7.2.2-2
     /// Counts what was acknowledged now. `true` if that fills a window of `window` bytes, which then may take its
     /// step; `full` if it was fully used.
     pub(super) fn fills(&mut self, window: u64, acked: &Acked<'_>, full: bool) -> bool {

@@ -32,6 +32,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    //= rfc9260 7.2.1-1, 7.2.1-3
     /// The window before any acknowledgement: `packets` full chunks, or what RFC 9260 §7.2.1 says if 0.
     pub(crate) fn initial(path: &PathFacts, packets: u16) -> Self {
         let quantum = quantum(path);
@@ -95,6 +96,7 @@ impl Window {
         self.cut_to(left.max(4 * quantum(path)), cause, path);
     }
 
+    //= rfc9260 7.2.1-2
     /// A cut to `threshold`, at least one full chunk, or to one full chunk after a timeout. It raises nothing.
     pub(crate) fn cut_to(&mut self, threshold: u64, cause: LossCause, path: &PathFacts) {
         let quantum = quantum(path);
@@ -106,7 +108,7 @@ impl Window {
         self.utilisation = Utilisation::default();
     }
 
-    //= rfc9260 6.1-9
+    //= rfc9260 6.1-9, 7.1-1, 7.2.1-10, 7.2.1-11, 7.2.2-3
     /// "While the endpoint does not transmit data on a given transport address, the cwnd […] SHOULD be adjusted
     /// to max(cwnd / 2, 4 * PMDCS) once per RTO" (RFC 9260 §7.2.1). Like a loss, idleness does not raise a small
     /// window. The threshold is the business of `threshold`.

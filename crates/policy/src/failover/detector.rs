@@ -107,6 +107,7 @@ impl Policy for Detector {
 }
 
 impl FailoverPolicy for Detector {
+    //= rfc9260 8.2-2
     fn on_error(&mut self, path: &PathFacts) -> Reachability {
         let is_suspect = self.tolerated.is_some_and(|tolerated| path.errors > tolerated);
         match path.reachability {

@@ -19,6 +19,7 @@ fn fails(policy: &mut dyn FailoverPolicy, errors: u16) -> Reachability {
     path.reachability
 }
 
+//= rfc9260 8.2-2
 #[test]
 fn by_the_standard_a_path_survives_five_errors() {
     let mut policy = rfc9260(ErrorLimits::DEFAULT);

@@ -95,6 +95,7 @@ fn windows_stay_within_bounds_and_losses_never_raise_them() {
     });
 }
 
+//= rfc9260 7.2.1-5, 7.2.1-6
 #[test]
 fn a_path_in_recovery_does_not_grow() {
     for_all::<CongestionChoice>(|policy, _, rng| {
@@ -112,6 +113,7 @@ fn a_path_in_recovery_does_not_grow() {
     });
 }
 
+//= rfc9260 7.2.5-1
 #[test]
 fn a_removed_path_is_forgotten_and_its_slot_starts_anew() {
     for_all::<CongestionChoice>(|policy, twin, rng| {

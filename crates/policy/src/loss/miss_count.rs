@@ -161,6 +161,7 @@ impl LossDetection for MissCount {
         self.paths.remove(path);
     }
 
+    //= rfc9260 7.2.4-3
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         let acked = || ack.paths.iter().filter(|path| path.newly_acked_chunks > 0);
         // Packets that were counted together but came over several paths cannot be told apart: each counts once.
@@ -187,6 +188,7 @@ impl LossDetection for MissCount {
         }
     }
 
+    //= rfc9260 7.2.4-2
     fn loss_threshold(&self, path: PathId, _now: Instant) -> LossThreshold {
         let Some(misses) = self.paths.of(path) else {
             return LossThreshold::NONE;

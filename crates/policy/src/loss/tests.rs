@@ -63,7 +63,7 @@ fn by_path() -> Fixture<MissCount> {
     Fixture::new(MissCount::new(MissCountParameters::default()))
 }
 
-//= rfc9260 6.7-4, 6.7-5
+//= rfc9260 6.7-4, 6.7-5, 7.2.4-2
 #[test]
 fn a_chunk_is_lost_at_its_third_miss_indication() {
     let mut fixture = by_path();
@@ -93,6 +93,7 @@ fn without_split_fast_retransmit_they_are() {
     assert!(fixture.is_lost(0, 10));
 }
 
+//= rfc9260 7.2.4-3
 #[test]
 fn a_late_sack_counts_for_what_lies_below_what_it_newly_acknowledges() {
     let mut fixture = by_path();
@@ -130,6 +131,7 @@ fn a_sack_that_stands_for_packets_of_two_paths_counts_once_on_each() {
     assert!(!fixture.is_lost(1, 20));
 }
 
+//= rfc9260 7.2.4-3
 #[test]
 fn in_recovery_an_advance_counts_for_everything_missing_on_the_path() {
     let mut fixture = by_path();

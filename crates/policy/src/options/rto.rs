@@ -16,6 +16,7 @@ pub struct RtoParameters {
 }
 
 impl RtoParameters {
+    //= rfc9260 16-2
     /// RTO.Initial 1 s, RTO.Min 1 s, RTO.Max 60 s (RFC 9260 §16).
     pub const RFC9260: Self = Self {
         initial: Duration::from_secs(1),

@@ -61,6 +61,7 @@ impl AsconfReceiver {
         self.due_on
     }
 
+    //= rfc5061 5.1.1-4, 5.2-8
     /// The answers to be sent, in the order of their numbers (RFC 5061 §5.1.1 C3).
     pub(super) fn take_due(&mut self) -> Vec<OutboundAsconfAck> {
         self.due_on = None;
@@ -97,6 +98,7 @@ impl AsconfReceiver {
         self.answers.iter().any(|answer| answer.number == number)
     }
 
+    //= rfc5061 5.2-6
     fn send(&mut self, number: AsconfNumber, path: PathId) {
         if !self.due.contains(&number) && self.due.len() < MAX_ANSWERS {
             self.due.push(number);
@@ -106,6 +108,7 @@ impl AsconfReceiver {
 }
 
 impl Addresses {
+    //= rfc5061 4.1.1-1, 5.2-7, 5.2-9, 5.3.2-3
     /// An ASCONF came, over `path` and behind a genuine AUTH chunk.
     pub(crate) fn on_asconf(
         &mut self,
@@ -130,6 +133,7 @@ impl Addresses {
         effects
     }
 
+    //= rfc5061 4.2.6-5, 5.1.1-6, 5.2-4
     /// Does what is asked, one after the other; gives the responses.
     fn carry_out(
         &mut self,
@@ -173,6 +177,7 @@ impl Addresses {
         (refusals.writer.finish(), effects)
     }
 
+    //= rfc5061 5.3-22, 5.3-30
     fn add(
         &mut self,
         transfer: &mut Transfer,
@@ -195,6 +200,7 @@ impl Addresses {
         Ok(self.follow(transfer, now))
     }
 
+    //= rfc5061 4.2.2-3, 5.3-18, 5.3-19, 5.3-20, 5.3-21, 5.3-25
     fn delete(
         &mut self,
         transfer: &mut Transfer,
@@ -221,6 +227,7 @@ impl Addresses {
         Ok(effects.then(self.follow(transfer, now)))
     }
 
+    //= rfc5061 5.4-2, 5.4-3
     /// The peer would rather be sent to at `address`, as soon as it is confirmed. RFC 5061 §5.4 has it as advice that should be
     /// followed.
     fn set_primary(
@@ -252,6 +259,8 @@ impl Addresses {
         transfer.make_primary(path)
     }
 
+    //= rfc4895 6.3-15
+    //= rfc5061 5.2-1
     /// A packet came from an address that the peer is not known to have. If it brings the genuine request to add that very
     /// address, it is the peer's from now on, and the path is told; the request itself is answered in its turn.
     ///
@@ -319,6 +328,7 @@ struct Refusals {
 }
 
 impl Refusals {
+    //= rfc5061 5.3-23, 5.3-24
     /// Does what a request to add or delete asks, unless one before it found no room.
     fn unless_full(&mut self, act: impl FnOnce() -> Result<Effects, Refusal>) -> Result<Effects, Refusal> {
         if self.full {
@@ -329,6 +339,7 @@ impl Refusals {
         done
     }
 
+    //= rfc5061 4.2.1-1, 4.2.2-1, 4.2.4-1
     /// Notes what became of a request.
     fn note(&mut self, raw: RawParameter<'_>, id: CorrelationId, done: Result<(), Refusal>) {
         let cause = match done {
@@ -357,12 +368,14 @@ impl Refusals {
         action.goes_on()
     }
 
+    //= rfc5061 4.2.3-1, 5.2-5
     fn refuse(&mut self, id: CorrelationId, cause: Cause<'_>) {
         self.any = true;
         self.writer.push_error_indication(id, &CauseWriter::one(cause));
     }
 }
 
+//= rfc5061 4.2.1-3
 /// An unspecified address stands for the source address of the packet (RFC 5061 §4.2.1).
 fn meant(address: IpAddr, source: SocketAddr) -> IpAddr {
     if address.is_unspecified() {

@@ -73,6 +73,7 @@ impl AsconfSender {
         self.outstanding.as_ref()?.expires
     }
 
+    //= rfc5061 5.1-7, 5.1-13, 5.1-14
     /// The ASCONF, which leaves now on `path`.
     pub(super) fn take_due(&mut self, path: PathId, expires: Instant) -> Option<OutboundAsconf> {
         let asconf = self.outstanding.as_mut().filter(|asconf| asconf.is_due)?;
@@ -107,6 +108,7 @@ impl AsconfSender {
 }
 
 impl Addresses {
+    //= rfc5061 5.1.1-6, 5.3-7, 5.3-9
     /// Whether one more change may be asked for.
     ///
     /// # Errors
@@ -138,6 +140,7 @@ impl Addresses {
         pending.filter(|request| !matches!(request, Request::Delete(_)))
     }
 
+    //= rfc5061 4.2.2-2, 5.3-11, 5.3-14, 5.3-15, 5.3-16, 5.3-17
     /// Uses our address `local` no more. Its paths end at once; `None`, and nothing changed, if there would be none left.
     ///
     /// RFC 5061 §5.3 forbids to delete the last address (F5), and to send from one that is being deleted (F4).
@@ -151,6 +154,7 @@ impl Addresses {
         Some(effects)
     }
 
+    //= rfc5061 4.1.1-4, 5.1-1, 5.1.1-1, 5.1.1-2, 5.1-2, 5.1-3, 5.1-4, 5.1-6, 5.3.2-1
     /// Makes the next ASCONF of what waits, if there is none, and settles which paths remain. To be called before anything
     /// is sent.
     pub(crate) fn advance(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
@@ -186,6 +190,7 @@ impl Addresses {
         effects
     }
 
+    //= rfc5061 5.1-12
     /// T4 may have expired: an error on the path that the ASCONF took, and it leaves again (RFC 5061 §5.1 B1 to B5).
     pub(crate) fn on_timeout(&mut self, transfer: &mut Transfer, now: Instant) -> Effects {
         let Some(asconf) = &mut self.asconf_sender.outstanding else {
@@ -201,6 +206,7 @@ impl Addresses {
         }
     }
 
+    //= rfc5061 5.1-8, 5.3-2
     /// The peer acknowledges an ASCONF, or pretends to: the one that is outstanding, if it is that.
     ///
     /// # Errors
@@ -239,6 +245,7 @@ impl Addresses {
         refused.collect()
     }
 
+    //= rfc5061 5.3-3, 5.3-31
     fn settle_one(&mut self, request: Request, outcome: &Outcome) -> String {
         match request {
             Request::Add(local) => {
@@ -255,6 +262,7 @@ impl Addresses {
         }
     }
 
+    //= rfc5061 4.1.1-9, 5.1.1-7, 5.1-10, 5.1-11
     /// The peer reported an unknown chunk. If it is an ASCONF, no other one is sent to it, and T4 stops (RFC 5061 §5.1 A9).
     pub(crate) fn on_unrecognized(&mut self, chunk: &[u8]) {
         if chunk.first() == Some(&kind::ASCONF) {
@@ -266,6 +274,7 @@ impl Addresses {
     }
 }
 
+//= rfc5061 5.3-1
 fn parameters(requests: &[Request]) -> Vec<u8> {
     let mut writer = ParameterWriter::new();
     for (request, id) in requests.iter().zip((0..).map(CorrelationId)) {

@@ -62,6 +62,7 @@ pub(crate) enum Due {
 }
 
 impl Addresses {
+    //= rfc5061 5.1-5
     /// Numbers of ASCONF chunks begin at the initial TSN (RFC 5061 §5.1 A2).
     pub(crate) fn new(local_addrs: Arc<[SocketAddr]>, peer_addrs: Vec<SocketAddr>, initial: Tsn) -> Self {
         Self {
@@ -134,6 +135,8 @@ impl Addresses {
             .or_else(|| self.asconf_sender.due_on(paths).map(Due::Asconf))
     }
 
+    //= rfc4895 6.2-1
+    //= rfc5061 4.1.1-2, 4.1.2-1
     /// Writes what is due; a packet of its own, for everything behind an AUTH chunk is covered by its code.
     pub(crate) fn write(
         &mut self,

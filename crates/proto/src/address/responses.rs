@@ -24,6 +24,7 @@ pub(super) struct Outcomes {
 }
 
 impl Outcomes {
+    //= rfc5061 5.1-9, 5.3-6, 5.3-8
     /// Reads the responses to `count` requests, whose ids count from 0.
     pub(super) fn read(responses: &Parameters<'_>, count: usize) -> Self {
         let mut said: Vec<Option<Outcome>> = alloc::vec![None; count];
@@ -90,6 +91,7 @@ mod tests {
         assert_eq!(done(&ParameterWriter::new(), 3), [true; 3]);
     }
 
+    //= rfc5061 5.1-9
     #[test]
     fn what_follows_a_failure_failed_unless_told_otherwise() {
         let why = CauseWriter::one(Cause::ResourceShortage(&[]));
@@ -114,6 +116,7 @@ mod tests {
         anabranch_wire::parameter::kind::ERROR_INDICATION
     }
 
+    //= rfc5061 5.3-8
     #[test]
     fn an_unknown_request_is_noticed() {
         let why = CauseWriter::one(Cause::UnrecognizedParameters(&[0xc0, 1, 0, 4]));

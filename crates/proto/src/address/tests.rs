@@ -212,6 +212,7 @@ fn one(push: impl FnOnce(&mut ParameterWriter) -> &mut ParameterWriter) -> Param
     writer
 }
 
+//= rfc5061 4.1.1-1, 5.2-4, 5.3-25
 #[test]
 fn what_is_possible_is_done_without_a_word() {
     let mut pair = Pair::with(2);
@@ -224,6 +225,7 @@ fn what_is_possible_is_done_without_a_word() {
     assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(2, 1).ip()]);
 }
 
+//= rfc5061 4.2.1-1, 4.2.2-1, 4.2.3-1, 4.2.4-1, 5.2-5, 5.3-20, 5.3-21, 5.4-3
 #[test]
 fn what_is_not_allowed_is_refused_and_nothing_is_done() {
     for (requests, answer) in [
@@ -251,6 +253,7 @@ fn what_is_not_allowed_is_refused_and_nothing_is_done() {
     }
 }
 
+//= rfc5061 4.2.1-1, 4.2.2-1, 4.2.3-1, 4.2.4-1, 5.2-4, 5.2-5, 5.3-18, 5.3-19, 5.3-21
 #[test]
 fn the_last_address_is_not_deleted() {
     let mut pair = Pair::with(1);
@@ -267,6 +270,7 @@ fn the_last_address_is_not_deleted() {
     assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
 }
 
+//= rfc5061 4.2.2-3
 #[test]
 fn a_wildcard_means_the_source_of_the_packet() {
     let mut pair = Pair::with(2);
@@ -277,6 +281,7 @@ fn a_wildcard_means_the_source_of_the_packet() {
     assert_eq!(pair.alice_is_at(), [at(0, 1).ip()]);
 }
 
+//= rfc5061 5.3-22, 5.3-23, 5.3-24
 #[test]
 fn addresses_without_end_are_refused_from_some_number_on() {
     let mut pair = Pair::with(1);
@@ -333,6 +338,8 @@ fn the_same_question_gets_the_same_answer_and_is_not_carried_out_twice() {
     }
 }
 
+//= rfc4895 5.1-7, 6.3-1
+//= rfc5061 4.1.1-3, 5.2-2, 5.2-3
 #[test]
 fn what_nobody_vouches_for_changes_nothing() {
     let mut pair = Pair::with(2);
@@ -369,6 +376,8 @@ fn reseal(bytes: &mut Vec<u8>) {
     *bytes = copy;
 }
 
+//= rfc4895 6.3-8
+//= rfc5061 5.2-3
 #[test]
 fn nothing_behind_a_forged_code_is_looked_at() {
     let mut pair = Pair::with(1);
@@ -386,6 +395,7 @@ fn nothing_behind_a_forged_code_is_looked_at() {
     assert!(pair.bobs().is_closed());
 }
 
+//= rfc4895 6.3-3, 6.3-4
 #[test]
 fn a_code_of_another_kind_is_complained_about() {
     let mut pair = Pair::with(1);
@@ -400,6 +410,7 @@ fn a_code_of_another_kind_is_complained_about() {
     );
 }
 
+//= rfc5061 5.3-2
 #[test]
 fn an_answer_to_a_question_that_was_never_asked_ends_the_association() {
     for (ahead, ends) in [(0, true), (7, true), (u32::MAX, false)] {
@@ -419,6 +430,8 @@ fn an_answer_to_a_question_that_was_never_asked_ends_the_association() {
     }
 }
 
+//= rfc4895 6.3-12, 6.3-15
+//= rfc5061 5.2-1, 5.2-7, 5.3.2-2, 5.3.2-3, 5.3-30
 #[test]
 fn a_peer_whose_old_address_is_gone_is_heard_at_the_new_one() {
     let mut pair = Pair::with(1);
@@ -461,6 +474,7 @@ fn a_peer_whose_old_address_is_gone_is_heard_at_the_new_one() {
     assert_eq!(pair.alice_is_at(), [at(7, 1).ip()]);
 }
 
+//= rfc5061 5.3-4, 5.3-5, 5.3-28, 5.3-29
 /// RFC 5061 §5.3 F14: an added address is used after it was confirmed, also if it is the only one that is left.
 #[test]
 fn nothing_but_heartbeats_goes_to_the_only_address_while_it_is_not_confirmed() {
@@ -519,6 +533,7 @@ fn nothing_but_heartbeats_goes_to_the_only_address_while_it_is_not_confirmed() {
     );
 }
 
+//= rfc5061 5.3.1-1, 5.3-13
 #[test]
 fn an_abort_to_an_address_that_is_being_deleted_is_ignored() {
     let mut pair = Pair::with(2);
@@ -536,6 +551,7 @@ fn an_abort_to_an_address_that_is_being_deleted_is_ignored() {
     assert!(pair.bobs().is_closed());
 }
 
+//= rfc5061 5.1-12, 5.1-13, 5.1-14
 #[test]
 fn a_question_is_repeated_later_and_later_and_never_changes() {
     let mut pair = Pair::with(2);
@@ -564,6 +580,7 @@ fn a_question_is_repeated_later_and_later_and_never_changes() {
     assert!(questions[4].0 - questions[3].0 > questions[1].0 - questions[0].0);
 }
 
+//= rfc5061 5.1.1-6
 #[test]
 fn more_changes_than_fit_one_packet_are_refused() {
     let mut pair = Pair::with(1);
@@ -576,6 +593,7 @@ fn more_changes_than_fit_one_packet_are_refused() {
     assert!((8..=16).contains(&added), "{added}");
 }
 
+//= rfc5061 4.1.1-9, 5.1.1-7, 5.1-10, 5.1-11
 #[test]
 fn a_peer_that_knows_no_asconf_after_all_is_not_asked_again() {
     let mut pair = Pair::with(1);
@@ -606,6 +624,7 @@ fn a_peer_that_knows_no_asconf_after_all_is_not_asked_again() {
     );
 }
 
+//= rfc5061 4.1.1-2
 #[test]
 fn the_handshake_carries_what_authentication_needs_and_keeps_no_state_for_it() {
     let mut pair = Pair::with(1);

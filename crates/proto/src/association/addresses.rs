@@ -10,6 +10,7 @@ use crate::address::{AddressError, Request};
 use crate::violation::Violation;
 
 impl Association {
+    //= rfc5061 4.2.1-2, 6-2
     /// Uses the address `local`, to which the driver has a socket now, for this association too. The peer is told;
     /// when it agrees, paths from there are confirmed and used: [`crate::PathChange::Added`] follows.
     ///
@@ -47,6 +48,7 @@ impl Association {
         Ok(())
     }
 
+    //= rfc5061 5.4-1
     /// Asks the peer to send to our address `local` when it sends on one path only (RFC 5061 §5.4).
     ///
     /// # Errors

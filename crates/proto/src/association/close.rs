@@ -14,6 +14,7 @@ use crate::violation::Violation;
 const MAX_CAUSES: usize = 4;
 
 impl Association {
+    //= rfc9260 8.1-4, 8.1-5, 9.1-1
     /// It is over for `reason`; nothing is sent any more but what the control slots hold: an ABORT with these causes, if there
     /// is one.
     pub(crate) fn end(&mut self, reason: CloseReason, abort: Option<Vec<u8>>) {
@@ -45,12 +46,13 @@ pub(crate) fn violated(violation: Violation) -> (CloseReason, Vec<u8>) {
     (CloseReason::PeerViolation(text), causes.finish())
 }
 
+//= rfc9260 9.1-4
 /// The causes of an ABORT that the application asks for.
 pub(crate) fn user_abort(reason: &[u8]) -> Vec<u8> {
     CauseWriter::one(Cause::UserInitiatedAbort(reason))
 }
 
-//= rfc9260 3.3.7-3
+//= rfc9260 3.3.7-3, 9.1-7, 9.1-8, 9.1-9
 /// The reason of the end after an ABORT of the peer.
 ///
 /// `None` for one with a format error, which is discarded (RFC 9260 §3.3.7).

@@ -18,6 +18,7 @@ impl Association {
         self.id
     }
 
+    //= rfc9260 9.2-25
     /// Hands over a message. It leaves as the windows allow; what the peer did not acknowledge is kept.
     ///
     /// # Errors
@@ -78,6 +79,7 @@ impl Association {
         message
     }
 
+    //= rfc9260 9.2-8
     /// Finishes gracefully: what was handed over is still delivered, nothing more is accepted (RFC 9260 §9.2).
     pub fn shutdown(&mut self) {
         match self.state {

@@ -249,6 +249,7 @@ impl Association {
         self.state.is_closed() && !self.control.has_last_words()
     }
 
+    //= rfc9260 8.5.1-15, 9.2-27
     /// A SHUTDOWN ACK that meets an association in COOKIE-WAIT or COOKIE-ECHOED is for one that was there before, so it is out of
     /// the blue (RFC 9260 §8.5.1 E).
     fn is_of_predecessor(&self, packet: &Packet<'_>) -> bool {

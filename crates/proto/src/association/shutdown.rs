@@ -16,7 +16,7 @@ use anabranch_wire::Shutdown;
 use super::{Association, CloseReason, Event, Guard, Retry, State};
 
 impl Association {
-    //= rfc9260 3.3.8-1, 3.3.9-1, 4-11
+    //= rfc9260 3.3.8-1, 3.3.9-1, 4-11, 9.2-1, 9.2-15, 9.2-16, 9.2-24
     /// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged.
     pub(crate) fn advance_shutdown(&mut self, now: Instant) {
         let finishing = matches!(self.state, State::ShutdownPending | State::ShutdownReceived);
@@ -37,6 +37,7 @@ impl Association {
         }
     }
 
+    //= rfc9260 9.2-7, 9.2-12
     /// Any packet came. In SHUTDOWN-SENT it restarts T2 and clears the error count, for the peer may have much to send before it
     /// can finish too (RFC 9260 §9.2); T5-shutdown-guard bounds that. The back-off of T2 is forgotten: the heartbeats of a peer that
     /// missed the SHUTDOWN would come before it expired, for ever.
@@ -49,6 +50,7 @@ impl Association {
         }
     }
 
+    //= rfc9260 9.2-2, 9.2-4, 9.2-5, 9.2-6, 9.2-14, 9.2-17, 9.2-18, 9.2-19, 9.2-20
     /// T2 or T5 expired: SHUTDOWN or SHUTDOWN ACK goes again, on another path than last time if one works, as data would
     /// (RFC 9260 §6.4.1).
     pub(crate) fn shutdown_timer(&mut self, now: Instant) {
@@ -77,6 +79,7 @@ impl Association {
         }
     }
 
+    //= rfc9260 9.2-9, 9.2-28, 9.2-29
     /// The peer has nothing more to send. Its cumulative TSN acknowledges; when all we sent is acknowledged,
     /// SHUTDOWN ACK follows from the output side.
     pub(crate) fn on_shutdown(&mut self, now: Instant, path: PathId, chunk: Shutdown) {
@@ -100,7 +103,7 @@ impl Association {
         self.tell_writable();
     }
 
-    //= rfc9260 3.3.13-1
+    //= rfc9260 3.3.13-1, 9.2-21, 9.2-30
     /// The peer has nothing outstanding either: it is told that we know, and that is the end.
     pub(crate) fn on_shutdown_ack(&mut self) {
         if matches!(self.state, State::ShutdownSent(..) | State::ShutdownAckSent(..)) {

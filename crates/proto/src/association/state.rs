@@ -50,7 +50,7 @@ impl Retry {
         }
     }
 
-    //= rfc9260 5.1-13, 5.1.6-1
+    //= rfc9260 5.1.6-1, 5.1-13, 9.2-3
     /// The chunk is sent once more; the timeout doubles up to `max` (RFC 9260 §6.3.3 E2).
     pub(crate) fn repeat(&mut self, max: Duration, now: Instant) {
         self.timeout = (self.timeout * 2).min(max);
@@ -75,7 +75,7 @@ impl State {
         )
     }
 
-    //= rfc9260 5-1, 6-1
+    //= rfc9260 5-1, 6-1, 9.2-10
     /// Whether our data may leave.
     pub(crate) const fn sends_data(&self) -> bool {
         matches!(
@@ -84,7 +84,7 @@ impl State {
         )
     }
 
-    //= rfc9260 4-10, 4-12
+    //= rfc9260 4-10, 4-12, 9.2-11
     /// Whether the application may hand over more.
     pub(crate) const fn accepts_messages(&self) -> bool {
         matches!(
@@ -98,6 +98,7 @@ impl State {
         !matches!(self, Self::CookieWait(_) | Self::CookieEchoed(..) | Self::Closed)
     }
 
+    //= rfc5061 5.1.1-5
     /// Whether addresses may be changed; other states have nothing to do with them (RFC 5061 §5.1.1 C4).
     pub(crate) const fn changes_addresses(&self) -> bool {
         matches!(

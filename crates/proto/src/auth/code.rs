@@ -17,6 +17,7 @@ pub(crate) enum Algorithm {
 }
 
 impl Algorithm {
+    //= rfc4895 3.3-7, 6.1-7, 6.1-8
     /// Best first.
     pub(crate) const OFFERED: [Self; 2] = [Self::Sha256, Self::Sha1];
 
@@ -39,6 +40,7 @@ impl Algorithm {
         }
     }
 
+    //= rfc4895 6.2-6
     /// Puts the code into `covered`, which begins with an AUTH chunk whose code is zeros and ends with the packet.
     pub(crate) fn seal(self, key: &[u8], covered: &mut [u8]) {
         let end = Auth::HEADER_LEN + self.code_len();

@@ -27,6 +27,7 @@ impl KeyVector {
     /// A peer that says more than this about authentication is not worth the room in a cookie.
     pub(crate) const MOST: usize = 160;
 
+    //= rfc4895 3.2-5, 3.2-6, 3.3-1, 3.3-6, 6.1-2, 6.1-5
     /// What we say.
     pub(crate) fn ours(random: &[u8; RANDOM_LEN]) -> Self {
         let ids = Algorithm::OFFERED.map(Algorithm::id);
@@ -73,6 +74,7 @@ impl KeyVector {
         found.map_or(&[], |(_, value)| value)
     }
 
+    //= rfc4895 3.2-7
     /// Chunks of type `kind` must stand behind an AUTH chunk on their way to this end.
     pub(crate) fn demands(&self, kind: u8) -> bool {
         // RFC 4895 §3.2: those "MUST be ignored".
@@ -85,6 +87,7 @@ impl KeyVector {
         self.value(kind::CHUNK_LIST).contains(&kind) && !never.contains(&kind)
     }
 
+    //= rfc4895 6.2-1
     /// Whether this end wants nothing authenticated but what RFC 5061 does, among what RFC 9260 lets us send. Packets
     /// of data with codes in them are not made here.
     pub(crate) fn is_modest(&self) -> bool {
@@ -95,6 +98,7 @@ impl KeyVector {
         !sent.into_iter().flatten().any(|kind| self.demands(kind))
     }
 
+    //= rfc4895 6.1-6
     /// "The receiver of an HMAC-ALGO parameter SHOULD use the first listed algorithm it supports" (RFC 4895 §6.1).
     pub(crate) fn algorithm(&self) -> Option<Algorithm> {
         let ids = self.value(kind::HMAC_ALGORITHMS).as_chunks().0.iter();
@@ -102,6 +106,7 @@ impl KeyVector {
             .find_map(Algorithm::from_id)
     }
 
+    //= rfc5061 6-1
     /// The key of the association: what the ends shared before, then the numerically smaller vector, then the larger
     /// one (RFC 4895 §6.1). Vectors begin with a byte that is not zero, so the longer one is the larger one.
     pub(crate) fn key(&self, other: &Self, shared: &[u8]) -> Box<[u8]> {
@@ -138,6 +143,7 @@ impl<'a> KeyVectorReader<'a> {
         };
     }
 
+    //= rfc4895 6.1-9
     /// The vector; `None` if the end does not take part in authentication, or says too much about it.
     pub(crate) fn finish(self) -> Result<Option<KeyVector>, BadRandom> {
         let Some(random) = self.random else {

@@ -41,6 +41,7 @@ pub(crate) enum Verdict {
     UnsupportedHmac,
 }
 
+//= rfc4895 6.2-5
 /// The only key that is used: the one shared beforehand, or the empty one.
 const KEY_ID: u16 = 0;
 
@@ -80,6 +81,7 @@ impl Authentication {
         key::DEMANDED.contains(&kind)
     }
 
+    //= rfc4895 6.3-2, 6.3-5, 6.3-6, 6.3-7
     /// Judges `auth`; `covered` is its chunk and everything behind it in the packet.
     pub(crate) fn judge(&self, auth: &Auth<'_>, covered: &[u8]) -> Verdict {
         let Some(algorithm) = Algorithm::from_id(auth.hmac) else {
@@ -105,6 +107,7 @@ impl Authentication {
             .map_or(0, |agreed| Auth::HEADER_LEN + agreed.algorithm.code_len())
     }
 
+    //= rfc4895 5.1-7, 6.2-2, 6.2-3, 6.2-4, 6.2-7
     /// Writes `chunks` behind an AUTH chunk. Nothing may be pushed afterwards.
     ///
     /// # Errors

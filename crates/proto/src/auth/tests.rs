@@ -51,6 +51,7 @@ fn judged(receiver: &Authentication, bytes: &[u8]) -> Verdict {
     receiver.judge(&auth, &bytes[raw.at..])
 }
 
+//= rfc4895 6.2-3, 6.2-4
 #[test]
 fn what_one_end_seals_the_other_believes_and_a_third_does_not() {
     let (alice, bob) = ends([b"", b""]);
@@ -66,6 +67,8 @@ fn what_one_end_seals_the_other_believes_and_a_third_does_not() {
     );
 }
 
+//= rfc4895 6.2-2, 6.3-6
+//= rfc5061 6-1
 #[test]
 fn a_key_shared_beforehand_keeps_out_who_saw_the_handshake() {
     let (alice, bob) = ends([b"secret", b"secret"]);
@@ -74,6 +77,7 @@ fn a_key_shared_beforehand_keeps_out_who_saw_the_handshake() {
     assert_eq!(judged(&bob, &packet_of(&alice)), Verdict::Forged);
 }
 
+//= rfc4895 6.2-6
 #[test]
 fn any_flipped_bit_behind_the_common_header_of_the_code_is_noticed() {
     let (alice, bob) = ends([b"", b""]);
@@ -88,6 +92,7 @@ fn any_flipped_bit_behind_the_common_header_of_the_code_is_noticed() {
     }
 }
 
+//= rfc4895 6.3-2
 #[test]
 fn a_code_of_another_kind_is_told_apart_from_a_forged_one() {
     let (alice, bob) = ends([b"", b""]);
@@ -103,6 +108,7 @@ fn a_code_of_another_kind_is_told_apart_from_a_forged_one() {
     );
 }
 
+//= rfc4895 3.2-7, 3.3-7, 5.1-1, 6.1-6, 6.1-7, 6.2-5, 6.3-2
 #[test]
 fn a_peer_that_knows_sha_1_only_gets_it() {
     let mut words = ParameterWriter::new();
@@ -138,6 +144,7 @@ fn read(parameters: &[u8]) -> Result<Option<KeyVector>, BadRandom> {
     reader.finish()
 }
 
+//= rfc4895 6.1-8, 6.1-9
 #[test]
 fn our_own_words_come_back_from_the_wire_in_any_order() {
     let ours = KeyVector::ours(&[7; 32]);
@@ -180,6 +187,7 @@ fn resealed(sender: &Authentication, change: impl FnOnce(&mut [u8])) -> Vec<u8> 
     packet
 }
 
+//= rfc4895 5.1-2, 5.1-3, 6.3-5, 6.3-7
 #[test]
 fn flags_are_ignored_and_a_key_that_nobody_configured_is_refused() {
     for shared in [&b""[..], b"secret"] {
@@ -192,6 +200,7 @@ fn flags_are_ignored_and_a_key_that_nobody_configured_is_refused() {
     }
 }
 
+//= rfc4895 6.2-7
 #[test]
 fn padding_of_chunks_is_covered() {
     let (alice, bob) = ends([b"", b""]);

@@ -103,7 +103,7 @@ impl CookieKeys {
         }
     }
 
-    //= rfc9260 5.1.3-5, 5.1.5-1
+    //= rfc9260 5.1.3-5, 5.1.5-1, 14.1-1
     /// A key seals for one life and opens for two more at most, so that a cookie of its last moment can still
     /// be told stale from forged.
     fn rotate(&mut self, now: Instant) {
@@ -177,6 +177,7 @@ fn seal(key: &[u8; 32], content: &[u8], ports: Ports, tag: VerificationTag) -> H
 }
 
 impl Cookie {
+    //= rfc4895 6.3-16
     //= rfc9260 3.3.11-3, 5.1.3-7
     fn encode(&self, bytes: &mut Vec<u8>) {
         let extensions = self.extensions.to_bytes();

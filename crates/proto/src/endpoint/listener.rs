@@ -42,7 +42,7 @@ struct Answer {
     here: Arc<[SocketAddr]>,
 }
 
-//= rfc9260 5.1-6
+//= rfc9260 5.1-6, 8.4-3, 8.5.1-2, 8.5.1-3, 12.2.4.1-1, 12.3-3
 pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) {
     //= rfc9260 3-1, 3.3.2-7, 5.1-10, 5.1-11, 6.10-8
     // RFC 9260 §8.5.1 A and §3.3.2: an INIT has a zero tag, stands alone, and names a tag; else it is dropped.
@@ -78,6 +78,8 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
     }
 }
 
+//= rfc4895 6.1-3, 6.1-4
+//= rfc5061 6-3
 /// Why the INIT cannot be accepted, whoever sent it.
 fn objection(endpoint: &Endpoint, init: &Init<'_>, wishes: &Wishes) -> Option<Cause<'static>> {
     let config = endpoint.accept.as_ref();
@@ -158,6 +160,7 @@ fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> 
     }
 }
 
+//= rfc9260 9.2-26
 /// An INIT from a peer that we know: both ends began at once, or the peer began anew.
 fn known_peer(
     endpoint: &mut Endpoint,
@@ -227,6 +230,7 @@ fn known_peer(
     }
 }
 
+//= rfc9260 8.4-4
 fn refuse(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, cause: Cause<'_>) {
     endpoint
         .replies
@@ -318,6 +322,7 @@ fn unrecognized(parameter: &[u8]) -> Vec<u8> {
     })
 }
 
+//= rfc9260 12.4-6
 /// What must be there, then as much of what is good to know as the amplification limit lets through.
 fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) -> Vec<u8> {
     let mut all = mandatory.finish();
@@ -334,6 +339,8 @@ fn parameters(mandatory: ParameterWriter, optional: &[Vec<u8>], limit: usize) ->
 }
 
 impl Wishes {
+    //= rfc3758 3.3.2-1
+    //= rfc5061 4.2-1, 4.2-2, 4.2.6-2, 6-6
     fn read(parameters: &Parameters<'_>, source: IpAddr) -> Self {
         let mut wishes = Self {
             addresses: Vec::new(),

@@ -256,6 +256,7 @@ impl Endpoint {
         !is_over_ip || listens || self.directory.has_used(port)
     }
 
+    //= rfc4895 6.3-12
     /// Hands the packet to the association that it is for, if there is one.
     fn deliver(&mut self, inbound: &Inbound<'_>) -> bool {
         let Inbound { now, arrival, packet } = *inbound;
@@ -434,6 +435,7 @@ impl Endpoint {
     }
 }
 
+//= rfc9260 8.4-1
 /// Rule 1 of RFC 9260 §8.4: neither end is a multicast or broadcast address. A socket that does not tell which of our addresses
 /// a packet came to has received what was for this host.
 fn is_from_host_to_host(path: PathAddr) -> bool {

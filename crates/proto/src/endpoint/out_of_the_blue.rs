@@ -6,7 +6,9 @@ use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, RawChunk, 
 use super::Inbound;
 use super::replies::Replies;
 
-//= rfc9260 6-3, 6-6
+//= rfc4895 6.3-13
+//= rfc9260 6-3, 6-6, 8.4-6, 8.4-7, 8.4-10, 8.4-11, 8.4-12, 8.4-13, 8.5.1-2, 8.5.1-3, 8.5.1-5, 8.5.1-10
+//= rfc9260 8.5.1-11
 /// Applies the rules in their order; addresses, INIT and COOKIE ECHO (rules 1, 3 and 4) were looked at before.
 pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
     let tag = inbound.packet.header().tag;
@@ -36,6 +38,7 @@ pub(crate) fn handle(replies: &mut Replies, inbound: &Inbound<'_>) {
     replies.push(inbound, tag, &abort);
 }
 
+//= rfc4895 6.3-14
 /// The rules hold for a chunk anywhere in the packet.
 fn contains(packet: &Packet<'_>, is_meant: impl Fn(&Chunk<'_>) -> bool) -> bool {
     let mut chunks = packet.chunks().flatten().flat_map(RawChunk::decode);
@@ -48,12 +51,13 @@ fn begins_well(packet: &Packet<'_>) -> bool {
     first.is_some_and(|chunk| chunk.decode().is_ok())
 }
 
-//= rfc9260 3.3.7-3, 3.3.7-4
+//= rfc9260 3.3.7-3, 3.3.7-4, 8.4-2
 /// Rule 2, and an INIT that does not stand alone, as it must (RFC 9260 §6.10).
 const fn is_final(chunk: &Chunk<'_>) -> bool {
     matches!(chunk, Chunk::Abort(_) | Chunk::Init(_))
 }
 
+//= rfc9260 8.4-8, 8.4-9
 /// Rules 6 and 7: the sender of these waits for nothing.
 fn is_an_end(chunk: &Chunk<'_>) -> bool {
     match chunk {

@@ -24,7 +24,7 @@ impl Replies {
     /// More wait for the socket than this: further strangers are not answered.
     const LIMIT: usize = 256;
 
-    //= rfc9260 3-1, 6.10-8
+    //= rfc9260 3-1, 6.10-8, 9.1-5
     /// Answers `inbound` with one chunk, unless it holds an ABORT (RFC 9260 §9.1).
     pub(crate) fn push(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, chunk: &impl WriteChunk) {
         if contains_abort(inbound.packet) {

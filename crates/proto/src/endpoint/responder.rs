@@ -29,6 +29,7 @@ enum Verdict {
     None,
 }
 
+//= rfc9260 8.4-5
 /// Tells whether what else is in the packet may be looked at: with a cookie that is forged, spent, stale or for another
 /// tag, "the SCTP packet, including the COOKIE ECHO chunk and any DATA chunks, MUST be silently discarded"
 /// (RFC 9260 §5.1.5).

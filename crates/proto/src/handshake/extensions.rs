@@ -16,6 +16,7 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
+    //= rfc5061 4.2.7-1
     /// What an association with this configuration offers: the one place where an extension is switched on.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
@@ -94,6 +95,7 @@ impl ChunkKinds {
 mod tests {
     use super::{ChunkKinds, Extensions, kind};
 
+    //= rfc5061 4.2.7-1
     #[test]
     fn only_what_both_ends_list_is_agreed() {
         let extensions = Extensions {

@@ -18,6 +18,7 @@ use crate::violation::Violation;
 /// Addresses of the peer beyond this number are not looked at.
 const MAX_ADDRESSES: usize = 32;
 
+//= rfc5061 6-4, 6-5
 pub(crate) fn on_init_ack(
     association: &mut Association,
     now: Instant,
@@ -145,7 +146,9 @@ struct Offer {
 }
 
 impl Offer {
-    //= rfc9260 3.3.3-24
+    //= rfc3758 3.3.2-2
+    //= rfc4895 6.1-3, 6.1-4
+    //= rfc9260 3.3.3-24, 12.2.4.1-1
     fn read(parameters: &Parameters<'_>, source: IpAddr) -> Result<Self, Violation> {
         let mut cookie = None;
         let mut addresses = Vec::new();

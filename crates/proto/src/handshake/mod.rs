@@ -58,6 +58,8 @@ pub(crate) fn write_init(association: &Association, packet: &mut PacketBuilder<'
     debug_assert!(pushed.is_ok(), "an INIT with few addresses fits every path");
 }
 
+//= rfc4895 3.1-5, 6.1-1
+//= rfc5061 4.2.7-2, 4.2.7-4, 4.2.7-5
 /// What we support beyond RFC 9260, and our part of the key if that needs one. Nothing is written if it is nothing.
 pub(crate) fn push_extensions(
     extensions: &Extensions,

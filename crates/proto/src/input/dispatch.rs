@@ -82,7 +82,7 @@ fn one(
             association.events.push(Event::Connected { incoming: false });
             association.establish(now);
         }
-        //= rfc9260 3.3.6-1, 3.3.6-2
+        //= rfc9260 3.3.6-1, 3.3.6-2, 8.3-2, 8.3-10
         // It goes back over the path that it came by, all that it holds untouched (RFC 9260 §8.3).
         Chunk::Heartbeat(_) if !matches!(state, State::CookieWait(_)) => {
             association.control.answer_heartbeat(path, raw.value);
@@ -99,6 +99,7 @@ fn one(
         Chunk::Error(chunk) => on_error(association, now, &chunk),
         Chunk::Shutdown(chunk) => association.on_shutdown(now, path, chunk),
         Chunk::ShutdownAck => association.on_shutdown_ack(),
+        //= rfc9260 8.5.1-13, 9.2-22, 9.2-23
         Chunk::ShutdownComplete(_) if matches!(state, State::ShutdownAckSent(..)) => {
             association.end(CloseReason::Finished, None);
         }
@@ -126,6 +127,7 @@ fn one(
     Ok(true)
 }
 
+//= rfc9260 9.2-12, 9.2-13
 fn on_data(
     association: &mut Association,
     now: Instant,
@@ -200,6 +202,8 @@ fn on_error(association: &mut Association, now: Instant, chunk: &ErrorChunk<'_>)
     }
 }
 
+//= rfc3758 3.3.1-1, 3.3.2-3
+//= rfc5061 4.1.1-8
 /// What the upper two bits of an unknown chunk type demand (RFC 9260 §3.2); tells whether the next chunk may follow.
 fn unknown(control: &mut Control, state: &State, raw: RawChunk<'_>) -> bool {
     let action = UnknownAction::of_chunk(raw.kind);

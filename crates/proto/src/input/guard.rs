@@ -29,6 +29,8 @@ pub(super) enum Admission {
 }
 
 impl Guard {
+    //= rfc4895 5.1-7, 6.3-1, 6.3-3, 6.3-4, 6.3-8, 6.3-15
+    //= rfc5061 4.1.1-3, 4.1.2-2, 5.2-2, 5.2-3
     /// Looks at the next chunk, decoded and as it came.
     pub(super) fn admit(
         &mut self,

@@ -14,6 +14,7 @@ use crate::handshake;
 use crate::path::Arrived;
 
 impl Association {
+    //= rfc9260 9.1-5
     /// A packet that is for this association arrived.
     pub(crate) fn handle_packet(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) {
         let located = verify::admits(self, arrival, packet).then(|| self.locate(now, arrival, packet));
@@ -43,6 +44,7 @@ impl Association {
         }
     }
 
+    //= rfc5061 5.3.2-2
     /// The path of a packet whose tag is right.
     fn locate(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) -> Option<PathId> {
         match self.transfer.paths.arrived(arrival) {

@@ -6,6 +6,8 @@ use anabranch_wire::chunk::kind;
 
 use crate::association::Association;
 
+//= rfc5061 5.3.1-1, 5.3-13
+//= rfc9260 8.5-3, 8.5-4
 /// Whether the packet may be looked at.
 pub(super) fn admits(association: &Association, arrival: PathAddr, packet: &Packet<'_>) -> bool {
     // The sender of an ABORT to an address that is being deleted may have deleted it already, and taken us for somebody else
@@ -19,6 +21,7 @@ pub(crate) fn contains_abort(packet: &Packet<'_>) -> bool {
     packet.chunks().flatten().any(|raw| raw.kind == kind::ABORT)
 }
 
+//= rfc9260 8.5.1-6, 8.5.1-7, 8.5.1-12, 8.5-2, 9.1-6
 /// Whether the tag is the one that the first chunk demands.
 fn tag(association: &Association, packet: &Packet<'_>) -> bool {
     let tag = packet.header().tag;

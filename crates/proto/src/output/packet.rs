@@ -26,6 +26,7 @@ pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
     CommonHeader::LEN + (4 + cookie).next_multiple_of(4) + HEARTBEAT_LEN
 }
 
+//= rfc9260 8.5.1-1, 8.5.1-14, 12.3-1, 12.3-2
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
 pub(super) fn write(
     association: &mut Association,
@@ -114,7 +115,7 @@ fn write_bundle(
     }
 }
 
-//= rfc9260 3.3.7-1, 3.3.7-2
+//= rfc9260 3.3.7-1, 3.3.7-2, 8.5.1-4, 8.5.1-8, 8.5.1-9, 9.1-2, 9.1-3
 /// The packet after the end: its path and length.
 pub(super) fn last_words(
     association: &Association,
@@ -135,7 +136,7 @@ pub(super) fn last_words(
     (path, packet.finish_unsealed())
 }
 
-//= rfc9260 1.3-2
+//= rfc9260 1.3-2, 8.5-1
 pub(super) fn header(association: &Association, tag: VerificationTag) -> CommonHeader {
     CommonHeader {
         source_port: association.local.port,
@@ -180,7 +181,7 @@ fn promises(association: &Association) -> Promises {
     }
 }
 
-//= rfc9260 3.3.12-1, 5.1-9, 5.1.5-6, 5.1.5-8
+//= rfc9260 3.3.12-1, 5.1.5-6, 5.1.5-8, 5.1-9, 9.2-2, 12.4-2
 /// Slots that do not fit are dropped, as the network might have done: each of them is repeated by someone.
 fn write_slots(
     state: &State,

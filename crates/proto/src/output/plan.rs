@@ -116,6 +116,7 @@ fn bundle(state: &State, control: &Control, transfer: &mut Transfer, now: Instan
     })
 }
 
+//= rfc5061 5.3-5
 /// The path of the next control chunk or heartbeat.
 fn control_path(control: &Control, paths: &PathSet, now: Instant) -> Option<PathId> {
     let slot = || {

@@ -101,6 +101,7 @@ impl Heartbeat {
         self.unanswered.is_none() && self.next.moment().is_some_and(|next| next <= now)
     }
 
+    //= rfc9260 8.3-16
     /// A heartbeat leaves now; the next one is scheduled when this one is answered or overdue.
     pub(crate) fn sent(&mut self, nonce: u64, rto: Duration, now: Instant) {
         self.unanswered = Some(Unanswered {
@@ -239,6 +240,7 @@ mod tests {
         }
     }
 
+    //= rfc9260 8.3-16
     #[test]
     fn the_next_one_waits_until_the_last_one_is_answered_or_overdue() {
         let mut heartbeat = Heartbeat::default();

@@ -32,6 +32,7 @@ pub(crate) use set::{Arrived, PathSet, Sizes, covers, max_packet};
 pub(crate) use t3::T3;
 pub(crate) use tail_probe::TailProbe;
 
+//= rfc9260 7.3-2
 /// The machinery of one path.
 #[derive(Debug)]
 pub(crate) struct Path {
@@ -101,6 +102,7 @@ impl Path {
         self.data_sent_at.is_none_or(|sent_at| sent_at <= moment)
     }
 
+    //= rfc9260 7.2.1-2
     /// Whether the one packet that may leave after a timeout has left, and neither anything was acknowledged since nor its
     /// timer expired.
     pub(crate) fn waits_for_answer(&self) -> bool {

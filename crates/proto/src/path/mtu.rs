@@ -43,6 +43,7 @@ pub(crate) struct MtuSearch {
     pub(crate) raise_after: Duration,
 }
 
+//= rfc9260 7.3-1
 /// The discovery on one path.
 #[derive(Debug)]
 pub(crate) struct PathMtu {

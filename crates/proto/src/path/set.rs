@@ -160,6 +160,7 @@ impl PathSet {
         }
     }
 
+    //= rfc5061 5.3-10, 5.3-12, 5.3-32, 5.3-33
     /// The path with these two ends, exactly or as nearly as the peer's addresses allow.
     pub(crate) fn arrived(&self, addr: PathAddr) -> Arrived {
         let position = |matches: &dyn Fn(&PathAddr) -> bool| {
@@ -322,7 +323,7 @@ impl PathSet {
         self.facts.iter().filter(|facts| facts.is_usable()).count() as u32
     }
 
-    //= rfc9260 6-9, 6.9-6, 6.9-11
+    //= rfc9260 6-9, 6.9-6, 6.9-11, 7.3-3, 7.3-4
     /// Length to which messages are cut for `path`: a chunk shall fit every path that may have to take it, so that
     /// what is lost on one fits the others (AMDCS, RFC 9260 §6.9). Paths out of use do not hold the others down.
     pub(crate) fn cut_length(&self, path: PathId) -> usize {
@@ -352,6 +353,7 @@ impl PathSet {
             .any(|facts| facts.reachability != Reachability::Unconfirmed)
     }
 
+    //= rfc9260 8.2-6
     /// The path for what has no path of its own: the primary one if it works, else the best of the others.
     pub(crate) fn best(&self) -> PathId {
         let first = |fit: fn(&PathFacts) -> bool| {

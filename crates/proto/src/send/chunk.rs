@@ -31,6 +31,7 @@ impl Chunk {
         self.payload.len() as u64
     }
 
+    //= rfc9260 7.2-4
     /// What it takes of a path, in bytes: "the length of the DATA chunk, including the padding, SHOULD be used"
     /// (RFC 9260 §7.2).
     pub(super) fn bytes(&self) -> u64 {

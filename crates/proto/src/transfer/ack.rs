@@ -53,6 +53,7 @@ impl Transfer {
         self.apply_sack(now, path, sack)
     }
 
+    //= rfc9260 12.4-5
     fn apply_sack(
         &mut self,
         now: Instant,
@@ -92,6 +93,7 @@ impl Transfer {
         self.process_ack(now, path, outcome.cumulative_advanced, None)
     }
 
+    //= rfc9260 7.2.4-7
     /// Everything that follows from what the sender's scoreboard found.
     fn process_ack(
         &mut self,

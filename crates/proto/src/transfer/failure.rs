@@ -10,6 +10,7 @@ use super::{Effects, Transfer};
 use crate::path::PathChange;
 
 impl Transfer {
+    //= rfc9260 8.1-1, 8.1-3
     /// Something sent on `path` was not answered in time (RFC 9260 §8.1, §8.2).
     pub(crate) fn error_on(&mut self, path: PathId, now: Instant) -> Effects {
         let was_confirmed = self.paths.is_confirmed(path);
@@ -32,6 +33,7 @@ impl Transfer {
         self.error_on(path, now)
     }
 
+    //= rfc9260 8.2-1
     /// One more error in a row on `path`, and what the failover policy makes of it.
     pub(super) fn path_error(&mut self, path: PathId, now: Instant) -> Effects {
         let (facts, machinery) = self.paths.both_mut(path);
@@ -64,6 +66,7 @@ impl Transfer {
         }
     }
 
+    //= rfc9260 8.2-4, 8.3-11
     fn proved_alive(&mut self, path: PathId, now: Instant) -> Effects {
         self.errors = 0;
         let facts = self.paths.fact_mut(path);
@@ -81,6 +84,7 @@ impl Transfer {
         effects
     }
 
+    //= rfc9260 8.1-6
     /// Chunks were acknowledged that were last sent on `path`; the latest of those that were sent only once is `sent_once`.
     ///
     /// RFC 9260 §8.2 leaves open which address an acknowledgement speaks for if its chunk was sent more than once, and after an
@@ -127,6 +131,7 @@ impl Transfer {
         waits || !self.paths.fact(path).is_usable()
     }
 
+    //= rfc9260 8.1-7, 8.3-13
     /// A heartbeat that left on `path` at `sent_at` was answered. What was tried there before is not acknowledged yet, so it did
     /// not arrive.
     pub(super) fn heartbeat_proved(&mut self, path: PathId, sent_at: Instant, now: Instant) -> Effects {
@@ -208,6 +213,7 @@ impl Transfer {
         effects
     }
 
+    //= rfc9260 8.2-3, 8.2-5, 8.3-5, 8.3-12
     /// `None` if it was so before.
     fn set_reachability(&mut self, path: PathId, reachability: Reachability) -> Option<Effects> {
         let facts = self.paths.fact_mut(path);

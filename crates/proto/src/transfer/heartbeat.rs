@@ -81,7 +81,7 @@ impl Transfer {
         }
     }
 
-    //= rfc9260 3.3.5-1
+    //= rfc9260 3.3.5-1, 8.3-1, 8.3-15
     /// Sets the next heartbeat of `path`, counted from `begin`: after HB.interval and a retransmission timeout, give or take half
     /// of the latter, in which nothing that was sent on an active path was acknowledged (RFC 9260 §8.3 asks whether it is idle,
     /// but what is sent on a dead path proves nothing); as soon as the budget allows while the path is unconfirmed and was not
@@ -130,6 +130,7 @@ impl Transfer {
         }
     }
 
+    //= rfc9260 8.3-14
     /// A HEARTBEAT ACK with our `info` came. It proves that the peer is at the far end of the path that the heartbeat was sent
     /// on, whichever path the answer took (RFC 9260 §5.4, §8.3).
     pub(crate) fn on_heartbeat_ack(&mut self, info: &[u8], now: Instant) -> Effects {
@@ -154,6 +155,7 @@ impl Transfer {
         effects
     }
 
+    //= rfc9260 8.3-3, 8.3-6
     /// The last heartbeat on `path` may be overdue: an error, and the next one is scheduled.
     pub(super) fn heartbeat_timer(&mut self, path: PathId, now: Instant) -> Effects {
         let Some(overdue) = self.paths.path_mut(path).heartbeat.take_overdue(now) else {
@@ -176,6 +178,7 @@ impl Transfer {
         effects
     }
 
+    //= rfc9260 8.1-2, 8.3-4, 8.3-7
     /// A heartbeat on `path` was not answered in time.
     ///
     /// It counts against the peer only if no other path is usable (RFC 9260 §8.1): several dead paths would end an association

@@ -24,6 +24,7 @@ impl Transfer {
         effects
     }
 
+    //= rfc9260 7.2.4-6
     /// Chunks below the loss policy's threshold go to the retransmission queue. The first of them in a window of data
     /// begins a fast recovery and cuts the window; the others of the same window do not: they tell of the same congestion, and
     /// to answer it twice would empty the path (RFC 9260 §7.2.4).

@@ -22,6 +22,8 @@ impl Transfer {
         self.publish_windows();
     }
 
+    //= rfc5061 5.3-4, 5.3-28, 5.3-29
+    //= rfc9260 7.2.5-1
     /// Adds a path, to be confirmed by heartbeats; `None` if there are no more numbers for paths.
     pub(crate) fn add_path(&mut self, addr: PathAddr, now: Instant) -> Option<Effects> {
         // A number that the send buffer still knows would credit the new path with what the old one carried.
@@ -34,6 +36,7 @@ impl Transfer {
         Some(self.changed(id, PathChange::Added))
     }
 
+    //= rfc5061 5.3-26
     /// Ends a path. What is in flight on it waits to be sent again, on another one.
     pub(crate) fn remove_path(&mut self, id: PathId) -> Effects {
         let effects = self.changed(id, PathChange::Removed);

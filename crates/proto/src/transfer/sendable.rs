@@ -71,7 +71,7 @@ struct Wanted {
     waiting: u64,
 }
 
-//= rfc9260 6.1-11, 6.1-12, 6.1-13, 6.1-18
+//= rfc9260 6.1-11, 6.1-12, 6.1-13, 6.1-18, 7.2.1-4
 /// Says how much may go on one path.
 fn allot(facts: &mut PathFacts, path: &mut Path, wanted: Wanted, burst: &mut dyn BurstPolicy, now: Instant) {
     facts.sendable = 0;

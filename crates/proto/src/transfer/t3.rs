@@ -52,6 +52,7 @@ impl Transfer {
         answered.is_none_or(|at| !machinery.was_silent_since(at))
     }
 
+    //= rfc9260 7.2.3-2
     fn congestion_timeout(&mut self, path: PathId, lost: Lost, now: Instant) -> Effects {
         self.paths.chunks_lost(path, lost.chunks);
         let event = LossEvent {

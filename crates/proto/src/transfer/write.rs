@@ -55,6 +55,7 @@ impl Transfer {
         self.commit_data(path, now)
     }
 
+    //= rfc9260 7.2.4-4, 7.2.4-5
     /// The first packet of a fast retransmission ignores the window and takes the earliest chunks that fit (RFC 9260 §7.2.4 step 3).
     fn write_on_credit(
         &mut self,
@@ -215,7 +216,7 @@ impl Transfer {
         self.paths.fact_mut(path).sent_chunks += chunks;
     }
 
-    //= rfc9260 6.1-9
+    //= rfc9260 6.1-9, 7.1-1, 7.2.1-10, 7.2.2-3
     /// A window that was not used says little about the path (RFC 9260 §7.2.1).
     fn decay_window_if_idle(&mut self, path: PathId, now: Instant) {
         let facts = self.paths.fact(path);

@@ -81,6 +81,7 @@ fn added_address_of_one_side_alone_creates_a_path() {
     pair.deliver_all(secs(10));
 }
 
+//= rfc5061 5.3-26
 #[test]
 fn removing_an_address_in_mid_transfer_loses_no_data() {
     for leaving in [0, 1] {
@@ -112,6 +113,7 @@ fn removing_an_address_in_mid_transfer_loses_no_data() {
     }
 }
 
+//= rfc5061 5.3-1
 #[test]
 fn path_ids_are_reused_after_removal() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
@@ -148,6 +150,7 @@ fn lost_asconf_and_lost_asconf_ack_are_recovered() {
     }
 }
 
+//= rfc5061 5.3-14, 5.3-15
 #[test]
 fn removing_the_last_address_is_refused() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
@@ -193,6 +196,7 @@ fn add_ip_not_negotiated_is_refused() {
     }
 }
 
+//= rfc5061 6-1
 #[test]
 fn different_shared_keys_prevent_only_address_changes() {
     let keyed = |key: &[u8]| anabranch_proto::AssociationConfig {
@@ -211,6 +215,7 @@ fn different_shared_keys_prevent_only_address_changes() {
     assert!(pair.bob().statistics().packets_dropped > 0);
 }
 
+//= rfc5061 5.4-2
 #[test]
 fn set_primary_moves_the_peers_data() {
     let mut pair = with_a_spare_path(1)
@@ -288,6 +293,7 @@ fn shutdown_completes_after_peer_moved_to_a_new_address() {
     assert_eq!(pair.alice().close_reason(), Some(CloseReason::Finished));
 }
 
+//= rfc5061 5.1.1-5
 #[test]
 fn address_change_is_refused_unless_established() {
     let mut pair = with_a_spare_path(1).build();

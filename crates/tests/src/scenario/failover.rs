@@ -196,7 +196,7 @@ fn application_can_set_the_primary_path() {
     assert_eq!(pair.alice().path(1).counters.payload_sent, 140_000);
 }
 
-//= rfc9260 3.3.5-1
+//= rfc9260 3.3.5-1, 8.3-1
 #[test]
 fn heartbeats_detect_dead_path_of_idle_association() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
@@ -283,6 +283,7 @@ fn one_minute_outage_is_survived_with_any_number_of_paths() {
     }
 }
 
+//= rfc9260 8.1-2
 /// RFC 9260 §8.1: heartbeats that are missed on other paths say nothing about a peer that is there.
 #[test]
 fn idle_association_survives_failure_of_three_of_four_paths() {

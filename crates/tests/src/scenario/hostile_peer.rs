@@ -61,7 +61,7 @@ mod out_of_the_blue {
         Forger::unknown().send(TAG, &[chunk])
     }
 
-    //= rfc9260 3.3.7-3, 3.3.7-4
+    //= rfc9260 3.3.7-3, 3.3.7-4, 8.4-2
     #[test]
     fn ootb_abort_is_discarded() {
         let abort = OutboundAbort {
@@ -77,7 +77,7 @@ mod out_of_the_blue {
         );
     }
 
-    //= rfc9260 3.1-5, 3.3.13-2
+    //= rfc9260 3.1-5, 3.3.13-2, 8.4-6, 8.4-7, 8.5.1-10, 8.5.1-11
     #[test]
     fn ootb_shutdown_ack_gets_shutdown_complete_with_t_bit() {
         let replies = says(&ShutdownAck);
@@ -113,6 +113,7 @@ mod out_of_the_blue {
         }
     }
 
+    //= rfc9260 8.5.1-2, 8.5.1-3
     /// RFC 9260 §8.5.1 A: a packet with a tag of zero that is not an INIT is discarded without a word.
     #[test]
     fn tag_zero_is_discarded_except_init() {
@@ -132,6 +133,7 @@ mod out_of_the_blue {
         }
     }
 
+    //= rfc9260 8.4-8, 8.4-9
     #[test]
     fn ootb_shutdown_complete_cookie_ack_and_error_are_discarded() {
         assert_eq!(says(&ShutdownComplete { tag_reflected: false }), []);
@@ -146,7 +148,7 @@ mod out_of_the_blue {
         assert_eq!(says(&CookieEcho { cookie: &[7; 80] }), []);
     }
 
-    //= rfc9260 3.3.7-5, 6-3, 6-6
+    //= rfc9260 3.3.7-5, 6-3, 6-6, 8.4-10, 8.4-11, 8.4-12, 8.4-13, 8.5.1-5
     #[test]
     fn other_ootb_packets_get_abort_with_t_bit() {
         is_reflected_abort(&says(&data(Tsn(1), b"hello")), TAG);
@@ -207,6 +209,7 @@ mod handshake {
         assert_eq!(forger.victim().poll_timeout(), None);
     }
 
+    //= rfc9260 12.4-6
     #[test]
     fn unverified_address_gets_at_most_three_times_its_bytes() {
         let mut forger = Forger::unknown();
@@ -224,7 +227,7 @@ mod handshake {
         }
     }
 
-    //= rfc9260 3.3.2-4
+    //= rfc9260 3.3.2-4, 8.4-3
     /// An INIT without parameters is all that it has to be (RFC 9260 §3.3.2), and deserves an answer.
     #[test]
     fn minimal_init_is_answered() {
@@ -256,7 +259,7 @@ mod handshake {
         }
     }
 
-    //= rfc9260 3-1, 3.3.2-7, 5.1-10, 5.1-11, 6.10-8
+    //= rfc9260 3-1, 3.3.2-7, 5.1-10, 5.1-11, 6.10-8, 8.5.1-2, 8.5.1-3, 12.3-3
     #[test]
     fn bundled_init_or_nonzero_tag_is_discarded() {
         let mut forger = Forger::unknown();
@@ -341,7 +344,7 @@ mod handshake {
         assert_eq!(forger.victim().associations().len(), 0);
     }
 
-    //= rfc9260 1.3-1, 5.2.4-13
+    //= rfc9260 1.3-1, 5.2.4-13, 8.4-5
     #[test]
     fn repeated_cookie_echo_creates_one_association() {
         let mut forger = Forger::unknown();
@@ -401,7 +404,7 @@ mod association {
         ));
     }
 
-    //= rfc9260 5.3.1-2
+    //= rfc9260 5.3.1-2, 8.5-2, 8.5-3, 8.5-4
     #[test]
     fn wrong_verification_tag_is_discarded() {
         let mut forger = Forger::associated();
@@ -416,6 +419,7 @@ mod association {
         assert_eq!(forger.statistics().packets_dropped, 2);
     }
 
+    //= rfc9260 8.5.1-6, 8.5.1-7, 9.1-6
     #[test]
     fn abort_is_valid_with_own_tag_or_peer_tag_and_t_bit() {
         for (reflected, ends) in [(false, true), (true, false)] {
@@ -476,6 +480,7 @@ mod association {
         assert_eq!(replies[0].kinds(), [kind::SHUTDOWN_ACK]);
     }
 
+    //= rfc9260 12.4-5
     #[test]
     fn sack_of_unsent_tsn_ends_the_association() {
         let mut forger = Forger::associated();
@@ -606,7 +611,7 @@ mod association {
         assert!(bytes <= packet.len(), "{bytes} bytes for {}", packet.len());
     }
 
-    //= rfc9260 3.3.6-1, 3.3.6-2
+    //= rfc9260 3.3.6-1, 3.3.6-2, 8.3-10
     /// RFC 9260 §8.3: "copied unchanged".
     #[test]
     fn heartbeat_information_is_returned_unchanged() {

@@ -263,7 +263,7 @@ fn rack_detects_losses_without_timeout() {
     assert!((7..=9).contains(&found), "seven were lost, {found} found");
 }
 
-//= rfc9260 6.3.3-2
+//= rfc9260 6.3.3-2, 7.2.1-2
 /// RFC 9260 §7.2.1: "only one packet is allowed to be in flight until successful acknowledgement", though its chunk
 /// leaves some of the window unused.
 #[test]
@@ -295,6 +295,7 @@ fn one_packet_in_flight_after_t3_until_acknowledged() {
     }
 }
 
+//= rfc9260 7.2.4-4, 7.2.4-5
 /// RFC 9260 §7.2.4 step 3: of what is found lost, as much as fits into one packet leaves at once, and the window, which
 /// is full, keeps back the rest only.
 #[test]

@@ -30,6 +30,7 @@ fn too_large(pair: &Pair, path: usize) -> u64 {
     link.stats().dropped(DropCause::TooBig).packets
 }
 
+//= rfc9260 7.3-1
 #[test]
 fn plpmtud_passes_a_black_hole() {
     let mut pair = paths([1_300]).connected();
@@ -140,6 +141,7 @@ fn large_message_among_small_ones_passes_a_black_hole() {
     pair.deliver_all(secs(10));
 }
 
+//= rfc9260 7.3-1, 7.3-2, 7.3-3, 7.3-4
 #[test]
 fn fragments_fit_the_smallest_path_mtu() {
     let mut pair = paths([1_500, 1_300]).connected();

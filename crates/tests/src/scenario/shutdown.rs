@@ -38,6 +38,7 @@ fn simultaneous_shutdown_completes() {
     both_finished(&mut pair);
 }
 
+//= rfc9260 9.2-24
 #[test]
 fn shutdown_delivers_queued_data_first() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
@@ -164,6 +165,7 @@ fn unanswered_shutdown_gives_up() {
     );
 }
 
+//= rfc9260 9.1-7, 9.1-8, 9.1-9
 #[test]
 fn abort_ends_both_sides_with_its_reason() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();

@@ -49,6 +49,7 @@ fn many_streams_keep_order_under_loss() {
     pair.deliver_all(secs(60));
 }
 
+//= rfc5061 3-4
 //= rfc9260 6.5-5
 #[test]
 fn stream_sequence_numbers_wrap() {

@@ -44,6 +44,7 @@ fn a_chunk_as_large_as_the_room_fits_and_one_byte_more_does_not() {
     }
 }
 
+//= rfc4895 5.1-4, 5.1-5
 //= rfc9260 3.2-1, 3.2-2, 3.2-3
 #[test]
 fn chunks_are_padded_with_zeros_and_the_packet_can_be_read_again() {

@@ -51,6 +51,7 @@ pub mod kind {
     pub const ILLEGAL_ASCONF_ACK: u16 = 0xa3;
     /// Request Refused - No Authorization (RFC 5061 §4.3.5).
     pub const NO_AUTHORIZATION: u16 = 0xa4;
+    //= rfc4895 4.1-1
     /// Unsupported HMAC Identifier (RFC 4895 §4.1).
     pub const UNSUPPORTED_HMAC: u16 = 0x0105;
 }

@@ -100,6 +100,7 @@ fn an_unknown_cause_is_kept_whole() {
     assert_eq!(raw.decode().expect("well formed").to_string(), "cause 262 len=2");
 }
 
+//= rfc4895 4.1-1, 4.1-2, 4.1-3, 4.1-4
 #[test]
 fn unsupported_hmac_is_written_as_rfc_4895_draws_it() {
     let mut causes = CauseWriter::new();

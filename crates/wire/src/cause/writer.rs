@@ -41,6 +41,7 @@ impl CauseWriter {
         self.bytes
     }
 
+    //= rfc4895 4.1-2
     /// Appends `cause`. Its variable part must be shorter than 65,532 bytes; no packet could carry more.
     pub fn push(&mut self, cause: Cause<'_>) -> &mut Self {
         match cause {

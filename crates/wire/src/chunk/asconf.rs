@@ -80,6 +80,7 @@ impl WriteChunk for Asconf<'_> {
         RawChunk::HEADER_LEN + NUMBER_LEN + address_len(self.address) + self.requests.bytes().len()
     }
 
+    //= rfc5061 4.1.1-5, 4.1.1-6
     fn write(&self, writer: &mut Writer<'_>) {
         writer.chunk_header(kind::ASCONF, 0, self);
         writer.u32(self.number.0);

@@ -32,6 +32,7 @@ impl<'a> Auth<'a> {
     /// Bytes before the code.
     pub const HEADER_LEN: usize = 8;
 
+    //= rfc4895 5.1-3
     pub(crate) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         Ok(Self {
             key: reader.u16()?,
@@ -46,6 +47,7 @@ impl WriteChunk for Auth<'_> {
         Self::HEADER_LEN + self.code.len()
     }
 
+    //= rfc4895 5.1-2
     fn write(&self, writer: &mut Writer<'_>) {
         writer.chunk_header(kind::AUTH, 0, self);
         writer.u16(self.key);

@@ -68,6 +68,7 @@ pub mod kind {
     pub const CWR: u8 = 13;
     /// Shutdown Complete (RFC 9260 §3.3.13).
     pub const SHUTDOWN_COMPLETE: u8 = 14;
+    //= rfc4895 5.1-1
     /// Authentication (RFC 4895 §5.1).
     pub const AUTH: u8 = 0x0f;
     /// Non-Renegable Selective Acknowledgement (draft-natarajan-tsvwg-sctp-nrsack).

@@ -335,6 +335,7 @@ fn abort_and_error_carry_their_causes() {
     );
 }
 
+//= rfc5061 4.1.1-6
 #[test]
 fn asconf_and_its_answer_keep_number_address_and_lists() {
     let mut requests = ParameterWriter::new();
@@ -362,6 +363,7 @@ fn asconf_and_its_answer_keep_number_address_and_lists() {
     assert_eq!(packet_of(&only(&answer)), answer);
 }
 
+//= rfc5061 4.1.1-5
 #[test]
 fn an_asconf_without_its_address_is_refused() {
     let number = [0, 0, 0, 7];

@@ -104,6 +104,7 @@ fn too_few_bytes_and_zero_ports_are_no_packet() {
     );
 }
 
+//= rfc4895 5.1-6
 //= rfc9260 3.2-4
 #[test]
 fn padding_between_chunks_is_skipped_and_belongs_to_none() {

@@ -39,6 +39,7 @@ pub struct AddressRequest {
 }
 
 impl AddressRequest {
+    //= rfc5061 4.1.1-7
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let id = CorrelationId(reader.u32()?);
         let address = decode_address(reader)?;

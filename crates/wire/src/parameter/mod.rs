@@ -37,10 +37,13 @@ pub mod kind {
     pub const SUPPORTED_ADDRESS_TYPES: u16 = 12;
     /// ECN Capable (RFC 4960 Appendix A; RFC 9260 §3.3.2 reserves it).
     pub const ECN_CAPABLE: u16 = 0x8000;
+    //= rfc4895 3.1-1
     /// Random (RFC 4895 §3.1).
     pub const RANDOM: u16 = 0x8002;
+    //= rfc4895 3.2-1
     /// Chunk List (RFC 4895 §3.2).
     pub const CHUNK_LIST: u16 = 0x8003;
+    //= rfc4895 3.3-2
     /// Requested HMAC Algorithm (RFC 4895 §3.3).
     pub const HMAC_ALGORITHMS: u16 = 0x8004;
     /// Supported Extensions (RFC 5061 §4.2.7).

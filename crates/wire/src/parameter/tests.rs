@@ -86,6 +86,7 @@ fn a_request_looks_as_rfc_5061_draws_it() {
     assert_eq!(writer.finish(), drawn);
 }
 
+//= rfc5061 4.1.1-7
 #[test]
 fn a_request_without_address_or_with_more_than_one_is_refused() {
     for (value, kind_of_error) in [
@@ -109,6 +110,7 @@ fn a_request_without_address_or_with_more_than_one_is_refused() {
     }
 }
 
+//= rfc4895 3.1-1, 3.2-1, 3.3-2
 #[test]
 fn what_authentication_needs_comes_back_as_it_was_pushed() {
     let mut writer = ParameterWriter::new();

@@ -51,6 +51,7 @@ impl Fixture {
     }
 }
 
+//= rfc9260 7.2.1-1, 7.2.1-3
 #[test]
 fn initial_window_is_that_of_the_rfc_for_packets_of_any_size() {
     for (chunk, ipv4, ipv6) in [
@@ -68,6 +69,7 @@ fn initial_window_is_that_of_the_rfc_for_packets_of_any_size() {
     }
 }
 
+//= rfc9260 7.2-1, 7.2.1-7, 7.2.1-8
 #[test]
 fn slow_start_adds_what_was_acknowledged_and_one_chunk_per_sack_at_most() {
     let mut fixture = Fixture::new();
@@ -77,6 +79,7 @@ fn slow_start_adds_what_was_acknowledged_and_one_chunk_per_sack_at_most() {
     assert_eq!(fixture.cwnd(), 4_904 + CHUNK);
 }
 
+//= rfc9260 7.2.1-5, 7.2.1-6
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let mut fixture = Fixture::new();
@@ -99,6 +102,7 @@ fn sacks_handled_in_one_batch_grow_the_window_like_sacks_handled_one_by_one() {
     );
 }
 
+//= rfc9260 7.2-1, 7.2.2-1, 7.2.2-2
 #[test]
 fn congestion_avoidance_adds_one_chunk_per_window() {
     let mut fixture = Fixture::new();
@@ -112,6 +116,7 @@ fn congestion_avoidance_adds_one_chunk_per_window() {
     assert_eq!(fixture.cwnd(), window + CHUNK);
 }
 
+//= rfc9260 7.2.2-2
 #[test]
 fn bytes_saved_up_while_growth_is_not_allowed_do_not_add_several_chunks_at_once() {
     let mut fixture = Fixture::new();
@@ -124,6 +129,7 @@ fn bytes_saved_up_while_growth_is_not_allowed_do_not_add_several_chunks_at_once(
     assert_eq!(fixture.cwnd(), window + CHUNK);
 }
 
+//= rfc9260 7.2.1-2, 7.2.3-1, 7.2.3-2
 #[test]
 fn a_loss_halves_the_window_and_a_timeout_leaves_one_chunk() {
     let mut fixture = Fixture::new();
@@ -136,6 +142,7 @@ fn a_loss_halves_the_window_and_a_timeout_leaves_one_chunk() {
     assert_eq!(fixture.cc.ssthresh(PATH), before / 4);
 }
 
+//= rfc9260 7.2.3-1
 #[test]
 fn the_threshold_is_four_chunks_at_least_but_a_loss_does_not_raise_the_window_to_it() {
     let mut fixture = Fixture::new();
@@ -144,7 +151,7 @@ fn the_threshold_is_four_chunks_at_least_but_a_loss_does_not_raise_the_window_to
     assert_eq!(fixture.cwnd(), 4_404);
 }
 
-//= rfc9260 6.1-9
+//= rfc9260 6.1-9, 7.1-1, 7.2.1-10, 7.2.1-11, 7.2.2-3
 #[test]
 fn an_idle_window_halves_once_per_timeout_down_to_four_chunks() {
     let mut fixture = Fixture::new();
@@ -180,6 +187,7 @@ fn with_cuc_a_path_grows_although_the_cumulative_tsn_waits_for_another_one() {
     }
 }
 
+//= rfc9260 7.2.1-9, 7.2-3
 #[test]
 fn paths_do_not_touch_each_other() {
     let mut fixture = Fixture::new();

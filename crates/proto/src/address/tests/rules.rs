@@ -33,6 +33,7 @@ fn questions(packets: &[(PathAddr, Vec<u8>)]) -> Vec<(u32, IpAddr, Vec<u32>)> {
     found
 }
 
+//= rfc5061 4.1.1-4, 5.1-1, 5.1-2, 5.1-3, 5.1-4, 5.1-5, 5.1-6, 5.1-7, 5.1-8, 5.3.2-1
 #[test]
 fn asconf_numbers_start_with_the_initial_tsn_and_requests_have_ids_of_their_own() {
     let mut pair = Pair::with(1);
@@ -66,6 +67,7 @@ fn asconf_numbers_start_with_the_initial_tsn_and_requests_have_ids_of_their_own(
     );
 }
 
+//= rfc5061 5.1.1-1, 5.1.1-2
 /// A second change waits for the answer to the first.
 #[test]
 fn one_asconf_is_outstanding_at_a_time() {
@@ -81,6 +83,7 @@ fn one_asconf_is_outstanding_at_a_time() {
     assert_eq!(questions(&said(&mut pair.alice, LATER)).len(), 1);
 }
 
+//= rfc5061 5.3-3, 5.3-31
 #[test]
 fn added_address_sends_nothing_before_the_answer() {
     let mut pair = Pair::with(1);
@@ -95,6 +98,7 @@ fn added_address_sends_nothing_before_the_answer() {
     assert!(then.iter().any(|(path, _)| path.local == at(2, 1)), "{then:?}");
 }
 
+//= rfc5061 5.3-10, 5.3-11, 5.3-12, 5.3-17
 #[test]
 fn deleted_address_is_no_source_any_more_but_receives_until_the_answer() {
     let mut pair = Pair::with(2);
@@ -117,6 +121,7 @@ fn deleted_address_is_no_source_any_more_but_receives_until_the_answer() {
     assert!(alice.receive().is_some());
 }
 
+//= rfc5061 5.3-32, 5.3-33
 /// Bob may use the address before Alice has his answer (RFC 5061 §5.3).
 #[test]
 fn data_to_an_address_that_is_being_added_is_taken() {
@@ -137,6 +142,7 @@ fn data_to_an_address_that_is_being_added_is_taken() {
     assert!(alice.receive().is_some());
 }
 
+//= rfc5061 5.3-6, 5.3-7, 5.3-9
 #[test]
 fn peer_that_does_not_understand_a_request_is_asked_no_more() {
     let mut pair = Pair::with(1);
@@ -162,6 +168,7 @@ fn peer_that_does_not_understand_a_request_is_asked_no_more() {
     assert_eq!(bob.request_peer_primary(at(0, 2)), Err(AddressError::NotAgreed));
 }
 
+//= rfc5061 4.2.1-2, 4.2.2-2, 5.4-1, 6-2
 #[test]
 fn only_addresses_of_this_host_are_requested() {
     let mut pair = Pair::with(2);
@@ -182,6 +189,7 @@ fn only_addresses_of_this_host_are_requested() {
     assert_eq!(questions(&said(&mut pair.alice, LATER)), []);
 }
 
+//= rfc5061 4.2.1-3
 #[test]
 fn wildcard_adds_the_source_of_the_packet() {
     let mut pair = Pair::with(1);
@@ -196,6 +204,7 @@ fn wildcard_adds_the_source_of_the_packet() {
     assert_eq!(pair.alice_is_at(), [at(0, 1).ip(), at(7, 1).ip()]);
 }
 
+//= rfc5061 5.1.1-4, 5.1.1-6, 5.2-6, 5.2-8, 5.2-9
 /// Answers that do not fit are kept until the question is repeated.
 #[test]
 fn all_questions_of_a_packet_are_carried_out_and_answered_in_order_as_they_fit() {
@@ -242,6 +251,7 @@ fn all_questions_of_a_packet_are_carried_out_and_answered_in_order_as_they_fit()
     assert_eq!(answered(&mut pair, &last), [numbers[3]]);
 }
 
+//= rfc5061 4.1.1-2, 4.1.2-1
 #[test]
 fn questions_and_answers_stand_behind_auth() {
     let mut pair = Pair::with(1);
@@ -259,6 +269,7 @@ fn questions_and_answers_stand_behind_auth() {
     }
 }
 
+//= rfc5061 4.1.2-2
 #[test]
 fn answer_that_is_not_authenticated_is_discarded() {
     let mut pair = Pair::with(1);
@@ -278,6 +289,7 @@ fn answer_that_is_not_authenticated_is_discarded() {
     assert!(pair.bobs().addresses.local_addrs.contains(&at(2, 2)));
 }
 
+//= rfc5061 5.3-16
 #[test]
 fn several_requests_leave_one_address() {
     let mut pair = Pair::with(2);
@@ -287,6 +299,7 @@ fn several_requests_leave_one_address() {
     assert_eq!(refused, Err(AddressError::LastAddress(at(1, 1))));
 }
 
+//= rfc5061 4.2.6-5
 #[test]
 fn adaptation_layer_indication_in_an_asconf_is_ignored() {
     let mut pair = Pair::with(1);

@@ -109,6 +109,7 @@ const fn block(start: u16, end: u16) -> GapBlock {
     GapBlock { start, end }
 }
 
+//= rfc9260 7.2.1-4
 /// RFC 9260 §6.1 B: 4,404 bytes hold three chunks and a part of the fourth.
 #[test]
 fn window_is_exceeded_by_less_than_one_packet() {
@@ -118,6 +119,7 @@ fn window_is_exceeded_by_less_than_one_packet() {
     assert_eq!(transfer.facts().in_flight, 4 * 1_460);
 }
 
+//= rfc9260 7.2-4
 #[test]
 fn padding_counts_as_in_flight() {
     let mut transfer = Transfer::begins();
@@ -125,6 +127,7 @@ fn padding_counts_as_in_flight() {
     assert_eq!(transfer.facts().in_flight, Data::HEADER_LEN as u64 + 104);
 }
 
+//= rfc9260 7.2.4-6
 #[test]
 fn further_losses_of_one_window_do_not_cut_it_again() {
     let (mut transfer, acked) = Transfer::fills(20);
@@ -145,6 +148,7 @@ fn further_losses_of_one_window_do_not_cut_it_again() {
     );
 }
 
+//= rfc9260 7.2.4-7
 #[test]
 fn window_grows_before_a_loss_in_the_same_sack_cuts_it() {
     let (mut transfer, acked) = Transfer::fills(20);
@@ -160,6 +164,7 @@ fn window_grows_before_a_loss_in_the_same_sack_cuts_it() {
     assert_eq!(transfer.facts().cwnd, grown / 2);
 }
 
+//= rfc9260 7.1-1, 7.2.1-10, 7.2.1-11, 7.2.2-3
 #[test]
 fn idle_path_halves_its_window_once_per_rto() {
     let (mut transfer, _) = Transfer::fills(40);

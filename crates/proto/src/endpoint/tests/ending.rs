@@ -9,6 +9,7 @@ fn shuts_down(endpoint: &mut Endpoint) {
     assert!(kinds(&said(endpoint, START)).contains(&kind::SHUTDOWN));
 }
 
+//= rfc9260 9.2-7
 /// RFC 9260 §9.2: what the peer sends meanwhile gives it "ample opportunity".
 #[test]
 fn a_peer_that_is_heard_after_our_shutdown_is_not_given_up() {
@@ -28,6 +29,7 @@ fn a_peer_that_is_heard_after_our_shutdown_is_not_given_up() {
     assert!(endpoint.associations().all(Association::is_connected));
 }
 
+//= rfc9260 9.2-26
 /// RFC 9260 §9.2: the peer did not hear our SHUTDOWN COMPLETE and calls again, from more addresses than before.
 #[test]
 fn an_init_after_our_shutdown_ack_is_answered_with_another_one() {
@@ -115,6 +117,7 @@ fn the_reason_of_an_abort_is_not_overtaken_by_an_answer_to_a_stranger() {
     assert_eq!(kinds(&later), [kind::ABORT], "now it is a stranger");
 }
 
+//= rfc9260 14.2-1
 /// A batch of packets is heard before anything is said. What the first copy of a cookie stood for may have ended by then.
 #[test]
 fn a_second_copy_of_a_cookie_brings_nothing_back_to_life_while_the_abort_waits() {

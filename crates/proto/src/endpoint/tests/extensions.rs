@@ -56,6 +56,7 @@ fn first_cause(packets: &[Vec<u8>]) -> Option<u16> {
     abort.causes.iter().flatten().next().map(|cause| cause.kind)
 }
 
+//= rfc5061 6-3, 6-4, 6-5
 #[test]
 fn peer_that_lists_asconf_without_auth_is_refused() {
     let bare = [kind::ASCONF, kind::ASCONF_ACK];
@@ -79,6 +80,7 @@ fn peer_that_lists_asconf_without_auth_is_refused() {
     }
 }
 
+//= rfc4895 6.1-3, 6.1-4
 #[test]
 fn random_number_of_another_length_is_a_protocol_violation() {
     for length in [0, 31, 33] {
@@ -103,6 +105,8 @@ fn listed_in(packets: &[Vec<u8>], wanted: u16) -> Vec<Vec<u8>> {
     found.map(|raw| raw.value.to_vec()).collect()
 }
 
+//= rfc4895 3.1-5, 3.2-5, 3.2-6, 3.3-1, 3.3-6, 6.1-1, 6.1-2, 6.1-5, 6.1-7
+//= rfc5061 4.2.7-2, 4.2.7-4, 4.2.7-5
 #[test]
 fn init_and_init_ack_list_what_authentication_and_address_changes_need_once() {
     use anabranch_wire::parameter::kind::{CHUNK_LIST, HMAC_ALGORITHMS, RANDOM, SUPPORTED_EXTENSIONS};
@@ -130,6 +134,7 @@ fn init_and_init_ack_list_what_authentication_and_address_changes_need_once() {
     }
 }
 
+//= rfc5061 4.2-1, 4.2-2
 #[test]
 fn parameters_of_asconf_in_an_init_are_ignored() {
     for strange in [0xc001, 0xc002, 0xc004] {
@@ -140,6 +145,7 @@ fn parameters_of_asconf_in_an_init_are_ignored() {
     }
 }
 
+//= rfc4895 6.3-16
 #[test]
 fn cookie_holds_no_shared_key() {
     let shared = b"a key that both ends share".to_vec();
@@ -153,6 +159,7 @@ fn cookie_holds_no_shared_key() {
     assert!(!cookie.windows(8).any(|bytes| bytes == &shared[..8]));
 }
 
+//= rfc4895 6.3-13, 6.3-14
 /// RFC 4895 §6.3: as if there were no AUTH chunk.
 #[test]
 fn auth_chunk_out_of_the_blue_is_passed_over() {
@@ -197,11 +204,13 @@ fn is_skipped_and_reported(kind_of_chunk: u8) {
     assert!(endpoint.associations().all(Association::is_connected));
 }
 
+//= rfc5061 4.1.1-8
 #[test]
 fn asconf_that_was_not_agreed_is_skipped_and_reported() {
     is_skipped_and_reported(kind::ASCONF);
 }
 
+//= rfc3758 3.3.1-1, 3.3.2-3
 #[test]
 fn forward_tsn_is_skipped_and_reported() {
     is_skipped_and_reported(0xc0);
@@ -209,6 +218,7 @@ fn forward_tsn_is_skipped_and_reported() {
 
 const FORWARD_TSN_SUPPORTED: u16 = 0xc000;
 
+//= rfc3758 3.3.2-1, 3.3.2-2
 #[test]
 fn forward_tsn_supported_is_reported_as_unknown() {
     use anabranch_wire::parameter::kind::UNRECOGNIZED;
@@ -229,6 +239,7 @@ fn forward_tsn_supported_is_reported_as_unknown() {
     assert!(kinds(&then).contains(&kind::ERROR));
 }
 
+//= rfc5061 4.2.6-2, 6-6
 #[test]
 fn adaptation_layer_indication_is_passed_over() {
     use anabranch_wire::parameter::kind::{ADAPTATION_LAYER, UNRECOGNIZED};
@@ -239,6 +250,7 @@ fn adaptation_layer_indication_is_passed_over() {
     assert_eq!(listed_in(&answer, UNRECOGNIZED), Vec::<Vec<u8>>::new());
 }
 
+//= rfc4895 6.2-1
 /// Nothing of that is made here: no association, or one that does not authenticate.
 #[test]
 fn peer_that_wants_data_authenticated_gets_none_that_is_not() {

@@ -248,7 +248,7 @@ fn before_the_peer_has_a_tag_none_can_be_reflected() {
     assert!(!endpoint.association(id).is_some_and(Association::is_closed));
 }
 
-//= rfc9260 3.3.2.1.4-2, 3.3.3-2, 5.1-16, 5.1-18
+//= rfc9260 3.3.2.1.4-2, 3.3.3-2, 5.1-16, 5.1-18, 12.2.4.1-1
 /// RFC 9260 §5.1.2 B, §3.3.10.2.
 #[test]
 fn an_init_ack_that_cannot_be_used_is_answered_with_an_abort() {

@@ -64,6 +64,7 @@ fn answers_heartbeats(endpoint: &mut Endpoint, now: Instant, tag: VerificationTa
     }
 }
 
+//= rfc9260 8.1-1, 8.1-3, 8.1-4, 8.1-5
 #[test]
 fn peer_is_given_up_at_the_error_after_association_max_retrans() {
     let mut endpoint = endpoint_with(AssociationConfig {
@@ -87,6 +88,7 @@ fn peer_is_given_up_at_the_error_after_association_max_retrans() {
     );
 }
 
+//= rfc9260 8.1-6, 8.1-7, 8.2-4, 8.3-13
 #[test]
 fn acknowledged_data_and_answered_heartbeats_clear_the_error_counters() {
     for by_heartbeat in [false, true] {
@@ -128,6 +130,7 @@ fn acknowledged_data_and_answered_heartbeats_clear_the_error_counters() {
     }
 }
 
+//= rfc9260 8.2-1, 8.2-2, 8.2-3, 8.2-5, 8.3-3, 8.3-4, 8.3-5, 8.3-6, 8.3-7, 8.3-11, 8.3-12
 /// The peer has two addresses and is silent at the second.
 #[test]
 fn path_is_given_up_after_path_max_retrans_and_asked_all_the_same() {
@@ -191,6 +194,7 @@ fn endpoint_confirms(endpoint: &mut Endpoint, tag: VerificationTag, path: PathId
     }
 }
 
+//= rfc9260 8.3-14
 #[test]
 fn answered_heartbeat_measures_the_round_trip_of_its_path() {
     let mut endpoint = endpoint_with(by_the_letter());
@@ -203,6 +207,7 @@ fn answered_heartbeat_measures_the_round_trip_of_its_path() {
     assert_eq!(association(&endpoint).path_facts()[0].srtt, Some(round_trip));
 }
 
+//= rfc9260 8.3-1, 8.3-15
 /// HB.interval and the RTO, give or take half of the latter; twice the RTO when the one before was not answered.
 #[test]
 fn heartbeats_come_an_interval_and_a_jittered_rto_apart() {
@@ -239,6 +244,7 @@ fn heartbeats_come_an_interval_and_a_jittered_rto_apart() {
     assert!((interval + rto..=interval + 3 * rto).contains(&(next - overdue)));
 }
 
+//= rfc9260 16-1, 16-2
 #[test]
 fn defaults_of_the_standard_are_those_of_its_section_16() {
     let config = by_the_letter();
@@ -264,6 +270,7 @@ fn defaults_of_the_standard_are_those_of_its_section_16() {
     assert_eq!(EndpointConfig::default().cookie_life, Duration::from_secs(60));
 }
 
+//= rfc9260 8.2-6
 /// The peer has three addresses and is silent at the primary one.
 #[test]
 fn one_path_alone_stands_in_for_an_inactive_primary_one() {

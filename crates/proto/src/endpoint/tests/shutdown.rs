@@ -48,6 +48,7 @@ fn leaves_without_an_answer(endpoint: &mut Endpoint) -> Vec<(Duration, Vec<u8>)>
     sent
 }
 
+//= rfc9260 9.2-1, 9.2-3, 9.2-4, 9.2-5, 9.2-6, 9.2-16, 9.2-17, 9.2-18, 9.2-19, 9.2-20
 #[test]
 fn shutdown_and_shutdown_ack_are_repeated_with_back_off_and_then_given_up() {
     for acknowledges in [false, true] {
@@ -75,6 +76,7 @@ fn shutdown_and_shutdown_ack_are_repeated_with_back_off_and_then_given_up() {
     }
 }
 
+//= rfc9260 9.2-2
 #[test]
 fn repeated_shutdown_names_the_tsn_received_last() {
     let mut endpoint = endpoint();
@@ -89,6 +91,7 @@ fn repeated_shutdown_names_the_tsn_received_last() {
     assert!(chunks.any(|chunk| chunk == Chunk::Shutdown(Shutdown { cumulative: Tsn(1) })));
 }
 
+//= rfc9260 9.2-12, 9.2-13
 #[test]
 fn data_after_our_shutdown_is_answered_with_shutdown_and_sack_at_once() {
     let mut endpoint = endpoint();
@@ -107,6 +110,7 @@ fn data_after_our_shutdown_is_answered_with_shutdown_and_sack_at_once() {
     assert_eq!(t2, Some(later + Duration::from_secs(1)), "T2 began again");
 }
 
+//= rfc9260 9.2-14, 9.2-15
 #[test]
 fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
     let mut endpoint = endpoint();
@@ -124,6 +128,7 @@ fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
     assert_eq!(close_reason(&mut endpoint), Some(CloseReason::ShutdownTimeout));
 }
 
+//= rfc9260 9.2-8, 9.2-9, 9.2-10, 9.2-11
 /// Data of ours is outstanding when the peer wishes to finish.
 #[test]
 fn after_the_peers_shutdown_data_is_repeated_and_no_more_is_taken() {
@@ -156,6 +161,7 @@ fn after_the_peers_shutdown_data_is_repeated_and_no_more_is_taken() {
     assert_eq!(kinds(&answer), [kind::SHUTDOWN_ACK]);
 }
 
+//= rfc9260 9.2-29
 #[test]
 fn shutdown_crossing_ours_is_answered_with_shutdown_ack_and_starts_t2_again() {
     let mut endpoint = endpoint();
@@ -169,6 +175,7 @@ fn shutdown_crossing_ours_is_answered_with_shutdown_ack_and_starts_t2_again() {
     assert_eq!(t2, Some(later + Duration::from_secs(1)));
 }
 
+//= rfc9260 9.2-24, 9.2-25
 #[test]
 fn messages_are_refused_in_all_states_of_a_shutdown() {
     let refused = |endpoint: &mut Endpoint, state: &str| {

@@ -31,6 +31,7 @@ fn ends(endpoint: &mut Endpoint) -> VerificationTag {
     tag
 }
 
+//= rfc9260 8.4-1
 #[test]
 fn packets_from_or_to_no_single_host_are_discarded() {
     let local = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT));
@@ -60,6 +61,7 @@ fn packets_from_or_to_no_single_host_are_discarded() {
     }
 }
 
+//= rfc9260 8.4-4, 12.2.4.1-1
 #[test]
 fn refused_init_gets_an_abort_with_its_own_tag_and_no_t_bit() {
     let mut host_name = ParameterWriter::new();
@@ -76,6 +78,7 @@ fn refused_init_gets_an_abort_with_its_own_tag_and_no_t_bit() {
     }
 }
 
+//= rfc9260 8.5-1, 8.5.1-1, 8.5.1-14, 12.3-1, 12.3-2
 #[test]
 fn packets_carry_the_tag_that_the_peer_chose_and_an_init_zero() {
     let mut endpoint = endpoint();
@@ -94,6 +97,7 @@ fn packets_carry_the_tag_that_the_peer_chose_and_an_init_zero() {
     assert_eq!(tag_of(&data[0]), VerificationTag(5));
 }
 
+//= rfc9260 8.5.1-4, 9.1-1, 9.1-2, 9.1-3, 9.1-4
 #[test]
 fn abort_stands_alone_with_tag_and_cause_though_data_waits() {
     let mut endpoint = endpoint();
@@ -117,6 +121,7 @@ fn abort_stands_alone_with_tag_and_cause_though_data_waits() {
     assert_eq!(cause, Some(Ok(Cause::UserInitiatedAbort(b"enough"))));
 }
 
+//= rfc9260 8.5.1-8, 8.5.1-9, 9.2-21, 9.2-30
 #[test]
 fn shutdown_ack_is_answered_with_the_peers_tag_and_no_t_bit() {
     let mut shut_down = endpoint();
@@ -140,6 +145,7 @@ fn shutdown_ack_is_answered_with_the_peers_tag_and_no_t_bit() {
     }
 }
 
+//= rfc9260 8.5.1-13, 9.2-22
 #[test]
 fn shutdown_complete_is_ignored_unless_shutdown_ack_was_sent() {
     let complete = ShutdownComplete { tag_reflected: false };
@@ -157,6 +163,7 @@ fn shutdown_complete_is_ignored_unless_shutdown_ack_was_sent() {
     );
 }
 
+//= rfc9260 8.5.1-12, 9.2-23
 #[test]
 fn shutdown_complete_counts_with_our_tag_or_with_the_peers_and_the_t_bit() {
     let peers = VerificationTag(5);
@@ -183,6 +190,7 @@ fn shutdown_complete_counts_with_our_tag_or_with_the_peers_and_the_t_bit() {
     }
 }
 
+//= rfc9260 8.5.1-15, 9.2-27
 #[test]
 fn shutdown_ack_during_the_handshake_is_out_of_the_blue() {
     for cookie_echoed in [false, true] {
@@ -201,6 +209,7 @@ fn shutdown_ack_during_the_handshake_is_out_of_the_blue() {
     }
 }
 
+//= rfc9260 9.2-28
 #[test]
 fn shutdown_during_the_handshake_is_discarded() {
     for cookie_echoed in [false, true] {
@@ -217,6 +226,7 @@ fn shutdown_during_the_handshake_is_discarded() {
     }
 }
 
+//= rfc9260 8.3-2
 #[test]
 fn heartbeats_are_answered_from_cookie_echoed_on() {
     let mut endpoint = endpoint();
@@ -231,6 +241,7 @@ fn heartbeats_are_answered_from_cookie_echoed_on() {
     assert_eq!(kinds(&answer), [kind::HEARTBEAT_ACK]);
 }
 
+//= rfc9260 9.1-5
 /// RFC 9260 §9.1, whatever stands before the ABORT.
 #[test]
 fn a_packet_with_an_abort_is_not_answered() {
@@ -259,6 +270,7 @@ fn a_packet_with_an_abort_is_not_answered() {
     assert!(ending.associations().all(Association::is_closed));
 }
 
+//= rfc9260 9.1-5
 /// So it is with a cookie that cannot be taken.
 #[test]
 fn a_cookie_that_is_refused_is_not_answered_beside_an_abort() {
@@ -275,6 +287,7 @@ fn a_cookie_that_is_refused_is_not_answered_beside_an_abort() {
     assert_eq!(endpoint.associations().count(), 0);
 }
 
+//= rfc9260 12.4-2
 #[test]
 fn chunks_of_one_packet_get_one_packet_of_control_chunks_in_return() {
     let mut endpoint = endpoint();
