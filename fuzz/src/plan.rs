@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anabranch_lab::plan::{Plan, Reading};
+use anabranch_lab::plan::{Plan, PlanOptions};
 
 /// Reads `bytes` as an experiment, in both sizes.
 ///
@@ -14,11 +14,11 @@ pub fn exercise(bytes: &[u8]) {
         return;
     };
     for quick in [false, true] {
-        let reading = Reading {
+        let options = PlanOptions {
             quick,
             changes: Vec::new(),
         };
-        let read = || Plan::read(Path::new("fuzzed.toml"), text, &reading);
+        let read = || Plan::read(Path::new("fuzzed.toml"), text, &options);
         match read() {
             Ok(plan) => assert_eq!(read().ok(), Some(plan), "the same text is the same plan"),
             Err(error) => assert!(error.to_string().contains("fuzzed.toml"), "{error}"),

@@ -130,7 +130,7 @@ impl Axis {
             let letters = pair[0].label.len().max(pair[1].label.len());
             apart >= spacing.letter * letters as f32 + 8.0
         };
-        if own.len() <= MOST_OWN_TICKS && own.windows(2).all(is_roomy) {
+        if own.len() <= MAX_OWN_TICKS && own.windows(2).all(is_roomy) {
             return (ruler, own);
         }
         let count = f64::from(ruler.length() / spacing.usual);
@@ -158,7 +158,7 @@ impl Axis {
 }
 
 /// More measurements than these are not each labelled.
-const MOST_OWN_TICKS: usize = 16;
+const MAX_OWN_TICKS: usize = 16;
 
 fn of_words(words: &[String], (begin, end): (f32, f32)) -> (Ruler, Vec<Tick>) {
     let tick = |(place, word): (usize, &String)| Tick {

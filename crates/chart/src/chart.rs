@@ -14,32 +14,32 @@ pub struct Chart {
     /// The axis upwards.
     pub y: Axis,
     /// The lines, the first one lowest.
-    pub lines: Vec<Line>,
+    pub series: Vec<Series>,
     /// Whether a legend stands beside the data; where the words of an axis name the lines, it need not.
     pub has_legend: bool,
 }
 
 /// A line.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub struct Series {
     /// Its name in the legend.
     pub name: String,
     /// How it looks.
-    pub look: Look,
+    pub style: Style,
     /// Where it goes, from left to right.
-    pub spots: Vec<Spot>,
+    pub points: Vec<Point>,
 }
 
-impl Line {
-    /// How broad it is drawn, in pixels.
+impl Series {
+    /// How wide it is drawn, in pixels.
     pub(crate) const fn width(&self) -> f32 {
-        if self.look.broad { 2.8 } else { 1.7 }
+        if self.style.wide { 2.8 } else { 1.7 }
     }
 }
 
 /// A place on a line.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Spot {
+pub struct Point {
     /// Where to the right; the number of the word on an axis of words.
     pub x: f64,
     /// How high.
@@ -47,12 +47,12 @@ pub struct Spot {
     /// The ends of the error bar, if there is one.
     pub range: Option<(f64, f64)>,
     /// What pointing at it tells; empty for nothing.
-    pub note: String,
+    pub tooltip: String,
 }
 
 /// How a line looks. Lines differ in more than colour, so that they can be told apart without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Look {
+pub struct Style {
     /// Its colour.
     pub colour: Colour,
     /// How it is drawn from spot to spot.
@@ -61,8 +61,8 @@ pub struct Look {
     pub marker: Option<Marker>,
     /// Whether markers are empty inside.
     pub hollow: bool,
-    /// Whether it is drawn broad, so that another one on top of it leaves its edges to be seen.
-    pub broad: bool,
+    /// Whether it is drawn wide, so that another one on top of it leaves its edges to be seen.
+    pub wide: bool,
 }
 
 /// The colour of a line.
@@ -101,7 +101,7 @@ pub enum Marker {
     /// ◆
     Diamond,
     /// ▼
-    Turned,
+    InvertedTriangle,
     /// ✕
     Cross,
 }
@@ -113,7 +113,7 @@ impl Marker {
         Self::Square,
         Self::Triangle,
         Self::Diamond,
-        Self::Turned,
+        Self::InvertedTriangle,
         Self::Cross,
     ];
 }

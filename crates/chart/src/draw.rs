@@ -1,7 +1,7 @@
 //! Where is what? Axes with their labels, the data between them, and the legend to their right, outside of the data.
 
 use crate::axis::{Axis, Ruler, Scale, Spacing, Tick};
-use crate::chart::{Chart, Line, Spot};
+use crate::chart::{Chart, Point, Series};
 use crate::font::{Font, wrapped};
 use crate::legend::{self, Legend};
 use crate::shape::{Anchor, Drawing, Group, Ink, Path, Pen, Place, Role, Shape, Text};
@@ -24,7 +24,7 @@ impl Chart {
         let drawn = self
             .below_first()
             .into_iter()
-            .map(|number| plot.line(self, number));
+            .map(|number| plot.series(self, number));
         shapes.extend(drawn);
         shapes.extend(legend.draw(shown(self), (plot.right + 24.0, plot.top)));
         Drawing {
@@ -53,12 +53,12 @@ impl Chart {
         ];
         let mut shapes = vec![Path::line(corners, Pen::new(Ink::Muted, 1.0))];
         for number in self.below_first() {
-            let line = &self.lines[number];
+            let series = &self.series[number];
             let places: Vec<Place> = plot.places(self, number).map(|(_, place)| place).collect();
-            shapes.extend(legend::stroke(&line.look, places.clone(), 1.6));
+            shapes.extend(legend::stroke(&series.style, places.clone(), 1.6));
             let markers = places
                 .iter()
-                .filter_map(|place| legend::marker(&line.look, *place, 2.4));
+                .filter_map(|place| legend::marker(&series.style, *place, 2.4));
             shapes.extend(markers);
         }
         Drawing {
@@ -72,26 +72,26 @@ impl Chart {
     /// The numbers of the lines in the order in which they are drawn: bare lines below, then hollow markers, so that what
     /// others are held against does not hide them. Among equals, those before lie below.
     fn below_first(&self) -> Vec<usize> {
-        let mut numbers: Vec<usize> = (0..self.lines.len()).collect();
+        let mut numbers: Vec<usize> = (0..self.series.len()).collect();
         numbers.sort_by_key(|number| {
-            let look = &self.lines[*number].look;
-            (look.marker.is_some(), !look.hollow)
+            let style = &self.series[*number].style;
+            (style.marker.is_some(), !style.hollow)
         });
         numbers
     }
 
     fn ys(&self) -> Vec<f64> {
-        let spots = self.lines.iter().flat_map(|line| &line.spots);
-        let values = spots.flat_map(|spot| {
-            let range = spot.range.into_iter().flat_map(|(low, high)| [low, high]);
-            range.chain([spot.y])
+        let points = self.series.iter().flat_map(|series| &series.points);
+        let values = points.flat_map(|point| {
+            let range = point.range.into_iter().flat_map(|(low, high)| [low, high]);
+            range.chain([point.y])
         });
         values.collect()
     }
 
     fn xs(&self) -> Vec<f64> {
-        let spots = self.lines.iter().flat_map(|line| &line.spots);
-        spots.map(|spot| spot.x).collect()
+        let points = self.series.iter().flat_map(|series| &series.points);
+        points.map(|point| point.x).collect()
     }
 }
 
@@ -119,7 +119,7 @@ impl Plot {
     fn of(chart: &Chart, legend: &Legend) -> Self {
         let heading = if chart.heading.is_empty() { 0.0 } else { 22.0 };
         let top = heading + if chart.y.label.is_empty() { 16.0 } else { 38.0 };
-        let below = 52.0 + 14.0 * (chart.most_lines_of_a_word() - 1) as f32;
+        let below = 52.0 + 14.0 * (chart.max_lines_of_a_word() - 1) as f32;
         let height = HEIGHT.max(top + legend.height + 12.0);
         let bottom = height - below;
         let right = WIDTH
@@ -224,13 +224,13 @@ impl Plot {
     }
 
     /// The spots of line number `number` that have a place, with it.
-    fn places<'l>(&self, chart: &'l Chart, number: usize) -> impl Iterator<Item = (&'l Spot, Place)> {
+    fn places<'l>(&self, chart: &'l Chart, number: usize) -> impl Iterator<Item = (&'l Point, Place)> {
         let ((x, _), (y, _)) = (&self.x, &self.y);
         let aside = self.aside(chart, number);
-        let spots = chart.lines[number].spots.iter();
-        spots
-            .filter(|spot| x.can_show(spot.x) && y.can_show(spot.y))
-            .map(move |spot| (spot, (x.place(spot.x) + aside, y.place(spot.y))))
+        let points = chart.series[number].points.iter();
+        points
+            .filter(|point| x.can_show(point.x) && y.can_show(point.y))
+            .map(move |point| (point, (x.place(point.x) + aside, y.place(point.y))))
     }
 
     /// How far aside of its word a line is drawn, so that the lines stand beside each other there.
@@ -238,30 +238,30 @@ impl Plot {
         if !is_of_words(&chart.x) || !chart.has_legend {
             return 0.0;
         }
-        let lines = chart.lines.len() as f32;
+        let count = chart.series.len() as f32;
         let slot = self.x.0.place(1.0) - self.x.0.place(0.0);
-        (number as f32 - (lines - 1.0) / 2.0) * (slot * 0.7 / lines).min(16.0)
+        (number as f32 - (count - 1.0) / 2.0) * (slot * 0.7 / count).min(16.0)
     }
 
-    fn line(&self, chart: &Chart, number: usize) -> Shape {
-        let line = &chart.lines[number];
+    fn series(&self, chart: &Chart, number: usize) -> Shape {
+        let series = &chart.series[number];
         let places: Vec<Place> = self.places(chart, number).map(|(_, place)| place).collect();
-        let stroke = legend::stroke(&line.look, places, line.width());
+        let stroke = legend::stroke(&series.style, places, series.width());
         let mut shapes: Vec<Shape> = stroke.into_iter().collect();
-        if line.look.marker.is_some() || line.spots.iter().any(|spot| !spot.note.is_empty()) {
+        if series.style.marker.is_some() || series.points.iter().any(|point| !point.tooltip.is_empty()) {
             let places = self.places(chart, number);
-            shapes.extend(places.map(|(spot, place)| self.spot(line, spot, place)));
+            shapes.extend(places.map(|(point, place)| self.point(series, point, place)));
         }
         Shape::Group(Group {
-            role: Role::Line(number),
-            note: String::new(),
+            role: Role::Series(number),
+            tooltip: String::new(),
             shapes,
         })
     }
 
-    fn spot(&self, line: &Line, spot: &Spot, place: Place) -> Shape {
-        let mut shapes = self.error_bar(line, spot, place.0);
-        shapes.extend(legend::marker(&line.look, place, line.width() + 2.4));
+    fn point(&self, series: &Series, point: &Point, place: Place) -> Shape {
+        let mut shapes = self.error_bar(series, point, place.0);
+        shapes.extend(legend::marker(&series.style, place, series.width() + 2.4));
         shapes.push(Shape::Circle {
             centre: place,
             radius: REACH,
@@ -269,15 +269,15 @@ impl Plot {
             stroke: None,
         });
         Shape::Group(Group {
-            role: Role::Spot,
-            note: spot.note.clone(),
+            role: Role::Point,
+            tooltip: point.tooltip.clone(),
             shapes,
         })
     }
 
     /// From the one end of the range to the other, with caps; nothing if it is too short to see.
-    fn error_bar(&self, line: &Line, spot: &Spot, x: f32) -> Vec<Shape> {
-        let Some((low, high)) = spot.range else {
+    fn error_bar(&self, series: &Series, point: &Point, x: f32) -> Vec<Shape> {
+        let Some((low, high)) = point.range else {
             return Vec::new();
         };
         // On a scale of powers, what reaches down to zero ends at the axis.
@@ -289,7 +289,7 @@ impl Plot {
         if low - high < 1.0 {
             return Vec::new();
         }
-        let pen = Pen::new(legend::ink(line.look.colour), 1.2);
+        let pen = Pen::new(legend::ink(series.style.colour), 1.2);
         let cap = |y: f32| Path::line(vec![(x - 3.5, y), (x + 3.5, y)], pen.clone());
         vec![
             Path::line(vec![(x, low), (x, high)], pen.clone()),
@@ -323,7 +323,7 @@ impl Chart {
         wrapped(&Font::new(TICK_SIZE, false), label, most.max(40.0))
     }
 
-    fn most_lines_of_a_word(&self) -> usize {
+    fn max_lines_of_a_word(&self) -> usize {
         let Scale::Words(words) = &self.x.scale else {
             return 1;
         };
@@ -333,8 +333,8 @@ impl Chart {
 }
 
 /// The lines that the legend names.
-pub(crate) fn shown(chart: &Chart) -> &[Line] {
-    if chart.has_legend { &chart.lines } else { &[] }
+pub(crate) fn shown(chart: &Chart) -> &[Series] {
+    if chart.has_legend { &chart.series } else { &[] }
 }
 
 fn text(said: &str, at: Place, anchor: Anchor, size: f32, ink: Ink) -> Text {

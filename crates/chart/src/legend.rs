@@ -1,6 +1,6 @@
 //! Which line is which? A legend beside the data, with the line and the marker of each.
 
-use crate::chart::{Chart, Colour, Line, Look, Marker, Stroke};
+use crate::chart::{Chart, Colour, Marker, Series, Stroke, Style};
 use crate::draw::shown;
 use crate::font::{Font, wrapped};
 use crate::shape::{Anchor, Group, Ink, Path, Pen, Place, Role, Shape, Text};
@@ -26,7 +26,7 @@ impl Legend {
         let font = Font::new(SIZE, false);
         let names = shown(chart)
             .iter()
-            .map(|line| wrapped(&font, &line.name, LONGEST));
+            .map(|series| wrapped(&font, &series.name, LONGEST));
         let entries: Vec<Vec<String>> = names.collect();
         let longest = entries
             .iter()
@@ -43,18 +43,18 @@ impl Legend {
     }
 
     /// Draws it with its upper left corner at `at`.
-    pub(crate) fn draw(&self, lines: &[Line], at: Place) -> Vec<Shape> {
+    pub(crate) fn draw(&self, all_series: &[Series], at: Place) -> Vec<Shape> {
         let mut y = at.1 + LINE_HEIGHT - 4.0;
         let mut shapes = Vec::new();
-        for (number, (line, names)) in lines.iter().zip(&self.entries).enumerate() {
+        for (number, (series, names)) in all_series.iter().zip(&self.entries).enumerate() {
             let (left, right) = ((at.0, y - 4.0), (at.0 + SAMPLE, y - 4.0));
-            let mut entry: Vec<Shape> = stroke(&line.look, vec![left, right], line.width())
+            let mut entry: Vec<Shape> = stroke(&series.style, vec![left, right], series.width())
                 .into_iter()
                 .collect();
             entry.extend(marker(
-                &line.look,
+                &series.style,
                 (at.0 + SAMPLE / 2.0, y - 4.0),
-                line.width() + 2.4,
+                series.width() + 2.4,
             ));
             for name in names {
                 entry.push(Shape::Text(Text {
@@ -70,7 +70,7 @@ impl Legend {
             y += ENTRY_GAP;
             shapes.push(Shape::Group(Group {
                 role: Role::Entry(number),
-                note: String::new(),
+                tooltip: String::new(),
                 shapes: entry,
             }));
         }
@@ -86,8 +86,8 @@ pub(crate) const fn ink(colour: Colour) -> Ink {
 }
 
 /// The line from place to place; `None` if the look has none.
-pub(crate) fn stroke(look: &Look, places: Vec<Place>, width: f32) -> Option<Shape> {
-    let dashes: &'static [f32] = match look.stroke {
+pub(crate) fn stroke(style: &Style, places: Vec<Place>, width: f32) -> Option<Shape> {
+    let dashes: &'static [f32] = match style.stroke {
         Stroke::Solid => &[],
         Stroke::Dashed => &[7.0, 4.0],
         Stroke::Dotted => &[2.0, 3.0],
@@ -95,7 +95,7 @@ pub(crate) fn stroke(look: &Look, places: Vec<Place>, width: f32) -> Option<Shap
         Stroke::None => return None,
     };
     let pen = Pen {
-        ink: ink(look.colour),
+        ink: ink(style.colour),
         width,
         dashes,
     };
@@ -103,10 +103,10 @@ pub(crate) fn stroke(look: &Look, places: Vec<Place>, width: f32) -> Option<Shap
 }
 
 /// The marker at `at`, about as far as `radius` to all sides.
-pub(crate) fn marker(look: &Look, at: Place, radius: f32) -> Option<Shape> {
-    let ink = ink(look.colour);
+pub(crate) fn marker(style: &Style, at: Place, radius: f32) -> Option<Shape> {
+    let ink = ink(style.colour);
     let pen = Pen::new(ink, 1.5);
-    let fill = if look.hollow { Ink::Paper } else { ink };
+    let fill = if style.hollow { Ink::Paper } else { ink };
     let polygon = |places: &[Place]| {
         let place = |(x, y): &Place| (at.0 + x * radius, at.1 + y * radius);
         Shape::Path(Path {
@@ -116,7 +116,7 @@ pub(crate) fn marker(look: &Look, at: Place, radius: f32) -> Option<Shape> {
             stroke: Some(pen.clone()),
         })
     };
-    Some(match look.marker? {
+    Some(match style.marker? {
         Marker::Circle => Shape::Circle {
             centre: at,
             radius: radius * 0.9,
@@ -126,7 +126,7 @@ pub(crate) fn marker(look: &Look, at: Place, radius: f32) -> Option<Shape> {
         Marker::Square => polygon(&[(-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)]),
         Marker::Triangle => polygon(&[(0.0, -1.1), (1.0, 0.8), (-1.0, 0.8)]),
         Marker::Diamond => polygon(&[(0.0, -1.15), (1.0, 0.0), (0.0, 1.15), (-1.0, 0.0)]),
-        Marker::Turned => polygon(&[(0.0, 1.1), (1.0, -0.8), (-1.0, -0.8)]),
+        Marker::InvertedTriangle => polygon(&[(0.0, 1.1), (1.0, -0.8), (-1.0, -0.8)]),
         // One path there and back, so that it is one shape.
         Marker::Cross => Path::line(
             [(-0.8, -0.8), (0.8, 0.8), (0.0, 0.0), (-0.8, 0.8), (0.8, -0.8)]

@@ -16,7 +16,7 @@ mod shape;
 mod svg;
 
 pub use axis::{Axis, Scale, grouped};
-pub use chart::{Chart, Colour, Line, Look, Marker, Spot, Stroke};
+pub use chart::{Chart, Colour, Marker, Point, Series, Stroke, Style};
 pub use palette::{COLOURS, NEUTRAL, Shade};
 pub use png::PngError;
 pub use shape::Drawing;

@@ -98,17 +98,17 @@ pub(crate) struct Group {
     /// What they are.
     pub(crate) role: Role,
     /// What pointing at them tells; empty for nothing.
-    pub(crate) note: String,
+    pub(crate) tooltip: String,
     pub(crate) shapes: Vec<Shape>,
 }
 
 /// What a group is, for the style and the script of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// Line number so of the chart.
-    Line(usize),
+    /// Series number so of the chart.
+    Series(usize),
     /// A spot of a line.
-    Spot,
+    Point,
     /// The entry of line number so in the legend.
     Entry(usize),
 }

@@ -3,8 +3,8 @@
 //! | class | what it is |
 //! |---|---|
 //! | `s-INK`, `f-INK` | is stroked, is filled; `INK` is `neutral`, `muted`, `grid`, `paper`, or the number of a colour |
-//! | `line`, `entry` | a line and its entry in the legend; `data-line` is its number |
-//! | `spot` | a place on a line; what it has to tell is its `title` |
+//! | `series`, `entry` | a line and its entry in the legend; `data-series` is its number |
+//! | `point` | a place on a line; what it has to tell is its `title` |
 
 use maud::{Markup, PreEscaped, html};
 
@@ -79,14 +79,14 @@ impl Text {
 
 impl Group {
     fn markup(&self) -> Markup {
-        let (class, line) = match self.role {
-            Role::Line(line) => ("line", Some(line)),
-            Role::Entry(line) => ("entry", Some(line)),
-            Role::Spot => ("spot", None),
+        let (class, series) = match self.role {
+            Role::Series(number) => ("series", Some(number)),
+            Role::Entry(number) => ("entry", Some(number)),
+            Role::Point => ("point", None),
         };
         html! {
-            g class=(class) data-line=[line] {
-                @if !self.note.is_empty() { title { (self.note) } }
+            g class=(class) data-series=[series] {
+                @if !self.tooltip.is_empty() { title { (self.tooltip) } }
                 @for shape in &self.shapes { (shape.markup()) }
             }
             (PreEscaped("\n"))

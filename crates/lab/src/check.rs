@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Check, CheckKind, Direction};
-use crate::results::{Line, Lines, Results, Spot};
+use crate::results::{Results, Series, SeriesPoint, SeriesSet};
 
 /// What a re-measurement says of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
@@ -61,9 +61,9 @@ pub struct Finding {
     /// Whether it is so.
     pub verdict: Verdict,
     /// At how many places it is so.
-    pub held: usize,
+    pub passed: usize,
     /// At how many places was looked.
-    pub all: usize,
+    pub total: usize,
     /// What was found, in words.
     pub found: String,
 }
@@ -91,37 +91,37 @@ impl Look {
 pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
     let usual = results.plan.figure.y.all().first().cloned().unwrap_or_default();
     let metric = check.y.clone().unwrap_or(usual);
-    let lines = match (check.kind, check.between) {
-        (CheckKind::Share, Some((low, high))) => Lines::by(results, &metric, |record| {
-            let bars = record.histograms.get(&metric)?;
-            let all: u64 = bars.iter().map(|bar| bar.count).sum();
-            let within = bars.iter().filter(|bar| (low..=high).contains(&bar.low));
-            (all > 0).then(|| within.map(|bar| bar.count).sum::<u64>() as f64 / all as f64)
+    let all_series = match (check.kind, check.between) {
+        (CheckKind::Share, Some((low, high))) => SeriesSet::by(results, &metric, |record| {
+            let buckets = record.histograms.get(&metric)?;
+            let all: u64 = buckets.iter().map(|bucket| bucket.count).sum();
+            let within = buckets.iter().filter(|bucket| (low..=high).contains(&bucket.low));
+            (all > 0).then(|| within.map(|bucket| bucket.count).sum::<u64>() as f64 / all as f64)
         }),
-        _ => Lines::of(results, &metric),
+        _ => SeriesSet::of(results, &metric),
     };
-    let others = check.to_y.as_ref().map(|metric| Lines::of(results, metric));
+    let others = check.to_y.as_ref().map(|metric| SeriesSet::of(results, metric));
     let view = View {
         check,
-        lines: &lines,
-        others: others.as_ref().unwrap_or(&lines),
+        series: &all_series,
+        others: others.as_ref().unwrap_or(&all_series),
     };
-    let meant: Vec<&Line> = lines
-        .named(&check.line)
-        .filter(|line| is_meant(check, line))
+    let meant: Vec<&Series> = all_series
+        .named(&check.series)
+        .filter(|series| is_meant(check, series))
         .collect();
     if let Some(found) = view.failures(&meant) {
         return Finding {
             claim: check.claim.clone(),
             verdict: Verdict::NotMeasured,
-            held: 0,
-            all: 0,
+            passed: 0,
+            total: 0,
             found,
         };
     }
-    let looks_at = |line: &&Line| {
-        let others = elsewhere(line, &meant);
-        let mut looks = view.looks(line);
+    let looks_at = |series: &&Series| {
+        let others = elsewhere(series, &meant);
+        let mut looks = view.looks(series);
         looks.iter_mut().for_each(|look| look.label += &others);
         looks
     };
@@ -130,26 +130,26 @@ pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
     Finding {
         claim: check.claim.clone(),
         verdict: Verdict::of_counts(held, looks.len()),
-        held,
-        all: looks.len(),
+        passed: held,
+        total: looks.len(),
         found: told(&looks),
     }
 }
 
 /// Whether the line is at the place of the other axes that the check is about.
-fn is_meant(check: &Check, line: &Line) -> bool {
+fn is_meant(check: &Check, series: &Series) -> bool {
     check.only.iter().all(|(axis, value)| {
-        let mut others = line.others.iter();
+        let mut others = series.others.iter();
         let other = others.find(|other| other.axis == axis);
         other.is_none_or(|other| value.is(other))
     })
 }
 
 /// Where `line` is on the axes in which those that are meant differ, to be told after its x.
-fn elsewhere(line: &Line, meant: &[&Line]) -> String {
+fn elsewhere(series: &Series, meant: &[&Series]) -> String {
     let mut text = String::new();
-    for place in &line.others {
-        let is_elsewhere = |other: &&Line| {
+    for place in &series.others {
+        let is_elsewhere = |other: &&Series| {
             other
                 .others
                 .iter()
@@ -165,21 +165,21 @@ fn elsewhere(line: &Line, meant: &[&Line]) -> String {
 /// A check with the lines that it looks at.
 struct View<'v> {
     check: &'v Check,
-    lines: &'v Lines,
+    series: &'v SeriesSet,
     /// Those that they are held against.
-    others: &'v Lines,
+    others: &'v SeriesSet,
 }
 
 impl View<'_> {
     /// Where runs failed that would have had to be looked at; `None` if none did.
-    fn failures(&self, meant: &[&Line]) -> Option<String> {
+    fn failures(&self, meant: &[&Series]) -> Option<String> {
         let sees_all = matches!(self.check.kind, CheckKind::First | CheckKind::Peak);
-        let measures = meant.iter().filter_map(|line| self.measure(line));
+        let measures = meant.iter().filter_map(|series| self.measure(series));
         let failed = meant
             .iter()
             .copied()
             .chain(measures)
-            .flat_map(|line| &line.failed);
+            .flat_map(|series| &series.failed);
         let seen = failed.filter(|(x, _)| sees_all || self.is_in_range(*x));
         let labels: BTreeSet<&str> = seen.map(|(_, label)| label.as_str()).collect();
         let labels: Vec<&str> = labels.into_iter().collect();
@@ -190,28 +190,28 @@ impl View<'_> {
         }
     }
 
-    fn looks(&self, line: &Line) -> Vec<Look> {
+    fn looks(&self, series: &Series) -> Vec<Look> {
         match self.check.kind {
             CheckKind::Value | CheckKind::Ratio | CheckKind::Share => {
-                let within = line.spots.iter().filter(|spot| self.is_in_range(spot.x));
-                let gaps = line.gaps.iter().filter(|(x, _)| self.is_in_range(*x));
-                let look = |spot: &Spot| match self.value_at(line, spot) {
+                let within = series.points.iter().filter(|point| self.is_in_range(point.x));
+                let gaps = series.gaps.iter().filter(|(x, _)| self.is_in_range(*x));
+                let look = |point: &SeriesPoint| match self.value_at(series, point) {
                     Some(value) => Some(Look {
-                        label: spot.label.clone(),
+                        label: point.label.clone(),
                         value,
                         holds: self.is_as_said(value),
                     }),
                     None => self
-                        .lacks_its_measure(line, spot)
-                        .then(|| Look::nothing(&spot.label)),
+                        .lacks_its_measure(series, point)
+                        .then(|| Look::nothing(&point.label)),
                 };
                 let nothing = gaps.map(|(_, label)| Look::nothing(label));
                 within.filter_map(look).chain(nothing).collect()
             }
-            _ if line.spots.is_empty() => vec![Look::nothing("all places")],
-            CheckKind::First => self.first(line).into_iter().collect(),
-            CheckKind::Peak => self.peak(line).into_iter().collect(),
-            CheckKind::Monotone => self.steps(line),
+            _ if series.points.is_empty() => vec![Look::nothing("all places")],
+            CheckKind::First => self.first(series).into_iter().collect(),
+            CheckKind::Peak => self.peak(series).into_iter().collect(),
+            CheckKind::Monotone => self.steps(series),
         }
     }
 
@@ -221,24 +221,24 @@ impl View<'_> {
     }
 
     /// What the line is held against.
-    fn measure(&self, line: &Line) -> Option<&Line> {
-        let name = self.check.to.as_ref().unwrap_or(&self.check.line);
-        self.others.beside(line, name).filter(|_| self.compares())
+    fn measure(&self, series: &Series) -> Option<&Series> {
+        let name = self.check.to.as_ref().unwrap_or(&self.check.series);
+        self.others.counterpart(series, name).filter(|_| self.compares())
     }
 
     /// Whether what the line is held against was run at the place, and nothing came out.
-    fn lacks_its_measure(&self, line: &Line, spot: &Spot) -> bool {
-        self.measure(line).is_some_and(|measure| measure.lacks(spot.x))
+    fn lacks_its_measure(&self, series: &Series, point: &SeriesPoint) -> bool {
+        self.measure(series).is_some_and(|measure| measure.lacks(point.x))
     }
 
     /// The value of the line, or its ratio to the other line at the same place.
-    fn value_at(&self, line: &Line, spot: &Spot) -> Option<f64> {
-        let value = self.lines.value(&spot.summary);
+    fn value_at(&self, series: &Series, point: &SeriesPoint) -> Option<f64> {
+        let value = self.series.value(&point.stats);
         if !self.compares() {
             return Some(value);
         }
-        let other = self.measure(line)?.at(spot.x)?;
-        let other = self.others.value(&other.summary);
+        let other = self.measure(series)?.at(point.x)?;
+        let other = self.others.value(&other.stats);
         // Nothing is as much as nothing: a line without timeouts has no more of them than another one without.
         let both_are_nothing = value == 0.0 && other == 0.0;
         Some(if both_are_nothing { 1.0 } else { value / other })
@@ -254,47 +254,47 @@ impl View<'_> {
     }
 
     /// The first place of the whole line at which it is as said lies in the range.
-    fn first(&self, line: &Line) -> Option<Look> {
-        let last = line.spots.last()?;
-        let spots = line.spots.iter();
-        let mut values = spots.filter_map(|spot| Some((spot, self.value_at(line, spot)?)));
+    fn first(&self, series: &Series) -> Option<Look> {
+        let last = series.points.last()?;
+        let points = series.points.iter();
+        let mut values = points.filter_map(|point| Some((point, self.value_at(series, point)?)));
         let found = values.find(|(_, value)| self.is_as_said(*value));
         Some(match found {
-            Some((spot, value)) => Look {
-                label: spot.label.clone(),
+            Some((point, value)) => Look {
+                label: point.label.clone(),
                 value,
-                holds: self.is_in_range(spot.x),
+                holds: self.is_in_range(point.x),
             },
             None => Look {
                 label: format!("{}, the last of all", last.label),
-                value: self.value_at(line, last)?,
+                value: self.value_at(series, last)?,
                 holds: false,
             },
         })
     }
 
     /// The place of the whole line at which the value is greatest lies in the range.
-    fn peak(&self, line: &Line) -> Option<Look> {
-        let spots = line.spots.iter();
-        let values = spots.filter_map(|spot| Some((spot, self.value_at(line, spot)?)));
-        let (spot, value) = values.max_by(|left, right| left.1.total_cmp(&right.1))?;
+    fn peak(&self, series: &Series) -> Option<Look> {
+        let points = series.points.iter();
+        let values = points.filter_map(|point| Some((point, self.value_at(series, point)?)));
+        let (point, value) = values.max_by(|left, right| left.1.total_cmp(&right.1))?;
         Some(Look {
-            label: spot.label.clone(),
+            label: point.label.clone(),
             value,
-            holds: self.is_in_range(spot.x),
+            holds: self.is_in_range(point.x),
         })
     }
 
     /// Each step from one place of the range to the next.
-    fn steps(&self, line: &Line) -> Vec<Look> {
-        let within: Vec<&Spot> = line
-            .spots
+    fn steps(&self, series: &Series) -> Vec<Look> {
+        let within: Vec<&SeriesPoint> = series
+            .points
             .iter()
-            .filter(|spot| self.is_in_range(spot.x))
+            .filter(|point| self.is_in_range(point.x))
             .collect();
         let tolerance = self.check.tolerance.map_or(0.0, |share| share.0);
-        let step = |pair: &[&Spot]| {
-            let [before, after] = [pair[0], pair[1]].map(|spot| self.lines.value(&spot.summary));
+        let step = |pair: &[&SeriesPoint]| {
+            let [before, after] = [pair[0], pair[1]].map(|point| self.series.value(&point.stats));
             let slack = before.abs() * tolerance;
             Look {
                 label: format!("{} to {}", pair[0].label, pair[1].label),

@@ -1,6 +1,5 @@
 //! Does a claim hold? Experiments as files: what is compared, swept, measured and expected, run on the simulated network.
 
-pub mod account;
 pub mod check;
 pub mod claims;
 pub mod file;
@@ -10,5 +9,6 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod stats;
+pub mod summary;
 
 pub use plan::{Plan, PlanError, Point};

@@ -1,18 +1,18 @@
-//! What is measured in a run? The list of all metrics, with units.
+//! Metrics catalog: the name, unit and meaning of everything that a run measures.
 //!
-//! Metrics of a path, stream or rival have its name in theirs: `path.north.timeouts`, `stream.0.delay.mean`. A test
-//! holds the list against what runs measure.
+//! Metrics of a path, stream or cross-traffic flow carry its name: `path.north.timeouts`, `stream.0.delay.mean`. A test
+//! compares this list with what runs measure.
 
 use crate::plan::{AppPlan, BackendPlan, End, Named, Setting, TransportPlan};
 
-/// A number that a run has.
+/// A number that a run measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metric {
-    /// Its name, without that of the path, stream or rival.
+    /// The name, without the group of its path, stream or cross-traffic flow.
     pub name: &'static str,
-    /// Its unit; empty for counts and shares.
+    /// The unit; empty for counts and ratios.
     pub unit: &'static str,
-    /// What it is, in one line.
+    /// What it measures, in one line.
     pub meaning: &'static str,
 }
 
@@ -20,291 +20,356 @@ const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -
     Metric { name, unit, meaning }
 }
 
-/// Metrics of a whole run. All are of the measuring time, and of data from the near to the far end.
+/// Metrics of a whole run. All cover the measurement interval and the data sent towards the receiving end.
 pub const OF_RUN: &[Metric] = &[
-    metric("goodput", "Mbit/s", "user data that the far application read"),
-    metric("messages", "", "messages that it read"),
-    metric("delay.mean", "ms", "from a message's handing over to its reading"),
+    metric("goodput", "Mbit/s", "user data read by the receiving application"),
+    metric("messages", "", "messages read by the receiving application"),
+    metric("delay.mean", "ms", "mean message delay, from send call to read"),
     metric(
         "delay.streams.mean",
         "ms",
-        "the mean over the streams of each one's mean",
+        "mean over the streams of each stream's mean delay",
     ),
-    metric("delay.p50", "ms", "the median of it, to 3 %"),
+    metric("delay.p50", "ms", "median message delay, to 3 %"),
+    metric("delay.p95", "ms", "95th percentile of the message delay, to 3 %"),
+    metric("delay.p99", "ms", "99th percentile of the message delay, to 3 %"),
     metric(
-        "delay.p95",
-        "ms",
-        "what 95 % of the messages did not exceed, to 3 %",
-    ),
-    metric(
-        "delay.p99",
-        "ms",
-        "what 99 % of the messages did not exceed, to 3 %",
-    ),
-    metric(
-        "completed",
+        "completion-time",
         "s",
-        "when the last message was read, from the start of the run; missing if some of a given number were not",
+        "time of the last message read, from the start of the run; missing if not all messages of a finite number were read",
     ),
-    metric("timeouts", "", "expiries of T3 timers"),
+    metric("timeouts", "", "expirations of T3-rtx timers"),
     metric(
         "fast-retransmits",
         "",
-        "chunks found lost because later ones were acknowledged",
+        "chunks declared lost because later ones were acknowledged",
     ),
     metric(
-        "rescued",
+        "rescheduled",
         "",
         "chunks moved to another path by chunk rescheduling",
     ),
     metric(
         "retransmitted",
         "",
-        "share of the payload sent that was sent before",
+        "share of the sent payload that had been sent before",
     ),
-    metric("duplicates", "", "chunks that the far end received again"),
-    metric("sacks", "", "SACKs that the near end took"),
+    metric("duplicates", "", "chunks received more than once"),
+    metric("sacks", "", "SACKs processed by the data sender"),
     metric(
         "sack.tsns.mean",
         "",
-        "TSNs beyond the cumulative one that a SACK reports",
+        "mean number of TSNs beyond the cumulative TSN reported by a SACK",
     ),
-    metric("sack.tsns.max", "", "the most of them, to 3 %"),
+    metric("sack.tsns.max", "", "maximum of sack.tsns, to 3 %"),
     metric(
         "sack.single.max",
         "",
-        "the most TSNs that a SACK with one gap block reports, to 3 %",
+        "maximum number of TSNs reported by a SACK with a single gap block, to 3 %",
     ),
-    metric("sack.blocks.mean", "", "gap blocks in a SACK"),
-    metric("sack.visited.mean", "", "queue elements visited for a SACK"),
-    metric("send-buffer.mean", "bytes", "held for sending, sampled"),
-    metric("send-buffer.max", "bytes", "the most of it"),
+    metric("sack.blocks.mean", "", "mean number of gap blocks in a SACK"),
+    metric(
+        "sack.visited.mean",
+        "",
+        "mean number of queue elements visited per SACK",
+    ),
+    metric("send-buffer.mean", "bytes", "send buffer occupancy, sampled"),
+    metric("send-buffer.max", "bytes", "maximum of send-buffer"),
     metric(
         "retransmission-queue.mean",
         "bytes",
-        "sent and still held, sampled: whoever reads acknowledgements has to go through it",
+        "data sent and still in the send buffer, sampled: what processing of an acknowledgement has to search",
     ),
-    metric("retransmission-queue.max", "bytes", "the most of it"),
-    metric("receive-buffer.mean", "bytes", "held for reading, sampled"),
-    metric("receive-buffer.max", "bytes", "the most of it"),
+    metric(
+        "retransmission-queue.max",
+        "bytes",
+        "maximum of retransmission-queue",
+    ),
+    metric(
+        "receive-buffer.mean",
+        "bytes",
+        "receive buffer occupancy, sampled",
+    ),
+    metric("receive-buffer.max", "bytes", "maximum of receive-buffer"),
     metric(
         "sender-blocked",
         "",
-        "share of samples in which a window had room, and the send buffer was full of sent data",
+        "share of samples in which a congestion window was open but the send buffer was full of sent data",
     ),
     metric(
         "receiver-blocked",
         "",
-        "share of samples in which the peer's window had no room for a packet",
+        "share of samples in which the advertised receiver window was smaller than a packet",
     ),
     metric(
         "stalls",
         "",
-        "times in which no link brought anything to the far end for 0.5 s or longer",
+        "periods of at least 0.5 s in which no link delivered a packet to the receiving end",
     ),
-    metric("stalls.time", "s", "their length, all together"),
+    metric("stalls.time", "s", "total duration of the stalls"),
     metric(
         "outage",
         "s",
-        "the longest time in which the far application read nothing: after a cut, the time to recover",
+        "longest period in which the receiving application read nothing; after a link failure, the recovery time",
     ),
 ];
 
-/// Metrics of a run on a test bed: how good the bed was.
+/// Metrics of a run on a test bed: how accurately the test bed emulated its links.
 pub const OF_TESTBED: &[Metric] = &[
     metric(
-        "late.p50",
+        "lateness.p50",
         "µs",
-        "by how much packets left links too late, the median",
+        "median delay of packets leaving a link behind schedule",
     ),
+    metric("lateness.p99", "µs", "99th percentile of the lateness, to 3 %"),
+    metric("lateness.max", "µs", "maximum of the lateness"),
     metric(
-        "late.p99",
-        "µs",
-        "what 99 % of the packets did not exceed, to 3 %",
-    ),
-    metric("late.max", "µs", "the most of it"),
-    metric(
-        "standstills",
+        "host-stalls",
         "",
-        "how often the whole machine stood still for more than 5 ms, and the links with it",
+        "periods of more than 5 ms in which the whole machine stood still, and the emulated links with it",
     ),
     metric(
-        "stood-still",
+        "host-stalls.time",
         "ms",
-        "for how long altogether; this time does not count in rates",
+        "total duration of the host stalls; rates do not count this time",
     ),
     metric(
-        "strays",
+        "stray-losses",
         "packets",
-        "lost outside of the links; there should be none",
+        "packets lost outside the emulated links; should be 0",
     ),
-    metric("load", "", "the machine's mean load of the last minute"),
+    metric("load", "", "load average of the machine over the last minute"),
     metric(
-        "damaged",
+        "integrity-errors",
         "messages",
-        "that the far application got changed, twice or out of order; there should be none",
+        "messages delivered corrupted, twice or out of order; should be 0",
     ),
 ];
 
-/// Metrics of a whole run over TCP or Multipath TCP, beside those of every run.
+/// Metrics of a whole run over TCP or Multipath TCP, in addition to those of every run.
 pub const OF_TCP: &[Metric] = &[
-    metric("retransmissions", "", "segments of TCP sent again"),
+    metric("retransmissions", "", "TCP segments retransmitted"),
     metric(
         "reinjections",
         "",
-        "chunks of data that one flow of Multipath TCP carried after another",
+        "data mappings sent on another MPTCP subflow after the first one",
     ),
 ];
 
-/// Metrics of each host whose processor takes time: `processor.near`, `processor.far`.
+/// Metrics of each host with a processor model: `processor.near`, `processor.far`.
 pub const OF_PROCESSOR: &[Metric] = &[
-    metric("busy", "", "share of the time in which it had something to do"),
-    metric("sacks", "", "share of the time in which it handled SACKs"),
+    metric(
+        "utilization",
+        "",
+        "share of the time in which the processor was busy",
+    ),
+    metric(
+        "sack-utilization",
+        "",
+        "share of the time in which the processor handled SACKs",
+    ),
     metric(
         "sack.mean",
         "µs",
-        "time for a packet with a SACK, beyond that for any packet",
+        "mean processing time of a packet with a SACK, beyond the time for any packet",
     ),
-    metric("dropped", "packets", "that found its ring full"),
+    metric(
+        "dropped",
+        "packets",
+        "packets dropped because the ring buffer was full",
+    ),
 ];
 
-/// Metrics of each path: what the association does with it.
+/// Metrics of each path at the data sender.
 pub const OF_PATH: &[Metric] = &[
     metric(
         "throughput",
         "Mbit/s",
-        "payload that arrived over it, duplicates included",
+        "payload that arrived over the path, duplicates included",
     ),
-    metric("timeouts", "", "expiries of its T3 timer"),
+    metric("timeouts", "", "expirations of the path's T3-rtx timer"),
     metric(
         "fast-retransmits",
         "",
-        "chunks found lost on it because later ones were acknowledged",
+        "chunks declared lost on the path because later ones were acknowledged",
     ),
-    metric("rescued", "", "chunks moved to it by chunk rescheduling"),
+    metric(
+        "rescheduled",
+        "",
+        "chunks moved to the path by chunk rescheduling",
+    ),
     metric(
         "retransmitted",
         "",
-        "share of the payload sent on it that was sent before",
+        "share of the payload sent on the path that had been sent before",
     ),
-    metric("window.mean", "bytes", "congestion window, sampled"),
-    metric("flight.mean", "bytes", "in flight, sampled"),
+    metric("cwnd.mean", "bytes", "congestion window, sampled"),
+    metric("flight.mean", "bytes", "bytes in flight, sampled"),
     metric(
-        "full",
+        "cwnd-limited",
         "",
-        "share of samples in which as much was in flight as the window allows",
+        "share of samples in which the bytes in flight filled the congestion window",
     ),
     metric("srtt.mean", "ms", "smoothed round-trip time, sampled"),
-    metric("srtt.max", "ms", "the most of it among the samples"),
+    metric("srtt.max", "ms", "maximum of the sampled SRTT"),
     metric(
         "rto.mean",
         "ms",
-        "retransmission timeout, back-off included, sampled",
+        "retransmission timeout including back-off, sampled",
     ),
-    metric("rto.max", "ms", "the most of it among the samples"),
+    metric("rto.max", "ms", "maximum of the sampled RTO"),
     metric(
         "backed-off",
         "",
-        "share of samples in which a timeout or error was not yet answered by an acknowledgement",
+        "share of samples after a timeout or error with no acknowledgement since",
     ),
     metric(
         "blocked.mean",
         "",
-        "share of the send buffer taken by what arrived and cannot be freed, chunk headers included, sampled",
+        "share of the send buffer held by data that arrived but cannot be freed, chunk headers included, sampled",
     ),
 ];
 
-/// Metrics of the link of each path, and of the bottleneck, towards the far end.
+/// Metrics of the link of each path, and of the bottleneck, towards the receiving end.
 pub const OF_LINK: &[Metric] = &[
-    metric(
-        "carried",
-        "Mbit/s",
-        "of IP packets that it brought to the far end",
-    ),
-    metric("queue.mean", "packets", "waiting at the link, sampled"),
-    metric("queue.max", "packets", "the most of it among the samples"),
-    metric("drops.queue", "", "packets that found the queue full"),
+    metric("carried", "Mbit/s", "IP packets delivered by the link"),
+    metric("queue.mean", "packets", "queue length, sampled"),
+    metric("queue.max", "packets", "maximum of the sampled queue length"),
+    metric("drops.queue", "", "packets dropped at a full queue"),
     metric("drops.early", "", "packets dropped by active queue management"),
-    metric("drops.loss", "", "packets that vanished on the way"),
+    metric("drops.loss", "", "packets lost to random loss"),
     metric("drops.cut", "", "packets lost because the link was cut"),
     metric(
         "idle",
         "",
-        "share of the time in which the line had nothing to do",
+        "share of the time in which the link transmitted nothing",
     ),
-    metric("back.drops", "", "packets lost on the way back, for any reason"),
+    metric(
+        "reverse.drops",
+        "",
+        "packets lost in the reverse direction, for any reason",
+    ),
 ];
 
-/// Metrics of the objects of a download: `object`. Times are from the start of the run.
+/// Metrics of the objects of a download: `object`. Times count from the start of the run.
 pub const OF_OBJECTS: &[Metric] = &[
-    metric("first", "s", "when the first object was there"),
+    metric("first", "s", "completion time of the first object"),
     metric(
         "mean",
         "s",
-        "the mean of when each was there; missing if one was not",
+        "mean completion time of the objects; missing if one was not complete",
     ),
-    metric("last", "s", "when the last one was there; missing if one was not"),
+    metric(
+        "last",
+        "s",
+        "completion time of the last object; missing if one was not complete",
+    ),
 ];
 
-/// Metrics of what each end sends, if the plan asks for `overhead`: `sent` by the end that talks, `answered` by the
-/// other. Above IP; what is sent again counts again.
+/// Metrics of what each end sends, if the plan sets `record.overhead`: `forward` from the data sender, `reverse` from the
+/// data receiver. Counted above IP; retransmissions count again.
 pub const OF_OVERHEAD: &[Metric] = &[
     metric("packets", "", "packets"),
     metric("payload", "bytes", "user data"),
     metric(
         "headers",
         "bytes",
-        "headers of packets with user data, of its chunks, and their padding",
+        "headers of packets with user data, headers of DATA chunks, and padding",
     ),
     metric(
         "control",
         "bytes",
-        "packets without user data, and other chunks beside it",
+        "packets without user data, and control chunks bundled with it",
     ),
 ];
 
 /// Metrics of each stream.
 pub const OF_STREAM: &[Metric] = &[
-    metric("goodput", "Mbit/s", "user data read from it"),
-    metric("delay.mean", "ms", "from a message's handing over to its reading"),
-    metric("delay.p50", "ms", "the median of it, to 3 %"),
-    metric(
-        "delay.p95",
-        "ms",
-        "what 95 % of the messages did not exceed, to 3 %",
-    ),
+    metric("goodput", "Mbit/s", "user data read from the stream"),
+    metric("delay.mean", "ms", "mean message delay, from send call to read"),
+    metric("delay.p50", "ms", "median message delay, to 3 %"),
+    metric("delay.p95", "ms", "95th percentile of the message delay, to 3 %"),
 ];
 
-/// Metrics of each rival.
-pub const OF_RIVAL: &[Metric] = &[metric("goodput", "Mbit/s", "user data that its far end read")];
+/// Metrics of each cross-traffic flow.
+pub const OF_CROSS_TRAFFIC: &[Metric] = &[metric(
+    "goodput",
+    "Mbit/s",
+    "user data read by its receiving application",
+)];
 
-/// Histograms that a run has if its plan asks for them.
+/// Histograms that a run records if its plan sets `record.histograms`.
 pub const HISTOGRAMS: &[&str] = &["delay", "sack.tsns", "sack.blocks", "processor.near.sack"];
 
-/// What a time series has for each path, and then for the whole association, from `send-buffer` on.
-pub const SERIES: &[Metric] = &[
-    metric("window", "KiB", "congestion window"),
-    metric("threshold", "KiB", "slow-start threshold"),
-    metric("flight", "KiB", "in flight"),
+/// Columns of a time series: for each path, then from `send-buffer` on for the whole association.
+pub const TIME_SERIES: &[Metric] = &[
+    metric("cwnd", "KiB", "congestion window"),
+    metric("ssthresh", "KiB", "slow-start threshold"),
+    metric("flight", "KiB", "bytes in flight"),
     metric("queued", "KiB", "sent on the path and still in the send buffer"),
     metric(
         "blocked",
         "",
-        "share of the send buffer taken by what arrived and cannot be freed, chunk headers included",
+        "share of the send buffer held by data that arrived but cannot be freed, chunk headers included",
     ),
     metric("srtt", "ms", "smoothed round-trip time"),
     metric("rto", "ms", "retransmission timeout"),
-    metric("waiting", "packets", "waiting at the path's own link"),
-    metric("send-buffer", "KiB", "in the send buffer"),
-    metric("receive-buffer", "KiB", "in the receive buffer of the far end"),
+    metric("link-queue", "packets", "queue length of the path's own link"),
+    metric("send-buffer", "KiB", "send buffer occupancy"),
+    metric(
+        "receive-buffer",
+        "KiB",
+        "receive buffer occupancy of the receiving end",
+    ),
     metric(
         "goodput",
         "Mbit/s",
-        "user data that the far application read, from row to row",
+        "user data read by the receiving application since the previous row",
     ),
 ];
 
-/// The metrics of all runs with these settings.
+/// Metrics and columns of earlier versions, each with the name that replaced it. A name that starts with a dot is the last
+/// part of a metric of some group; one that ends with a dot is the group.
+const RENAMED: &[(&str, &str)] = &[
+    ("completed", "completion-time"),
+    ("rescued", "rescheduled"),
+    (".rescued", ".rescheduled"),
+    (".window.mean", ".cwnd.mean"),
+    (".full", ".cwnd-limited"),
+    (".back.drops", ".reverse.drops"),
+    (".late.p50", ".lateness.p50"),
+    (".late.p99", ".lateness.p99"),
+    (".late.max", ".lateness.max"),
+    (".standstills", ".host-stalls"),
+    (".stood-still", ".host-stalls.time"),
+    (".strays", ".stray-losses"),
+    (".damaged", ".integrity-errors"),
+    (".busy", ".utilization"),
+    (".sacks", ".sack-utilization"),
+    ("rival.", "cross-traffic."),
+    ("sent.", "forward."),
+    ("answered.", "reverse."),
+    ("window", "cwnd"),
+    ("threshold", "ssthresh"),
+    ("waiting", "link-queue"),
+];
+
+/// The current name of a metric or column that an earlier version called `name`; `None` if there was none.
+pub(crate) fn renamed(name: &str) -> Option<String> {
+    RENAMED.iter().find_map(|(old, new)| {
+        if old.starts_with('.') {
+            let group = name.strip_suffix(old)?;
+            Some(format!("{group}{new}"))
+        } else if old.ends_with('.') {
+            let rest = name.strip_prefix(old)?;
+            Some(format!("{new}{rest}"))
+        } else {
+            (name == *old).then(|| (*new).to_owned())
+        }
+    })
+}
+
+/// The names of the metrics of all runs with these settings.
 pub fn names<'s>(settings: impl Iterator<Item = &'s Setting>) -> Vec<String> {
     let mut names: Vec<String> = OF_RUN.iter().map(|metric| metric.name.to_owned()).collect();
     let mut groups: Vec<String> = Vec::new();
@@ -324,7 +389,7 @@ pub fn names<'s>(settings: impl Iterator<Item = &'s Setting>) -> Vec<String> {
     names
 }
 
-/// What has a name of its own in a setting, with its metrics. A path has two groups of them.
+/// The groups of metrics in a setting, each with its prefix. A path has two sets of metrics: its own and its link's.
 fn groups_of(setting: &Setting) -> Vec<(String, Vec<Metric>)> {
     let mut groups = Vec::new();
     for name in setting.paths.names() {
@@ -345,22 +410,22 @@ fn groups_of(setting: &Setting) -> Vec<(String, Vec<Metric>)> {
         groups.push(("object".into(), OF_OBJECTS.to_vec()));
     }
     if setting.record.overhead {
-        for end in ["sent", "answered"] {
+        for end in ["forward", "reverse"] {
             groups.push((end.into(), OF_OVERHEAD.to_vec()));
         }
     }
     for stream in streams(&setting.apps) {
         groups.push((format!("stream.{stream}"), OF_STREAM.to_vec()));
     }
-    for name in setting.rivals.names() {
-        groups.push((format!("rival.{name}"), OF_RIVAL.to_vec()));
+    for name in setting.cross_traffic.names() {
+        groups.push((format!("cross-traffic.{name}"), OF_CROSS_TRAFFIC.to_vec()));
     }
     groups
 }
 
-/// The streams on which is sent what is measured.
+/// The streams that carry the measured data.
 pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
-    // Where both ends send, the near one is measured.
+    // If both ends send, the near end is measured.
     let end = if apps.iter().any(|(_, app)| app.end() == End::Near) {
         End::Near
     } else {
@@ -369,7 +434,7 @@ pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
     let sending = apps.iter().filter(|(_, app)| app.end() == end);
     let used = sending.flat_map(|(_, app)| match app.stream {
         Some(stream) => stream.0..stream.0 + 1,
-        None => 0..app.carriers(),
+        None => 0..app.stream_count(),
     });
     let mut streams: Vec<u16> = used.map(|stream| stream as u16).collect();
     streams.sort_unstable();
@@ -377,13 +442,13 @@ pub(crate) fn streams(apps: &Named<AppPlan>) -> Vec<u16> {
     streams
 }
 
-/// The unit of the metric called `name`, with whatever group before it; empty if it has none.
+/// The unit of the metric `name`, with or without its group; empty if it has none.
 #[must_use]
 pub fn unit_of(name: &str) -> &'static str {
     find(name).map_or("", |metric| metric.unit)
 }
 
-/// What the metric called `name` is, with whatever group before it; empty if there is none.
+/// The meaning of the metric `name`, with or without its group; empty if there is no such metric.
 #[must_use]
 pub fn meaning_of(name: &str) -> &'static str {
     find(name).map_or("", |metric| metric.meaning)
@@ -394,12 +459,12 @@ fn find(name: &str) -> Option<Metric> {
     if let Some(metric) = of_run.into_iter().find(|metric| metric.name == name) {
         return Some(metric);
     }
-    // The same word means another thing in another group.
+    // The same name means different things in different groups.
     let metrics = match name.split('.').next() {
         Some("path" | "bottleneck") => [OF_PATH, OF_LINK].concat(),
         Some("processor") => OF_PROCESSOR.to_vec(),
         Some("stream") => OF_STREAM.to_vec(),
-        Some("rival") => OF_RIVAL.to_vec(),
+        Some("cross-traffic") => OF_CROSS_TRAFFIC.to_vec(),
         Some("testbed") => OF_TESTBED.to_vec(),
         _ => [OF_OBJECTS, OF_OVERHEAD].concat(),
     };
@@ -412,11 +477,11 @@ fn find(name: &str) -> Option<Metric> {
 
 #[cfg(test)]
 mod tests {
-    use super::meaning_of;
+    use super::{meaning_of, renamed};
 
     #[test]
-    fn the_same_word_means_another_thing_in_another_group() {
-        assert_ne!(meaning_of("sacks"), meaning_of("processor.near.sacks"));
+    fn meaning_depends_on_the_group() {
+        assert_ne!(meaning_of("goodput"), meaning_of("stream.0.goodput"));
         assert_ne!(meaning_of("timeouts"), meaning_of("path.north.timeouts"));
         assert_ne!(meaning_of("delay.mean"), "");
         for name in [
@@ -429,5 +494,19 @@ mod tests {
             assert_ne!(meaning_of(name), "", "{name}");
         }
         assert_eq!(meaning_of("path.north.goodputt"), "");
+    }
+
+    #[test]
+    fn old_metric_names_map_to_new_ones() {
+        for (old, new) in [
+            ("completed", Some("completion-time")),
+            ("path.north.window.mean", Some("path.north.cwnd.mean")),
+            ("rival.tcp.goodput", Some("cross-traffic.tcp.goodput")),
+            ("path.a.rescued", Some("path.a.rescheduled")),
+            ("answered.packets", Some("reverse.packets")),
+            ("goodput", None),
+        ] {
+            assert_eq!(renamed(old).as_deref(), new);
+        }
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// What several values of one metric say together.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Summary {
+pub struct SampleStats {
     /// How many values there are, at least one.
     pub count: usize,
     /// Their mean.
@@ -19,7 +19,7 @@ pub struct Summary {
     pub max: f64,
 }
 
-impl Summary {
+impl SampleStats {
     /// What `values` say; `None` if there are none.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
@@ -84,11 +84,11 @@ fn student_t(freedom: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Summary, student_t};
+    use super::{SampleStats, student_t};
 
     #[test]
     fn a_summary_is_what_a_textbook_says() {
-        let summary = Summary::of(&[4.0, 1.0, 2.0, 3.0, 5.0]).unwrap();
+        let summary = SampleStats::of(&[4.0, 1.0, 2.0, 3.0, 5.0]).unwrap();
         assert_eq!((summary.median, summary.min, summary.max), (3.0, 1.0, 5.0));
         assert_eq!(summary.mean, 3.0);
         // s = √2.5, t = 2.7764: 2.7764 · 1.5811 / √5
@@ -97,16 +97,16 @@ mod tests {
             "{}",
             summary.confidence
         );
-        assert_eq!(Summary::of(&[1.0, 4.0]).unwrap().median, 2.5);
-        assert_eq!(Summary::of(&[7.0]).unwrap().confidence, 0.0);
-        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(SampleStats::of(&[1.0, 4.0]).unwrap().median, 2.5);
+        assert_eq!(SampleStats::of(&[7.0]).unwrap().confidence, 0.0);
+        assert_eq!(SampleStats::of(&[]), None);
     }
 
     #[test]
     fn a_difference_is_significant_only_outside_of_its_interval() {
-        assert!(Summary::of(&[1.0, 1.1, 0.9]).unwrap().is_significant());
-        assert!(!Summary::of(&[1.0, -1.1, 0.9]).unwrap().is_significant());
-        assert!(!Summary::of(&[1.0]).unwrap().is_significant());
+        assert!(SampleStats::of(&[1.0, 1.1, 0.9]).unwrap().is_significant());
+        assert!(!SampleStats::of(&[1.0, -1.1, 0.9]).unwrap().is_significant());
+        assert!(!SampleStats::of(&[1.0]).unwrap().is_significant());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use anabranch_lab::Plan;
 use anabranch_lab::check::Verdict;
-use anabranch_lab::plan::Reading;
+use anabranch_lab::plan::PlanOptions;
 use anabranch_lab::results::{Results, write};
 use anabranch_lab::run::{Cache, Runner};
 
@@ -24,10 +24,10 @@ fn example() -> String {
     text.to_owned()
 }
 
-fn quick() -> Reading {
-    Reading {
+fn quick() -> PlanOptions {
+    PlanOptions {
         quick: true,
-        ..Reading::default()
+        ..PlanOptions::default()
     }
 }
 
@@ -95,8 +95,8 @@ fn every_experiment_can_be_read_in_both_sizes() {
         if file.extension().is_none_or(|ending| ending != "toml") {
             continue;
         }
-        for reading in [Reading::default(), quick()] {
-            let plan = Plan::load(&file, &reading).unwrap_or_else(|error| panic!("{error}"));
+        for options in [PlanOptions::default(), quick()] {
+            let plan = Plan::load(&file, &options).unwrap_or_else(|error| panic!("{error}"));
             assert!(
                 !plan.points.is_empty() && !plan.checks.is_empty(),
                 "{}",

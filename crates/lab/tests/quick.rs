@@ -8,14 +8,14 @@ use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
-use anabranch_lab::account::{Account, Size};
-use anabranch_lab::plan::{BackendPlan, Plan, Point, Reading};
+use anabranch_lab::plan::{BackendPlan, Plan, PlanOptions, Point};
 use anabranch_lab::report;
 use anabranch_lab::results::{Results, Run, write};
 use anabranch_lab::run::{Cache, Runner};
+use anabranch_lab::summary::{ResultSummary, Size};
 
 /// The most that the runs of a quick size may deliver, in bits: about ten seconds for one core.
-const MOST_WORK: f64 = 80e9;
+const MAX_WORK: f64 = 80e9;
 
 /// What different runs delivered, in bits.
 fn work(results: &Results<'_>) -> f64 {
@@ -45,9 +45,9 @@ fn plans() -> Vec<PathBuf> {
 
 /// Runs the plan in `file`, writes everything that there is to write, and gives back what is missing or too much.
 fn faults(file: &Path, cache: &Cache) -> Vec<String> {
-    let quick = Reading {
+    let quick = PlanOptions {
         quick: true,
-        ..Reading::default()
+        ..PlanOptions::default()
     };
     let plan = Plan::load(file, &quick).unwrap_or_else(|error| panic!("{error}"));
     let stop = AtomicBool::new(false);
@@ -58,29 +58,29 @@ fn faults(file: &Path, cache: &Cache) -> Vec<String> {
     }
     let results = Results::of(&plan, runner.run(&plan.points, &|_| {}));
     let work = work(&results);
-    if work > MOST_WORK {
+    if work > MAX_WORK {
         faults.push(format!(
             "the quick size delivers {:.0} Gbit, and {:.0} are allowed: fewer points, shorter runs",
             work / 1e9,
-            MOST_WORK / 1e9
+            MAX_WORK / 1e9
         ));
     }
     faults.extend(
         results
             .failures()
-            .map(|run| format!("{} failed: {:?}", run.point.line, run.outcome.as_ref().err())),
+            .map(|run| format!("{} failed: {:?}", run.point.series, run.outcome.as_ref().err())),
     );
     let folder = tempfile::tempdir().expect("a folder");
     write(&results, folder.path()).expect("results are written");
-    let account = Account::of(&results);
-    assert_eq!(account.size, Size::Quick);
-    report::write(&account, folder.path()).expect("a report is written");
+    let summary = ResultSummary::of(&results);
+    assert_eq!(summary.size, Size::Quick);
+    report::write(&summary, folder.path()).expect("a report is written");
     faults
 }
 
 /// Whether somebody who is not root, on a machine of his own, cannot run all of the plan.
 fn needs_root(file: &Path) -> bool {
-    let plan = Plan::load(file, &Reading::default()).unwrap_or_else(|error| panic!("{error}"));
+    let plan = Plan::load(file, &PlanOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let is_real = |point: &Point| point.setting.backend == BackendPlan::Testbed;
     is_not_allowed() && plan.points.iter().any(is_real)
 }

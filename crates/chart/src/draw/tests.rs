@@ -1,24 +1,24 @@
 //! Is everything in a drawing that a chart has, escaped, and nothing else?
 
-use crate::{Axis, Chart, Colour, Line, Look, Marker, Scale, Spot, Stroke};
+use crate::{Axis, Chart, Colour, Marker, Point, Scale, Series, Stroke, Style};
 
 fn chart() -> Chart {
-    let spot = |x: f64, y: f64| Spot {
+    let point = |x: f64, y: f64| Point {
         x,
         y,
         range: Some((y * 0.9, y * 1.1)),
-        note: format!("x {x}: <b>{y}</b> & more"),
+        tooltip: format!("x {x}: <b>{y}</b> & more"),
     };
-    let line = |slot: usize, factor: f64| Line {
+    let series = |slot: usize, factor: f64| Series {
         name: format!("line \"{slot}\" <i>"),
-        look: Look {
+        style: Style {
             colour: Colour::Slot(slot),
             stroke: Stroke::Solid,
             marker: Some(Marker::ALL[slot % 6]),
             hollow: false,
-            broad: slot == 0,
+            wide: slot == 0,
         },
-        spots: [10.0, 20.0, 40.0].map(|x| spot(x, x * factor)).to_vec(),
+        points: [10.0, 20.0, 40.0].map(|x| point(x, x * factor)).to_vec(),
     };
     Chart {
         title: "a & b".into(),
@@ -31,7 +31,7 @@ fn chart() -> Chart {
             label: "goodput, Mbit/s".into(),
             scale: Scale::Linear,
         },
-        lines: vec![line(0, 1.0), line(1, 2.0)],
+        series: vec![series(0, 1.0), series(1, 2.0)],
         has_legend: true,
     }
 }
@@ -48,7 +48,7 @@ fn every_text_is_escaped() {
 #[test]
 fn every_spot_can_be_pointed_at_and_every_line_is_in_the_legend() {
     let svg = chart().draw().svg();
-    assert_eq!(svg.matches("class=\"spot\"").count(), 6);
+    assert_eq!(svg.matches("class=\"point\"").count(), 6);
     assert_eq!(svg.matches("class=\"entry\"").count(), 2);
     assert!(
         !svg.contains("href") && !svg.contains("url("),
@@ -83,7 +83,7 @@ fn an_empty_chart_and_one_of_words_can_be_drawn() {
     let mut chart = chart();
     chart.x.scale = Scale::Words(vec!["round robin".into(), "a name of several words".into()]);
     assert!(chart.draw().svg().contains("round robin"));
-    chart.lines.clear();
+    chart.series.clear();
     for scale in [Scale::Linear, Scale::Log, Scale::Words(Vec::new())] {
         chart.x.scale = scale;
         assert!(!chart.draw().svg().contains("NaN"));
@@ -95,10 +95,10 @@ fn an_empty_chart_and_one_of_words_can_be_drawn() {
 fn what_is_not_above_zero_is_left_out_of_a_scale_of_powers() {
     let mut chart = chart();
     chart.y.scale = Scale::Log;
-    chart.lines[0].spots[0].y = 0.0;
-    chart.lines[0].spots[1].range = Some((0.0, 30.0));
+    chart.series[0].points[0].y = 0.0;
+    chart.series[0].points[1].range = Some((0.0, 30.0));
     let svg = chart.draw().svg();
-    assert_eq!(svg.matches("class=\"spot\"").count(), 5);
+    assert_eq!(svg.matches("class=\"point\"").count(), 5);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 
@@ -106,12 +106,12 @@ fn what_is_not_above_zero_is_left_out_of_a_scale_of_powers() {
 fn lines_stand_beside_each_other_at_a_word() {
     let mut chart = chart();
     chart.x.scale = Scale::Words(vec!["one".into(), "two".into()]);
-    for line in &mut chart.lines {
-        line.spots = vec![Spot {
+    for series in &mut chart.series {
+        series.points = vec![Point {
             x: 0.0,
             y: 5.0,
             range: None,
-            note: "here".into(),
+            tooltip: "here".into(),
         }];
     }
     let svg = chart.draw().svg();

@@ -109,7 +109,7 @@ impl LabVerb {
 
 /// How plans are read.
 #[derive(Args, Debug)]
-pub(crate) struct ReadingArguments {
+pub(crate) struct PlanArguments {
     /// In the quick size that plans have beside the full one
     #[arg(long)]
     pub(crate) quick: bool,
@@ -127,7 +127,7 @@ pub(crate) struct LabRunArguments {
     pub(crate) plans: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) reading: ReadingArguments,
+    pub(crate) plan_options: PlanArguments,
 
     /// How many runs at a time [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -179,7 +179,7 @@ pub(crate) struct LabShowArguments {
     pub(crate) plan: PathBuf,
 
     #[command(flatten)]
-    pub(crate) reading: ReadingArguments,
+    pub(crate) plan_options: PlanArguments,
 
     #[command(flatten)]
     pub(crate) output: Form,

@@ -15,7 +15,7 @@ use super::file_name::FileName;
 use super::piece::Piece;
 
 /// Parts of a file that lie apart from each other; a sender that makes more of them wants our memory.
-const MOST_PARTS: usize = 4_096;
+const MAX_PARTS: usize = 4_096;
 
 /// Bytes read back at once for the digest.
 const READ_BACK: usize = 256 << 10;
@@ -103,7 +103,7 @@ impl PartFile {
         if self.written.len() != before + piece.len() {
             return Err(Violation::Duplicate.into());
         }
-        if self.written.range_count() > MOST_PARTS {
+        if self.written.range_count() > MAX_PARTS {
             return Err(Violation::Scattered.into());
         }
         let file = self.temporary.as_file();

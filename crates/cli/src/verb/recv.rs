@@ -22,7 +22,7 @@ use crate::transfer::{Folder, Receiving, conclude_receiving, receive_file};
 const PORT: u16 = 9899;
 
 /// Transfers at the same time; further senders wait.
-const MOST_TRANSFERS: usize = 64;
+const MAX_TRANSFERS: usize = 64;
 
 /// What a sender may have under way before its offer was taken, in bytes: many of them may wait for their turn.
 const BUFFER_OF_STRANGERS: u64 = 64 << 10;
@@ -83,7 +83,7 @@ struct Server {
 
 impl Server {
     async fn serve(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let most = if self.once { 1 } else { MOST_TRANSFERS };
+        let most = if self.once { 1 } else { MAX_TRANSFERS };
         loop {
             tokio::select! {
                 association = endpoint.accept(), if self.transfers.len() < most => {

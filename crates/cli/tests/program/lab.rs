@@ -36,12 +36,12 @@ name = "both"
 
 [[reference]]
 name = "alone"
-alone = "best"
+single-path = "best"
 
 [[check]]
 claim = "two paths are faster than one"
 kind = "ratio"
-line = "both"
+series = "both"
 to = "alone"
 at-least = 1.2
 "#;

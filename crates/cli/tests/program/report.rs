@@ -28,7 +28,7 @@ kind = "bulk"
 message = 1400
 
 [record]
-series = "10ms"
+time-series = "10ms"
 
 [sweep.b]
 sets = "paths.b.rate"
@@ -46,15 +46,15 @@ points = [[10, 18.5], [20, 28.0]]
 x = "b"
 y = ["goodput", "delay.mean"]
 
-[[picture]]
-kind = "series"
-y = "window"
+[[plot]]
+kind = "time-series"
+y = "cwnd"
 where.b = 20
 
 [[check]]
 claim = "two paths are nearly as fast as the paper says"
 kind = "ratio"
-line = "both"
+series = "both"
 to = "paper"
 at-least = 0.9
 

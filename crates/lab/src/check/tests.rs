@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Verdict;
-use crate::plan::{Plan, Point, Reading};
+use crate::plan::{Plan, PlanOptions, Point};
 use crate::results::Results;
-use crate::run::{Bar, Outcome, Record, RunError};
+use crate::run::{Bucket, Outcome, Record, RunError};
 
 const PLAN: &str = r#"
 title = "x"
@@ -46,7 +46,7 @@ points = [[10, 9.0], [30, 29.0]]
 /// `fast` has 10, 19 and 25 of 10, 20 and 30; `slow` has 5, 10 and 9, and half the seeds more and half less than that.
 fn record(point: &Point) -> Record {
     let x = point.coordinates[0].number.unwrap();
-    let value = match (point.line.as_str(), x as u32) {
+    let value = match (point.series.as_str(), x as u32) {
         ("fast", 10) => 10.0,
         ("fast", 20) => 19.0,
         ("fast", _) => 25.0,
@@ -55,7 +55,7 @@ fn record(point: &Point) -> Record {
         (_, _) => 9.0,
     };
     let noise = if point.seed == 1 { 0.5 } else { -0.5 };
-    let bar = |low: u64, count: u64| Bar {
+    let bucket = |low: u64, count: u64| Bucket {
         low,
         high: low,
         count,
@@ -63,18 +63,18 @@ fn record(point: &Point) -> Record {
     let mut record = Record::default();
     record.values.insert("goodput".into(), value + noise);
     record.values.insert("stream.0.goodput".into(), value);
-    let timeouts = if point.line == "slow" && x > 10.0 {
+    let timeouts = if point.series == "slow" && x > 10.0 {
         3.0
     } else {
         0.0
     };
     record.values.insert("timeouts".into(), timeouts);
-    if x < 30.0 && point.line == "fast" {
+    if x < 30.0 && point.series == "fast" {
         record.values.insert("completed".into(), x);
     }
     record
         .histograms
-        .insert("sack.tsns".into(), vec![bar(5, 90), bar(200, 10)]);
+        .insert("sack.tsns".into(), vec![bucket(5, 90), bucket(200, 10)]);
     record
 }
 
@@ -84,7 +84,7 @@ fn verdict(check: &str) -> (Verdict, String) {
 
 fn verdict_of(check: &str, outcome: impl Fn(&Point) -> Outcome) -> (Verdict, String) {
     let text = format!("{PLAN}\n[[check]]\nclaim = \"z\"\n{check}");
-    let plan = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap();
+    let plan = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap();
     let outcomes = plan.points.iter().map(outcome);
     let results = Results::of(&plan, outcomes.collect());
     let finding = results.findings[0].clone();
@@ -93,9 +93,9 @@ fn verdict_of(check: &str, outcome: impl Fn(&Point) -> Outcome) -> (Verdict, Str
 
 #[test]
 fn a_value_holds_everywhere_somewhere_or_nowhere() {
-    let about = |line: &str, least: f64| {
+    let about = |series: &str, least: f64| {
         verdict(&format!(
-            "kind = \"value\"\nline = \"{line}\"\nat-least = {least}"
+            "kind = \"value\"\nline = \"{series}\"\nat-least = {least}"
         ))
     };
     assert_eq!(about("fast", 10.0).0, Verdict::Reproduced);
@@ -171,7 +171,7 @@ fn a_place_has_to_lie_in_its_range() {
     };
     assert_eq!(first(15, 25), Verdict::Reproduced);
     assert_eq!(first(30, 30), Verdict::Contradicted);
-    let peak = |line: &str| verdict(&format!("kind = \"peak\"\nline = \"{line}\"\nx = [20, 20]")).0;
+    let peak = |series: &str| verdict(&format!("kind = \"peak\"\nline = \"{series}\"\nx = [20, 20]")).0;
     assert_eq!(
         (peak("slow"), peak("fast")),
         (Verdict::Reproduced, Verdict::Contradicted)
@@ -229,10 +229,10 @@ fn nothing_is_as_much_as_nothing_and_something_is_more() {
 
 #[test]
 fn where_runs_failed_nobody_knows() {
-    let failing = |check: &str, line: &'static str| {
+    let failing = |check: &str, series: &'static str| {
         verdict_of(check, move |point| {
-            match (&*point.line, &*point.coordinates[0].text) {
-                (name, "20") if name == line => Err(RunError::NoAssociation),
+            match (&*point.series, &*point.coordinates[0].text) {
+                (name, "20") if name == series => Err(RunError::NoAssociation),
                 _ => Ok(Arc::new(record(point))),
             }
         })

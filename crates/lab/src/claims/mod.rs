@@ -7,9 +7,9 @@ use core::fmt::Write as _;
 
 pub use tested::{Shown, Tested};
 
-use crate::account::{Account, Size};
 use crate::check::Verdict;
 use crate::plan::Plan;
+use crate::summary::{ResultSummary, Size};
 
 /// What the page tells of.
 #[derive(Clone, PartialEq, Debug)]
@@ -71,41 +71,41 @@ pub struct Claim {
     /// The plan in its full size.
     pub plan: Plan,
     /// What is kept of it; `None` if it was not measured.
-    pub account: Option<Account>,
+    pub summary: Option<ResultSummary>,
 }
 
 impl Claim {
     /// A claim; `quick` is its plan in the quick size.
     #[must_use]
-    pub fn new(plan: Plan, quick: &Plan, account: Option<Account>) -> Self {
-        let account = account.map(|account| account.held_against(&plan, quick));
-        Self { plan, account }
+    pub fn new(plan: Plan, quick: &Plan, summary: Option<ResultSummary>) -> Self {
+        let summary = summary.map(|summary| summary.compared_with_plan(&plan, quick));
+        Self { plan, summary }
     }
 
     fn verdict(&self) -> Verdict {
-        let verdict = self.account.as_ref().and_then(|account| account.verdict);
+        let verdict = self.summary.as_ref().and_then(|summary| summary.verdict);
         verdict.unwrap_or(Verdict::NotMeasured)
     }
 
     /// The size that was measured, and what a reader must know of it.
     fn size(&self) -> String {
-        let Some(account) = &self.account else {
+        let Some(summary) = &self.summary else {
             return "–".to_owned();
         };
-        let size = match account.size {
+        let size = match summary.size {
             Size::Full => "full",
             Size::Quick => "**quick**, not the paper's",
         };
-        let outdated = if account.is_outdated {
+        let outdated = if summary.is_outdated {
             "; an earlier form of the plan"
         } else {
             ""
         };
-        let otherwise = match &account.otherwise[..] {
+        let changed = match &summary.changed_defaults[..] {
             [] => String::new(),
-            keys => format!("; set otherwise since: {}", keys.join(", ")),
+            keys => format!("; defaults changed since: {}", keys.join(", ")),
         };
-        format!("{size}{outdated}{otherwise}")
+        format!("{size}{outdated}{changed}")
     }
 }
 
@@ -159,13 +159,13 @@ pub fn markdown(entries: &[Entry]) -> String {
 }
 
 fn measured(claim: &Claim, page: &mut String) {
-    if let Some(account) = &claim.account {
+    if let Some(summary) = &claim.summary {
         page.push_str("\n| the paper states | we measured | verdict |\n|---|---|---|\n");
-        for finding in &account.findings {
+        for finding in &summary.findings {
             let (claim, found) = (escaped(&finding.claim), escaped(&finding.found));
             let _ = writeln!(page, "| {claim} | {found} | {} |", finding.verdict);
         }
-        let repetitions = match account.seeds.len() {
+        let repetitions = match summary.seeds.len() {
             1 => "one repetition".to_owned(),
             count => format!("{count} repetitions"),
         };
@@ -174,16 +174,16 @@ fn measured(claim: &Claim, page: &mut String) {
             "\n**{}** (size: {}; {repetitions}, anabranch {})",
             claim.verdict(),
             claim.size(),
-            account.version
+            summary.version
         );
     } else {
         page.push_str("\nNot measured yet.\n");
     }
     why(&claim.plan.cause, page);
     let is_quick = claim
-        .account
+        .summary
         .as_ref()
-        .is_some_and(|account| account.size == Size::Quick);
+        .is_some_and(|summary| summary.size == Size::Quick);
     let quick = if is_quick { " --quick" } else { "" };
     let _ = writeln!(
         page,
@@ -242,12 +242,12 @@ mod tests {
     use std::path::Path;
 
     use super::{Claim, Entry, anchor, markdown};
-    use crate::account::tests::{PLAN, account};
-    use crate::account::{Account, Size};
-    use crate::plan::{Plan, Reading};
+    use crate::plan::{Plan, PlanOptions};
+    use crate::summary::tests::{PLAN, summary};
+    use crate::summary::{ResultSummary, Size};
 
     fn plan() -> Plan {
-        Plan::read(Path::new("two.toml"), PLAN, &Reading::default()).unwrap()
+        Plan::read(Path::new("two.toml"), PLAN, &PlanOptions::default()).unwrap()
     }
 
     fn page(claim: Claim) -> String {
@@ -285,7 +285,7 @@ test = "sums"
 
     #[test]
     fn a_measured_claim_stands_with_its_numbers_and_the_command() {
-        let page = page(Claim::new(plan(), &plan(), Some(account())));
+        let page = page(Claim::new(plan(), &plan(), Some(summary())));
         for part in [
             "| [two](#two-two-paths) |  | reproduced | full |",
             "| at most the ideal | from 0.400 at 20, delay 5 to 0.600 at 10, delay 50 | reproduced |",
@@ -298,10 +298,10 @@ test = "sums"
 
     #[test]
     fn quick_and_outdated_results_are_marked() {
-        let quick = Account {
+        let quick = ResultSummary {
             size: Size::Quick,
             digest: "another".into(),
-            ..account()
+            ..summary()
         };
         let marked = page(Claim::new(plan(), &plan(), Some(quick)));
         assert!(

@@ -57,7 +57,7 @@ pub struct Axis {
 }
 
 /// A sweep with fewer points than nobody would wait for.
-const MOST_VALUES: usize = 10_000;
+const MAX_VALUES: usize = 10_000;
 
 impl Axis {
     /// The axis that moves it, itself if none does: those with one leader move together.
@@ -151,7 +151,7 @@ impl AxisPlan {
             (Some(values), None, None, None) => Ok(values.clone()),
             (None, Some(from), Some(to), Some(step)) if step > 0.0 && from <= to => {
                 let count = ((to - from) / step + 1e-9).floor() as usize + 1;
-                if count > MOST_VALUES {
+                if count > MAX_VALUES {
                     return Err(problem("expected at most 10,000 values"));
                 }
                 // Steps such as 0.1 have no exact number: what is left of the error must not show.

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
 /// Words for people, and what only changes how results look.
-const WORDS: [&str; 5] = ["title", "claim", "source", "verdict", "picture"];
+const WORDS: [&str; 5] = ["title", "claim", "source", "verdict", "plot"];
 const LABELS: [&str; 4] = ["x-label", "y-label", "x-scale", "y-scale"];
 /// What of the records is written.
 const CHOICES: [&str; 2] = ["metrics", "columns"];

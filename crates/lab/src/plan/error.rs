@@ -6,6 +6,8 @@ use std::path::Path;
 
 use anabranch_policy::nearest;
 
+use super::renamed::renamed;
+
 /// What is wrong with a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanError {
@@ -54,7 +56,7 @@ impl Problem {
     }
 }
 
-/// ``unknown WHAT `GIVEN`, did you mean `NEAREST`? Known: …``
+/// ``unknown WHAT `GIVEN`, did you mean `NEAREST`? Known: …``; of a renamed one, its current name.
 pub(crate) fn unknown_name<'k>(what: &str, given: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let list = if known.is_empty() {
@@ -62,6 +64,9 @@ pub(crate) fn unknown_name<'k>(what: &str, given: &str, known: impl IntoIterator
     } else {
         known.join(", ")
     };
+    if let Some(name) = renamed(what, given).filter(|name| known.contains(&name.as_str())) {
+        return format!("unknown {what} `{given}`: it is now called `{name}`");
+    }
     match nearest(given, known) {
         Some(name) => format!("unknown {what} `{given}`, did you mean `{name}`? Known: {list}"),
         None => format!("unknown {what} `{given}`, known: {list}"),

@@ -84,7 +84,7 @@ pub(super) struct ReferencePlan {
     pub(super) y: Option<Metrics>,
     pub(super) formula: Option<String>,
     pub(super) points: Option<Vec<Vec<f64>>>,
-    pub(super) alone: Option<String>,
+    pub(super) single_path: Option<String>,
     #[serde(default, rename = "where")]
     pub(super) only: Named<Label>,
 }
@@ -110,12 +110,12 @@ pub enum Origin {
     /// Read off a paper: x and y.
     Points(Vec<(f64, f64)>),
     /// Runs over single paths.
-    Alone(Alone),
+    SinglePath(SinglePath),
 }
 
 /// Which single path is meant.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub enum Alone {
+pub enum SinglePath {
     /// Each of them, and the best result counts.
     Best,
     /// This one.
@@ -131,7 +131,7 @@ pub struct Check {
     /// What is looked at.
     pub kind: CheckKind,
     /// The line: the name of a variant or reference.
-    pub line: String,
+    pub series: String,
     /// The line that it is held against, for `ratio` and where `first` looks at a ratio.
     pub to: Option<String>,
     /// The metric of that line, if not the same; without `to`, of the same line.

@@ -7,13 +7,13 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::axis::{self, Axis};
+use super::coverage::impossible;
 use super::error::Problem;
-use super::figure::{Alone, Check, CheckKind, Figure, Label, Metrics, Origin, Reference, ReferencePlan};
+use super::figure::{Check, CheckKind, Figure, Label, Metrics, Origin, Reference, ReferencePlan, SinglePath};
 use super::formula::Formula;
 use super::named::Named;
-use super::picture::Picture;
+use super::plot::PlotPlan;
 use super::points::Point;
-use super::sight::impossible;
 use super::tree::{self, Table, Value};
 use crate::metric;
 
@@ -31,7 +31,7 @@ pub(super) struct Head<'t> {
     x_place: Range<usize>,
     y_place: Range<usize>,
     record_place: Range<usize>,
-    pub(super) pictures: Vec<(Picture, Range<usize>)>,
+    pub(super) plots: Vec<(PlotPlan, Range<usize>)>,
     pub(super) checks: Vec<(Check, Range<usize>)>,
     pub(super) cause: String,
 }
@@ -72,7 +72,7 @@ const TABLES: [&str; 7] = [
     "sweep",
     "figure",
     "reference",
-    "picture",
+    "plot",
     "check",
     "verdict",
 ];
@@ -94,7 +94,7 @@ const SETTING: [&str; 18] = [
     "hosts",
     "apps",
     "reading",
-    "rivals",
+    "cross-traffic",
     "record",
 ];
 
@@ -102,7 +102,7 @@ impl<'t> Head<'t> {
     /// Takes a plan apart: its head, and the setting that everything begins with.
     pub(super) fn split(mut root: Table<'t>, whole: Range<usize>) -> Result<(Self, Value<'t>), Problem> {
         check_keys(&root, &[&WORDS[..], &TABLES, &SETTING].concat())?;
-        let [variants, sweep, figure, references, pictures, checks, verdict] =
+        let [variants, sweep, figure, references, plots, checks, verdict] =
             TABLES.map(|key| root.remove(key));
         let mut words = Table::new();
         for key in WORDS {
@@ -133,7 +133,7 @@ impl<'t> Head<'t> {
             x_place,
             y_place,
             record_place,
-            pictures: pictures_of(elements(pictures, "picture")?)?,
+            plots: plots_of(elements(plots, "plot")?)?,
             cause: verdict
                 .map(tree::read::<VerdictWords>)
                 .transpose()?
@@ -164,10 +164,11 @@ impl<'t> Head<'t> {
             }
             let variants = self.variants.iter().map(|variant| &variant.changes);
             let references = self.references.iter();
-            let alone = references.filter(|(reference, _, _)| matches!(reference.origin, Origin::Alone(_)));
-            let mut lines = variants.chain(alone.map(|(_, changes, _)| changes));
-            if lines.all(|line| tree::leaves(line).iter().any(|leaf| leaf.get_ref() == key)) {
-                let text = format!("each line of the plan sets `{key}` itself; change it in the file");
+            let alone =
+                references.filter(|(reference, _, _)| matches!(reference.origin, Origin::SinglePath(_)));
+            let mut all_series = variants.chain(alone.map(|(_, changes, _)| changes));
+            if all_series.all(|series| tree::leaves(series).iter().any(|leaf| leaf.get_ref() == key)) {
+                let text = format!("each series of the plan sets `{key}` itself; change it in the file");
                 return Err(Problem::new(change.span(), text));
             }
         }
@@ -206,12 +207,12 @@ impl<'t> Head<'t> {
                 return Err(Problem::unknown(place.clone(), "axis", name, axes()));
             }
         }
-        for (picture, place) in &self.pictures {
-            self.check_line(picture.line.as_ref(), place)?;
-            picture.check(self, points, place)?;
+        for (plot, place) in &self.plots {
+            self.check_series(plot.series.as_ref(), place)?;
+            plot.check(self, points, place)?;
         }
         for (check, place) in &self.checks {
-            self.check_lines(check, place)?;
+            self.check_series_of(check, place)?;
             match (&check.y, check.kind) {
                 (Some(name), CheckKind::Share) => check_metric(name, metric::HISTOGRAMS, place)?,
                 (Some(name), _) => known(name, place)?,
@@ -226,7 +227,7 @@ impl<'t> Head<'t> {
 
     /// What is to be written has to be there.
     fn check_selections(&self, points: &[Point], metrics: &[String]) -> Result<(), Problem> {
-        let columns: Vec<String> = metric::SERIES
+        let columns: Vec<String> = metric::TIME_SERIES
             .iter()
             .map(|metric| metric.name.to_owned())
             .collect();
@@ -245,27 +246,27 @@ impl<'t> Head<'t> {
         Ok(())
     }
 
-    fn check_line(&self, line: Option<&String>, place: &Range<usize>) -> Result<(), Problem> {
+    fn check_series(&self, series: Option<&String>, place: &Range<usize>) -> Result<(), Problem> {
         let variants = self.variants.iter().map(|variant| variant.name.as_str());
         let references = self.references.iter();
-        let lines = || {
+        let all_series = || {
             variants.clone().chain(
                 references
                     .clone()
                     .map(|(reference, _, _)| reference.name.as_str()),
             )
         };
-        match line {
-            Some(line) if !lines().any(|known| known == line) => {
-                Err(Problem::unknown(place.clone(), "line", line, lines()))
+        match series {
+            Some(series) if !all_series().any(|known| known == series) => {
+                Err(Problem::unknown(place.clone(), "series", series, all_series()))
             }
             _ => Ok(()),
         }
     }
 
-    fn check_lines(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
-        self.check_line(Some(&check.line), place)?;
-        self.check_line(check.to.as_ref(), place)?;
+    fn check_series_of(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
+        self.check_series(Some(&check.series), place)?;
+        self.check_series(check.to.as_ref(), place)?;
         self.check_others(&check.only, place)
     }
 
@@ -381,16 +382,19 @@ fn references_of<'t>(
         let own: Table<'t> = own.into_iter().collect();
         let plan: ReferencePlan = tree::read(Spanned::new(place.clone(), DeValue::Table(own)))?;
         let origin = origin_of(&plan).map_err(|text| Problem::new(place.clone(), text))?;
-        if let Some((key, _)) = changes.first().filter(|_| !matches!(origin, Origin::Alone(_))) {
+        if let Some((key, _)) = changes
+            .first()
+            .filter(|_| !matches!(origin, Origin::SinglePath(_)))
+        {
             return Err(Problem::new(
                 key.span(),
-                "only a reference with `alone` has runs to change",
+                "only a reference with `single-path` has runs to change",
             ));
         }
-        if matches!(origin, Origin::Alone(_)) && !plan.only.is_empty() {
+        if matches!(origin, Origin::SinglePath(_)) && !plan.only.is_empty() {
             return Err(Problem::new(
                 place,
-                "a reference with `alone` is everywhere, without `where`",
+                "a reference with `single-path` applies everywhere; remove `where`",
             ));
         }
         let reference = Reference {
@@ -405,7 +409,7 @@ fn references_of<'t>(
 }
 
 fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
-    match (&plan.formula, &plan.points, &plan.alone) {
+    match (&plan.formula, &plan.points, &plan.single_path) {
         (Some(formula), None, None) => Formula::parse(formula).map(Origin::Formula),
         (None, Some(points), None) => {
             let point = |numbers: &Vec<f64>| match numbers[..] {
@@ -418,20 +422,20 @@ fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
                 .collect::<Result<_, _>>()
                 .map(Origin::Points)
         }
-        (None, None, Some(alone)) => Ok(Origin::Alone(match alone.as_str() {
-            "best" => Alone::Best,
-            path => Alone::Path(path.to_owned()),
+        (None, None, Some(alone)) => Ok(Origin::SinglePath(match alone.as_str() {
+            "best" => SinglePath::Best,
+            path => SinglePath::Path(path.to_owned()),
         })),
-        _ => Err("a reference needs one of `formula`, `points` and `alone`".into()),
+        _ => Err("a reference needs one of `formula`, `points` and `single-path`".into()),
     }
 }
 
-fn pictures_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Picture, Range<usize>)>, Problem> {
-    let picture = |(table, place): (Table<'_>, Range<usize>)| {
-        let picture = tree::read(Spanned::new(place.clone(), DeValue::Table(table)))?;
-        Ok((picture, place))
+fn plots_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(PlotPlan, Range<usize>)>, Problem> {
+    let plot = |(table, place): (Table<'_>, Range<usize>)| {
+        let plot = tree::read(Spanned::new(place.clone(), DeValue::Table(table)))?;
+        Ok((plot, place))
     };
-    elements.into_iter().map(picture).collect()
+    elements.into_iter().map(plot).collect()
 }
 
 fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Range<usize>)>, Problem> {

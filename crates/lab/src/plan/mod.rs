@@ -11,6 +11,7 @@
 
 mod axis;
 mod backend;
+mod coverage;
 mod digest;
 mod error;
 mod figure;
@@ -19,13 +20,13 @@ mod head;
 mod mechanisms;
 mod named;
 mod names;
-mod picture;
+mod plot;
 mod points;
 mod processor;
 mod quantity;
+mod renamed;
 mod selection;
 mod setting;
-mod sight;
 mod transport;
 mod tree;
 mod validate;
@@ -36,19 +37,20 @@ pub use axis::{Axis, Coordinate};
 pub use backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan};
 pub use error::PlanError;
 pub use figure::{
-    Alone, Check, CheckKind, Direction, Figure, FigureScale, Label, Metrics, Origin, Reference, Statistic,
+    Check, CheckKind, Direction, Figure, FigureScale, Label, Metrics, Origin, Reference, SinglePath,
+    Statistic,
 };
 pub use formula::Formula;
 pub use mechanisms::Mechanisms;
 pub use named::Named;
-pub use picture::{Picture, PictureKind};
+pub use plot::{PlotKind, PlotPlan};
 pub use points::Point;
 pub use processor::Processor;
 pub use quantity::{Rate, RateLimit, Share, Size, Time, Whole};
 pub use selection::Selection;
 pub use setting::{
-    AppKind, AppPlan, AssociationPlan, BurstPlan, End, Happening, HostPlan, Hosts, LinkPlan, LossPlan,
-    QueuePlan, ReadingPlan, Record, RedPlan, RivalPlan, Setting, Timing,
+    AppKind, AppPlan, AssociationPlan, BurstPlan, CrossTrafficPlan, End, HostPlan, Hosts, LinkPlan, LossPlan,
+    QueuePlan, ReadingPlan, Record, RedPlan, ScriptStep, Setting, Timing,
 };
 pub use transport::{MptcpPlan, NrSackPlan, TcpPlan, TransportPlan};
 
@@ -84,7 +86,7 @@ pub struct Plan {
     /// What is drawn.
     pub figure: Figure,
     /// What is drawn beside the figure.
-    pub pictures: Vec<Picture>,
+    pub plots: Vec<PlotPlan>,
     /// What must hold.
     pub checks: Vec<Check>,
     /// Why what comes out differs from the claim, as far as it is known; empty if there is nothing to say.
@@ -95,7 +97,7 @@ pub struct Plan {
 
 /// How a plan is to be read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Reading {
+pub struct PlanOptions {
     /// In the quick size: shorter, fewer points, fewer seeds, as the plan says.
     pub quick: bool,
     /// Changes `key=value`, after everything that the plan says.
@@ -108,12 +110,12 @@ impl Plan {
     /// # Errors
     ///
     /// [`PlanError`]: the file, the line, what is wrong there and what was expected.
-    pub fn load(file: &Path, reading: &Reading) -> Result<Self, PlanError> {
+    pub fn load(file: &Path, options: &PlanOptions) -> Result<Self, PlanError> {
         let text = std::fs::read_to_string(file).map_err(|error| PlanError {
             place: file.display().to_string(),
             problem: error.to_string(),
         })?;
-        Self::read(file, &text, reading)
+        Self::read(file, &text, options)
     }
 
     /// Reads `text` as the plan in `file`.
@@ -121,11 +123,11 @@ impl Plan {
     /// # Errors
     ///
     /// As [`Plan::load`].
-    pub fn read(file: &Path, text: &str, reading: &Reading) -> Result<Self, PlanError> {
-        let source = Source::new(file, text, &reading.changes);
+    pub fn read(file: &Path, text: &str, options: &PlanOptions) -> Result<Self, PlanError> {
+        let source = Source::new(file, text, &options.changes);
         let resolved = |quick| resolve(&source, quick).map_err(|problem| source.error(&problem));
-        let plan = resolved(reading.quick)?;
-        if !reading.quick && reading.changes.is_empty() {
+        let plan = resolved(options.quick)?;
+        if !options.quick && options.changes.is_empty() {
             // What is wrong with the quick size is better told before hours of the full one.
             resolved(true)?;
         }
@@ -136,7 +138,7 @@ impl Plan {
                 .to_string_lossy()
                 .into_owned(),
             file: file.to_owned(),
-            changes: reading.changes.clone(),
+            changes: options.changes.clone(),
             ..plan
         })
     }
@@ -170,7 +172,7 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
     let points = points::of(&head, &base)?;
     head.check_against(&points)?;
     if !is_quick && changed.is_empty() {
-        head.check_sight(&points)?;
+        head.check_coverage(&points)?;
     }
     Ok(Plan {
         file: PathBuf::new(),
@@ -189,7 +191,7 @@ fn resolve(source: &Source, quick: bool) -> Result<Plan, Problem> {
             .collect(),
         axes: head.axes,
         figure: head.figure,
-        pictures: head.pictures.into_iter().map(|(picture, _)| picture).collect(),
+        plots: head.plots.into_iter().map(|(plot, _)| plot).collect(),
         cause: head.cause,
         checks: head.checks.into_iter().map(|(check, _)| check).collect(),
         points,

@@ -1,4 +1,4 @@
-//! Which names may a plan give? Lines and axes become rows and columns of tables, in which each has to be told from all others.
+//! Which names may a plan give? Series and axes become rows and columns of tables, in which each has to be told from all others.
 
 use super::error::Problem;
 use super::head::Head;
@@ -7,12 +7,12 @@ use crate::metric;
 
 /// Columns of runs and of their summary, beside metrics.
 const COLUMNS: [&str; 15] = [
-    "line",
-    "alone",
+    "series",
+    "single-path",
     "seed",
     "setting",
     "version",
-    "made-with",
+    "environment",
     "metric",
     "x",
     "label",
@@ -34,9 +34,9 @@ impl Head<'_> {
         let mut columns: Vec<&str> = COLUMNS.to_vec();
         columns.extend(metrics.iter().map(String::as_str));
         let mut records = points.iter().map(|point| &point.setting.record);
-        if records.clone().any(|record| record.series.is_some()) {
+        if records.clone().any(|record| record.time_series.is_some()) {
             columns.extend(OF_SERIES);
-            columns.extend(metric::SERIES.iter().map(|metric| metric.name));
+            columns.extend(metric::TIME_SERIES.iter().map(|metric| metric.name));
         }
         if records.any(|record| record.histograms) {
             columns.extend(OF_HISTOGRAMS);
@@ -62,7 +62,7 @@ impl Head<'_> {
         let mut known: Vec<&String> = Vec::new();
         for (name, place) in variants.chain(references) {
             if known.contains(&name) {
-                let text = format!("there are two lines `{name}`, expected another name for this one");
+                let text = format!("there are two series `{name}`, expected another name for this one");
                 return Err(Problem::new(place.clone(), text));
             }
             known.push(name);

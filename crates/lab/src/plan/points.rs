@@ -8,24 +8,24 @@ use toml::de::DeValue;
 use super::axis::{Coordinate, combinations};
 use super::backend::BackendPlan;
 use super::error::Problem;
-use super::figure::{Alone, Origin};
+use super::figure::{Origin, SinglePath};
 use super::head::Head;
 use super::named::Named;
 use super::quantity::RateLimit;
-use super::setting::{Happening, LinkPlan, RivalPlan, Setting};
+use super::setting::{CrossTrafficPlan, LinkPlan, ScriptStep, Setting};
 use super::tree::{self, Table, Value};
 use super::validate;
 
 /// More runs than anybody waits for, and than a machine has memory to list.
-const MOST_RUNS: u64 = 1_000_000;
+const MAX_RUNS: u64 = 1_000_000;
 
 /// One run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
     /// The line that it belongs to: a variant, or a reference that runs over single paths.
-    pub line: String,
+    pub series: String,
     /// The single path that it runs over, if it is one of several that only together make a value of the line.
-    pub alone: Option<String>,
+    pub single_path: Option<String>,
     /// Where on the axes.
     pub coordinates: Vec<Coordinate>,
     /// The seed of all randomness.
@@ -81,7 +81,7 @@ pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Proble
         }
     }
     for (reference, changes, place) in &head.references {
-        let Origin::Alone(alone) = &reference.origin else {
+        let Origin::SinglePath(alone) = &reference.origin else {
             continue;
         };
         for chosen in &combinations {
@@ -100,16 +100,16 @@ pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Proble
 /// Before anything is listed: each list is as long as others multiplied.
 fn check_number(head: &Head<'_>) -> Result<(), Problem> {
     let free = head.axes.iter().filter(|axis| axis.with.is_none());
-    let lines = head.variants.len() + head.references.len();
-    let factors = free.map(|axis| axis.values.len()).chain([lines]);
+    let series_count = head.variants.len() + head.references.len();
+    let factors = free.map(|axis| axis.values.len()).chain([series_count]);
     let repetitions = head.seeds.end - head.seeds.start;
     let runs = factors.fold(repetitions, |runs, factor| runs.saturating_mul(factor as u64));
-    if runs <= MOST_RUNS {
+    if runs <= MAX_RUNS {
         return Ok(());
     }
     Err(Problem::new(
         0..0,
-        format_args!("the plan asks for {runs} runs, expected {MOST_RUNS} at most"),
+        format_args!("the plan asks for {runs} runs, expected {MAX_RUNS} at most"),
     ))
 }
 
@@ -149,7 +149,7 @@ fn check(setting: &Setting, merged: &Value<'_>, place: &core::ops::Range<usize>)
 fn push(
     points: &mut Vec<Point>,
     head: &Head<'_>,
-    line: (&str, Option<String>),
+    series: (&str, Option<String>),
     chosen: &[usize],
     setting: Setting,
 ) {
@@ -157,8 +157,8 @@ fn push(
     let values = head.axes.iter().zip(chosen);
     let coordinates: Vec<Coordinate> = values.map(|(axis, index)| axis.values[*index].clone()).collect();
     points.extend(head.seeds.clone().map(|seed| Point {
-        line: line.0.to_owned(),
-        alone: line.1.clone(),
+        series: series.0.to_owned(),
+        single_path: series.1.clone(),
         coordinates: coordinates.clone(),
         seed,
         setting: setting.clone(),
@@ -168,29 +168,28 @@ fn push(
 /// The setting with only one of its paths, for each path that is meant.
 fn single_paths(
     whole: &Setting,
-    alone: &Alone,
+    alone: &SinglePath,
     place: &core::ops::Range<usize>,
 ) -> Result<Vec<(String, Setting)>, Problem> {
     let only = |name: &str, link: &LinkPlan| {
         // A path that is alone is there from the start.
-        let about_it = |happening: &&Happening| {
-            happening.path() == Some(name) && happening.join.is_none() && happening.leave.is_none()
-        };
+        let about_it =
+            |step: &&ScriptStep| step.path() == Some(name) && step.join.is_none() && step.leave.is_none();
         // Who competes for another path is not met there.
-        let is_met = |rival: &RivalPlan| rival.through.as_ref().is_none_or(|through| through == name);
-        let rivals = whole.rivals.iter().filter(|(_, rival)| is_met(rival));
-        let rivals = rivals.map(|(rival, plan)| (rival.to_owned(), plan.clone()));
+        let is_met = |flow: &CrossTrafficPlan| flow.through.as_ref().is_none_or(|through| through == name);
+        let flows = whole.cross_traffic.iter().filter(|(_, flow)| is_met(flow));
+        let flows = flows.map(|(name, flow)| (name.to_owned(), flow.clone()));
         let setting = Setting {
             paths: Named(vec![(name.to_owned(), link.clone())]),
-            rivals: Named(rivals.collect()),
+            cross_traffic: Named(flows.collect()),
             script: whole.script.iter().filter(about_it).cloned().collect(),
             ..whole.clone()
         };
         (name.to_owned(), setting)
     };
     match alone {
-        Alone::Best => Ok(whole.paths.iter().map(|(name, link)| only(name, link)).collect()),
-        Alone::Path(name) => match whole.paths.get(name) {
+        SinglePath::Best => Ok(whole.paths.iter().map(|(name, link)| only(name, link)).collect()),
+        SinglePath::Path(name) => match whole.paths.get(name) {
             Some(link) => Ok(vec![only(name, link)]),
             None => Err(Problem::unknown(place.clone(), "path", name, whole.paths.names())),
         },

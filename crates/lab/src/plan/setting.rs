@@ -44,7 +44,7 @@ pub struct Setting {
     pub bottleneck: Option<LinkPlan>,
     /// What happens to the network meanwhile.
     #[serde(default)]
-    pub script: Vec<Happening>,
+    pub script: Vec<ScriptStep>,
     /// What both ends of the association have in common.
     #[serde(default)]
     pub association: AssociationPlan,
@@ -62,7 +62,7 @@ pub struct Setting {
     pub reading: ReadingPlan,
     /// Other pairs of hosts that send through the bottleneck.
     #[serde(default)]
-    pub rivals: Named<RivalPlan>,
+    pub cross_traffic: Named<CrossTrafficPlan>,
     /// What is recorded beside the scalars, and what is written.
     #[serde(default)]
     pub record: Record,
@@ -129,7 +129,7 @@ pub struct LinkPlan {
     /// Bytes that the line adds to each IP packet: 26 for Ethernet. 0 unless set.
     pub framing: Option<Whole>,
     /// How the way back differs.
-    pub back: Option<Box<Self>>,
+    pub reverse: Option<Box<Self>>,
 }
 
 /// Who waits before a link.
@@ -151,11 +151,11 @@ pub struct RedPlan {
     /// No packet waits beyond this length.
     pub limit: Whole,
     /// Average length below which all packets are taken. 5 unless set.
-    pub minimum: Option<f64>,
+    pub min_threshold: Option<f64>,
     /// Average length from which none is. 15 unless set.
-    pub maximum: Option<f64>,
+    pub max_threshold: Option<f64>,
     /// Chance of being turned away at the maximum. 2 % unless set.
-    pub chance: Option<Share>,
+    pub max_probability: Option<Share>,
     /// Weight of the newest length in the average. 0.002 unless set.
     pub weight: Option<f64>,
     /// Whether the chance grows on beyond the maximum.
@@ -186,13 +186,13 @@ pub struct BurstPlan {
 /// Something happens to the network.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Happening {
+pub struct ScriptStep {
     /// When, from the start of the run.
     pub at: Time,
     /// This path loses everything.
     pub cut: Option<String>,
     /// This path works again.
-    pub heal: Option<String>,
+    pub restore: Option<String>,
     /// Both ends get their addresses on this path, and tell each other of them (RFC 5061).
     pub join: Option<String>,
     /// Both ends lose their addresses on this path, and tell each other of it.
@@ -207,11 +207,11 @@ pub struct Happening {
     pub loss: Option<LossPlan>,
 }
 
-impl Happening {
+impl ScriptStep {
     /// The path that it happens to; `None` unless there is exactly one.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
-        let all = [&self.cut, &self.heal, &self.join, &self.leave, &self.change];
+        let all = [&self.cut, &self.restore, &self.join, &self.leave, &self.change];
         let mut named = all.into_iter().flatten();
         let first = named.next()?;
         named.next().is_none().then_some(first)
@@ -231,7 +231,7 @@ impl Setting {
 
     /// The end whose data is measured: the near one, unless only the far one sends any.
     #[must_use]
-    pub fn talker(&self) -> End {
+    pub fn data_sender(&self) -> End {
         let has = |end| self.apps.iter().any(|(_, app)| app.end() == end);
         if has(End::Far) && !has(End::Near) {
             End::Far
@@ -243,16 +243,16 @@ impl Setting {
     /// How many messages are to be sent in all, if that is a number.
     #[must_use]
     pub fn all_messages(&self) -> Option<u64> {
-        let talker = self.talker();
-        let sending = self.apps.iter().filter(|(_, app)| app.end() == talker);
+        let data_sender = self.data_sender();
+        let sending = self.apps.iter().filter(|(_, app)| app.end() == data_sender);
         sending.map(|(_, app)| app.all_messages()).sum()
     }
 
     /// Whether the hosts do not know of the path at first: what happens to its addresses first is that they join.
     #[must_use]
     pub fn joins_later(&self, path: &str) -> bool {
-        let comes_or_goes = |happening: &&Happening| {
-            [&happening.join, &happening.leave]
+        let comes_or_goes = |step: &&ScriptStep| {
+            [&step.join, &step.leave]
                 .into_iter()
                 .flatten()
                 .any(|named| named == path)
@@ -261,8 +261,8 @@ impl Setting {
             .script
             .iter()
             .filter(comes_or_goes)
-            .min_by_key(|happening| happening.at);
-        first.is_some_and(|happening| happening.join.is_some())
+            .min_by_key(|step| step.at);
+        first.is_some_and(|step| step.join.is_some())
     }
 }
 
@@ -301,9 +301,9 @@ pub enum AppKind {
     /// Sends all that the send buffer takes, on its streams in turn.
     Bulk,
     /// The same, always on the stream with the fewest bytes waiting (sender-queue information).
-    Even,
+    Balanced,
     /// Sends a message every so often.
-    Paced,
+    Periodic,
     /// Sends a request, waits for the answer, thinks, and asks again.
     Client,
     /// Answers each message.
@@ -354,11 +354,11 @@ pub struct AppPlan {
     /// `bulk`: how many messages; without end unless set.
     pub messages: Option<Whole>,
     /// `paced`: time from one message to the next.
-    pub every: Option<Time>,
+    pub interval: Option<Time>,
     /// `paced`: how many messages each time, for short bursts. 1 unless set.
     pub burst: Option<Whole>,
     /// `client`: time from an answer to the next request. 0 s unless set.
-    pub thinks: Option<Time>,
+    pub think_time: Option<Time>,
     /// `download`: how many objects.
     pub objects: Option<Whole>,
     /// `download`: bytes of each object, which travel in messages of at most `message` bytes, in turn over all streams.
@@ -373,14 +373,14 @@ impl AppPlan {
     pub fn end(&self) -> End {
         let usual = match self.kind {
             AppKind::Server | AppKind::Download => End::Far,
-            AppKind::Bulk | AppKind::Even | AppKind::Paced | AppKind::Client => End::Near,
+            AppKind::Bulk | AppKind::Balanced | AppKind::Periodic | AppKind::Client => End::Near,
         };
         self.end.unwrap_or(usual)
     }
 
     /// How many streams it uses, or connections of TCP.
     #[must_use]
-    pub fn carriers(&self) -> u32 {
+    pub fn stream_count(&self) -> u32 {
         self.objects.or(self.streams).map_or(1, |count| count.0)
     }
 
@@ -416,7 +416,7 @@ pub enum ReadingPlan {
 /// Another pair of hosts, with one path through the bottleneck or over the link of a path.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct RivalPlan {
+pub struct CrossTrafficPlan {
     /// What carries its data, whatever carries that of the others. SCTP unless set.
     #[serde(default)]
     pub transport: TransportPlan,
@@ -443,7 +443,7 @@ pub struct RivalPlan {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Record {
     /// Time from one sample of the time series to the next; no series unless set.
-    pub series: Option<Time>,
+    pub time_series: Option<Time>,
     /// Whether histograms are written: delays, and TSNs and blocks in each SACK.
     pub histograms: bool,
     /// Whether is counted what packets carry beside user data.

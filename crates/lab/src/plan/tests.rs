@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anabranch_policy::catalog::Choice as _;
 
-use super::{Plan, Reading};
+use super::{Plan, PlanOptions};
 
 const PLAN: &str = r#"
 title = "Two dissimilar paths"
@@ -40,7 +40,7 @@ policies.buffer-split = "both"
 
 [[reference]]
 name = "better path"
-alone = "best"
+single-path = "best"
 
 [quick]
 repetitions = 1
@@ -48,11 +48,11 @@ time.measure = "5s"
 "#;
 
 fn read(text: &str, changes: &[&str]) -> Result<Plan, String> {
-    let reading = Reading {
+    let options = PlanOptions {
         quick: false,
         changes: changes.iter().map(ToString::to_string).collect(),
     };
-    Plan::read(Path::new("x.toml"), text, &reading).map_err(|error| error.to_string())
+    Plan::read(Path::new("x.toml"), text, &options).map_err(|error| error.to_string())
 }
 
 /// The message for the plan with `from` replaced by `to`, once.
@@ -75,8 +75,8 @@ fn a_plan_becomes_a_run_for_each_line_coordinate_and_seed() {
         .iter()
         .filter(|point| point.seed == 1)
         .map(|point| {
-            let alone = point.alone.as_deref().unwrap_or("all paths");
-            format!("{} {} {alone}", point.line, point.coordinates[0].text)
+            let alone = point.single_path.as_deref().unwrap_or("all paths");
+            format!("{} {} {alone}", point.series, point.coordinates[0].text)
         })
         .collect();
     assert_eq!(
@@ -92,14 +92,14 @@ fn a_plan_becomes_a_run_for_each_line_coordinate_and_seed() {
             "better path 100 south",
         ]
     );
-    let split = plan.points.iter().find(|point| point.line == "split").unwrap();
+    let split = plan.points.iter().find(|point| point.series == "split").unwrap();
     assert_eq!(split.setting.policies.0.buffer.name(), "both");
     assert_eq!(plan.points.len(), 16);
 }
 
 #[test]
 fn the_quick_size_and_the_command_line_lie_over_the_plan() {
-    let reading = Reading {
+    let options = PlanOptions {
         quick: true,
         changes: [
             "paths.north.rate=20Mbit",
@@ -109,7 +109,7 @@ fn the_quick_size_and_the_command_line_lie_over_the_plan() {
         .map(str::to_owned)
         .into(),
     };
-    let plan = Plan::read(Path::new("x.toml"), PLAN, &reading).unwrap();
+    let plan = Plan::read(Path::new("x.toml"), PLAN, &options).unwrap();
     assert_eq!(plan.points.len(), 4);
     let setting = serde_json::to_value(&*plan.points[0].setting).unwrap();
     assert_eq!(setting["time"]["measure"], "5s");
@@ -164,7 +164,7 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
         ),
         (
             "kind = \"bulk\"",
-            "kind = \"paced\"",
+            "kind = \"periodic\"",
             "a paced application needs `every`",
         ),
         (
@@ -266,7 +266,10 @@ fn a_change_that_would_change_no_run_is_refused() {
             "name = \"plain\"",
             "name = \"plain\"\npolicies.buffer-split = \"none\"",
         )
-        .replace("[[reference]]\nname = \"better path\"\nalone = \"best\"", "");
+        .replace(
+            "[[reference]]\nname = \"better path\"\nsingle-path = \"best\"",
+            "",
+        );
     let found = read(&both, &["policies.buffer-split=receiver"]).unwrap_err();
     assert!(
         found.contains("each line of the plan sets `policies.buffer-split` itself"),
@@ -298,11 +301,11 @@ fn every_plan_of_the_project_can_be_read_in_both_sizes() {
     assert!(plans.len() >= 18, "{}", plans.len());
     for file in plans {
         for quick in [false, true] {
-            let reading = Reading {
+            let options = PlanOptions {
                 quick,
                 changes: Vec::new(),
             };
-            let plan = Plan::load(&file, &reading).map_err(|error| error.to_string());
+            let plan = Plan::load(&file, &options).map_err(|error| error.to_string());
             assert_eq!(plan.map(|plan| plan.checks.is_empty()), Ok(false));
         }
     }
@@ -317,21 +320,18 @@ fn a_processor_is_known_by_its_name() {
 
 #[test]
 fn a_picture_is_of_what_was_recorded_at_few_places() {
-    let with = |picture: &str| {
-        let text = PLAN.replacen("[quick]", &format!("[[picture]]\n{picture}\n\n[quick]"), 1);
-        read(&text, &["record.series=100ms"])
+    let with = |plot: &str| {
+        let text = PLAN.replacen("[quick]", &format!("[[plot]]\n{plot}\n\n[quick]"), 1);
+        read(&text, &["record.time_series=100ms"])
     };
     let plan = with("kind = \"series\"\ny = \"window\"\nline = \"split\"\nwhere.south = 100").unwrap();
-    let about = plan
-        .points
-        .iter()
-        .filter(|point| plan.pictures[0].is_about(point));
+    let about = plan.points.iter().filter(|point| plan.plots[0].is_about(point));
     assert_eq!(about.count(), 2, "one for each seed");
-    for (picture, expected) in [
+    for (plot, expected) in [
         ("kind = \"series\"\ny = \"windwo\"", "did you mean `window`?"),
         (
             "kind = \"series\"\ny = \"window\"\nwhere.south = 11",
-            "no run that this picture is about",
+            "no run that this plot is about",
         ),
         (
             "kind = \"series\"\ny = \"window\"\nline = \"spilt\"",
@@ -342,7 +342,7 @@ fn a_picture_is_of_what_was_recorded_at_few_places() {
             "needs `histograms` in `[record]`",
         ),
     ] {
-        let refusal = with(picture).expect_err(picture);
+        let refusal = with(plot).expect_err(plot);
         assert!(refusal.contains(expected), "{refusal}");
     }
 }
@@ -359,9 +359,9 @@ fn the_cause_of_a_contradiction_and_the_size_stand_in_the_plan() {
         (full.cause.as_str(), full.is_quick),
         ("the queue is too short", false)
     );
-    let quick = Reading {
+    let quick = PlanOptions {
         quick: true,
-        ..Reading::default()
+        ..PlanOptions::default()
     };
     assert!(Plan::read(Path::new("x.toml"), &text, &quick).unwrap().is_quick);
     let (without, _) = text.split_once("[quick]").unwrap();
@@ -521,7 +521,7 @@ fn packets_that_no_path_lets_through_are_refused() {
 fn rivals_that_would_not_be_met_are_refused_or_left_out() {
     let rival = |text: &str| {
         format!(
-            "[rivals.other]\nthrough = \"north\"\n{text}\napps.r = {{ kind = \"bulk\", message = 1000 }}\n\n[sweep.south]"
+            "[cross-traffic.other]\nthrough = \"north\"\n{text}\napps.r = {{ kind = \"bulk\", message = 1000 }}\n\n[sweep.south]"
         )
     };
     is_refused(
@@ -535,8 +535,8 @@ fn rivals_that_would_not_be_met_are_refused_or_left_out() {
     let plan = read(&met, &[]).unwrap();
     let rivals = |path: &str| {
         let mut points = plan.points.iter();
-        let alone = points.find(|point| point.alone.as_deref() == Some(path));
-        alone.unwrap().setting.rivals.iter().count()
+        let alone = points.find(|point| point.single_path.as_deref() == Some(path));
+        alone.unwrap().setting.cross_traffic.iter().count()
     };
     assert_eq!((rivals("north"), rivals("south")), (1, 0));
 }
@@ -548,7 +548,7 @@ fn a_picture_of_many_lines_is_one_for_each_place() {
         .collect();
     let text = PLAN.replacen(
         "[quick]",
-        &format!("{lines}[[picture]]\nkind = \"series\"\ny = \"window\"\n\n[quick]"),
+        &format!("{lines}[[plot]]\nkind = \"series\"\ny = \"window\"\n\n[quick]"),
         1,
     );
     let text = text.replacen("[policies]", "[record]\nseries = \"1s\"\n\n[policies]", 1);
@@ -588,7 +588,7 @@ fn another_kind_of_queue_takes_the_place_of_the_one_before() {
             1,
         );
     let queue = |plan: &Plan, line: &str| {
-        let point = plan.points.iter().find(|point| point.line == line).unwrap();
+        let point = plan.points.iter().find(|point| point.series == line).unwrap();
         point.setting.paths.0[0].1.queue.clone().unwrap()
     };
     let plan = read(&text, &[]).unwrap();

@@ -56,7 +56,7 @@ fn make_room(base: &mut Table<'_>, key: &str, said: &str) {
 const NAMED: [(&str, &str); 4] = [
     ("paths", "path"),
     ("apps", "application"),
-    ("rivals", "rival"),
+    ("cross-traffic", "cross-traffic flow"),
     ("sweep", "sweep"),
 ];
 

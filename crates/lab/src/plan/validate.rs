@@ -1,4 +1,4 @@
-//! Can this setting be run? What the types cannot say: names that must exist, parts that belong together.
+//! Validation of a setting: names that must exist, values out of range, parts that cannot be combined. Can this setting run?
 
 mod apps;
 
@@ -7,32 +7,32 @@ use anabranch_policy::catalog::Choice as _;
 use self::apps::{check_app, check_tcp_apps};
 use super::error::unknown_name;
 use super::setting::{
-    AppKind, AssociationPlan, End, Happening, Hosts, LinkPlan, LossPlan, QueuePlan, RedPlan, RivalPlan,
-    Setting,
+    AppKind, AssociationPlan, CrossTrafficPlan, End, Hosts, LinkPlan, LossPlan, QueuePlan, RedPlan,
+    ScriptStep, Setting,
 };
 use super::transport::TransportPlan;
 use super::{BackendPlan, KernelPlan, ReadingPlan, StackPlan};
 
-/// What is wrong, and where.
+/// A problem with a setting, and the key that it belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Fault {
-    /// The keys that lead there.
+    /// The path of keys to it.
     pub(super) path: Vec<String>,
     pub(super) text: String,
 }
 
-/// Packets smaller than this carry next to nothing (RFC 791 asks every link for 576).
+/// Smallest MTU that is accepted; RFC 791 §3.1 requires every host to accept datagrams of 576 octets.
 const SMALLEST_MTU: u32 = 576;
-/// The largest IP packet.
+/// Largest IP packet.
 const LARGEST_MTU: u32 = 65_535;
-/// What addresses are there for.
-const MOST_PATHS: usize = 64;
+/// Number of address pairs that the simulated topology has.
+const MAX_PATHS: usize = 64;
 
 pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
     if setting.time.measure.0.is_zero() {
         return fault(["time", "measure"], "expected a time above zero");
     }
-    if setting.paths.is_empty() || setting.paths.len() > MOST_PATHS {
+    if setting.paths.is_empty() || setting.paths.len() > MAX_PATHS {
         return fault(["paths"], "expected between 1 and 64 paths `[paths.NAME]`");
     }
     for (name, link) in setting.paths.iter() {
@@ -45,8 +45,8 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
     if let Some(link) = &setting.bottleneck {
         check_link(link, &["bottleneck"])?;
     }
-    for (index, happening) in setting.script.iter().enumerate() {
-        check_happening(happening, setting).map_err(|text| Fault {
+    for (index, step) in setting.script.iter().enumerate() {
+        check_step(step, setting).map_err(|text| Fault {
             path: vec!["script".into(), index.to_string()],
             text,
         })?;
@@ -62,19 +62,16 @@ pub(super) fn check(setting: &Setting) -> Result<(), Fault> {
     check_joining(setting)?;
     check_mtu(setting.association.mtu.0, &["association", "mtu"])?;
     if setting.apps.is_empty() {
-        return fault(
-            ["apps"],
-            "expected an application `[apps.NAME]`, or nothing would be sent",
-        );
+        return fault(["apps"], "no application sends data: expected `[apps.NAME]`");
     }
     for (name, app) in setting.apps.iter() {
         check_app(app, &setting.association, &["apps", name])?;
     }
-    for (name, rival) in setting.rivals.iter() {
-        check_rival(name, rival, setting)?;
+    for (name, flow) in setting.cross_traffic.iter() {
+        check_cross_traffic(name, flow, setting)?;
     }
-    match setting.record.series {
-        Some(every) if every.0.is_zero() => fault(["record", "series"], "expected a time above zero"),
+    match setting.record.time_series {
+        Some(every) if every.0.is_zero() => fault(["record", "time-series"], "expected a time above zero"),
         _ => Ok(()),
     }
 }
@@ -86,7 +83,7 @@ fn fault<const N: usize>(path: [&str; N], text: &str) -> Result<(), Fault> {
     })
 }
 
-/// A fault at a key below `path`.
+/// A fault at `key` in the table at `path`.
 fn below(path: &[&str], key: &str, text: impl Into<String>) -> Result<(), Fault> {
     let path = path.iter().chain([&key]).map(|key| (*key).to_owned());
     Err(Fault {
@@ -107,13 +104,16 @@ fn check_mtu(mtu: u32, path: &[&str]) -> Result<(), Fault> {
 }
 
 fn check_red(red: &RedPlan, path: &[&str]) -> Result<(), Fault> {
-    let (minimum, maximum) = (red.minimum.unwrap_or(5.0), red.maximum.unwrap_or(15.0));
+    let (minimum, maximum) = (
+        red.min_threshold.unwrap_or(5.0),
+        red.max_threshold.unwrap_or(15.0),
+    );
     let is_length = |length: f64| (0.0..1e9).contains(&length);
     if !is_length(minimum) || !is_length(maximum) || minimum >= maximum {
         return below(
             path,
             "queue",
-            "expected `minimum` below `maximum`, both lengths in packets",
+            "expected `min-threshold` below `max-threshold`, both in packets",
         );
     }
     if red.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1.0)) {
@@ -122,7 +122,7 @@ fn check_red(red: &RedPlan, path: &[&str]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Why nothing can be lost in this way. A burst ends before the next one begins: of more than half, single losses are no bursts.
+/// Why a loss model is impossible. At least one packet arrives between two bursts, so a high loss rate needs long bursts.
 fn impossible_loss(loss: &LossPlan) -> Option<String> {
     let LossPlan::Bursts(bursts) = loss else {
         return None;
@@ -134,7 +134,7 @@ fn impossible_loss(loss: &LossPlan) -> Option<String> {
     let shortest = share / (1.0 - share);
     let text = || {
         format!(
-            "bursts of {length} packets cannot lose that many, expected a `length` of {shortest:.2} or more"
+            "bursts of {length} packets cannot reach this loss rate; expected a `length` of at least {shortest:.2}"
         )
     };
     (length < shortest).then(text)
@@ -150,24 +150,27 @@ fn check_link(link: &LinkPlan, path: &[&str]) -> Result<(), Fault> {
     if let Some(text) = link.loss.as_ref().and_then(impossible_loss) {
         return below(path, "loss", text);
     }
-    match &link.back {
-        Some(back) if back.back.is_some() => below(path, "back", "the way back has no way back of its own"),
-        Some(back) => check_link(back, &[path, &["back"]].concat()),
+    match &link.reverse {
+        Some(reverse) if reverse.reverse.is_some() => {
+            below(path, "reverse", "`reverse` cannot have a `reverse` of its own")
+        }
+        Some(reverse) => check_link(reverse, &[path, &["reverse"]].concat()),
         None => Ok(()),
     }
 }
 
-/// What a link does not let through, nobody tells of: the sender has to find it out, or to know.
+/// Packets larger than a link's MTU are dropped without an ICMP message, so the sender must search for the path MTU or be
+/// configured for it.
 fn check_packets_fit(setting: &Setting) -> Result<(), Fault> {
-    let finds_out = setting.transport == TransportPlan::Sctp && setting.policies.0.path_mtu.name() != "fixed";
+    let searches = setting.transport == TransportPlan::Sctp && setting.policies.0.path_mtu.name() != "fixed";
     let mtu = setting.association.mtu.0;
     let narrower = |link: &LinkPlan| link.mtu.filter(|own| own.0 < mtu);
-    for (name, link) in setting.paths.iter().filter(|_| !finds_out) {
-        let back = link.back.as_deref();
-        if let Some(own) = narrower(link).or_else(|| narrower(back?)) {
+    for (name, link) in setting.paths.iter().filter(|_| !searches) {
+        let reverse = link.reverse.as_deref();
+        if let Some(own) = narrower(link).or_else(|| narrower(reverse?)) {
             let text = format!(
-                "no packet of {mtu} bytes gets through {} bytes: expected a smaller `association.mtu`, or \
-                 `policies.pmtu = \"search\"` over SCTP",
+                "packets of {mtu} bytes exceed the MTU of {} bytes: reduce `association.mtu`, or set \
+                 `policies.pmtu = \"search\"` (SCTP only)",
                 own.0
             );
             return below(&["paths", name], "mtu", text);
@@ -176,140 +179,148 @@ fn check_packets_fit(setting: &Setting) -> Result<(), Fault> {
     Ok(())
 }
 
-fn check_rival(name: &str, rival: &RivalPlan, setting: &Setting) -> Result<(), Fault> {
-    match &rival.through {
+fn check_cross_traffic(name: &str, flow: &CrossTrafficPlan, setting: &Setting) -> Result<(), Fault> {
+    match &flow.through {
         Some(path) if setting.paths.get(path).is_none() => {
             let text = unknown_name("path", path, setting.paths.names());
-            return below(&["rivals", name], "through", text);
+            return below(&["cross-traffic", name], "through", text);
         }
         None if setting.bottleneck.is_none() => {
-            let text = "rivals need a `[bottleneck]` to compete for, or a path that they go `through`";
-            return fault(["rivals"], text);
+            let text = "cross traffic needs a `[bottleneck]` to share, or a path to go `through`";
+            return fault(["cross-traffic"], text);
         }
         _ => {}
     }
-    check_link(&rival.access, &["rivals", name, "access"])?;
-    if rival.access.back.is_some() {
-        let text = "the link of a rival is the same in both directions";
-        return below(&["rivals", name, "access"], "back", text);
+    check_link(&flow.access, &["cross-traffic", name, "access"])?;
+    if flow.access.reverse.is_some() {
+        let text = "the access link of cross traffic is the same in both directions; remove `reverse`";
+        return below(&["cross-traffic", name, "access"], "reverse", text);
     }
-    if let Some((app, _)) = rival.apps.iter().find(|(_, app)| app.end() == End::Far) {
-        return below(&["rivals", name, "apps"], app, "a rival sends from its near end");
-    }
-    check_mtu(rival.association.mtu.0, &["rivals", name, "association", "mtu"])?;
-    for (app, plan) in rival.apps.iter() {
-        check_app(plan, &rival.association, &["rivals", name, "apps", app])?;
-    }
-    if rival.transport == TransportPlan::Mptcp {
+    if let Some((app, _)) = flow.apps.iter().find(|(_, app)| app.end() == End::Far) {
         return below(
-            &["rivals", name],
-            "transport",
-            "a rival has one path, so it speaks SCTP or TCP",
+            &["cross-traffic", name, "apps"],
+            app,
+            "cross traffic is sent by the near end; remove `end = \"far\"`",
         );
     }
-    if rival.transport == TransportPlan::Tcp {
-        check_tcp_apps(&rival.apps, &["rivals", name, "apps"])?;
+    check_mtu(
+        flow.association.mtu.0,
+        &["cross-traffic", name, "association", "mtu"],
+    )?;
+    for (app, plan) in flow.apps.iter() {
+        check_app(plan, &flow.association, &["cross-traffic", name, "apps", app])?;
+    }
+    if flow.transport == TransportPlan::Mptcp {
+        return below(
+            &["cross-traffic", name],
+            "transport",
+            "cross traffic has one path; expected \"sctp\" or \"tcp\"",
+        );
+    }
+    if flow.transport == TransportPlan::Tcp {
+        check_tcp_apps(&flow.apps, &["cross-traffic", name, "apps"])?;
     }
     Ok(())
 }
 
-/// The association needs a path to begin with, and the first one is its primary path; addresses come and go only in
-/// associations that know how.
+/// Addresses change only with dynamic address reconfiguration (RFC 5061), and the first path is the primary path from the
+/// start.
 fn check_joining(setting: &Setting) -> Result<(), Fault> {
-    let moves = |happening: &Happening| happening.join.is_some() || happening.leave.is_some();
-    let Some(first_move) = setting.script.iter().position(moves) else {
+    let changes_addresses = |step: &ScriptStep| step.join.is_some() || step.leave.is_some();
+    let Some(first_change) = setting.script.iter().position(changes_addresses) else {
         return Ok(());
     };
     if setting.policies.0.add_ip.name() == "off" {
-        let index = first_move.to_string();
+        let index = first_change.to_string();
         return fault(
             ["script", &index],
-            "addresses `join` and `leave` only with `policies.add-ip = \"on\"`",
+            "`join` and `leave` need `policies.add-ip = \"on\"`",
         );
     }
     match setting.paths.names().next() {
         Some(first) if setting.joins_later(first) => fault(
             ["paths", first],
-            "the first path is there from the start; let another one `join`",
+            "the first path must exist from the start; choose another one to `join`",
         ),
         _ => Ok(()),
     }
 }
 
-/// What there is on a test bed only.
+/// Keys that apply to test beds only.
 fn check_no_testbed(setting: &Setting) -> Result<(), Fault> {
-    const ELSEWHERE: &str = "the simulator has our own stacks; others run with `backend = \"testbed\"`";
+    const TESTBED_ONLY: &str =
+        "the simulator runs only the project's own stacks; other stacks need `backend = \"testbed\"`";
     if setting.stack.is_some_and(|stack| stack != StackPlan::Anabranch) {
-        return fault(["stack"], ELSEWHERE);
+        return fault(["stack"], TESTBED_ONLY);
     }
     if !setting.usrsctp.is_empty() {
-        return fault(["usrsctp"], ELSEWHERE);
+        return fault(["usrsctp"], TESTBED_ONLY);
     }
     if setting.kernel != KernelPlan::default() {
-        return fault(["kernel"], ELSEWHERE);
+        return fault(["kernel"], TESTBED_ONLY);
     }
     Ok(())
 }
 
-/// Nobody sees what is inside a real host, and it never stops.
-fn check_testbed_sight(setting: &Setting) -> Result<(), Fault> {
-    if setting.record.series.is_some() || setting.record.histograms {
+/// The internal state of real hosts is not recorded, and their runs have a fixed length.
+fn check_testbed_records(setting: &Setting) -> Result<(), Fault> {
+    if setting.record.time_series.is_some() || setting.record.histograms {
         return fault(
             ["record"],
-            "series and histograms are recorded by the simulator only",
+            "time series and histograms are recorded in the simulator only",
         );
     }
     if setting.record.overhead {
         return fault(
             ["record", "overhead"],
-            "the simulator alone looks into packets: no `overhead`",
+            "`overhead` is recorded in the simulator only",
         );
     }
     if setting.time.until_complete {
         return fault(
             ["time", "until-complete"],
-            "what a test bed sends has no end: `until-complete` is for the simulator",
+            "`until-complete` works in the simulator only; on a test bed, runs have a fixed length",
         );
     }
     if setting.reading != ReadingPlan::Eager {
-        return fault(["reading"], "on a test bed the far application reads at once");
+        return fault(
+            ["reading"],
+            "on a test bed the receiving application always reads at once; expected `reading = \"eager\"`",
+        );
     }
     Ok(())
 }
 
-/// A test bed has real hosts: they take the time that they take, and what is inside them stays there.
+/// Restrictions of test beds, whose hosts are real.
 fn check_testbed(setting: &Setting) -> Result<(), Fault> {
     if setting.hosts != Hosts::default() {
         return fault(
             ["hosts"],
-            "the hosts of a test bed are as fast as this machine; a `processor` is for the simulator",
+            "`processor` works in the simulator only; hosts of a test bed are as fast as this machine",
         );
     }
-    if setting.bottleneck.is_some() || !setting.rivals.is_empty() {
+    if setting.bottleneck.is_some() || !setting.cross_traffic.is_empty() {
         return fault(
             ["bottleneck"],
-            "a test bed has paths that share nothing; `[bottleneck]` and rivals are for the simulator",
+            "`[bottleneck]` and `[cross-traffic]` work in the simulator only; paths of a test bed share no link",
         );
     }
     for (name, link) in setting.paths.iter() {
         if link.tick.is_some_and(|tick| !tick.0.is_zero()) {
-            return fault(
-                ["paths", name, "tick"],
-                "a `tick` that is not the kernel's own is for the simulator",
-            );
+            return fault(["paths", name, "tick"], "`tick` works in the simulator only");
         }
     }
-    let moves = |happening: &Happening| happening.join.is_some() || happening.leave.is_some();
-    if setting.script.iter().any(moves) {
-        return fault(["script"], "addresses `join` and `leave` in the simulator only");
+    let changes_addresses = |step: &ScriptStep| step.join.is_some() || step.leave.is_some();
+    if setting.script.iter().any(changes_addresses) {
+        return fault(["script"], "`join` and `leave` work in the simulator only");
     }
-    check_testbed_sight(setting)?;
+    check_testbed_records(setting)?;
     match setting.apps.iter().collect::<Vec<_>>()[..] {
         [(_, app)] if app.kind == AppKind::Bulk && app.end() == End::Near && app.stream.is_none() => {}
         _ => {
             return fault(
                 ["apps"],
-                "a test bed has one application: `bulk`, at the near end",
+                "a test bed runs exactly one application: `bulk`, at the near end, without `stream`",
             );
         }
     }
@@ -322,33 +333,33 @@ fn check_testbed(setting: &Setting) -> Result<(), Fault> {
     };
     if !fits {
         let text =
-            "on a test bed, SCTP is spoken by `anabranch` and `usrsctp`, TCP and MPTCP by the `kernel`";
+            "on a test bed, SCTP needs `stack = \"anabranch\"` or \"usrsctp\", TCP and MPTCP need \"kernel\"";
         return fault(["stack"], text);
     }
     if setting.transport == TransportPlan::Tcp && setting.paths.len() > 1 {
         return fault(
             ["transport"],
-            "TCP has one path; lay several over with `transport = \"mptcp\"` or \"sctp\"",
+            "TCP uses a single path; use `transport = \"mptcp\"` or \"sctp\" for several",
         );
     }
     Ok(())
 }
 
-/// A stack of others is told of its buffers, its streams and its messages, and of nothing else in a plan.
+/// Foreign stacks are configured with buffer sizes, streams and message sizes only.
 fn check_foreign(setting: &Setting) -> Result<(), Fault> {
-    let usual = AssociationPlan::default();
+    let defaults = AssociationPlan::default();
     let association = &setting.association;
-    for (key, is_usual) in [
-        ("mtu", association.mtu == usual.mtu),
+    for (key, is_default) in [
+        ("mtu", association.mtu == defaults.mtu),
         (
             "max-retransmits",
-            association.max_retransmits == usual.max_retransmits,
+            association.max_retransmits == defaults.max_retransmits,
         ),
     ] {
-        if !is_usual {
+        if !is_default {
             return fault(
                 ["association", key],
-                "on a test bed, only our own stack is told of this; let the others have their own",
+                "on a test bed, only the stack `anabranch` can be configured with this; remove it for other stacks",
             );
         }
     }
@@ -356,79 +367,76 @@ fn check_foreign(setting: &Setting) -> Result<(), Fault> {
         if app.unordered {
             return fault(
                 ["apps", name, "unordered"],
-                "on a test bed, only our own stack sends unordered messages",
+                "on a test bed, only the stack `anabranch` sends unordered messages",
             );
         }
-        if setting.stack() == StackPlan::Usrsctp && app.message.0 < SHORTEST_OF_USRSCTP {
+        if setting.stack() == StackPlan::Usrsctp && app.message.0 < MIN_USRSCTP_MESSAGE {
             return fault(
                 ["apps", name, "message"],
-                "usrsctp's messages begin with their number: 4 bytes at least",
+                "messages over usrsctp start with a 4-byte number: expected at least 4 bytes",
             );
         }
     }
-    if setting.stack() == StackPlan::Usrsctp && setting.paths.len() > MOST_PATHS_OF_USRSCTP {
-        return fault(
-            ["paths"],
-            "the program that talks through usrsctp has 16 addresses at most",
-        );
+    if setting.stack() == StackPlan::Usrsctp && setting.paths.len() > MAX_USRSCTP_PATHS {
+        return fault(["paths"], "expected at most 16 paths over usrsctp");
     }
     Ok(())
 }
 
-/// The number that each message of `interop/peers/usrsctp_peer.c` begins with.
-const SHORTEST_OF_USRSCTP: u64 = 4;
-/// The addresses that it has room for.
-const MOST_PATHS_OF_USRSCTP: usize = 16;
+/// Bytes of the number at the start of each message of `interop/peers/usrsctp_peer.c`.
+const MIN_USRSCTP_MESSAGE: u64 = 4;
+/// Addresses for which that program has space.
+const MAX_USRSCTP_PATHS: usize = 16;
 
-/// TCP has one path, neither has streams that need names; whatever a setting says must have a meaning.
+/// Restrictions of TCP and Multipath TCP.
 fn check_transport(setting: &Setting) -> Result<(), Fault> {
     match setting.transport {
         TransportPlan::Sctp => return Ok(()),
         TransportPlan::Tcp if setting.paths.len() > 1 => {
             return fault(
                 ["transport"],
-                "TCP has one path; lay several over with `transport = \"sctp\"` or `\"mptcp\"`",
+                "TCP uses a single path; use `transport = \"sctp\"` or \"mptcp\" for several",
             );
         }
         TransportPlan::Mptcp if setting.tcp.nr_sack => {
-            return fault(["tcp", "nr-sack"], "Multipath TCP has `mptcp.nr-sack`");
+            return fault(["tcp", "nr-sack"], "over Multipath TCP, use `mptcp.nr-sack`");
         }
         TransportPlan::Mptcp if !setting.tcp.sack => {
-            return fault(["tcp", "sack"], "flows of Multipath TCP have SACKs");
+            return fault(["tcp", "sack"], "subflows of Multipath TCP always use SACK");
         }
         TransportPlan::Tcp | TransportPlan::Mptcp => {}
     }
-    let moves = |happening: &Happening| happening.join.is_some() || happening.leave.is_some();
-    if let Some(index) = setting.script.iter().position(moves) {
-        let text = "addresses `join` and `leave` only with `transport = \"sctp\"`";
+    let changes_addresses = |step: &ScriptStep| step.join.is_some() || step.leave.is_some();
+    if let Some(index) = setting.script.iter().position(changes_addresses) {
+        let text = "`join` and `leave` need `transport = \"sctp\"`";
         return fault(["script", &index.to_string()], text);
     }
     if setting.hosts != Hosts::default() {
-        return fault(["hosts"], "over TCP nothing takes time");
+        return fault(["hosts"], "`processor` works with `transport = \"sctp\"` only");
     }
-    let has_many = setting.apps.iter().any(|(_, app)| app.carriers() > 1);
-    if setting.record.series.is_some() && has_many {
-        return fault(["record"], "of several connections no series is recorded");
+    let has_many = setting.apps.iter().any(|(_, app)| app.stream_count() > 1);
+    if setting.record.time_series.is_some() && has_many {
+        return fault(
+            ["record"],
+            "a time series needs a single TCP connection; expected one stream or object",
+        );
     }
     check_tcp_apps(&setting.apps, &["apps"])
 }
 
-fn check_happening(happening: &Happening, setting: &Setting) -> Result<(), String> {
-    let Some(path) = happening.path() else {
+fn check_step(step: &ScriptStep, setting: &Setting) -> Result<(), String> {
+    let Some(path) = step.path() else {
         return Err(
-            "expected one of `cut`, `heal`, `join`, `leave` and `change`, with the name of a path".into(),
+            "expected exactly one of `cut`, `restore`, `join`, `leave` and `change`, with the name of a path"
+                .into(),
         );
     };
     if setting.paths.get(path).is_none() {
         return Err(unknown_name("path", path, setting.paths.names()));
     }
-    let changes = happening.rate.is_some() || happening.delay.is_some() || happening.loss.is_some();
-    if changes != happening.change.is_some() {
-        return Err("a `change` needs a new `rate`, `delay` or `loss`; nothing else has one".into());
+    let changes = step.rate.is_some() || step.delay.is_some() || step.loss.is_some();
+    if changes != step.change.is_some() {
+        return Err("a `change` needs a new `rate`, `delay` or `loss`; other steps have none of them".into());
     }
-    happening
-        .loss
-        .as_ref()
-        .and_then(impossible_loss)
-        .map_or(Ok(()), Err)
+    step.loss.as_ref().and_then(impossible_loss).map_or(Ok(()), Err)
 }

@@ -1,123 +1,123 @@
-//! Which charts does an account make, and how do its lines look?
+//! Which charts does a summary make, and how do its lines look?
 //!
 //! Variants have colours. Where lines differ by place on another axis too, the place has the marker and the dashes; where
 //! there is only one variant, places have the colours. What lines are held against is dashed and, mostly, without colour.
 
-use anabranch_chart::{Axis, Chart, Colour, Line, Look, Marker, Scale, Spot, Stroke};
+use anabranch_chart::{Axis, Chart, Colour, Marker, Point, Scale, Series, Stroke, Style};
 
 use super::figure;
-use crate::account::{Account, Drawn, LineOrigin, Panel, PanelLine, PanelSpot};
 use crate::metric::unit_of;
 use crate::plan::{FigureScale, Statistic};
+use crate::summary::{Panel, PanelPoint, PanelSeries, Plot, ResultSummary, SeriesOrigin};
 
-/// The charts of an account.
+/// The charts of a summary.
 pub(super) struct Charts {
     /// For each panel: one chart, or one for each place of the other axes.
     pub(super) panels: Vec<Vec<Chart>>,
-    /// For each picture.
-    pub(super) pictures: Vec<Chart>,
+    /// For each plot.
+    pub(super) plots: Vec<Chart>,
 }
 
 impl Charts {
     /// All of them, in the order of the page.
     pub(super) fn all(&self) -> impl Iterator<Item = &Chart> {
-        self.panels.iter().flatten().chain(&self.pictures)
+        self.panels.iter().flatten().chain(&self.plots)
     }
 }
 
 /// More lines than these in one chart cannot be told apart.
-const MOST_LINES: usize = 10;
+const MAX_SERIES: usize = 10;
 
-pub(super) fn of(account: &Account) -> Charts {
+pub(super) fn of(summary: &ResultSummary) -> Charts {
     Charts {
-        panels: account
+        panels: summary
             .panels
             .iter()
-            .map(|panel| of_panel(account, panel))
+            .map(|panel| of_panel(summary, panel))
             .collect(),
-        pictures: account.pictures.iter().map(picture).collect(),
+        plots: summary.plots.iter().map(plot).collect(),
     }
 }
 
-fn of_panel(account: &Account, panel: &Panel) -> Vec<Chart> {
-    let lines = merged(&panel.lines);
-    let places = places(&lines);
-    if lines.len() <= MOST_LINES || places.len() < 2 {
-        return vec![chart(account, panel, &lines, "")];
+fn of_panel(summary: &ResultSummary, panel: &Panel) -> Vec<Chart> {
+    let all_series = merged(&panel.series);
+    let places = places(&all_series);
+    if all_series.len() <= MAX_SERIES || places.len() < 2 {
+        return vec![chart(summary, panel, &all_series, "")];
     }
     let facet = |place: &Vec<String>| {
-        let own = lines
+        let own = all_series
             .iter()
-            .filter(|line| line.place.is_empty() || line.place == *place);
-        let own: Vec<PanelLine> = own
-            .map(|line| PanelLine {
-                place: Vec::new(),
-                ..line.clone()
+            .filter(|series| series.coordinates.is_empty() || series.coordinates == *place);
+        let own: Vec<PanelSeries> = own
+            .map(|series| PanelSeries {
+                coordinates: Vec::new(),
+                ..series.clone()
             })
             .collect();
-        chart(account, panel, &own, &place.join(", "))
+        chart(summary, panel, &own, &place.join(", "))
     };
     places.iter().map(facet).collect()
 }
 
 /// References that are the same at every place are one.
-fn merged(lines: &[PanelLine]) -> Vec<PanelLine> {
-    let mut merged: Vec<PanelLine> = Vec::new();
-    let everywhere = places(lines).len();
-    for line in lines {
-        let is_same = |other: &&PanelLine| other.name == line.name && other.spots == line.spots;
-        let namesakes = || lines.iter().filter(|other| other.name == line.name);
-        let is_everywhere = line.origin != LineOrigin::Variant
+fn merged(all_series: &[PanelSeries]) -> Vec<PanelSeries> {
+    let mut merged: Vec<PanelSeries> = Vec::new();
+    let everywhere = places(all_series).len();
+    for series in all_series {
+        let is_same = |other: &&PanelSeries| other.name == series.name && other.points == series.points;
+        let namesakes = || all_series.iter().filter(|other| other.name == series.name);
+        let is_everywhere = series.origin != SeriesOrigin::Variant
             && namesakes().count() >= everywhere
             && namesakes().all(|other| is_same(&other));
         if !is_everywhere {
-            merged.push(line.clone());
+            merged.push(series.clone());
         } else if !merged.iter().any(|other| is_same(&other)) {
-            merged.push(PanelLine {
-                place: Vec::new(),
-                ..line.clone()
+            merged.push(PanelSeries {
+                coordinates: Vec::new(),
+                ..series.clone()
             });
         }
     }
     merged
 }
 
-fn places(lines: &[PanelLine]) -> Vec<Vec<String>> {
+fn places(all_series: &[PanelSeries]) -> Vec<Vec<String>> {
     let mut places: Vec<Vec<String>> = Vec::new();
-    for line in lines.iter().filter(|line| !line.place.is_empty()) {
-        if !places.contains(&line.place) {
-            places.push(line.place.clone());
+    for series in all_series.iter().filter(|series| !series.coordinates.is_empty()) {
+        if !places.contains(&series.coordinates) {
+            places.push(series.coordinates.clone());
         }
     }
     places
 }
 
-fn chart(account: &Account, panel: &Panel, lines: &[PanelLine], heading: &str) -> Chart {
-    let is_swept = !account.x.label.is_empty();
+fn chart(summary: &ResultSummary, panel: &Panel, all_series: &[PanelSeries], heading: &str) -> Chart {
+    let is_swept = !summary.x.label.is_empty();
     let words = if is_swept {
-        account.x.words.clone()
+        summary.x.words.clone()
     } else {
-        lines.iter().map(name).collect()
+        all_series.iter().map(name).collect()
     };
-    let looks = looks(lines);
-    let chart_line = |(number, (line, look)): (usize, (&PanelLine, Look))| {
-        let spot = |spot: &PanelSpot| Spot {
-            x: if is_swept { spot.x } else { number as f64 },
-            y: spot.value,
-            range: (spot.count > 1).then_some((spot.low, spot.high)),
-            note: note(account, panel, line, spot),
+    let styles = styles(all_series);
+    let chart_series = |(number, (series, style)): (usize, (&PanelSeries, Style))| {
+        let point = |point: &PanelPoint| Point {
+            x: if is_swept { point.x } else { number as f64 },
+            y: point.value,
+            range: (point.count > 1).then_some((point.low, point.high)),
+            tooltip: tooltip(summary, panel, series, point),
         };
-        Line {
-            name: name(line),
-            look: Look {
+        Series {
+            name: name(series),
+            style: Style {
                 stroke: if words.is_empty() {
-                    look.stroke
+                    style.stroke
                 } else {
                     Stroke::None
                 },
-                ..look
+                ..style
             },
-            spots: line.spots.iter().map(spot).collect(),
+            points: series.points.iter().map(point).collect(),
         }
     };
     let heading_words = if heading.is_empty() {
@@ -126,14 +126,19 @@ fn chart(account: &Account, panel: &Panel, lines: &[PanelLine], heading: &str) -
         format!(", {heading}")
     };
     Chart {
-        title: format!("{}: {}{heading_words}", account.title, panel.metric),
+        title: format!("{}: {}{heading_words}", summary.title, panel.metric),
         heading: heading.to_owned(),
-        lines: lines.iter().zip(looks).enumerate().map(chart_line).collect(),
+        series: all_series
+            .iter()
+            .zip(styles)
+            .enumerate()
+            .map(chart_series)
+            .collect(),
         has_legend: is_swept,
         x: Axis {
-            label: account.x.label.clone(),
+            label: summary.x.label.clone(),
             scale: if words.is_empty() {
-                scale(account.x.scale)
+                scale(summary.x.scale)
             } else {
                 Scale::Words(words)
             },
@@ -153,67 +158,73 @@ const fn scale(scale: FigureScale) -> Scale {
 }
 
 /// The name of a line with its place.
-pub(super) fn name(line: &PanelLine) -> String {
+pub(super) fn name(series: &PanelSeries) -> String {
     // A place is not broken between its number and its unit.
-    let place = line.place.iter().map(|place| place.replace(' ', "\u{a0}"));
-    let parts: Vec<String> = [line.name.clone()].into_iter().chain(place).collect();
+    let place = series
+        .coordinates
+        .iter()
+        .map(|place| place.replace(' ', "\u{a0}"));
+    let parts: Vec<String> = [series.name.clone()].into_iter().chain(place).collect();
     parts.join(", ")
 }
 
 /// What pointing at a spot tells.
-fn note(account: &Account, panel: &Panel, line: &PanelLine, spot: &PanelSpot) -> String {
+fn tooltip(summary: &ResultSummary, panel: &Panel, series: &PanelSeries, point: &PanelPoint) -> String {
     let unit = unit_of(&panel.metric);
-    let x = account
+    let x = summary
         .x
         .words
-        .get(spot.x as usize)
+        .get(point.x as usize)
         .cloned()
-        .unwrap_or_else(|| spot.x.to_string());
-    let at = match account.x.label.as_str() {
+        .unwrap_or_else(|| point.x.to_string());
+    let at = match summary.x.label.as_str() {
         "" => String::new(),
         label => format!("\n{label}: {x}"),
     };
-    let value = format!("{} {unit}", figure(spot.value));
-    let runs = match (line.origin, spot.count) {
-        (LineOrigin::Formula, _) => String::new(),
-        (LineOrigin::Paper, _) => "\nfrom the paper".to_owned(),
+    let value = format!("{} {unit}", figure(point.value));
+    let runs = match (series.origin, point.count) {
+        (SeriesOrigin::Formula, _) => String::new(),
+        (SeriesOrigin::Paper, _) => "\nfrom the paper".to_owned(),
         (_, 1) => "\none run".to_owned(),
-        (_, count) => format!("\n{}, {count} runs", range(account.statistic, spot)),
+        (_, count) => format!("\n{}, {count} runs", range(summary.statistic, point)),
     };
-    format!("{}{at}\n{}{runs}", name(line), value.trim_end())
+    format!("{}{at}\n{}{runs}", name(series), value.trim_end())
 }
 
 /// The range of a value, in words.
-pub(super) fn range(statistic: Statistic, spot: &PanelSpot) -> String {
+pub(super) fn range(statistic: Statistic, point: &PanelPoint) -> String {
     match statistic {
-        Statistic::Median => format!("{} to {}", figure(spot.low), figure(spot.high)),
-        Statistic::Mean => format!("± {}", figure((spot.high - spot.low) / 2.0)),
+        Statistic::Median => format!("{} to {}", figure(point.low), figure(point.high)),
+        Statistic::Mean => format!("± {}", figure((point.high - point.low) / 2.0)),
     }
 }
 
-/// The looks of lines, none of which look alike while there are colours, markers and dashes enough.
-fn looks(lines: &[PanelLine]) -> Vec<Look> {
+/// The styles of lines, none of which look alike while there are colours, markers and dashes enough.
+fn styles(all_series: &[PanelSeries]) -> Vec<Style> {
     let mut variants: Vec<&str> = Vec::new();
-    for line in lines.iter().filter(|line| line.origin == LineOrigin::Variant) {
-        if !variants.contains(&line.name.as_str()) {
-            variants.push(&line.name);
+    for series in all_series
+        .iter()
+        .filter(|series| series.origin == SeriesOrigin::Variant)
+    {
+        if !variants.contains(&series.name.as_str()) {
+            variants.push(&series.name);
         }
     }
-    let places = places(lines);
+    let places = places(all_series);
     let key = Key {
         variants,
         places,
-        papers: distinct(lines, LineOrigin::Paper),
-        formulas: distinct(lines, LineOrigin::Formula),
+        papers: distinct(all_series, SeriesOrigin::Paper),
+        formulas: distinct(all_series, SeriesOrigin::Formula),
     };
-    lines.iter().map(|line| key.look(line)).collect()
+    all_series.iter().map(|series| key.style(series)).collect()
 }
 
 /// The names of all lines of an origin.
-fn distinct(lines: &[PanelLine], origin: LineOrigin) -> Vec<String> {
-    lines
+fn distinct(all_series: &[PanelSeries], origin: SeriesOrigin) -> Vec<String> {
+    all_series
         .iter()
-        .filter(|line| line.origin == origin)
+        .filter(|series| series.origin == origin)
         .map(name)
         .collect()
 }
@@ -232,12 +243,12 @@ const STROKES: [Stroke; 3] = [Stroke::Solid, Stroke::DashDotted, Stroke::Dotted]
 const FORMULAS: [Stroke; 3] = [Stroke::Dotted, Stroke::DashDotted, Stroke::Dashed];
 
 impl Key<'_> {
-    fn look(&self, line: &PanelLine) -> Look {
-        let place = self.places.iter().position(|place| *place == line.place);
+    fn style(&self, series: &PanelSeries) -> Style {
+        let place = self.places.iter().position(|place| *place == series.coordinates);
         let has_place_colours = self.variants.len() < 2 && place.is_some();
-        match line.origin {
-            LineOrigin::Variant => self.of_variant(line, place.unwrap_or(0)),
-            LineOrigin::Alone => Look {
+        match series.origin {
+            SeriesOrigin::Variant => self.of_variant(series, place.unwrap_or(0)),
+            SeriesOrigin::SinglePath => Style {
                 colour: match place {
                     Some(place) if has_place_colours => Colour::Slot(place),
                     _ => Colour::Neutral,
@@ -245,59 +256,59 @@ impl Key<'_> {
                 stroke: Stroke::Dashed,
                 marker: Some(marker(place.unwrap_or(0))),
                 hollow: true,
-                broad: false,
+                wide: false,
             },
-            LineOrigin::Formula => {
-                let number = self.formulas.iter().position(|known| *known == name(line));
-                Look {
+            SeriesOrigin::Formula => {
+                let number = self.formulas.iter().position(|known| *known == name(series));
+                Style {
                     colour: Colour::Neutral,
                     stroke: FORMULAS[number.unwrap_or(0) % FORMULAS.len()],
                     marker: None,
                     hollow: false,
-                    broad: false,
+                    wide: false,
                 }
             }
-            LineOrigin::Paper => {
-                let number = self.papers.iter().position(|known| *known == name(line));
+            SeriesOrigin::Paper => {
+                let number = self.papers.iter().position(|known| *known == name(series));
                 let before = self
                     .variants
                     .len()
                     .max(if has_place_colours { self.places.len() } else { 0 });
-                Look {
+                Style {
                     colour: Colour::Slot(before + number.unwrap_or(0)),
                     stroke: Stroke::Dashed,
                     marker: Some(marker(before + number.unwrap_or(0))),
                     hollow: true,
-                    broad: false,
+                    wide: false,
                 }
             }
         }
     }
 
-    fn of_variant(&self, line: &PanelLine, place: usize) -> Look {
+    fn of_variant(&self, series: &PanelSeries, place: usize) -> Style {
         let variant = self
             .variants
             .iter()
-            .position(|name| *name == line.name)
+            .position(|name| *name == series.name)
             .unwrap_or(0);
         if self.variants.len() < 2 {
-            return Look {
+            return Style {
                 colour: Colour::Slot(place),
                 stroke: Stroke::Solid,
                 marker: Some(marker(place)),
                 hollow: false,
-                broad: place < self.places.len() / 2,
+                wide: place < self.places.len() / 2,
             };
         }
         let is_by_place = self.places.len() > 1;
-        Look {
+        Style {
             colour: Colour::Slot(variant),
             stroke: STROKES[place % STROKES.len()],
             marker: Some(marker(if is_by_place { place } else { variant })),
             // Beyond the colours of the palette.
             hollow: variant >= anabranch_chart::COLOURS.len(),
             // Those that are drawn on top are narrower, so that what lies below can be seen.
-            broad: variant < self.variants.len() / 2,
+            wide: variant < self.variants.len() / 2,
         }
     }
 }
@@ -306,10 +317,10 @@ const fn marker(number: usize) -> Marker {
     Marker::ALL[number % Marker::ALL.len()]
 }
 
-fn picture(drawn: &Drawn) -> Chart {
-    let line = |(number, line): (usize, &crate::account::DrawnLine)| Line {
-        name: line.name.clone(),
-        look: Look {
+fn plot(drawn: &Plot) -> Chart {
+    let series = |(number, series): (usize, &crate::summary::PlotSeries)| Series {
+        name: series.name.clone(),
+        style: Style {
             colour: Colour::Slot(number),
             stroke: if number < anabranch_chart::COLOURS.len() {
                 Stroke::Solid
@@ -318,16 +329,16 @@ fn picture(drawn: &Drawn) -> Chart {
             },
             marker: None,
             hollow: false,
-            broad: false,
+            wide: false,
         },
-        spots: line
-            .places
+        points: series
+            .points
             .iter()
-            .map(|(x, y)| Spot {
+            .map(|(x, y)| Point {
                 x: *x,
                 y: *y,
                 range: None,
-                note: String::new(),
+                tooltip: String::new(),
             })
             .collect(),
     };
@@ -340,7 +351,7 @@ fn picture(drawn: &Drawn) -> Chart {
         heading: String::new(),
         x: axis(&drawn.labels.0),
         y: axis(&drawn.labels.1),
-        lines: drawn.lines.iter().enumerate().map(line).collect(),
+        series: drawn.series.iter().enumerate().map(series).collect(),
         has_legend: true,
     }
 }

@@ -1,18 +1,18 @@
-//! What experiments are there? A card for each, with a small picture, its verdict and its size.
+//! What experiments are there? A card for each, with a small plot, its verdict and its size.
 
 use anabranch_chart::Chart;
 use maud::{Markup, PreEscaped, html};
 
 use super::charts;
 use super::style::{document, outdated_badge, size_badge, verdict_badge};
-use crate::account::{Account, Size};
 use crate::check::Verdict;
+use crate::summary::{ResultSummary, Size};
 
 /// An experiment in the index.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Entry {
     /// One with results, whose page is `NAME.html` beside the index.
-    Measured(Box<Account>),
+    Measured(Box<ResultSummary>),
     /// One without.
     Open {
         /// The name of the plan.
@@ -41,13 +41,13 @@ pub fn index(entries: &[Entry]) -> String {
 }
 
 fn is_quick(entry: &Entry) -> bool {
-    matches!(entry, Entry::Measured(account) if account.size == Size::Quick)
+    matches!(entry, Entry::Measured(summary) if summary.size == Size::Quick)
 }
 
 fn counts(entries: &[Entry]) -> String {
     let of = |verdict: Verdict| {
         let is_so =
-            |entry: &&Entry| matches!(entry, Entry::Measured(account) if account.verdict == Some(verdict));
+            |entry: &&Entry| matches!(entry, Entry::Measured(summary) if summary.verdict == Some(verdict));
         entries.iter().filter(is_so).count()
     };
     let open = entries
@@ -66,15 +66,15 @@ fn counts(entries: &[Entry]) -> String {
 
 fn card(entry: &Entry) -> Markup {
     match entry {
-        Entry::Measured(account) => {
-            let charts = charts::of(account);
+        Entry::Measured(summary) => {
+            let charts = charts::of(summary);
             let thumbnail = charts.all().next().map(Chart::thumbnail);
             html! {
-                a href={ (account.plan) ".html" } {
+                a href={ (summary.plan) ".html" } {
                     @if let Some(thumbnail) = thumbnail { (PreEscaped(thumbnail.svg())) }
-                    h3 { (account.title) }
-                    p class="source" { (account.plan) " · " (account.source) }
-                    div class="badges" { (verdict_badge(account.verdict)) (size_badge(account.size)) (outdated_badge(account)) }
+                    h3 { (summary.title) }
+                    p class="source" { (summary.plan) " · " (summary.source) }
+                    div class="badges" { (verdict_badge(summary.verdict)) (size_badge(summary.size)) (outdated_badge(summary)) }
                 }
             }
         }

@@ -15,7 +15,7 @@ use thiserror::Error;
 pub use figures::figure;
 pub use index::{Entry, index};
 
-use crate::account::Account;
+use crate::summary::ResultSummary;
 
 /// Why a report was not written.
 #[derive(Debug, Error)]
@@ -32,22 +32,22 @@ pub enum ReportError {
 const SCALE: f32 = 2.0;
 
 /// Writes the report of an experiment into `folder`: the page `NAME.html`, and each figure as SVG and PNG beside it.
-/// Gives back the page's file. The same account gives the same bytes.
+/// Gives back the page's file. The same summary gives the same bytes.
 ///
 /// # Errors
 ///
 /// [`ReportError`].
-pub fn write(account: &Account, folder: &Path) -> Result<PathBuf, ReportError> {
-    let charts = charts::of(account);
+pub fn write(summary: &ResultSummary, folder: &Path) -> Result<PathBuf, ReportError> {
+    let charts = charts::of(summary);
     let all: Vec<&Chart> = charts.all().collect();
     for (number, chart) in all.iter().enumerate() {
-        let name = file_name(&account.plan, number, all.len());
+        let name = file_name(&summary.plan, number, all.len());
         let drawing = chart.draw();
         put(folder, &format!("{name}.svg"), drawing.svg().as_bytes())?;
         put(folder, &format!("{name}.png"), &drawing.png(SCALE)?)?;
     }
-    let name = format!("{}.html", account.plan);
-    put(folder, &name, page::page(account, &charts).as_bytes())?;
+    let name = format!("{}.html", summary.plan);
+    put(folder, &name, page::page(summary, &charts).as_bytes())?;
     Ok(folder.join(name))
 }
 

@@ -6,53 +6,53 @@ use maud::{Markup, PreEscaped, html};
 use super::charts::{Charts, name, range};
 use super::style::{document, outdated_badge, size_badge, verdict_badge};
 use super::{figure, file_name};
-use crate::account::{Account, LineOrigin, Panel, PanelLine, PanelSpot, Size};
 use crate::metric::meaning_of;
 use crate::plan::Statistic;
+use crate::summary::{Panel, PanelPoint, PanelSeries, ResultSummary, SeriesOrigin, Size};
 
-pub(super) fn page(account: &Account, charts: &Charts) -> String {
+pub(super) fn page(summary: &ResultSummary, charts: &Charts) -> String {
     let mut numbers = Numbers {
-        plan: &account.plan,
+        plan: &summary.plan,
         next: 0,
         all: charts.all().count(),
     };
     let body = html! {
-        (head(account))
+        (head(summary))
         h2 { "Figure" }
-        @for (panel, drawn) in account.panels.iter().zip(&charts.panels) {
-            @for chart in drawn { (numbers.figure(chart, &caption(account, panel))) }
-            (table(account, panel))
+        @for (panel, drawn) in summary.panels.iter().zip(&charts.panels) {
+            @for chart in drawn { (numbers.figure(chart, &caption(summary, panel))) }
+            (table(summary, panel))
         }
-        @if !charts.pictures.is_empty() {
+        @if !charts.plots.is_empty() {
             h2 { "Beside the figure" }
-            @for chart in &charts.pictures { (numbers.figure(chart, &format!("{}.", chart.title))) }
+            @for chart in &charts.plots { (numbers.figure(chart, &format!("{}.", chart.title))) }
         }
-        (checks(account))
-        @if !account.cause.is_empty() {
+        (checks(summary))
+        @if !summary.cause.is_empty() {
             h2 { "Why" }
-            @for paragraph in paragraphs(&account.cause) { p { (paragraph) } }
+            @for paragraph in paragraphs(&summary.cause) { p { (paragraph) } }
         }
-        (settings(account))
-        (worlds(account))
-        (how(account))
+        (settings(summary))
+        (testbed_comparisons(summary))
+        (how(summary))
     };
-    document(&format!("{}: {}", account.plan, account.title), &body)
+    document(&format!("{}: {}", summary.plan, summary.title), &body)
 }
 
-fn head(account: &Account) -> Markup {
+fn head(summary: &ResultSummary) -> Markup {
     html! {
-        p class="source" { (account.plan) @if !account.source.is_empty() { " · " (account.source) } }
-        h1 { (account.title) }
-        div class="badges" { (verdict_badge(account.verdict)) (size_badge(account.size)) (outdated_badge(account)) }
-        @if account.size == Size::Quick {
+        p class="source" { (summary.plan) @if !summary.source.is_empty() { " · " (summary.source) } }
+        h1 { (summary.title) }
+        div class="badges" { (verdict_badge(summary.verdict)) (size_badge(summary.size)) (outdated_badge(summary)) }
+        @if summary.size == Size::Quick {
             div class="notice" {
                 p {
                     strong { "This is the quick size, not that of the paper" }
-                    ": shorter runs, fewer points, " (repetitions(account)) ". Nothing on this page is a measured result of the claim."
+                    ": shorter runs, fewer points, " (repetitions(summary)) ". Nothing on this page is a measured result of the claim."
                 }
             }
         }
-        @if account.is_outdated {
+        @if summary.is_outdated {
             div class="notice" {
                 p {
                     strong { "The plan was changed after these results" }
@@ -60,26 +60,26 @@ fn head(account: &Account) -> Markup {
                 }
             }
         }
-        @if !account.otherwise.is_empty() {
+        @if !summary.changed_defaults.is_empty() {
             div class="notice" {
                 p {
                     strong { "This program sets otherwise" } ", in its profiles or by its defaults, what these results were made with: "
-                    @for key in &account.otherwise { code { (key) } " " }
+                    @for key in &summary.changed_defaults { code { (key) } " " }
                 }
             }
         }
-        @if !account.changes.is_empty() {
+        @if !summary.changes.is_empty() {
             div class="notice" {
                 p {
                     strong { "The plan was changed" } ": "
-                    @for change in &account.changes { code { (change) } " " }
+                    @for change in &summary.changes { code { (change) } " " }
                 }
             }
         }
-        @if account.failed > 0 {
-            div class="notice" { p { strong { (account.failed) " of " (account.runs) " runs failed" } " and are missing below." } }
+        @if summary.failed > 0 {
+            div class="notice" { p { strong { (summary.failed) " of " (summary.runs) " runs failed" } " and are missing below." } }
         }
-        div class="claim" { @for paragraph in paragraphs(&account.claim) { p { (paragraph) } } }
+        div class="claim" { @for paragraph in paragraphs(&summary.claim) { p { (paragraph) } } }
     }
 }
 
@@ -89,16 +89,16 @@ fn paragraphs(text: &str) -> Vec<String> {
     text.trim().split("\n\n").map(paragraph).collect()
 }
 
-fn repetitions(account: &Account) -> String {
-    match account.seeds.len() {
+fn repetitions(summary: &ResultSummary) -> String {
+    match summary.seeds.len() {
         1 => "one repetition".to_owned(),
         count => format!("{count} repetitions"),
     }
 }
 
 /// What the marks of a figure are.
-fn caption(account: &Account, panel: &Panel) -> String {
-    let marks = match (account.seeds.len(), account.statistic) {
+fn caption(summary: &ResultSummary, panel: &Panel) -> String {
+    let marks = match (summary.seeds.len(), summary.statistic) {
         (1, _) => "One repetition, so nothing is known of the spread".to_owned(),
         (count, Statistic::Median) => {
             format!("Median of {count} repetitions; bars from the least to the greatest")
@@ -107,7 +107,7 @@ fn caption(account: &Account, panel: &Panel) -> String {
             format!("Mean of {count} repetitions; bars are 95 % confidence intervals")
         }
     };
-    let fewer = match has_fewer_values(account, panel) {
+    let fewer = match has_fewer_values(summary, panel) {
         true => {
             " Some places stand for fewer: runs that failed, and those in which it never came to what is measured, have no value."
         }
@@ -116,9 +116,9 @@ fn caption(account: &Account, panel: &Panel) -> String {
     format!("{}: {}. {marks}.{fewer}", panel.metric, meaning_of(&panel.metric))
 }
 
-fn has_fewer_values(account: &Account, panel: &Panel) -> bool {
-    let mut spots = panel.lines.iter().flat_map(|line| &line.spots);
-    spots.any(|spot| (1..account.seeds.len()).contains(&spot.count))
+fn has_fewer_values(summary: &ResultSummary, panel: &Panel) -> bool {
+    let mut points = panel.series.iter().flat_map(|series| &series.points);
+    points.any(|point| (1..summary.seeds.len()).contains(&point.count))
 }
 
 /// Numbers the figures as their files are.
@@ -144,17 +144,17 @@ impl Numbers<'_> {
 }
 
 /// The numbers behind a panel: a row for each x, a column for each line.
-fn table(account: &Account, panel: &Panel) -> Markup {
+fn table(summary: &ResultSummary, panel: &Panel) -> Markup {
     let mut xs: Vec<f64> = panel
-        .lines
+        .series
         .iter()
-        .flat_map(|line| &line.spots)
-        .map(|spot| spot.x)
+        .flat_map(|series| &series.points)
+        .map(|point| point.x)
         .collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();
     let x_name = |x: f64| {
-        account
+        summary
             .x
             .words
             .get(x as usize)
@@ -167,13 +167,13 @@ fn table(account: &Account, panel: &Panel) -> Markup {
             div class="scroll" {
                 table {
                     tr {
-                        th { (account.x.label) }
-                        @for line in &panel.lines { th class="n" { (name(line)) } }
+                        th { (summary.x.label) }
+                        @for series in &panel.series { th class="n" { (name(series)) } }
                     }
                     @for x in xs {
                         tr {
-                            th { @if !account.x.label.is_empty() { (x_name(x)) } }
-                            @for line in &panel.lines { (cell(account, line, x)) }
+                            th { @if !summary.x.label.is_empty() { (x_name(x)) } }
+                            @for series in &panel.series { (cell(summary, series, x)) }
                         }
                     }
                 }
@@ -182,32 +182,32 @@ fn table(account: &Account, panel: &Panel) -> Markup {
     }
 }
 
-fn cell(account: &Account, line: &PanelLine, x: f64) -> Markup {
-    let spot: Option<&PanelSpot> = line.spots.iter().find(|spot| spot.x == x);
+fn cell(summary: &ResultSummary, series: &PanelSeries, x: f64) -> Markup {
+    let point: Option<&PanelPoint> = series.points.iter().find(|point| point.x == x);
     html! {
         td class="n" {
-            @if let Some(spot) = spot {
-                (figure(spot.value))
-                @if spot.count > 1 { small { (range(account.statistic, spot)) } }
-                @if line.origin == LineOrigin::Paper { small { "paper" } }
+            @if let Some(point) = point {
+                (figure(point.value))
+                @if point.count > 1 { small { (range(summary.statistic, point)) } }
+                @if series.origin == SeriesOrigin::Paper { small { "paper" } }
             }
         }
     }
 }
 
-fn checks(account: &Account) -> Markup {
+fn checks(summary: &ResultSummary) -> Markup {
     html! {
-        @if !account.findings.is_empty() {
+        @if !summary.findings.is_empty() {
             h2 { "What must hold" }
             div class="scroll" {
                 table {
                     tr { th { "verdict" } th { "claim" } th { "measured" } th class="n" { "places" } }
-                    @for finding in &account.findings {
+                    @for finding in &summary.findings {
                         tr {
                             td { (verdict_badge(Some(finding.verdict))) }
                             td { (finding.claim) }
                             td { (finding.found) }
-                            td class="n" { (finding.held) " of " (finding.all) }
+                            td class="n" { (finding.passed) " of " (finding.total) }
                         }
                     }
                 }
@@ -216,15 +216,15 @@ fn checks(account: &Account) -> Markup {
     }
 }
 
-fn settings(account: &Account) -> Markup {
-    let settings = &account.settings;
-    let mut lines: Vec<&String> = settings
+fn settings(summary: &ResultSummary) -> Markup {
+    let settings = &summary.settings;
+    let mut all_series: Vec<&String> = settings
         .changed
         .iter()
         .flat_map(|changed| changed.values.keys())
         .collect();
-    lines.sort_unstable();
-    lines.dedup();
+    all_series.sort_unstable();
+    all_series.dedup();
     html! {
         h2 { "Settings" }
         @if !settings.swept.is_empty() {
@@ -242,11 +242,11 @@ fn settings(account: &Account) -> Markup {
         @if !settings.changed.is_empty() {
             div class="scroll" {
                 table {
-                    tr { th { "differs" } @for line in &lines { th { (line) } } }
+                    tr { th { "differs" } @for series in &all_series { th { (series) } } }
                     @for changed in &settings.changed {
                         tr {
                             td { code { (changed.key) } }
-                            @for line in &lines { td { (changed.values.get(*line).map_or("–", String::as_str)) } }
+                            @for series in &all_series { td { (changed.values.get(*series).map_or("–", String::as_str)) } }
                         }
                     }
                 }
@@ -262,17 +262,17 @@ fn settings(account: &Account) -> Markup {
 }
 
 /// Real hosts beside the simulator.
-fn worlds(account: &Account) -> Markup {
+fn testbed_comparisons(summary: &ResultSummary) -> Markup {
     html! {
-        @if !account.worlds.is_empty() {
+        @if !summary.testbed_comparisons.is_empty() {
             h2 { "Real hosts beside the simulator" }
             p { "Goodput in Mbit/s, medians. The same setting, the same links; the ratio says what real hosts reached of what was simulated." }
-            @for held in &account.worlds {
+            @for held in &summary.testbed_comparisons {
                 table {
                     tr { th { (held.real) } th { "simulated" } th { "real" } th { "ratio" } }
-                    @for cell in &held.cells {
+                    @for cell in &held.points {
                         tr {
-                            td { (cell.place) }
+                            td { (cell.coordinates) }
                             td { (format!("{:.2}", cell.simulated)) }
                             td { (format!("{:.2}", cell.real)) }
                             td { (format!("{:.2}", cell.ratio())) }
@@ -284,19 +284,19 @@ fn worlds(account: &Account) -> Markup {
     }
 }
 
-fn how(account: &Account) -> Markup {
-    let seeds: Vec<String> = account.seeds.iter().map(u64::to_string).collect();
+fn how(summary: &ResultSummary) -> Markup {
+    let seeds: Vec<String> = summary.seeds.iter().map(u64::to_string).collect();
     html! {
         h2 { "How it was run" }
         table {
-            tr { th { "program" } td { "anabranch " (account.version) } }
-            tr { th { "runs" } td { (account.runs) ", " (repetitions(account)) ", seeds " (seeds.join(", ")) } }
-            tr { th { "size" } td { @if account.size == Size::Full { "full" } @else { "quick" } } }
-            @for (name, value) in &account.made_with { tr { th { (name) } td { (value) } } }
-            tr { th { "plan" } td { "digest " code { (account.digest) } ", without its words for people" } }
+            tr { th { "program" } td { "anabranch " (summary.version) } }
+            tr { th { "runs" } td { (summary.runs) ", " (repetitions(summary)) ", seeds " (seeds.join(", ")) } }
+            tr { th { "size" } td { @if summary.size == Size::Full { "full" } @else { "quick" } } }
+            @for (name, value) in &summary.environment { tr { th { (name) } td { (value) } } }
+            tr { th { "plan" } td { "digest " code { (summary.digest) } ", without its words for people" } }
         }
-        pre { (command(account)) }
-        @if account.made_with.is_empty() {
+        pre { (command(summary)) }
+        @if summary.environment.is_empty() {
             p class="soft" { "Simulated, in virtual time: the same plan with the same program gives the same bytes." }
         } @else {
             p class="soft" {
@@ -307,19 +307,19 @@ fn how(account: &Account) -> Markup {
 }
 
 /// What gives these results again.
-pub(super) fn command(account: &Account) -> String {
-    let quick = if account.size == Size::Quick {
+pub(super) fn command(summary: &ResultSummary) -> String {
+    let quick = if summary.size == Size::Quick {
         " --quick"
     } else {
         ""
     };
-    let changes: String = account
+    let changes: String = summary
         .changes
         .iter()
         .map(|change| format!(" --set '{change}'"))
         .collect();
     format!(
         "anabranch lab run {}{quick}{changes}",
-        account.plan_file().display()
+        summary.plan_file().display()
     )
 }

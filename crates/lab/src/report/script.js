@@ -1,29 +1,29 @@
 // Notes of spots appear at once, and pointing at a line or its name makes the others step back. Without scripts, the
 // titles of the drawings say the same.
 const tip = document.getElementById('tip');
-for (const spot of document.querySelectorAll('.spot')) {
-  const title = spot.querySelector('title');
+for (const point of document.querySelectorAll('.point')) {
+  const title = point.querySelector('title');
   if (!title) continue;
   const note = title.textContent;
   title.remove();
-  spot.setAttribute('aria-label', note);
-  spot.addEventListener('mouseenter', () => {
+  point.setAttribute('aria-label', note);
+  point.addEventListener('mouseenter', () => {
     tip.textContent = note;
     tip.style.display = 'block';
-    const place = spot.getBoundingClientRect();
+    const place = point.getBoundingClientRect();
     const left = Math.min(place.right + 6, document.documentElement.clientWidth - tip.offsetWidth - 8);
     tip.style.left = `${Math.max(8, left) + window.scrollX}px`;
     tip.style.top = `${place.top + window.scrollY - tip.offsetHeight - 4}px`;
   });
-  spot.addEventListener('mouseleave', () => { tip.style.display = 'none'; });
+  point.addEventListener('mouseleave', () => { tip.style.display = 'none'; });
 }
-for (const part of document.querySelectorAll('[data-line]')) {
+for (const part of document.querySelectorAll('[data-series]')) {
   const svg = part.ownerSVGElement;
   const mark = (on) => {
     svg.classList.toggle('dim', on);
-    for (const same of svg.querySelectorAll(`[data-line="${part.dataset.line}"]`)) same.classList.toggle('chosen', on);
+    for (const same of svg.querySelectorAll(`[data-series="${part.dataset.series}"]`)) same.classList.toggle('chosen', on);
   };
   part.addEventListener('mouseenter', () => mark(true));
   part.addEventListener('mouseleave', () => mark(false));
 }
-document.documentElement.dataset.ready = document.querySelectorAll('.spot[aria-label]').length;
+document.documentElement.dataset.ready = document.querySelectorAll('.point[aria-label]').length;

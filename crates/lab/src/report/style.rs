@@ -3,8 +3,8 @@
 use anabranch_chart::COLOURS;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::account::{Account, Size};
 use crate::check::Verdict;
+use crate::summary::{ResultSummary, Size};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -46,8 +46,8 @@ fn colours() -> String {
 }
 
 /// That a plan was changed after its results.
-pub(super) fn outdated_badge(account: &Account) -> Markup {
-    html! { @if account.is_outdated { span class="badge quick" { "of an earlier plan" } } }
+pub(super) fn outdated_badge(summary: &ResultSummary) -> Markup {
+    html! { @if summary.is_outdated { span class="badge quick" { "of an earlier plan" } } }
 }
 
 /// A verdict as a sign and a word, so that it does not need its colour.

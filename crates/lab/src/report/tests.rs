@@ -1,16 +1,16 @@
-//! Does a page say what an account has, with every text escaped and nothing from outside?
+//! Does a page say what a summary has, with every text escaped and nothing from outside?
 
 use super::{Entry, charts, index, page, write};
-use crate::account::tests::account;
-use crate::account::{Account, LineOrigin, PanelLine, Size};
+use crate::summary::tests::summary;
+use crate::summary::{PanelSeries, ResultSummary, SeriesOrigin, Size};
 
-fn page_of(account: &Account) -> String {
-    page::page(account, &charts::of(account))
+fn page_of(summary: &ResultSummary) -> String {
+    page::page(summary, &charts::of(summary))
 }
 
 #[test]
 fn a_page_has_the_figure_the_checks_and_the_size() {
-    let full = page_of(&account());
+    let full = page_of(&summary());
     for part in [
         "<svg",
         "at most the ideal",
@@ -22,38 +22,38 @@ fn a_page_has_the_figure_the_checks_and_the_size() {
         assert!(full.contains(part), "{part}");
     }
     assert!(!full.contains("quick size"));
-    let quick = page_of(&Account {
+    let quick = page_of(&ResultSummary {
         size: Size::Quick,
-        ..account()
+        ..summary()
     });
     assert!(quick.contains("not that of the paper") && quick.contains("toml --quick"));
 }
 
 #[test]
 fn a_page_says_where_a_mean_is_that_of_fewer_runs() {
-    let mut account = account();
-    assert!(!page_of(&account).contains("stand for fewer"));
-    let line = account.panels[0]
-        .lines
+    let mut summary = summary();
+    assert!(!page_of(&summary).contains("stand for fewer"));
+    let series = summary.panels[0]
+        .series
         .iter_mut()
-        .find(|line| line.name == "split");
-    line.unwrap().spots[0].count = 2;
-    assert!(page_of(&account).contains("stand for fewer"));
+        .find(|series| series.name == "split");
+    series.unwrap().points[0].count = 2;
+    assert!(page_of(&summary).contains("stand for fewer"));
 }
 
 #[test]
 fn results_of_an_earlier_form_of_their_plan_say_so_on_every_page() {
-    let pages = |account: &Account| {
+    let pages = |summary: &ResultSummary| {
         [
-            page_of(account),
-            index(&[Entry::Measured(Box::new(account.clone()))]),
+            page_of(summary),
+            index(&[Entry::Measured(Box::new(summary.clone()))]),
         ]
     };
-    let outdated = Account {
+    let outdated = ResultSummary {
         is_outdated: true,
-        ..account()
+        ..summary()
     };
-    for (old, current) in pages(&outdated).iter().zip(pages(&account())) {
+    for (old, current) in pages(&outdated).iter().zip(pages(&summary())) {
         assert!(old.contains("of an earlier plan") && !current.contains("of an earlier plan"));
     }
     assert!(page_of(&outdated).contains("The plan was changed after these results"));
@@ -62,19 +62,23 @@ fn results_of_an_earlier_form_of_their_plan_say_so_on_every_page() {
 /// As points of a paper that are for one network.
 #[test]
 fn a_reference_for_one_place_is_not_drawn_at_the_others() {
-    let mut account = account();
-    let lines = &mut account.panels[0].lines;
-    let there = lines.iter().find(|line| !line.place.is_empty()).unwrap().clone();
+    let mut summary = summary();
+    let all_series = &mut summary.panels[0].series;
+    let there = all_series
+        .iter()
+        .find(|series| !series.coordinates.is_empty())
+        .unwrap()
+        .clone();
     for number in 0..12 {
         let name = format!("paper {number}");
-        let origin = LineOrigin::Paper;
-        lines.push(PanelLine {
+        let origin = SeriesOrigin::Paper;
+        all_series.push(PanelSeries {
             name,
             origin,
             ..there.clone()
         });
     }
-    let charts = charts::of(&account);
+    let charts = charts::of(&summary);
     let with_paper = charts
         .all()
         .filter(|chart| chart.draw().svg().contains("paper 3"));
@@ -83,25 +87,25 @@ fn a_reference_for_one_place_is_not_drawn_at_the_others() {
 
 #[test]
 fn every_text_is_escaped_and_nothing_is_fetched() {
-    let mut account = account();
+    let mut summary = summary();
     let hostile = "</title></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";
     for text in [
-        &mut account.title,
-        &mut account.claim,
-        &mut account.source,
-        &mut account.cause,
+        &mut summary.title,
+        &mut summary.claim,
+        &mut summary.source,
+        &mut summary.cause,
     ] {
         *text = hostile.to_owned();
     }
-    account.findings[0].claim = hostile.to_owned();
-    account.findings[0].found = hostile.to_owned();
-    account.changes = vec![hostile.to_owned()];
-    account.x.label = hostile.to_owned();
-    account.panels[0].label = hostile.to_owned();
-    account.panels[0].lines[0].name = hostile.to_owned();
-    account.settings.changed[0].key = hostile.to_owned();
-    let entry = Entry::Measured(Box::new(account.clone()));
-    for page in [page_of(&account), index(&[entry])] {
+    summary.findings[0].claim = hostile.to_owned();
+    summary.findings[0].found = hostile.to_owned();
+    summary.changes = vec![hostile.to_owned()];
+    summary.x.label = hostile.to_owned();
+    summary.panels[0].label = hostile.to_owned();
+    summary.panels[0].series[0].name = hostile.to_owned();
+    summary.settings.changed[0].key = hostile.to_owned();
+    let entry = Entry::Measured(Box::new(summary.clone()));
+    for page in [page_of(&summary), index(&[entry])] {
         assert_eq!(page.matches("<script>").count(), 1, "only our own");
         for fetch in ["<img", "<link", "<iframe", "url(", "@import"] {
             assert!(!page.contains(fetch), "{fetch}");
@@ -114,7 +118,7 @@ fn every_text_is_escaped_and_nothing_is_fetched() {
 #[test]
 fn figures_are_files_beside_the_page() {
     let folder = tempfile::tempdir().unwrap();
-    let page = write(&account(), folder.path()).unwrap();
+    let page = write(&summary(), folder.path()).unwrap();
     assert_eq!(page.file_name().unwrap(), "two.html");
     let mut names: Vec<String> = std::fs::read_dir(folder.path())
         .unwrap()
@@ -123,16 +127,16 @@ fn figures_are_files_beside_the_page() {
     names.sort();
     let figures = (1..=4).flat_map(|number| [format!("two-{number}.png"), format!("two-{number}.svg")]);
     let expected: Vec<String> = figures.chain(["two.html".to_owned()]).collect();
-    assert_eq!(names, expected, "the figure and three pictures");
+    assert_eq!(names, expected, "the figure and three plots");
 }
 
 #[test]
 fn a_reference_that_is_the_same_everywhere_is_drawn_once() {
-    let charts = charts::of(&account());
+    let charts = charts::of(&summary());
     let names: Vec<&str> = charts.panels[0][0]
-        .lines
+        .series
         .iter()
-        .map(|line| line.name.as_str())
+        .map(|series| series.name.as_str())
         .collect();
     assert_eq!(
         names,
@@ -145,9 +149,9 @@ fn a_reference_that_is_the_same_everywhere_is_drawn_once() {
         ]
     );
     let mut looks: Vec<String> = charts.panels[0][0]
-        .lines
+        .series
         .iter()
-        .map(|line| format!("{:?}", line.look))
+        .map(|series| format!("{:?}", series.style))
         .collect();
     looks.sort();
     looks.dedup();
@@ -156,22 +160,22 @@ fn a_reference_that_is_the_same_everywhere_is_drawn_once() {
 
 #[test]
 fn too_many_lines_become_a_chart_for_each_place() {
-    let mut account = account();
-    let lines = account.panels[0].lines.clone();
+    let mut summary = summary();
+    let all_series = summary.panels[0].series.clone();
     for number in 0..4 {
-        let renamed = lines[..2].iter().map(|line| PanelLine {
+        let renamed = all_series[..2].iter().map(|series| PanelSeries {
             name: format!("other {number}"),
-            ..line.clone()
+            ..series.clone()
         });
-        account.panels[0].lines.extend(renamed);
+        summary.panels[0].series.extend(renamed);
     }
-    let charts = charts::of(&account);
+    let charts = charts::of(&summary);
     let headings: Vec<&str> = charts.panels[0]
         .iter()
         .map(|chart| chart.heading.as_str())
         .collect();
     assert_eq!(headings, ["delay 5 ms", "delay 50 ms"]);
-    assert_eq!(charts.panels[0][0].lines.len(), 7);
+    assert_eq!(charts.panels[0][0].series.len(), 7);
 }
 
 #[test]
@@ -181,7 +185,7 @@ fn what_was_not_measured_is_in_the_index_too() {
         title: "Later".into(),
         source: String::new(),
     };
-    let page = index(&[Entry::Measured(Box::new(account())), open]);
+    let page = index(&[Entry::Measured(Box::new(summary())), open]);
     assert!(
         page.contains("2 claims: 1 reproduced, 0 partly, 0 contradicted, 1 not measured."),
         "{page}"

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::WriteError;
 use super::read::{Row, Runs};
-use crate::stats::Summary;
+use crate::stats::SampleStats;
 
 /// What two results have in common, and how they differ.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,7 +47,7 @@ pub struct Difference {
     /// Its mean in the second results.
     pub after: f64,
     /// The differences of the pairs, second less first.
-    pub difference: Summary,
+    pub difference: SampleStats,
 }
 
 /// A metric that was measured in one run of a pair only: what never happened has no time.
@@ -160,7 +160,8 @@ impl<'r> Places<'r> {
 
 /// `None` if all pairs are the same.
 fn difference(place: String, metric: String, values: &Values) -> Option<Difference> {
-    let of = |part: fn(&(f64, f64)) -> f64| Summary::of(&values.pairs.iter().map(part).collect::<Vec<_>>());
+    let of =
+        |part: fn(&(f64, f64)) -> f64| SampleStats::of(&values.pairs.iter().map(part).collect::<Vec<_>>());
     let difference = of(|(before, after)| after - before)?;
     let differs = difference.min != 0.0 || difference.max != 0.0;
     Some(Difference {

@@ -2,9 +2,9 @@
 
 mod compare;
 mod csv;
-mod lines;
 mod parquet;
 mod read;
+mod series;
 mod table;
 mod tables;
 mod write;
@@ -12,8 +12,8 @@ mod write;
 use std::sync::Arc;
 
 pub use compare::{Comparison, Difference, OneSided, Sides, compare};
-pub(crate) use lines::x_axis;
-pub use lines::{Line, Lines, Spot};
+pub(crate) use series::x_axis;
+pub use series::{Series, SeriesPoint, SeriesSet};
 pub use table::{Column, Table, Values};
 pub use write::{WriteError, write};
 

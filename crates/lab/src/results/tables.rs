@@ -1,11 +1,11 @@
 //! Which tables do results make? Runs with their scalars, summaries, histograms, time series, and what the checks found.
 
-use super::lines::Lines;
+use super::series::SeriesSet;
 use super::table::{Table, whole};
 use super::{Results, Run};
-use crate::metric::{self, SERIES};
+use crate::metric::{self, TIME_SERIES};
 use crate::plan::Selection;
-use crate::run::{Bar, SeriesRow};
+use crate::run::{Bucket, TimeSeriesRow};
 
 /// One row for each run that came to an end: where it is in the plan, what it depends on, and its scalars.
 pub(super) fn runs(results: &Results<'_>) -> Table {
@@ -13,13 +13,13 @@ pub(super) fn runs(results: &Results<'_>) -> Table {
     let mut table = places(results, done.iter().copied());
     table.words("setting", done.iter().map(|run| run.setting.clone()));
     table.words("version", done.iter().map(|_| results.version.clone()));
-    let made_with = |run: &&Run<'_>| {
-        let facts = run.record().into_iter().flat_map(|record| &record.made_with);
+    let environment = |run: &&Run<'_>| {
+        let facts = run.record().into_iter().flat_map(|record| &record.environment);
         let facts: Vec<String> = facts.map(|(name, value)| format!("{name} {value}")).collect();
         (!facts.is_empty()).then(|| facts.join(", "))
     };
-    if done.iter().any(|run| made_with(run).is_some()) {
-        table.words("made-with", done.iter().map(made_with));
+    if done.iter().any(|run| environment(run).is_some()) {
+        table.words("environment", done.iter().map(environment));
     }
     let settings = || results.plan.points.iter().map(|point| &*point.setting);
     let is_written = |name: &str| is_chosen(settings().map(|setting| setting.record.metrics.as_ref()), name);
@@ -42,8 +42,11 @@ fn is_chosen<'s>(selections: impl Iterator<Item = Option<&'s Selection>>, name: 
 /// The columns that say where in the plan rows are: line, path if alone, coordinates, seed.
 fn places<'r>(results: &Results<'_>, runs: impl Iterator<Item = &'r Run<'r>> + Clone) -> Table {
     let mut table = Table::default();
-    table.words("line", runs.clone().map(|run| run.point.line.clone()));
-    table.words("alone", runs.clone().map(|run| run.point.alone.clone()));
+    table.words("series", runs.clone().map(|run| run.point.series.clone()));
+    table.words(
+        "single-path",
+        runs.clone().map(|run| run.point.single_path.clone()),
+    );
     for (index, axis) in results.plan.axes.iter().enumerate() {
         let coordinates = runs.clone().map(|run| &run.point.coordinates[index]);
         if axis.values.iter().all(|value| value.number.is_some()) {
@@ -59,63 +62,66 @@ fn places<'r>(results: &Results<'_>, runs: impl Iterator<Item = &'r Run<'r>> + C
 /// One row for each place of each line of the figure's metrics: what its seeds say together.
 pub(super) fn summary(results: &Results<'_>) -> Table {
     let metrics = results.plan.figure.y.all().iter();
-    let all: Vec<Lines> = metrics.map(|metric| Lines::of(results, metric)).collect();
-    let spots: Vec<_> = all
+    let all: Vec<SeriesSet> = metrics.map(|metric| SeriesSet::of(results, metric)).collect();
+    let points: Vec<_> = all
         .iter()
-        .flat_map(|lines| lines.lines.iter().map(move |line| (lines, line)))
-        .flat_map(|(lines, line)| line.spots.iter().map(move |spot| (lines, line, spot)))
+        .flat_map(|all_series| all_series.series.iter().map(move |series| (all_series, series)))
+        .flat_map(|(all_series, series)| series.points.iter().map(move |point| (all_series, series, point)))
         .collect();
     let mut table = Table::default();
-    table.words("metric", spots.iter().map(|(lines, _, _)| lines.metric.clone()));
-    table.words("line", spots.iter().map(|(_, line, _)| line.name.clone()));
+    table.words(
+        "metric",
+        points.iter().map(|(all_series, _, _)| all_series.metric.clone()),
+    );
+    table.words("series", points.iter().map(|(_, series, _)| series.name.clone()));
     for axis in &results.plan.axes {
-        let other = |line: &super::Line| {
-            let mut others = line.others.iter();
+        let other = |series: &super::Series| {
+            let mut others = series.others.iter();
             others
                 .find(|other| other.axis == axis.name)
                 .map(|other| other.text.clone())
         };
-        let is_drawn_along = spots.iter().all(|(_, line, _)| other(line).is_none());
+        let is_drawn_along = points.iter().all(|(_, series, _)| other(series).is_none());
         if !is_drawn_along {
-            table.words(&axis.name, spots.iter().map(|(_, line, _)| other(line)));
+            table.words(&axis.name, points.iter().map(|(_, series, _)| other(series)));
         }
     }
-    table.numbers("x", spots.iter().map(|(_, _, spot)| spot.x));
-    table.words("label", spots.iter().map(|(_, _, spot)| spot.label.clone()));
+    table.numbers("x", points.iter().map(|(_, _, point)| point.x));
+    table.words("label", points.iter().map(|(_, _, point)| point.label.clone()));
     table.whole(
         "count",
-        spots.iter().map(|(_, _, spot)| spot.summary.count as i64),
+        points.iter().map(|(_, _, point)| point.stats.count as i64),
     );
-    table.numbers("mean", spots.iter().map(|(_, _, spot)| spot.summary.mean));
+    table.numbers("mean", points.iter().map(|(_, _, point)| point.stats.mean));
     table.numbers(
         "confidence",
-        spots.iter().map(|(_, _, spot)| spot.summary.confidence),
+        points.iter().map(|(_, _, point)| point.stats.confidence),
     );
-    table.numbers("median", spots.iter().map(|(_, _, spot)| spot.summary.median));
-    table.numbers("min", spots.iter().map(|(_, _, spot)| spot.summary.min));
-    table.numbers("max", spots.iter().map(|(_, _, spot)| spot.summary.max));
+    table.numbers("median", points.iter().map(|(_, _, point)| point.stats.median));
+    table.numbers("min", points.iter().map(|(_, _, point)| point.stats.min));
+    table.numbers("max", points.iter().map(|(_, _, point)| point.stats.max));
     table
 }
 
 /// One row for each class of each histogram.
 pub(super) fn histograms(results: &Results<'_>) -> Table {
-    let mut rows: Vec<(&Run<'_>, &str, Bar)> = Vec::new();
+    let mut rows: Vec<(&Run<'_>, &str, Bucket)> = Vec::new();
     for run in &results.runs {
         let histograms = run.record().into_iter().flat_map(|record| &record.histograms);
-        for (name, bars) in histograms {
-            rows.extend(bars.iter().map(|bar| (run, name.as_str(), *bar)));
+        for (name, buckets) in histograms {
+            rows.extend(buckets.iter().map(|bucket| (run, name.as_str(), *bucket)));
         }
     }
     let mut table = places(results, rows.iter().map(|(run, _, _)| *run));
     table.words("histogram", rows.iter().map(|(_, name, _)| (*name).to_owned()));
-    table.whole("low", rows.iter().map(|(_, _, bar)| whole(bar.low)));
-    table.whole("high", rows.iter().map(|(_, _, bar)| whole(bar.high)));
-    table.whole("count", rows.iter().map(|(_, _, bar)| whole(bar.count)));
+    table.whole("low", rows.iter().map(|(_, _, bucket)| whole(bucket.low)));
+    table.whole("high", rows.iter().map(|(_, _, bucket)| whole(bucket.high)));
+    table.whole("count", rows.iter().map(|(_, _, bucket)| whole(bucket.count)));
     table
 }
 
 /// What a plan calls the column of the time series: the goodput is what was delivered, from row to row.
-fn series_name(column: &str) -> &str {
+fn time_series_column(column: &str) -> &str {
     match column {
         "delivered" => "goodput",
         name => name,
@@ -123,32 +129,34 @@ fn series_name(column: &str) -> &str {
 }
 
 /// One row for each sample of each path.
-pub(super) fn series(results: &Results<'_>) -> Table {
-    let mut rows: Vec<(&Run<'_>, &SeriesRow)> = Vec::new();
+pub(super) fn time_series(results: &Results<'_>) -> Table {
+    let mut rows: Vec<(&Run<'_>, &TimeSeriesRow)> = Vec::new();
     for run in &results.runs {
-        let series = run.record().into_iter().flat_map(|record| &record.series);
+        let series = run.record().into_iter().flat_map(|record| &record.time_series);
         rows.extend(series.map(|row| (run, row)));
     }
     let mut table = places(results, rows.iter().map(|(run, _)| *run));
     let rows = || rows.iter().map(|(_, row)| row);
     table.numbers("time", rows().map(|row| row.time));
     table.words("path", rows().map(|row| row.path.clone()));
-    table.whole("window", rows().map(|row| whole(row.window)));
-    table.whole("threshold", rows().map(|row| row.threshold.map(whole)));
+    table.whole("cwnd", rows().map(|row| whole(row.cwnd)));
+    table.whole("ssthresh", rows().map(|row| row.ssthresh.map(whole)));
     table.whole("flight", rows().map(|row| whole(row.flight)));
     table.whole("queued", rows().map(|row| whole(row.queued)));
     table.numbers("blocked", rows().map(|row| row.blocked));
     table.numbers("srtt", rows().map(|row| row.srtt));
     table.numbers("rto", rows().map(|row| row.rto));
-    table.whole("waiting", rows().map(|row| whole(row.waiting)));
+    table.whole("link-queue", rows().map(|row| whole(row.link_queue)));
     table.whole("send-buffer", rows().map(|row| whole(row.send_buffer)));
     table.whole("receive-buffer", rows().map(|row| whole(row.receive_buffer)));
     table.whole("delivered", rows().map(|row| whole(row.delivered)));
     let settings = || results.plan.points.iter().map(|point| &*point.setting);
     table.retain(|column| {
-        let is_optional = SERIES.iter().any(|metric| metric.name == series_name(column));
+        let is_optional = TIME_SERIES
+            .iter()
+            .any(|metric| metric.name == time_series_column(column));
         let selections = settings().map(|setting| setting.record.columns.as_ref());
-        !is_optional || is_chosen(selections, series_name(column))
+        !is_optional || is_chosen(selections, time_series_column(column))
     });
     table
 }
@@ -159,8 +167,8 @@ pub(super) fn findings(results: &Results<'_>) -> Table {
     let mut table = Table::default();
     table.words("claim", findings().map(|finding| finding.claim.clone()));
     table.words("verdict", findings().map(|finding| finding.verdict.to_string()));
-    table.whole("held", findings().map(|finding| finding.held as i64));
-    table.whole("all", findings().map(|finding| finding.all as i64));
+    table.whole("passed", findings().map(|finding| finding.passed as i64));
+    table.whole("total", findings().map(|finding| finding.total as i64));
     table.words("found", findings().map(|finding| finding.found.clone()));
     table
 }
@@ -170,14 +178,14 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use super::{runs, series};
-    use crate::account::tests::{PLAN, record};
-    use crate::plan::{Plan, PlanError, Reading};
+    use super::{runs, time_series};
+    use crate::plan::{Plan, PlanError, PlanOptions};
     use crate::results::{Results, Table};
+    use crate::summary::tests::{PLAN, record};
 
     fn plan(chosen: &str) -> Result<Plan, PlanError> {
         let text = PLAN.replacen("histograms = true", &format!("histograms = true\n{chosen}"), 1);
-        Plan::read(Path::new("two.toml"), &text, &Reading::default())
+        Plan::read(Path::new("two.toml"), &text, &PlanOptions::default())
     }
 
     fn columns(plan: &Plan, table: fn(&Results<'_>) -> Table) -> Vec<String> {
@@ -189,7 +197,7 @@ mod tests {
     #[test]
     fn what_is_chosen_is_written_and_costs_no_run() {
         let all = plan("").unwrap();
-        let chosen = plan("metrics = [\"goodput\", \"path.*.timeouts\"]\ncolumns = [\"window\"]").unwrap();
+        let chosen = plan("metrics = [\"goodput\", \"path.*.timeouts\"]\ncolumns = [\"cwnd\"]").unwrap();
         let metrics: Vec<String> = columns(&chosen, runs);
         assert!(metrics.contains(&"path.a.timeouts".to_owned()), "{metrics:?}");
         assert!(!metrics.contains(&"timeouts".to_owned()) && columns(&all, runs).len() > 2 * metrics.len());
@@ -197,9 +205,9 @@ mod tests {
             metrics.contains(&"seed".to_owned()),
             "where a run is in the plan is always said"
         );
-        let kept: Vec<String> = columns(&chosen, series);
+        let kept: Vec<String> = columns(&chosen, time_series);
         assert!(
-            kept.ends_with(&["time".into(), "path".into(), "window".into()]),
+            kept.ends_with(&["time".into(), "path".into(), "cwnd".into()]),
             "{kept:?}"
         );
         assert_eq!(all.points[0].setting_text(), chosen.points[0].setting_text());
@@ -210,7 +218,7 @@ mod tests {
     fn what_is_chosen_has_to_be_there() {
         let refused = plan("metrics = [\"goodputt\"]").unwrap_err().to_string();
         assert!(refused.contains("did you mean `goodput`?"), "{refused}");
-        let refused = plan("columns = [\"windows\"]").unwrap_err().to_string();
-        assert!(refused.contains("did you mean `window`?"), "{refused}");
+        let refused = plan("columns = [\"cwnds\"]").unwrap_err().to_string();
+        assert!(refused.contains("did you mean `cwnd`?"), "{refused}");
     }
 }

@@ -40,7 +40,7 @@ pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
     both(folder, "runs", &tables::runs(results))?;
     both(folder, "summary", &tables::summary(results))?;
     for (name, table) in [
-        ("series", tables::series(results)),
+        ("series", tables::time_series(results)),
         ("histograms", tables::histograms(results)),
     ] {
         if table.rows() > 0 {

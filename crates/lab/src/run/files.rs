@@ -173,7 +173,7 @@ impl Names {
 
 /// What tells a run from all others of its plan, in words.
 fn parts(point: &Point) -> Vec<String> {
-    let line = [Some(&point.line), point.alone.as_ref()]
+    let line = [Some(&point.series), point.single_path.as_ref()]
         .into_iter()
         .flatten()
         .cloned();

@@ -14,7 +14,7 @@ pub(super) fn of(paths: &[Path], setting: &Setting) -> Vec<(LinkId, LinkId)> {
     let shared = |path: &Path| Some((*path.there.last()?, *path.back.first()?));
     let bottleneck = setting.bottleneck.as_ref().and_then(|_| shared(paths.first()?));
     let all = paths.iter().filter_map(own).chain(bottleneck);
-    all.map(|(there, back)| match setting.talker() {
+    all.map(|(there, back)| match setting.data_sender() {
         End::Near => (there, back),
         End::Far => (back, there),
     })
@@ -69,5 +69,5 @@ fn link(record: &mut Record, group: &str, before: &Counted, after: &Counted, sec
     let busy = after.0.busy.saturating_sub(before.0.busy).as_secs_f64();
     record.set(format!("{group}.idle"), (1.0 - busy / seconds).max(0.0));
     let back = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;
-    record.set(format!("{group}.back.drops"), back as f64);
+    record.set(format!("{group}.reverse.drops"), back as f64);
 }

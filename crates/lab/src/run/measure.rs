@@ -64,7 +64,7 @@ impl Snapshot {
             census: SackCensus::default(),
             processors: [setting.hosts.near, setting.hosts.far].map(tally),
             links: vec![links::Counted::default(); links],
-            rivals: vec![0; setting.rivals.len()],
+            rivals: vec![0; setting.cross_traffic.len()],
             overheads: [None; 2],
         }
     }
@@ -75,7 +75,7 @@ impl Snapshot {
         let talker = talker(setting);
         let inbox = simulation.conversation(talker.other())?.inbox();
         let links = links::of(simulation.paths(), setting).into_iter();
-        let rivals = 0..setting.rivals.len();
+        let rivals = 0..setting.cross_traffic.len();
         Some(Self {
             at: simulation.now(),
             near: statistics(talker)?,
@@ -127,14 +127,14 @@ impl Window<'_> {
         for stream in metric::streams(&self.setting.apps) {
             self.stream(&mut record, stream);
         }
-        for (index, name) in self.setting.rivals.names().enumerate() {
+        for (index, name) in self.setting.cross_traffic.names().enumerate() {
             let bytes = self.after.rivals[index] - self.before.rivals[index];
-            record.set(format!("rival.{name}.goodput"), self.mbit(bytes));
+            record.set(format!("cross-traffic.{name}.goodput"), self.mbit(bytes));
         }
         let streams = self.after.streams.values();
         let streams = streams.map(|stream| (stream.bytes, stream.last_at));
         objects::write(&mut record, self.setting, streams);
-        for (index, group) in ["sent", "answered"].into_iter().enumerate() {
+        for (index, group) in ["forward", "reverse"].into_iter().enumerate() {
             let (before, after) = (self.before.overheads[index], self.after.overheads[index]);
             objects::write_overhead(&mut record, group, before, after);
         }
@@ -159,7 +159,7 @@ impl Window<'_> {
             .is_none_or(|all| after.messages >= all);
         let last_read = after.last_read.filter(|_| is_complete);
         record.set(
-            "completed",
+            "completion-time",
             last_read.map(|at| (at - Instant::ZERO).as_secs_f64()),
         );
         let delays = self.delays();
@@ -265,11 +265,11 @@ impl Window<'_> {
         let group = format!("processor.{end}");
         let share = |time: core::time::Duration| time.as_secs_f64() / self.seconds();
         record.set(
-            format!("{group}.busy"),
+            format!("{group}.utilization"),
             share(after.busy.saturating_sub(before.busy)),
         );
         let with_sacks = after.with_sacks.saturating_sub(before.with_sacks);
-        record.set(format!("{group}.sacks"), share(with_sacks));
+        record.set(format!("{group}.sack-utilization"), share(with_sacks));
         let times = after.micros_per_sack.since(&before.micros_per_sack);
         // Those times are in whole microseconds, of which few are of one SACK.
         let mean = (times.count() > 0).then(|| with_sacks.as_secs_f64() * 1e6 / times.count() as f64);
@@ -300,7 +300,10 @@ fn retransmissions(record: &mut Record, group: &str, grown: impl Fn(fn(&PathCoun
         format!("{group}fast-retransmits"),
         grown(|counters| counters.fast_retransmits),
     );
-    record.set(format!("{group}rescued"), grown(|counters| counters.rescheduled));
+    record.set(
+        format!("{group}rescheduled"),
+        grown(|counters| counters.rescheduled),
+    );
     let again = grown(|counters| counters.payload_retransmitted);
     let first = grown(|counters| counters.payload_sent);
     record.set(format!("{group}retransmitted"), again / (first + again));

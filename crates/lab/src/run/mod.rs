@@ -25,7 +25,7 @@ pub use cache::Cache;
 pub(crate) use cache::setting_digest;
 pub use files::Files;
 pub use parallel::{Outcome, Progress, Runner};
-pub use record::{Bar, Record, SeriesRow};
+pub use record::{Bucket, Record, TimeSeriesRow};
 
 use crate::plan::{BackendPlan, End, Point, Setting, TransportPlan};
 use files::Recording;
@@ -123,7 +123,7 @@ fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) ->
         stop,
         samples: Samples::new(setting),
         series: Vec::new(),
-        next_row: setting.record.series.map(|_| Instant::ZERO),
+        next_row: setting.record.time_series.map(|_| Instant::ZERO),
     };
     let end = Instant::ZERO + setting.time.warm_up.0 + setting.time.measure.0;
     let before = run.warm_up(end)?;
@@ -144,13 +144,13 @@ fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) ->
     };
     let mut record = window.record();
     files::finish(&mut run.simulation).map_err(unwritten)?;
-    record.series = run.series;
+    record.time_series = run.series;
     Ok(record)
 }
 
 /// The side whose data is measured.
 fn talker(setting: &Setting) -> Side {
-    match setting.talker() {
+    match setting.data_sender() {
         End::Near => Side::Near,
         End::Far => Side::Far,
     }
@@ -165,7 +165,7 @@ struct Run<'a> {
     setting: &'a Setting,
     stop: &'a AtomicBool,
     samples: Samples,
-    series: Vec<SeriesRow>,
+    series: Vec<TimeSeriesRow>,
     /// When the next row of the time series is due, if there is one.
     next_row: Option<Instant>,
 }
@@ -209,10 +209,10 @@ impl Run<'_> {
                 return Err(RunError::Interrupted);
             }
             let now = self.simulation.now();
-            if let (Some(next), Some(every)) = (self.next_row, self.setting.record.series)
+            if let (Some(next), Some(every)) = (self.next_row, self.setting.record.time_series)
                 && next <= now
             {
-                samples::series_rows(&self.simulation, self.setting, &mut self.series);
+                samples::time_series_rows(&self.simulation, self.setting, &mut self.series);
                 self.next_row = Some(next + every.0);
             }
             let next_row = self.next_row.unwrap_or(Instant::MAX);

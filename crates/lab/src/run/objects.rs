@@ -22,7 +22,7 @@ pub(super) fn write(
     let Some(download) = download(setting) else {
         return;
     };
-    let (count, bytes) = (download.carriers() as usize, download.object_bytes());
+    let (count, bytes) = (download.stream_count() as usize, download.object_bytes());
     let complete = carriers.filter(|(delivered, _)| *delivered >= bytes);
     let mut times: Vec<f64> = complete
         .filter_map(|(_, at)| Some((at? - Instant::ZERO).as_secs_f64()))

@@ -11,18 +11,18 @@ pub struct Record {
     /// Metrics by name; what the run had nothing to measure of is missing.
     pub values: BTreeMap<String, f64>,
     /// Histograms by name, if the plan asks for them.
-    pub histograms: BTreeMap<String, Vec<Bar>>,
+    pub histograms: BTreeMap<String, Vec<Bucket>>,
     /// Samples by time and path, if the plan asks for them.
-    pub series: Vec<SeriesRow>,
+    pub time_series: Vec<TimeSeriesRow>,
     /// What it was measured with, by name, if not by this program alone: kernel, stacks, their versions. Such a run comes out
     /// differently each time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub made_with: BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The numbers of one class of a histogram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
-pub struct Bar {
+pub struct Bucket {
     /// The lowest number.
     pub low: u64,
     /// The highest number.
@@ -33,15 +33,15 @@ pub struct Bar {
 
 /// One path at one moment. Sizes in bytes, times in milliseconds.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
-pub struct SeriesRow {
+pub struct TimeSeriesRow {
     /// Seconds since the start of the run.
     pub time: f64,
     /// The path's name.
     pub path: String,
     /// Congestion window.
-    pub window: u64,
+    pub cwnd: u64,
     /// Slow-start threshold; missing while unset.
-    pub threshold: Option<u64>,
+    pub ssthresh: Option<u64>,
     /// In flight.
     pub flight: u64,
     /// Sent on the path and still in the send buffer.
@@ -53,7 +53,7 @@ pub struct SeriesRow {
     /// Retransmission timeout.
     pub rto: f64,
     /// Packets waiting at the path's own link.
-    pub waiting: u64,
+    pub link_queue: u64,
     /// In the send buffer of the association.
     pub send_buffer: u64,
     /// In the receive buffer of the far end.
@@ -71,11 +71,11 @@ impl Record {
     }
 
     pub(super) fn set_histogram(&mut self, name: &str, histogram: &Histogram) {
-        let bars = histogram.buckets().map(|bucket| Bar {
+        let buckets = histogram.buckets().map(|bucket| Bucket {
             low: bucket.low,
             high: bucket.high,
             count: bucket.count,
         });
-        self.histograms.insert(name.to_owned(), bars.collect());
+        self.histograms.insert(name.to_owned(), buckets.collect());
     }
 }

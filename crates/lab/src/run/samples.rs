@@ -8,7 +8,7 @@ use anabranch_types::Instant;
 
 use super::links;
 use super::measure::path_id;
-use super::record::{Record, SeriesRow};
+use super::record::{Record, TimeSeriesRow};
 use super::silence::{Reading, Silence};
 use super::talker;
 use crate::plan::Setting;
@@ -83,9 +83,9 @@ impl PathSamples {
     }
 
     pub(super) fn write(&self, name: &str, record: &mut Record) {
-        record.set(format!("{name}.window.mean"), self.window.value());
+        record.set(format!("{name}.cwnd.mean"), self.window.value());
         record.set(format!("{name}.flight.mean"), self.flight.value());
-        record.set(format!("{name}.full"), self.full.value());
+        record.set(format!("{name}.cwnd-limited"), self.full.value());
         record.set(format!("{name}.srtt.mean"), self.srtt.value());
         record.set(format!("{name}.srtt.max"), self.srtt.most());
         record.set(format!("{name}.rto.mean"), self.rto.value());
@@ -204,7 +204,7 @@ pub(super) fn blocked(path: &PathFacts, send_buffer: u64) -> f64 {
 }
 
 /// The rows of the time series for this moment, one for each path.
-pub(super) fn series_rows(simulation: &Simulation, setting: &Setting, rows: &mut Vec<SeriesRow>) {
+pub(super) fn time_series_rows(simulation: &Simulation, setting: &Setting, rows: &mut Vec<TimeSeriesRow>) {
     let (Some(near), Some(far)) = (
         simulation.association(talker(setting)),
         simulation.association(talker(setting).other()),
@@ -225,17 +225,17 @@ pub(super) fn series_rows(simulation: &Simulation, setting: &Setting, rows: &mut
         let Some(path) = facts.iter().find(|path| Some(path.id) == id) else {
             continue;
         };
-        rows.push(SeriesRow {
+        rows.push(TimeSeriesRow {
             time: simulation.now().as_nanos() as f64 / 1e9,
             path: name.to_owned(),
-            window: path.cwnd,
-            threshold: (path.ssthresh < u64::MAX).then_some(path.ssthresh),
+            cwnd: path.cwnd,
+            ssthresh: (path.ssthresh < u64::MAX).then_some(path.ssthresh),
             flight: path.in_flight,
             queued: path.queued,
             blocked: blocked(path, setting.association.send_buffer.0),
             srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
             rto: path.rto.as_secs_f64() * 1e3,
-            waiting,
+            link_queue: waiting,
             send_buffer: statistics.send_buffer_used,
             receive_buffer: far.receive_buffer_used,
             delivered,

@@ -10,8 +10,8 @@ use anabranch_types::Seed;
 
 use super::tcp;
 use crate::plan::{
-    AppKind, AppPlan, AssociationPlan, End, Happening, LinkPlan, LossPlan, Mechanisms, Named, QueuePlan,
-    RateLimit, ReadingPlan, RedPlan, RivalPlan, Setting, TransportPlan,
+    AppKind, AppPlan, AssociationPlan, CrossTrafficPlan, End, LinkPlan, LossPlan, Mechanisms, Named,
+    QueuePlan, RateLimit, ReadingPlan, RedPlan, ScriptStep, Setting, TransportPlan,
 };
 
 /// The scenario of a run.
@@ -35,7 +35,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
         let (there, back) = there_and_back(bottleneck, "bottleneck");
         scenario = scenario.asymmetric_bottleneck(there, back);
     }
-    for (_, rival) in setting.rivals.iter() {
+    for (_, rival) in setting.cross_traffic.iter() {
         scenario = scenario.rival(self::rival(rival, setting));
     }
     let hosts = [(Side::Near, setting.hosts.near), (Side::Far, setting.hosts.far)];
@@ -45,9 +45,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
         }
     }
     let happenings = setting.script.iter();
-    happenings.fold(scenario, |scenario, happening| {
-        happen(scenario, happening, setting)
-    })
+    happenings.fold(scenario, |scenario, step| happen(scenario, step, setting))
 }
 
 const fn port(association: AssociationPlan) -> u16 {
@@ -55,7 +53,7 @@ const fn port(association: AssociationPlan) -> u16 {
 }
 
 /// Another pair of hosts.
-pub(super) fn rival(plan: &RivalPlan, setting: &Setting) -> Rival {
+pub(super) fn rival(plan: &CrossTrafficPlan, setting: &Setting) -> Rival {
     let (access, _) = there_and_back(&plan.access, "");
     let rival = match plan.transport {
         TransportPlan::Sctp => {
@@ -96,7 +94,7 @@ fn narrow(number: u32) -> u16 {
 /// The link there and the link back.
 pub(super) fn there_and_back(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
     let there = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
-    let back = match &plan.back {
+    let back = match &plan.reverse {
         Some(back) => lay_over(there.clone(), back),
         None => there.clone(),
     };
@@ -140,9 +138,11 @@ fn queue(plan: &QueuePlan) -> QueueConfig {
 fn red(plan: &RedPlan) -> RedConfig {
     let classic = RedConfig::classic(plan.limit.0);
     RedConfig {
-        min_threshold: plan.minimum.unwrap_or(classic.min_threshold),
-        max_threshold: plan.maximum.unwrap_or(classic.max_threshold),
-        max_probability: plan.chance.map_or(classic.max_probability, |chance| chance.0),
+        min_threshold: plan.min_threshold.unwrap_or(classic.min_threshold),
+        max_threshold: plan.max_threshold.unwrap_or(classic.max_threshold),
+        max_probability: plan
+            .max_probability
+            .map_or(classic.max_probability, |probability| probability.0),
         weight: plan.weight.unwrap_or(classic.weight),
         gentle: plan.gentle,
         ..classic
@@ -158,37 +158,37 @@ fn loss(plan: &LossPlan) -> Loss {
     }
 }
 
-fn happen(scenario: Scenario, happening: &Happening, setting: &Setting) -> Scenario {
+fn happen(scenario: Scenario, step: &ScriptStep, setting: &Setting) -> Scenario {
     let position = |name: &Option<String>| setting.paths.position(name.as_ref()?);
-    let at = happening.at.0;
-    if let Some(path) = position(&happening.cut) {
+    let at = step.at.0;
+    if let Some(path) = position(&step.cut) {
         return scenario.at(at, Step::Cut(path));
     }
-    if let Some(path) = position(&happening.heal) {
+    if let Some(path) = position(&step.restore) {
         return scenario.at(at, Step::Heal(path));
     }
-    if let Some(path) = position(&happening.join) {
+    if let Some(path) = position(&step.join) {
         return both_ends(scenario, |side| Step::Join(side, path), at);
     }
-    if let Some(path) = position(&happening.leave) {
+    if let Some(path) = position(&step.leave) {
         return both_ends(scenario, |side| Step::Leave(side, path), at);
     }
-    let Some(path) = position(&happening.change) else {
+    let Some(path) = position(&step.change) else {
         return scenario;
     };
-    changes(happening).into_iter().fold(scenario, |scenario, change| {
+    changes(step).into_iter().fold(scenario, |scenario, change| {
         scenario.at(at, Step::Change(path, change))
     })
 }
 
 /// What a path is from then on.
-pub(super) fn changes(happening: &Happening) -> Vec<LinkChange> {
-    let rate = happening.rate.map(|rate| match rate {
+pub(super) fn changes(step: &ScriptStep) -> Vec<LinkChange> {
+    let rate = step.rate.map(|rate| match rate {
         RateLimit::At(rate) => LinkChange::Rate(Some(rate.0)),
         RateLimit::Unlimited => LinkChange::Rate(None),
     });
-    let delay = happening.delay.map(|delay| LinkChange::Delay(delay.0));
-    let loss = happening.loss.as_ref().map(|plan| LinkChange::Loss(loss(plan)));
+    let delay = step.delay.map(|delay| LinkChange::Delay(delay.0));
+    let loss = step.loss.as_ref().map(|plan| LinkChange::Loss(loss(plan)));
     [rate, delay, loss].into_iter().flatten().collect()
 }
 
@@ -203,7 +203,7 @@ fn conversation(apps: &Named<AppPlan>, end: End) -> Conversation {
     let there = apps.iter().filter(|(_, app)| app.end() != end);
     let asked = there.filter_map(|(_, app)| {
         let request = app.request?;
-        let requests = Requests::new(narrow(app.carriers()), request.0 as usize);
+        let requests = Requests::new(narrow(app.stream_count()), request.0 as usize);
         Some(Workload::Requests(requests))
     });
     Conversation::new(here.chain(asked)).metered()
@@ -227,22 +227,24 @@ fn workload(app: &AppPlan) -> Workload {
             };
             Workload::Bulk(if app.unordered { bulk.unordered() } else { bulk })
         }
-        AppKind::Even => Workload::Even(Even::new(bytes, count)),
-        AppKind::Paced => {
+        AppKind::Balanced => Workload::Even(Even::new(bytes, count)),
+        AppKind::Periodic => {
             let every = app
-                .every
+                .interval
                 .map_or(core::time::Duration::from_secs(1), |every| every.0);
             let burst = app.burst.map_or(1, |burst| u64::from(burst.0));
             let paced = Paced::new(bytes, every, streams).in_bursts(burst);
             Workload::Paced(if app.unordered { paced.unordered() } else { paced })
         }
         AppKind::Client => {
-            let thinks = app.thinks.map_or(core::time::Duration::ZERO, |thinks| thinks.0);
+            let thinks = app
+                .think_time
+                .map_or(core::time::Duration::ZERO, |thinks| thinks.0);
             Workload::Client(Client::new(bytes, first, thinks))
         }
         AppKind::Server => Workload::Server(Server::new(bytes)),
         AppKind::Download => {
-            let objects = Objects::new(narrow(app.carriers()), app.object_bytes(), bytes);
+            let objects = Objects::new(narrow(app.stream_count()), app.object_bytes(), bytes);
             Workload::Objects(match app.request {
                 Some(_) => objects.when_asked(),
                 None => objects,

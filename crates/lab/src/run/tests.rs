@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::{Cache, Progress, Record, RunError, Runner, simulate};
 use crate::metric;
-use crate::plan::{Plan, Reading};
+use crate::plan::{Plan, PlanOptions};
 
 pub(super) const PLAN: &str = r#"
 title = "Everything that can be measured"
@@ -44,17 +44,17 @@ kind = "bulk"
 message = 1400
 streams = 2
 
-[rivals.other]
+[cross-traffic.other]
 policies.profile = "rfc9260"
 apps.sender = { kind = "bulk", message = 1400 }
 
 [record]
-series = "100ms"
+time-series = "100ms"
 histograms = true
 "#;
 
 pub(super) fn plan(text: &str) -> Plan {
-    Plan::read(Path::new("x.toml"), text, &Reading::default()).unwrap()
+    Plan::read(Path::new("x.toml"), text, &PlanOptions::default()).unwrap()
 }
 
 fn go() -> AtomicBool {
@@ -75,7 +75,7 @@ fn the_metrics_of_a_run_are_those_of_the_list() {
         ["delay", "processor.near.sack", "sack.blocks", "sack.tsns"]
     );
     assert_eq!(
-        record.series.len(),
+        record.time_series.len(),
         15 * 2 - 2,
         "from 0.1 s to 1.4 s, a row for each path"
     );
@@ -88,7 +88,7 @@ fn what_was_measured_fits_together() {
     let value = |name: &str| record.values[name];
     let streams = value("stream.0.goodput") + value("stream.1.goodput");
     assert!((value("goodput") - streams).abs() < 1e-9);
-    let all = value("goodput") + value("rival.other.goodput");
+    let all = value("goodput") + value("cross-traffic.other.goodput");
     assert!((8.0..9.7).contains(&all), "{all} of the bottleneck's 10 Mbit/s");
     assert!(value("path.north.srtt.mean") > 2.0);
     assert!(value("path.south.srtt.mean") > value("path.north.srtt.mean") + 8.0);
@@ -114,7 +114,7 @@ fn a_path_that_joins_carries_nothing_before_and_its_share_from_then_on() {
     );
     let plan = plan(&joining);
     let record = simulate(&plan.points[0], &go()).unwrap();
-    let first = record.series.iter().find(|row| row.path == "south").unwrap();
+    let first = record.time_series.iter().find(|row| row.path == "south").unwrap();
     assert!((1.0..1.2).contains(&first.time), "known from {} s on", first.time);
     assert!(record.values["path.south.throughput"] > 0.5);
 }
@@ -125,7 +125,7 @@ fn a_transfer_is_complete_when_all_of_it_was_read() {
         let apps = format!("streams = 2\nmessages = {messages}");
         let plan = plan(&PLAN.replace("streams = 2", &apps));
         let record = simulate(&plan.points[0], &go()).unwrap();
-        record.values.get("completed").copied()
+        record.values.get("completion-time").copied()
     };
     let quick = sending(100).unwrap();
     assert!((0.08..1.2).contains(&quick), "{quick}");
@@ -237,19 +237,19 @@ policies.profile = "tcp"
         let record = simulate(&point, &go()).unwrap();
         let value = |name: &str| record.values.get(name).copied().unwrap_or(f64::NAN);
         assert!(
-            (2.3..3.5).contains(&value("completed")),
+            (2.3..3.5).contains(&value("completion-time")),
             "{}: {record:?}",
-            point.line
+            point.series
         );
         assert!(
             (4.4..4.6).contains(&value("goodput")),
             "{}: {record:?}",
-            point.line
+            point.series
         );
         assert!(
             value("path.net.window.mean") > 10_000.0,
             "{}: {record:?}",
-            point.line
+            point.series
         );
     }
 }
@@ -279,7 +279,7 @@ queue = {{ packets = 20 }}
 
 #[test]
 fn messages_over_several_connections_are_not_late_because_they_are_several() {
-    let app = "kind = \"paced\"\nmessage = 1000\nevery = \"10ms\"\nstreams = 4";
+    let app = "kind = \"periodic\"\nmessage = 1000\ninterval = \"10ms\"\nstreams = 4";
     let record = over_tcp(app, "[tcp]\nnagle = false");
     let (mean, messages) = (record.values["delay.mean"], record.values["messages"]);
     assert!((10.8..15.0).contains(&mean), "{mean} ms");
@@ -329,7 +329,7 @@ profile = "rfc9260"
 kind = "bulk"
 message = 1400
 
-[rivals.tcp]
+[cross-traffic.tcp]
 transport = "tcp"
 policies.profile = "tcp"
 apps.sender = { kind = "bulk", message = 1400 }
@@ -346,8 +346,8 @@ policies.profile = "tcp"
 name = "TCP beside SCTP"
 transport = "tcp"
 policies.profile = "tcp"
-rivals.tcp.transport = "sctp"
-rivals.tcp.policies.profile = "rfc9260"
+cross-traffic.tcp.transport = "sctp"
+cross-traffic.tcp.policies.profile = "rfc9260"
 "#;
 
 #[test]
@@ -359,7 +359,10 @@ fn each_variant_has_its_transport_and_so_has_each_rival() {
             let idle = record.values["bottleneck.idle"];
             assert!(idle < 0.1, "the bottleneck idles for {idle}");
             assert!(record.values["bottleneck.queue.mean"] > 1.0);
-            (record.values["goodput"], record.values["rival.tcp.goodput"])
+            (
+                record.values["goodput"],
+                record.values["cross-traffic.tcp.goodput"],
+            )
         })
         .collect();
     assert_eq!(shares.len(), 3);
@@ -377,7 +380,7 @@ fn a_rival_over_tcp_has_an_application_that_tcp_has() {
         "{ kind = \"bulk\", message = 1400 }",
         "{ kind = \"client\", message = 100 }",
     );
-    let refused = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap_err();
+    let refused = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap_err();
     assert!(
         refused.to_string().contains("over TCP an application is"),
         "{refused}"
@@ -410,7 +413,7 @@ profile = "cmt"
 kind = "bulk"
 message = 1400
 
-[rivals.tcp]
+[cross-traffic.tcp]
 transport = "tcp"
 through = "shared"
 policies.profile = "tcp"
@@ -424,9 +427,9 @@ fn a_rival_can_go_over_one_of_the_paths() {
     let of = |name: &str| record.values[name];
     assert!(of("path.own.throughput") > 8.5);
     assert!(of("path.shared.throughput") < 8.0);
-    assert!(of("rival.tcp.goodput") > 1.5);
+    assert!(of("cross-traffic.tcp.goodput") > 1.5);
     let unknown = ON_ONE_PATH.replace("through = \"shared\"", "through = \"shard\"");
-    let refused = Plan::read(Path::new("x.toml"), &unknown, &Reading::default()).unwrap_err();
+    let refused = Plan::read(Path::new("x.toml"), &unknown, &PlanOptions::default()).unwrap_err();
     assert!(refused.to_string().contains("shared"), "{refused}");
 }
 
@@ -454,7 +457,7 @@ at = "9s"
 cut = "two"
 
 [record]
-series = "100ms"
+time-series = "100ms"
 histograms = true
 
 [apps.sender]
@@ -497,9 +500,9 @@ fn multipath_tcp_is_measured_as_sctp_is() {
         assert!(of("path.two.timeouts") >= 1.0);
         let has = |path| {
             record
-                .series
+                .time_series
                 .iter()
-                .any(|row| row.path == path && row.window > 10_000)
+                .any(|row| row.path == path && row.cwnd > 10_000)
         };
         assert!(has("one") && has("two"));
         assert!(record.histograms.contains_key("delay"));
@@ -515,7 +518,7 @@ fn what_has_no_meaning_for_a_transport_is_refused() {
         ("nr-sack = \"short\"", "nr-sack = \"shrt\"", "short"),
     ] {
         let text = OVER_BOTH.replace(from, to);
-        let refused = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap_err();
+        let refused = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap_err();
         assert!(refused.to_string().contains(word), "{refused}");
     }
 }
@@ -575,10 +578,10 @@ fn a_page_is_there_when_its_last_object_is_over_streams_and_over_connections() {
         let value = |name: &str| record.values[name];
         let times = [value("object.first"), value("object.mean"), value("object.last")];
         assert!(times.is_sorted(), "{times:?}");
-        assert!((value("completed") - times[2]).abs() < 1e-9);
+        assert!((value("completion-time") - times[2]).abs() < 1e-9);
         // 60,000 bytes at 400 kbit/s take 1.2 s.
         assert!((1.2..3.0).contains(&times[2]), "{times:?}");
-        assert!(value("sent.payload") >= 60_000.0);
+        assert!(value("forward.payload") >= 60_000.0);
         // Nothing passes when everything was read.
         assert!(value("path.net.idle") < 0.5, "{}", value("path.net.idle"));
     }
@@ -598,8 +601,8 @@ fn a_page_is_there_when_its_last_object_is_over_streams_and_over_connections() {
         (0.02..0.2).contains(&later),
         "a request takes a round trip: {later}"
     );
-    let extra = sctp_asked.values["answered.payload"] - sctp.values["answered.payload"];
-    assert_eq!((extra, tcp_asked.values["answered.payload"]), (2_400.0, 2_400.0));
+    let extra = sctp_asked.values["reverse.payload"] - sctp.values["reverse.payload"];
+    assert_eq!((extra, tcp_asked.values["reverse.payload"]), (2_400.0, 2_400.0));
 }
 
 #[test]
@@ -609,15 +612,15 @@ fn what_packets_carry_is_counted_to_the_byte() {
     let records: Vec<Record> = records.collect();
     // 12 objects in pieces of 1,400, 1,400, 1,400 and 800 bytes; each needs a header of 16 bytes, each packet one of 12.
     let sctp = &records[0].values;
-    assert_eq!((sctp["retransmitted"], sctp["sent.payload"]), (0.0, 60_000.0));
-    let packets = (sctp["sent.headers"] - 48.0 * 16.0) / 12.0;
+    assert_eq!((sctp["retransmitted"], sctp["forward.payload"]), (0.0, 60_000.0));
+    let packets = (sctp["forward.headers"] - 48.0 * 16.0) / 12.0;
     assert!(
         (46.0..=48.0).contains(&packets) && packets.fract() == 0.0,
         "{packets}"
     );
     // Segments of 1,448, 1,448, 1,448 and 656 bytes behind 32 bytes of header, options included.
     let tcp = &records[2].values;
-    assert_eq!((tcp["retransmitted"], tcp["sent.headers"]), (0.0, 48.0 * 32.0));
+    assert_eq!((tcp["retransmitted"], tcp["forward.headers"]), (0.0, 48.0 * 32.0));
 }
 
 #[test]
@@ -633,7 +636,7 @@ fn a_download_that_makes_no_sense_is_refused() {
         ("kind = \"download\"", "kind = \"bulk\"", "nothing that this kind"),
     ] {
         let text = PAGE.replacen(from, to, 1);
-        let refused = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap_err();
+        let refused = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap_err();
         assert!(refused.to_string().contains(why), "{refused}");
     }
 }
@@ -643,7 +646,7 @@ fn the_messages_of_a_short_burst_come_one_after_another_over_both_transports() {
     let bursts = PAGE
         .replace(
             "kind = \"download\"",
-            "kind = \"paced\"\nevery = \"500ms\"\nburst = 5",
+            "kind = \"periodic\"\ninterval = \"500ms\"\nburst = 5",
         )
         .replace("objects = 12\nobject = 5000\nmessage = 1400", "message = 1000")
         .replace("apps.page.request = 200\n", "")

@@ -15,7 +15,7 @@ pub(super) const PACKET: u64 = 1_500;
 pub(super) const HEADERS: u64 = 20 + 8 + 12 + 16;
 
 /// Addresses 127.0.0.1 and so on, one for each path.
-const MOST_PATHS: usize = 8;
+const MAX_PATHS: usize = 8;
 
 /// What the user wants to send.
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +55,9 @@ impl Plan {
         } else {
             paths.to_vec()
         };
-        if !(2..=MOST_PATHS).contains(&paths.len()) {
+        if !(2..=MAX_PATHS).contains(&paths.len()) {
             return Err(Failure::Usage(format!(
-                "a comparison needs 2 to {MOST_PATHS} paths: give --path several times"
+                "a comparison needs 2 to {MAX_PATHS} paths: give --path several times"
             )));
         }
         let ceilings: Vec<f64> = paths.iter().map(ceiling).collect();

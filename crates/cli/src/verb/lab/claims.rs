@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anabranch_lab::account::Account;
 use anabranch_lab::claims::{Claim, Entry, Tested, markdown};
+use anabranch_lab::summary::ResultSummary;
 
 use crate::arguments::LabClaimsArguments;
 use crate::failure::Failure;
@@ -29,9 +29,9 @@ fn entry(file: &Path) -> Result<Entry, Failure> {
     }
     let [full, quick] = super::both_sizes(file)?;
     let kept = super::kept_file(&super::kept_folder(file), &full.name);
-    let account = match kept.is_file() {
-        true => Some(Account::load(&kept).map_err(Failure::usage)?),
+    let summary = match kept.is_file() {
+        true => Some(ResultSummary::load(&kept).map_err(Failure::usage)?),
         false => None,
     };
-    Ok(Entry::Measured(Box::new(Claim::new(full, &quick, account))))
+    Ok(Entry::Measured(Box::new(Claim::new(full, &quick, summary))))
 }

@@ -1,7 +1,7 @@
 //! Which experiments are there?
 
 use anabranch_lab::Plan;
-use anabranch_lab::plan::Reading;
+use anabranch_lab::plan::PlanOptions;
 
 use super::text::print_json;
 use crate::arguments::LabListArguments;
@@ -12,7 +12,7 @@ pub(super) fn run(arguments: &LabListArguments) -> Result<(), Failure> {
     let mut rows = vec![["PLAN", "TITLE", "SOURCE"].map(str::to_owned)];
     let mut broken = Vec::new();
     for file in super::plans(&arguments.folder)? {
-        let plan = match Plan::load(&file, &Reading::default()) {
+        let plan = match Plan::load(&file, &PlanOptions::default()) {
             Ok(plan) => plan,
             Err(error) => {
                 broken.push(error.to_string());

@@ -13,14 +13,14 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 use anabranch_lab::Plan;
-use anabranch_lab::plan::Reading;
+use anabranch_lab::plan::PlanOptions;
 
-use crate::arguments::{LabVerb, ReadingArguments};
+use crate::arguments::{LabVerb, PlanArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
 /// In a folder of results, what a report is made of.
-const ACCOUNT: &str = "account.json";
+const SUMMARY: &str = "summary.json";
 
 /// Does what was asked of the lab.
 pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
@@ -34,22 +34,22 @@ pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
     }
 }
 
-fn load(plan: &Path, arguments: &ReadingArguments) -> Result<Plan, Failure> {
-    let reading = Reading {
+fn load(plan: &Path, arguments: &PlanArguments) -> Result<Plan, Failure> {
+    let options = PlanOptions {
         quick: arguments.quick,
         changes: arguments.set.clone(),
     };
-    Plan::load(plan, &reading).map_err(Failure::usage)
+    Plan::load(plan, &options).map_err(Failure::usage)
 }
 
 /// A plan in its full and in its quick size.
 fn both_sizes(plan: &Path) -> Result<[Plan; 2], Failure> {
     let of_size = |quick| {
-        let reading = Reading {
+        let options = PlanOptions {
             quick,
             changes: Vec::new(),
         };
-        Plan::load(plan, &reading).map_err(Failure::usage)
+        Plan::load(plan, &options).map_err(Failure::usage)
     };
     Ok([of_size(false)?, of_size(true)?])
 }

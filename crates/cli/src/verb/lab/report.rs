@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anabranch_lab::Plan;
-use anabranch_lab::account::{Account, Size};
 use anabranch_lab::report::{Entry, write, write_index};
+use anabranch_lab::summary::{ResultSummary, Size};
 
 use super::text::print_json;
 use crate::arguments::LabReportArguments;
@@ -23,9 +23,9 @@ pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
     check_names(&entries, &asked)?;
     for entry in &entries {
         match entry {
-            Entry::Measured(account) => {
-                let page = write(account, &arguments.out).map_err(Failure::work)?;
-                tell(arguments, &account.plan, Some(&page))?;
+            Entry::Measured(summary) => {
+                let page = write(summary, &arguments.out).map_err(Failure::work)?;
+                tell(arguments, &summary.plan, Some(&page))?;
             }
             Entry::Open { plan, .. } => tell(arguments, plan, None)?,
         }
@@ -38,11 +38,11 @@ pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
 fn check_names(entries: &[Entry], asked: &[PathBuf]) -> Result<(), Failure> {
     let mut known = BTreeMap::new();
     for (entry, what) in entries.iter().zip(asked) {
-        let (Entry::Measured(account), what) = (entry, what.display()) else {
+        let (Entry::Measured(summary), what) = (entry, what.display()) else {
             continue;
         };
-        if let Some(other) = known.insert(&account.plan, what.to_string()) {
-            let name = &account.plan;
+        if let Some(other) = known.insert(&summary.plan, what.to_string()) {
+            let name = &summary.plan;
             return Err(Failure::Usage(format!(
                 "{other} and {what} are both of the plan {name} and would make one page {name}.html; report them apart, with \
                  --out for one of them"
@@ -70,20 +70,20 @@ fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Resu
 /// The results in a folder, or the best that there are of a plan.
 fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     if what.is_dir() {
-        let account = Account::load(&what.join(super::ACCOUNT)).map_err(Failure::usage)?;
-        let plan = account.plan_file();
-        let account = match super::both_sizes(&plan) {
-            Ok([full, quick]) => account.held_against(&full, &quick),
+        let summary = ResultSummary::load(&what.join(super::SUMMARY)).map_err(Failure::usage)?;
+        let plan = summary.plan_file();
+        let summary = match super::both_sizes(&plan) {
+            Ok([full, quick]) => summary.compared_with_plan(&full, &quick),
             // Where its plan is is not known.
-            Err(_) => account,
+            Err(_) => summary,
         };
-        return Ok(Entry::Measured(Box::new(account)));
+        return Ok(Entry::Measured(Box::new(summary)));
     }
     let [full, quick] = super::both_sizes(what)?;
-    let own = |size: &str| results.join(format!("{}{size}", full.name)).join(super::ACCOUNT);
+    let own = |size: &str| results.join(format!("{}{size}", full.name)).join(super::SUMMARY);
     let kept = super::kept_file(&super::kept_folder(what), &full.name);
     match best(&[own(""), own("-quick"), kept], &full, &quick)? {
-        Some(account) => Ok(Entry::Measured(Box::new(account))),
+        Some(summary) => Ok(Entry::Measured(Box::new(summary))),
         None => Ok(Entry::Open {
             plan: full.name,
             title: full.title,
@@ -92,23 +92,23 @@ fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     }
 }
 
-/// The best account among `files`: of the plan without changes, of the plan as it is now, then of the full size, then the first.
-fn best(files: &[PathBuf], full: &Plan, quick: &Plan) -> Result<Option<Account>, Failure> {
+/// The best summary among `files`: of the plan without changes, of the plan as it is now, then of the full size, then the first.
+fn best(files: &[PathBuf], full: &Plan, quick: &Plan) -> Result<Option<ResultSummary>, Failure> {
     let files = files.iter().filter(|file| file.is_file());
-    let accounts = files.map(|file| Account::load(file).map_err(Failure::usage));
-    let accounts: Vec<Account> = accounts.collect::<Result<_, _>>()?;
-    let held = accounts
+    let summaries = files.map(|file| ResultSummary::load(file).map_err(Failure::usage));
+    let summaries: Vec<ResultSummary> = summaries.collect::<Result<_, _>>()?;
+    let held = summaries
         .into_iter()
-        .map(|account| account.held_against(full, quick));
-    let rank = |account: &Account| {
-        let is_quick = account.size == Size::Quick;
-        (!account.changes.is_empty(), account.is_outdated, is_quick)
+        .map(|summary| summary.compared_with_plan(full, quick));
+    let rank = |summary: &ResultSummary| {
+        let is_quick = summary.size == Size::Quick;
+        (!summary.changes.is_empty(), summary.is_outdated, is_quick)
     };
     let best = held.min_by_key(rank);
-    if let Some(account) = best.as_ref().filter(|account| account.is_outdated) {
+    if let Some(summary) = best.as_ref().filter(|summary| summary.is_outdated) {
         remark(format_args!(
             "{}: the plan was changed after its results",
-            account.plan
+            summary.plan
         ));
     }
     Ok(best)

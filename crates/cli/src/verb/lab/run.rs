@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anabranch_lab::Plan;
-use anabranch_lab::account::{Account, Size};
 use anabranch_lab::plan::{BackendPlan, TransportPlan};
 use anabranch_lab::report;
 use anabranch_lab::results::{Results, write};
 use anabranch_lab::run::{Cache, Files, Outcome, Runner};
+use anabranch_lab::summary::{ResultSummary, Size};
 
 use super::told;
 use super::watch::Watch;
@@ -21,7 +21,7 @@ use crate::output::remark;
 
 pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -> Result<(), Failure> {
     let plans = arguments.plans.iter();
-    let plans = plans.map(|plan| super::load(plan, &arguments.reading).map(Arc::new));
+    let plans = plans.map(|plan| super::load(plan, &arguments.plan_options).map(Arc::new));
     let plans: Vec<Arc<Plan>> = plans.collect::<Result<_, _>>()?;
     let has_one_folder = [&arguments.out, &arguments.events, &arguments.capture]
         .into_iter()
@@ -195,7 +195,11 @@ fn cores() -> usize {
 }
 
 fn folder(arguments: &LabRunArguments, plan: &Plan) -> PathBuf {
-    let size = if arguments.reading.quick { "-quick" } else { "" };
+    let size = if arguments.plan_options.quick {
+        "-quick"
+    } else {
+        ""
+    };
     let usual = || Path::new("target/lab").join(format!("{}{size}", plan.name));
     arguments.out.clone().unwrap_or_else(usual)
 }
@@ -221,13 +225,13 @@ fn conclude(
         return Ok(failed);
     }
     write(&results, &folder).map_err(Failure::work)?;
-    let account = Account::of(&results);
-    account
-        .store(&folder.join(super::ACCOUNT))
+    let summary = ResultSummary::of(&results);
+    summary
+        .store(&folder.join(super::SUMMARY))
         .map_err(Failure::work)?;
-    let page = report::write(&account, &folder).map_err(Failure::work)?;
+    let page = report::write(&summary, &folder).map_err(Failure::work)?;
     if let Some(kept) = &arguments.keep {
-        keep(&account, &folder, kept)?;
+        keep(&summary, &folder, kept)?;
     }
     if arguments.output.is_json() {
         told::objects(&results, Some((&folder, &page)))?;
@@ -243,11 +247,11 @@ fn conclude(
 
 /// Keeps a summary of what was written to `folder`, and every run on real hosts, which nobody can do again. What is
 /// incomplete is not kept, nor a quick result in the place of a full one.
-fn keep(account: &Account, folder: &Path, kept: &Path) -> Result<(), Failure> {
-    let file = super::kept_file(kept, &account.plan);
+fn keep(summary: &ResultSummary, folder: &Path, kept: &Path) -> Result<(), Failure> {
+    let file = super::kept_file(kept, &summary.plan);
     let is_less =
-        account.size == Size::Quick && Account::load(&file).is_ok_and(|known| known.size == Size::Full);
-    let why = match (account.failed, is_less) {
+        summary.size == Size::Quick && ResultSummary::load(&file).is_ok_and(|known| known.size == Size::Full);
+    let why = match (summary.failed, is_less) {
         (0, false) => None,
         (0, true) => Some("a full result is there, and this is a quick one".to_owned()),
         (failed, _) => Some(format!("{failed} runs failed")),
@@ -255,13 +259,13 @@ fn keep(account: &Account, folder: &Path, kept: &Path) -> Result<(), Failure> {
     if let Some(why) = why {
         remark(format_args!(
             "{} is not kept in {}: {why}",
-            account.plan,
+            summary.plan,
             kept.display()
         ));
         return Ok(());
     }
-    account.in_short().store(&file).map_err(Failure::work)?;
-    if !account.made_with.is_empty() {
+    summary.in_short().store(&file).map_err(Failure::work)?;
+    if !summary.environment.is_empty() {
         let rows = file.with_extension("runs.csv");
         let copied = fs::copy(folder.join("runs.csv"), &rows);
         copied.map_err(|error| Failure::work(format!("{}: {error}", rows.display())))?;

@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::output::print;
 
 pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
-    let plan = super::load(&arguments.plan, &arguments.reading)?;
+    let plan = super::load(&arguments.plan, &arguments.plan_options)?;
     if arguments.output.is_json() {
         for point in &plan.points {
             print_json(&serde_json::json!({
                 "event": "point",
-                "line": point.line,
-                "alone": point.alone,
+                "series": point.series,
+                "single_path": point.single_path,
                 "coordinates": point.coordinates,
                 "seed": point.seed,
                 "setting": *point.setting,
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
         .iter()
         .filter(|point| same_but_seed(point, plan.points.first()))
         .count();
-    let mut head = vec!["line".to_owned()];
+    let mut head = vec!["series".to_owned()];
     head.extend(
         plan.axes
             .iter()
@@ -49,13 +49,14 @@ pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
 
 fn same_but_seed(point: &Point, other: Option<&Point>) -> bool {
     other.is_some_and(|other| {
-        (&point.line, &point.alone, &point.coordinates) == (&other.line, &other.alone, &other.coordinates)
+        (&point.series, &point.single_path, &point.coordinates)
+            == (&other.series, &other.single_path, &other.coordinates)
     })
 }
 
 fn row(point: &Point) -> Vec<String> {
-    let alone = point.alone.as_ref().map(|path| format!(", {path} alone"));
-    let mut cells = vec![format!("{}{}", point.line, alone.unwrap_or_default())];
+    let alone = point.single_path.as_ref().map(|path| format!(", {path} alone"));
+    let mut cells = vec![format!("{}{}", point.series, alone.unwrap_or_default())];
     cells.extend(point.coordinates.iter().map(|coordinate| coordinate.text.clone()));
     cells
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anabranch_lab::check::Verdict;
 use anabranch_lab::metric::unit_of;
-use anabranch_lab::results::{Line, Lines, Results, Run};
+use anabranch_lab::results::{Results, Run, Series, SeriesSet};
 
 use super::text::{columns, print_json};
 use crate::failure::Failure;
@@ -78,7 +78,7 @@ fn text(results: &Results<'_>) -> String {
         } else {
             format!(", {unit}")
         };
-        text += &format!("\n{metric}{unit}\n{}", table(&Lines::of(results, metric)));
+        text += &format!("\n{metric}{unit}\n{}", table(&SeriesSet::of(results, metric)));
     }
     text += &failures(results);
     if !results.findings.is_empty() {
@@ -89,8 +89,8 @@ fn text(results: &Results<'_>) -> String {
             "{:>12}  {} ({} of {}; {})\n",
             finding.verdict.to_string(),
             finding.claim,
-            finding.held,
-            finding.all,
+            finding.passed,
+            finding.total,
             finding.found
         );
     }
@@ -102,7 +102,7 @@ fn text(results: &Results<'_>) -> String {
 
 /// A line for each run that failed.
 fn failures(results: &Results<'_>) -> String {
-    let line = |run: &Run<'_>| {
+    let series = |run: &Run<'_>| {
         let error = run.outcome.as_ref().err()?;
         Some(format!(
             "failed: {}, seed {}: {error}\n",
@@ -110,7 +110,7 @@ fn failures(results: &Results<'_>) -> String {
             run.point.seed
         ))
     };
-    results.failures().filter_map(line).collect()
+    results.failures().filter_map(series).collect()
 }
 
 fn told(verdict: Verdict) -> String {
@@ -122,12 +122,12 @@ fn told(verdict: Verdict) -> String {
 
 fn name(run: &Run<'_>) -> String {
     let point = run.point;
-    let alone = point.alone.iter().map(|path| format!("{path} alone"));
+    let alone = point.single_path.iter().map(|path| format!("{path} alone"));
     let coordinates = point
         .coordinates
         .iter()
         .map(|coordinate| format!("{} {}", coordinate.axis, coordinate.text));
-    let parts: Vec<String> = [point.line.clone()]
+    let parts: Vec<String> = [point.series.clone()]
         .into_iter()
         .chain(alone)
         .chain(coordinates)
@@ -136,11 +136,11 @@ fn name(run: &Run<'_>) -> String {
 }
 
 /// A row for each line, a column for each x.
-fn table(lines: &Lines) -> String {
+fn table(all_series: &SeriesSet) -> String {
     let mut places: Vec<(f64, String)> = Vec::new();
-    for spot in lines.lines.iter().flat_map(|line| &line.spots) {
-        if !places.iter().any(|(x, _)| *x == spot.x) {
-            places.push((spot.x, spot.label.clone()));
+    for point in all_series.series.iter().flat_map(|series| &series.points) {
+        if !places.iter().any(|(x, _)| *x == point.x) {
+            places.push((point.x, point.label.clone()));
         }
     }
     places.sort_by(|left, right| left.0.total_cmp(&right.0));
@@ -148,23 +148,24 @@ fn table(lines: &Lines) -> String {
         .into_iter()
         .chain(places.iter().map(|(_, label)| label.clone()));
     let mut rows: Vec<Vec<String>> = vec![head.collect()];
-    for line in lines.visible() {
+    for series in all_series.visible() {
         let value = |x: f64| {
-            line.at(x)
-                .map(|spot| format!("{:.2}", lines.value(&spot.summary)))
+            series
+                .at(x)
+                .map(|point| format!("{:.2}", all_series.value(&point.stats)))
         };
         let cells = places
             .iter()
             .map(|(x, _)| value(*x).unwrap_or_else(|| "-".into()));
-        rows.push([title(line)].into_iter().chain(cells).collect());
+        rows.push([title(series)].into_iter().chain(cells).collect());
     }
     columns(&rows)
 }
 
-fn title(line: &Line) -> String {
-    let others = line
+fn title(series: &Series) -> String {
+    let others = series
         .others
         .iter()
         .map(|other| format!(", {} {}", other.axis, other.text));
-    [line.name.clone()].into_iter().chain(others).collect()
+    [series.name.clone()].into_iter().chain(others).collect()
 }

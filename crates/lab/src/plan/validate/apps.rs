@@ -1,4 +1,4 @@
-//! What may an application of a plan say?
+//! Validation of applications: keys, amounts and combinations.
 
 use anabranch_sim::app::LONGEST_MESSAGE;
 
@@ -6,25 +6,30 @@ use super::{Fault, below};
 use crate::plan::named::Named;
 use crate::plan::setting::{AppKind, AppPlan, AssociationPlan, End};
 
-/// A connection carries bytes, and each end has one application for all its connections.
+/// A TCP connection carries a byte stream, and each end runs one application on all of its connections.
 pub(super) fn check_tcp_apps(apps: &Named<AppPlan>, path: &[&str]) -> Result<(), Fault> {
     for end in [End::Near, End::Far] {
-        let here = apps.iter().filter(|(_, app)| app.end() == end);
-        if here.count() > 1 {
-            return below(path, "", "over TCP each end has one application");
+        let own = apps.iter().filter(|(_, app)| app.end() == end);
+        if own.count() > 1 {
+            return below(path, "", "over TCP, each end can have only one application");
         }
     }
-    let is_known = |app: &AppPlan| matches!(app.kind, AppKind::Bulk | AppKind::Paced | AppKind::Download);
-    let is_uneven = |app: &AppPlan| app.messages.is_some_and(|count| count.0 % app.carriers() != 0);
+    let is_supported =
+        |app: &AppPlan| matches!(app.kind, AppKind::Bulk | AppKind::Periodic | AppKind::Download);
+    let is_uneven = |app: &AppPlan| {
+        app.messages
+            .is_some_and(|count| count.0 % app.stream_count() != 0)
+    };
     if let Some((name, _)) = apps.iter().find(|(_, app)| is_uneven(app)) {
-        let text = "expected a multiple of `streams`: over TCP each connection has as many messages";
+        let text =
+            "expected a multiple of `streams`: over TCP, messages are divided evenly among the connections";
         return below(&[path, &[name]].concat(), "messages", text);
     }
-    match apps.iter().find(|(_, app)| !is_known(app)) {
+    match apps.iter().find(|(_, app)| !is_supported(app)) {
         Some((name, _)) => below(
             path,
             name,
-            "over TCP an application is `bulk`, `paced` or a `download`",
+            "over TCP, expected `kind` \"bulk\", \"periodic\" or \"download\"",
         ),
         None => Ok(()),
     }
@@ -36,14 +41,16 @@ pub(super) fn check_app(app: &AppPlan, association: &AssociationPlan, path: &[&s
     if app.kind == AppKind::Download {
         check_download(app, path)?;
     }
-    match app.every {
-        Some(every) if every.0.is_zero() => below(path, "every", "expected a time above zero"),
-        None if app.kind == AppKind::Paced => below(path, "every", "a paced application needs `every`"),
+    match app.interval {
+        Some(every) if every.0.is_zero() => below(path, "interval", "expected a time above zero"),
+        None if app.kind == AppKind::Periodic => {
+            below(path, "interval", "a periodic application needs `interval`")
+        }
         _ => Ok(()),
     }
 }
 
-/// No more than fits, and not nothing.
+/// Amounts are above zero and fit into the buffers.
 fn check_amounts(app: &AppPlan, association: &AssociationPlan, path: &[&str]) -> Result<(), Fault> {
     let buffer = association.send_buffer.0.min(association.receive_buffer.0);
     let longest = buffer.min(LONGEST_MESSAGE as u64);
@@ -51,14 +58,16 @@ fn check_amounts(app: &AppPlan, association: &AssociationPlan, path: &[&str]) ->
         return below(
             path,
             "message",
-            format!("expected at most {longest} bytes, as buffers allow"),
+            format!(
+                "expected at most {longest} bytes, the size of the smaller buffer or of the longest message"
+            ),
         );
     }
     if app.streams.is_some() && app.stream.is_some() {
         return below(path, "stream", "expected `streams` or `stream`, not both");
     }
     let stream = app.stream.map_or(0, |stream| stream.0);
-    let streams = app.carriers();
+    let streams = app.stream_count();
     if streams == 0 || streams > 1_024 || stream >= 1_024 {
         return below(path, "streams", "expected between 1 and 1,024 streams");
     }
@@ -70,16 +79,24 @@ fn check_amounts(app: &AppPlan, association: &AssociationPlan, path: &[&str]) ->
     Ok(())
 }
 
-/// What one kind of application is told means nothing to another one, and would be passed over.
+/// Refuses keys that have no effect on this kind of application.
 fn check_keys(app: &AppPlan, path: &[&str]) -> Result<(), Fault> {
-    use AppKind::{Bulk, Client, Download, Even, Paced};
+    use AppKind::{Balanced, Bulk, Client, Download, Periodic};
     let belongs: [(_, _, &[AppKind]); 10] = [
-        ("stream", app.stream.is_some(), &[Bulk, Paced, Client, Download]),
-        ("streams", app.streams.is_some(), &[Bulk, Paced, Even, Download]),
-        ("unordered", app.unordered, &[Bulk, Paced]),
-        ("every", app.every.is_some(), &[Paced]),
-        ("burst", app.burst.is_some(), &[Paced]),
-        ("thinks", app.thinks.is_some(), &[Client]),
+        (
+            "stream",
+            app.stream.is_some(),
+            &[Bulk, Periodic, Client, Download],
+        ),
+        (
+            "streams",
+            app.streams.is_some(),
+            &[Bulk, Periodic, Balanced, Download],
+        ),
+        ("unordered", app.unordered, &[Bulk, Periodic]),
+        ("interval", app.interval.is_some(), &[Periodic]),
+        ("burst", app.burst.is_some(), &[Periodic]),
+        ("think-time", app.think_time.is_some(), &[Client]),
         ("messages", app.messages.is_some(), &[Bulk]),
         ("objects", app.objects.is_some(), &[Download]),
         ("object", app.object.is_some(), &[Download]),
@@ -90,7 +107,7 @@ fn check_keys(app: &AppPlan, path: &[&str]) -> Result<(), Fault> {
             return below(
                 path,
                 key,
-                format!("`{key}` is nothing that this kind of application has"),
+                format!("`{key}` has no effect on this kind of application"),
             );
         }
     }
@@ -102,14 +119,18 @@ fn check_download(app: &AppPlan, path: &[&str]) -> Result<(), Fault> {
         return below(
             path,
             "objects",
-            "a download needs `objects` and the bytes of each, `object`",
+            "a download needs `objects`, their number, and `object`, the size of each",
         );
     }
     if app.streams.is_some() || app.stream.is_some() {
-        return below(path, "streams", "the streams of a download are its `objects`");
+        return below(
+            path,
+            "streams",
+            "a download uses one stream for each object; remove `streams` and `stream`",
+        );
     }
     match app.end() {
         End::Far => Ok(()),
-        End::Near => below(path, "end", "the far end has what is downloaded"),
+        End::Near => below(path, "end", "a download is sent by the far end"),
     }
 }

@@ -74,7 +74,7 @@ impl Snapshot {
             links: links
                 .map(|link| links::Counted::at(simulation.network(), link))
                 .collect(),
-            rivals: (0..setting.rivals.len())
+            rivals: (0..setting.cross_traffic.len())
                 .map(|index| simulation.delivered_by_rival(index))
                 .collect(),
             overheads: [talker, talker.other()].map(|side| simulation.host(side).overhead().copied()),
@@ -108,11 +108,11 @@ impl Window<'_> {
     pub(super) fn write(&self, record: &mut Record) {
         let Self { before, after, .. } = self;
         record.set("goodput", self.mbit(after.bytes - before.bytes));
-        record.set("completed", completed(self.simulation, self.setting));
+        record.set("completion-time", completed(self.simulation, self.setting));
         let apps = self.simulation.host(talker(self.setting).other()).apps();
         let carriers = apps.map(|(_, app)| (app.bytes_read(), app.last_read_at()));
         objects::write(record, self.setting, carriers);
-        for (index, group) in ["sent", "answered"].into_iter().enumerate() {
+        for (index, group) in ["forward", "reverse"].into_iter().enumerate() {
             objects::write_overhead(record, group, before.overheads[index], after.overheads[index]);
         }
         self.delays(record);
@@ -134,9 +134,9 @@ impl Window<'_> {
             self.path(record, name, index);
         }
         links::write(record, self.setting, &before.links, &after.links, self.seconds());
-        for (index, name) in self.setting.rivals.names().enumerate() {
+        for (index, name) in self.setting.cross_traffic.names().enumerate() {
             let bytes = after.rivals[index] - before.rivals[index];
-            record.set(format!("rival.{name}.goodput"), self.mbit(bytes));
+            record.set(format!("cross-traffic.{name}.goodput"), self.mbit(bytes));
         }
     }
 

@@ -12,13 +12,13 @@ use anabranch_sim::tcp::{MptcpConfig, TcpApp, TcpConfig, TcpScenario, TcpSimulat
 use anabranch_sim::{Rival, Side};
 use anabranch_types::{Instant, Seed};
 
-use super::record::{Record, SeriesRow};
+use super::record::{Record, TimeSeriesRow};
 use super::samples::EVERY;
 use super::scenario::{changes, reading, rival as any_rival, there_and_back};
 use super::{OFF_THE_CLOCK, Recording, RunError, talker, unwritten};
 use crate::plan::{
-    AppKind, AppPlan, AssociationPlan, End, Happening, Mechanisms, MptcpPlan, Named, Point, RivalPlan,
-    Setting, TcpPlan, TransportPlan,
+    AppKind, AppPlan, AssociationPlan, CrossTrafficPlan, End, Mechanisms, MptcpPlan, Named, Point,
+    ScriptStep, Setting, TcpPlan, TransportPlan,
 };
 use measure::{Snapshot, Window, completed};
 use samples::Samples;
@@ -38,7 +38,7 @@ pub(super) fn simulate(point: &Point, stop: &AtomicBool, recording: &Recording) 
         stop,
         samples: Samples::default(),
         series: Vec::new(),
-        next_row: setting.record.series.map(|_| Instant::ZERO),
+        next_row: setting.record.time_series.map(|_| Instant::ZERO),
         script: script(setting),
     };
     run.pass(begin)?;
@@ -63,7 +63,7 @@ pub(super) fn simulate(point: &Point, stop: &AtomicBool, recording: &Recording) 
     window.write(&mut record);
     run.samples.write(setting, &mut record);
     run.simulation.finish_captures().map_err(unwritten)?;
-    record.series = run.series;
+    record.time_series = run.series;
     Ok(record)
 }
 
@@ -73,7 +73,7 @@ struct Run<'a> {
     setting: &'a Setting,
     stop: &'a AtomicBool,
     samples: Samples,
-    series: Vec<SeriesRow>,
+    series: Vec<TimeSeriesRow>,
     /// When the next row of the time series is due, if there is one.
     next_row: Option<Instant>,
     /// What is still to happen, the last first.
@@ -96,10 +96,10 @@ impl Run<'_> {
             }
             let now = self.simulation.now();
             self.happen(now);
-            if let (Some(next), Some(every)) = (self.next_row, self.setting.record.series)
+            if let (Some(next), Some(every)) = (self.next_row, self.setting.record.time_series)
                 && next <= now
             {
-                samples::series_rows(&self.simulation, self.setting, &mut self.series);
+                samples::time_series_rows(&self.simulation, self.setting, &mut self.series);
                 self.next_row = Some(next + every.0);
             }
             let next_change = self.script.last().map(|happens| Instant::ZERO + happens.at);
@@ -125,21 +125,21 @@ impl Run<'_> {
 /// What happens to paths, the last first.
 fn script(setting: &Setting) -> Vec<Happens> {
     let all = setting.script.iter();
-    let mut script: Vec<Happens> = all.flat_map(|happening| changes_of(happening, setting)).collect();
+    let mut script: Vec<Happens> = all.flat_map(|step| changes_of(step, setting)).collect();
     script.sort_by_key(|happens| happens.at);
     // Of one moment in the order of the plan.
     script.reverse();
     script
 }
 
-fn changes_of(happening: &Happening, setting: &Setting) -> Vec<Happens> {
-    let path = happening.path().and_then(|name| setting.paths.position(name));
-    let what = match happening {
-        Happening { cut: Some(_), .. } => vec![LinkChange::Cut],
-        Happening { heal: Some(_), .. } => vec![LinkChange::Heal],
-        _ => changes(happening),
+fn changes_of(step: &ScriptStep, setting: &Setting) -> Vec<Happens> {
+    let path = step.path().and_then(|name| setting.paths.position(name));
+    let what = match step {
+        ScriptStep { cut: Some(_), .. } => vec![LinkChange::Cut],
+        ScriptStep { restore: Some(_), .. } => vec![LinkChange::Heal],
+        _ => changes(step),
     };
-    let at = happening.at.0;
+    let at = step.at.0;
     let each = |change| {
         Some(Happens {
             at,
@@ -174,7 +174,7 @@ fn scenario(setting: &Setting, seed: u64, connections: u64) -> Result<TcpScenari
         let (there, back) = there_and_back(bottleneck, "bottleneck");
         scenario = scenario.bottleneck(there, back);
     }
-    for (_, rival) in setting.rivals.iter() {
+    for (_, rival) in setting.cross_traffic.iter() {
         scenario = scenario.rival(any_rival(rival, setting));
     }
     Ok(scenario)
@@ -207,7 +207,7 @@ fn mptcp(setting: &Setting) -> Option<MptcpConfig> {
 }
 
 /// Another pair of hosts, with one connection for each stream.
-pub(super) fn rival(access: LinkConfig, plan: &RivalPlan) -> Rival {
+pub(super) fn rival(access: LinkConfig, plan: &CrossTrafficPlan) -> Rival {
     let config = config(plan.association, plan.tcp, plan.policies);
     let connections = connections(&plan.apps);
     Rival::tcp(access, config, app(&plan.apps, End::Near, connections)).with_connections(connections)
@@ -229,7 +229,7 @@ fn config(association: AssociationPlan, tcp: TcpPlan, policies: Mechanisms) -> T
 
 /// As many as the application with the most streams has.
 fn connections(apps: &Named<AppPlan>) -> u64 {
-    let carriers = |(_, app): (&str, &AppPlan)| u64::from(app.carriers());
+    let carriers = |(_, app): (&str, &AppPlan)| u64::from(app.stream_count());
     apps.iter().map(carriers).max().unwrap_or(1)
 }
 
@@ -239,7 +239,7 @@ fn sender(plan: &AppPlan, connections: u64) -> TcpApp {
         let request = plan.request.map_or(0, |request| request.0);
         return TcpApp::sender(plan.object_bytes()).when_asked(request);
     }
-    if let Some(every) = plan.every {
+    if let Some(every) = plan.interval {
         let burst = plan.burst.map_or(1, |burst| u64::from(burst.0));
         // In turn, so that each connection has whole messages to send.
         let turn = every.0 * u32::try_from(connections).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@ use anabranch_sim::tcp::TcpSimulation;
 use anabranch_sim::{Histogram, Side};
 
 use super::super::links;
-use super::super::record::{Record, SeriesRow};
+use super::super::record::{Record, TimeSeriesRow};
 use super::super::samples::{PathSamples, blocked, write_queue};
 use super::paths::views;
 use super::talker;
@@ -78,7 +78,7 @@ impl Samples {
 }
 
 /// The rows of the time series for this moment, one for each path that the connection uses.
-pub(super) fn series_rows(simulation: &TcpSimulation, setting: &Setting, rows: &mut Vec<SeriesRow>) {
+pub(super) fn time_series_rows(simulation: &TcpSimulation, setting: &Setting, rows: &mut Vec<TimeSeriesRow>) {
     let talker = talker(setting);
     let views = views(simulation, talker);
     let mut connections = simulation.host(talker).endpoint().connections();
@@ -94,17 +94,17 @@ pub(super) fn series_rows(simulation: &TcpSimulation, setting: &Setting, rows: &
         let Some(path) = view.facts.first() else {
             continue;
         };
-        rows.push(SeriesRow {
+        rows.push(TimeSeriesRow {
             time: simulation.now().as_nanos() as f64 / 1e9,
             path: name.to_owned(),
-            window: path.cwnd,
-            threshold: (path.ssthresh < u64::MAX).then_some(path.ssthresh),
+            cwnd: path.cwnd,
+            ssthresh: (path.ssthresh < u64::MAX).then_some(path.ssthresh),
             flight: path.in_flight,
             queued: path.queued,
             blocked: blocked(path, setting.association.send_buffer.0),
             srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
             rto: path.rto.as_secs_f64() * 1e3,
-            waiting: simulation.network().link(link).waiting().packets,
+            link_queue: simulation.network().link(link).waiting().packets,
             send_buffer,
             receive_buffer,
             delivered,

@@ -33,7 +33,7 @@ use super::record::Record;
 use super::samples::{EVERY, write_queue};
 use super::silence::{Reading, Silence};
 use super::{RunError, scenario};
-use crate::plan::{Happening, Point, Setting, StackPlan};
+use crate::plan::{Point, ScriptStep, Setting, StackPlan};
 pub(super) use made_with::machine;
 use talk::{Talk, Tally};
 
@@ -83,20 +83,20 @@ pub(super) fn run(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> 
     run.pass(end, |run, bytes| run.sample(bytes))?;
     let after = run.snapshot()?;
     let mut record = run.record(&before, &after)?;
-    record.made_with = made_with::made_with(setting, bed.hosts(), after.timing.scheduling);
+    record.environment = made_with::made_with(setting, bed.hosts(), after.timing.scheduling);
     Ok(record)
 }
 
 /// What happens to the links of which path, in order of time.
 fn script(setting: &Setting) -> VecDeque<(Duration, usize, Vec<LinkChange>)> {
-    let step = |happening: &Happening| {
-        let path = setting.paths.position(happening.path()?)?;
-        let changes = match (&happening.cut, &happening.heal) {
+    let step = |step: &ScriptStep| {
+        let path = setting.paths.position(step.path()?)?;
+        let changes = match (&step.cut, &step.restore) {
             (Some(_), _) => vec![LinkChange::Cut],
             (_, Some(_)) => vec![LinkChange::Heal],
-            (None, None) => scenario::changes(happening),
+            (None, None) => scenario::changes(step),
         };
-        Some((happening.at.0, path, changes))
+        Some((step.at.0, path, changes))
     };
     let mut steps: Vec<_> = setting.script.iter().filter_map(step).collect();
     steps.sort_by_key(|(at, _, _)| *at);
@@ -221,12 +221,12 @@ impl Run<'_> {
         }
         for (name, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             let late = timing.late.quantile(share).map(|micros| micros as f64);
-            record.set(format!("testbed.late.{name}"), late);
+            record.set(format!("testbed.lateness.{name}"), late);
         }
-        record.set("testbed.standstills", timing.stalls as f64);
-        record.set("testbed.stood-still", timing.stalled.as_secs_f64() * 1e3);
+        record.set("testbed.host-stalls", timing.stalls as f64);
+        record.set("testbed.host-stalls.time", timing.stalled.as_secs_f64() * 1e3);
         let strays = timing.refused + after.overflows - before.overflows;
-        record.set("testbed.strays", strays as f64);
+        record.set("testbed.stray-losses", strays as f64);
         record.set("testbed.load", made_with::load());
         Ok(record)
     }

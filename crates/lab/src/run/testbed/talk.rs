@@ -49,7 +49,7 @@ impl Tally {
     pub(super) fn write(&self, before: &Self, seconds: f64, record: &mut Record) {
         record.set("goodput", (self.bytes - before.bytes) as f64 * 8e-6 / seconds);
         record.set("messages", (self.messages - before.messages) as f64);
-        record.set("testbed.damaged", (self.damaged - before.damaged) as f64);
+        record.set("testbed.integrity-errors", (self.damaged - before.damaged) as f64);
         self.repeats.write(&before.repeats, "", record);
         for (name, repeats) in &self.paths {
             let before = before.paths.iter().find(|(known, _)| known == name);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::super::{Record, Recording, perform};
-use crate::plan::{Plan, Reading};
+use crate::plan::{Plan, PlanOptions};
 
 const PLAN: &str = r#"
 title = "Two real paths"
@@ -29,11 +29,11 @@ message = 1400
 "#;
 
 fn plan(changes: &[&str]) -> Result<Plan, String> {
-    let reading = Reading {
+    let options = PlanOptions {
         quick: false,
         changes: changes.iter().map(ToString::to_string).collect(),
     };
-    Plan::read(Path::new("x.toml"), PLAN, &reading).map_err(|error| error.to_string())
+    Plan::read(Path::new("x.toml"), PLAN, &options).map_err(|error| error.to_string())
 }
 
 /// What comes out; nothing, and a message, for somebody who is not root on a machine of his own.
@@ -61,7 +61,7 @@ fn carries(record: &Record, paths: &[&str]) {
     };
     assert!(value("goodput") > 0.0 && value("goodput") < 31.0, "{record:?}");
     assert_eq!(
-        (value("testbed.damaged"), value("testbed.strays")),
+        (value("testbed.integrity-errors"), value("testbed.stray-losses")),
         (0.0, 0.0),
         "{record:?}"
     );
@@ -73,7 +73,7 @@ fn carries(record: &Record, paths: &[&str]) {
         "fast-retransmits",
         "stalls",
         "outage",
-        "testbed.late.p99",
+        "testbed.lateness.p99",
     ] {
         value(metric);
     }
@@ -83,7 +83,7 @@ fn carries(record: &Record, paths: &[&str]) {
         again.is_none_or(|share| (0.0..=1.0).contains(share)),
         "{record:?}"
     );
-    assert_eq!(record.made_with["backend"], "testbed");
+    assert_eq!(record.environment["backend"], "testbed");
 }
 
 /// There is one test bed, so these take turns.
@@ -111,7 +111,7 @@ fn what_a_real_host_cannot_do_is_refused_where_the_plan_asks_for_it() {
     for (change, message) in [
         ("hosts.near.processor=embedded-1ghz", "as fast as this machine"),
         ("paths.north.tick=1ms", "`tick`"),
-        ("record.series=100ms", "by the simulator only"),
+        ("record.time_series=100ms", "by the simulator only"),
         ("record.overhead=true", "looks into packets"),
         ("time.until-complete=true", "has no end"),
         ("apps.sender.kind=even", "`bulk`"),

@@ -12,14 +12,14 @@ use super::points::Point;
 impl Head<'_> {
     /// Checks look at places that there are. For plans as they stand in their file: the quick size and the command line leave
     /// out places.
-    pub(super) fn check_sight(&self, points: &[Point]) -> Result<(), Problem> {
+    pub(super) fn check_coverage(&self, points: &[Point]) -> Result<(), Problem> {
         for (reference, _, place) in &self.references {
             self.check_values(&reference.only, place)?;
         }
         for (check, place) in &self.checks {
             self.check_values(&check.only, place)?;
             self.check_range(check, place)?;
-            let mut runs = points.iter().filter(|point| point.line == check.line);
+            let mut runs = points.iter().filter(|point| point.series == check.series);
             if check.kind == CheckKind::Share && runs.any(|point| !point.setting.record.histograms) {
                 let text = "this check needs `histograms = true` in `[record]`";
                 return Err(Problem::new(place.clone(), text));
@@ -51,7 +51,7 @@ impl Head<'_> {
         };
         let mut references = self.references.iter();
         let has_places_of_its_own = references.any(|(reference, _, _)| {
-            reference.name == check.line && matches!(reference.origin, Origin::Points(_))
+            reference.name == check.series && matches!(reference.origin, Origin::Points(_))
         });
         let needed = if check.kind == CheckKind::Monotone { 2 } else { 1 };
         let places = self.x().map_or_else(|| vec![0.0], Axis::places);

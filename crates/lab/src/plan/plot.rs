@@ -12,16 +12,16 @@ use super::points::Point;
 use super::quantity::Time;
 use crate::metric;
 
-/// A picture of some of the runs.
+/// A plot of some of the runs.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Picture {
-    /// What kind of picture.
-    pub kind: PictureKind,
+pub struct PlotPlan {
+    /// What kind of plot.
+    pub kind: PlotKind,
     /// What is drawn: a column of the time series, or a histogram.
     pub y: String,
     /// Only this variant or reference; all of them unless set.
-    pub line: Option<String>,
+    pub series: Option<String>,
     /// Only where the axes have these values; everywhere unless set.
     #[serde(default, rename = "where")]
     pub only: Named<Label>,
@@ -31,33 +31,33 @@ pub struct Picture {
     pub to: Option<Time>,
 }
 
-/// A kind of picture.
+/// A kind of plot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PictureKind {
-    /// In the course of time, in the run with the first seed: a picture for each place of the axes.
-    Series,
-    /// The share of what is not more than x, of all seeds together: all places in one picture.
-    Distribution,
+pub enum PlotKind {
+    /// In the course of time, in the run with the first seed: a plot for each place of the axes.
+    TimeSeries,
+    /// The share of what is not more than x, of all seeds together: all places in one plot.
+    Cdf,
 }
 
-/// More places than these in one picture, or more pictures of one series, tell nobody anything.
-const MOST_PLACES: usize = 8;
+/// More places than these in one plot, or more plots of one series, tell nobody anything.
+const MAX_PLACES: usize = 8;
 
-impl Picture {
-    /// Whether the picture is about this run, seeds left aside.
+impl PlotPlan {
+    /// Whether the plot is about this run, seeds left aside.
     #[must_use]
     pub fn is_about(&self, point: &Point) -> bool {
         let has = |(axis, value): (&str, &Label)| {
             let mut coordinates = point.coordinates.iter();
             coordinates.any(|own| own.axis == axis && value.is(own))
         };
-        self.line.as_ref().is_none_or(|line| *line == point.line)
-            && (self.line.is_some() || point.alone.is_none())
+        self.series.as_ref().is_none_or(|series| *series == point.series)
+            && (self.series.is_some() || point.single_path.is_none())
             && self.only.iter().all(has)
     }
 
-    /// The picture shows what there is, and not too much of it.
+    /// The plot shows what there is, and not too much of it.
     pub(super) fn check(
         &self,
         head: &Head<'_>,
@@ -66,19 +66,19 @@ impl Picture {
     ) -> Result<(), Problem> {
         head.check_axes(&self.only, place)?;
         let (known, record): (Vec<&str>, &str) = match self.kind {
-            PictureKind::Series => (
-                metric::SERIES.iter().map(|metric| metric.name).collect(),
+            PlotKind::TimeSeries => (
+                metric::TIME_SERIES.iter().map(|metric| metric.name).collect(),
                 "series",
             ),
-            PictureKind::Distribution => (metric::HISTOGRAMS.to_vec(), "histograms"),
+            PlotKind::Cdf => (metric::HISTOGRAMS.to_vec(), "histograms"),
         };
         if !known.contains(&self.y.as_str()) {
             return Err(Problem::unknown(place.clone(), record, &self.y, known));
         }
         let meant: Vec<&Point> = points.iter().filter(|point| self.is_about(point)).collect();
         let is_recorded = |point: &&Point| match self.kind {
-            PictureKind::Series => point.setting.record.series.is_some(),
-            PictureKind::Distribution => point.setting.record.histograms,
+            PlotKind::TimeSeries => point.setting.record.time_series.is_some(),
+            PlotKind::Cdf => point.setting.record.histograms,
         };
         // All lines of a place are in one drawing.
         let mut places = Vec::new();
@@ -88,10 +88,10 @@ impl Picture {
             }
         }
         let text = match (places.len(), meant.iter().all(is_recorded)) {
-            (0, _) => "there is no run that this picture is about".to_owned(),
-            (_, false) => format!("this picture needs `{record}` in `[record]`"),
-            (1..=MOST_PLACES, true) => return Ok(()),
-            (count, true) => format!("{count} places are too many for this picture: it needs `where`"),
+            (0, _) => "there is no run that this plot is about".to_owned(),
+            (_, false) => format!("this plot needs `{record}` in `[record]`"),
+            (1..=MAX_PLACES, true) => return Ok(()),
+            (count, true) => format!("{count} places are too many for this plot: it needs `where`"),
         };
         Err(Problem::new(place.clone(), text))
     }

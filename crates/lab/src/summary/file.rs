@@ -1,4 +1,4 @@
-//! How is an account kept? As JSON with a line for each thing, so that two of them can be compared by eye.
+//! How is a summary kept? As JSON with a line for each thing, so that two of them can be compared by eye.
 
 use std::fs;
 use std::io;
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::Account;
+use super::ResultSummary;
 
-/// Why an account was not read or written.
+/// Why a summary was not read or written.
 #[derive(Debug, Error)]
-pub enum AccountError {
+pub enum SummaryError {
     /// The system did not let it be.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
-    /// It is not an account, or of another version of the program.
+    /// It is not a summary, or of another version of the program.
     #[error("{0}: {1}")]
     Format(PathBuf, serde_json::Error),
 }
@@ -23,31 +23,31 @@ pub enum AccountError {
 /// What fits into so many letters stands in one line.
 const LINE: usize = 110;
 
-impl Account {
-    /// Reads the account in `file`.
+impl ResultSummary {
+    /// Reads the summary in `file`.
     ///
     /// # Errors
     ///
-    /// [`AccountError`].
-    pub fn load(file: &Path) -> Result<Self, AccountError> {
-        let text = fs::read_to_string(file).map_err(|error| AccountError::Io(file.to_owned(), error))?;
-        serde_json::from_str(&text).map_err(|error| AccountError::Format(file.to_owned(), error))
+    /// [`SummaryError`].
+    pub fn load(file: &Path) -> Result<Self, SummaryError> {
+        let text = fs::read_to_string(file).map_err(|error| SummaryError::Io(file.to_owned(), error))?;
+        serde_json::from_str(&text).map_err(|error| SummaryError::Format(file.to_owned(), error))
     }
 
-    /// Writes the account to `file`, whole or not at all.
+    /// Writes the summary to `file`, whole or not at all.
     ///
     /// # Errors
     ///
-    /// [`AccountError`].
-    pub fn store(&self, file: &Path) -> Result<(), AccountError> {
+    /// [`SummaryError`].
+    pub fn store(&self, file: &Path) -> Result<(), SummaryError> {
         crate::file::write(file, self.text().as_bytes())
-            .map_err(|error| AccountError::Io(file.to_owned(), error))
+            .map_err(|error| SummaryError::Io(file.to_owned(), error))
     }
 
-    /// The account as it is written.
+    /// The summary as it is written.
     #[must_use]
     pub fn text(&self) -> String {
-        let value = serde_json::to_value(self).expect("invariant: accounts have only names for keys");
+        let value = serde_json::to_value(self).expect("invariant: summaries have only names for keys");
         let mut text = String::new();
         write(&value, 0, &mut text);
         text.push('\n');

@@ -3,18 +3,18 @@
 
 mod file;
 mod panels;
-mod pictures;
+mod plots;
 mod settings;
-mod worlds;
+mod testbed;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use file::AccountError;
+pub use file::SummaryError;
 pub use settings::{Changed, Settings, Swept};
-pub use worlds::{Cell, HeldAgainst};
+pub use testbed::{ComparedPoint, TestbedComparison};
 
 use crate::check::{Finding, Verdict};
 use crate::plan::{FigureScale, Plan, Statistic};
@@ -23,7 +23,7 @@ use crate::results::Results;
 /// An experiment and what came out of it.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Account {
+pub struct ResultSummary {
     /// The name of the plan.
     pub plan: String,
     /// The plan's file, if it is not where the project keeps the one of this name.
@@ -42,13 +42,13 @@ pub struct Account {
     pub changes: Vec<String>,
     /// The digest of the plan, words for people aside.
     pub digest: String,
-    /// Whether the plan was changed after that, as far as [`Account::held_against`] was asked.
+    /// Whether the plan was changed after that, as far as [`ResultSummary::compared_with_plan`] was asked.
     #[serde(skip)]
     pub is_outdated: bool,
-    /// The keys that this program sets otherwise, by defaults and profiles of its own, as far as [`Account::held_against`] was
+    /// The keys that this program sets otherwise, by defaults and profiles of its own, as far as [`ResultSummary::compared_with_plan`] was
     /// asked.
     #[serde(skip)]
-    pub otherwise: Vec<String>,
+    pub changed_defaults: Vec<String>,
     /// The version of the program, with the commit that it was built from if that is known.
     pub version: String,
     /// The seeds, each of which ran everything.
@@ -74,13 +74,13 @@ pub struct Account {
     pub settings: Settings,
     /// Pictures beside the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pictures: Vec<Drawn>,
-    /// Lines of real hosts beside the simulated ones with the same setting.
+    pub plots: Vec<Plot>,
+    /// SeriesSet of real hosts beside the simulated ones with the same setting.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub worlds: Vec<HeldAgainst>,
+    pub testbed_comparisons: Vec<TestbedComparison>,
     /// By name, what runs on real hosts were made with: kernels, versions of stacks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub made_with: BTreeMap<String, String>,
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The size of an experiment.
@@ -117,32 +117,32 @@ pub struct Panel {
     /// Where numbers are on it.
     pub scale: FigureScale,
     /// The lines: variants, then references.
-    pub lines: Vec<PanelLine>,
+    pub series: Vec<PanelSeries>,
 }
 
 /// A line.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct PanelLine {
+pub struct PanelSeries {
     /// The variant or reference.
     pub name: String,
     /// Where its values come from.
-    pub origin: LineOrigin,
+    pub origin: SeriesOrigin,
     /// Where it is on the axes that are not drawn along, in words such as `delay 10 ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub place: Vec<String>,
+    pub coordinates: Vec<String>,
     /// Its values, by x.
-    pub spots: Vec<PanelSpot>,
+    pub points: Vec<PanelPoint>,
 }
 
 /// Where the values of a line come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum LineOrigin {
+pub enum SeriesOrigin {
     /// Runs of a variant.
     Variant,
     /// Runs over single paths.
-    Alone,
+    SinglePath,
     /// A formula.
     Formula,
     /// A paper.
@@ -152,7 +152,7 @@ pub enum LineOrigin {
 /// A value with its range: mean and 95 % confidence interval, or median, least and greatest.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct PanelSpot {
+pub struct PanelPoint {
     /// Where on the x axis.
     pub x: f64,
     /// The mean or the median.
@@ -165,29 +165,29 @@ pub struct PanelSpot {
     pub count: usize,
 }
 
-/// A picture beside the figure.
+/// A plot beside the figure.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Drawn {
+pub struct Plot {
     /// What it shows, in a line.
     pub title: String,
     /// What is written beside its axes.
     pub labels: (String, String),
     /// Its lines.
-    pub lines: Vec<DrawnLine>,
+    pub series: Vec<PlotSeries>,
 }
 
-/// A line of a picture.
+/// A line of a plot.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct DrawnLine {
+pub struct PlotSeries {
     /// Its name.
     pub name: String,
     /// Where it goes.
-    pub places: Vec<(f64, f64)>,
+    pub points: Vec<(f64, f64)>,
 }
 
-impl Account {
+impl ResultSummary {
     /// What came out of a plan.
     #[must_use]
     pub fn of(results: &Results<'_>) -> Self {
@@ -206,7 +206,7 @@ impl Account {
             changes: plan.changes.clone(),
             digest: plan.digest.clone(),
             is_outdated: false,
-            otherwise: Vec::new(),
+            changed_defaults: Vec::new(),
             version: results.version.clone(),
             seeds,
             runs: results.runs.len(),
@@ -218,16 +218,16 @@ impl Account {
             x,
             panels,
             settings: Settings::of(plan),
-            pictures: pictures::of(results),
-            worlds: worlds::of(results),
-            made_with: worlds::made_with(results),
+            plots: plots::of(results),
+            testbed_comparisons: testbed::of(results),
+            environment: testbed::environment(results),
         }
     }
 
-    /// The account, knowing whether it is of the plan as it is now, which is given in both its sizes, and whether that means to this
+    /// The summary, knowing whether it is of the plan as it is now, which is given in both its sizes, and whether that means to this
     /// program what it meant to the one that ran it. One of a changed plan stays as it is: it never was of the plan alone.
     #[must_use]
-    pub fn held_against(self, full: &Plan, quick: &Plan) -> Self {
+    pub fn compared_with_plan(self, full: &Plan, quick: &Plan) -> Self {
         if !self.changes.is_empty() {
             return self;
         }
@@ -237,17 +237,17 @@ impl Account {
         };
         Self {
             is_outdated: self.digest != plan.digest,
-            otherwise: self.settings.otherwise(&Settings::of(plan)),
+            changed_defaults: self.settings.changed_defaults(&Settings::of(plan)),
             ..self
         }
     }
 
-    /// The account without pictures, which are large and of which nothing is claimed.
+    /// The summary without plots, which are large and of which nothing is claimed.
     #[must_use]
     pub fn in_short(&self) -> Self {
         Self {
             file: None,
-            pictures: Vec::new(),
+            plots: Vec::new(),
             ..self.clone()
         }
     }

@@ -51,7 +51,7 @@ impl Settings {
         let first = plan.points.iter().map(|point| point.seed).min();
         // Runs over single paths have less of everything, so they say nothing of what is common.
         let points = plan.points.iter();
-        let points = points.filter(|point| Some(point.seed) == first && point.alone.is_none());
+        let points = points.filter(|point| Some(point.seed) == first && point.single_path.is_none());
         let points: Vec<Flat<'_>> = points.map(|point| (point, flat(point))).collect();
         let mut keys: Vec<&String> = points.iter().flat_map(|(_, setting)| setting.keys()).collect();
         keys.sort_unstable();
@@ -70,7 +70,7 @@ impl Settings {
             }
         }
         let alone = plan.points.iter();
-        let alone = alone.filter(|point| Some(point.seed) == first && point.alone.is_some());
+        let alone = alone.filter(|point| Some(point.seed) == first && point.single_path.is_some());
         let alone: Vec<Flat<'_>> = alone.map(|point| (point, flat(point))).collect();
         settings.add_alone(&plan.variants, &alone);
         settings
@@ -110,33 +110,33 @@ impl Settings {
         self.changed.sort_by(|left, right| left.key.cmp(&right.key));
     }
 
-    /// The keys that were set otherwise than they are `now`, for all lines or for one: a profile may have changed since. What was
-    /// not there yet had no other value.
-    pub(super) fn otherwise(&self, now: &Self) -> Vec<String> {
-        let value = |settings: &Self, key: &str, line: &str| {
-            let of_line = settings.changed.iter().find(|changed| changed.key == key);
+    /// The keys whose value differs from the value `now`, for all series or for one: a profile may have changed since. A key
+    /// that did not exist then is not counted.
+    pub(super) fn changed_defaults(&self, now: &Self) -> Vec<String> {
+        let value = |settings: &Self, key: &str, series: &str| {
+            let of_series = settings.changed.iter().find(|changed| changed.key == key);
             let common = settings.common.get(key);
             common
-                .or_else(|| of_line.and_then(|changed| changed.values.get(line)))
+                .or_else(|| of_series.and_then(|changed| changed.values.get(series)))
                 .cloned()
         };
-        let lines = self
+        let all_series = self
             .changed
             .iter()
             .chain(&now.changed)
             .flat_map(|changed| changed.values.keys());
-        let lines: BTreeSet<&str> = lines.map(String::as_str).chain([""]).collect();
+        let all_series: BTreeSet<&str> = all_series.map(String::as_str).chain([""]).collect();
         let keys = self
             .common
             .keys()
             .chain(self.changed.iter().map(|changed| &changed.key));
         let differs = |key: &&String| {
-            lines.iter().any(|line| {
+            all_series.iter().any(|series| {
                 let is_off =
                     !now.common.contains_key(*key) && now.changed.iter().all(|other| other.key != **key);
-                match (value(self, key, line), value(now, key, line)) {
+                match (value(self, key, series), value(now, key, series)) {
                     (Some(then), Some(now)) => then != now,
-                    // What is off is not listed.
+                    // A setting that is off is not listed.
                     (Some(then), None) => is_off && then == "true",
                     (None, _) => false,
                 }
@@ -152,13 +152,13 @@ fn changed(key: &str, flat: &[Flat<'_>]) -> Option<Changed> {
     let mut values: BTreeMap<String, Option<&String>> = BTreeMap::new();
     for (point, setting) in flat {
         let value = setting.get(key);
-        if *values.entry(point.line.clone()).or_insert(value) != value {
+        if *values.entry(point.series.clone()).or_insert(value) != value {
             return None;
         }
     }
     let values = values
         .into_iter()
-        .filter_map(|(line, value)| Some((line, value?.clone())));
+        .filter_map(|(series, value)| Some((series, value?.clone())));
     Some(Changed {
         key: key.to_owned(),
         values: values.collect(),

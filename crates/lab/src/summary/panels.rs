@@ -1,9 +1,9 @@
 //! What does the figure show? A panel for each metric, a line for each variant and reference.
 
-use super::{LineOrigin, Panel, PanelLine, PanelSpot, XAxis, rounded};
+use super::{Panel, PanelPoint, PanelSeries, SeriesOrigin, XAxis, rounded};
 use crate::metric::unit_of;
 use crate::plan::{Axis, Coordinate, Origin, Plan, Statistic};
-use crate::results::{Line, Lines, Results, Spot, x_axis};
+use crate::results::{Results, Series, SeriesPoint, SeriesSet, x_axis};
 
 pub(super) fn of(results: &Results<'_>) -> (XAxis, Vec<Panel>) {
     let plan = results.plan;
@@ -31,7 +31,7 @@ fn x(plan: &Plan) -> XAxis {
 
 fn panel(results: &Results<'_>, metric: &str) -> Panel {
     let plan = results.plan;
-    let lines = Lines::of(results, metric);
+    let all_series = SeriesSet::of(results, metric);
     let label = plan
         .figure
         .y_label
@@ -41,49 +41,52 @@ fn panel(results: &Results<'_>, metric: &str) -> Panel {
         metric: metric.to_owned(),
         label: label.unwrap_or_else(|| with_unit(metric, unit_of(metric))),
         scale: plan.figure.y_scale,
-        lines: lines.visible().map(|line| panel_line(plan, line)).collect(),
+        series: all_series
+            .visible()
+            .map(|series| panel_series(plan, series))
+            .collect(),
     }
 }
 
-fn panel_line(plan: &Plan, line: &Line) -> PanelLine {
+fn panel_series(plan: &Plan, series: &Series) -> PanelSeries {
     let reference = plan
         .references
         .iter()
-        .find(|reference| reference.name == line.name);
+        .find(|reference| reference.name == series.name);
     let origin = match reference.map(|reference| &reference.origin) {
-        None => LineOrigin::Variant,
-        Some(Origin::Alone(_)) => LineOrigin::Alone,
-        Some(Origin::Formula(_)) => LineOrigin::Formula,
-        Some(Origin::Points(_)) => LineOrigin::Paper,
+        None => SeriesOrigin::Variant,
+        Some(Origin::SinglePath(_)) => SeriesOrigin::SinglePath,
+        Some(Origin::Formula(_)) => SeriesOrigin::Formula,
+        Some(Origin::Points(_)) => SeriesOrigin::Paper,
     };
-    let is_run = matches!(origin, LineOrigin::Variant | LineOrigin::Alone);
-    let spots = line
-        .spots
+    let is_run = matches!(origin, SeriesOrigin::Variant | SeriesOrigin::SinglePath);
+    let points = series
+        .points
         .iter()
-        .map(|spot| panel_spot(plan.figure.statistic, spot, is_run));
-    PanelLine {
-        name: line.name.clone(),
+        .map(|point| panel_point(plan.figure.statistic, point, is_run));
+    PanelSeries {
+        name: series.name.clone(),
         origin,
-        place: line.others.iter().map(|other| in_words(plan, other)).collect(),
-        spots: spots.collect(),
+        coordinates: series.others.iter().map(|other| in_words(plan, other)).collect(),
+        points: points.collect(),
     }
 }
 
-fn panel_spot(statistic: Statistic, spot: &Spot, is_run: bool) -> PanelSpot {
-    let summary = &spot.summary;
+fn panel_point(statistic: Statistic, point: &SeriesPoint, is_run: bool) -> PanelPoint {
+    let stats = &point.stats;
     let (value, low, high) = match statistic {
-        Statistic::Median => (summary.median, summary.min, summary.max),
+        Statistic::Median => (stats.median, stats.min, stats.max),
         Statistic::Mean => {
-            let (mean, half) = (summary.mean, summary.confidence);
+            let (mean, half) = (stats.mean, stats.confidence);
             (mean, mean - half, mean + half)
         }
     };
-    PanelSpot {
-        x: spot.x,
+    PanelPoint {
+        x: point.x,
         value: rounded(value),
         low: rounded(low),
         high: rounded(high),
-        count: if is_run { summary.count } else { 0 },
+        count: if is_run { stats.count } else { 0 },
     }
 }
 

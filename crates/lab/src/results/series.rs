@@ -7,42 +7,42 @@ use std::collections::btree_map::Entry;
 use super::Results;
 use crate::plan::{Coordinate, Metrics, Origin, Plan, Point, Reference, Statistic};
 use crate::run::Record;
-use crate::stats::Summary;
+use crate::stats::SampleStats;
 
 /// A place on a line.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Spot {
+pub struct SeriesPoint {
     /// Where on the x axis; its number in the row of values if they are words.
     pub x: f64,
     /// The same as the plan writes it.
     pub label: String,
     /// What the runs there say.
-    pub summary: Summary,
+    pub stats: SampleStats,
     /// One value for each seed, for comparing in pairs.
     pub by_seed: Vec<(u64, f64)>,
 }
 
 /// A line of the figure.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub struct Series {
     /// The variant or reference.
     pub name: String,
     /// Where on the other axes.
     pub others: Vec<Coordinate>,
     /// Its places, by x; none if nothing came out anywhere.
-    pub spots: Vec<Spot>,
+    pub points: Vec<SeriesPoint>,
     /// Where it was run and has no value, x and label: a download that was never complete, say.
     pub gaps: Vec<(f64, String)>,
     /// Where a run of it failed, x and label: what it would have said is not known.
     pub failed: Vec<(f64, String)>,
 }
 
-impl Line {
+impl Series {
     fn new(name: &str, others: Vec<Coordinate>) -> Self {
         Self {
             name: name.to_owned(),
             others,
-            spots: Vec::new(),
+            points: Vec::new(),
             gaps: Vec::new(),
             failed: Vec::new(),
         }
@@ -50,8 +50,8 @@ impl Line {
 
     /// Its value at `x`; `None` if it has none there.
     #[must_use]
-    pub fn at(&self, x: f64) -> Option<&Spot> {
-        self.spots.iter().find(|spot| spot.x == x)
+    pub fn at(&self, x: f64) -> Option<&SeriesPoint> {
+        self.points.iter().find(|point| point.x == x)
     }
 
     /// Whether it was run at `x` and some run had no value.
@@ -63,16 +63,16 @@ impl Line {
 
 /// All lines of one metric.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Lines {
+pub struct SeriesSet {
     /// The metric.
     pub metric: String,
     /// What stands for several seeds.
     pub statistic: Statistic,
     /// The lines: variants, then references, in the order of the plan.
-    pub lines: Vec<Line>,
+    pub series: Vec<Series>,
 }
 
-impl Lines {
+impl SeriesSet {
     /// The lines of `metric`.
     #[must_use]
     pub fn of(results: &Results<'_>, metric: &str) -> Self {
@@ -82,50 +82,50 @@ impl Lines {
     /// The lines of whatever `value` finds in a record.
     pub(crate) fn by(results: &Results<'_>, metric: &str, value: impl Fn(&Record) -> Option<f64>) -> Self {
         let plan = results.plan;
-        let mut lines = Vec::new();
+        let mut all_series = Vec::new();
         for variant in &plan.variants {
-            lines.extend(simulated(results, variant, &value));
+            all_series.extend(simulated(results, variant, &value));
         }
         let is_of = |metrics: &Metrics| metrics.all().iter().any(|y| y == metric);
         let belongs = |reference: &&Reference| reference.y.as_ref().is_none_or(is_of);
         for reference in plan.references.iter().filter(belongs) {
             match &reference.origin {
-                Origin::Alone(_) => lines.extend(simulated(results, &reference.name, &value)),
-                Origin::Formula(_) | Origin::Points(_) => lines.extend(drawn(plan, reference)),
+                Origin::SinglePath(_) => all_series.extend(simulated(results, &reference.name, &value)),
+                Origin::Formula(_) | Origin::Points(_) => all_series.extend(drawn(plan, reference)),
             }
         }
         Self {
             metric: metric.to_owned(),
             statistic: plan.figure.statistic,
-            lines,
+            series: all_series,
         }
     }
 
     /// The value that stands for several seeds.
     #[must_use]
-    pub const fn value(&self, summary: &Summary) -> f64 {
+    pub const fn value(&self, stats: &SampleStats) -> f64 {
         match self.statistic {
-            Statistic::Mean => summary.mean,
-            Statistic::Median => summary.median,
+            Statistic::Mean => stats.mean,
+            Statistic::Median => stats.median,
         }
     }
 
     /// All lines called `name`.
-    pub fn named<'l>(&'l self, name: &'l str) -> impl Iterator<Item = &'l Line> {
-        self.lines.iter().filter(move |line| line.name == name)
+    pub fn named<'l>(&'l self, name: &'l str) -> impl Iterator<Item = &'l Series> {
+        self.series.iter().filter(move |series| series.name == name)
     }
 
     /// Those that have a value somewhere.
-    pub fn visible(&self) -> impl Iterator<Item = &Line> {
-        self.lines.iter().filter(|line| !line.spots.is_empty())
+    pub fn visible(&self) -> impl Iterator<Item = &Series> {
+        self.series.iter().filter(|series| !series.points.is_empty())
     }
 
     /// The line called `name` that is at the same place of the other axes as `line`.
     #[must_use]
-    pub fn beside(&self, line: &Line, name: &str) -> Option<&Line> {
-        self.lines
+    pub fn counterpart(&self, series: &Series, name: &str) -> Option<&Series> {
+        self.series
             .iter()
-            .find(|other| other.name == name && other.others == line.others)
+            .find(|other| other.name == name && other.others == series.others)
     }
 }
 
@@ -158,7 +158,7 @@ fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinat
 fn best_runs<'r>(results: &'r Results<'_>, name: &str) -> Vec<(&'r Point, &'r Record)> {
     let mut best: Vec<(&Point, &Record)> = Vec::new();
     let mut known: BTreeMap<(Vec<&str>, u64), usize> = BTreeMap::new();
-    for run in results.runs.iter().filter(|run| run.point.line == name) {
+    for run in results.runs.iter().filter(|run| run.point.series == name) {
         let Some(record) = run.record() else {
             continue;
         };
@@ -181,52 +181,54 @@ fn best_runs<'r>(results: &'r Results<'_>, name: &str) -> Vec<(&'r Point, &'r Re
 }
 
 /// The lines called `name` whose values come from runs.
-fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Series> {
+    let mut all_series: Vec<Series> = Vec::new();
     for (point, record) in best_runs(results, name) {
         let (x, label, others) = split(results.plan, &point.coordinates);
-        let line = line_at(&mut lines, name, others);
+        let series = series_at(&mut all_series, name, others);
         let Some(value) = value(record) else {
-            line.gaps.push((x, label));
+            series.gaps.push((x, label));
             continue;
         };
         let seed = point.seed;
-        match line.spots.iter().position(|spot| spot.x == x) {
-            Some(index) => line.spots[index].note(seed, value),
-            None => line.spots.push(Spot::new(x, label, vec![(seed, value)])),
+        match series.points.iter().position(|point| point.x == x) {
+            Some(index) => series.points[index].note(seed, value),
+            None => series
+                .points
+                .push(SeriesPoint::new(x, label, vec![(seed, value)])),
         }
     }
-    for run in results.runs.iter().filter(|run| run.point.line == name) {
+    for run in results.runs.iter().filter(|run| run.point.series == name) {
         if run.record().is_none() {
             let (x, label, others) = split(results.plan, &run.point.coordinates);
-            line_at(&mut lines, name, others).failed.push((x, label));
+            series_at(&mut all_series, name, others).failed.push((x, label));
         }
     }
-    for line in &mut lines {
-        line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
-        line.gaps.dedup();
-        line.failed.dedup();
+    for series in &mut all_series {
+        series.points.sort_by(|left, right| left.x.total_cmp(&right.x));
+        series.gaps.dedup();
+        series.failed.dedup();
     }
-    lines
+    all_series
 }
 
 /// The line at this place of the other axes, which is made if there is none.
-fn line_at<'l>(lines: &'l mut Vec<Line>, name: &str, others: Vec<Coordinate>) -> &'l mut Line {
-    let index = lines.iter().position(|line| line.others == others);
+fn series_at<'l>(all_series: &'l mut Vec<Series>, name: &str, others: Vec<Coordinate>) -> &'l mut Series {
+    let index = all_series.iter().position(|series| series.others == others);
     let index = index.unwrap_or_else(|| {
-        lines.push(Line::new(name, others));
-        lines.len() - 1
+        all_series.push(Series::new(name, others));
+        all_series.len() - 1
     });
-    &mut lines[index]
+    &mut all_series[index]
 }
 
-impl Spot {
+impl SeriesPoint {
     fn new(x: f64, label: String, by_seed: Vec<(u64, f64)>) -> Self {
         let values: Vec<f64> = by_seed.iter().map(|(_, value)| *value).collect();
         Self {
             x,
             label,
-            summary: Summary::of(&values).expect("invariant: a spot has a value"),
+            stats: SampleStats::of(&values).expect("invariant: a point has a value"),
             by_seed,
         }
     }
@@ -242,8 +244,8 @@ impl Spot {
 }
 
 /// The lines of a reference that is not run: one for each place of the other axes that it is for.
-fn drawn(plan: &Plan, reference: &Reference) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+fn drawn(plan: &Plan, reference: &Reference) -> Vec<Series> {
+    let mut all_series: Vec<Series> = Vec::new();
     for point in &plan.points {
         let (x, label, others) = split(plan, &point.coordinates);
         let is_meant = |other: &Coordinate| {
@@ -253,27 +255,29 @@ fn drawn(plan: &Plan, reference: &Reference) -> Vec<Line> {
         if !others.iter().all(is_meant) {
             continue;
         }
-        let line = line_at(&mut lines, &reference.name, others);
+        let series = series_at(&mut all_series, &reference.name, others);
         let value = match &reference.origin {
-            Origin::Formula(formula) if line.at(x).is_none() => formula.value(|axis| {
+            Origin::Formula(formula) if series.at(x).is_none() => formula.value(|axis| {
                 let mut coordinates = point.coordinates.iter();
                 coordinates.find(|coordinate| coordinate.axis == axis)?.number
             }),
-            Origin::Points(points) if line.spots.is_empty() => {
-                let spot = |(x, value): &(f64, f64)| Spot::new(*x, x.to_string(), vec![(point.seed, *value)]);
-                line.spots = points.iter().map(spot).collect();
+            Origin::Points(points) if series.points.is_empty() => {
+                let point =
+                    |(x, value): &(f64, f64)| SeriesPoint::new(*x, x.to_string(), vec![(point.seed, *value)]);
+                series.points = points.iter().map(point).collect();
                 None
             }
-            Origin::Formula(_) | Origin::Points(_) | Origin::Alone(_) => None,
+            Origin::Formula(_) | Origin::Points(_) | Origin::SinglePath(_) => None,
         };
-        line.spots
-            .extend(value.map(|value| Spot::new(x, label, vec![(point.seed, value)])));
+        series
+            .points
+            .extend(value.map(|value| SeriesPoint::new(x, label, vec![(point.seed, value)])));
     }
-    lines.retain(|line| !line.spots.is_empty());
-    for line in &mut lines {
-        line.spots.sort_by(|left, right| left.x.total_cmp(&right.x));
+    all_series.retain(|series| !series.points.is_empty());
+    for series in &mut all_series {
+        series.points.sort_by(|left, right| left.x.total_cmp(&right.x));
     }
-    lines
+    all_series
 }
 
 #[cfg(test)]
@@ -281,8 +285,8 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use super::Lines;
-    use crate::plan::{Plan, Point, Reading};
+    use super::SeriesSet;
+    use crate::plan::{Plan, PlanOptions, Point};
     use crate::results::Results;
     use crate::run::Record;
 
@@ -306,11 +310,11 @@ values = ["64KiB", 100000]
 
 [[reference]]
 name = "better path"
-alone = "best"
+single-path = "best"
 "#;
 
     fn record(point: &Point) -> Record {
-        let (goodput, timeouts) = match point.alone.as_deref() {
+        let (goodput, timeouts) = match point.single_path.as_deref() {
             Some("wide") => (95.0, 1.0),
             _ => (9.0, 7.0),
         };
@@ -320,20 +324,20 @@ alone = "best"
         record
     }
 
-    fn lines(metric: &str) -> Lines {
-        let plan = Plan::read(Path::new("x.toml"), PLAN, &Reading::default()).unwrap();
+    fn lines(metric: &str) -> SeriesSet {
+        let plan = Plan::read(Path::new("x.toml"), PLAN, &PlanOptions::default()).unwrap();
         let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
-        Lines::of(&Results::of(&plan, outcomes.collect()), metric)
+        SeriesSet::of(&Results::of(&plan, outcomes.collect()), metric)
     }
 
     #[test]
     fn the_better_path_is_the_one_with_the_greater_goodput_whatever_is_asked_of_it() {
         for (metric, value) in [("goodput", 95.0), ("timeouts", 1.0)] {
-            let lines = lines(metric);
-            let line = lines.named("better path").next().unwrap();
+            let all_series = lines(metric);
+            let series = all_series.named("better path").next().unwrap();
             assert!(
-                line.spots.iter().all(|spot| spot.summary.mean == value),
-                "{line:?}"
+                series.points.iter().all(|point| point.stats.mean == value),
+                "{series:?}"
             );
         }
     }
@@ -350,17 +354,21 @@ alone = "best"
         ]
         .concat();
         let text = format!("{text}\n[figure]\nx = \"send-buffer\"\n");
-        let plan = Plan::read(Path::new("x.toml"), &text, &Reading::default()).unwrap();
+        let plan = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap();
         let outcomes = plan.points.iter().map(|point| Ok(Arc::new(record(point))));
-        let lines = Lines::of(&Results::of(&plan, outcomes.collect()), "goodput");
-        let places: Vec<usize> = lines.lines.iter().map(|line| line.spots.len()).collect();
+        let all_series = SeriesSet::of(&Results::of(&plan, outcomes.collect()), "goodput");
+        let places: Vec<usize> = all_series
+            .series
+            .iter()
+            .map(|series| series.points.len())
+            .collect();
         assert_eq!(places, [2, 2]);
     }
 
     #[test]
     fn a_number_among_words_stands_where_it_stands_in_the_row() {
-        let lines = lines("goodput");
-        let places = lines.named("better path").next().unwrap().spots.iter();
-        assert_eq!(places.map(|spot| spot.x).collect::<Vec<_>>(), [0.0, 1.0]);
+        let all_series = lines("goodput");
+        let places = all_series.named("better path").next().unwrap().points.iter();
+        assert_eq!(places.map(|point| point.x).collect::<Vec<_>>(), [0.0, 1.0]);
     }
 }

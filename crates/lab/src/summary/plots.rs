@@ -1,45 +1,45 @@
-//! What do the pictures beside the figure show? Time series thinned to what can be seen, and shares of histograms.
+//! What do the plots beside the figure show? Time series thinned to what can be seen, and shares of histograms.
 
 use std::collections::BTreeMap;
 
 use super::panels::in_words;
-use super::{Drawn, DrawnLine, rounded};
+use super::{Plot, PlotSeries, rounded};
 use crate::metric::{self, Metric};
-use crate::plan::{Picture, PictureKind, Plan, Point};
+use crate::plan::{Plan, PlotKind, PlotPlan, Point};
 use crate::results::{Results, Run};
-use crate::run::{Bar, SeriesRow};
+use crate::run::{Bucket, TimeSeriesRow};
 
-pub(super) fn of(results: &Results<'_>) -> Vec<Drawn> {
-    let pictures = results.plan.pictures.iter();
-    let drawn = pictures.flat_map(|picture| match picture.kind {
-        PictureKind::Series => series(results, picture),
-        PictureKind::Distribution => vec![distribution(results, picture)],
+pub(super) fn of(results: &Results<'_>) -> Vec<Plot> {
+    let plots = results.plan.plots.iter();
+    let drawn = plots.flat_map(|plot| match plot.kind {
+        PlotKind::TimeSeries => time_series(results, plot),
+        PlotKind::Cdf => vec![cdf(results, plot)],
     });
-    drawn.filter(|drawn| !drawn.lines.is_empty()).collect()
+    drawn.filter(|drawn| !drawn.series.is_empty()).collect()
 }
 
-/// One picture for each place of the axes, of the runs with the first seed.
-fn series(results: &Results<'_>, picture: &Picture) -> Vec<Drawn> {
-    let Some(metric) = metric::SERIES.iter().find(|metric| metric.name == picture.y) else {
+/// One plot for each place of the axes, of the runs with the first seed.
+fn time_series(results: &Results<'_>, plot: &PlotPlan) -> Vec<Plot> {
+    let Some(metric) = metric::TIME_SERIES.iter().find(|metric| metric.name == plot.y) else {
         return Vec::new();
     };
     let seed = results.plan.points.iter().map(|point| point.seed).min();
-    let meant = |run: &&Run<'_>| Some(run.point.seed) == seed && picture.is_about(run.point);
-    let mut pictures: Vec<(&Point, Drawn)> = Vec::new();
+    let meant = |run: &&Run<'_>| Some(run.point.seed) == seed && plot.is_about(run.point);
+    let mut plots: Vec<(&Point, Plot)> = Vec::new();
     for run in results.runs.iter().filter(meant) {
-        let lines = series_lines(results.plan, run, picture, metric);
-        let place = pictures
+        let all_series = time_series_of_run(results.plan, run, plot, metric);
+        let place = plots
             .iter_mut()
             .find(|(other, _)| other.coordinates == run.point.coordinates);
         match place {
-            Some((_, drawn)) => drawn.lines.extend(lines),
-            None => pictures.push((run.point, series_picture(results.plan, run, metric, lines))),
+            Some((_, drawn)) => drawn.series.extend(all_series),
+            None => plots.push((run.point, time_series_plot(results.plan, run, metric, all_series))),
         }
     }
-    pictures.into_iter().map(|(_, drawn)| drawn).collect()
+    plots.into_iter().map(|(_, drawn)| drawn).collect()
 }
 
-fn series_picture(plan: &Plan, run: &Run<'_>, metric: &Metric, lines: Vec<DrawnLine>) -> Drawn {
+fn time_series_plot(plan: &Plan, run: &Run<'_>, metric: &Metric, series: Vec<PlotSeries>) -> Plot {
     let place: Vec<String> = run
         .point
         .coordinates
@@ -48,37 +48,40 @@ fn series_picture(plan: &Plan, run: &Run<'_>, metric: &Metric, lines: Vec<DrawnL
         .collect();
     let words = [metric.meaning.to_owned()].into_iter().chain(place);
     let words = words.chain([format!("seed {}", run.point.seed)]);
-    Drawn {
+    Plot {
         title: words.collect::<Vec<_>>().join(", "),
         labels: ("time, s".to_owned(), format!("{}, {}", metric.name, metric.unit)),
-        lines,
+        series,
     }
 }
 
 /// A line for each path, or one for the association.
-fn series_lines(plan: &Plan, run: &Run<'_>, picture: &Picture, metric: &Metric) -> Vec<DrawnLine> {
-    let rows = run.record().map(|record| &record.series[..]).unwrap_or_default();
-    let end = picture.to.map_or(f64::INFINITY, |to| to.0.as_secs_f64());
-    let begin = picture.from.map_or(0.0, |from| from.0.as_secs_f64());
-    let rows: Vec<&SeriesRow> = rows
+fn time_series_of_run(plan: &Plan, run: &Run<'_>, plot: &PlotPlan, metric: &Metric) -> Vec<PlotSeries> {
+    let rows = run
+        .record()
+        .map(|record| &record.time_series[..])
+        .unwrap_or_default();
+    let end = plot.to.map_or(f64::INFINITY, |to| to.0.as_secs_f64());
+    let begin = plot.from.map_or(0.0, |from| from.0.as_secs_f64());
+    let rows: Vec<&TimeSeriesRow> = rows
         .iter()
         .filter(|row| (begin..=end).contains(&row.time))
         .collect();
-    let mut by_path: BTreeMap<&str, Vec<&SeriesRow>> = BTreeMap::new();
+    let mut by_path: BTreeMap<&str, Vec<&TimeSeriesRow>> = BTreeMap::new();
     for row in &rows {
         by_path.entry(&row.path).or_default().push(row);
     }
     let is_of_path = !["send-buffer", "receive-buffer", "goodput"].contains(&metric.name);
-    let several = plan.variants.len() > 1 && picture.line.is_none();
+    let several = plan.variants.len() > 1 && plot.series.is_none();
     let paths = run
         .point
         .setting
         .paths
         .names()
         .filter_map(|path| by_path.get_key_value(path));
-    let line = |(path, rows): (&&str, &Vec<&SeriesRow>)| {
+    let series = |(path, rows): (&&str, &Vec<&TimeSeriesRow>)| {
         let variant = if several || !is_of_path {
-            run.point.line.as_str()
+            run.point.series.as_str()
         } else {
             ""
         };
@@ -87,35 +90,35 @@ fn series_lines(plan: &Plan, run: &Run<'_>, picture: &Picture, metric: &Metric) 
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect();
-        DrawnLine {
+        PlotSeries {
             name: name.join(", "),
-            places: thinned(&values(rows, metric.name)),
+            points: thinned(&values(rows, metric.name)),
         }
     };
     paths
-        .map(line)
+        .map(series)
         .take(if is_of_path { usize::MAX } else { 1 })
         .collect()
 }
 
-fn values(rows: &[&SeriesRow], column: &str) -> Vec<(f64, f64)> {
+fn values(rows: &[&TimeSeriesRow], column: &str) -> Vec<(f64, f64)> {
     if column == "goodput" {
-        let rate = |pair: &[&SeriesRow]| {
+        let rate = |pair: &[&TimeSeriesRow]| {
             let bits = pair[1].delivered.saturating_sub(pair[0].delivered) as f64 * 8e-6;
             (pair[1].time, bits / (pair[1].time - pair[0].time))
         };
         return rows.windows(2).map(rate).collect();
     }
     let kib = |bytes: u64| Some(bytes as f64 / 1_024.0);
-    let value = |row: &SeriesRow| match column {
-        "window" => kib(row.window),
-        "threshold" => row.threshold.and_then(kib),
+    let value = |row: &TimeSeriesRow| match column {
+        "cwnd" => kib(row.cwnd),
+        "ssthresh" => row.ssthresh.and_then(kib),
         "flight" => kib(row.flight),
         "queued" => kib(row.queued),
         "blocked" => Some(row.blocked),
         "srtt" => row.srtt,
         "rto" => Some(row.rto),
-        "waiting" => Some(row.waiting as f64),
+        "link-queue" => Some(row.link_queue as f64),
         "send-buffer" => kib(row.send_buffer),
         "receive-buffer" => kib(row.receive_buffer),
         _ => None,
@@ -125,7 +128,7 @@ fn values(rows: &[&SeriesRow], column: &str) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Slices of time in a picture: about as many as it has pixels.
+/// Slices of time in a plot: about as many as it has pixels.
 const SLICES: usize = 400;
 
 /// No more places than can be seen: of each slice of time the least and the greatest value, in their order.
@@ -146,11 +149,11 @@ fn thinned(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
     slices.flat_map(ends).collect()
 }
 
-/// One picture: for each variant and place, how many are not more than x.
-fn distribution(results: &Results<'_>, picture: &Picture) -> Drawn {
-    let mut lines: Vec<(String, BTreeMap<u64, u64>)> = Vec::new();
-    for run in results.runs.iter().filter(|run| picture.is_about(run.point)) {
-        let Some(bars) = run.record().and_then(|record| record.histograms.get(&picture.y)) else {
+/// One plot: for each variant and place, how many are not more than x.
+fn cdf(results: &Results<'_>, plot: &PlotPlan) -> Plot {
+    let mut all_series: Vec<(String, BTreeMap<u64, u64>)> = Vec::new();
+    for run in results.runs.iter().filter(|run| plot.is_about(run.point)) {
+        let Some(buckets) = run.record().and_then(|record| record.histograms.get(&plot.y)) else {
             continue;
         };
         let place = run
@@ -158,39 +161,39 @@ fn distribution(results: &Results<'_>, picture: &Picture) -> Drawn {
             .coordinates
             .iter()
             .map(|own| in_words(results.plan, own));
-        let name: Vec<String> = [run.point.line.clone()].into_iter().chain(place).collect();
+        let name: Vec<String> = [run.point.series.clone()].into_iter().chain(place).collect();
         let name = name.join(", ");
-        match lines.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sum)) => add(sum, bars),
+        match all_series.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => add(sum, buckets),
             None => {
                 let mut sum = BTreeMap::new();
-                add(&mut sum, bars);
-                lines.push((name, sum));
+                add(&mut sum, buckets);
+                all_series.push((name, sum));
             }
         }
     }
-    let (unit, factor) = if picture.y == "delay" {
+    let (unit, factor) = if plot.y == "delay" {
         (", ms", 1e-3)
     } else {
         ("", 1.0)
     };
-    let line = |(name, sum): (String, BTreeMap<u64, u64>)| DrawnLine {
+    let series = |(name, sum): (String, BTreeMap<u64, u64>)| PlotSeries {
         name,
-        places: shares(&sum, factor),
+        points: shares(&sum, factor),
     };
-    Drawn {
-        title: format!("distribution of {}", picture.y),
+    Plot {
+        title: format!("distribution of {}", plot.y),
         labels: (
-            format!("{}{unit}", picture.y),
+            format!("{}{unit}", plot.y),
             "share that is not more, %".to_owned(),
         ),
-        lines: lines.into_iter().map(line).collect(),
+        series: all_series.into_iter().map(series).collect(),
     }
 }
 
-fn add(sum: &mut BTreeMap<u64, u64>, bars: &[Bar]) {
-    for bar in bars {
-        *sum.entry(bar.high).or_default() += bar.count;
+fn add(sum: &mut BTreeMap<u64, u64>, buckets: &[Bucket]) {
+    for bucket in buckets {
+        *sum.entry(bucket.high).or_default() += bucket.count;
     }
 }
 
