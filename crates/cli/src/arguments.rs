@@ -1,4 +1,4 @@
-//! What can be asked of the program? Its verbs with their options.
+//! Command-line arguments: the verbs and their options.
 
 #[cfg(test)]
 mod documented;
@@ -31,61 +31,61 @@ use crate::settings::{Choices, Settings};
 const EXAMPLES: &str = "\
 Examples:
   anabranch demo
-          two paths together and each of them alone, on this machine
+          compare two paths together with each path alone, on this machine
   anabranch recv inbox
-          on one host; then, on another one with a link or two of its own:
+          on the receiving host; then, on the sending host:
   anabranch send big.iso --to 192.0.2.1,198.51.100.1
 
-`anabranch <COMMAND> --help` has more of them, and the exit codes.";
+More examples and exit codes: `anabranch <COMMAND> --help`";
 
 const LAB_EXAMPLES: &str = "\
 Examples:
   anabranch lab list
   anabranch lab run experiments/sar-1.toml --quick
 
-`anabranch lab <COMMAND> --help` has more of them, and the exit codes.";
+More examples and exit codes: `anabranch lab <COMMAND> --help`";
 
 const TESTBED_EXAMPLES: &str = "\
 Examples:
   anabranch testbed up --path 10Mbit,1ms --path 40Mbit,20ms
   anabranch testbed down
 
-`anabranch testbed <COMMAND> --help` has more of them, and the exit codes.";
+More examples and exit codes: `anabranch testbed <COMMAND> --help`";
 
 const TRACE_EXAMPLES: &str = "\
 Examples:
   anabranch trace list big.pcapng
   anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg
 
-`anabranch trace <COMMAND> --help` has more of them, and the exit codes.";
+More examples and exit codes: `anabranch trace <COMMAND> --help`";
 
 const SEND_EXAMPLES: &str = "\
 Examples:
   anabranch send big.iso --to 192.0.2.1
-          to one address; the peer may tell more of them
+          to one address; the receiver announces its other addresses
   anabranch send big.iso --to 192.0.2.1,198.51.100.1
-          to both addresses of a server, over both at once
+          to both addresses of a server at once
   anabranch send big.iso --to server.example:9900 --from 192.168.1.5,10.0.0.7
-          from both uplinks of this host
+          over both uplinks of this host
   tar c folder | anabranch send - --name folder.tar --to 192.0.2.1
-          what a pipe gives
+          from a pipe
 
-The receiver confirms the SHA-256 of what it has stored: exit code 0 means that the file is there.
-Exit codes: 0 stored, 1 not stored or not known to be, 2 wrong arguments, 130 interrupted.
-SCTP does not encrypt: what others must not read needs a secure layer below, such as a VPN.";
+The receiver confirms the SHA-256 of the stored file: exit code 0 means that the file is stored.
+Exit codes: 0 stored, 1 not stored or not confirmed, 2 invalid arguments, 130 interrupted.
+SCTP does not encrypt. Send confidential files through a VPN.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
   anabranch recv downloads
-          take files at all addresses of this host, port 9899, until Ctrl-C
+          receive files at all addresses of this host, port 9899, until Ctrl-C
   anabranch recv --once --listen 192.0.2.1,198.51.100.1 .
-          take one file, over these two addresses
+          receive one file over these two addresses
   anabranch recv --json --max-size 1GB downloads
-          for programs
+          with output for programs
 
-A file appears under its name only when it is complete and on the disk, with the sender's SHA-256. A file that exists is not overwritten without --force: the sender is told so before it sends.
-Anybody who reaches the port can send files: use --listen and a firewall to choose who that is.
-Exit codes: 0 stored (--once), 1 failed, 2 wrong arguments, 130 interrupted.";
+A file gets its name only when it is complete, on the disk and matches the sender's SHA-256. Existing files are not overwritten without --force; the sender is told before it sends.
+Anyone who can reach the port can send files: restrict access with --listen and a firewall.
+Exit codes: 0 stored (--once), 1 failed, 2 invalid arguments, 130 interrupted.";
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -94,65 +94,65 @@ Examples:
   anabranch demo --path 5Mbit,20ms --path 20Mbit,60ms,0.1% --duration 5s
           other paths, shorter runs
   anabranch demo --cut
-          also cuts the fastest path when half of the file has arrived
+          with a run in which the fastest path fails after half of the file
   anabranch demo --set path-scheduler=round-robin
-          another scheduler
+          another path scheduler
 
-No privilege is needed: the links are emulated in this process, around sockets on 127.0.0.1, 127.0.0.2, ...
-Exit codes: 0 if all paths together are not slower than the best of them alone and every SHA-256 is equal, else 1; 2 wrong arguments; 130 interrupted.";
+Needs no privileges: the links are emulated in this process, around sockets on 127.0.0.1, 127.0.0.2, ...
+Exit codes: 0 if all paths together are at least as fast as the best path alone and every SHA-256 matches, 1 otherwise; 2 invalid arguments; 130 interrupted.";
 
 const POLICIES_EXAMPLES: &str = "\
 Examples:
   anabranch policies
-          all questions with their answers, and a star at what the default profile chooses
+          all policies with their algorithms; a star marks the choices of the default profile
   anabranch policies path-scheduler
-          one of them
+          one policy
   anabranch policies --profile freebsd-2017 --set cc=lia
-          with stars at the choices that this makes
+          with stars at the resulting choices
   anabranch policies --json
           for programs
 
-Each line is an assignment that --set takes.
-Exit codes: 0 printed, 1 not, 2 no such question, profile or choice.";
+Each line is an assignment that --set accepts.
+Exit codes: 0 printed, 1 cannot write, 2 unknown policy, profile or algorithm.";
 
 const PROFILES_EXAMPLES: &str = "\
 Examples:
   anabranch profiles
-          the list
+          list the profiles
   anabranch profiles dre-2010 > mine.policies
-          all choices of one; change them, and use the file
+          print all choices of a profile as a file, to be edited and used:
   anabranch send big.iso --to 192.0.2.1 --policies mine.policies
 
-Exit codes: 0 printed, 1 not, 2 no such profile.";
+Exit codes: 0 printed, 1 cannot write, 2 unknown profile.";
 
 const FLOW_EXAMPLES: &str = "\
 Examples:
   anabranch trace flow big.pcapng
           in the terminal
   anabranch trace flow big.pcapng --from 2s --to 2500ms --svg loss.svg
-          half a second as a picture for a browser: pointing at an acknowledgement marks what it covers
+          half a second as SVG for a browser: pointing at an acknowledgement highlights what it acknowledges
 
-A capture that is cut off is shown up to there.
-Exit codes: 0 the whole capture is shown, 1 a file cannot be written, 2 there is nothing to show, or the capture is cut off.";
+A truncated capture is shown up to its end.
+Exit codes: 0 the whole capture is shown, 1 a file cannot be written, 2 nothing to show, or the capture is truncated.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
   anabranch trace list big.pcapng
   tcpdump -c 1000 -w - port 9899 | anabranch trace list -
 
-Exit codes: as of `anabranch trace flow`, but an empty list is one, too.";
+Exit codes: as for `anabranch trace flow`, but an empty list is no error.";
 
 const GAPS_EXAMPLES: &str = "\
 Example:
   anabranch trace gaps big.pcapng --conversation 2
 
-Exit codes: as of `anabranch trace flow`.";
+Exit codes: as for `anabranch trace flow`.";
 
 const IDLE_EXAMPLES: &str = "\
 Example:
   anabranch trace idle big.pcapng --longer 500ms
 
-Exit codes: as of `anabranch trace flow`.";
+Exit codes: as for `anabranch trace flow`.";
 
 /// Send files over several network paths at once: SCTP with Concurrent Multipath Transfer, in user space.
 #[derive(Parser, Debug)]
@@ -162,7 +162,7 @@ pub(crate) struct Arguments {
     pub(crate) verb: Verb,
 }
 
-/// What to do.
+/// Verbs of the program.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     /// Receive files
@@ -171,32 +171,32 @@ pub(crate) enum Verb {
     /// Send a file
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendArguments),
-    /// Compare several paths together with each of them alone, on this machine
+    /// Compare several paths together with each path alone, on this machine
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(DemoArguments),
-    /// Run experiments on the simulated network, and hold them against claims
+    /// Run experiments in the simulator and check claims against them
     #[command(after_help = LAB_EXAMPLES)]
     Lab(LabArguments),
-    /// Two hosts on this machine with links of the simulator between them, for real programs
+    /// Create two hosts on this machine connected by emulated links, for real programs
     #[cfg(target_os = "linux")]
     #[command(after_help = TESTBED_EXAMPLES)]
     Testbed(TestbedArguments),
-    /// List the mechanisms that --set, --policies and --profile choose from
+    /// List the policies and algorithms that --set, --policies and --profile choose from
     #[command(after_help = POLICIES_EXAMPLES)]
     Policies(PoliciesArguments),
-    /// List the profiles, or print one of them as a file for --policies
+    /// List the profiles, or print one as a file for --policies
     #[command(after_help = PROFILES_EXAMPLES)]
     Profiles(ProfilesArguments),
-    /// Show what a capture of SCTP or TCP holds
+    /// Analyse a packet capture of SCTP or TCP
     #[command(subcommand, after_help = TRACE_EXAMPLES)]
     Trace(TraceVerb),
-    /// Print a script that completes commands in a shell
+    /// Print a shell completion script
     #[command(
         after_help = "Examples:\n  anabranch completions bash > ~/.local/share/bash-completion/completions/anabranch\n\n\
-                      Exit codes: 0 printed, 1 not, 2 no such shell."
+                      Exit codes: 0 printed, 1 cannot write, 2 unknown shell."
     )]
     Completions {
-        /// For which shell
+        /// Shell
         shell: Shell,
     },
 }
@@ -218,30 +218,30 @@ impl Verb {
     }
 }
 
-/// Of `recv`.
+/// Arguments of `recv`.
 #[derive(Args, Debug)]
 pub(crate) struct RecvArguments {
-    /// Folder to store files in; it must exist
+    /// Existing folder to store files in
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 
-    /// Addresses to listen on; port 9899 unless given [default: all addresses of this host]
+    /// Addresses to listen on, default port 9899 [default: all addresses of this host]
     #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_listen)]
     pub(crate) listen: Option<Locals>,
 
-    /// End after the first transfer
+    /// Exit after the first transfer
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// Overwrite files that exist
+    /// Overwrite existing files
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Refuse larger files
+    /// Reject larger files
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
 
-    /// Give up a transfer when nothing is heard from the sender for so long
+    /// Abort a transfer when no packet arrives from the sender for this long
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 
@@ -252,30 +252,30 @@ pub(crate) struct RecvArguments {
     pub(crate) output: Output,
 }
 
-/// Of `send`.
+/// Arguments of `send`.
 #[derive(Args, Debug)]
 pub(crate) struct SendArguments {
     /// File to send, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Addresses of the receiver; port 9899 unless given
+    /// Addresses of the receiver, default port 9899
     #[arg(long, value_name = "HOST[:PORT],...", value_parser = parse_to)]
     pub(crate) to: Places,
 
-    /// Addresses of this host to send from [default: the system chooses for each address of the receiver]
+    /// Local addresses to send from [default: chosen by the routing table for each address of the receiver]
     #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_from)]
     pub(crate) from: Option<Locals>,
 
-    /// Name for the receiver, if not that of the file
+    /// File name at the receiver [default: the name of the file]
     #[arg(long, required_if_eq("file", "-"))]
     pub(crate) name: Option<String>,
 
-    /// Give up when nothing is heard from the receiver for so long
+    /// Abort when no packet arrives from the receiver for this long
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
 
-    /// Log events into this file, as docs/event-log.md describes them
+    /// Write an event log (docs/event-log.md) to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
 
@@ -286,10 +286,10 @@ pub(crate) struct SendArguments {
     pub(crate) output: Output,
 }
 
-/// Of `demo`.
+/// Arguments of `demo`.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArguments {
-    /// A path: rate, delay in one direction, and loss if any; at least two [default: 10Mbit,10ms 40Mbit,30ms]
+    /// Path: rate, one-way delay, optional loss rate; repeat for at least two [default: 10Mbit,10ms 40Mbit,30ms]
     #[arg(long = "path", value_name = "RATE,DELAY[,LOSS]", value_parser = parse_path)]
     pub(crate) paths: Vec<ShapedPath>,
 
@@ -297,19 +297,19 @@ pub(crate) struct DemoArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["size", "duration"])]
     pub(crate) file: Option<PathBuf>,
 
-    /// Send so many bytes in each run
+    /// Number of bytes to send in each run
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "duration")]
     pub(crate) size: Option<u64>,
 
-    /// Size each run so that it would take so long at the ceiling
+    /// Duration of each run at the upper bound of its goodput; determines the number of bytes
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = parse_duration)]
     pub(crate) duration: Duration,
 
-    /// One more run, in which path N is cut half-way and stays cut; without N, the fastest
+    /// Add a run in which path N fails half-way for good [default path: the fastest]
     #[arg(long, value_name = "N")]
     pub(crate) cut: Option<Option<usize>>,
 
-    /// Log events into this file, as docs/event-log.md describes them; the number of the run goes before its ending
+    /// Write event logs (docs/event-log.md) to this file, with the number of the run before the extension
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
 
@@ -320,11 +320,11 @@ pub(crate) struct DemoArguments {
     pub(crate) output: Output,
 }
 
-/// Of `policies`.
+/// Arguments of `policies`.
 #[derive(Args, Debug)]
 pub(crate) struct PoliciesArguments {
-    /// Only this question, such as cc or path-scheduler
-    #[arg(value_name = "QUESTION")]
+    /// Print only this policy, such as cc or path-scheduler
+    #[arg(value_name = "POLICY")]
     pub(crate) point: Option<String>,
 
     #[command(flatten)]
@@ -334,15 +334,15 @@ pub(crate) struct PoliciesArguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print the page of the documentation
+    /// Print docs/policies.md
     #[arg(long, conflicts_with = "json", hide = true)]
     pub(crate) markdown: bool,
 }
 
-/// Of `profiles`.
+/// Arguments of `profiles`.
 #[derive(Args, Debug)]
 pub(crate) struct ProfilesArguments {
-    /// Print all choices of this one
+    /// Print all choices of this profile
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 
@@ -351,7 +351,7 @@ pub(crate) struct ProfilesArguments {
     pub(crate) json: bool,
 }
 
-/// What to do with a capture.
+/// Verbs of `trace`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum TraceVerb {
     /// List the conversations
@@ -363,10 +363,10 @@ pub(crate) enum TraceVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Draw a flow graph: a column for each direction, a lane for each path, what each acknowledgement covers
+    /// Draw a flow graph: packets of each path in both directions, and what each acknowledgement acknowledges
     #[command(after_help = FLOW_EXAMPLES)]
     Flow(FlowArguments),
-    /// Count how much acknowledgements report in gap or SACK blocks
+    /// Count what acknowledgements report in gap ack blocks (SCTP) or SACK blocks (TCP)
     #[command(after_help = GAPS_EXAMPLES)]
     Gaps {
         #[command(flatten)]
@@ -375,12 +375,12 @@ pub(crate) enum TraceVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Find the pauses of each path
+    /// List the idle periods of each path
     #[command(after_help = IDLE_EXAMPLES)]
     Idle {
         #[command(flatten)]
         capture: Capture,
-        /// Shortest pause that counts
+        /// Shortest idle period to report
         #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
         longer: Duration,
         /// Print one JSON object (docs/cli-json.md)
@@ -406,71 +406,71 @@ impl TraceVerb {
     }
 }
 
-/// Which capture.
+/// Capture file.
 #[derive(Args, Debug)]
 pub(crate) struct CaptureFile {
-    /// File in the format pcap or pcapng, or - for standard input
+    /// Capture file (pcap or pcapng), or - for standard input
     #[arg(value_name = "CAPTURE")]
     pub(crate) file: PathBuf,
 }
 
-/// Which part of which capture.
+/// Capture file and conversation.
 #[derive(Args, Debug)]
 pub(crate) struct Capture {
     #[command(flatten)]
     pub(crate) whole: CaptureFile,
 
-    /// Number of the conversation in `anabranch trace list` [default: the one with the most segments]
+    /// Number of the conversation in `anabranch trace list` [default: the one with the most packets]
     #[arg(long, value_name = "N")]
     pub(crate) conversation: Option<usize>,
 }
 
-/// Of `trace flow`.
+/// Arguments of `trace flow`.
 #[derive(Args, Debug)]
 pub(crate) struct FlowArguments {
     #[command(flatten)]
     pub(crate) capture: Capture,
 
-    /// Write a picture to this file, instead of letters to the terminal
+    /// Write an SVG to this file instead of text to the terminal
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Begin so long after the first segment
+    /// Start time, after the first packet
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) from: Option<Duration>,
 
-    /// End so long after the first segment
+    /// End time, after the first packet
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) to: Option<Duration>,
 
-    /// Draw so many segments at most
+    /// Maximum number of packets to draw
     #[arg(long, value_name = "N", default_value = "1000")]
     pub(crate) rows: NonZeroUsize,
 }
 
-/// Says what clap has to say: help at length, errors in one line.
-pub(crate) fn answer(answer: &clap::Error) -> ExitCode {
+/// Prints the answer of clap: help in full, errors on one line.
+pub(crate) fn print_answer(answer: &clap::Error) -> ExitCode {
     if answer.use_stderr()
         && answer.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
         remark(one_line(&answer.to_string()));
     } else {
-        // Only a closed terminal does not take it.
+        // Fails only if the terminal is closed.
         let _ = answer.print();
     }
     ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2))
 }
 
-/// The error and the tips; the usage is in the help.
+/// The error and its hints on one line, without the usage.
 fn one_line(text: &str) -> String {
-    let said = text
+    let lines = text
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:"));
-    let said: Vec<&str> = said
+    let lines: Vec<&str> = lines
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
         .collect();
-    format!("{}; see --help", said.join(" "))
+    format!("{}; see --help", lines.join(" "))
 }
 
 #[cfg(test)]
@@ -486,12 +486,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definitions_are_consistent() {
+    fn argument_definitions_are_consistent() {
         Arguments::command().debug_assert();
     }
 
     #[test]
-    fn a_refusal_is_one_line_that_names_the_culprit() {
+    fn invalid_arguments_give_one_line_naming_the_argument() {
         for (line, culprit) in [
             ("anabranch send f", "--to"),
             ("anabranch send - --to ::1", "--name"),

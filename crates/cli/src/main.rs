@@ -1,13 +1,13 @@
-//! How is a file sent over several paths at once? `anabranch send`, `recv`, `demo` to see what it brings, and `lab` to
-//! find out why.
+//! Command-line program: file transfer over several paths (`send`, `recv`), a demonstration (`demo`), and experiments in
+//! the simulator (`lab`).
 //!
-//! | folder | question |
+//! | folder | contents |
 //! |---|---|
-//! | `arguments` | what can be asked? |
-//! | `parse` | how are places, amounts and links written? |
-//! | `verb` | what does each verb do? |
-//! | `transfer` | how does a file get from one end to the other? |
-//! | `output` | what does the program say, and to whom? |
+//! | `arguments` | command-line arguments |
+//! | `parse` | parsers for addresses, quantities and links |
+//! | `verb` | implementation of each verb |
+//! | `transfer` | file transfer protocol |
+//! | `output` | text and JSON output |
 
 mod arguments;
 mod event_log;
@@ -31,15 +31,15 @@ use failure::Failure;
 use interrupt::Interrupt;
 use output::{Event, Reporter};
 
-/// The version of the program, with the commit that it was built from if that is known.
+/// Version of the program, with the commit that it was built from if known.
 const VERSION: &str = env!("ANABRANCH_VERSION");
-/// That commit; empty if it is not known.
+/// Commit that the program was built from; empty if unknown.
 const COMMIT: &str = env!("ANABRANCH_COMMIT");
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(answer) => return arguments::answer(&answer),
+        Err(answer) => return arguments::print_answer(&answer),
     };
     let reporter = arguments.verb.output().reporter();
     match run(arguments.verb, &reporter) {
@@ -56,12 +56,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The runtime ends before this returns, and waits for files that are being put away.
+/// Runs the verb. The runtime ends before this returns, and waits for temporary files to be removed.
 fn run(verb: Verb, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().build().map_err(Failure::work)?;
     runtime.block_on(async {
-        // Who has something to put away listens; the others end at Ctrl-C as any program does.
+        // Verbs with cleanup handle Ctrl-C themselves; the others end by the default action of the signal.
         match verb {
             Verb::Recv(arguments) => verb::recv::run(arguments, reporter, &mut Interrupt::listen()?).await,
             Verb::Send(arguments) => verb::send::run(arguments, reporter, &mut Interrupt::listen()?).await,

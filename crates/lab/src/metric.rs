@@ -488,7 +488,7 @@ mod tests {
             "bottleneck.idle",
             "stream.0.delay.mean",
             "object.last",
-            "testbed.late.p99",
+            "testbed.lateness.p99",
             "sent.packets",
         ] {
             assert_ne!(meaning_of(name), "", "{name}");

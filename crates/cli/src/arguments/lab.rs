@@ -1,4 +1,4 @@
-//! What can be asked of the lab?
+//! Arguments of `anabranch lab` and its verbs.
 
 use std::path::PathBuf;
 
@@ -9,87 +9,87 @@ use crate::output::{Form, Output};
 const RUN_EXAMPLES: &str = "\
 Examples:
   anabranch lab run experiments/sar-1.toml --quick
-          in seconds, with fewer points and shorter runs
+          quick size: fewer points and shorter runs, takes seconds
   anabranch lab run experiments/sar-1.toml
-          as the paper did it; what was run before is not run again, so Ctrl-C costs nothing
+          full size, as in the paper; results are cached, so an interrupted run continues where it stopped
   anabranch lab run experiments/sar-1.toml --quick --set policies.cc=lia --out lia
-          with another mechanism, into another folder; then: anabranch lab compare target/lab/sar-1-quick lia
+          another congestion control, other output folder; then: anabranch lab compare target/lab/sar-1-quick lia
   anabranch lab run experiments/testbed-2.toml --quick
-          on real hosts, as root: our stack, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed does it to other plans that fit
+          on a test bed (as root): anabranch, usrsctp, the kernel's TCP and MPTCP; --set backend=testbed works for other plans
   anabranch lab run experiments/*.toml --keep experiments/results
-          all of them, as the papers did it, and keeps what docs/claims.md is made of; as root, for some run on real hosts
+          all experiments in full size; keeps the result summaries for docs/claims.md (as root, because of the test beds)
 
-Each folder of results has a report, NAME.html, with the figure beside the paper's lines.
-Exit codes: 0 the runs are complete, whatever they say of the claim; 1 some failed; 2 the plan is wrong; 130 interrupted.";
+Each folder of results contains a report, NAME.html, with the figure and the paper's values.
+Exit codes: 0 all runs complete, whatever the verdict; 1 some runs failed; 2 invalid plan or arguments; 130 interrupted.";
 
 const REPORT_EXAMPLES: &str = "\
 Examples:
   anabranch lab report
-          every experiment: the results in target/lab, or what is kept in experiments/results; index.html lists them
+          all experiments, from target/lab or else from experiments/results; index.html lists them
   anabranch lab report experiments/sar-1.toml experiments/sar-6.toml --out pages
-          two of them
+          two experiments
   anabranch lab report lia
-          the results in a folder that `anabranch lab run --out lia` wrote
+          the results written by `anabranch lab run --out lia`
 
-Pages need nothing but themselves; figures lie beside them as SVG and PNG.
-Exit codes: 0 written, 1 not, 2 a plan or a result cannot be read.";
+Pages are self-contained; the figures are also written as SVG and PNG files.
+Exit codes: 0 written, 1 not written, 2 a plan or a result summary cannot be read.";
 
 const LIST_EXAMPLES: &str = "\
 Examples:
   anabranch lab list
   anabranch lab list my-experiments --json
 
-Exit codes: 0 listed, 1 not, 2 a plan cannot be read; the others are listed all the same.";
+Exit codes: 0 listed, 1 cannot write, 2 a plan cannot be read (the others are listed).";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
   anabranch lab show experiments/sar-1.toml --quick
-          lines and places, and how many runs that makes
+          series, points and the number of runs
   anabranch lab show experiments/sar-1.toml --json
-          each run with everything that it depends on
+          each run with its complete setting
 
-Exit codes: 0 shown, 1 not, 2 the plan is wrong.";
+Exit codes: 0 shown, 1 cannot write, 2 invalid plan.";
 
 const COMPARE_EXAMPLES: &str = "\
 Example:
   anabranch lab compare target/lab/sar-1-quick lia --metric goodput
-          differences with their 95 % confidence intervals; a star where zero lies outside
+          mean differences with 95 % confidence intervals; a star marks significant ones
 
-What is the same in all pairs is left out; what one side alone has is told after the differences.
-Exit codes: 0 compared, whatever differs, 1 not, 2 there is nothing to compare.";
+Metrics that are equal in all pairs are omitted; runs and metrics of one side only are listed at the end.
+Exit codes: 0 compared, whatever the differences; 1 cannot write; 2 nothing to compare.";
 
 const CLAIMS_EXAMPLES: &str = "\
 Example:
   anabranch lab claims > docs/claims.md
 
-Exit codes: 0 printed, 1 not, 2 a plan or a summary cannot be read.";
+Exit codes: 0 printed, 1 cannot write, 2 a plan or a result summary cannot be read.";
 
-/// Of `lab`.
+/// Arguments of `lab`.
 #[derive(Args, Debug)]
 pub(crate) struct LabArguments {
     #[command(subcommand)]
     pub(crate) verb: LabVerb,
 }
 
-/// What the lab is to do.
+/// Verbs of `lab`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum LabVerb {
-    /// Run experiments, and hold what comes out against their claims
+    /// Run experiments and check their claims
     #[command(after_help = RUN_EXAMPLES)]
     Run(LabRunArguments),
-    /// List the experiments of a folder
+    /// List the experiments in a folder
     #[command(after_help = LIST_EXAMPLES)]
     List(LabListArguments),
-    /// Show what an experiment would run
+    /// Show the runs of an experiment without running them
     #[command(after_help = SHOW_EXAMPLES)]
     Show(LabShowArguments),
-    /// Compare two folders of results, in pairs of the same point and seed
+    /// Compare two folders of results, paired by point and seed
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(LabCompareArguments),
-    /// Write pages with figures of results, and an index over them
+    /// Write HTML reports with figures, and an index
     #[command(after_help = REPORT_EXAMPLES)]
     Report(LabReportArguments),
-    /// Print what became of the claims, as Markdown: docs/claims.md
+    /// Print the verdicts on all claims as Markdown: docs/claims.md
     #[command(after_help = CLAIMS_EXAMPLES)]
     Claims(LabClaimsArguments),
 }
@@ -107,52 +107,51 @@ impl LabVerb {
     }
 }
 
-/// How plans are read.
+/// Options for reading plans.
 #[derive(Args, Debug)]
 pub(crate) struct PlanArguments {
-    /// In the quick size that plans have beside the full one
+    /// Use the quick size of the plan: shorter runs, fewer points and seeds
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Change the plan: time.measure=10s, association.send-buffer=1MiB, policies.cc=lia; repeatable
+    /// Override a key of the plan: time.measure=10s, association.send-buffer=1MiB, policies.cc=lia; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }
 
-/// Of `lab run`.
+/// Arguments of `lab run`.
 #[derive(Args, Debug)]
 pub(crate) struct LabRunArguments {
-    /// Plans of experiments (experiments/README.md says how to write one)
+    /// Plan files of experiments (format: experiments/README.md)
     #[arg(value_name = "PLAN", required = true)]
     pub(crate) plans: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) plan_options: PlanArguments,
 
-    /// How many runs at a time [default: one for each core]
+    /// Number of concurrent runs [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
 
-    /// Folder for the results [default: target/lab/NAME, or NAME-quick]
+    /// Output folder [default: target/lab/NAME, or target/lab/NAME-quick]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Keep a small summary of the results here, and every run on real hosts; nothing if a run failed,
-    /// and a quick one never in the place of a full one
+    /// Also store the result summary here, and all runs of a test bed; skipped if a run failed or if a quick
+    /// result would replace a full one
     #[arg(long, value_name = "DIR", conflicts_with = "set")]
     pub(crate) keep: Option<PathBuf>,
 
-    /// Folder of what was run before
+    /// Cache folder for the results of single runs
     #[arg(long, value_name = "DIR", default_value = "target/lab/cache")]
     pub(crate) cache: PathBuf,
 
-    /// Folder for a log of each SCTP run's events, as docs/event-log.md describes them; all points are run then;
-    /// not of runs on real hosts
+    /// Write an event log (docs/event-log.md) of each run to this folder, bypassing the cache; simulated SCTP
+    /// only
     #[arg(long, value_name = "DIR")]
     pub(crate) events: Option<PathBuf>,
 
-    /// Folder for a capture of each run's packets, in pcapng format; all points are run then; not of runs on
-    /// real hosts
+    /// Write a packet capture (pcapng) of each run to this folder, bypassing the cache; simulated runs only
     #[arg(long, value_name = "DIR")]
     pub(crate) capture: Option<PathBuf>,
 
@@ -160,7 +159,7 @@ pub(crate) struct LabRunArguments {
     pub(crate) output: Output,
 }
 
-/// Of `lab list`.
+/// Arguments of `lab list`.
 #[derive(Args, Debug)]
 pub(crate) struct LabListArguments {
     /// Folder with plans
@@ -171,10 +170,10 @@ pub(crate) struct LabListArguments {
     pub(crate) output: Form,
 }
 
-/// Of `lab show`.
+/// Arguments of `lab show`.
 #[derive(Args, Debug)]
 pub(crate) struct LabShowArguments {
-    /// Plan of the experiment
+    /// Plan file of the experiment
     #[arg(value_name = "PLAN")]
     pub(crate) plan: PathBuf,
 
@@ -185,14 +184,14 @@ pub(crate) struct LabShowArguments {
     pub(crate) output: Form,
 }
 
-/// Of `lab compare`.
+/// Arguments of `lab compare`.
 #[derive(Args, Debug)]
 pub(crate) struct LabCompareArguments {
-    /// Folder of the first results
+    /// Folder with the baseline results
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
 
-    /// Folder of the second results
+    /// Folder with the results to compare
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
 
@@ -204,18 +203,18 @@ pub(crate) struct LabCompareArguments {
     pub(crate) output: Form,
 }
 
-/// Of `lab report`.
+/// Arguments of `lab report`.
 #[derive(Args, Debug)]
 pub(crate) struct LabReportArguments {
-    /// Plans or folders of results [default: every plan in experiments]
+    /// Plan files or folders of results [default: all plans in experiments]
     #[arg(value_name = "PLAN|DIR")]
     pub(crate) what: Vec<PathBuf>,
 
-    /// Folder for the pages
+    /// Output folder
     #[arg(long, value_name = "DIR", default_value = "target/lab/report")]
     pub(crate) out: PathBuf,
 
-    /// Folder in which the results of plans are looked for
+    /// Folder to search for the results of plans
     #[arg(long, value_name = "DIR", default_value = "target/lab")]
     pub(crate) results: PathBuf,
 
@@ -223,10 +222,10 @@ pub(crate) struct LabReportArguments {
     pub(crate) output: Output,
 }
 
-/// Of `lab claims`.
+/// Arguments of `lab claims`.
 #[derive(Args, Debug)]
 pub(crate) struct LabClaimsArguments {
-    /// Folder with plans; what is kept of their results is in `results` inside it, and what tests show in `tested`
+    /// Folder with plans; it contains `results` (result summaries) and `tested` (claims shown by tests)
     #[arg(value_name = "DIR", default_value = "experiments")]
     pub(crate) folder: PathBuf,
 }

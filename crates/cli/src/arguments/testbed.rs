@@ -1,4 +1,4 @@
-//! What can be asked of a test bed?
+//! Arguments of `anabranch testbed` and its verbs.
 
 use clap::{Args, Subcommand};
 
@@ -8,52 +8,52 @@ use crate::parse::{ShapedPath, parse_path};
 const UP_EXAMPLES: &str = "\
 Examples:
   anabranch testbed up --path 10Mbit,1ms --path 40Mbit,20ms,0.1%
-          two hosts with two paths; then, on them:
+          two hosts connected by two paths; then run programs on them:
   mkdir inbox
   ip netns exec anabranch-bed-far anabranch recv inbox &
   ip netns exec anabranch-bed-near anabranch send big.iso --to 10.0.0.2,10.1.0.2
   anabranch testbed up --path 10Mbit,1ms --foreground
-          until Ctrl-C
+          stays in the foreground until Ctrl-C
 
-Path n joins 10.n.0.1 on the host anabranch-NAME-near with 10.n.0.2 on anabranch-NAME-far, n counted from 0. A bed of the same name
-that is up already, or was left behind by a crash, is put away first.
+Path n (from 0) connects 10.n.0.1 on the host anabranch-NAME-near with 10.n.0.2 on anabranch-NAME-far. An existing test bed of the
+same name, also one left by a crash, is removed first.
 
-Needs root, iproute2 and /dev/net/tun.
-Exit codes: 0 it is up (with --foreground: it was, and is put away), 1 it is not, 2 wrong arguments.";
+Requires root, iproute2 and /dev/net/tun.
+Exit codes: 0 the test bed is up (with --foreground: it was up and has been removed), 1 failed, 2 invalid arguments.";
 
 const DOWN_EXAMPLES: &str = "\
 Examples:
   anabranch testbed down
-          the bed that `up` set up, with all programs that run on its hosts
+          removes the test bed and stops all programs on its hosts
   anabranch testbed down --all
-          all beds of this machine: also those of `anabranch lab run` that a crash left behind
+          removes all test beds of this machine, also those left by a crash of `anabranch lab run`
 
-It is no error if there is none. Exit codes: 0 it is away, 1 it is not, 2 wrong arguments.";
+Succeeds if there is no test bed. Exit codes: 0 removed, 1 failed, 2 invalid arguments.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
   anabranch testbed status
   anabranch testbed status --json
 
-Exit codes: 0 shown, none being there included, 1 not, 2 wrong arguments.";
+Exit codes: 0 shown, also if there is none; 1 cannot write; 2 invalid arguments.";
 
-/// Of `testbed`.
+/// Arguments of `testbed`.
 #[derive(Args, Debug)]
 pub(crate) struct TestbedArguments {
     #[command(subcommand)]
     pub(crate) verb: TestbedVerb,
 }
 
-/// What to do with test beds.
+/// Verbs of `testbed`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum TestbedVerb {
-    /// Set up two hosts on this machine with links of the simulator between them, in real time
+    /// Create two hosts (network namespaces) connected by emulated links
     #[command(after_help = UP_EXAMPLES)]
     Up(TestbedUpArguments),
-    /// Put a test bed away
+    /// Remove a test bed
     #[command(after_help = DOWN_EXAMPLES)]
     Down(TestbedDownArguments),
-    /// Show the test beds of this machine, and how well they keep the time
+    /// Show the test beds of this machine and the timing accuracy of their links
     #[command(after_help = STATUS_EXAMPLES)]
     Status {
         #[command(flatten)]
@@ -71,30 +71,30 @@ impl TestbedVerb {
     }
 }
 
-/// Of `testbed up`.
+/// Arguments of `testbed up`.
 #[derive(Args, Debug)]
 pub(crate) struct TestbedUpArguments {
-    /// A path: rate, delay in one direction, and loss if any, the same in both directions
+    /// Path: rate, one-way delay, optional loss rate; the same in both directions; repeatable
     #[arg(long = "path", value_name = "RATE,DELAY[,LOSS]", value_parser = parse_path, required = true)]
     pub(crate) paths: Vec<ShapedPath>,
 
-    /// Packets that wait at most at each link
+    /// Queue length of each link
     #[arg(long, value_name = "PACKETS", default_value_t = 100)]
     pub(crate) queue: u32,
 
-    /// The largest IP packet, in bytes
+    /// MTU of the links, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub(crate) mtu: u32,
 
-    /// Of the losses
+    /// Random seed for packet loss
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// What to call it, if there are several
+    /// Name of the test bed
     #[arg(long, default_value = "bed")]
     pub(crate) name: String,
 
-    /// Stay until Ctrl-C, then put it away
+    /// Stay in the foreground; Ctrl-C removes the test bed
     #[arg(long)]
     pub(crate) foreground: bool,
 
@@ -102,14 +102,14 @@ pub(crate) struct TestbedUpArguments {
     pub(crate) output: Output,
 }
 
-/// Of `testbed down`.
+/// Arguments of `testbed down`.
 #[derive(Args, Debug)]
 pub(crate) struct TestbedDownArguments {
-    /// Which one
+    /// Name of the test bed
     #[arg(long, default_value = "bed")]
     pub(crate) name: String,
 
-    /// Every one of this machine
+    /// Remove all test beds of this machine
     #[arg(long, conflicts_with = "name")]
     pub(crate) all: bool,
 

@@ -70,7 +70,7 @@ fn record(point: &Point) -> Record {
     };
     record.values.insert("timeouts".into(), timeouts);
     if x < 30.0 && point.series == "fast" {
-        record.values.insert("completed".into(), x);
+        record.values.insert("completion-time".into(), x);
     }
     record
         .histograms
@@ -95,7 +95,7 @@ fn verdict_of(check: &str, outcome: impl Fn(&Point) -> Outcome) -> (Verdict, Str
 fn a_value_holds_everywhere_somewhere_or_nowhere() {
     let about = |series: &str, least: f64| {
         verdict(&format!(
-            "kind = \"value\"\nline = \"{series}\"\nat-least = {least}"
+            "kind = \"value\"\nseries = \"{series}\"\nat-least = {least}"
         ))
     };
     assert_eq!(about("fast", 10.0).0, Verdict::Reproduced);
@@ -110,22 +110,22 @@ fn a_value_holds_everywhere_somewhere_or_nowhere() {
 fn a_ratio_is_held_against_variants_formulas_points_and_other_metrics() {
     let of = |rest: &str| verdict(&format!("kind = \"ratio\"\n{rest}")).0;
     assert_eq!(
-        of("line = \"fast\"\nto = \"slow\"\nat-least = 1.9"),
+        of("series = \"fast\"\nto = \"slow\"\nat-least = 1.9"),
         Verdict::Reproduced
     );
     assert_eq!(
-        of("line = \"fast\"\nto = \"ideal\"\nx = [10, 20]\nat-least = 0.95"),
+        of("series = \"fast\"\nto = \"ideal\"\nx = [10, 20]\nat-least = 0.95"),
         Verdict::Reproduced
     );
     assert_eq!(
-        of("line = \"fast\"\nto = \"ideal\"\nat-least = 0.95"),
+        of("series = \"fast\"\nto = \"ideal\"\nat-least = 0.95"),
         Verdict::Partly
     );
     assert_eq!(
-        of("line = \"fast\"\nto = \"paper\"\nat-least = 1.0"),
+        of("series = \"fast\"\nto = \"paper\"\nat-least = 1.0"),
         Verdict::Partly
     );
-    let itself = "line = \"fast\"\nto-y = \"stream.0.goodput\"\nat-least = 1.0\nat-most = 1.0";
+    let itself = "series = \"fast\"\nto-y = \"stream.0.goodput\"\nat-least = 1.0\nat-most = 1.0";
     assert_eq!(of(itself), Verdict::Reproduced);
 }
 
@@ -133,7 +133,7 @@ fn a_ratio_is_held_against_variants_formulas_points_and_other_metrics() {
 fn a_place_without_a_value_is_not_as_was_said() {
     let early = |x: &str| {
         verdict(&format!(
-            "kind = \"value\"\ny = \"completed\"\nline = \"fast\"\n{x}\nat-most = 25"
+            "kind = \"value\"\ny = \"completed\"\nseries = \"fast\"\n{x}\nat-most = 25"
         ))
     };
     assert_eq!(early(""), (Verdict::Partly, "not so: nothing at 30".into()));
@@ -144,16 +144,16 @@ fn a_place_without_a_value_is_not_as_was_said() {
 fn nor_is_a_line_without_any_nor_what_is_held_against_it() {
     let nowhere = "not so: nothing at 10, nothing at 20, nothing at 30";
     let completed = |rest: &str| verdict(&format!("y = \"completed\"\n{rest}"));
-    let value = completed("kind = \"value\"\nline = \"slow\"\nat-most = 25");
+    let value = completed("kind = \"value\"\nseries = \"slow\"\nat-most = 25");
     assert_eq!(value, (Verdict::Contradicted, nowhere.into()));
-    let ratio = completed("kind = \"ratio\"\nline = \"fast\"\nto = \"slow\"\nat-most = 25");
+    let ratio = completed("kind = \"ratio\"\nseries = \"fast\"\nto = \"slow\"\nat-most = 25");
     assert_eq!(ratio, (Verdict::Contradicted, nowhere.into()));
     for kind in [
         "kind = \"peak\"\nx = [10, 20]",
         "kind = \"first\"\nx = [10, 20]\nat-most = 1",
         "kind = \"monotone\"\ndirection = \"rising\"",
     ] {
-        let (verdict, told) = completed(&format!("{kind}\nline = \"slow\""));
+        let (verdict, told) = completed(&format!("{kind}\nseries = \"slow\""));
         assert_eq!(
             (verdict, told.as_str()),
             (Verdict::Contradicted, "not so: nothing at all places")
@@ -165,13 +165,13 @@ fn nor_is_a_line_without_any_nor_what_is_held_against_it() {
 fn a_place_has_to_lie_in_its_range() {
     let first = |from: u32, until: u32| {
         let check = format!(
-            "kind = \"first\"\nline = \"fast\"\nto = \"ideal\"\nx = [{from}, {until}]\nat-most = 0.96"
+            "kind = \"first\"\nseries = \"fast\"\nto = \"ideal\"\nx = [{from}, {until}]\nat-most = 0.96"
         );
         verdict(&check).0
     };
     assert_eq!(first(15, 25), Verdict::Reproduced);
     assert_eq!(first(30, 30), Verdict::Contradicted);
-    let peak = |series: &str| verdict(&format!("kind = \"peak\"\nline = \"{series}\"\nx = [20, 20]")).0;
+    let peak = |series: &str| verdict(&format!("kind = \"peak\"\nseries = \"{series}\"\nx = [20, 20]")).0;
     assert_eq!(
         (peak("slow"), peak("fast")),
         (Verdict::Reproduced, Verdict::Contradicted)
@@ -181,13 +181,13 @@ fn a_place_has_to_lie_in_its_range() {
 #[test]
 fn a_line_is_monotone_if_each_of_its_steps_is() {
     let rising = |rest: &str| verdict(&format!("kind = \"monotone\"\ndirection = \"rising\"\n{rest}"));
-    assert_eq!(rising("line = \"fast\"").0, Verdict::Reproduced);
+    assert_eq!(rising("series = \"fast\"").0, Verdict::Reproduced);
     assert_eq!(
-        rising("line = \"slow\""),
+        rising("series = \"slow\""),
         (Verdict::Partly, "not so: -1.000 at 20 to 30".into())
     );
     assert_eq!(
-        rising("line = \"slow\"\ntolerance = \"10%\"").0,
+        rising("series = \"slow\"\ntolerance = \"10%\"").0,
         Verdict::Reproduced
     );
 }
@@ -196,7 +196,7 @@ fn a_line_is_monotone_if_each_of_its_steps_is() {
 fn a_share_is_that_of_the_histogram() {
     let share = |least: f64| {
         let check = format!(
-            "kind = \"share\"\ny = \"sack.tsns\"\nline = \"fast\"\nbetween = [0, 100]\nat-least = {least}"
+            "kind = \"share\"\ny = \"sack.tsns\"\nseries = \"fast\"\nbetween = [0, 100]\nat-least = {least}"
         );
         verdict(&check).0
     };
@@ -208,7 +208,7 @@ fn a_share_is_that_of_the_histogram() {
 
 #[test]
 fn nothing_measured_is_no_verdict_on_the_claim() {
-    let beyond = verdict("kind = \"value\"\nline = \"paper\"\nx = [15, 25]\nat-least = 1.0");
+    let beyond = verdict("kind = \"value\"\nseries = \"paper\"\nx = [15, 25]\nat-least = 1.0");
     assert_eq!(beyond, (Verdict::NotMeasured, "nothing was measured".into()));
     assert_eq!(
         Verdict::of_all([Verdict::Reproduced, Verdict::Contradicted]),
@@ -219,7 +219,7 @@ fn nothing_measured_is_no_verdict_on_the_claim() {
 
 #[test]
 fn nothing_is_as_much_as_nothing_and_something_is_more() {
-    let ratio = "kind = \"ratio\"\ny = \"timeouts\"\nline = \"slow\"\nto = \"fast\"\nat-most = 1.05";
+    let ratio = "kind = \"ratio\"\ny = \"timeouts\"\nseries = \"slow\"\nto = \"fast\"\nat-most = 1.05";
     let (found, told) = verdict(ratio);
     assert_eq!(
         (found, told.as_str()),
@@ -237,8 +237,8 @@ fn where_runs_failed_nobody_knows() {
             }
         })
     };
-    let value = "kind = \"value\"\nline = \"fast\"\nat-least = 1";
-    let ratio = "kind = \"ratio\"\nline = \"fast\"\nto = \"slow\"\nat-least = 1";
+    let value = "kind = \"value\"\nseries = \"fast\"\nat-least = 1";
+    let ratio = "kind = \"ratio\"\nseries = \"fast\"\nto = \"slow\"\nat-least = 1";
     let nobody_knows = (Verdict::NotMeasured, "runs failed at 20".to_owned());
     assert_eq!(failing(value, "fast"), nobody_knows);
     assert_eq!(failing(value, "slow").0, Verdict::Reproduced);
@@ -247,7 +247,7 @@ fn where_runs_failed_nobody_knows() {
         failing(&format!("{ratio}\nx = [30, 30]"), "slow").0,
         Verdict::Reproduced
     );
-    let peak = "kind = \"peak\"\nline = \"fast\"\nx = [30, 30]";
+    let peak = "kind = \"peak\"\nseries = \"fast\"\nx = [30, 30]";
     assert_eq!(
         failing(peak, "fast"),
         nobody_knows,

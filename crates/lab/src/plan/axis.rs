@@ -1,4 +1,4 @@
-//! Over what is swept? Axes: values for one or several keys of the setting, alone or moving with another axis.
+//! Axes of a sweep: values for one or several keys of the setting, independent or tied to another axis.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use toml::de::DeValue;
 use super::error::Problem;
 use super::tree::{self, Table, Value};
 
-/// The table of an axis, without the keys that it sets.
+/// The table of an axis, without `sets`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct AxisPlan {
@@ -30,12 +30,12 @@ enum Scalar {
     Word(String),
 }
 
-/// One value of an axis, as a point has it.
+/// The value of a point on an axis.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Coordinate {
     /// The axis.
     pub axis: String,
-    /// The value without unit, as results show it.
+    /// The value without unit, as shown in results.
     pub text: String,
     /// The value as a number, if it is one.
     pub number: Option<f64>,
@@ -50,17 +50,17 @@ pub struct Axis {
     pub unit: String,
     /// Its values, in the order of the plan.
     pub values: Vec<Coordinate>,
-    /// The axis that it moves with.
+    /// The axis that it is tied to with `with`.
     pub with: Option<String>,
     keys: Vec<Spanned<String>>,
     places: Vec<core::ops::Range<usize>>,
 }
 
-/// A sweep with fewer points than nobody would wait for.
+/// Maximum number of values of an axis.
 const MAX_VALUES: usize = 10_000;
 
 impl Axis {
-    /// The axis that moves it, itself if none does: those with one leader move together.
+    /// The axis that it is tied to, or itself: axes with the same leader change together.
     pub(crate) fn leader(&self) -> &str {
         self.with.as_deref().unwrap_or(&self.name)
     }
@@ -72,7 +72,7 @@ impl Axis {
         if values.is_empty() {
             return Err(Problem::new(
                 tree::place(value, &["values"]),
-                format_args!("the sweep `{name}` is empty, expected at least one value"),
+                format_args!("the sweep `{name}` is empty; expected at least one value"),
             ));
         }
         let coordinates = values.iter().map(|value| value.get_ref().coordinate(name));
@@ -86,7 +86,7 @@ impl Axis {
         })
     }
 
-    /// Puts value number `index` into a setting.
+    /// Applies value number `index` to a setting.
     pub(super) fn apply(&self, index: usize, setting: &mut Table<'_>) -> Result<(), Problem> {
         let text = format!("{}{}", self.values[index].text, self.unit);
         let value = Spanned::new(self.places[index].clone(), DeValue::String(Cow::Owned(text)));
@@ -94,8 +94,7 @@ impl Axis {
         keys.try_for_each(|key| tree::put(setting, key, &value))
     }
 
-    /// Where its values are on an x axis: numbers at themselves, words one after the other. A number among words has the place of a
-    /// word.
+    /// Positions of its values on an x axis: numbers at their value; if some are words, all by their index.
     #[must_use]
     pub fn places(&self) -> Vec<f64> {
         let numbers: Option<Vec<f64>> = self.values.iter().map(|value| value.number).collect();
@@ -108,18 +107,18 @@ impl Axis {
         self.values.iter().all(|value| value.number.is_some())
     }
 
-    /// The keys of the setting that its values are put at.
+    /// The keys of the setting that it sets.
     pub fn sets(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.get_ref().as_str())
     }
 
-    /// Where it stands in the file.
+    /// Its position in the file.
     pub(super) fn place(&self) -> core::ops::Range<usize> {
         self.keys.first().map_or(0..0, Spanned::span)
     }
 }
 
-/// The keys that an axis sets, with their places, and the rest of its table.
+/// The keys that an axis sets, with their positions in the file, and the rest of its table.
 fn take_keys<'t>(value: &Value<'t>) -> Result<(Vec<Spanned<String>>, Value<'t>), Problem> {
     let expected = |place| {
         Problem::new(
@@ -154,14 +153,14 @@ impl AxisPlan {
                 if count > MAX_VALUES {
                     return Err(problem("expected at most 10,000 values"));
                 }
-                // Steps such as 0.1 have no exact number: what is left of the error must not show.
+                // Steps such as 0.1 have no exact binary form; round the accumulated error away.
                 let rounded = |number: f64| (number * 1e9).round() / 1e9;
                 let scalar = |index: usize| Scalar::Number(rounded(from + step * index as f64));
                 let spanned = (0..count).map(|index| Spanned::new(value.span(), scalar(index)));
                 Ok(spanned.collect())
             }
             (None, Some(_), Some(_), Some(_)) => Err(problem(
-                "the sweep is empty: expected `from` not above `to`, and `step` above zero",
+                "the sweep is empty: expected `from` <= `to` and `step` > 0",
             )),
             _ => Err(problem("expected `values`, or `from`, `to` and `step`")),
         }
@@ -184,8 +183,8 @@ impl Scalar {
     }
 }
 
-/// Every combination of the axes' values, as indices into them: axes that move with another one have its index. The last
-/// axis changes fastest.
+/// All combinations of the axes' values, as indices: a tied axis has the index of its leader. The last axis changes
+/// fastest.
 pub(super) fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for axis in axes {
@@ -205,13 +204,13 @@ pub(super) fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
     all
 }
 
-/// No two axes put their values at one key: the second would hide the first.
+/// Refuses a key that is set twice: the second value would override the first.
 pub(super) fn check_keys(axes: &[Axis]) -> Result<(), Problem> {
     let mut known: Vec<&str> = Vec::new();
     for key in axes.iter().flat_map(|axis| &axis.keys) {
         let name = key.get_ref().as_str();
         if known.contains(&name) {
-            let text = format!("`{name}` is set by two sweeps, or twice by one");
+            let text = format!("`{name}` is set by two sweeps, or twice by one; remove one of them");
             return Err(Problem::new(key.span(), text));
         }
         known.push(name);
@@ -219,7 +218,7 @@ pub(super) fn check_keys(axes: &[Axis]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Axes that move with another one stand after it and are as long.
+/// Refuses tied axes before their leader or of another length.
 pub(super) fn check_pairs(axes: &[Axis]) -> Result<(), Problem> {
     for (index, axis) in axes.iter().enumerate() {
         let Some(with) = &axis.with else {
@@ -237,7 +236,8 @@ pub(super) fn check_pairs(axes: &[Axis]) -> Result<(), Problem> {
         };
         if leader.values.len() != axis.values.len() {
             let (ours, theirs) = (axis.values.len(), leader.values.len());
-            let text = format!("{ours} values cannot move with the {theirs} of `{with}`");
+            let text =
+                format!("the axis has {ours} values, but `{with}` has {theirs}; tied axes need equally many");
             return Err(Problem::new(axis.place(), text));
         }
     }

@@ -1,4 +1,4 @@
-//! Does each check see what it is to look at? One that sees nothing would never say that a claim does not hold.
+//! Check coverage: refuses checks that would examine nothing, and so could never fail.
 
 use core::ops::Range;
 
@@ -10,8 +10,7 @@ use super::named::Named;
 use super::points::Point;
 
 impl Head<'_> {
-    /// Checks look at places that there are. For plans as they stand in their file: the quick size and the command line leave
-    /// out places.
+    /// Every check has points to examine. Applies to the full size without overrides, as others omit points of the sweep.
     pub(super) fn check_coverage(&self, points: &[Point]) -> Result<(), Problem> {
         for (reference, _, place) in &self.references {
             self.check_values(&reference.only, place)?;
@@ -28,7 +27,7 @@ impl Head<'_> {
         Ok(())
     }
 
-    /// The values that are named are among those of their axes.
+    /// Refuses values in `where` that their axes do not have.
     fn check_values(&self, only: &Named<Label>, place: &Range<usize>) -> Result<(), Problem> {
         for (name, label) in only.iter() {
             let mut axes = self.axes.iter();
@@ -44,28 +43,28 @@ impl Head<'_> {
         Ok(())
     }
 
-    /// As many places as the check needs lie in its range.
+    /// Refuses ranges of the x axis with too few points.
     fn check_range(&self, check: &Check, place: &Range<usize>) -> Result<(), Problem> {
         let Some((from, to)) = check.x else {
             return Ok(());
         };
         let mut references = self.references.iter();
-        let has_places_of_its_own = references.any(|(reference, _, _)| {
+        let has_own_points = references.any(|(reference, _, _)| {
             reference.name == check.series && matches!(reference.origin, Origin::Points(_))
         });
         let needed = if check.kind == CheckKind::Monotone { 2 } else { 1 };
-        let places = self.x().map_or_else(|| vec![0.0], Axis::places);
-        let seen = places.iter().filter(|x| (from..=to).contains(*x)).count();
-        if has_places_of_its_own || seen >= needed {
+        let xs = self.x().map_or_else(|| vec![0.0], Axis::places);
+        let seen = xs.iter().filter(|x| (from..=to).contains(*x)).count();
+        if has_own_points || seen >= needed {
             return Ok(());
         }
         let text =
-            format!("{seen} places of the x axis lie in `x = [{from}, {to}]`, expected {needed} or more");
+            format!("{seen} points of the sweep lie in `x = [{from}, {to}]`, expected at least {needed}");
         Err(Problem::new(place.clone(), text))
     }
 }
 
-/// Why nothing could ever be within the bounds of a check.
+/// Why no value could satisfy a check; `None` if some could.
 pub(super) fn impossible(check: &Check) -> Option<&'static str> {
     let is_reversed = |from: f64, to: f64| from.is_nan() || to.is_nan() || from > to;
     let least = check.at_least.unwrap_or(f64::NEG_INFINITY);

@@ -1,16 +1,16 @@
-//! Is it still the same experiment? A digest of what a plan says, without its words for people.
+//! Digest of a plan: SHA-256 of everything that can change its results.
 
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
-/// Words for people, and what only changes how results look.
+/// Keys that describe the experiment or only change how results look.
 const WORDS: [&str; 5] = ["title", "claim", "source", "verdict", "plot"];
 const LABELS: [&str; 4] = ["x-label", "y-label", "x-scale", "y-scale"];
-/// What of the records is written.
+/// Keys of `[record]` that only select what is written.
 const CHOICES: [&str; 2] = ["metrics", "columns"];
 
-/// The digest of the plan `text`: comments, spaces and words for people can change without changing it. The quick size
-/// counts only for itself.
+/// The digest of the plan `text`, as 16 hexadecimal digits. Comments, spaces, titles and claims do not change it. The
+/// table `quick` counts only in the quick size.
 pub(super) fn digest(text: &str, is_quick: bool) -> Result<String, toml::de::Error> {
     let mut plan: Table = text.parse()?;
     if !is_quick {
@@ -44,7 +44,7 @@ mod tests {
         "title = \"a\"\n[figure]\nx = \"b\"\n[[check]]\nclaim = \"c\"\nat-least = 1\n[quick]\nseed = 2\n";
 
     #[test]
-    fn words_for_people_do_not_make_another_experiment() {
+    fn descriptions_do_not_change_the_digest() {
         let of = |from: &str, to: &str, quick| digest(&PLAN.replacen(from, to, 1), quick).unwrap();
         let plan = of("", "", false);
         assert_eq!(plan, of("\"a\"", "\"another\" # title", false));

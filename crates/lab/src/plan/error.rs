@@ -1,4 +1,4 @@
-//! Where is a plan wrong, and what was expected there? One message with the place.
+//! Errors of plans: what is wrong, what was expected, and where in the file.
 
 use core::fmt;
 use core::ops::Range;
@@ -8,12 +8,12 @@ use anabranch_policy::nearest;
 
 use super::renamed::renamed;
 
-/// What is wrong with a plan.
+/// An error in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanError {
-    /// File, line and column, or the option of the command line.
+    /// File, line and column, or the option on the command line.
     pub place: String,
-    /// What is wrong there, and what was expected.
+    /// What is wrong, and what was expected.
     pub problem: String,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// A problem at a place of the text, before the text is known by name.
+/// An error at a byte range of the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Problem {
     pub(super) span: Range<usize>,
@@ -40,7 +40,7 @@ impl Problem {
         }
     }
 
-    /// A name that is none of those that are known.
+    /// An unknown name.
     pub(super) fn unknown<'k>(
         span: Range<usize>,
         what: &str,
@@ -50,7 +50,7 @@ impl Problem {
         Self::new(span, unknown_name(what, given, known))
     }
 
-    /// What a parser says, with the nearest name where it missed one.
+    /// An error of the TOML parser or of serde.
     pub(super) fn of_toml(error: &toml::de::Error) -> Self {
         Self::new(error.span().unwrap_or_default(), reworded(error.message()))
     }
@@ -73,7 +73,7 @@ pub(crate) fn unknown_name<'k>(what: &str, given: &str, known: impl IntoIterator
     }
 }
 
-/// serde says ``unknown field `a`, expected one of `b`, `c` ``; what is meant is a key or a word, and one is nearest.
+/// Rewords ``unknown field `a`, expected one of `b`, `c` ``, the message of serde, as an unknown key or word.
 fn reworded(message: &str) -> String {
     let what = [("unknown field ", "key"), ("unknown variant ", "word")];
     let Some((rest, what)) = what
@@ -87,20 +87,20 @@ fn reworded(message: &str) -> String {
     unknown_name(what, given, quoted)
 }
 
-/// The text of a plan with the changes of the command line behind it, so that all of it has one kind of place.
+/// The text of a plan followed by the overrides of the command line, so that byte ranges cover both.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     name: String,
     text: String,
-    /// Where the changes begin, in bytes.
+    /// Length of the file in bytes; the overrides follow.
     end_of_file: usize,
 }
 
-/// The table that the changes of the command line become.
+/// The table that holds the overrides of the command line.
 pub(super) const CHANGES: &str = "command-line";
 
 impl Source {
-    /// The text of `file`, changed by assignments `key=value`. Values that TOML does not understand count as text.
+    /// The text of `file` with overrides `key=value`. Values that are not TOML become strings.
     pub(super) fn new(file: &Path, text: &str, changes: &[String]) -> Self {
         let end_of_file = text.len();
         let mut text = text.to_owned();
@@ -142,14 +142,14 @@ impl Source {
     }
 }
 
-/// `key=value` as a line of TOML; a value that is none is put in quotes.
+/// `key=value` as a line of TOML; a value that is not TOML is quoted.
 fn as_toml(change: &str) -> String {
     let line = change.replace('\n', " ");
     let Some((key, value)) = line.split_once('=') else {
         return line;
     };
     let (key, value) = (key.trim(), value.trim());
-    // The parameter of a choice is one name with a dot in it, which a shell's user need not quote.
+    // A parameter such as `cc.growth` is one key with a dot; users need not quote it.
     let key = match key.strip_prefix("policies.") {
         Some(name) if name.contains('.') && !name.contains('"') => format!("policies.\"{name}\""),
         _ => key.to_owned(),
@@ -166,8 +166,14 @@ mod tests {
     use super::reworded;
 
     #[test]
-    fn the_nearest_name_is_offered_where_one_was_missed() {
+    fn unknown_field_is_reworded_with_the_nearest_key() {
         let text = reworded("unknown field `rat`, expected one of `rate`, `delay`\n");
         assert_eq!(text, "unknown key `rat`, did you mean `rate`? Known: rate, delay");
+    }
+
+    #[test]
+    fn renamed_key_is_refused_with_the_new_name() {
+        let text = reworded("unknown field `rivals`, expected one of `paths`, `cross-traffic`\n");
+        assert_eq!(text, "unknown key `rivals`: it is now called `cross-traffic`");
     }
 }

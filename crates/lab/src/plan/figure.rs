@@ -1,4 +1,4 @@
-//! What is drawn, and what must hold? The figure of an experiment, its reference lines and its checks.
+//! Figure, references and checks of a plan.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -7,34 +7,34 @@ use super::axis::Coordinate;
 use super::named::Named;
 use super::quantity::Share;
 
-/// The figure that the results are for.
+/// The figure of an experiment.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Figure {
-    /// The axis of the sweep along which is drawn; the first one unless set.
+    /// The sweep shown on the x axis. The first one unless set.
     pub x: Option<String>,
-    /// The metrics that are drawn, each in a panel of its own. Goodput unless set.
+    /// The metrics, one panel each. Goodput unless set.
     pub y: Metrics,
-    /// What stands for several seeds.
+    /// Statistic over the seeds.
     pub statistic: Statistic,
-    /// What is written beside the x axis.
+    /// Label of the x axis.
     pub x_label: Option<String>,
-    /// What is written beside the y axis.
+    /// Label of the y axis.
     pub y_label: Option<String>,
-    /// Where numbers are on the x axis.
+    /// Scale of the x axis.
     pub x_scale: FigureScale,
-    /// Where numbers are on the y axis.
+    /// Scale of the y axis.
     pub y_scale: FigureScale,
 }
 
-/// Where numbers are on an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureScale {
-    /// At equal distances.
+    /// Linear.
     #[default]
     Linear,
-    /// Powers of ten at equal distances.
+    /// Logarithmic.
     Log,
 }
 
@@ -65,18 +65,18 @@ impl Default for Metrics {
     }
 }
 
-/// What stands for the values of several seeds.
+/// Statistic over the values of several seeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
     /// The mean, with its 95 % confidence interval.
     #[default]
     Mean,
-    /// The median, with the least and the greatest value.
+    /// The median, with minimum and maximum.
     Median,
 }
 
-/// A line that stands beside the variants, as the plan has it.
+/// A reference series, as written in the plan.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ReferencePlan {
@@ -89,71 +89,71 @@ pub(super) struct ReferencePlan {
     pub(super) only: Named<Label>,
 }
 
-/// A line that stands beside the variants.
+/// A reference series to compare the variants with.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reference {
     /// Its name.
     pub name: String,
-    /// The metrics whose panels it belongs to; all of them unless set.
+    /// The metrics in whose panels it is shown. All unless set.
     pub y: Option<Metrics>,
-    /// Where its values come from.
+    /// Origin of its values.
     pub origin: Origin,
-    /// Only where the other axes have these values; not for runs.
+    /// Only where the other axes have these values; not with `single-path`.
     pub only: Named<Label>,
 }
 
-/// Where the values of a reference line come from.
+/// Origin of the values of a reference.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Origin {
-    /// Computed from the coordinates of each point.
+    /// A formula over the coordinates of each point.
     Formula(super::formula::Formula),
-    /// Read off a paper: x and y.
+    /// Values (x, y) taken from a paper.
     Points(Vec<(f64, f64)>),
-    /// Runs over single paths.
+    /// Runs over a single path.
     SinglePath(SinglePath),
 }
 
-/// Which single path is meant.
+/// Selection of the single path.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub enum SinglePath {
-    /// Each of them, and the best result counts.
+    /// The path with the highest goodput.
     Best,
-    /// This one.
+    /// This path.
     Path(String),
 }
 
-/// What must hold.
+/// A check: a condition that must hold if the claim is true.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Check {
-    /// What is claimed, in words.
+    /// The claim in words.
     pub claim: String,
-    /// What is looked at.
+    /// Kind of condition.
     pub kind: CheckKind,
-    /// The line: the name of a variant or reference.
+    /// The series to check: the name of a variant or reference.
     pub series: String,
-    /// The line that it is held against, for `ratio` and where `first` looks at a ratio.
+    /// The series to compare with: for `ratio`, and for `first` and `peak` of a ratio.
     pub to: Option<String>,
-    /// The metric of that line, if not the same; without `to`, of the same line.
+    /// The metric to compare with, if it differs; without `to`, of the same series.
     pub to_y: Option<String>,
-    /// The metric; the first one of the figure unless set. For `share`, the histogram.
+    /// The metric. The first one of the figure unless set. For `share`, the histogram.
     pub y: Option<String>,
-    /// From where to where on the x axis, both included; everywhere unless set. For `first`, where it has to happen.
+    /// Range on the x axis, inclusive. All unless set. For `first` and `peak`, the range in which it must lie.
     #[serde(default, deserialize_with = "pair")]
     pub x: Option<(f64, f64)>,
     /// Only where the other axes have these values.
     #[serde(default, rename = "where")]
     pub only: Named<Label>,
-    /// It must not be less.
+    /// Lower bound.
     pub at_least: Option<f64>,
-    /// It must not be more.
+    /// Upper bound.
     pub at_most: Option<f64>,
-    /// `share`: the numbers from here to here are counted.
+    /// `share`: the range of values to count, inclusive.
     #[serde(default, deserialize_with = "pair")]
     pub between: Option<(u64, u64)>,
-    /// `monotone`: which way.
+    /// `monotone`: direction.
     pub direction: Option<Direction>,
-    /// `monotone`: how much of a step back is not counted as one, as a share of the value. 0 unless set.
+    /// `monotone`: relative step in the wrong direction that is tolerated. 0 unless set.
     pub tolerance: Option<Share>,
 }
 
@@ -170,7 +170,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// Whether this is the value: numbers are compared as numbers, so that 1 is 1.0.
+    /// Whether this is the value; numbers are compared as numbers, so 1 equals 1.0.
     #[must_use]
     pub fn is(&self, value: &Coordinate) -> bool {
         match self {
@@ -191,7 +191,7 @@ impl core::fmt::Display for Label {
     }
 }
 
-/// From where to where: two numbers, not more.
+/// A range: exactly two numbers.
 fn pair<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(T, T)>, D::Error> {
     let Some(numbers) = Option::<Vec<T>>::deserialize(deserializer)? else {
         return Ok(None);
@@ -201,30 +201,30 @@ fn pair<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Resu
     Ok(Some((from, to)))
 }
 
-/// What a check looks at.
+/// Kind of check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckKind {
-    /// The value of the line, at each x of the range.
+    /// The value of the series, at each x of the range.
     Value,
-    /// Its ratio to another line, at each x of the range.
+    /// The ratio to another series, at each x of the range.
     Ratio,
-    /// The first x at which its value, or its ratio to another line, is as said: it lies in the range.
+    /// The first x at which the value or ratio is within the bounds; it must lie in the range.
     First,
-    /// The x at which its value, or its ratio to another line, is greatest: it lies in the range.
+    /// The x at which the value or ratio is greatest; it must lie in the range.
     Peak,
-    /// The line rises or falls all over the range.
+    /// The series rises or falls over the whole range.
     Monotone,
-    /// The share of a distribution, at each x of the range.
+    /// The share of a histogram within `between`, at each x of the range.
     Share,
 }
 
-/// Which way a line goes.
+/// Direction of a monotone series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Never down.
+    /// Never falling.
     Rising,
-    /// Never up.
+    /// Never rising.
     Falling,
 }

@@ -1,4 +1,4 @@
-//! What is the ideal? Arithmetic over the coordinates of a point: `(10 + south) * 1452 / 1526`.
+//! Formulas of references: arithmetic over the coordinates of a point, such as `(10 + south) * 1452 / 1526`.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -34,22 +34,24 @@ enum Token {
     Sign(char),
 }
 
-/// Numbers, names and signs in one formula, which is looked at term within term.
-const LONGEST: usize = 1_000;
+/// Maximum number of tokens; evaluation is recursive.
+const MAX_TOKENS: usize = 1_000;
 
-/// How deep parentheses may be nested.
-const DEEPEST: usize = 50;
+/// Maximum nesting depth of parentheses.
+const MAX_DEPTH: usize = 50;
 
 impl Formula {
     /// Reads a formula.
     ///
     /// # Errors
     ///
-    /// What was expected and not found.
+    /// A message that says what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let tokens = tokens(text)?;
-        if tokens.len() > LONGEST {
-            return Err(format!("expected at most {LONGEST} numbers, names and signs"));
+        if tokens.len() > MAX_TOKENS {
+            return Err(format!(
+                "expected at most {MAX_TOKENS} numbers, names and operators"
+            ));
         }
         let mut parser = Parser {
             tokens: tokens.into_iter().peekable(),
@@ -79,8 +81,7 @@ impl Formula {
         names
     }
 
-    /// Its value where names have the values that `value_of` says; `None` where a name has none, and where it is no number
-    /// that could be drawn, such as a quotient by zero.
+    /// Its value, with names replaced by `value_of`; `None` if a name has no value, or if the result is not finite.
     pub fn value(&self, value_of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
         self.term.value(&value_of).filter(|value| value.is_finite())
     }
@@ -165,7 +166,7 @@ impl Parser {
         self.chain(&[('*', Operator::Times), ('/', Operator::Over)], Self::factor)
     }
 
-    /// Operands with operators of one rank between them, from left to right.
+    /// Operands with left-associative operators of one precedence.
     fn chain(
         &mut self,
         operators: &[(char, Operator)],
@@ -224,7 +225,7 @@ impl Parser {
 
     fn deeper(&mut self) -> Result<(), String> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return Err("too many parentheses".into());
         }
         Ok(())
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn arithmetic_has_its_usual_ranks() {
+    fn formula_follows_operator_precedence() {
         assert_eq!(value("1 + 2 * 3 - 4 / 2"), Ok(5.0));
         assert_eq!(value("(10 + south) / 2"), Ok(55.0));
         assert_eq!(value("max(10, south) - min(10, south)"), Ok(90.0));
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_arithmetic_is_refused() {
+    fn invalid_formula_is_refused() {
         assert_eq!(
             value("1 +"),
             Err("expected a number or the name of an axis, found the end".into())

@@ -1,4 +1,4 @@
-//! What does a plan say beside the setting? Title, variants, sweep, seeds, figure, references and checks.
+//! Head of a plan: everything beside the setting. Title, variants, sweeps, seeds, figure, references, plots and checks.
 
 use core::ops::Range;
 
@@ -17,7 +17,7 @@ use super::points::Point;
 use super::tree::{self, Table, Value};
 use crate::metric;
 
-/// What is swept, compared, drawn and checked.
+/// What a plan sweeps, compares, draws and checks.
 pub(super) struct Head<'t> {
     pub(super) title: String,
     pub(super) claim: String,
@@ -25,7 +25,7 @@ pub(super) struct Head<'t> {
     pub(super) seeds: Range<u64>,
     pub(super) variants: Vec<Variant<'t>>,
     pub(super) axes: Vec<Axis>,
-    /// Each with what it changes in the setting, if it has runs of its own, and its place.
+    /// Each with its changes to the setting, if it has runs, and its position in the file.
     pub(super) references: Vec<(Reference, Table<'t>, Range<usize>)>,
     pub(super) figure: Figure,
     x_place: Range<usize>,
@@ -36,7 +36,7 @@ pub(super) struct Head<'t> {
     pub(super) cause: String,
 }
 
-/// A line of the figure: what it changes in the setting.
+/// A variant of the setting; a series of the figure.
 pub(super) struct Variant<'t> {
     pub(super) name: String,
     pub(super) changes: Table<'t>,
@@ -99,7 +99,7 @@ const SETTING: [&str; 18] = [
 ];
 
 impl<'t> Head<'t> {
-    /// Takes a plan apart: its head, and the setting that everything begins with.
+    /// Splits a plan into its head and the base setting.
     pub(super) fn split(mut root: Table<'t>, whole: Range<usize>) -> Result<(Self, Value<'t>), Problem> {
         check_keys(&root, &[&WORDS[..], &TABLES, &SETTING].concat())?;
         let [variants, sweep, figure, references, plots, checks, verdict] =
@@ -144,7 +144,7 @@ impl<'t> Head<'t> {
         Ok((head, Spanned::new(whole, DeValue::Table(root))))
     }
 
-    /// The axis along which is drawn; `None` if nothing is swept.
+    /// The axis that the figure uses as its x axis; `None` without a sweep.
     pub(super) fn x(&self) -> Option<&Axis> {
         match &self.figure.x {
             Some(name) => self.axes.iter().find(|axis| axis.name == *name),
@@ -152,14 +152,15 @@ impl<'t> Head<'t> {
         }
     }
 
-    /// What the command line changes must show in some run: not what an axis or each line sets after it.
+    /// Refuses overrides without effect: of keys that a sweep or every series sets.
     pub(super) fn check_changes(&self, changed: &[Spanned<String>]) -> Result<(), Problem> {
         for change in changed {
             let key = change.get_ref();
             if let Some(axis) = self.axes.iter().find(|axis| axis.sets().any(|set| set == key)) {
                 let name = &axis.name;
-                let text =
-                    format!("the sweep `{name}` sets `{key}` in each run; change `sweep.{name}.values`");
+                let text = format!(
+                    "the sweep `{name}` sets `{key}` in every run; override `sweep.{name}.values` instead"
+                );
                 return Err(Problem::new(change.span(), text));
             }
             let variants = self.variants.iter().map(|variant| &variant.changes);
@@ -168,14 +169,14 @@ impl<'t> Head<'t> {
                 references.filter(|(reference, _, _)| matches!(reference.origin, Origin::SinglePath(_)));
             let mut all_series = variants.chain(alone.map(|(_, changes, _)| changes));
             if all_series.all(|series| tree::leaves(series).iter().any(|leaf| leaf.get_ref() == key)) {
-                let text = format!("each series of the plan sets `{key}` itself; change it in the file");
+                let text = format!("every series of the plan sets `{key}`; change it in the file");
                 return Err(Problem::new(change.span(), text));
             }
         }
         Ok(())
     }
 
-    /// Figure, references and checks name only axes, lines and metrics that there are.
+    /// Refuses unknown axes, series and metrics in the figure, references, plots and checks.
     pub(super) fn check_against(&self, points: &[Point]) -> Result<(), Problem> {
         let axes = || self.axes.iter().map(|axis| axis.name.as_str());
         if let Some(x) = self.figure.x.as_ref().filter(|_| self.x().is_none()) {
@@ -186,7 +187,7 @@ impl<'t> Head<'t> {
         self.check_selections(points, &metrics)?;
         let known = |name: &str, place: &Range<usize>| check_metric(name, &metrics, place);
         if self.figure.y.all().is_empty() {
-            return Err(Problem::new(self.y_place.clone(), "expected one metric at least"));
+            return Err(Problem::new(self.y_place.clone(), "expected at least one metric"));
         }
         for metric in self.figure.y.all() {
             known(metric, &self.y_place)?;
@@ -225,7 +226,7 @@ impl<'t> Head<'t> {
         Ok(())
     }
 
-    /// What is to be written has to be there.
+    /// Refuses patterns in `record.metrics` and `record.columns` that match nothing.
     fn check_selections(&self, points: &[Point], metrics: &[String]) -> Result<(), Problem> {
         let columns: Vec<String> = metric::TIME_SERIES
             .iter()
@@ -236,8 +237,10 @@ impl<'t> Head<'t> {
                 (&record.metrics, "metric", metrics),
                 (&record.columns, "column", &columns[..]),
             ] {
-                let useless = selection.as_ref().and_then(|selection| selection.useless(names));
-                if let Some(pattern) = useless {
+                let unmatched = selection
+                    .as_ref()
+                    .and_then(|selection| selection.unmatched(names));
+                if let Some(pattern) = unmatched {
                     let names = names.iter().map(String::as_str);
                     return Err(Problem::unknown(self.record_place.clone(), what, pattern, names));
                 }
@@ -270,23 +273,22 @@ impl<'t> Head<'t> {
         self.check_others(&check.only, place)
     }
 
-    /// The axes that are named are there, and are not those along which is drawn: that range is `x`.
+    /// Refuses unknown axes and the x axis in `where`: a range of the x axis is given with `x`.
     fn check_others(&self, only: &Named<Label>, place: &Range<usize>) -> Result<(), Problem> {
         self.check_axes(only, place)?;
-        let drawn_along = self.x().map(Axis::leader);
-        let is_x =
-            |axis: &&Axis| Some(axis.leader()) == drawn_along && only.names().any(|name| name == axis.name);
+        let x_axis = self.x().map(Axis::leader);
+        let is_x = |axis: &&Axis| Some(axis.leader()) == x_axis && only.names().any(|name| name == axis.name);
         let Some(axis) = self.axes.iter().find(is_x) else {
             return Ok(());
         };
         let text = format!(
-            "`where` names `{}`, along which is drawn; expected another axis, or a range `x = [from, to]`",
+            "`where` names `{}`, the x axis; use another axis, or a range `x = [from, to]`",
             axis.name
         );
         Err(Problem::new(place.clone(), text))
     }
 
-    /// The axes that are named are there.
+    /// Refuses unknown axes.
     pub(super) fn check_axes(&self, only: &Named<Label>, place: &Range<usize>) -> Result<(), Problem> {
         let axes = || self.axes.iter().map(|axis| axis.name.as_str());
         let unknown = only.names().find(|name| !axes().any(|axis| axis == *name));
@@ -316,7 +318,7 @@ fn check_keys(table: &Table<'_>, known: &[&str]) -> Result<(), Problem> {
     })
 }
 
-/// The tables of `[[key]]`.
+/// The tables `[[key]]`.
 fn elements<'t>(value: Option<Value<'t>>, key: &str) -> Result<Vec<(Table<'t>, Range<usize>)>, Problem> {
     let Some(value) = value else {
         return Ok(Vec::new());
@@ -388,7 +390,7 @@ fn references_of<'t>(
         {
             return Err(Problem::new(
                 key.span(),
-                "only a reference with `single-path` has runs to change",
+                "only a reference with `single-path` has runs; remove this key",
             ));
         }
         if matches!(origin, Origin::SinglePath(_)) && !plan.only.is_empty() {
@@ -414,7 +416,7 @@ fn origin_of(plan: &ReferencePlan) -> Result<Origin, String> {
         (None, Some(points), None) => {
             let point = |numbers: &Vec<f64>| match numbers[..] {
                 [x, y] if x.is_finite() && y.is_finite() => Ok((x, y)),
-                _ => Err("a point of a reference needs two numbers".into()),
+                _ => Err("each of the `points` needs two finite numbers, x and y".into()),
             };
             points
                 .iter()
@@ -445,8 +447,8 @@ fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Ran
             let text = format!("this kind of check needs {missing}");
             return Err(Problem::new(place, text));
         }
-        if let Some(key) = foreign(&check) {
-            let text = format!("`{key}` means nothing to this kind of check");
+        if let Some(key) = without_effect(&check) {
+            let text = format!("`{key}` has no effect on this kind of check");
             return Err(Problem::new(place, text));
         }
         if let Some(text) = impossible(&check) {
@@ -457,8 +459,8 @@ fn checks_of(elements: Vec<(Table<'_>, Range<usize>)>) -> Result<Vec<(Check, Ran
     elements.into_iter().map(check).collect()
 }
 
-/// What a check of its kind does not ask for, and would pass over.
-fn foreign(check: &Check) -> Option<&'static str> {
+/// A key that has no effect on this kind of check.
+fn without_effect(check: &Check) -> Option<&'static str> {
     use CheckKind::{First, Monotone, Peak, Ratio, Share, Value};
     let compares: &[_] = &[Ratio, First, Peak];
     let is_bounded: &[_] = &[Value, Ratio, Share, First];
@@ -471,27 +473,33 @@ fn foreign(check: &Check) -> Option<&'static str> {
         ("direction", check.direction.is_some(), &[Monotone]),
         ("tolerance", check.tolerance.is_some(), &[Monotone]),
     ];
-    let mut foreign = belongs
+    let mut misplaced = belongs
         .iter()
         .filter(|(_, is_there, kinds)| *is_there && !kinds.contains(&check.kind));
-    foreign.next().map(|(key, _, _)| *key)
+    misplaced.next().map(|(key, _, _)| *key)
 }
 
-/// What a check of its kind cannot do without.
+/// A key that this kind of check requires.
 fn missing(check: &Check) -> Option<&'static str> {
     let has_bound = check.at_least.is_some() || check.at_most.is_some();
     match check.kind {
         CheckKind::Monotone => check.direction.is_none().then_some("`direction`"),
-        CheckKind::Peak => check.x.is_none().then_some("`x`, where it has to be"),
+        CheckKind::Peak => check
+            .x
+            .is_none()
+            .then_some("`x`, the range in which the peak must lie"),
         _ if !has_bound => Some("`at-least` or `at-most`"),
         CheckKind::Ratio if check.to_y.is_some() => None,
-        CheckKind::Ratio => check.to.is_none().then_some("`to`, the other line"),
-        CheckKind::First => check.x.is_none().then_some("`x`, where it has to happen"),
+        CheckKind::Ratio => check.to.is_none().then_some("`to`, the series to compare with"),
+        CheckKind::First => check
+            .x
+            .is_none()
+            .then_some("`x`, the range in which it must happen"),
         CheckKind::Share if check.y.is_none() => Some("`y`, the histogram"),
         CheckKind::Share => check
             .between
             .is_none()
-            .then_some("`between`, the numbers that count"),
+            .then_some("`between`, the range of values to count"),
         CheckKind::Value => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Which mechanisms does an association have? A profile and what is changed of it, checked against the catalog.
+//! Policies of an association in a plan: a profile and changes to it, checked against the policy catalog.
 
 use core::fmt;
 
@@ -7,14 +7,14 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Vi
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-/// A recipe of mechanisms.
+/// The policies of an association.
 ///
 /// In a plan it is a table: `profile = "freebsd-2017"`, and choices by the names that `anabranch policies` lists, such as
-/// `cc = "lia"` and `"cc.groups" = "shared"`. The merging of tables puts the profile first and parameters last.
+/// `cc = "lia"` and `"cc.groups" = "shared"`. The profile is applied first, parameters last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Mechanisms(pub PolicyRecipe);
 
-/// The rank by which the keys of the table are applied: profile, choices, parameters of choices.
+/// Order in which keys are applied: profile, algorithms, parameters.
 pub(super) fn rank(key: &str) -> u8 {
     match key {
         "profile" => 0,
@@ -23,7 +23,7 @@ pub(super) fn rank(key: &str) -> u8 {
     }
 }
 
-/// Takes the value of one key, so that what is wrong with it is reported where it stands.
+/// Applies one key, so that an error is reported at its position.
 struct Assignment<'r> {
     recipe: &'r mut PolicyRecipe,
     key: String,
@@ -51,9 +51,7 @@ impl Visitor<'_> for Assignment<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "a word or a number; write the parameter of a choice in quotes, as in \"cc.growth\" = \"cuc-v1\"",
-        )
+        f.write_str("a word or a number; quote the name of a parameter, as in \"cc.growth\" = \"cuc-v1\"")
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
@@ -77,7 +75,7 @@ impl<'de> Deserialize<'de> for Mechanisms {
             type Value = Mechanisms;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table with a profile and choices of mechanisms")
+                f.write_str("a table with a profile and policies")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Mechanisms, A::Error> {
@@ -96,7 +94,7 @@ impl<'de> Deserialize<'de> for Mechanisms {
     }
 }
 
-/// Every choice and parameter, whether it was named or not: what a run depends on.
+/// Writes every policy and parameter, defaults included: everything that a run depends on.
 impl Serialize for Mechanisms {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let assignments = self.0.assignments();

@@ -1,13 +1,12 @@
-//! What is the experiment? One TOML file, read into types that can only say what can be run.
+//! Plan of an experiment: a TOML file, read into validated types.
 //!
 //! ```text
-//! text ─▶ tables with places ─▶ quick? command line? ─▶ head: title, sweep, variants, figure, checks
-//!                                                    └▶ base setting
-//! base ─▶ axis values put in ─▶ variant laid over ─▶ Setting ─▶ valid? ─▶ points, one for each seed
+//! text ─▶ tables with positions ─▶ quick size, overrides ─▶ head: title, sweeps, variants, figure, checks
+//!                                                        └▶ base setting
+//! base ─▶ values of the axes ─▶ changes of the variant ─▶ Setting ─▶ validation ─▶ points, one for each seed
 //! ```
 //!
-//! Every value keeps its place in the file through all of this, so that a rate that a variant sets wrongly is reported
-//! where the variant sets it.
+//! Every value keeps its position in the file, so that an invalid rate in a variant is reported where the variant sets it.
 
 mod axis;
 mod backend;
@@ -58,49 +57,49 @@ use error::{CHANGES, Problem, Source};
 use head::Head;
 use tree::Table;
 
-/// An experiment.
+/// An experiment, read from its plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The file.
     pub file: PathBuf,
-    /// Its name without its ending.
+    /// The file name without extension.
     pub name: String,
-    /// Whether this is the quick size, and differs from the full one.
+    /// Whether this is the quick size, and the plan has one.
     pub is_quick: bool,
-    /// The digest of what it says in this size, words for people aside.
+    /// Digest of the plan in this size, without titles and claims.
     pub digest: String,
-    /// Changes `key=value` to what the file says.
+    /// Overrides `key=value` of the command line.
     pub changes: Vec<String>,
-    /// What the experiment is, in one line.
+    /// Title in one line.
     pub title: String,
-    /// The claim that it belongs to, in words.
+    /// The claim in words.
     pub claim: String,
-    /// Where the claim was made.
+    /// Source of the claim.
     pub source: String,
     /// The names of the variants, in the order of the plan.
     pub variants: Vec<String>,
-    /// What is swept over.
+    /// The axes of the sweep.
     pub axes: Vec<Axis>,
-    /// The lines beside the variants.
+    /// The reference series.
     pub references: Vec<Reference>,
-    /// What is drawn.
+    /// The figure.
     pub figure: Figure,
-    /// What is drawn beside the figure.
+    /// Plots beside the figure.
     pub plots: Vec<PlotPlan>,
-    /// What must hold.
+    /// The checks.
     pub checks: Vec<Check>,
-    /// Why what comes out differs from the claim, as far as it is known; empty if there is nothing to say.
+    /// Known cause of a difference between results and claim; empty if there is none.
     pub cause: String,
     /// The runs.
     pub points: Vec<Point>,
 }
 
-/// How a plan is to be read.
+/// Options for reading a plan.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PlanOptions {
-    /// In the quick size: shorter, fewer points, fewer seeds, as the plan says.
+    /// Read the quick size: shorter runs, fewer points and seeds.
     pub quick: bool,
-    /// Changes `key=value`, after everything that the plan says.
+    /// Overrides `key=value`.
     pub changes: Vec<String>,
 }
 
@@ -109,7 +108,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`]: the file, the line, what is wrong there and what was expected.
+    /// [`PlanError`], with file, line, and what was expected.
     pub fn load(file: &Path, options: &PlanOptions) -> Result<Self, PlanError> {
         let text = std::fs::read_to_string(file).map_err(|error| PlanError {
             place: file.display().to_string(),
@@ -128,7 +127,7 @@ impl Plan {
         let resolved = |quick| resolve(&source, quick).map_err(|problem| source.error(&problem));
         let plan = resolved(options.quick)?;
         if !options.quick && options.changes.is_empty() {
-            // What is wrong with the quick size is better told before hours of the full one.
+            // Report errors of the quick size before hours of full-size runs.
             resolved(true)?;
         }
         Ok(Self {

@@ -1,4 +1,4 @@
-//! What has a name and a place in a row? Paths, applications and rivals: tables whose order in the file counts.
+//! Named tables in file order: paths, applications and cross traffic.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -7,21 +7,21 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-/// Things by name, in the order of the file.
+/// Items by name, in the order of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named<T>(pub Vec<(String, T)>);
 
 impl<T> Named<T> {
-    /// The thing called `name`.
+    /// The item called `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&T> {
         self.0
             .iter()
             .find(|(known, _)| known == name)
-            .map(|(_, thing)| thing)
+            .map(|(_, item)| item)
     }
 
-    /// Where in the row it stands, from 0.
+    /// Its index, from 0.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
         self.0.iter().position(|(known, _)| known == name)
@@ -32,9 +32,9 @@ impl<T> Named<T> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// All things with their names.
+    /// All items with their names.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &T)> {
-        self.0.iter().map(|(name, thing)| (name.as_str(), thing))
+        self.0.iter().map(|(name, item)| (name.as_str(), item))
     }
 
     /// Whether there are none.
@@ -64,15 +64,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
             type Value = Named<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("tables with names of your choice")
+                f.write_str("a table of named tables")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
-                let mut things = Vec::new();
+                let mut items = Vec::new();
                 while let Some(entry) = map.next_entry()? {
-                    things.push(entry);
+                    items.push(entry);
                 }
-                Ok(Named(things))
+                Ok(Named(items))
             }
         }
 
@@ -83,8 +83,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
 impl<T: Serialize> Serialize for Named<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.len()))?;
-        for (name, thing) in self.iter() {
-            map.serialize_entry(name, thing)?;
+        for (name, item) in self.iter() {
+            map.serialize_entry(name, item)?;
         }
         map.end()
     }

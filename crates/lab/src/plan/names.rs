@@ -1,11 +1,11 @@
-//! Which names may a plan give? Series and axes become rows and columns of tables, in which each has to be told from all others.
+//! Names that a plan may choose. Series and axes become rows and columns of the result tables, so their names must be unique.
 
 use super::error::Problem;
 use super::head::Head;
 use super::points::Point;
 use crate::metric;
 
-/// Columns of runs and of their summary, beside metrics.
+/// Columns of `runs.csv` and `summary.csv`, beside the metrics.
 const COLUMNS: [&str; 15] = [
     "series",
     "single-path",
@@ -23,19 +23,19 @@ const COLUMNS: [&str; 15] = [
     "min",
     "max",
 ];
-/// Columns of what is not always recorded.
-const OF_SERIES: [&str; 3] = ["time", "path", "delivered"];
+/// Columns of tables that are written on request only.
+const OF_TIME_SERIES: [&str; 3] = ["time", "path", "delivered"];
 const OF_HISTOGRAMS: [&str; 4] = ["histogram", "low", "high", "count"];
 
 impl Head<'_> {
-    /// No two lines have one name, and no axis has that of another column.
+    /// Refuses series with equal names, and axes named like another column.
     pub(super) fn check_names(&self, points: &[Point], metrics: &[String]) -> Result<(), Problem> {
-        self.check_line_names()?;
+        self.check_series_names()?;
         let mut columns: Vec<&str> = COLUMNS.to_vec();
         columns.extend(metrics.iter().map(String::as_str));
         let mut records = points.iter().map(|point| &point.setting.record);
         if records.clone().any(|record| record.time_series.is_some()) {
-            columns.extend(OF_SERIES);
+            columns.extend(OF_TIME_SERIES);
             columns.extend(metric::TIME_SERIES.iter().map(|metric| metric.name));
         }
         if records.any(|record| record.histograms) {
@@ -47,12 +47,12 @@ impl Head<'_> {
         };
         let name = &axis.name;
         let text = format!(
-            "results have a column `{name}` already; expected another name for the sweep, such as `{name}-set`"
+            "the result tables have a column `{name}`; rename the sweep, for example to `{name}-set`"
         );
         Err(Problem::new(axis.place(), text))
     }
 
-    fn check_line_names(&self) -> Result<(), Problem> {
+    fn check_series_names(&self) -> Result<(), Problem> {
         let variants = self
             .variants
             .iter()
@@ -62,7 +62,7 @@ impl Head<'_> {
         let mut known: Vec<&String> = Vec::new();
         for (name, place) in variants.chain(references) {
             if known.contains(&name) {
-                let text = format!("there are two series `{name}`, expected another name for this one");
+                let text = format!("there are two series `{name}`; rename this one");
                 return Err(Problem::new(place.clone(), text));
             }
             known.push(name);

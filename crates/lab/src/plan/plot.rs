@@ -1,4 +1,4 @@
-//! What is drawn beside the figure? What happened in the course of time, and how something is distributed.
+//! Plots beside the figure: time series and cumulative distributions.
 
 use core::ops::Range;
 
@@ -12,40 +12,40 @@ use super::points::Point;
 use super::quantity::Time;
 use crate::metric;
 
-/// A plot of some of the runs.
+/// A plot of some runs.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlotPlan {
-    /// What kind of plot.
+    /// Kind of plot.
     pub kind: PlotKind,
-    /// What is drawn: a column of the time series, or a histogram.
+    /// The column of the time series, or the histogram.
     pub y: String,
-    /// Only this variant or reference; all of them unless set.
+    /// Only this variant or reference. All unless set.
     pub series: Option<String>,
-    /// Only where the axes have these values; everywhere unless set.
+    /// Only runs with these values on the axes. All unless set.
     #[serde(default, rename = "where")]
     pub only: Named<Label>,
-    /// `series`: the moment at which it begins; that of the run unless set.
+    /// `time-series`: start time. Start of the run unless set.
     pub from: Option<Time>,
-    /// `series`: the moment at which it ends; that of the run unless set.
+    /// `time-series`: end time. End of the run unless set.
     pub to: Option<Time>,
 }
 
-/// A kind of plot.
+/// Kind of plot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
-    /// In the course of time, in the run with the first seed: a plot for each place of the axes.
+    /// Values over time in the run with the first seed; one plot for each point of the sweep.
     TimeSeries,
-    /// The share of what is not more than x, of all seeds together: all places in one plot.
+    /// Cumulative distribution over all seeds; all points of the sweep in one plot.
     Cdf,
 }
 
-/// More places than these in one plot, or more plots of one series, tell nobody anything.
-const MAX_PLACES: usize = 8;
+/// Maximum number of sweep points in one plot, and of plots of one time series.
+const MAX_POINTS: usize = 8;
 
 impl PlotPlan {
-    /// Whether the plot is about this run, seeds left aside.
+    /// Whether the plot includes this run, whatever its seed.
     #[must_use]
     pub fn is_about(&self, point: &Point) -> bool {
         let has = |(axis, value): (&str, &Label)| {
@@ -57,7 +57,7 @@ impl PlotPlan {
             && self.only.iter().all(has)
     }
 
-    /// The plot shows what there is, and not too much of it.
+    /// Refuses unknown columns, runs without the record, and too many points.
     pub(super) fn check(
         &self,
         head: &Head<'_>,
@@ -65,33 +65,36 @@ impl PlotPlan {
         place: &Range<usize>,
     ) -> Result<(), Problem> {
         head.check_axes(&self.only, place)?;
-        let (known, record): (Vec<&str>, &str) = match self.kind {
+        let (known, record, what): (Vec<&str>, &str, &str) = match self.kind {
             PlotKind::TimeSeries => (
                 metric::TIME_SERIES.iter().map(|metric| metric.name).collect(),
-                "series",
+                "time-series",
+                "column",
             ),
-            PlotKind::Cdf => (metric::HISTOGRAMS.to_vec(), "histograms"),
+            PlotKind::Cdf => (metric::HISTOGRAMS.to_vec(), "histograms", "histogram"),
         };
         if !known.contains(&self.y.as_str()) {
-            return Err(Problem::unknown(place.clone(), record, &self.y, known));
+            return Err(Problem::unknown(place.clone(), what, &self.y, known));
         }
-        let meant: Vec<&Point> = points.iter().filter(|point| self.is_about(point)).collect();
+        let included: Vec<&Point> = points.iter().filter(|point| self.is_about(point)).collect();
         let is_recorded = |point: &&Point| match self.kind {
             PlotKind::TimeSeries => point.setting.record.time_series.is_some(),
             PlotKind::Cdf => point.setting.record.histograms,
         };
-        // All lines of a place are in one drawing.
-        let mut places = Vec::new();
-        for point in &meant {
-            if !places.contains(&&point.coordinates) {
-                places.push(&point.coordinates);
+        // All series of a point share one plot.
+        let mut sweep_points = Vec::new();
+        for point in &included {
+            if !sweep_points.contains(&&point.coordinates) {
+                sweep_points.push(&point.coordinates);
             }
         }
-        let text = match (places.len(), meant.iter().all(is_recorded)) {
-            (0, _) => "there is no run that this plot is about".to_owned(),
+        let text = match (sweep_points.len(), included.iter().all(is_recorded)) {
+            (0, _) => "no run matches this plot; check `series` and `where`".to_owned(),
             (_, false) => format!("this plot needs `{record}` in `[record]`"),
-            (1..=MAX_PLACES, true) => return Ok(()),
-            (count, true) => format!("{count} places are too many for this plot: it needs `where`"),
+            (1..=MAX_POINTS, true) => return Ok(()),
+            (count, true) => format!(
+                "{count} sweep points are too many for one plot, expected {MAX_POINTS} at most; select some with `where`"
+            ),
         };
         Err(Problem::new(place.clone(), text))
     }

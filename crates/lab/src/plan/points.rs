@@ -1,4 +1,4 @@
-//! Which runs does a plan ask for? One for each variant, each combination of the axes' values, and each seed.
+//! Points of a plan: one run for each variant, each combination of the sweeps' values, and each seed.
 
 use std::sync::Arc;
 
@@ -16,25 +16,25 @@ use super::setting::{CrossTrafficPlan, LinkPlan, ScriptStep, Setting};
 use super::tree::{self, Table, Value};
 use super::validate;
 
-/// More runs than anybody waits for, and than a machine has memory to list.
+/// Maximum number of runs of a plan; the list of runs is kept in memory.
 const MAX_RUNS: u64 = 1_000_000;
 
-/// One run.
+/// One run of a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// The line that it belongs to: a variant, or a reference that runs over single paths.
+    /// The series that it belongs to: a variant, or a reference with runs over single paths.
     pub series: String,
-    /// The single path that it runs over, if it is one of several that only together make a value of the line.
+    /// The single path that it uses, if it belongs to a reference over single paths.
     pub single_path: Option<String>,
-    /// Where on the axes.
+    /// Its values on the axes of the sweep.
     pub coordinates: Vec<Coordinate>,
-    /// The seed of all randomness.
+    /// The random seed.
     pub seed: u64,
-    /// Everything else that it depends on.
+    /// Everything else that the run depends on.
     pub setting: Arc<Setting>,
 }
 
-/// Bits that are simulated in a second, by all cores: what a second of real time costs.
+/// Cost of a second of real time, in simulated bits: about what all cores simulate in a second.
 const REAL_TIME: f64 = 1e10;
 
 impl Point {
@@ -44,7 +44,7 @@ impl Point {
         serde_json::to_string(&*self.setting).expect("invariant: settings have only names for keys")
     }
 
-    /// Bits that the links could carry in the time of the run, by which the cost of runs can be compared.
+    /// Estimated cost of the run: the bits that the links can carry in its duration.
     #[must_use]
     pub fn work(&self) -> f64 {
         let Setting {
@@ -68,7 +68,7 @@ impl Point {
     }
 }
 
-/// All runs, by line, then by coordinates in the order of the axes, then by seed.
+/// All runs, sorted by series, then by coordinates in the order of the axes, then by seed.
 pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Problem> {
     check_number(head)?;
     let mut points = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Proble
             let merged = setting(head, base, chosen, changes)?;
             let whole: Setting = tree::read(merged.clone())?;
             for (path, setting) in single_paths(&whole, alone, place)? {
-                // What has no meaning over several paths may have one over each.
+                // A setting that is invalid over several paths may be valid over each.
                 check(&setting, &merged, place)?;
                 push(&mut points, head, (&reference.name, Some(path)), chosen, setting);
             }
@@ -97,7 +97,7 @@ pub(super) fn of(head: &Head<'_>, base: &Value<'_>) -> Result<Vec<Point>, Proble
     Ok(points)
 }
 
-/// Before anything is listed: each list is as long as others multiplied.
+/// Refuses too many runs before they are listed.
 fn check_number(head: &Head<'_>) -> Result<(), Problem> {
     let free = head.axes.iter().filter(|axis| axis.with.is_none());
     let series_count = head.variants.len() + head.references.len();
@@ -109,7 +109,7 @@ fn check_number(head: &Head<'_>) -> Result<(), Problem> {
     }
     Err(Problem::new(
         0..0,
-        format_args!("the plan asks for {runs} runs, expected {MAX_RUNS} at most"),
+        format_args!("the plan has {runs} runs, expected at most {MAX_RUNS}"),
     ))
 }
 
@@ -140,7 +140,7 @@ fn check(setting: &Setting, merged: &Value<'_>, place: &core::ops::Range<usize>)
     validate::check(setting).map_err(|fault| {
         let path: Vec<&str> = fault.path.iter().map(String::as_str).collect();
         let found = tree::place(merged, &path);
-        // What nobody wrote has no place of its own; the variant is the nearest.
+        // A default has no position in the file; report it at the variant.
         let is_whole = found == merged.span();
         Problem::new(if is_whole { place.clone() } else { found }, fault.text)
     })
@@ -165,24 +165,24 @@ fn push(
     }));
 }
 
-/// The setting with only one of its paths, for each path that is meant.
+/// The setting reduced to a single path, for each selected path.
 fn single_paths(
     whole: &Setting,
     alone: &SinglePath,
     place: &core::ops::Range<usize>,
 ) -> Result<Vec<(String, Setting)>, Problem> {
     let only = |name: &str, link: &LinkPlan| {
-        // A path that is alone is there from the start.
-        let about_it =
+        // A single path exists from the start.
+        let on_this_path =
             |step: &&ScriptStep| step.path() == Some(name) && step.join.is_none() && step.leave.is_none();
-        // Who competes for another path is not met there.
-        let is_met = |flow: &CrossTrafficPlan| flow.through.as_ref().is_none_or(|through| through == name);
-        let flows = whole.cross_traffic.iter().filter(|(_, flow)| is_met(flow));
+        // Cross traffic on the other paths is left out.
+        let crosses = |flow: &CrossTrafficPlan| flow.through.as_ref().is_none_or(|through| through == name);
+        let flows = whole.cross_traffic.iter().filter(|(_, flow)| crosses(flow));
         let flows = flows.map(|(name, flow)| (name.to_owned(), flow.clone()));
         let setting = Setting {
             paths: Named(vec![(name.to_owned(), link.clone())]),
             cross_traffic: Named(flows.collect()),
-            script: whole.script.iter().filter(about_it).cloned().collect(),
+            script: whole.script.iter().filter(on_this_path).cloned().collect(),
             ..whole.clone()
         };
         (name.to_owned(), setting)

@@ -1,4 +1,4 @@
-//! How fast does a host work? A processor by name, with the values that the simulator documents.
+//! Processor models of simulated hosts, by name.
 
 use anabranch_sim::ProcessorModel;
 use serde::de::{Deserialize, Deserializer, Error};
@@ -10,7 +10,7 @@ use super::error::unknown_name;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Processor {
     name: &'static str,
-    /// What its work costs.
+    /// Processing times.
     pub model: ProcessorModel,
 }
 

@@ -1,7 +1,6 @@
-//! How much is `10Mbit`, `1ms`, `64KiB` or `0.25%`? Numbers with units, as plans write them.
+//! Quantities with units in plans: `10Mbit`, `1ms`, `64KiB`, `0.25%`.
 //!
-//! Each type reads the text that it writes, so a resolved plan can be shown and read again. A number without a unit may
-//! stand without quotes.
+//! Each type reads the text that it writes, so a resolved plan can be read again. Numbers without unit need no quotes.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,21 +9,21 @@ use core::time::Duration;
 use serde::de::{Deserialize, Deserializer, Error as _, Visitor};
 use serde::{Serialize, Serializer};
 
-/// Units and how much each of them is.
+/// Units with their factors.
 type Units = &'static [(&'static str, f64)];
 
-/// Something that is written as a number and a unit.
+/// A quantity written as a number and a unit.
 trait Quantity: Sized {
-    /// What should have been written.
+    /// Description for error messages.
     const EXPECTED: &'static str;
-    /// The units, the empty one if it may be left out.
+    /// The units; the empty one if the unit is optional.
     const UNITS: Units;
 
-    /// So many base units; `None` if there is no such quantity.
+    /// The quantity of `amount` base units; `None` if out of range.
     fn of(amount: f64) -> Option<Self>;
 }
 
-/// Bits per second, more than zero.
+/// A rate above zero, in bit/s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rate(pub anabranch_types::Rate);
 
@@ -145,7 +144,7 @@ impl fmt::Display for Whole {
     }
 }
 
-/// In the largest unit that needs no fraction.
+/// Writes `amount` in the largest unit that needs no fraction.
 fn write_in(f: &mut fmt::Formatter<'_>, amount: u64, units: &[(u64, &str)]) -> fmt::Result {
     let whole = |(size, _): &&(u64, &str)| amount.is_multiple_of(*size) && amount >= *size;
     let fallback = units.last().copied().unwrap_or((1, ""));
@@ -162,7 +161,7 @@ fn parse<Q: Quantity>(text: &str) -> Option<Q> {
     Q::of(number * factor)
 }
 
-/// Reads a quantity from text, or from a number where no unit is needed.
+/// Reads a quantity from a string, or from a number if the unit is optional.
 struct Reader<Q>(PhantomData<Q>);
 
 impl<Q: Quantity> Reader<Q> {
@@ -209,12 +208,12 @@ macro_rules! written {
 
 written!(Rate Time Size Share Whole);
 
-/// What a path or line is limited to: a rate, or nothing.
+/// Rate limit of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RateLimit {
-    /// So many bits in a second.
+    /// Limited to this rate.
     At(Rate),
-    /// Infinitely fast.
+    /// Unlimited.
     Unlimited,
 }
 
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_quantities_can_be_read_again() {
         assert_eq!(round_trip::<Rate>("10 mbit").as_deref(), Some("10Mbit"));
         assert_eq!(round_trip::<Rate>("7680bit").as_deref(), Some("7680bit"));
         assert_eq!(round_trip::<Time>("0.5ms").as_deref(), Some("500us"));
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_quantities_are_refused() {
         assert_eq!(round_trip::<Rate>("-5Mbit"), None);
         assert_eq!(round_trip::<Rate>("0Mbit"), None);
         assert_eq!(round_trip::<Rate>("5"), None);

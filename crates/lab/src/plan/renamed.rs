@@ -23,7 +23,7 @@ const RENAMED: &[(&str, &str)] = &[
 
 /// The current name of what an earlier version called `given`: a metric, or any other name in a plan.
 pub(super) fn renamed(what: &str, given: &str) -> Option<String> {
-    if matches!(what, "metric" | "column" | "time series") {
+    if matches!(what, "metric" | "column") {
         return metric::renamed(given);
     }
     let found = RENAMED.iter().find(|(old, _)| *old == given);

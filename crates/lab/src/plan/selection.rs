@@ -1,28 +1,28 @@
-//! Which of many names? Those that fit a pattern: `goodput`, `path.*.timeouts`, `delay.*`.
+//! Selection of names by patterns: `goodput`, `path.*.timeouts`, `delay.*`.
 
 use serde::{Deserialize, Serialize};
 
-/// Patterns of names, in which a `*` stands for anything.
+/// Patterns of names; `*` matches any text.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct Selection(Vec<String>);
 
 impl Selection {
-    /// Whether it has the name.
+    /// Whether a pattern matches the name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|pattern| fits(name, pattern))
+        self.0.iter().any(|pattern| matches(name, pattern))
     }
 
-    /// The first pattern that fits none of the names.
-    pub(super) fn useless(&self, names: &[String]) -> Option<&str> {
+    /// The first pattern that matches none of the names.
+    pub(super) fn unmatched(&self, names: &[String]) -> Option<&str> {
         let mut patterns = self.0.iter();
-        let useless = patterns.find(|pattern| !names.iter().any(|name| fits(name, pattern)));
-        useless.map(String::as_str)
+        let unmatched = patterns.find(|pattern| !names.iter().any(|name| matches(name, pattern)));
+        unmatched.map(String::as_str)
     }
 }
 
-fn fits(name: &str, pattern: &str) -> bool {
+fn matches(name: &str, pattern: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else {
         return name == pattern;
     };
@@ -30,15 +30,15 @@ fn fits(name: &str, pattern: &str) -> bool {
         return false;
     };
     let ends = rest.char_indices().map(|(end, _)| end).chain([rest.len()]);
-    ends.into_iter().any(|end| fits(&rest[end..], after))
+    ends.into_iter().any(|end| matches(&rest[end..], after))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fits;
+    use super::matches;
 
     #[test]
-    fn a_star_stands_for_anything_and_the_rest_for_itself() {
+    fn star_matches_any_text() {
         for (name, pattern) in [
             ("goodput", "goodput"),
             ("path.north.timeouts", "path.*.timeouts"),
@@ -47,14 +47,14 @@ mod tests {
             ("anything", "*"),
             ("a.b.c", "*.b.*"),
         ] {
-            assert!(fits(name, pattern), "{name} {pattern}");
+            assert!(matches(name, pattern), "{name} {pattern}");
         }
         for (name, pattern) in [
             ("goodput", "good"),
             ("path.north.rto", "path.*.timeouts"),
             ("x.delay.p95", "delay.*"),
         ] {
-            assert!(!fits(name, pattern), "{name} {pattern}");
+            assert!(!matches(name, pattern), "{name} {pattern}");
         }
     }
 }

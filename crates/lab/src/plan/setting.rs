@@ -1,8 +1,8 @@
-//! What does one run look like? Network, script, associations, applications, times: everything a run depends on.
+//! Setting of a run: network, script, association, applications, durations. Everything that a run depends on except its seed.
 
 use serde::{Deserialize, Serialize};
 
-use super::backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan, is_usual};
+use super::backend::{BackendPlan, KernelPlan, StackPlan, UsrsctpPlan, is_default};
 use super::mechanisms::Mechanisms;
 use super::named::Named;
 use super::processor::Processor;
@@ -14,69 +14,69 @@ use super::transport::{MptcpPlan, TcpPlan, TransportPlan};
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Setting {
-    /// What carries the data. SCTP unless set.
+    /// Transport protocol. SCTP unless set.
     #[serde(default)]
     pub transport: TransportPlan,
-    /// Where it takes place. In the simulator unless set.
-    #[serde(default, skip_serializing_if = "is_usual")]
+    /// Simulator or test bed. The simulator unless set.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub backend: BackendPlan,
-    /// Whose stacks talk on a test bed. Ours for SCTP, the kernel's for TCP, unless set.
-    #[serde(default, skip_serializing_if = "is_usual")]
+    /// Network stack on a test bed. `anabranch` for SCTP, `kernel` for TCP, unless set.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stack: Option<StackPlan>,
-    /// What only usrsctp has.
+    /// Settings of usrsctp.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub usrsctp: UsrsctpPlan,
-    /// What only the kernel's TCP has.
-    #[serde(default, skip_serializing_if = "is_usual")]
+    /// Settings of the kernel's TCP.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kernel: KernelPlan,
-    /// What only TCP and Multipath TCP have.
+    /// Options of TCP and Multipath TCP.
     #[serde(default)]
     pub tcp: TcpPlan,
-    /// What only Multipath TCP has.
+    /// Options of Multipath TCP.
     #[serde(default)]
     pub mptcp: MptcpPlan,
-    /// How long it runs.
+    /// Durations.
     #[serde(default)]
     pub time: Timing,
     /// The paths between the two hosts; the first one is the primary path.
     pub paths: Named<LinkPlan>,
-    /// A link that all paths share, in each direction.
+    /// A link shared by all paths, in each direction.
     pub bottleneck: Option<LinkPlan>,
-    /// What happens to the network meanwhile.
+    /// Scheduled changes of the network.
     #[serde(default)]
     pub script: Vec<ScriptStep>,
-    /// What both ends of the association have in common.
+    /// Options of both ends of the association.
     #[serde(default)]
     pub association: AssociationPlan,
-    /// The mechanisms of both ends.
+    /// The policies of both ends.
     #[serde(default)]
     pub policies: Mechanisms,
-    /// How fast the two hosts work.
+    /// The two hosts.
     #[serde(default)]
     pub hosts: Hosts,
-    /// Who sends what.
+    /// The applications.
     #[serde(default)]
     pub apps: Named<AppPlan>,
-    /// How the far application reads.
+    /// How the receiving application reads.
     #[serde(default)]
     pub reading: ReadingPlan,
-    /// Other pairs of hosts that send through the bottleneck.
+    /// Cross traffic: other pairs of hosts that share the bottleneck or a link.
     #[serde(default)]
     pub cross_traffic: Named<CrossTrafficPlan>,
-    /// What is recorded beside the scalars, and what is written.
+    /// What is recorded and written.
     #[serde(default)]
     pub record: Record,
 }
 
-/// How long a run is.
+/// Durations of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timing {
-    /// What passes before the measuring begins. 0 s unless set.
+    /// Warm-up before the measurement. 0 s unless set.
     pub warm_up: Time,
-    /// For how long is measured. 60 s unless set.
+    /// Duration of the measurement. 60 s unless set.
     pub measure: Time,
-    /// Whether the measuring ends as soon as everything was read, to 10 ms, if there is a given amount of it.
+    /// Whether the measurement ends when a finite amount of data has been read, to 10 ms.
     pub until_complete: bool,
 }
 
@@ -94,9 +94,9 @@ impl Default for Timing {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Hosts {
-    /// The one that connects.
+    /// The initiator.
     pub near: HostPlan,
-    /// The other one.
+    /// The responder.
     pub far: HostPlan,
 }
 
@@ -104,41 +104,41 @@ pub struct Hosts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct HostPlan {
-    /// The processor, by name. Nothing takes time unless set.
+    /// The processor model. Processing takes no time unless set.
     pub processor: Option<Processor>,
 }
 
-/// A link in both directions. In `back`, and in what changes a link, what is left out stays as it is.
+/// A link in both directions. In `reverse` and in changes of a link, omitted keys keep their values.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct LinkPlan {
-    /// How fast bits leave, of IP packets with their framing.
+    /// Rate of IP packets including framing.
     pub rate: Option<RateLimit>,
-    /// From a bit's leaving to its arrival, in one direction. 0 s unless set.
+    /// One-way propagation delay. 0 s unless set.
     pub delay: Option<Time>,
-    /// Who waits. 100 packets, drop-tail, unless set.
+    /// The queue. 100 packets, drop-tail, unless set.
     pub queue: Option<QueuePlan>,
-    /// Who vanishes. Nobody unless set.
+    /// The loss model. None unless set.
     pub loss: Option<LossPlan>,
-    /// Upper end of a random additional delay. 0 s unless set.
+    /// Maximum of a random additional delay. 0 s unless set.
     pub jitter: Option<Time>,
-    /// Packets arrive only at multiples of this time, as behind a traffic shaper. At any moment unless set.
+    /// Timer granularity of a traffic shaper: packets are delivered at multiples of this time only. None unless set.
     pub tick: Option<Time>,
-    /// The largest IP packet in bytes. 1,500 unless set.
+    /// MTU in bytes. 1,500 unless set.
     pub mtu: Option<Whole>,
-    /// Bytes that the line adds to each IP packet: 26 for Ethernet. 0 unless set.
+    /// Link-layer overhead for each IP packet in bytes: 26 for Ethernet. 0 unless set.
     pub framing: Option<Whole>,
-    /// How the way back differs.
+    /// Keys that differ in the reverse direction.
     pub reverse: Option<Box<Self>>,
 }
 
-/// Who waits before a link.
+/// The queue of a link.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueuePlan {
-    /// Drop-tail: so many packets.
+    /// Drop-tail, limit in packets.
     Packets(Whole),
-    /// Drop-tail: so many bytes of IP.
+    /// Drop-tail, limit in bytes of IP packets.
     Bytes(Size),
     /// Random early detection.
     Red(RedPlan),
@@ -148,67 +148,67 @@ pub enum QueuePlan {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RedPlan {
-    /// No packet waits beyond this length.
+    /// Maximum queue length.
     pub limit: Whole,
-    /// Average length below which all packets are taken. 5 unless set.
+    /// Average length below which no packet is dropped. 5 unless set.
     pub min_threshold: Option<f64>,
-    /// Average length from which none is. 15 unless set.
+    /// Average length above which every packet is dropped. 15 unless set.
     pub max_threshold: Option<f64>,
-    /// Chance of being turned away at the maximum. 2 % unless set.
+    /// Drop probability at `max-threshold`. 2 % unless set.
     pub max_probability: Option<Share>,
-    /// Weight of the newest length in the average. 0.002 unless set.
+    /// Weight of the current length in the moving average. 0.002 unless set.
     pub weight: Option<f64>,
-    /// Whether the chance grows on beyond the maximum.
+    /// Gentle RED: the probability rises to 1 between the maximum and twice the maximum.
     #[serde(default)]
     pub gentle: bool,
 }
 
-/// Who vanishes on a link.
+/// Loss model of a link.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossPlan {
-    /// Each packet with this chance.
+    /// Independent losses with this probability.
     Random(Share),
-    /// In bursts (Gilbert and Elliott).
+    /// Bursts of losses (Gilbert–Elliott model).
     Bursts(BurstPlan),
 }
 
-/// Losses in bursts.
+/// Parameters of burst losses.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BurstPlan {
-    /// Share of packets lost in the long run.
+    /// Mean loss rate.
     pub loss: Share,
-    /// Mean number of packets lost in a row, at least 1.
+    /// Mean burst length in packets, at least 1.
     pub length: f64,
 }
 
-/// Something happens to the network.
+/// A step of the script: a scheduled change of the network.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScriptStep {
-    /// When, from the start of the run.
+    /// Time, from the start of the run.
     pub at: Time,
-    /// This path loses everything.
+    /// The path that is cut: it drops all packets.
     pub cut: Option<String>,
-    /// This path works again.
+    /// The path that is restored after a cut.
     pub restore: Option<String>,
-    /// Both ends get their addresses on this path, and tell each other of them (RFC 5061).
+    /// The path on which both ends add their addresses (RFC 5061).
     pub join: Option<String>,
-    /// Both ends lose their addresses on this path, and tell each other of it.
+    /// The path on which both ends delete their addresses (RFC 5061).
     pub leave: Option<String>,
-    /// This path changes.
+    /// The path whose link changes.
     pub change: Option<String>,
     /// Its new rate.
     pub rate: Option<RateLimit>,
     /// Its new delay.
     pub delay: Option<Time>,
-    /// Its new losses.
+    /// Its new loss model.
     pub loss: Option<LossPlan>,
 }
 
 impl ScriptStep {
-    /// The path that it happens to; `None` unless there is exactly one.
+    /// The path concerned; `None` unless there is exactly one.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         let all = [&self.cut, &self.restore, &self.join, &self.leave, &self.change];
@@ -219,17 +219,17 @@ impl ScriptStep {
 }
 
 impl Setting {
-    /// Whose stacks talk.
+    /// The network stack, with its default.
     #[must_use]
     pub fn stack(&self) -> StackPlan {
-        let usual = match (self.backend, self.transport) {
+        let default = match (self.backend, self.transport) {
             (BackendPlan::Sim, _) | (BackendPlan::Testbed, TransportPlan::Sctp) => StackPlan::Anabranch,
             (BackendPlan::Testbed, TransportPlan::Tcp | TransportPlan::Mptcp) => StackPlan::Kernel,
         };
-        self.stack.unwrap_or(usual)
+        self.stack.unwrap_or(default)
     }
 
-    /// The end whose data is measured: the near one, unless only the far one sends any.
+    /// The end whose data is measured: the near end, unless only the far end sends.
     #[must_use]
     pub fn data_sender(&self) -> End {
         let has = |end| self.apps.iter().any(|(_, app)| app.end() == end);
@@ -240,7 +240,7 @@ impl Setting {
         }
     }
 
-    /// How many messages are to be sent in all, if that is a number.
+    /// Total number of messages, if finite.
     #[must_use]
     pub fn all_messages(&self) -> Option<u64> {
         let data_sender = self.data_sender();
@@ -248,10 +248,10 @@ impl Setting {
         sending.map(|(_, app)| app.all_messages()).sum()
     }
 
-    /// Whether the hosts do not know of the path at first: what happens to its addresses first is that they join.
+    /// Whether the path is added during the run: the first step for its addresses is `join`.
     #[must_use]
     pub fn joins_later(&self, path: &str) -> bool {
-        let comes_or_goes = |step: &&ScriptStep| {
+        let changes_addresses = |step: &&ScriptStep| {
             [&step.join, &step.leave]
                 .into_iter()
                 .flatten()
@@ -260,23 +260,23 @@ impl Setting {
         let first = self
             .script
             .iter()
-            .filter(comes_or_goes)
+            .filter(changes_addresses)
             .min_by_key(|step| step.at);
         first.is_some_and(|step| step.join.is_some())
     }
 }
 
-/// What both ends of an association have in common.
+/// Options of both ends of an association.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AssociationPlan {
-    /// Bytes held for sending, sent ones until they are acknowledged included. 4 MiB unless set.
+    /// Send buffer, including sent data that is not acknowledged. 4 MiB unless set.
     pub send_buffer: Size,
-    /// Bytes held until the application reads them. 4 MiB unless set.
+    /// Receive buffer. 4 MiB unless set.
     pub receive_buffer: Size,
-    /// Largest IP packet. 1,500 unless set.
+    /// Largest IP packet in bytes. 1,500 unless set.
     pub mtu: Whole,
-    /// Whether SCTP travels in UDP (RFC 6951), 8 bytes more in each packet; directly over IP unless set.
+    /// Whether SCTP is encapsulated in UDP (RFC 6951). Directly over IP unless set.
     pub udp: bool,
     /// Association.Max.Retrans (RFC 9260 §8.1). 10 unless set.
     pub max_retransmits: Whole,
@@ -294,37 +294,37 @@ impl Default for AssociationPlan {
     }
 }
 
-/// What an application does.
+/// Kind of application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppKind {
-    /// Sends all that the send buffer takes, on its streams in turn.
+    /// Saturated sender; round robin over its streams.
     Bulk,
-    /// The same, always on the stream with the fewest bytes waiting (sender-queue information).
+    /// Saturated sender; always uses the stream with the fewest queued bytes (sender-queue information).
     Balanced,
-    /// Sends a message every so often.
+    /// Sends messages periodically.
     Periodic,
-    /// Sends a request, waits for the answer, thinks, and asks again.
+    /// Sends a request, waits for the response, pauses for `think-time`, and repeats.
     Client,
-    /// Answers each message.
+    /// Responds to each message.
     Server,
-    /// A page of many objects: the far end sends each on a stream of its own, or on a TCP connection of its own.
+    /// Download of several objects: the far end sends each on its own stream or TCP connection.
     Download,
 }
 
-/// Which end.
+/// An end of the association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// The one that connects.
+    /// The initiator.
     #[default]
     Near,
-    /// The one that is connected to.
+    /// The responder.
     Far,
 }
 
 impl End {
-    /// The other one.
+    /// The other end.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -338,59 +338,59 @@ impl End {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AppPlan {
-    /// What it does.
+    /// Kind of application.
     pub kind: AppKind,
-    /// Where it runs. The near end unless set, the far end for a server.
+    /// The end that it runs at. `far` for `server` and `download`, else `near`, unless set.
     pub end: Option<End>,
-    /// Bytes of each message; of the request or answer.
+    /// Size of each message, request or response in bytes.
     pub message: Size,
-    /// On the first so many streams. 1 unless set.
+    /// Number of streams, from stream 0. 1 unless set.
     pub streams: Option<Whole>,
-    /// On this stream only.
+    /// Uses only this stream.
     pub stream: Option<Whole>,
-    /// Whether messages may overtake each other.
+    /// Whether messages are unordered.
     #[serde(default)]
     pub unordered: bool,
-    /// `bulk`: how many messages; without end unless set.
+    /// `bulk`: number of messages. Unlimited unless set.
     pub messages: Option<Whole>,
-    /// `paced`: time from one message to the next.
+    /// `periodic`: time from one message to the next.
     pub interval: Option<Time>,
-    /// `paced`: how many messages each time, for short bursts. 1 unless set.
+    /// `periodic`: messages per interval. 1 unless set.
     pub burst: Option<Whole>,
-    /// `client`: time from an answer to the next request. 0 s unless set.
+    /// `client`: time from a response to the next request. 0 s unless set.
     pub think_time: Option<Time>,
-    /// `download`: how many objects.
+    /// `download`: number of objects.
     pub objects: Option<Whole>,
-    /// `download`: bytes of each object, which travel in messages of at most `message` bytes, in turn over all streams.
+    /// `download`: size of each object in bytes, sent in messages of at most `message` bytes, round robin over the streams.
     pub object: Option<Size>,
-    /// `download`: bytes of the request for each object. Unless set they are sent as soon as somebody connects.
+    /// `download`: size of the request for each object in bytes. Unless set, objects are sent once the association is up.
     pub request: Option<Size>,
 }
 
 impl AppPlan {
-    /// Where it runs.
+    /// The end that it runs at.
     #[must_use]
     pub fn end(&self) -> End {
-        let usual = match self.kind {
+        let default = match self.kind {
             AppKind::Server | AppKind::Download => End::Far,
             AppKind::Bulk | AppKind::Balanced | AppKind::Periodic | AppKind::Client => End::Near,
         };
-        self.end.unwrap_or(usual)
+        self.end.unwrap_or(default)
     }
 
-    /// How many streams it uses, or connections of TCP.
+    /// Number of streams, or of TCP connections.
     #[must_use]
     pub fn stream_count(&self) -> u32 {
         self.objects.or(self.streams).map_or(1, |count| count.0)
     }
 
-    /// Bytes of each object; 0 if there are none.
+    /// Size of each object in bytes; 0 without objects.
     #[must_use]
     pub fn object_bytes(&self) -> u64 {
         self.object.map_or(0, |size| size.0)
     }
 
-    /// How many messages it sends in all, if that is a number.
+    /// Total number of messages, if finite.
     #[must_use]
     pub fn all_messages(&self) -> Option<u64> {
         let of_object = self.object_bytes().div_ceil(self.message.0.max(1));
@@ -400,58 +400,58 @@ impl AppPlan {
     }
 }
 
-/// How the far application reads.
+/// How the receiving application reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadingPlan {
-    /// At once.
+    /// As soon as data arrives.
     #[default]
     Eager,
-    /// Not at all.
+    /// Never.
     Paused,
-    /// Never more than this.
+    /// At most at this rate.
     AtRate(Rate),
 }
 
-/// Another pair of hosts, with one path through the bottleneck or over the link of a path.
+/// Cross traffic: another pair of hosts with one path, through the bottleneck or over the link of a path.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CrossTrafficPlan {
-    /// What carries its data, whatever carries that of the others. SCTP unless set.
+    /// Transport protocol of the cross traffic. SCTP unless set.
     #[serde(default)]
     pub transport: TransportPlan,
-    /// What only TCP has.
+    /// Options of TCP.
     #[serde(default)]
     pub tcp: TcpPlan,
-    /// The path whose own link it crosses, not the bottleneck.
+    /// The path whose link it shares, in place of the bottleneck.
     pub through: Option<String>,
-    /// Its link to the bottleneck, or to that of the path. Infinitely fast unless set.
+    /// Its access link. Unlimited unless set.
     #[serde(default)]
     pub access: LinkPlan,
-    /// What both ends of its association have in common.
+    /// Options of its association.
     #[serde(default)]
     pub association: AssociationPlan,
-    /// Its mechanisms.
+    /// Its policies.
     #[serde(default)]
     pub policies: Mechanisms,
-    /// What its near end sends.
+    /// The applications at its near end.
     pub apps: Named<AppPlan>,
 }
 
-/// What is recorded, and what of it is written.
+/// What is recorded and written.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Record {
-    /// Time from one sample of the time series to the next; no series unless set.
+    /// Sampling interval of the time series. No time series unless set.
     pub time_series: Option<Time>,
-    /// Whether histograms are written: delays, and TSNs and blocks in each SACK.
+    /// Whether to write histograms of delays, and of TSNs and blocks in each SACK.
     pub histograms: bool,
-    /// Whether is counted what packets carry beside user data.
+    /// Whether to count headers and control chunks.
     pub overhead: bool,
-    /// The metrics that are written for each run. All unless set. Runs do not depend on it, so another choice costs none.
+    /// The metrics to write. All unless set. Cached results stay valid when this changes.
     #[serde(skip_serializing)]
     pub metrics: Option<Selection>,
-    /// The columns of the time series, beside time and path. All unless set.
+    /// The columns of the time series to write, besides time and path. All unless set.
     #[serde(skip_serializing)]
     pub columns: Option<Selection>,
 }

@@ -1,4 +1,4 @@
-//! Are plans read as they are meant, and refused where they cannot be?
+//! Tests of reading and validating plans.
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ fn is_refused(from: &str, to: &str, message: &str) {
 }
 
 #[test]
-fn a_plan_becomes_a_run_for_each_line_coordinate_and_seed() {
+fn plan_has_a_run_for_each_series_coordinate_and_seed() {
     let plan = read(PLAN, &[]).unwrap();
     let shown: Vec<String> = plan
         .points
@@ -98,7 +98,7 @@ fn a_plan_becomes_a_run_for_each_line_coordinate_and_seed() {
 }
 
 #[test]
-fn the_quick_size_and_the_command_line_lie_over_the_plan() {
+fn quick_size_and_overrides_change_the_plan() {
     let options = PlanOptions {
         quick: true,
         changes: [
@@ -119,13 +119,13 @@ fn the_quick_size_and_the_command_line_lie_over_the_plan() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
+fn invalid_plan_is_refused_with_position_and_expectation() {
     for (from, to, message) in [
         (
             "delay = \"1ms\"",
             "dealy = \"1ms\"",
             "x.toml:8:1: unknown key `dealy`, did you mean `delay`? Known: rate, delay, queue, loss, jitter, tick, mtu, framing, \
-             back",
+             reverse",
         ),
         (
             "rate = \"10Mbit\"",
@@ -135,7 +135,7 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
         (
             "values = [10, 100]",
             "values = []",
-            "x.toml:23:10: the sweep `south` is empty, expected at least one value",
+            "x.toml:23:10: the sweep `south` is empty; expected at least one value",
         ),
         (
             "buffer-split = \"both\"",
@@ -153,8 +153,8 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
             "x.toml:2:1: unknown key `titel`, did you mean `title`?",
         ),
         (
-            "alone = \"best\"",
-            "alone = \"nrth\"",
+            "single-path = \"best\"",
+            "single-path = \"nrth\"",
             "x.toml:33:1: unknown path `nrth`, did you mean `north`?",
         ),
         (
@@ -165,7 +165,7 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
         (
             "kind = \"bulk\"",
             "kind = \"periodic\"",
-            "a paced application needs `every`",
+            "a periodic application needs `interval`",
         ),
         (
             "repetitions = 2",
@@ -179,12 +179,12 @@ fn a_plan_that_cannot_be_run_is_refused_with_the_place_and_what_was_expected() {
 }
 
 #[test]
-fn what_is_drawn_and_what_the_quick_size_changes_is_there() {
+fn unknown_names_in_figure_and_quick_size_are_refused() {
     for (from, to, message) in [
         (
             "repetitions = 2",
             "repetitions = 2\n[figure]\ny = []",
-            "x.toml:6:5: expected one metric at least",
+            "x.toml:6:5: expected at least one metric",
         ),
         (
             "time.measure = \"5s\"",
@@ -197,27 +197,23 @@ fn what_is_drawn_and_what_the_quick_size_changes_is_there() {
 }
 
 #[test]
-fn a_plan_of_more_runs_than_anybody_waits_for_is_refused() {
+fn plan_with_too_many_runs_is_refused() {
     is_refused(
         "repetitions = 2",
         "repetitions = 4_000_000_000",
-        "the plan asks for 24000000000 runs, expected 1000000 at most",
+        "the plan has 24000000000 runs, expected at most 1000000",
     );
 }
 
 #[test]
-fn addresses_come_and_go_only_where_they_can() {
+fn join_needs_add_ip_and_not_the_first_path() {
     for (join, policies, message) in [
         (
             "north",
             "add-ip = \"on\"\n",
-            "x.toml:6:8: the first path is there from the start; let another one `join`",
+            "x.toml:6:8: the first path must exist from the start; choose another one to `join`",
         ),
-        (
-            "south",
-            "",
-            "addresses `join` and `leave` only with `policies.add-ip = \"on\"`",
-        ),
+        ("south", "", "`join` and `leave` need `policies.add-ip = \"on\"`"),
     ] {
         let script = format!("[[script]]\nat = \"1s\"\njoin = \"{join}\"\n[policies]\n{policies}");
         is_refused("[policies]\n", &script, message);
@@ -225,13 +221,13 @@ fn addresses_come_and_go_only_where_they_can() {
 }
 
 #[test]
-fn a_plan_in_which_nobody_sends_is_refused() {
+fn plan_without_applications_is_refused() {
     let app = "[apps.bulk]\nkind = \"bulk\"\nmessage = 1452\n";
-    is_refused(app, "", "or nothing would be sent");
+    is_refused(app, "", "no application sends data");
 }
 
 #[test]
-fn what_the_command_line_says_wrongly_is_reported_there() {
+fn invalid_override_is_reported_at_the_option() {
     let found = read(PLAN, &["paths.north.rate=fast"]).unwrap_err();
     assert!(
         found.starts_with("--set paths.north.rate = \"fast\": expected a rate"),
@@ -249,10 +245,10 @@ fn what_the_command_line_says_wrongly_is_reported_there() {
 }
 
 #[test]
-fn a_change_that_would_change_no_run_is_refused() {
+fn override_without_effect_is_refused() {
     let found = read(PLAN, &["paths.south.rate=50Mbit"]).unwrap_err();
-    let expected = "--set paths.south.rate = \"50Mbit\": the sweep `south` sets `paths.south.rate` in each run; \
-                    change `sweep.south.values`";
+    let expected = "--set paths.south.rate = \"50Mbit\": the sweep `south` sets `paths.south.rate` in every run; \
+                    override `sweep.south.values` instead";
     assert_eq!(found, expected);
     assert_eq!(
         read(PLAN, &["sweep.south.values=[50]"]).unwrap().axes[0]
@@ -272,17 +268,17 @@ fn a_change_that_would_change_no_run_is_refused() {
         );
     let found = read(&both, &["policies.buffer-split=receiver"]).unwrap_err();
     assert!(
-        found.contains("each line of the plan sets `policies.buffer-split` itself"),
+        found.contains("every series of the plan sets `policies.buffer-split`"),
         "{found}"
     );
     assert!(
         read(PLAN, &["policies.buffer-split=receiver"]).is_ok(),
-        "one of its lines does not"
+        "one of its series does not"
     );
 }
 
 #[test]
-fn what_the_command_line_says_of_seeds_and_figures_is_reported_there_too() {
+fn invalid_override_of_seeds_and_figure_is_reported() {
     for change in ["repetitions=0", "figure.y=goodputt", "figure.x=north"] {
         let found = read(PLAN, &[change]).unwrap_err();
         assert!(found.starts_with("--set "), "{found}");
@@ -290,7 +286,7 @@ fn what_the_command_line_says_of_seeds_and_figures_is_reported_there_too() {
 }
 
 #[test]
-fn every_plan_of_the_project_can_be_read_in_both_sizes() {
+fn all_plans_of_the_project_are_valid_in_both_sizes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let files = std::fs::read_dir(folder)
         .unwrap()
@@ -312,33 +308,36 @@ fn every_plan_of_the_project_can_be_read_in_both_sizes() {
 }
 
 #[test]
-fn a_processor_is_known_by_its_name() {
+fn unknown_processor_is_refused() {
     let found = refusal("[policies]", "[hosts.far]\nprocessor = \"abacus\"\n[policies]");
     let message = "x.toml:15:13: unknown processor `abacus`, known: desktop-3.5ghz, embedded-1ghz";
     assert!(found.contains(message), "{found}");
 }
 
 #[test]
-fn a_picture_is_of_what_was_recorded_at_few_places() {
+fn plot_needs_records_and_few_sweep_points() {
     let with = |plot: &str| {
         let text = PLAN.replacen("[quick]", &format!("[[plot]]\n{plot}\n\n[quick]"), 1);
-        read(&text, &["record.time_series=100ms"])
+        read(&text, &["record.time-series=100ms"])
     };
-    let plan = with("kind = \"series\"\ny = \"window\"\nline = \"split\"\nwhere.south = 100").unwrap();
+    let plan = with("kind = \"time-series\"\ny = \"cwnd\"\nseries = \"split\"\nwhere.south = 100").unwrap();
     let about = plan.points.iter().filter(|point| plan.plots[0].is_about(point));
     assert_eq!(about.count(), 2, "one for each seed");
     for (plot, expected) in [
-        ("kind = \"series\"\ny = \"windwo\"", "did you mean `window`?"),
         (
-            "kind = \"series\"\ny = \"window\"\nwhere.south = 11",
-            "no run that this plot is about",
+            "kind = \"time-series\"\ny = \"windwo\"",
+            "unknown column `windwo`",
         ),
         (
-            "kind = \"series\"\ny = \"window\"\nline = \"spilt\"",
+            "kind = \"time-series\"\ny = \"cwnd\"\nwhere.south = 11",
+            "no run matches this plot",
+        ),
+        (
+            "kind = \"time-series\"\ny = \"cwnd\"\nseries = \"spilt\"",
             "did you mean `split`?",
         ),
         (
-            "kind = \"distribution\"\ny = \"delay\"",
+            "kind = \"cdf\"\ny = \"delay\"",
             "needs `histograms` in `[record]`",
         ),
     ] {
@@ -348,7 +347,7 @@ fn a_picture_is_of_what_was_recorded_at_few_places() {
 }
 
 #[test]
-fn the_cause_of_a_contradiction_and_the_size_stand_in_the_plan() {
+fn plan_has_cause_and_size() {
     let text = PLAN.replacen(
         "[quick]",
         "[verdict]\ncause = \"the queue is too short\"\n\n[quick]",
@@ -370,42 +369,42 @@ fn the_cause_of_a_contradiction_and_the_size_stand_in_the_plan() {
 }
 
 #[test]
-fn where_does_not_name_the_axis_along_which_is_drawn() {
-    let check = "[[check]]\nclaim = \"z\"\nkind = \"value\"\nline = \"plain\"\nat-least = 1\nwhere.south = 10\n\n[quick]";
+fn where_with_the_x_axis_is_refused() {
+    let check = "[[check]]\nclaim = \"z\"\nkind = \"value\"\nseries = \"plain\"\nat-least = 1\nwhere.south = 10\n\n[quick]";
     is_refused(
         "[quick]",
         check,
-        "`where` names `south`, along which is drawn; expected another axis, or a range `x = [from, to]`",
+        "`where` names `south`, the x axis; use another axis, or a range `x = [from, to]`",
     );
 }
 
 #[test]
-fn lines_and_axes_have_names_that_tell_them_apart() {
+fn duplicate_names_of_series_and_columns_are_refused() {
     for (from, to, message) in [
         (
             "name = \"split\"",
             "name = \"plain\"",
-            "there are two lines `plain`",
+            "there are two series `plain`",
         ),
         (
             "name = \"better path\"",
             "name = \"split\"",
-            "there are two lines `split`",
+            "there are two series `split`",
         ),
         (
             "[sweep.south]",
             "[sweep.seed]",
-            "results have a column `seed` already",
+            "the result tables have a column `seed`",
         ),
         (
             "[sweep.south]",
             "[sweep.goodput]",
-            "results have a column `goodput` already",
+            "the result tables have a column `goodput`",
         ),
         (
             "[sweep.south]",
-            "[record]\nseries = \"1s\"\n[sweep.window]",
-            "results have a column `window` already",
+            "[record]\ntime-series = \"1s\"\n[sweep.cwnd]",
+            "the result tables have a column `cwnd`",
         ),
         (
             "[[variant]]",
@@ -418,7 +417,7 @@ fn lines_and_axes_have_names_that_tell_them_apart() {
 }
 
 #[test]
-fn a_check_that_could_never_hold_or_never_look_is_refused() {
+fn check_that_cannot_pass_or_fail_is_refused() {
     for (check, message) in [
         (
             "kind = \"value\"\nat-least = 2\nat-most = 1",
@@ -435,11 +434,11 @@ fn a_check_that_could_never_hold_or_never_look_is_refused() {
         ("kind = \"peak\"\nx = [10, 50, 100]", "two numbers, from and to"),
         (
             "kind = \"value\"\nat-least = 1\nx = [20, 90]",
-            "0 places of the x axis lie in `x = [20, 90]`",
+            "0 points of the sweep lie in `x = [20, 90]`",
         ),
         (
             "kind = \"monotone\"\ndirection = \"rising\"\nx = [10, 20]",
-            "expected 2 or more",
+            "expected at least 2",
         ),
         (
             "kind = \"value\"\nat-least = 1\nwhere.north = 11",
@@ -455,30 +454,34 @@ fn a_check_that_could_never_hold_or_never_look_is_refused() {
         ),
         (
             "kind = \"monotone\"\ndirection = \"rising\"\nto = \"split\"",
-            "`to` means nothing to this kind of check",
+            "`to` has no effect on this kind of check",
         ),
         (
             "kind = \"value\"\nat-least = 1\nto-y = \"timeouts\"",
-            "`to-y` means nothing",
+            "`to-y` has no effect",
         ),
         (
             "kind = \"ratio\"\nto = \"split\"\nat-least = 1\ntolerance = \"5%\"",
-            "`tolerance` means nothing",
+            "`tolerance` has no effect",
         ),
     ] {
         let another = "[sweep.north]\nsets = \"paths.north.rate\"\nunit = \"Mbit\"\nvalues = [10, 20]";
-        let check = format!("{another}\n\n[[check]]\nclaim = \"z\"\nline = \"plain\"\n{check}\n\n[quick]");
+        let check = format!("{another}\n\n[[check]]\nclaim = \"z\"\nseries = \"plain\"\n{check}\n\n[quick]");
         is_refused("[quick]", &check, message);
     }
 }
 
 #[test]
-fn what_an_application_would_pass_over_is_refused() {
+fn application_keys_without_effect_are_refused() {
     let app = |text: &str| format!("kind = {text}");
     for (from, to, message) in [
-        ("\"bulk\"", "\"even\"\nstream = 3", "`stream` is nothing"),
-        ("\"bulk\"", "\"client\"\nstreams = 3", "`streams` is nothing"),
-        ("\"bulk\"", "\"even\"\nunordered = true", "`unordered` is nothing"),
+        ("\"bulk\"", "\"balanced\"\nstream = 3", "`stream` has no effect"),
+        ("\"bulk\"", "\"client\"\nstreams = 3", "`streams` has no effect"),
+        (
+            "\"bulk\"",
+            "\"balanced\"\nunordered = true",
+            "`unordered` has no effect",
+        ),
         (
             "\"bulk\"",
             "\"bulk\"\nmessages = 0",
@@ -495,22 +498,25 @@ fn what_an_application_would_pass_over_is_refused() {
     assert!(mptcp("messages = 9").is_ok());
     let refused = mptcp("messages = 10").unwrap_err();
     assert!(refused.contains("expected a multiple of `streams`"), "{refused}");
-    let refused = mptcp("[record]\nseries = \"1s\"").unwrap_err();
-    assert!(refused.contains("no series is recorded"), "{refused}");
+    let refused = mptcp("[record]\ntime-series = \"1s\"").unwrap_err();
+    assert!(
+        refused.contains("a time series needs a single TCP connection"),
+        "{refused}"
+    );
 }
 
 #[test]
-fn packets_that_no_path_lets_through_are_refused() {
+fn packets_larger_than_the_link_mtu_are_refused() {
     let narrow = "delay = \"1ms\"\nmtu = 1400";
     is_refused(
         "delay = \"1ms\"",
         narrow,
-        "no packet of 1500 bytes gets through 1400 bytes",
+        "packets of 1500 bytes exceed the MTU of 1400 bytes",
     );
     is_refused(
         "delay = \"1ms\"",
-        "delay = \"1ms\"\nback.mtu = 1400",
-        "no packet of 1500 bytes",
+        "delay = \"1ms\"\nreverse.mtu = 1400",
+        "packets of 1500 bytes exceed",
     );
     let narrow = PLAN.replacen("delay = \"1ms\"", narrow, 1);
     assert!(read(&narrow, &["association.mtu=1400"]).is_ok());
@@ -518,45 +524,45 @@ fn packets_that_no_path_lets_through_are_refused() {
 }
 
 #[test]
-fn rivals_that_would_not_be_met_are_refused_or_left_out() {
-    let rival = |text: &str| {
+fn cross_traffic_must_share_a_link() {
+    let cross_traffic = |text: &str| {
         format!(
             "[cross-traffic.other]\nthrough = \"north\"\n{text}\napps.r = {{ kind = \"bulk\", message = 1000 }}\n\n[sweep.south]"
         )
     };
     is_refused(
         "[sweep.south]",
-        &rival("access = { delay = \"1ms\", back = { delay = \"9ms\" } }"),
+        &cross_traffic("access = { delay = \"1ms\", reverse = { delay = \"9ms\" } }"),
         "the same in both directions",
     );
-    let far = rival("access.delay = \"1ms\"").replace("1000 }", "1000, end = \"far\" }");
-    is_refused("[sweep.south]", &far, "a rival sends from its near end");
-    let met = PLAN.replacen("[sweep.south]", &rival("access.delay = \"1ms\""), 1);
+    let far = cross_traffic("access.delay = \"1ms\"").replace("1000 }", "1000, end = \"far\" }");
+    is_refused("[sweep.south]", &far, "cross traffic is sent by the near end");
+    let met = PLAN.replacen("[sweep.south]", &cross_traffic("access.delay = \"1ms\""), 1);
     let plan = read(&met, &[]).unwrap();
-    let rivals = |path: &str| {
+    let flows = |path: &str| {
         let mut points = plan.points.iter();
         let alone = points.find(|point| point.single_path.as_deref() == Some(path));
         alone.unwrap().setting.cross_traffic.iter().count()
     };
-    assert_eq!((rivals("north"), rivals("south")), (1, 0));
+    assert_eq!((flows("north"), flows("south")), (1, 0));
 }
 
 #[test]
-fn a_picture_of_many_lines_is_one_for_each_place() {
+fn plot_of_many_series_is_valid() {
     let lines: String = (0..20)
         .map(|number| format!("[[variant]]\nname = \"v{number}\"\n\n"))
         .collect();
     let text = PLAN.replacen(
         "[quick]",
-        &format!("{lines}[[plot]]\nkind = \"series\"\ny = \"window\"\n\n[quick]"),
+        &format!("{lines}[[plot]]\nkind = \"time-series\"\ny = \"cwnd\"\n\n[quick]"),
         1,
     );
-    let text = text.replacen("[policies]", "[record]\nseries = \"1s\"\n\n[policies]", 1);
+    let text = text.replacen("[policies]", "[record]\ntime-series = \"1s\"\n\n[policies]", 1);
     assert!(read(&text, &[]).is_ok());
 }
 
 #[test]
-fn the_quick_size_is_looked_at_before_the_full_one_runs() {
+fn full_size_reports_errors_of_the_quick_size() {
     is_refused(
         "time.measure = \"5s\"",
         "time.measuree = \"5s\"",
@@ -565,7 +571,7 @@ fn the_quick_size_is_looked_at_before_the_full_one_runs() {
 }
 
 #[test]
-fn steps_have_no_digits_that_nobody_wrote_and_numbers_are_compared_as_such() {
+fn steps_are_rounded_and_compared_as_numbers() {
     let swept = PLAN.replacen("values = [10, 100]", "from = 0.1\nto = 0.5\nstep = 0.1", 1);
     let plan = read(&swept, &[]).unwrap();
     let texts: Vec<&str> = plan.axes[0]
@@ -579,7 +585,7 @@ fn steps_have_no_digits_that_nobody_wrote_and_numbers_are_compared_as_such() {
 }
 
 #[test]
-fn another_kind_of_queue_takes_the_place_of_the_one_before() {
+fn another_kind_of_queue_replaces_the_first() {
     let text = PLAN
         .replacen("delay = \"1ms\"", "delay = \"1ms\"\nqueue.packets = 10", 1)
         .replacen(
@@ -598,18 +604,18 @@ fn another_kind_of_queue_takes_the_place_of_the_one_before() {
         plan.contains("missing field"),
         "it is another kind, and not complete: {plan}"
     );
-    // What somebody calls a queue is none.
+    // A path may be called `queue`.
     let named = PLAN.replace("north", "queue");
     assert!(read(&named, &["paths.queue.mtu=9000"]).is_ok());
 }
 
 #[test]
-fn bursts_that_cannot_lose_so_much_are_refused() {
+fn impossible_burst_loss_is_refused() {
     let lossy = |loss: &str| format!("delay = \"1ms\"\nloss.bursts = {{ loss = \"60%\", length = {loss} }}");
     is_refused(
         "delay = \"1ms\"",
         &lossy("1"),
-        "expected a `length` of 1.50 or more",
+        "expected a `length` of at least 1.50",
     );
     let possible = PLAN.replacen("delay = \"1ms\"", &lossy("2"), 1);
     assert!(read(&possible, &[]).is_ok());

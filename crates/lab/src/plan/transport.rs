@@ -1,32 +1,32 @@
-//! What carries the data, if not SCTP? TCP and Multipath TCP, to compare it with.
+//! Transport protocols of a plan: SCTP, and TCP and Multipath TCP for comparison.
 
 use anabranch_sim::tcp::NrSackForm;
 use serde::{Deserialize, Serialize};
 
-/// What carries the data.
+/// Transport protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportPlan {
-    /// One association.
+    /// SCTP: one association.
     #[default]
     Sctp,
-    /// One connection for each stream.
+    /// TCP: one connection for each stream.
     Tcp,
-    /// The same, each over all paths (RFC 8684).
+    /// Multipath TCP: one connection for each stream, over all paths (RFC 8684).
     Mptcp,
 }
 
-/// What only TCP and Multipath TCP have. The rest is as for an association: buffers, MTU, mechanisms.
+/// Options of TCP and Multipath TCP. Buffers, MTU and policies are those of the association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct TcpPlan {
     /// Selective acknowledgements (RFC 2018). On unless set.
     pub sack: bool,
-    /// What a SACK reports leaves the send buffer at once (Yang 2015). Off unless set.
+    /// Non-renegable SACKs: data reported by a SACK is freed at once (Yang 2015). Off unless set.
     pub nr_sack: bool,
     /// Timestamps (RFC 7323). On unless set.
     pub timestamps: bool,
-    /// Small segments wait for each other (RFC 9293 §3.7.4). On unless set.
+    /// Nagle's algorithm (RFC 9293 §3.7.4). On unless set.
     pub nagle: bool,
 }
 
@@ -41,21 +41,21 @@ impl Default for TcpPlan {
     }
 }
 
-/// What only Multipath TCP has.
+/// Options of Multipath TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct MptcpPlan {
-    /// Whether acknowledgements of data promise what arrived out of order (Yang 2015, chapter 3). Off unless set.
+    /// Non-renegable SACK blocks at the data level (Yang 2015, chapter 3). Off unless set.
     pub nr_sack: NrSackPlan,
-    /// Checksums over data (RFC 8684 §3.3.1). Off unless set.
+    /// DSS checksums (RFC 8684 §3.3.1). Off unless set.
     pub checksum: bool,
 }
 
-/// How many bytes a block takes that promises something.
+/// Size of a data-level NR-SACK block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NrSackPlan {
-    /// Nothing is promised.
+    /// No blocks.
     #[default]
     Off,
     /// 6 bytes, for receive buffers up to 16 MB.
@@ -65,7 +65,7 @@ pub enum NrSackPlan {
 }
 
 impl NrSackPlan {
-    /// The form of the blocks; `None` if there are none.
+    /// The form of the blocks; `None` if off.
     #[must_use]
     pub const fn form(self) -> Option<NrSackForm> {
         match self {

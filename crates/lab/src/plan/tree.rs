@@ -1,4 +1,4 @@
-//! How is one setting changed into another? Tables laid over tables, values put at dotted keys; places in the file stay.
+//! Operations on TOML tables: merging, and setting values at dotted keys. Positions in the file are kept.
 
 use core::ops::Range;
 use std::borrow::Cow;
@@ -10,22 +10,22 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::error::Problem;
 use super::mechanisms;
 
-/// A table of the file in which every value knows its place.
+/// A table in which every value has its position in the file.
 pub(super) type Table<'t> = DeTable<'t>;
-/// A value with its place.
+/// A value with its position in the file.
 pub(super) type Value<'t> = Spanned<DeValue<'t>>;
 
-/// Tables that say one of several things: another one takes the place of what was said.
+/// Tables with exactly one of several keys: setting another key replaces the present one.
 const ONE_OF: [(&str, &[&str]); 2] = [
     ("queue", &["packets", "bytes", "red"]),
     ("loss", &["random", "bursts"]),
 ];
 
-/// Lays `over` over `base`: tables are merged key by key, everything else is replaced.
+/// Merges `over` into `base`: tables key by key, everything else is replaced.
 pub(super) fn merge<'t>(base: &mut Table<'t>, over: &Table<'t>) {
     for (key, value) in over {
         if let Some(said) = value.get_ref().as_table().and_then(|over| over.keys().next()) {
-            make_room(base, key.get_ref(), said.get_ref());
+            clear_alternative(base, key.get_ref(), said.get_ref());
         }
         match (base.get_mut(key.get_ref().as_ref()), value.get_ref()) {
             (Some(below), DeValue::Table(over)) if below.get_ref().is_table() => {
@@ -41,8 +41,8 @@ pub(super) fn merge<'t>(base: &mut Table<'t>, over: &Table<'t>) {
     }
 }
 
-/// Makes room in the table at `key` for `said`, if it can say only one thing and says another.
-fn make_room(base: &mut Table<'_>, key: &str, said: &str) {
+/// Clears the table at `key` if it allows only one key and has another than `said`.
+fn clear_alternative(base: &mut Table<'_>, key: &str, said: &str) {
     let is_one_of = |(table, things): &(&str, &[&str])| *table == key && things.contains(&said);
     let below = base.get_mut(key).filter(|_| ONE_OF.iter().any(is_one_of));
     if let Some(DeValue::Table(below)) = below.map(Spanned::get_mut)
@@ -52,7 +52,7 @@ fn make_room(base: &mut Table<'_>, key: &str, said: &str) {
     }
 }
 
-/// What has names that a plan chooses, and what one of each is called.
+/// Tables whose keys are names chosen by the plan, and what one item is called.
 const NAMED: [(&str, &str); 4] = [
     ("paths", "path"),
     ("apps", "application"),
@@ -60,7 +60,7 @@ const NAMED: [(&str, &str); 4] = [
     ("sweep", "sweep"),
 ];
 
-/// The dotted keys of all values in `table` that are no tables, in the form that [`put`] takes.
+/// The dotted keys of all values in `table` that are not tables, as [`put`] accepts them.
 pub(super) fn leaves(table: &Table<'_>) -> Vec<Spanned<String>> {
     let mut found = Vec::new();
     for (key, value) in table {
@@ -76,7 +76,7 @@ pub(super) fn leaves(table: &Table<'_>) -> Vec<Spanned<String>> {
     found
 }
 
-/// Whether `over` changes only what `base` has: a path whose name is misspelt must not become another path.
+/// Refuses names in `over` that `base` does not have: a misspelt path must not become another path.
 pub(super) fn names_known(base: &Table<'_>, over: &Table<'_>) -> Result<(), Problem> {
     for (table, what) in NAMED {
         let known: Vec<&str> = names(base, table).map(|name| name.get_ref().as_ref()).collect();
@@ -90,15 +90,15 @@ pub(super) fn names_known(base: &Table<'_>, over: &Table<'_>) -> Result<(), Prob
     Ok(())
 }
 
-/// The keys of the table called `name`, if there is one.
+/// The keys of the table `name`, if it exists.
 fn names<'a, 't>(tables: &'a Table<'t>, name: &str) -> impl Iterator<Item = &'a Spanned<Cow<'t, str>>> {
     let inner = tables.get(name).and_then(|inner| inner.get_ref().as_table());
     inner.into_iter().flat_map(|inner| inner.keys())
 }
 
-/// Puts `value` at a dotted key such as `paths.south.rate`. What comes before the last dot must be there, so that a path
-/// whose name is misspelt does not become another path; only the outermost table is made where it is missing. In
-/// `policies`, the rest of the key is one name.
+/// Sets `value` at a dotted key such as `paths.south.rate`. All tables before the last dot must exist, so that a misspelt
+/// path does not become another path; only the outermost table is created if missing. After `policies`, the rest of the
+/// key is one name.
 pub(super) fn put<'t>(base: &mut Table<'t>, key: &Spanned<String>, value: &Value<'t>) -> Result<(), Problem> {
     let mut table = base;
     let mut rest = key.get_ref().as_str();
@@ -113,7 +113,7 @@ pub(super) fn put<'t>(base: &mut Table<'t>, key: &Spanned<String>, value: &Value
             return Err(Problem::unknown(key.span(), "name", first, known));
         }
         let next = rest.split('.').next().unwrap_or(rest);
-        make_room(table, first, next);
+        clear_alternative(table, first, next);
         let inner = table.entry(name);
         let inner = inner.or_insert_with(|| Spanned::new(key.span(), DeValue::Table(Table::new())));
         let DeValue::Table(inner) = inner.get_mut() else {
@@ -132,7 +132,7 @@ pub(super) fn put<'t>(base: &mut Table<'t>, key: &Spanned<String>, value: &Value
     Ok(())
 }
 
-/// Puts the keys of each table of policies in the order in which they are to be applied.
+/// Sorts the keys of each `policies` table in the order in which they are applied.
 pub(super) fn order_policies(table: &mut Table<'_>) {
     for (key, value) in table.iter_mut() {
         let DeValue::Table(inner) = value.get_mut() else {
@@ -148,7 +148,7 @@ pub(super) fn order_policies(table: &mut Table<'_>) {
     }
 }
 
-/// Where the value at `path` stands, or the innermost table around the place where it is missing.
+/// Position of the value at `path`, or of the innermost existing table around it.
 pub(super) fn place(table: &Value<'_>, path: &[&str]) -> Range<usize> {
     let mut value = table;
     let mut place = table.span();

@@ -27,7 +27,7 @@ delay = "1ms"
 [paths.south]
 rate = "20Mbit"
 delay = "5ms"
-back.delay = "8ms"
+reverse.delay = "8ms"
 
 [bottleneck]
 rate = "10Mbit"
@@ -98,7 +98,7 @@ fn what_was_measured_fits_together() {
     let arrived = value("path.north.throughput") + value("path.south.throughput");
     assert!(arrived >= value("goodput") * 0.99, "{arrived}");
     // In a second, on a processor that needs less than a microsecond for each.
-    let micros = value("processor.near.sacks") * 1e6;
+    let micros = value("processor.near.sack-utilization") * 1e6;
     let of_one = value("processor.near.sack.mean");
     assert!(
         (micros / value("sacks") / of_one - 1.0).abs() < 0.02,
@@ -247,7 +247,7 @@ policies.profile = "tcp"
             point.series
         );
         assert!(
-            value("path.net.window.mean") > 10_000.0,
+            value("path.net.cwnd.mean") > 10_000.0,
             "{}: {record:?}",
             point.series
         );
@@ -278,7 +278,7 @@ queue = {{ packets = 20 }}
 }
 
 #[test]
-fn messages_over_several_connections_are_not_late_because_they_are_several() {
+fn several_tcp_connections_do_not_delay_messages() {
     let app = "kind = \"periodic\"\nmessage = 1000\ninterval = \"10ms\"\nstreams = 4";
     let record = over_tcp(app, "[tcp]\nnagle = false");
     let (mean, messages) = (record.values["delay.mean"], record.values["messages"]);
@@ -289,19 +289,19 @@ fn messages_over_several_connections_are_not_late_because_they_are_several() {
 const BULK: &str = "kind = \"bulk\"\nmessage = 1400";
 
 #[test]
-fn a_window_of_tcp_is_full_when_no_further_segment_fits() {
+fn tcp_is_cwnd_limited_when_no_segment_fits() {
     let record = over_tcp(BULK, "");
-    let full = record.values["path.net.full"];
+    let full = record.values["path.net.cwnd-limited"];
     assert!(full > 0.9, "{full}");
     assert_eq!(record.values["path.net.queue.max"], 20.0);
 }
 
 #[test]
-fn what_happens_at_one_moment_happens_in_the_order_of_the_plan() {
+fn simultaneous_script_steps_run_in_plan_order() {
     let cut = "[[script]]\nat = \"1s\"\ncut = \"net\"\n";
-    let heal = "[[script]]\nat = \"1s\"\nheal = \"net\"\n";
+    let restore = "[[script]]\nat = \"1s\"\nrestore = \"net\"\n";
     let goodput = |script: [&str; 2]| over_tcp(BULK, &script.concat()).values["goodput"];
-    assert!(goodput([cut, heal]) > 6.0 && goodput([heal, cut]) < 3.0);
+    assert!(goodput([cut, restore]) > 6.0 && goodput([restore, cut]) < 3.0);
 }
 
 /// A TCP flow of its own beside whatever the variant is, through a bottleneck of 10 Mbit/s.
@@ -351,7 +351,7 @@ cross-traffic.tcp.policies.profile = "rfc9260"
 "#;
 
 #[test]
-fn each_variant_has_its_transport_and_so_has_each_rival() {
+fn variants_and_cross_traffic_have_their_own_transport() {
     let plan = plan(MIXED);
     let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
     let shares: Vec<(f64, f64)> = records
@@ -371,18 +371,18 @@ fn each_variant_has_its_transport_and_so_has_each_rival() {
         assert!(ours.min(*theirs) > 1.0, "{shares:?}");
     }
     assert_ne!(shares[0], shares[1], "SCTP is not TCP");
-    assert_ne!(shares[1], shares[2], "and neither are the rivals");
+    assert_ne!(shares[1], shares[2], "and neither is the cross traffic");
 }
 
 #[test]
-fn a_rival_over_tcp_has_an_application_that_tcp_has() {
+fn cross_traffic_over_tcp_needs_a_tcp_application() {
     let text = MIXED.replace(
         "{ kind = \"bulk\", message = 1400 }",
         "{ kind = \"client\", message = 100 }",
     );
     let refused = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap_err();
     assert!(
-        refused.to_string().contains("over TCP an application is"),
+        refused.to_string().contains("over TCP, expected `kind`"),
         "{refused}"
     );
 }
@@ -421,7 +421,7 @@ apps.sender = { kind = "bulk", message = 1400 }
 "#;
 
 #[test]
-fn a_rival_can_go_over_one_of_the_paths() {
+fn cross_traffic_can_share_the_link_of_a_path() {
     let plan = plan(ON_ONE_PATH);
     let record = simulate(&plan.points[0], &go()).unwrap();
     let of = |name: &str| record.values[name];
@@ -511,9 +511,13 @@ fn multipath_tcp_is_measured_as_sctp_is() {
 }
 
 #[test]
-fn what_has_no_meaning_for_a_transport_is_refused() {
+fn options_of_another_transport_are_refused() {
     for (from, to, word) in [
-        ("transport = \"mptcp\"", "transport = \"tcp\"", "TCP has one path"),
+        (
+            "transport = \"mptcp\"",
+            "transport = \"tcp\"",
+            "TCP uses a single path",
+        ),
         ("mptcp.checksum = true", "tcp.nr-sack = true", "mptcp.nr-sack"),
         ("nr-sack = \"short\"", "nr-sack = \"shrt\"", "short"),
     ] {
@@ -606,7 +610,7 @@ fn a_page_is_there_when_its_last_object_is_over_streams_and_over_connections() {
 }
 
 #[test]
-fn what_packets_carry_is_counted_to_the_byte() {
+fn overhead_is_counted_to_the_byte() {
     let plan = plan(PAGE);
     let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
     let records: Vec<Record> = records.collect();
@@ -624,16 +628,24 @@ fn what_packets_carry_is_counted_to_the_byte() {
 }
 
 #[test]
-fn a_download_that_makes_no_sense_is_refused() {
+fn invalid_download_is_refused() {
     for (from, to, why) in [
         ("objects = 12", "", "a download needs"),
         (
             "objects = 12",
             "objects = 12\nstreams = 2",
-            "the streams of a download",
+            "one stream for each object",
         ),
-        ("objects = 12", "objects = 12\nend = \"near\"", "the far end has"),
-        ("kind = \"download\"", "kind = \"bulk\"", "nothing that this kind"),
+        (
+            "objects = 12",
+            "objects = 12\nend = \"near\"",
+            "sent by the far end",
+        ),
+        (
+            "kind = \"download\"",
+            "kind = \"bulk\"",
+            "has no effect on this kind",
+        ),
     ] {
         let text = PAGE.replacen(from, to, 1);
         let refused = Plan::read(Path::new("x.toml"), &text, &PlanOptions::default()).unwrap_err();
@@ -642,7 +654,7 @@ fn a_download_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn the_messages_of_a_short_burst_come_one_after_another_over_both_transports() {
+fn messages_of_a_burst_arrive_in_order_over_both_transports() {
     let bursts = PAGE
         .replace(
             "kind = \"download\"",

@@ -107,17 +107,17 @@ fn every_stack_talks_over_all_its_paths() {
 }
 
 #[test]
-fn what_a_real_host_cannot_do_is_refused_where_the_plan_asks_for_it() {
+fn simulator_only_keys_are_refused_on_a_test_bed() {
     for (change, message) in [
         ("hosts.near.processor=embedded-1ghz", "as fast as this machine"),
         ("paths.north.tick=1ms", "`tick`"),
-        ("record.time_series=100ms", "by the simulator only"),
-        ("record.overhead=true", "looks into packets"),
-        ("time.until-complete=true", "has no end"),
-        ("apps.sender.kind=even", "`bulk`"),
-        ("stack=kernel", "TCP and MPTCP by the `kernel`"),
-        ("transport=tcp", "TCP has one path"),
-        ("bottleneck.rate=1Mbit", "share nothing"),
+        ("record.time-series=100ms", "in the simulator only"),
+        ("record.overhead=true", "`overhead` is recorded"),
+        ("time.until-complete=true", "fixed length"),
+        ("apps.sender.kind=balanced", "`bulk`"),
+        ("stack=kernel", "TCP and MPTCP need"),
+        ("transport=tcp", "TCP uses a single path"),
+        ("bottleneck.rate=1Mbit", "share no link"),
     ] {
         let refused = plan(&[change]).unwrap_err();
         assert!(refused.contains(message), "{change}: {refused}");

@@ -15,7 +15,7 @@ const SCHEMA: &str = include_str!("../../../../../docs/event-log.schema.json");
 fn recorded(folder: &Path, files: &Files) -> PathBuf {
     let text = PLAN.replace("delay = \"5ms\"", "delay = \"5ms\"\nloss = { random = \"2%\" }").replace(
         "[policies]",
-        "[[script]]\nat = \"300ms\"\ncut = \"south\"\n[[script]]\nat = \"900ms\"\nheal = \"south\"\n\n[policies]\n\"rto.min\" = \"100ms\"\n\"rto.initial\" = \"100ms\"",
+        "[[script]]\nat = \"300ms\"\ncut = \"south\"\n[[script]]\nat = \"900ms\"\nrestore = \"south\"\n\n[policies]\n\"rto.min\" = \"100ms\"\n\"rto.initial\" = \"100ms\"",
     );
     let mut points = plan(&text).points;
     points.truncate(1);
