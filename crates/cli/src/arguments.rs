@@ -24,7 +24,8 @@ pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArgume
 
 use crate::output::{Output, remark};
 use crate::parse::{
-    Locals, Places, ShapedPath, parse_duration, parse_from, parse_listen, parse_path, parse_size, parse_to,
+    LocalAddresses, PeerAddresses, ShapedPath, parse_duration, parse_from, parse_listen, parse_path,
+    parse_size, parse_to,
 };
 use crate::settings::{Choices, Settings};
 
@@ -227,7 +228,7 @@ pub(crate) struct RecvArguments {
 
     /// Addresses to listen on, default port 9899 [default: all addresses of this host]
     #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_listen)]
-    pub(crate) listen: Option<Locals>,
+    pub(crate) listen: Option<LocalAddresses>,
 
     /// Exit after the first transfer
     #[arg(long)]
@@ -261,11 +262,11 @@ pub(crate) struct SendArguments {
 
     /// Addresses of the receiver, default port 9899
     #[arg(long, value_name = "HOST[:PORT],...", value_parser = parse_to)]
-    pub(crate) to: Places,
+    pub(crate) to: PeerAddresses,
 
     /// Local addresses to send from [default: chosen by the routing table for each address of the receiver]
     #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_from)]
-    pub(crate) from: Option<Locals>,
+    pub(crate) from: Option<LocalAddresses>,
 
     /// File name at the receiver [default: the name of the file]
     #[arg(long, required_if_eq("file", "-"))]

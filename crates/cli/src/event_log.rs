@@ -1,4 +1,4 @@
-//! What happened, event by event? A log of what an endpoint does, in a file (`docs/event-log.md`).
+//! Event log of an endpoint in a file (`docs/event-log.md`).
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,7 +11,7 @@ use anabranch_trace::log::{self, Clock, LogInfo};
 
 use crate::failure::Failure;
 
-/// A log that an endpoint writes and this program ends.
+/// Event log of an endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct EventLog {
     file: PathBuf,
@@ -19,7 +19,7 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    /// A log in `file`, of whoever connects, titled `title`.
+    /// Creates the log of an initiator in `file`.
     pub(crate) fn create(file: &Path, title: &str) -> Result<Self, Failure> {
         let failed = |error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
         let sink = BufWriter::new(File::create(file).map_err(failed)?);
@@ -35,7 +35,7 @@ impl EventLog {
         })
     }
 
-    /// The endpoint, observed if there is a log to be written.
+    /// Attaches the log, if any, to the endpoint.
     pub(crate) fn of(log: Option<&Self>, endpoint: EndpointBuilder) -> EndpointBuilder {
         match log {
             Some(log) => endpoint.observe(log.clone()),
@@ -43,7 +43,7 @@ impl EventLog {
         }
     }
 
-    /// The log is complete.
+    /// Completes the log.
     pub(crate) fn finish(log: Option<Self>) -> Result<(), Failure> {
         log.map_or(Ok(()), |log| {
             let finished = log.with(log::EventLog::finish);

@@ -1,15 +1,15 @@
-//! How does the program fail? With one line that says what went wrong and what to do, and an exit code.
+//! Failures of verbs: a message with what to do, and an exit code.
 
 use std::fmt;
 
-/// Why a verb did not do what it was asked.
+/// Why a verb failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Failure {
-    /// What was asked makes no sense.
+    /// Invalid arguments or input.
     Usage(String),
-    /// It made sense and did not work.
+    /// The operation failed.
     Work(String),
-    /// The user or the system ended it.
+    /// Interrupted by the user or the system.
     Interrupted,
 }
 
@@ -22,7 +22,7 @@ impl Failure {
         Self::Work(what.to_string())
     }
 
-    /// What the program's caller sees: 130 is what shells report for a program ended by Ctrl-C.
+    /// Exit code; 130 is what shells report for a program ended by Ctrl-C.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,

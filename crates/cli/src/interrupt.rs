@@ -1,4 +1,4 @@
-//! When shall the program stop? At Ctrl-C, when the system asks it to, or when its terminal goes.
+//! Interruption of the program by SIGINT, SIGTERM or SIGHUP.
 
 use std::fs;
 use std::future::{self, Future};
@@ -9,17 +9,17 @@ use tokio::sync::oneshot;
 
 use crate::failure::Failure;
 
-/// The wish of the user or the system that the program ends. Listens from its creation on.
+/// Signals that end the program. Listens from its creation on.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
     from_user: Signal,
     from_system: Signal,
-    /// Unless it was started to outlive its terminal, as `nohup` does.
+    /// `None` if the program was started to outlive its terminal, as with `nohup`.
     from_terminal: Option<Signal>,
 }
 
 impl Interrupt {
-    /// Listens from now on: the system no longer ends the program by itself.
+    /// Installs the signal handlers: the signals no longer end the program by default.
     pub(crate) fn listen() -> Result<Self, Failure> {
         Ok(Self {
             from_user: signal(SignalKind::interrupt()).map_err(Failure::work)?,
@@ -31,16 +31,16 @@ impl Interrupt {
         })
     }
 
-    /// Waits for the wish.
+    /// Waits for a signal.
     pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.from_user.recv() => {}
             _ = self.from_system.recv() => {}
-            () = comes(self.from_terminal.as_mut()) => {}
+            () = received(self.from_terminal.as_mut()) => {}
         }
     }
 
-    /// Works until done or interrupted; then the work is dropped.
+    /// Runs `work` until it is done or interrupted; then it is dropped.
     pub(crate) async fn or<T>(
         &mut self,
         work: impl Future<Output = Result<T, Failure>>,
@@ -52,14 +52,14 @@ impl Interrupt {
     }
 }
 
-async fn comes(signal: Option<&mut Signal>) {
+async fn received(signal: Option<&mut Signal>) {
     match signal {
         Some(signal) => drop(signal.recv().await),
         None => future::pending().await,
     }
 }
 
-/// Whether the program was started with SIGHUP, signal 1, ignored. Where the system does not tell, it is taken to be.
+/// Whether SIGHUP (signal 1) was ignored at the start; assumed if unknown.
 fn hangup_is_ignored() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -67,15 +67,16 @@ fn hangup_is_ignored() -> bool {
     mask.is_none_or(|mask| mask & 1 == 1)
 }
 
-/// Work that may block for ever, and that nobody waits for who is interrupted: the end of the program is its end, too.
-pub(crate) async fn apart<T: Send + 'static>(
+/// Runs blocking work on a thread of its own, which does not keep the program from exiting.
+pub(crate) async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     thread::spawn(move || {
-        // Who was interrupted does not listen any more.
-        let _ = tell.send(work());
+        // The receiver is gone after an interruption.
+        let _ = sender.send(work());
     });
-    told.await
+    receiver
+        .await
         .unwrap_or_else(|_| Err(Failure::work("a thread of the program panicked")))
 }

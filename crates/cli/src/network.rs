@@ -1,4 +1,4 @@
-//! How do sockets and associations come and go? With errors that name the address, and without loose ends.
+//! Opening and closing of sockets, endpoints and associations, with errors that name the address.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -13,15 +13,15 @@ use tokio::time::timeout;
 
 use crate::failure::Failure;
 
-/// How long the last packets of an endpoint may take to leave.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Maximum time for the last packets of an endpoint to be sent.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Opens a UDP socket.
 pub(crate) fn open(local: SocketAddr) -> Result<Arc<dyn Socket>, Failure> {
     udp_socket(local).map_err(|error| bind_failure(local, &error))
 }
 
-/// All addresses of this host; an IP version that it does not have is left out.
+/// Opens sockets for all addresses of this host; a missing IP version is skipped.
 pub(crate) fn open_everywhere(port: u16) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     let mut sockets = Vec::new();
     for address in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {
@@ -33,22 +33,22 @@ pub(crate) fn open_everywhere(port: u16) -> Result<Vec<Arc<dyn Socket>>, Failure
         }
     }
     if sockets.is_empty() {
-        Err(Failure::work("this host has no IP address"))
+        Err(Failure::work("this host has no IP address; configure one"))
     } else {
         Ok(sockets)
     }
 }
 
-/// The IP version is switched off, or the kernel was built without it.
+/// Whether the IP version is disabled or not built into the kernel.
 fn is_missing(error: &io::Error) -> bool {
     let has_no_addresses = error.kind() == io::ErrorKind::AddrNotAvailable;
     has_no_addresses || error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
-/// The addresses that the system would send from to each of `remotes`, each once.
+/// Opens sockets on the source addresses that the routing table selects for `remotes`.
 ///
-/// Not simply all addresses of this host: a bridge to virtual machines, say, would be paired with an address
-/// of the peer that it cannot reach.
+/// Not on all addresses of this host: a bridge to virtual machines, for example, would be paired with peer addresses that
+/// it cannot reach.
 pub(crate) fn open_towards(remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     let mut sources: Vec<SocketAddr> = Vec::new();
     let mut no_route = None;
@@ -56,7 +56,12 @@ pub(crate) fn open_towards(remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>
         match source_towards(*remote) {
             Ok(source) if sources.iter().any(|known| known.ip() == source.ip()) => {}
             Ok(source) => sources.push(source),
-            Err(error) => no_route = Some(Failure::Work(format!("no way to {}: {error}", remote.ip()))),
+            Err(error) => {
+                no_route = Some(Failure::Work(format!(
+                    "no route to {}: {error}; check the address and the routing table",
+                    remote.ip()
+                )))
+            }
         }
     }
     match no_route {
@@ -65,7 +70,7 @@ pub(crate) fn open_towards(remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>
     }
 }
 
-/// Asks the routing table: connecting a UDP socket sends nothing.
+/// The source address from the routing table: connecting a UDP socket sends nothing.
 fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
     let unspecified: IpAddr = if remote.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
@@ -82,12 +87,12 @@ fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
 fn bind_failure(local: SocketAddr, error: &io::Error) -> Failure {
     let text = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("{local} is in use by another program; stop that one, or choose another port")
+            format!("{local} is in use by another program; stop it, or choose another port")
         }
         io::ErrorKind::AddrNotAvailable => {
             let ip = local.ip();
             return Failure::Usage(format!(
-                "{ip} is not an address of this host; `ip address` lists those that are"
+                "{ip} is not an address of this host; `ip address` lists them"
             ));
         }
         io::ErrorKind::PermissionDenied => format!("{local} needs privileges; choose a port above 1023"),
@@ -96,7 +101,7 @@ fn bind_failure(local: SocketAddr, error: &io::Error) -> Failure {
     Failure::Work(text)
 }
 
-/// An endpoint on `sockets`, to be refined.
+/// An endpoint builder with `sockets`.
 pub(crate) fn endpoint_on(sockets: Vec<Arc<dyn Socket>>, config: AssociationConfig) -> EndpointBuilder {
     sockets.into_iter().fold(
         Endpoint::builder().association_config(config),
@@ -127,13 +132,13 @@ pub(crate) async fn connect(
     }
 }
 
-/// Lets the last packets leave.
+/// Closes the endpoint after its last packets are sent.
 pub(crate) async fn close(endpoint: &Endpoint) {
-    // What has not left by then, the peer will find out by itself.
-    let _ = timeout(LAST_WORDS, endpoint.close()).await;
+    // After the timeout, the peer detects the end by itself.
+    let _ = timeout(CLOSE_TIMEOUT, endpoint.close()).await;
 }
 
-/// An association that ends at once if whoever works with it is dropped half-way.
+/// An association that is aborted when dropped before its end.
 #[derive(Debug)]
 pub(crate) struct Guarded(pub(crate) Association);
 
@@ -158,9 +163,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_without_an_ip_version_is_told_from_a_port_in_use() {
-        let is_left_out = |errno: Errno| is_missing(&io::Error::from_raw_os_error(errno.raw_os_error()));
-        assert!(is_left_out(Errno::AFNOSUPPORT) && is_left_out(Errno::ADDRNOTAVAIL));
-        assert!(!is_left_out(Errno::ADDRINUSE) && !is_left_out(Errno::ACCESS));
+    fn missing_ip_version_differs_from_port_in_use() {
+        let is_skipped = |errno: Errno| is_missing(&io::Error::from_raw_os_error(errno.raw_os_error()));
+        assert!(is_skipped(Errno::AFNOSUPPORT) && is_skipped(Errno::ADDRNOTAVAIL));
+        assert!(!is_skipped(Errno::ADDRINUSE) && !is_skipped(Errno::ACCESS));
     }
 }

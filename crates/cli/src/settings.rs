@@ -1,4 +1,4 @@
-//! How shall the protocol behave? A profile of mechanisms, and single ones changed by name.
+//! Policy options: a profile, a file, and single assignments.
 
 use std::path::PathBuf;
 
@@ -8,28 +8,28 @@ use clap::builder::PossibleValuesParser;
 
 use crate::failure::Failure;
 
-/// Bytes that may be sent and not acknowledged, or received and not written: enough for 1 Gbit/s over 60 ms.
+/// Send and receive buffer in bytes: enough for 1 Gbit/s with an RTT of 60 ms.
 const BUFFER: u64 = 8 << 20;
 
-/// Which mechanisms to use: a profile, then the changes of a file, then those of the command line.
+/// Policies: a profile, then a file, then assignments of the command line.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Choices {
-    /// Set of mechanisms to begin with; the verb `profiles` says what is in each
+    /// Profile of policies to start with; `anabranch profiles` lists them
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = profile_names())]
     profile: String,
 
-    /// File of choices, `path-scheduler = round-robin` in a line, as the verb `profiles` prints them
+    /// File with lines such as `path-scheduler = round-robin`, as printed by `anabranch profiles`
     #[arg(long, value_name = "FILE")]
     policies: Option<PathBuf>,
 
-    /// Choose a mechanism or set a parameter: path-scheduler=round-robin, cc.growth=cuc-v1; repeatable. The
-    /// verb `policies` lists them all
+    /// Choose an algorithm or set a parameter: path-scheduler=round-robin, cc.growth=cuc-v1; repeatable.
+    /// `anabranch policies` lists all
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_assignment)]
     set: Vec<(String, String)>,
 }
 
 impl Choices {
-    /// Everything said, in the order of saying.
+    /// The resulting recipe.
     pub(crate) fn recipe(&self) -> Result<PolicyRecipe, Failure> {
         let mut recipe = PolicyRecipe::profile(&self.profile).map_err(Failure::usage)?;
         if let Some(file) = &self.policies {
@@ -49,7 +49,7 @@ impl Choices {
     }
 }
 
-/// What `send`, `recv` and `demo` have in common.
+/// Options common to `send`, `recv` and `demo`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Settings {
     #[command(flatten)]
@@ -67,7 +67,7 @@ impl Settings {
     }
 }
 
-/// Shells complete the names.
+/// Profile names, also for shell completion.
 fn profile_names() -> PossibleValuesParser {
     PossibleValuesParser::new(anabranch::policy::PROFILES.iter().map(|profile| profile.name))
 }

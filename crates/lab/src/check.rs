@@ -1,4 +1,4 @@
-//! Does the claim hold? Each check looks at lines of the figure and says at how many places it is so.
+//! Evaluation of checks: each check tests a condition at points of a series.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{Check, CheckKind, Direction};
 use crate::results::{Results, Series, SeriesPoint, SeriesSet};
 
-/// What a re-measurement says of a claim.
+/// Verdict on a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds everywhere.
+    /// The claim holds at all points.
     Reproduced,
-    /// It holds at some places.
+    /// The claim holds at some points.
     Partly,
-    /// It holds nowhere.
+    /// The claim holds at no point.
     Contradicted,
-    /// There was nothing to look at.
+    /// There were no points to check.
     NotMeasured,
 }
 
 impl Verdict {
-    /// What several verdicts say together; `None` if there are none.
+    /// Overall verdict of several; `None` if there are none.
     pub fn of_all(verdicts: impl IntoIterator<Item = Self>) -> Option<Self> {
         verdicts.into_iter().reduce(|sum, verdict| match (sum, verdict) {
             (sum, verdict) if sum == verdict => sum,
@@ -53,31 +53,31 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 pub struct Finding {
-    /// What is claimed, in the words of the plan.
+    /// The claim as written in the plan.
     pub claim: String,
-    /// Whether it is so.
+    /// The verdict.
     pub verdict: Verdict,
-    /// At how many places it is so.
+    /// Number of points at which the condition holds.
     pub passed: usize,
-    /// At how many places was looked.
+    /// Number of points checked.
     pub total: usize,
-    /// What was found, in words.
+    /// The measured values in words.
     pub found: String,
 }
 
-/// What was found at one place.
-struct Look {
+/// A checked point.
+struct Observation {
     label: String,
     value: f64,
     holds: bool,
 }
 
-impl Look {
-    /// What has no value is not as was said: an object that never came was not there in time.
-    fn nothing(label: &str) -> Self {
+impl Observation {
+    /// A point without value does not satisfy the condition: an object that never arrived was not in time.
+    fn missing(label: &str) -> Self {
         Self {
             label: label.to_owned(),
             value: f64::NAN,
@@ -86,11 +86,11 @@ impl Look {
     }
 }
 
-/// Looks.
+/// Evaluates a check.
 #[must_use]
 pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
-    let usual = results.plan.figure.y.all().first().cloned().unwrap_or_default();
-    let metric = check.y.clone().unwrap_or(usual);
+    let default = results.plan.figure.y.all().first().cloned().unwrap_or_default();
+    let metric = check.y.clone().unwrap_or(default);
     let all_series = match (check.kind, check.between) {
         (CheckKind::Share, Some((low, high))) => SeriesSet::by(results, &metric, |record| {
             let buckets = record.histograms.get(&metric)?;
@@ -101,16 +101,16 @@ pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
         _ => SeriesSet::of(results, &metric),
     };
     let others = check.to_y.as_ref().map(|metric| SeriesSet::of(results, metric));
-    let view = View {
+    let evaluation = Evaluation {
         check,
         series: &all_series,
         others: others.as_ref().unwrap_or(&all_series),
     };
-    let meant: Vec<&Series> = all_series
+    let selected: Vec<&Series> = all_series
         .named(&check.series)
-        .filter(|series| is_meant(check, series))
+        .filter(|series| applies_to(check, series))
         .collect();
-    if let Some(found) = view.failures(&meant) {
+    if let Some(found) = evaluation.failures(&selected) {
         return Finding {
             claim: check.claim.clone(),
             verdict: Verdict::NotMeasured,
@@ -119,25 +119,30 @@ pub fn evaluate(check: &Check, results: &Results<'_>) -> Finding {
             found,
         };
     }
-    let looks_at = |series: &&Series| {
-        let others = elsewhere(series, &meant);
-        let mut looks = view.looks(series);
-        looks.iter_mut().for_each(|look| look.label += &others);
-        looks
+    let observations_at = |series: &&Series| {
+        let others = elsewhere(series, &selected);
+        let mut observations = evaluation.observations(series);
+        observations
+            .iter_mut()
+            .for_each(|observation| observation.label += &others);
+        observations
     };
-    let looks: Vec<Look> = meant.iter().flat_map(looks_at).collect();
-    let held = looks.iter().filter(|look| look.holds).count();
+    let observations: Vec<Observation> = selected.iter().flat_map(observations_at).collect();
+    let held = observations
+        .iter()
+        .filter(|observation| observation.holds)
+        .count();
     Finding {
         claim: check.claim.clone(),
-        verdict: Verdict::of_counts(held, looks.len()),
+        verdict: Verdict::of_counts(held, observations.len()),
         passed: held,
-        total: looks.len(),
-        found: told(&looks),
+        total: observations.len(),
+        found: describe(&observations),
     }
 }
 
-/// Whether the line is at the place of the other axes that the check is about.
-fn is_meant(check: &Check, series: &Series) -> bool {
+/// Whether the check applies to the series, by its values on the other axes.
+fn applies_to(check: &Check, series: &Series) -> bool {
     check.only.iter().all(|(axis, value)| {
         let mut others = series.others.iter();
         let other = others.find(|other| other.axis == axis);
@@ -145,8 +150,8 @@ fn is_meant(check: &Check, series: &Series) -> bool {
     })
 }
 
-/// Where `line` is on the axes in which those that are meant differ, to be told after its x.
-fn elsewhere(series: &Series, meant: &[&Series]) -> String {
+/// The values of `series` on the axes in which the selected series differ, for messages.
+fn elsewhere(series: &Series, selected: &[&Series]) -> String {
     let mut text = String::new();
     for place in &series.others {
         let is_elsewhere = |other: &&Series| {
@@ -155,33 +160,33 @@ fn elsewhere(series: &Series, meant: &[&Series]) -> String {
                 .iter()
                 .any(|it| it.axis == place.axis && it.text != place.text)
         };
-        if meant.iter().any(is_elsewhere) {
+        if selected.iter().any(is_elsewhere) {
             text += &format!(", {} {}", place.axis, place.text);
         }
     }
     text
 }
 
-/// A check with the lines that it looks at.
-struct View<'v> {
+/// A check with the series that it examines.
+struct Evaluation<'v> {
     check: &'v Check,
     series: &'v SeriesSet,
-    /// Those that they are held against.
+    /// The series to compare with.
     others: &'v SeriesSet,
 }
 
-impl View<'_> {
-    /// Where runs failed that would have had to be looked at; `None` if none did.
-    fn failures(&self, meant: &[&Series]) -> Option<String> {
-        let sees_all = matches!(self.check.kind, CheckKind::First | CheckKind::Peak);
-        let measures = meant.iter().filter_map(|series| self.measure(series));
-        let failed = meant
+impl Evaluation<'_> {
+    /// A message if runs failed at points that the check examines.
+    fn failures(&self, selected: &[&Series]) -> Option<String> {
+        let examines_all = matches!(self.check.kind, CheckKind::First | CheckKind::Peak);
+        let baselines = selected.iter().filter_map(|series| self.baseline(series));
+        let failed = selected
             .iter()
             .copied()
-            .chain(measures)
+            .chain(baselines)
             .flat_map(|series| &series.failed);
-        let seen = failed.filter(|(x, _)| sees_all || self.is_in_range(*x));
-        let labels: BTreeSet<&str> = seen.map(|(_, label)| label.as_str()).collect();
+        let relevant = failed.filter(|(x, _)| examines_all || self.is_in_range(*x));
+        let labels: BTreeSet<&str> = relevant.map(|(_, label)| label.as_str()).collect();
         let labels: Vec<&str> = labels.into_iter().collect();
         match labels[..] {
             [] => None,
@@ -190,103 +195,104 @@ impl View<'_> {
         }
     }
 
-    fn looks(&self, series: &Series) -> Vec<Look> {
+    fn observations(&self, series: &Series) -> Vec<Observation> {
         match self.check.kind {
             CheckKind::Value | CheckKind::Ratio | CheckKind::Share => {
                 let within = series.points.iter().filter(|point| self.is_in_range(point.x));
                 let gaps = series.gaps.iter().filter(|(x, _)| self.is_in_range(*x));
-                let look = |point: &SeriesPoint| match self.value_at(series, point) {
-                    Some(value) => Some(Look {
+                let observation = |point: &SeriesPoint| match self.value_at(series, point) {
+                    Some(value) => Some(Observation {
                         label: point.label.clone(),
                         value,
-                        holds: self.is_as_said(value),
+                        holds: self.is_within_bounds(value),
                     }),
                     None => self
-                        .lacks_its_measure(series, point)
-                        .then(|| Look::nothing(&point.label)),
+                        .lacks_baseline(series, point)
+                        .then(|| Observation::missing(&point.label)),
                 };
-                let nothing = gaps.map(|(_, label)| Look::nothing(label));
-                within.filter_map(look).chain(nothing).collect()
+                let missing = gaps.map(|(_, label)| Observation::missing(label));
+                within.filter_map(observation).chain(missing).collect()
             }
-            _ if series.points.is_empty() => vec![Look::nothing("all places")],
+            _ if series.points.is_empty() => vec![Observation::missing("all points")],
             CheckKind::First => self.first(series).into_iter().collect(),
             CheckKind::Peak => self.peak(series).into_iter().collect(),
             CheckKind::Monotone => self.steps(series),
         }
     }
 
-    /// Whether lines are held against others, rather than looked at by themselves.
+    /// Whether the check compares with another series.
     const fn compares(&self) -> bool {
         self.check.to.is_some() || self.check.to_y.is_some()
     }
 
-    /// What the line is held against.
-    fn measure(&self, series: &Series) -> Option<&Series> {
+    /// The series to compare with.
+    fn baseline(&self, series: &Series) -> Option<&Series> {
         let name = self.check.to.as_ref().unwrap_or(&self.check.series);
         self.others.counterpart(series, name).filter(|_| self.compares())
     }
 
-    /// Whether what the line is held against was run at the place, and nothing came out.
-    fn lacks_its_measure(&self, series: &Series, point: &SeriesPoint) -> bool {
-        self.measure(series).is_some_and(|measure| measure.lacks(point.x))
+    /// Whether the series to compare with was run at this point but has no value.
+    fn lacks_baseline(&self, series: &Series, point: &SeriesPoint) -> bool {
+        self.baseline(series)
+            .is_some_and(|baseline| baseline.lacks(point.x))
     }
 
-    /// The value of the line, or its ratio to the other line at the same place.
+    /// The value of the series, or its ratio to the other series at the same point.
     fn value_at(&self, series: &Series, point: &SeriesPoint) -> Option<f64> {
         let value = self.series.value(&point.stats);
         if !self.compares() {
             return Some(value);
         }
-        let other = self.measure(series)?.at(point.x)?;
+        let other = self.baseline(series)?.at(point.x)?;
         let other = self.others.value(&other.stats);
-        // Nothing is as much as nothing: a line without timeouts has no more of them than another one without.
-        let both_are_nothing = value == 0.0 && other == 0.0;
-        Some(if both_are_nothing { 1.0 } else { value / other })
+        // The ratio of 0 to 0 counts as 1: two series without timeouts have equally many.
+        let both_are_zero = value == 0.0 && other == 0.0;
+        Some(if both_are_zero { 1.0 } else { value / other })
     }
 
     fn is_in_range(&self, x: f64) -> bool {
         self.check.x.is_none_or(|(from, to)| (from..=to).contains(&x))
     }
 
-    fn is_as_said(&self, value: f64) -> bool {
+    fn is_within_bounds(&self, value: f64) -> bool {
         self.check.at_least.is_none_or(|least| value >= least)
             && self.check.at_most.is_none_or(|most| value <= most)
     }
 
-    /// The first place of the whole line at which it is as said lies in the range.
-    fn first(&self, series: &Series) -> Option<Look> {
+    /// The first point of the whole series within the bounds must lie in the range.
+    fn first(&self, series: &Series) -> Option<Observation> {
         let last = series.points.last()?;
         let points = series.points.iter();
         let mut values = points.filter_map(|point| Some((point, self.value_at(series, point)?)));
-        let found = values.find(|(_, value)| self.is_as_said(*value));
+        let found = values.find(|(_, value)| self.is_within_bounds(*value));
         Some(match found {
-            Some((point, value)) => Look {
+            Some((point, value)) => Observation {
                 label: point.label.clone(),
                 value,
                 holds: self.is_in_range(point.x),
             },
-            None => Look {
-                label: format!("{}, the last of all", last.label),
+            None => Observation {
+                label: format!("{}, the last point", last.label),
                 value: self.value_at(series, last)?,
                 holds: false,
             },
         })
     }
 
-    /// The place of the whole line at which the value is greatest lies in the range.
-    fn peak(&self, series: &Series) -> Option<Look> {
+    /// The maximum of the whole series must lie in the range.
+    fn peak(&self, series: &Series) -> Option<Observation> {
         let points = series.points.iter();
         let values = points.filter_map(|point| Some((point, self.value_at(series, point)?)));
         let (point, value) = values.max_by(|left, right| left.1.total_cmp(&right.1))?;
-        Some(Look {
+        Some(Observation {
             label: point.label.clone(),
             value,
             holds: self.is_in_range(point.x),
         })
     }
 
-    /// Each step from one place of the range to the next.
-    fn steps(&self, series: &Series) -> Vec<Look> {
+    /// Each step from one point of the range to the next.
+    fn steps(&self, series: &Series) -> Vec<Observation> {
         let within: Vec<&SeriesPoint> = series
             .points
             .iter()
@@ -296,7 +302,7 @@ impl View<'_> {
         let step = |pair: &[&SeriesPoint]| {
             let [before, after] = [pair[0], pair[1]].map(|point| self.series.value(&point.stats));
             let slack = before.abs() * tolerance;
-            Look {
+            Observation {
                 label: format!("{} to {}", pair[0].label, pair[1].label),
                 value: after - before,
                 holds: match self.check.direction {
@@ -309,8 +315,8 @@ impl View<'_> {
     }
 }
 
-/// A few words: every place where it is not so, or the extremes of where it is.
-fn told(looks: &[Look]) -> String {
+/// Describes the points at which the condition fails, or else the range of values.
+fn describe(observations: &[Observation]) -> String {
     let number = |value: f64| {
         if value.is_nan() {
             "nothing".to_owned()
@@ -320,20 +326,27 @@ fn told(looks: &[Look]) -> String {
             format!("{value:.3}")
         }
     };
-    let tell = |look: &Look| match look.label.as_str() {
-        "" => number(look.value),
-        label => format!("{} at {label}", number(look.value)),
+    let text = |observation: &Observation| match observation.label.as_str() {
+        "" => number(observation.value),
+        label => format!("{} at {label}", number(observation.value)),
     };
-    let failed: Vec<String> = looks.iter().filter(|look| !look.holds).map(tell).collect();
+    let failed: Vec<String> = observations
+        .iter()
+        .filter(|observation| !observation.holds)
+        .map(text)
+        .collect();
     if !failed.is_empty() {
         return format!("not so: {}", failed.join(", "));
     }
-    let by_value = |left: &&Look, right: &&Look| left.value.total_cmp(&right.value);
-    match (looks.iter().min_by(by_value), looks.iter().max_by(by_value)) {
+    let by_value = |left: &&Observation, right: &&Observation| left.value.total_cmp(&right.value);
+    match (
+        observations.iter().min_by(by_value),
+        observations.iter().max_by(by_value),
+    ) {
         (Some(least), Some(most)) if least.value < most.value => {
-            format!("from {} to {}", tell(least), tell(most))
+            format!("from {} to {}", text(least), text(most))
         }
-        (Some(only), _) => tell(only),
+        (Some(only), _) => text(only),
         (None, _) => "nothing was measured".into(),
     }
 }

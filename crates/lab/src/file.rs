@@ -1,18 +1,18 @@
-//! How is a file written? Whole or not at all, and readable by whoever may read its folder.
+//! Atomic file writing.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Writes `file`, and the folders above it where they are missing. What is there and is no file, such as a terminal, is
-/// written to as it is.
+/// Writes `file` atomically, and creates missing parent folders. An existing target that is not a regular file, such as a
+/// terminal, is written to directly.
 ///
 /// # Errors
 ///
-/// Something refuses to be written; what was there before is there still.
+/// The file cannot be written; an existing file is unchanged.
 pub fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Not the name is replaced, but what it stands for: `/dev/stdout`, say.
+    // Follow links such as `/dev/stdout`.
     let real = file.canonicalize();
     let file = real.as_deref().unwrap_or(file);
     if file.metadata().is_ok_and(|there| !there.is_file()) {
@@ -21,7 +21,7 @@ pub fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let above = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = above.unwrap_or_else(|| Path::new("."));
     fs::create_dir_all(folder)?;
-    // What the user's mask takes away is taken away from this.
+    // The umask applies to these permissions.
     let open = Permissions::from_mode(0o666);
     let mut unfinished = tempfile::Builder::new().permissions(open).tempfile_in(folder)?;
     unfinished.write_all(bytes)?;

@@ -1,4 +1,5 @@
-//! Does a claim hold? Experiments as files: what is compared, swept, measured and expected, run on the simulated network.
+//! Experiment lab: plans describe what is compared, swept, measured and checked; runs take place in the simulator or on a
+//! test bed.
 
 pub mod check;
 pub mod claims;

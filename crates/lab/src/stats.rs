@@ -1,26 +1,26 @@
-//! What do several runs say together? Median and range, mean and confidence, and the difference of pairs.
+//! Statistics over several runs: median and range, mean and confidence interval.
 
 use serde::Serialize;
 
-/// What several values of one metric say together.
+/// Statistics of a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct SampleStats {
-    /// How many values there are, at least one.
+    /// Number of values, at least one.
     pub count: usize,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
     /// Half the width of the mean's 95 % confidence interval, by Student's t; 0 for a single value.
     pub confidence: f64,
-    /// Their median.
+    /// Median.
     pub median: f64,
-    /// The least.
+    /// Minimum.
     pub min: f64,
-    /// The greatest.
+    /// Maximum.
     pub max: f64,
 }
 
 impl SampleStats {
-    /// What `values` say; `None` if there are none.
+    /// The statistics of `values`; `None` if empty.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
@@ -33,7 +33,7 @@ impl SampleStats {
         } else {
             sorted[middle]
         };
-        // Summed in order of size, so that the order of the runs does not matter in the last digit.
+        // Summed in sorted order, so that the order of the runs does not change the last digit.
         let mean = sorted.iter().sum::<f64>() / count as f64;
         Some(Self {
             count,
@@ -45,7 +45,7 @@ impl SampleStats {
         })
     }
 
-    /// Whether zero lies outside the confidence interval: a mean of differences that chance does not explain.
+    /// Whether zero lies outside the confidence interval of the mean.
     #[must_use]
     pub fn is_significant(&self) -> bool {
         self.count > 1 && self.mean.abs() > self.confidence
@@ -69,10 +69,10 @@ const T: [f64; 30] = [
     2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860, 2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555,
     2.0518, 2.0484, 2.0452, 2.0423,
 ];
-/// The same of the normal distribution.
+/// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_964;
 
-/// The 97.5 % quantile for `freedom` degrees of freedom; beyond the table by the expansion of Fisher and Cornish.
+/// The 97.5 % quantile for `freedom` degrees of freedom; beyond the table by the Cornish–Fisher expansion.
 fn student_t(freedom: usize) -> f64 {
     let tabled = freedom.checked_sub(1).and_then(|index| T.get(index));
     tabled.copied().unwrap_or_else(|| {
@@ -87,30 +87,26 @@ mod tests {
     use super::{SampleStats, student_t};
 
     #[test]
-    fn a_summary_is_what_a_textbook_says() {
-        let summary = SampleStats::of(&[4.0, 1.0, 2.0, 3.0, 5.0]).unwrap();
-        assert_eq!((summary.median, summary.min, summary.max), (3.0, 1.0, 5.0));
-        assert_eq!(summary.mean, 3.0);
+    fn statistics_match_textbook_values() {
+        let stats = SampleStats::of(&[4.0, 1.0, 2.0, 3.0, 5.0]).unwrap();
+        assert_eq!((stats.median, stats.min, stats.max), (3.0, 1.0, 5.0));
+        assert_eq!(stats.mean, 3.0);
         // s = √2.5, t = 2.7764: 2.7764 · 1.5811 / √5
-        assert!(
-            (summary.confidence - 1.9632).abs() < 1e-4,
-            "{}",
-            summary.confidence
-        );
+        assert!((stats.confidence - 1.9632).abs() < 1e-4, "{}", stats.confidence);
         assert_eq!(SampleStats::of(&[1.0, 4.0]).unwrap().median, 2.5);
         assert_eq!(SampleStats::of(&[7.0]).unwrap().confidence, 0.0);
         assert_eq!(SampleStats::of(&[]), None);
     }
 
     #[test]
-    fn a_difference_is_significant_only_outside_of_its_interval() {
+    fn difference_is_significant_outside_its_interval() {
         assert!(SampleStats::of(&[1.0, 1.1, 0.9]).unwrap().is_significant());
         assert!(!SampleStats::of(&[1.0, -1.1, 0.9]).unwrap().is_significant());
         assert!(!SampleStats::of(&[1.0]).unwrap().is_significant());
     }
 
     #[test]
-    fn beyond_the_table_t_goes_on_falling_towards_the_normal_distribution() {
+    fn quantiles_beyond_the_table_approach_the_normal() {
         assert!((student_t(31) - 2.0395).abs() < 1e-4);
         assert!((student_t(100) - 1.9840).abs() < 1e-4);
         assert!((student_t(1_000_000) - 1.96).abs() < 1e-3);

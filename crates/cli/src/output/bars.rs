@@ -1,4 +1,4 @@
-//! What moves on the terminal during a transfer? A bar for the whole, and a line for each path.
+//! Progress bars: one for each transfer, and a line for each of its paths.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::{PathReport, Progress};
 const BAR: &str = "{bar:32} {percent:>3} %  {msg}";
 const NO_BAR: &str = "{spinner} {msg}";
 
-/// The bars of all transfers that run.
+/// The bars of all running transfers.
 #[derive(Debug, Default)]
 pub(super) struct Bars {
     screen: MultiProgress,

@@ -1,4 +1,4 @@
-//! What can happen that is worth telling? The events; their form in JSON is described in docs/cli-json.md.
+//! Events reported to users and programs. Their JSON form is described in docs/cli-json.md.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -8,12 +8,12 @@ use serde::{Serialize, Serializer};
 use super::paths::PathReport;
 use crate::transfer::Digest;
 
-/// JSON is UTF-8, and names of files need not be.
+/// JSON is UTF-8; file names need not be.
 fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }
 
-/// Something that users and programs want to know.
+/// An event reported to users and programs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub(crate) enum Event<'a> {
@@ -25,14 +25,14 @@ pub(crate) enum Event<'a> {
     },
     /// The handshake is complete.
     Connected { transfer: u64, paths: &'a [PathReport] },
-    /// The receiver took an offer.
+    /// The receiver accepted an offer.
     Offered {
         transfer: u64,
         name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },
-    /// Regularly while bytes flow.
+    /// Progress, at regular intervals.
     Progress(&'a Progress),
     /// A path changed.
     Path {
@@ -41,11 +41,11 @@ pub(crate) enum Event<'a> {
         local: SocketAddr,
         remote: SocketAddr,
         change: &'static str,
-        /// The largest IP packet from now on, if that is what changed.
+        /// The new path MTU, if that changed.
         #[serde(skip_serializing_if = "Option::is_none")]
         mtu: Option<u16>,
     },
-    /// The receiver has the file, verified, under its name.
+    /// The receiver has stored and verified the file.
     Stored {
         transfer: u64,
         name: &'a str,
@@ -56,13 +56,13 @@ pub(crate) enum Event<'a> {
     },
     /// A transfer is complete.
     Summary(&'a Summary),
-    /// The demo begins one of its runs.
+    /// A run of the demo begins.
     Run {
         run: &'a str,
         size: u64,
-        ceiling_bit_s: f64,
+        upper_bound_bit_s: f64,
     },
-    /// The demo cut a path.
+    /// The demo has cut a path.
     Cut { path: u64 },
     /// A run of the demo is complete.
     Row { transfer: u64, row: &'a DemoRow },
@@ -85,20 +85,20 @@ pub(crate) enum Event<'a> {
     },
 }
 
-/// How far a transfer is.
+/// Progress of a transfer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Progress {
     pub(crate) transfer: u64,
-    /// Of the file: acknowledged if we send, received if we receive.
+    /// Bytes of the file acknowledged (sender) or received (receiver).
     pub(crate) bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<u64>,
-    /// Since the handshake.
+    /// Time since the start.
     pub(crate) seconds: f64,
     pub(crate) paths: Vec<PathReport>,
 }
 
-/// What a transfer was like.
+/// Summary of a complete transfer.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     pub(crate) transfer: u64,
@@ -107,7 +107,7 @@ pub(crate) struct Summary {
     pub(crate) name: String,
     pub(crate) size: u64,
     pub(crate) sha256: Digest,
-    /// From the first packet of the handshake, if we send, to the verdict.
+    /// Time from the start (for a sender, the first packet of the handshake) to the confirmation.
     pub(crate) seconds: f64,
     pub(crate) goodput_bit_s: f64,
     pub(crate) paths: Vec<PathReport>,
@@ -120,8 +120,8 @@ pub(crate) struct DemoRow {
     pub(crate) size: u64,
     pub(crate) seconds: f64,
     pub(crate) goodput_bit_s: f64,
-    /// The links' rates less the headers of full packets.
-    pub(crate) ceiling_bit_s: f64,
+    /// Upper bound of the goodput: the links' rates without headers and losses.
+    pub(crate) upper_bound_bit_s: f64,
     /// The receiver's SHA-256 is the sender's.
     pub(crate) verified: bool,
     /// A path was cut half-way.
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_whose_name_is_not_utf_8_can_be_told() {
+    fn folder_name_that_is_not_utf_8_is_reported() {
         let folder = Path::new(OsStr::from_bytes(b"d\xff"));
         let event = Event::Listening {
             addresses: &[],

@@ -1,4 +1,4 @@
-//! How do people read along? Results as lines on standard output, progress as bars on a terminal.
+//! Text output: results as lines on standard output, progress bars on a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use super::table::table;
 use super::units::{bytes_text, printable, rate_text};
 use super::{Event, PathReport, Reporter, Summary};
 
-/// Writes for people.
+/// Reporter for users.
 #[derive(Debug)]
 pub(super) struct Human {
     quiet: bool,
-    /// Present if standard error is a terminal and progress is wanted.
+    /// Progress bars, if standard error is a terminal.
     bars: Option<Bars>,
 }
 
@@ -25,7 +25,7 @@ impl Human {
         }
     }
 
-    /// Bars and lines must not write into each other.
+    /// Hides the bars while `write` prints.
     fn suspend(&self, write: impl FnOnce()) {
         match &self.bars {
             Some(bars) => bars.suspend(write),
@@ -37,7 +37,7 @@ impl Human {
         if !self.quiet {
             self.suspend(|| {
                 let mut out = std::io::stdout().lock();
-                // A reader that went away is no reason to give up the transfer.
+                // A closed pipe must not end the transfer.
                 let _ = writeln!(out, "{text}").and_then(|()| out.flush());
             });
         }
@@ -99,7 +99,7 @@ impl Human {
     }
 }
 
-/// Events that are one line or a few.
+/// Text of events that need one or a few lines.
 fn short_text(event: &Event<'_>) -> Option<String> {
     Some(match event {
         Event::Listening { addresses, folder } => {
@@ -119,13 +119,13 @@ fn short_text(event: &Event<'_>) -> Option<String> {
             remote,
             mtu: Some(mtu),
             ..
-        } => format!("  {local} -> {remote} takes packets of {mtu} bytes"),
+        } => format!("  {local} -> {remote}: path MTU {mtu} bytes"),
         Event::Path {
             local,
             remote,
             change,
             ..
-        } => format!("  {local} -> {remote} is now {change}"),
+        } => format!("  {local} -> {remote}: {change}"),
         Event::Stored { file, .. } => format!("stored {}", file.display()),
         Event::Run { run, size, .. } => format!("{run}: {} ...", bytes_text(*size)),
         Event::Cut { path } => format!("  path {path} is cut"),
@@ -176,7 +176,10 @@ fn summary_text(summary: &Summary) -> String {
             bytes_text(carried)
         );
         if path.payload_retransmitted > 0 {
-            text += &format!(", {} of it sent again", bytes_text(path.payload_retransmitted));
+            text += &format!(
+                ", of which {} retransmitted",
+                bytes_text(path.payload_retransmitted)
+            );
         }
     }
     text

@@ -1,4 +1,4 @@
-//! How do programs read along? One JSON object per line on standard output.
+//! JSON output: one object per line on standard output.
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::{Event, Reporter};
 
-/// Writes events as lines of JSON.
+/// Reporter for programs.
 #[derive(Debug, Default)]
 pub(super) struct Json {
-    /// Lines of several transfers must not mix.
+    /// Keeps the lines of concurrent transfers apart.
     line: Mutex<()>,
 }
 
@@ -19,7 +19,7 @@ impl Reporter for Json {
         text.push(b'\n');
         let _line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = std::io::stdout().lock();
-        // A reader that went away is no reason to give up the transfer.
+        // A closed pipe must not end the transfer.
         let _ = out.write_all(&text).and_then(|()| out.flush());
     }
 

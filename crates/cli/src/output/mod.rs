@@ -1,4 +1,4 @@
-//! What does the program say, and to whom? Events, told by one of two reporters: to people or to programs.
+//! Output of the program: events, reported as text or as JSON.
 
 mod bars;
 mod event;
@@ -18,23 +18,23 @@ use clap::Args;
 
 pub(crate) use event::{DemoRow, Event, Progress, Summary};
 pub(crate) use observe::{Counter, Role, observe};
-pub(crate) use paths::{PathReport, PathWatch, paths_since};
+pub(crate) use paths::{PathMonitor, PathReport, paths_since};
 pub(crate) use units::rate_text;
 
 use crate::failure::Failure;
 use human::Human;
 use json::Json;
 
-/// Tells what happens.
+/// Reports events.
 pub(crate) trait Reporter: fmt::Debug + Send + Sync {
-    /// Tells one event.
+    /// Reports one event.
     fn report(&self, event: &Event<'_>);
 
-    /// How often progress is worth telling.
+    /// Interval of progress reports.
     fn interval(&self) -> Duration;
 }
 
-/// How to tell; common to all verbs.
+/// Output options of all verbs.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Output {
     /// Print one JSON object per line on standard output (docs/cli-json.md)
@@ -46,7 +46,7 @@ pub(crate) struct Output {
     quiet: bool,
 }
 
-/// How to tell, of verbs whose output is what they are for: they are never quiet.
+/// Output options of verbs that only print; they have no --quiet.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Form {
     /// Print one JSON object per line on standard output (docs/cli-json.md)
@@ -60,7 +60,7 @@ impl Form {
     }
 }
 
-/// Prints what was asked for on standard output. A reader that has seen enough is no failure; a full disk is one.
+/// Prints to standard output. A closed pipe is no failure; a full disk is.
 pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_ref()).and_then(|()| out.flush()) {
@@ -71,13 +71,13 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     }
 }
 
-/// Tells people something beside what was asked for. A reader that went away is no failure.
+/// Prints a message to standard error. Errors are ignored.
 pub(crate) fn remark(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 impl Output {
-    /// Of verbs that are never quiet.
+    /// Options of verbs without --quiet.
     pub(crate) const fn of(json: bool) -> Self {
         Self { json, quiet: false }
     }

@@ -1,4 +1,4 @@
-//! Who watches a running transfer? A future beside it that tells progress and changes of paths.
+//! Observation of a running transfer: reports progress and path changes.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -10,29 +10,29 @@ use anabranch::{Association, AssociationEvent, Events, PathChange, PathEvent};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::paths::state_name;
-use super::{Event, PathReport, PathWatch, Progress, Reporter};
+use super::{Event, PathMonitor, PathReport, Progress, Reporter};
 use crate::transfer::acknowledged;
 
-/// Which end of a transfer is watched.
+/// End of the transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     Send,
     Receive,
 }
 
-/// What a transfer and its watcher share.
+/// State shared by a transfer and its observer.
 #[derive(Debug)]
 pub(crate) struct Counter {
     pub(crate) transfer: u64,
     pub(crate) role: Role,
-    /// Handed over to the association by a sender, received by a receiver.
+    /// Bytes given to the association by a sender, or received by a receiver.
     pub(crate) bytes: AtomicU64,
     size: Mutex<Option<u64>>,
     began: Instant,
 }
 
 impl Counter {
-    /// `began` is when the clock of the transfer started.
+    /// `began` is the start time of the transfer.
     pub(crate) fn new(transfer: u64, role: Role, size: Option<u64>, began: Instant) -> Self {
         Self {
             transfer,
@@ -43,7 +43,7 @@ impl Counter {
         }
     }
 
-    /// A receiver learns it from the offer.
+    /// Sets the size, which a receiver learns from the offer.
     pub(crate) fn set_size(&self, size: Option<u64>) {
         *self.size.lock().unwrap_or_else(PoisonError::into_inner) = size;
     }
@@ -56,7 +56,7 @@ impl Counter {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// Bytes of the file that are known to have arrived.
+    /// Bytes of the file known to have arrived.
     pub(crate) fn arrived(&self, association: &Association) -> u64 {
         let bytes = self.bytes.load(Ordering::Relaxed);
         match self.role {
@@ -77,26 +77,26 @@ impl Counter {
     }
 }
 
-/// Tells that the association is there, and then how it is doing, until dropped.
+/// Reports the connection, then progress and path changes, until dropped.
 pub(crate) async fn observe(
     association: &Association,
     counter: &Counter,
     reporter: &dyn Reporter,
 ) -> Infallible {
     let mut events = association.events();
-    let mut watch = PathWatch::start(association);
+    let mut monitor = PathMonitor::start(association);
     let transfer = counter.transfer;
     reporter.report(&Event::Connected {
         transfer,
-        paths: watch.seen(),
+        paths: monitor.latest(),
     });
-    let mut look = interval(reporter.interval());
-    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    look.tick().await;
+    let mut ticks = interval(reporter.interval());
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks.tick().await;
     loop {
         tokio::select! {
-            _ = look.tick() => {
-                let paths = watch.look(association).to_vec();
+            _ = ticks.tick() => {
+                let paths = monitor.update(association).to_vec();
                 reporter.report(&Event::Progress(&counter.progress(association, paths)));
             }
             change = next_change(&mut events) => report_change(transfer, change, reporter),
@@ -104,7 +104,7 @@ pub(crate) async fn observe(
     }
 }
 
-/// The next change of a path; never, when there will be none.
+/// The next path change; never returns if the association has ended.
 async fn next_change(events: &mut Events) -> PathEvent {
     loop {
         match events.next().await {

@@ -1,4 +1,4 @@
-//! How is each path doing? Its addresses, state and counters, and its rate since the last look.
+//! Path reports: addresses, state, counters, and the rate since the previous report.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anabranch::{Association, PathStatistics, Reachability};
 use serde::Serialize;
 
-/// One path at one moment.
+/// State of a path.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(crate) struct PathReport {
     pub(crate) path: u64,
@@ -16,13 +16,13 @@ pub(crate) struct PathReport {
     pub(crate) primary: bool,
     /// Largest IP packet sent, in bytes.
     pub(crate) mtu: u16,
-    /// Smoothed, to the microsecond; absent before the first measurement.
+    /// Smoothed RTT with microsecond precision; `None` before the first measurement.
     pub(crate) rtt_ms: Option<f64>,
-    pub(crate) window_bytes: u64,
+    pub(crate) cwnd_bytes: u64,
     pub(crate) payload_sent: u64,
     pub(crate) payload_retransmitted: u64,
     pub(crate) payload_received: u64,
-    /// User data in both directions, retransmissions included, since the last look; zero in the first.
+    /// Rate of user data in both directions since the previous report, retransmissions included; zero in the first.
     pub(crate) rate_bit_s: f64,
 }
 
@@ -37,7 +37,7 @@ impl PathReport {
             primary: statistics.primary,
             mtu: statistics.mtu,
             rtt_ms: statistics.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3),
-            window_bytes: statistics.cwnd,
+            cwnd_bytes: statistics.cwnd,
             payload_sent: counters.payload_sent,
             payload_retransmitted: counters.payload_retransmitted,
             payload_received: counters.payload_received,
@@ -45,7 +45,7 @@ impl PathReport {
         }
     }
 
-    /// User data carried in either direction.
+    /// User data sent and received over the path.
     pub(crate) const fn carried(&self) -> u64 {
         self.payload_sent + self.payload_retransmitted + self.payload_received
     }
@@ -60,42 +60,42 @@ pub(crate) const fn state_name(reachability: Reachability) -> &'static str {
     }
 }
 
-/// Looks at the paths of an association again and again.
+/// Computes path reports with rates.
 #[derive(Debug)]
-pub(crate) struct PathWatch {
+pub(crate) struct PathMonitor {
     last: Vec<PathReport>,
-    looked: Instant,
+    updated: Instant,
 }
 
-impl PathWatch {
-    /// The first look, which has no rates.
+impl PathMonitor {
+    /// Takes the first report, without rates.
     pub(crate) fn start(association: &Association) -> Self {
         Self {
             last: reports(association),
-            looked: Instant::now(),
+            updated: Instant::now(),
         }
     }
 
-    /// What the last look saw.
-    pub(crate) fn seen(&self) -> &[PathReport] {
+    /// The latest report.
+    pub(crate) fn latest(&self) -> &[PathReport] {
         &self.last
     }
 
-    /// All paths now, with their rates since the last look.
-    pub(crate) fn look(&mut self, association: &Association) -> &[PathReport] {
-        let since = self.looked.elapsed();
-        self.looked = Instant::now();
+    /// Takes a report, with rates since the previous one.
+    pub(crate) fn update(&mut self, association: &Association) -> &[PathReport] {
+        let since = self.updated.elapsed();
+        self.updated = Instant::now();
         self.last = with_rates(reports(association), &self.last, since);
-        self.seen()
+        self.latest()
     }
 }
 
-/// All paths now, with their rates since `began`.
+/// A report with rates since `began`.
 pub(crate) fn paths_since(association: &Association, began: Instant) -> Vec<PathReport> {
     with_rates(reports(association), &[], began.elapsed())
 }
 
-/// All paths now, without rates.
+/// A report without rates.
 fn reports(association: &Association) -> Vec<PathReport> {
     let statistics = association.statistics();
     statistics.paths.iter().map(PathReport::new).collect()

@@ -1,4 +1,4 @@
-//! What did the demo measure? A table for people: runs as lines, figures as columns.
+//! Result table of the demo: a row for each run.
 
 use super::DemoRow;
 use super::units::{bytes_text, rate_text};
@@ -8,35 +8,35 @@ const HEAD: [&str; 9] = [
     "size",
     "time",
     "goodput",
-    "ceiling",
-    "of ceiling",
+    "upper bound",
+    "of bound",
     "of sum",
     "of best path",
     "carried by each path",
 ];
 
-/// Lines that all end in a newline.
+/// The table as text; every line ends with a newline.
 pub(super) fn table(rows: &[DemoRow], sum_of_single: f64) -> String {
     let best = rows
         .iter()
         .filter(|row| row.carried.len() == 1)
         .map(|row| row.goodput_bit_s)
         .fold(0.0, f64::max);
-    let mut lines: Vec<[String; 9]> = vec![HEAD.map(str::to_owned)];
-    lines.extend(rows.iter().map(|row| cells(row, sum_of_single, best)));
+    let mut table: Vec<[String; 9]> = vec![HEAD.map(str::to_owned)];
+    table.extend(rows.iter().map(|row| cells(row, sum_of_single, best)));
     let width = |column: usize| {
-        lines
+        table
             .iter()
-            .map(|line| line[column].chars().count())
+            .map(|row| row[column].chars().count())
             .max()
             .unwrap_or(0)
     };
     let widths: [usize; 9] = std::array::from_fn(width);
-    lines.iter().map(|line| aligned(line, widths)).collect()
+    table.iter().map(|row| aligned(row, widths)).collect()
 }
 
 fn cells(row: &DemoRow, sum_of_single: f64, best: f64) -> [String; 9] {
-    // A single path is not compared with itself, nor a run that lost a path with those that did not.
+    // Single paths are not compared with themselves, nor runs with a link failure with runs without.
     let compared = |text: String| {
         if row.carried.len() > 1 && !row.cut {
             text
@@ -49,8 +49,8 @@ fn cells(row: &DemoRow, sum_of_single: f64, best: f64) -> [String; 9] {
         bytes_text(row.size),
         format!("{:.1} s", row.seconds),
         rate_text(row.goodput_bit_s),
-        rate_text(row.ceiling_bit_s),
-        percent(row.goodput_bit_s, row.ceiling_bit_s),
+        rate_text(row.upper_bound_bit_s),
+        percent(row.goodput_bit_s, row.upper_bound_bit_s),
         compared(percent(row.goodput_bit_s, sum_of_single)),
         compared(percent(row.goodput_bit_s, best)),
         shares(&row.carried),
@@ -70,9 +70,9 @@ fn shares(carried: &[u64]) -> String {
     shares.join(" + ")
 }
 
-/// The first column to the left, figures to the right.
-fn aligned(line: &[String; 9], widths: [usize; 9]) -> String {
-    let cells = line
+/// Aligns the first column to the left, the others to the right.
+fn aligned(row: &[String; 9], widths: [usize; 9]) -> String {
+    let cells = row
         .iter()
         .zip(widths)
         .enumerate()
@@ -89,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_paths_are_compared_with_the_sum_and_the_best() {
+    fn runs_over_several_paths_show_sum_and_best_path() {
         let row = |run: &str, megabits: f64, carried: Vec<u64>, cut| DemoRow {
             run: run.into(),
             size: 20_000_000,
             seconds: 4.0,
             goodput_bit_s: megabits * 1e6,
-            ceiling_bit_s: 50e6,
+            upper_bound_bit_s: 50e6,
             verified: true,
             cut,
             carried,

@@ -1,5 +1,4 @@
-//! How are amounts and foreign texts shown to people? In decimal units with three digits or so, and never as
-//! commands to their terminal.
+//! Formatting of quantities in decimal units, and of untrusted text without terminal control characters.
 
 use crate::transfer::is_invisible;
 
@@ -18,14 +17,14 @@ pub(crate) fn rate_text(bits_per_second: f64) -> String {
 
 fn scaled(amount: f64, unit: &str) -> String {
     const STEPS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    // What would be shown as 1000.0 is shown as 1.0 of the next unit.
+    // A value that would round to 1000.0 is shown as 1.0 of the next unit.
     let step = STEPS.iter().find(|(size, _)| amount >= size * 0.999_95);
     let (size, prefix) = step.copied().unwrap_or((1.0, ""));
     let decimals = if amount / size >= 1e5 { 0 } else { 1 };
     format!("{:.decimals$} {prefix}{unit}", amount / size)
 }
 
-/// The text on one line, without anything that a terminal would obey or hide: peers write some of our texts.
+/// The text without control and invisible characters, as it may come from the peer.
 pub(crate) fn printable(text: &str) -> String {
     let shown = |letter: char| {
         if letter.is_control() || is_invisible(letter) {
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_have_one_decimal_and_a_decimal_prefix() {
+    fn quantities_have_one_decimal_and_a_decimal_prefix() {
         assert_eq!(bytes_text(999), "999 bytes");
         assert_eq!(bytes_text(1_000), "1.0 kB");
         assert_eq!(bytes_text(20_000_000), "20.0 MB");
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_does_not_speak_to_the_terminal() {
+    fn control_characters_are_replaced() {
         assert_eq!(
             printable("ok \u{1b}[2J\n\u{202e}x"),
             "ok \u{fffd}[2J\u{fffd}\u{fffd}x"

@@ -1,4 +1,4 @@
-//! What is the path `10Mbit,10ms,0.5%` like? Its rate, its delay in one direction, and its loss if any.
+//! Parser of emulated paths: `10Mbit,10ms,0.5%` is rate, one-way delay, and optional loss.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use anabranch::Rate;
 
 use super::quantity::{parse_delay, parse_rate, parse_share};
 
-/// A path of the demo, the same in both directions.
+/// An emulated path, the same in both directions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct ShapedPath {
-    /// Of IP packets.
+    /// Rate of IP packets.
     pub(crate) rate: Rate,
-    /// From one end to the other.
+    /// One-way delay.
     pub(crate) delay: Duration,
-    /// The share of packets that vanish, from 0 to 1.
+    /// Loss rate from 0 to 1.
     pub(crate) loss: f64,
 }
 

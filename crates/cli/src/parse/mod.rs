@@ -1,12 +1,11 @@
-//! How are places, amounts and links written on the command line? One small parser each; every error says what
-//! was expected.
+//! Parsers of command-line values: addresses, quantities and links. Every error says what was expected.
 
+mod address;
 mod link;
-mod place;
 mod quantity;
 
+pub(crate) use address::{LocalAddresses, PeerAddresses, parse_from, parse_listen, parse_to};
 pub(crate) use link::{ShapedPath, parse_path};
-pub(crate) use place::{Locals, Places, parse_from, parse_listen, parse_to};
 pub(crate) use quantity::{parse_duration, parse_size};
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! How much is `20MB`, `10Mbit` or `30ms`? A number and a unit.
+//! Parsers of quantities: `20MB`, `10Mbit`, `30ms`.
 
 use std::time::Duration;
 
 use anabranch::Rate;
 
-/// A unit and how much it is.
+/// A unit and its factor.
 type Unit = (&'static str, f64);
 
 const SIZES: &[Unit] = &[
@@ -39,8 +39,8 @@ const TIMES: &[Unit] = &[
     ("h", 3600.0),
 ];
 
-/// The longest time that can be asked for: a year of seconds, far from any overflow.
-const LONGEST: f64 = 31_536_000.0;
+/// Maximum time in seconds: one year.
+const MAX_SECONDS: f64 = 31_536_000.0;
 
 /// Bytes: `20MB`, `64KiB`, `1000`.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
@@ -65,7 +65,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 /// A time that may be zero.
 pub(super) fn parse_delay(text: &str) -> Result<Duration, String> {
     let seconds = quantity(text, TIMES).ok_or("expected a time such as 15s, 300ms or 2min")?;
-    if seconds <= LONGEST {
+    if seconds <= MAX_SECONDS {
         Ok(Duration::from_secs_f64(seconds))
     } else {
         Err("a time must be below a year".into())
@@ -93,7 +93,7 @@ pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number that is not negative, times its unit; upper and lower case are the same.
+/// A non-negative number with a unit, case-insensitive.
 fn quantity(text: &str, units: &[Unit]) -> Option<f64> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text

@@ -1,4 +1,4 @@
-//! Is everything read as it was meant, and refused with a hint if it means nothing?
+//! Tests of the parsers.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use anabranch::Rate;
 
 use super::*;
 
-fn places(text: &str) -> Vec<String> {
+fn addresses(text: &str) -> Vec<String> {
     parse_to(text)
         .unwrap()
         .0
@@ -16,19 +16,19 @@ fn places(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_place_without_a_port_has_the_port_of_rfc_6951() {
+fn address_without_port_has_the_default_port() {
     assert_eq!(
-        places("192.0.2.1,server.example:7"),
+        addresses("192.0.2.1,server.example:7"),
         ["192.0.2.1:9899", "server.example:7"]
     );
     assert_eq!(
-        places("2001:db8::1,[::1],[::2]:7"),
+        addresses("2001:db8::1,[::1],[::2]:7"),
         ["[2001:db8::1]:9899", "[::1]:9899", "[::2]:7"]
     );
 }
 
 #[test]
-fn a_place_that_is_none_is_refused() {
+fn invalid_addresses_are_refused() {
     for text in [
         "",
         "a,,b",
@@ -48,7 +48,7 @@ fn a_place_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_local_address_is_a_number_because_names_belong_to_peers() {
+fn local_addresses_must_be_numeric() {
     assert_eq!(
         parse_from("192.0.2.1").unwrap().0,
         ["192.0.2.1:0".parse().unwrap()]
@@ -82,7 +82,7 @@ fn sizes_have_decimal_and_binary_units() {
 }
 
 #[test]
-fn times_have_units_and_an_end() {
+fn times_need_a_unit_and_have_a_limit() {
     assert_eq!(parse_duration("300ms"), Ok(Duration::from_millis(300)));
     assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1_500)));
     assert_eq!(parse_duration("2min"), Ok(Duration::from_secs(120)));
@@ -92,7 +92,7 @@ fn times_have_units_and_an_end() {
 }
 
 #[test]
-fn a_path_is_a_rate_a_delay_and_perhaps_a_loss() {
+fn path_is_rate_delay_and_optional_loss() {
     let path = parse_path("10Mbit,10ms,0.5%").unwrap();
     assert_eq!(
         path,

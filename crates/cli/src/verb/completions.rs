@@ -1,4 +1,4 @@
-//! How does a shell know the verbs and options? From a script that is made of their definitions.
+//! `anabranch completions`: prints a shell completion script.
 
 use clap::CommandFactory as _;
 

@@ -1,4 +1,4 @@
-//! What does each verb do?
+//! Verbs of the program.
 
 pub(crate) mod completions;
 pub(crate) mod demo;
@@ -16,7 +16,7 @@ use anabranch::Association;
 use crate::output::{Counter, Role, Summary, paths_since};
 use crate::transfer::Digest;
 
-/// What a transfer that is complete was like.
+/// Summary of a complete transfer.
 fn summary(association: &Association, counter: &Counter, name: String, size: u64, sha256: Digest) -> Summary {
     let seconds = counter.seconds();
     Summary {

@@ -1,4 +1,4 @@
-//! Which profiles are there, and what does each of them choose?
+//! `anabranch profiles`: lists the profiles, or prints one.
 
 use anabranch::PolicyRecipe;
 use anabranch::policy::{PROFILES, Profile};
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_of_a_profile_can_be_read_as_a_file() {
+    fn printed_profile_can_be_read_as_a_file() {
         for profile in PROFILES {
             let read = PolicyRecipe::rfc9260().changed_by(&file(profile));
             assert_eq!(read, Ok(profile.recipe));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_get_one_object_with_every_choice() {
+    fn json_profile_has_all_choices() {
         let object: serde_json::Value = serde_json::from_str(&object(&PROFILES[0])).unwrap();
         assert_eq!(object["choices"]["path-scheduler"], "blest");
     }

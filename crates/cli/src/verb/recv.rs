@@ -1,4 +1,4 @@
-//! What does `anabranch recv` do? It takes files from whoever sends some, until told to stop.
+//! `anabranch recv`: receives files until stopped.
 
 use std::fs::File;
 use std::mem;
@@ -15,17 +15,17 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::network::{self, Guarded};
 use crate::output::{Counter, Event, Reporter, Role, observe};
-use crate::parse::Locals;
+use crate::parse::LocalAddresses;
 use crate::transfer::{Folder, Receiving, conclude_receiving, receive_file};
 
-/// The port of the default (RFC 6951 §5.1).
+/// Default port (RFC 6951 §5.1).
 const PORT: u16 = 9899;
 
-/// Transfers at the same time; further senders wait.
+/// Maximum number of concurrent transfers; further senders wait.
 const MAX_TRANSFERS: usize = 64;
 
-/// What a sender may have under way before its offer was taken, in bytes: many of them may wait for their turn.
-const BUFFER_OF_STRANGERS: u64 = 64 << 10;
+/// Receive buffer in bytes before an offer is accepted: many unverified senders may be waiting.
+const UNACCEPTED_BUFFER: u64 = 64 << 10;
 
 /// Receives files.
 pub(crate) async fn run(
@@ -35,7 +35,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     check_folder(&arguments.folder)?;
     let mut config = arguments.settings.association_config()?;
-    let buffer = mem::replace(&mut config.receive_buffer, BUFFER_OF_STRANGERS);
+    let buffer = mem::replace(&mut config.receive_buffer, UNACCEPTED_BUFFER);
     let sockets = sockets(arguments.listen.as_ref())?;
     let endpoint = network::endpoint_on(sockets, config)
         .listen()
@@ -71,7 +71,7 @@ pub(crate) async fn run(
     result
 }
 
-/// Runs transfers side by side.
+/// Runs concurrent transfers.
 #[derive(Debug)]
 struct Server {
     receiving: Receiving,
@@ -83,11 +83,11 @@ struct Server {
 
 impl Server {
     async fn serve(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let most = if self.once { 1 } else { MAX_TRANSFERS };
+        let limit = if self.once { 1 } else { MAX_TRANSFERS };
         loop {
             tokio::select! {
-                association = endpoint.accept(), if self.transfers.len() < most => {
-                    let association = association.ok_or_else(|| Failure::work("the sockets broke"))?;
+                association = endpoint.accept(), if self.transfers.len() < limit => {
+                    let association = association.ok_or_else(|| Failure::work("the sockets of the endpoint failed"))?;
                     self.begin(Guarded(association));
                 }
                 Some(ended) = self.transfers.join_next() => {
@@ -106,7 +106,7 @@ impl Server {
         let (receiving, reporter, once) = (self.receiving.clone(), Arc::clone(&self.reporter), self.once);
         self.transfers.spawn(async move {
             let result = receive(&association, &receiving, &counter, &*reporter).await;
-            // With --once, the end of the program tells.
+            // With --once, the program reports the error when it exits.
             if let Some(failure) = result.as_ref().err().filter(|_| !once) {
                 let message = failure.to_string();
                 reporter.report(&Event::Error {
@@ -135,7 +135,7 @@ async fn receive(
             size: offer.size,
         });
     });
-    // It tells that the sender is there before anything is told of what it sends.
+    // Biased, so that the connection is reported before the transfer.
     let result = tokio::select! {
         biased;
         never = observe(association, counter, reporter) => match never {},
@@ -157,30 +157,34 @@ async fn receive(
     result.map(|_| ()).map_err(Failure::work)
 }
 
-/// Whether files can be stored, before anybody sends one.
+/// Checks that files can be stored.
 fn check_folder(folder: &Path) -> Result<(), Failure> {
     let shown = folder.display();
     match folder.metadata() {
         Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(Failure::Usage(format!("{shown} is not a folder"))),
+        Ok(_) => {
+            return Err(Failure::Usage(format!(
+                "{shown} is not a folder; give an existing folder"
+            )));
+        }
         Err(error) => {
-            let text = format!("{shown}: {error}; give a folder that exists");
+            let text = format!("{shown}: {error}; give an existing folder");
             return Err(Failure::Usage(text));
         }
     }
-    // Names are only safe on the disk once their folder is, which has to be opened for that.
+    // New names are durable only after a sync of the folder, which must be opened for that.
     match tempfile::tempfile_in(folder).and_then(|_| File::open(folder)) {
         Ok(_) => Ok(()),
         Err(error) => {
             let kind = error.kind();
             Err(Failure::Usage(format!(
-                "{shown} takes no files: {kind}; give another folder"
+                "cannot write to {shown}: {kind}; give another folder"
             )))
         }
     }
 }
 
-fn sockets(listen: Option<&Locals>) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+fn sockets(listen: Option<&LocalAddresses>) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     match listen {
         Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
         None => network::open_everywhere(PORT),

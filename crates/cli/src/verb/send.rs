@@ -1,5 +1,4 @@
-//! What does `anabranch send` do? It connects over all addresses given, sends one file, and believes only the
-//! receiver's word that it is stored.
+//! `anabranch send`: connects over all given addresses, sends a file, and waits for the receiver's confirmation.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
@@ -12,14 +11,14 @@ use anabranch::io::Socket;
 use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
-use crate::interrupt::{Interrupt, apart};
+use crate::interrupt::{Interrupt, on_thread};
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
-use crate::parse::{Locals, Places};
+use crate::parse::{LocalAddresses, PeerAddresses};
 use crate::same_file::is_same_file;
 use crate::transfer::{FileName, Sending, Source, conclude_sending, send_file};
 
-/// There is only one.
+/// Number of the only transfer.
 const TRANSFER: u64 = 1;
 
 /// Sends the file.
@@ -31,13 +30,13 @@ pub(crate) async fn run(
     let name = name_of(&arguments)?;
     let config = arguments.settings.association_config()?;
     let file = arguments.file.clone();
-    // A pipe opens when somebody writes to it.
-    let source = interrupt.or(apart(move || open(&file))).await?;
+    // Opening a pipe blocks until it has a writer.
+    let source = interrupt.or(on_thread(move || open(&file))).await?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
     let sockets = sockets(arguments.from.as_ref(), &remotes)?;
     let log = arguments.log.as_deref();
     if log.is_some_and(|log| is_same_file(log, &arguments.file)) {
-        let text = "--log names the file that is to be sent, and would write over it; choose another one";
+        let text = "--log names the file to be sent and would overwrite it; choose another file";
         return Err(Failure::usage(text));
     }
     let log = log
@@ -55,7 +54,7 @@ pub(crate) async fn run(
     };
     let work = connect_and_send(&endpoint, &remotes, sending, &counter, &**reporter);
     let result = interrupt.or(work).await;
-    // After an interruption too: the receiver is to know.
+    // After an interruption too, to inform the receiver.
     network::close(&endpoint).await;
     let logged = EventLog::finish(log);
     result.and(logged)
@@ -92,9 +91,9 @@ fn name_of(arguments: &SendArguments) -> Result<FileName, Failure> {
     };
     let name = arguments.name.clone().or_else(own);
     let name =
-        name.ok_or_else(|| Failure::usage("the file has no name that can be sent; give one with --name"))?;
+        name.ok_or_else(|| Failure::usage("the file name is not valid UTF-8; give a name with --name"))?;
     FileName::parse(&name)
-        .map_err(|error| Failure::Usage(format!("{name:?}: {error}; give another with --name")))
+        .map_err(|error| Failure::Usage(format!("{name:?}: {error}; give another name with --name")))
 }
 
 fn open(file: &Path) -> Result<Source, Failure> {
@@ -104,21 +103,22 @@ fn open(file: &Path) -> Result<Source, Failure> {
     }
 }
 
-/// The runtime would wait for a resolver that does not answer.
+/// Resolves a name on a separate thread: the runtime would wait for a resolver that does not answer.
 async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, Failure> {
-    apart(move || {
+    on_thread(move || {
         let found = (host.as_str(), port).to_socket_addrs();
-        let found = found.map_err(|error| Failure::Work(format!("{host}: {error}; check the name")))?;
+        let found = found
+            .map_err(|error| Failure::Work(format!("cannot resolve {host}: {error}; check the name")))?;
         Ok(found.collect())
     })
     .await
 }
 
-/// All addresses of all places, each host once.
-async fn resolve(places: &Places) -> Result<Vec<SocketAddr>, Failure> {
+/// All addresses of the receiver, each once.
+async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>, Failure> {
     let mut remotes: Vec<SocketAddr> = Vec::new();
-    for place in &places.0 {
-        for remote in look_up(place.host.clone(), place.port).await? {
+    for address in &addresses.0 {
+        for remote in look_up(address.host.clone(), address.port).await? {
             if !remotes.iter().any(|known| known.ip() == remote.ip()) {
                 remotes.push(remote);
             }
@@ -127,7 +127,7 @@ async fn resolve(places: &Places) -> Result<Vec<SocketAddr>, Failure> {
     Ok(remotes)
 }
 
-fn sockets(from: Option<&Locals>, remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
+fn sockets(from: Option<&LocalAddresses>, remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
     match from {
         Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
         None => network::open_towards(remotes),

@@ -1,5 +1,4 @@
-//! What became of the papers' claims? A page of Markdown, made of the plans, of what is kept of their results, and of
-//! what tests show.
+//! Page of claims (docs/claims.md): verdicts from plans, kept result summaries, and tests.
 
 mod tested;
 
@@ -11,12 +10,12 @@ use crate::check::Verdict;
 use crate::plan::Plan;
 use crate::summary::{ResultSummary, Size};
 
-/// What the page tells of.
+/// An entry of the page.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Entry {
-    /// A claim that is measured.
+    /// A claim that is measured by an experiment.
     Measured(Box<Claim>),
-    /// A claim that tests show.
+    /// A claim that is shown by tests.
     Tested(Tested),
 }
 
@@ -65,12 +64,12 @@ impl Entry {
     }
 }
 
-/// A claim with what was measured.
+/// A claim with its measured results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Claim {
     /// The plan in its full size.
     pub plan: Plan,
-    /// What is kept of it; `None` if it was not measured.
+    /// Its result summary; `None` if not measured.
     pub summary: Option<ResultSummary>,
 }
 
@@ -87,7 +86,7 @@ impl Claim {
         verdict.unwrap_or(Verdict::NotMeasured)
     }
 
-    /// The size that was measured, and what a reader must know of it.
+    /// The measured size, and restrictions of the results.
     fn size(&self) -> String {
         let Some(summary) = &self.summary else {
             return "–".to_owned();
@@ -97,7 +96,7 @@ impl Claim {
             Size::Quick => "**quick**, not the paper's",
         };
         let outdated = if summary.is_outdated {
-            "; an earlier form of the plan"
+            "; the plan has changed since"
         } else {
             ""
         };
@@ -112,14 +111,14 @@ impl Claim {
 const HEAD: &str = "\
 # Claims
 
-What the papers claim, what we measured, and what became of it. This page is made by `make docs` from the plans in
-[experiments](../experiments/README.md) and from what is kept of their results in `experiments/results`; a test holds it
-against them. `make figures` measures all that is simulated in full size, `make figures-testbed` what runs on real hosts, and both make
-a report with figures for each.
+The papers' claims, our measurements, and the verdicts. `make docs` generates this page from the plans in
+[experiments](../experiments/README.md) and the result summaries in `experiments/results`; a test fails if it is out of date.
+`make figures` runs all simulated experiments in full size, `make figures-testbed` those on a test bed; both write a report
+with figures for each.
 
-A claim is *reproduced* if what must hold does at all places, *partly* if at some, *contradicted* if at none. Rows of
-**quick** size come from shorter runs over fewer points than the paper's: they show that an experiment runs, and are no
-result. Where a claim is a worked example or a property, nothing is measured: tests assert it, number by number.
+A claim is *reproduced* if its checks hold at all points, *partly* if at some, *contradicted* if at none. Rows of **quick**
+size come from shorter runs over fewer points than in the paper: they show that an experiment runs, and are not a result.
+Claims that are worked examples or properties are not measured: tests assert them.
 
 ";
 
@@ -215,7 +214,7 @@ fn why(cause: &str, page: &mut String) {
     }
 }
 
-/// Words of a plan as Markdown shows them: none of their signs means anything.
+/// Text with the special characters of Markdown escaped.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
@@ -227,7 +226,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The anchor of a heading as code hosts make it: small letters and digits, hyphens for blanks.
+/// The anchor of a heading on GitHub and similar hosts: lower case, hyphens for spaces.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tests_show_stands_with_what_they_assert_and_the_command() {
+    fn tested_claim_has_assertion_and_command() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("by-hand.toml");
         let text = r#"
@@ -284,7 +283,7 @@ test = "sums"
     }
 
     #[test]
-    fn a_measured_claim_stands_with_its_numbers_and_the_command() {
+    fn measured_claim_has_values_and_command() {
         let page = page(Claim::new(plan(), &plan(), Some(summary())));
         for part in [
             "| [two](#two-two-paths) |  | reproduced | full |",
@@ -305,7 +304,7 @@ test = "sums"
         };
         let marked = page(Claim::new(plan(), &plan(), Some(quick)));
         assert!(
-            marked.contains("| **quick**, not the paper's; an earlier form of the plan |"),
+            marked.contains("| **quick**, not the paper's; the plan has changed since |"),
             "{marked}"
         );
         let open = page(Claim::new(plan(), &plan(), None));
@@ -316,7 +315,7 @@ test = "sums"
     }
 
     #[test]
-    fn signs_of_markdown_mean_nothing_in_claims() {
+    fn markdown_in_claims_is_escaped() {
         let claim = Claim::new(
             Plan {
                 claim: "a | b *c* <d>".into(),

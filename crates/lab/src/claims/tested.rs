@@ -1,4 +1,4 @@
-//! Which claims need no measurement, because tests show them? Worked examples and properties, where numbers are exact.
+//! Claims shown by tests: worked examples and properties with exact values.
 
 use std::path::Path;
 
@@ -7,40 +7,40 @@ use serde::Deserialize;
 use crate::check::Verdict;
 use crate::plan::PlanError;
 
-/// A claim that tests show.
+/// A claim shown by tests.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tested {
-    /// The name of the file without its ending.
+    /// File name without extension.
     #[serde(skip)]
     pub name: String,
-    /// What it is about, in one line.
+    /// Title in one line.
     pub title: String,
-    /// Where the claim was made.
+    /// Source of the claim.
     pub source: String,
-    /// The claim, in words.
+    /// The claim in words.
     pub claim: String,
-    /// What tests assert of it.
+    /// The parts of the claim with their tests.
     pub shown: Vec<Shown>,
-    /// Why that differs from the claim; empty if there is nothing to say.
+    /// Cause of a difference from the claim; empty if there is none.
     #[serde(default)]
     pub cause: String,
 }
 
-/// A part of a claim, and the test that shows it.
+/// Part of a claim with the test that shows it.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Shown {
-    /// What must hold.
+    /// The statement.
     pub claim: String,
     /// What the test asserts.
     pub found: String,
-    /// What that says of the claim. Reproduced unless set.
+    /// The verdict. Reproduced unless set.
     #[serde(default = "reproduced")]
     pub verdict: Verdict,
-    /// The crate that the test is in.
+    /// Package of the test.
     pub package: String,
-    /// The name of the test.
+    /// Name of the test.
     pub test: String,
 }
 
@@ -49,11 +49,11 @@ const fn reproduced() -> Verdict {
 }
 
 impl Tested {
-    /// Reads `file`.
+    /// Reads a file.
     ///
     /// # Errors
     ///
-    /// [`PlanError`] for what cannot be read.
+    /// [`PlanError`] if the file cannot be read.
     pub fn load(file: &Path) -> Result<Self, PlanError> {
         let wrong = |problem: String| PlanError {
             place: file.display().to_string(),
@@ -66,7 +66,7 @@ impl Tested {
         Ok(tested)
     }
 
-    /// What all of it says together.
+    /// Overall verdict.
     pub(super) fn verdict(&self) -> Verdict {
         let verdicts = self.shown.iter().map(|shown| shown.verdict);
         Verdict::of_all(verdicts).unwrap_or(Verdict::NotMeasured)
@@ -74,7 +74,7 @@ impl Tested {
 }
 
 impl Shown {
-    /// What runs the test.
+    /// The command that runs the test.
     pub(super) fn command(&self) -> String {
         format!("cargo test --package {} {}", self.package, self.test)
     }

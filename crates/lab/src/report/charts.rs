@@ -1,7 +1,7 @@
-//! Which charts does a summary make, and how do its lines look?
+//! Charts of a result summary, and the styles of their series.
 //!
-//! Variants have colours. Where lines differ by place on another axis too, the place has the marker and the dashes; where
-//! there is only one variant, places have the colours. What lines are held against is dashed and, mostly, without colour.
+//! Variants differ in colour. If series also differ in their values on other axes, those select marker and dashes; with a
+//! single variant, they select the colour. References are dashed and mostly grey.
 
 use anabranch_chart::{Axis, Chart, Colour, Marker, Point, Scale, Series, Stroke, Style};
 
@@ -12,20 +12,20 @@ use crate::summary::{Panel, PanelPoint, PanelSeries, Plot, ResultSummary, Series
 
 /// The charts of a summary.
 pub(super) struct Charts {
-    /// For each panel: one chart, or one for each place of the other axes.
+    /// For each panel: one chart, or one for each combination of values on the other axes.
     pub(super) panels: Vec<Vec<Chart>>,
     /// For each plot.
     pub(super) plots: Vec<Chart>,
 }
 
 impl Charts {
-    /// All of them, in the order of the page.
+    /// All charts, in the order of the page.
     pub(super) fn all(&self) -> impl Iterator<Item = &Chart> {
         self.panels.iter().flatten().chain(&self.plots)
     }
 }
 
-/// More lines than these in one chart cannot be told apart.
+/// Maximum number of series in one chart.
 const MAX_SERIES: usize = 10;
 
 pub(super) fn of(summary: &ResultSummary) -> Charts {
@@ -60,7 +60,7 @@ fn of_panel(summary: &ResultSummary, panel: &Panel) -> Vec<Chart> {
     places.iter().map(facet).collect()
 }
 
-/// References that are the same at every place are one.
+/// Merges references that are equal for all values of the other axes.
 fn merged(all_series: &[PanelSeries]) -> Vec<PanelSeries> {
     let mut merged: Vec<PanelSeries> = Vec::new();
     let everywhere = places(all_series).len();
@@ -157,9 +157,9 @@ const fn scale(scale: FigureScale) -> Scale {
     }
 }
 
-/// The name of a line with its place.
+/// Name of a series with its values on the other axes.
 pub(super) fn name(series: &PanelSeries) -> String {
-    // A place is not broken between its number and its unit.
+    // No line break between number and unit.
     let place = series
         .coordinates
         .iter()
@@ -168,7 +168,7 @@ pub(super) fn name(series: &PanelSeries) -> String {
     parts.join(", ")
 }
 
-/// What pointing at a spot tells.
+/// Tooltip of a point.
 fn tooltip(summary: &ResultSummary, panel: &Panel, series: &PanelSeries, point: &PanelPoint) -> String {
     let unit = unit_of(&panel.metric);
     let x = summary
@@ -191,7 +191,7 @@ fn tooltip(summary: &ResultSummary, panel: &Panel, series: &PanelSeries, point: 
     format!("{}{at}\n{}{runs}", name(series), value.trim_end())
 }
 
-/// The range of a value, in words.
+/// The range of a value as text.
 pub(super) fn range(statistic: Statistic, point: &PanelPoint) -> String {
     match statistic {
         Statistic::Median => format!("{} to {}", figure(point.low), figure(point.high)),
@@ -199,7 +199,7 @@ pub(super) fn range(statistic: Statistic, point: &PanelPoint) -> String {
     }
 }
 
-/// The styles of lines, none of which look alike while there are colours, markers and dashes enough.
+/// Styles of series, distinct while colours, markers and dashes suffice.
 fn styles(all_series: &[PanelSeries]) -> Vec<Style> {
     let mut variants: Vec<&str> = Vec::new();
     for series in all_series
@@ -220,7 +220,7 @@ fn styles(all_series: &[PanelSeries]) -> Vec<Style> {
     all_series.iter().map(|series| key.style(series)).collect()
 }
 
-/// The names of all lines of an origin.
+/// Names of all series of an origin.
 fn distinct(all_series: &[PanelSeries], origin: SeriesOrigin) -> Vec<String> {
     all_series
         .iter()
@@ -229,7 +229,7 @@ fn distinct(all_series: &[PanelSeries], origin: SeriesOrigin) -> Vec<String> {
         .collect()
 }
 
-/// What lines are told apart by.
+/// Properties that determine styles.
 struct Key<'l> {
     variants: Vec<&'l str>,
     places: Vec<Vec<String>>,
@@ -237,9 +237,9 @@ struct Key<'l> {
     formulas: Vec<String>,
 }
 
-/// Of places, in their order.
+/// Strokes by values on the other axes.
 const STROKES: [Stroke; 3] = [Stroke::Solid, Stroke::DashDotted, Stroke::Dotted];
-/// Of formulas.
+/// Strokes of formulas.
 const FORMULAS: [Stroke; 3] = [Stroke::Dotted, Stroke::DashDotted, Stroke::Dashed];
 
 impl Key<'_> {
@@ -305,9 +305,9 @@ impl Key<'_> {
             colour: Colour::Slot(variant),
             stroke: STROKES[place % STROKES.len()],
             marker: Some(marker(if is_by_place { place } else { variant })),
-            // Beyond the colours of the palette.
+            // More variants than colours.
             hollow: variant >= anabranch_chart::COLOURS.len(),
-            // Those that are drawn on top are narrower, so that what lies below can be seen.
+            // Series drawn on top are narrower, so that those below stay visible.
             wide: variant < self.variants.len() / 2,
         }
     }

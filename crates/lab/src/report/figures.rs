@@ -1,8 +1,8 @@
-//! How is a number written for people? With the digits that count.
+//! Formatting of numbers with about four significant digits.
 
 use anabranch_chart::grouped;
 
-/// A number with about four digits that count, and commas between thousands.
+/// A number with about four significant digits and thousands separators.
 #[must_use]
 pub fn figure(number: f64) -> String {
     let decimals = match number.abs() {
@@ -20,7 +20,7 @@ mod tests {
     use super::figure;
 
     #[test]
-    fn numbers_have_the_digits_that_count() {
+    fn numbers_have_about_four_significant_digits() {
         let numbers = [0.0, 0.00123, 0.5, 1.2345, 19.2042, 144.156, 1_864_135.0, -12.5];
         let expected = [
             "0.000",

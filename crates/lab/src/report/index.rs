@@ -1,4 +1,4 @@
-//! What experiments are there? A card for each, with a small plot, its verdict and its size.
+//! Index page: a card for each experiment, with thumbnail, verdict and size.
 
 use anabranch_chart::Chart;
 use maud::{Markup, PreEscaped, html};
@@ -8,18 +8,18 @@ use super::style::{document, outdated_badge, size_badge, verdict_badge};
 use crate::check::Verdict;
 use crate::summary::{ResultSummary, Size};
 
-/// An experiment in the index.
+/// An entry of the index.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Entry {
-    /// One with results, whose page is `NAME.html` beside the index.
+    /// An experiment with results; its page is `NAME.html`.
     Measured(Box<ResultSummary>),
-    /// One without.
+    /// An experiment without results.
     Open {
-        /// The name of the plan.
+        /// Name of the plan.
         plan: String,
-        /// What the experiment is, in one line.
+        /// Title in one line.
         title: String,
-        /// Where the claim was made.
+        /// Source of the claim.
         source: String,
     },
 }
@@ -32,7 +32,7 @@ pub fn index(entries: &[Entry]) -> String {
         p { (counts(entries)) }
         @if entries.iter().any(is_quick) {
             div class="notice" {
-                p { "Those in " strong { "quick size" } " show that an experiment runs, not what comes out of it." }
+                p { "Results in " strong { "quick size" } " only show that an experiment runs." }
             }
         }
         ul class="cards" { @for entry in entries { li { (card(entry)) } } }

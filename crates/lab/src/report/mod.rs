@@ -1,4 +1,4 @@
-//! How are results shown? One page for each experiment that needs nothing but itself, its figures as files, and an index.
+//! Reports: a self-contained HTML page for each experiment, its figures as files, and an index.
 
 mod charts;
 mod figures;
@@ -17,22 +17,22 @@ pub use index::{Entry, index};
 
 use crate::summary::ResultSummary;
 
-/// Why a report was not written.
+/// Why a report could not be written.
 #[derive(Debug, Error)]
 pub enum ReportError {
-    /// The system did not let it be.
+    /// A file cannot be written.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
-    /// A figure was not painted.
+    /// A figure cannot be rendered.
     #[error(transparent)]
     Png(#[from] PngError),
 }
 
-/// Pixels of a PNG for each pixel of a figure: sharp in print at the width of a column.
+/// Scale of PNG files: sharp in print at column width.
 const SCALE: f32 = 2.0;
 
-/// Writes the report of an experiment into `folder`: the page `NAME.html`, and each figure as SVG and PNG beside it.
-/// Gives back the page's file. The same summary gives the same bytes.
+/// Writes the report of an experiment to `folder`: the page `NAME.html`, and each figure as SVG and PNG. Returns the file of
+/// the page. The same summary gives the same bytes.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn write(summary: &ResultSummary, folder: &Path) -> Result<PathBuf, ReportEr
     Ok(folder.join(name))
 }
 
-/// Writes the index over all experiments into `folder`, as `index.html`, and gives back its file.
+/// Writes the index of all experiments to `folder` as `index.html`, and returns its file.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn write_index(entries: &[Entry], folder: &Path) -> Result<PathBuf, ReportEr
     Ok(folder.join("index.html"))
 }
 
-/// What the files of figure number `number` of `all` are called, without their ending.
+/// File name of figure `number` of `all`, without extension.
 fn file_name(plan: &str, number: usize, all: usize) -> String {
     if all == 1 {
         plan.to_owned()

@@ -1,4 +1,4 @@
-//! What stands on the page of an experiment? Claim and verdict, figures with their tables, checks, and how it was run.
+//! Page of an experiment: claim, verdict, figures, tables, checks, settings.
 
 use anabranch_chart::Chart;
 use maud::{Markup, PreEscaped, html};
@@ -24,17 +24,17 @@ pub(super) fn page(summary: &ResultSummary, charts: &Charts) -> String {
             (table(summary, panel))
         }
         @if !charts.plots.is_empty() {
-            h2 { "Beside the figure" }
+            h2 { "Further plots" }
             @for chart in &charts.plots { (numbers.figure(chart, &format!("{}.", chart.title))) }
         }
         (checks(summary))
         @if !summary.cause.is_empty() {
-            h2 { "Why" }
+            h2 { "Cause" }
             @for paragraph in paragraphs(&summary.cause) { p { (paragraph) } }
         }
         (settings(summary))
         (testbed_comparisons(summary))
-        (how(summary))
+        (runs(summary))
     };
     document(&format!("{}: {}", summary.plan, summary.title), &body)
 }
@@ -47,23 +47,23 @@ fn head(summary: &ResultSummary) -> Markup {
         @if summary.size == Size::Quick {
             div class="notice" {
                 p {
-                    strong { "This is the quick size, not that of the paper" }
-                    ": shorter runs, fewer points, " (repetitions(summary)) ". Nothing on this page is a measured result of the claim."
+                    strong { "Quick size, not the size of the paper" }
+                    ": shorter runs, fewer points, " (repetitions(summary)) ". These results say nothing about the claim."
                 }
             }
         }
         @if summary.is_outdated {
             div class="notice" {
                 p {
-                    strong { "The plan was changed after these results" }
-                    ": they are of an earlier form of it, and so are the settings below."
+                    strong { "The plan has changed since these results" }
+                    ": results and settings below belong to an earlier version of it."
                 }
             }
         }
         @if !summary.changed_defaults.is_empty() {
             div class="notice" {
                 p {
-                    strong { "This program sets otherwise" } ", in its profiles or by its defaults, what these results were made with: "
+                    strong { "Defaults have changed since these results" } ": this version of the program has other defaults or profiles for "
                     @for key in &summary.changed_defaults { code { (key) } " " }
                 }
             }
@@ -71,7 +71,7 @@ fn head(summary: &ResultSummary) -> Markup {
         @if !summary.changes.is_empty() {
             div class="notice" {
                 p {
-                    strong { "The plan was changed" } ": "
+                    strong { "The plan was overridden" } ": "
                     @for change in &summary.changes { code { (change) } " " }
                 }
             }
@@ -83,7 +83,7 @@ fn head(summary: &ResultSummary) -> Markup {
     }
 }
 
-/// Paragraphs of a text whose lines were broken for the file.
+/// Paragraphs of a text, with line breaks removed.
 fn paragraphs(text: &str) -> Vec<String> {
     let paragraph = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.trim().split("\n\n").map(paragraph).collect()
@@ -96,12 +96,12 @@ fn repetitions(summary: &ResultSummary) -> String {
     }
 }
 
-/// What the marks of a figure are.
+/// Caption: what markers and bars show.
 fn caption(summary: &ResultSummary, panel: &Panel) -> String {
     let marks = match (summary.seeds.len(), summary.statistic) {
-        (1, _) => "One repetition, so nothing is known of the spread".to_owned(),
+        (1, _) => "One repetition, so the spread is unknown".to_owned(),
         (count, Statistic::Median) => {
-            format!("Median of {count} repetitions; bars from the least to the greatest")
+            format!("Median of {count} repetitions; bars from minimum to maximum")
         }
         (count, Statistic::Mean) => {
             format!("Mean of {count} repetitions; bars are 95 % confidence intervals")
@@ -109,7 +109,7 @@ fn caption(summary: &ResultSummary, panel: &Panel) -> String {
     };
     let fewer = match has_fewer_values(summary, panel) {
         true => {
-            " Some places stand for fewer: runs that failed, and those in which it never came to what is measured, have no value."
+            " Some points have fewer values: failed runs and runs in which the measured event never happened have none."
         }
         false => "",
     };
@@ -121,7 +121,7 @@ fn has_fewer_values(summary: &ResultSummary, panel: &Panel) -> bool {
     points.any(|point| (1..summary.seeds.len()).contains(&point.count))
 }
 
-/// Numbers the figures as their files are.
+/// Numbers the figures like their files.
 struct Numbers<'a> {
     plan: &'a str,
     next: usize,
@@ -143,7 +143,7 @@ impl Numbers<'_> {
     }
 }
 
-/// The numbers behind a panel: a row for each x, a column for each line.
+/// Table of a panel: a row for each x, a column for each series.
 fn table(summary: &ResultSummary, panel: &Panel) -> Markup {
     let mut xs: Vec<f64> = panel
         .series
@@ -163,7 +163,7 @@ fn table(summary: &ResultSummary, panel: &Panel) -> Markup {
     };
     html! {
         details {
-            summary { "The numbers: " (panel.label) }
+            summary { "Values: " (panel.label) }
             div class="scroll" {
                 table {
                     tr {
@@ -198,10 +198,10 @@ fn cell(summary: &ResultSummary, series: &PanelSeries, x: f64) -> Markup {
 fn checks(summary: &ResultSummary) -> Markup {
     html! {
         @if !summary.findings.is_empty() {
-            h2 { "What must hold" }
+            h2 { "Checks" }
             div class="scroll" {
                 table {
-                    tr { th { "verdict" } th { "claim" } th { "measured" } th class="n" { "places" } }
+                    tr { th { "verdict" } th { "claim" } th { "measured" } th class="n" { "points" } }
                     @for finding in &summary.findings {
                         tr {
                             td { (verdict_badge(Some(finding.verdict))) }
@@ -242,7 +242,7 @@ fn settings(summary: &ResultSummary) -> Markup {
         @if !settings.changed.is_empty() {
             div class="scroll" {
                 table {
-                    tr { th { "differs" } @for series in &all_series { th { (series) } } }
+                    tr { th { "setting" } @for series in &all_series { th { (series) } } }
                     @for changed in &settings.changed {
                         tr {
                             td { code { (changed.key) } }
@@ -253,7 +253,7 @@ fn settings(summary: &ResultSummary) -> Markup {
             }
         }
         details {
-            summary { "What all runs have in common" }
+            summary { "Common settings" }
             table {
                 @for (key, value) in &settings.common { tr { td { code { (key) } } td { (value) } } }
             }
@@ -261,16 +261,16 @@ fn settings(summary: &ResultSummary) -> Markup {
     }
 }
 
-/// Real hosts beside the simulator.
+/// Comparison of the simulator with the test bed.
 fn testbed_comparisons(summary: &ResultSummary) -> Markup {
     html! {
         @if !summary.testbed_comparisons.is_empty() {
-            h2 { "Real hosts beside the simulator" }
-            p { "Goodput in Mbit/s, medians. The same setting, the same links; the ratio says what real hosts reached of what was simulated." }
-            @for held in &summary.testbed_comparisons {
+            h2 { "Simulator and test bed" }
+            p { "Median goodput in Mbit/s with the same settings and links; ratio of test bed to simulator." }
+            @for comparison in &summary.testbed_comparisons {
                 table {
-                    tr { th { (held.real) } th { "simulated" } th { "real" } th { "ratio" } }
-                    @for cell in &held.points {
+                    tr { th { (comparison.real) } th { "simulator" } th { "test bed" } th { "ratio" } }
+                    @for cell in &comparison.points {
                         tr {
                             td { (cell.coordinates) }
                             td { (format!("{:.2}", cell.simulated)) }
@@ -284,29 +284,29 @@ fn testbed_comparisons(summary: &ResultSummary) -> Markup {
     }
 }
 
-fn how(summary: &ResultSummary) -> Markup {
+fn runs(summary: &ResultSummary) -> Markup {
     let seeds: Vec<String> = summary.seeds.iter().map(u64::to_string).collect();
     html! {
-        h2 { "How it was run" }
+        h2 { "Runs" }
         table {
             tr { th { "program" } td { "anabranch " (summary.version) } }
             tr { th { "runs" } td { (summary.runs) ", " (repetitions(summary)) ", seeds " (seeds.join(", ")) } }
             tr { th { "size" } td { @if summary.size == Size::Full { "full" } @else { "quick" } } }
             @for (name, value) in &summary.environment { tr { th { (name) } td { (value) } } }
-            tr { th { "plan" } td { "digest " code { (summary.digest) } ", without its words for people" } }
+            tr { th { "plan" } td { "digest " code { (summary.digest) } ", without titles and claims" } }
         }
         pre { (command(summary)) }
         @if summary.environment.is_empty() {
-            p class="soft" { "Simulated, in virtual time: the same plan with the same program gives the same bytes." }
+            p class="soft" { "Simulated in virtual time: the same plan and program give the same bytes." }
         } @else {
             p class="soft" {
-                "What ran on real hosts ran in real time: it comes out a little different each time. What was simulated comes out the same."
+                "Runs on the test bed take place in real time and vary; simulated runs are reproducible."
             }
         }
     }
 }
 
-/// What gives these results again.
+/// The command that reproduces these results.
 pub(super) fn command(summary: &ResultSummary) -> String {
     let quick = if summary.size == Size::Quick {
         " --quick"

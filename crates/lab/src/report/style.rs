@@ -1,4 +1,4 @@
-//! What do all pages have in common? Colours for light and dark screens, the tooltip, and that nothing comes from outside.
+//! Common parts of all pages: style sheet, tooltip script, badges. Nothing is loaded from outside.
 
 use anabranch_chart::COLOURS;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -9,14 +9,14 @@ use crate::summary::{ResultSummary, Size};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// A whole page.
+/// A complete page.
 pub(super) fn document(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                // Whatever a text of a plan may say, nothing is fetched and no other script is run.
+                // Texts of plans are untrusted: nothing is fetched and no other script runs.
                 meta http-equiv="Content-Security-Policy"
                     content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -34,7 +34,7 @@ pub(super) fn document(title: &str, body: &Markup) -> String {
     page.into_string()
 }
 
-/// The colours of lines on dark screens; drawings carry those for light ones.
+/// Colours of series on dark screens; the drawings contain those for light screens.
 fn colours() -> String {
     let rule = |(number, shade): (usize, &anabranch_chart::Shade)| {
         let [red, green, blue] = shade.dark;
@@ -45,24 +45,24 @@ fn colours() -> String {
     format!("@media screen and (prefers-color-scheme: dark){{{rules}}}")
 }
 
-/// That a plan was changed after its results.
+/// Badge of results whose plan has changed since.
 pub(super) fn outdated_badge(summary: &ResultSummary) -> Markup {
-    html! { @if summary.is_outdated { span class="badge quick" { "of an earlier plan" } } }
+    html! { @if summary.is_outdated { span class="badge quick" { "earlier plan" } } }
 }
 
-/// A verdict as a sign and a word, so that it does not need its colour.
+/// Badge of a verdict, readable without colour.
 pub(super) fn verdict_badge(verdict: Option<Verdict>) -> Markup {
     let (class, sign, word) = match verdict {
         Some(Verdict::Reproduced) => ("good", "✓", "reproduced"),
         Some(Verdict::Partly) => ("partly", "◐", "partly"),
         Some(Verdict::Contradicted) => ("bad", "✗", "contradicted"),
         Some(Verdict::NotMeasured) => ("none", "–", "not measured"),
-        None => ("none", "–", "nothing claimed"),
+        None => ("none", "–", "no checks"),
     };
     html! { span class={ "badge " (class) } { (sign) " " (word) } }
 }
 
-/// The size, said loudly where it is not the full one.
+/// Badge of the size.
 pub(super) fn size_badge(size: Size) -> Markup {
     match size {
         Size::Full => html! { span class="badge plain" { "full size" } },

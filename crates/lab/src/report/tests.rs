@@ -1,4 +1,4 @@
-//! Does a page say what a summary has, with every text escaped and nothing from outside?
+//! Tests of pages: contents, escaping, files.
 
 use super::{Entry, charts, index, page, write};
 use crate::summary::tests::summary;
@@ -9,7 +9,7 @@ fn page_of(summary: &ResultSummary) -> String {
 }
 
 #[test]
-fn a_page_has_the_figure_the_checks_and_the_size() {
+fn page_has_figure_checks_and_size() {
     let full = page_of(&summary());
     for part in [
         "<svg",
@@ -26,23 +26,23 @@ fn a_page_has_the_figure_the_checks_and_the_size() {
         size: Size::Quick,
         ..summary()
     });
-    assert!(quick.contains("not that of the paper") && quick.contains("toml --quick"));
+    assert!(quick.contains("not the size of the paper") && quick.contains("toml --quick"));
 }
 
 #[test]
-fn a_page_says_where_a_mean_is_that_of_fewer_runs() {
+fn page_mentions_points_with_fewer_runs() {
     let mut summary = summary();
-    assert!(!page_of(&summary).contains("stand for fewer"));
+    assert!(!page_of(&summary).contains("have fewer values"));
     let series = summary.panels[0]
         .series
         .iter_mut()
         .find(|series| series.name == "split");
     series.unwrap().points[0].count = 2;
-    assert!(page_of(&summary).contains("stand for fewer"));
+    assert!(page_of(&summary).contains("have fewer values"));
 }
 
 #[test]
-fn results_of_an_earlier_form_of_their_plan_say_so_on_every_page() {
+fn outdated_results_are_marked_on_every_page() {
     let pages = |summary: &ResultSummary| {
         [
             page_of(summary),
@@ -54,17 +54,17 @@ fn results_of_an_earlier_form_of_their_plan_say_so_on_every_page() {
         ..summary()
     };
     for (old, current) in pages(&outdated).iter().zip(pages(&summary())) {
-        assert!(old.contains("of an earlier plan") && !current.contains("of an earlier plan"));
+        assert!(old.contains("earlier plan") && !current.contains("earlier plan"));
     }
-    assert!(page_of(&outdated).contains("The plan was changed after these results"));
+    assert!(page_of(&outdated).contains("The plan has changed since these results"));
 }
 
-/// As points of a paper that are for one network.
+/// Such as the values of a paper for one network.
 #[test]
-fn a_reference_for_one_place_is_not_drawn_at_the_others() {
+fn reference_for_one_point_is_not_drawn_elsewhere() {
     let mut summary = summary();
     let all_series = &mut summary.panels[0].series;
-    let there = all_series
+    let template = all_series
         .iter()
         .find(|series| !series.coordinates.is_empty())
         .unwrap()
@@ -75,7 +75,7 @@ fn a_reference_for_one_place_is_not_drawn_at_the_others() {
         all_series.push(PanelSeries {
             name,
             origin,
-            ..there.clone()
+            ..template.clone()
         });
     }
     let charts = charts::of(&summary);
@@ -86,7 +86,7 @@ fn a_reference_for_one_place_is_not_drawn_at_the_others() {
 }
 
 #[test]
-fn every_text_is_escaped_and_nothing_is_fetched() {
+fn all_texts_are_escaped_and_nothing_is_fetched() {
     let mut summary = summary();
     let hostile = "</title></style><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";
     for text in [
@@ -116,7 +116,7 @@ fn every_text_is_escaped_and_nothing_is_fetched() {
 }
 
 #[test]
-fn figures_are_files_beside_the_page() {
+fn figures_are_written_as_files() {
     let folder = tempfile::tempdir().unwrap();
     let page = write(&summary(), folder.path()).unwrap();
     assert_eq!(page.file_name().unwrap(), "two.html");
@@ -131,7 +131,7 @@ fn figures_are_files_beside_the_page() {
 }
 
 #[test]
-fn a_reference_that_is_the_same_everywhere_is_drawn_once() {
+fn equal_references_are_drawn_once() {
     let charts = charts::of(&summary());
     let names: Vec<&str> = charts.panels[0][0]
         .series
@@ -155,11 +155,11 @@ fn a_reference_that_is_the_same_everywhere_is_drawn_once() {
         .collect();
     looks.sort();
     looks.dedup();
-    assert_eq!(looks.len(), 5, "all look different");
+    assert_eq!(looks.len(), 5, "all styles differ");
 }
 
 #[test]
-fn too_many_lines_become_a_chart_for_each_place() {
+fn too_many_series_are_split_into_charts() {
     let mut summary = summary();
     let all_series = summary.panels[0].series.clone();
     for number in 0..4 {
@@ -179,7 +179,7 @@ fn too_many_lines_become_a_chart_for_each_place() {
 }
 
 #[test]
-fn what_was_not_measured_is_in_the_index_too() {
+fn index_lists_experiments_without_results() {
     let open = Entry::Open {
         plan: "later".into(),
         title: "Later".into(),

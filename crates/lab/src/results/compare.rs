@@ -1,4 +1,4 @@
-//! Did something change? Two folders of results, paired by line, coordinates and seed.
+//! Comparison of two folders of results, paired by series, coordinates and seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,55 +9,55 @@ use super::WriteError;
 use super::read::{Row, Runs};
 use crate::stats::SampleStats;
 
-/// What two results have in common, and how they differ.
+/// Differences between two results.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
-    /// Runs of the same place and seed that both have.
+    /// Number of runs with the same point and seed in both.
     pub pairs: usize,
-    /// Runs that one alone has.
-    pub without_partner: Sides,
-    /// The metrics that both have of some pair.
+    /// Runs that only one side has.
+    pub unpaired: Sides,
+    /// Metrics that both runs of some pair have.
     pub metrics: BTreeSet<String>,
-    /// The metrics that one alone has, of any run.
-    pub metrics_of_one: BTreeSet<String>,
-    /// For each place, those metrics that are not the same in all pairs.
+    /// Metrics that only one side has.
+    pub one_sided_metrics: BTreeSet<String>,
+    /// Metrics that differ in some pair, for each point.
     pub differences: Vec<Difference>,
-    /// For each place, those metrics that one run of a pair has and the other has not.
+    /// Metrics that only one run of some pair has, for each point.
     pub one_sided: Vec<OneSided>,
 }
 
-/// How many there are on each side.
+/// Counts on each side.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Sides {
-    /// Of the first results.
+    /// In the first results.
     pub before: usize,
-    /// Of the second results.
+    /// In the second results.
     pub after: usize,
 }
 
-/// How one metric differs between two results.
+/// Difference of a metric at a point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Difference {
-    /// Line and coordinates.
-    pub place: String,
+    /// Series and coordinates.
+    pub point: String,
     /// The metric.
     pub metric: String,
     /// Its mean in the first results.
     pub before: f64,
     /// Its mean in the second results.
     pub after: f64,
-    /// The differences of the pairs, second less first.
+    /// Statistics of the differences, second minus first.
     pub difference: SampleStats,
 }
 
-/// A metric that was measured in one run of a pair only: what never happened has no time.
+/// A metric that only one run of a pair has, such as a completion time.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OneSided {
-    /// Line and coordinates.
-    pub place: String,
+    /// Series and coordinates.
+    pub point: String,
     /// The metric.
     pub metric: String,
-    /// The pairs in which each side alone has it.
+    /// Number of pairs in which only that side has it.
     #[serde(flatten)]
     pub pairs: Sides,
 }
@@ -66,7 +66,7 @@ pub struct OneSided {
 ///
 /// # Errors
 ///
-/// If a folder has no `runs.csv`, or one that was not written by this program.
+/// If a folder has no valid `runs.csv`.
 pub fn compare(before: &Path, after: &Path) -> Result<Comparison, WriteError> {
     let [before, after] = [Runs::read(before)?, Runs::read(after)?];
     let common: BTreeSet<&str> = before
@@ -77,63 +77,63 @@ pub fn compare(before: &Path, after: &Path) -> Result<Comparison, WriteError> {
     let mut partners: BTreeMap<_, _> = before
         .rows
         .iter()
-        .map(|row| ((&row.place, &row.seed), row))
+        .map(|row| ((&row.point, &row.seed), row))
         .collect();
-    let mut places = Places::default();
-    let (mut pairs, mut without_partner) = (0, Sides::default());
+    let mut points = Points::default();
+    let (mut pairs, mut unpaired) = (0, Sides::default());
     for row in &after.rows {
-        let Some(partner) = partners.remove(&(&row.place, &row.seed)) else {
-            without_partner.after += 1;
+        let Some(partner) = partners.remove(&(&row.point, &row.seed)) else {
+            unpaired.after += 1;
             continue;
         };
         pairs += 1;
-        places.add(partner, row, &common);
+        points.add(partner, row, &common);
     }
-    without_partner.before = partners.len();
-    let one_sided = places.each(|place, metric, values| {
+    unpaired.before = partners.len();
+    let one_sided = points.each(|point, metric, values| {
         let pairs = values.one_sided;
-        (pairs != Sides::default()).then_some(OneSided { place, metric, pairs })
+        (pairs != Sides::default()).then_some(OneSided { point, metric, pairs })
     });
     Ok(Comparison {
         pairs,
-        without_partner,
-        metrics: places.metrics(),
-        metrics_of_one: before
+        unpaired,
+        metrics: points.metrics(),
+        one_sided_metrics: before
             .metrics
             .symmetric_difference(&after.metrics)
             .cloned()
             .collect(),
-        differences: places.each(difference),
+        differences: points.each(difference),
         one_sided,
     })
 }
 
-/// What pairs of runs have, by place and metric.
+/// Values of paired runs, by point and metric.
 #[derive(Default)]
-struct Places<'r> {
-    /// In the order of the second results.
+struct Points<'r> {
+    /// Order of the points in the second results.
     orders: BTreeMap<&'r str, usize>,
     values: BTreeMap<(usize, &'r str), (&'r str, Values)>,
 }
 
-/// One metric in the pairs of one place.
+/// Values of a metric at a point.
 #[derive(Default)]
 struct Values {
     pairs: Vec<(f64, f64)>,
     one_sided: Sides,
 }
 
-impl<'r> Places<'r> {
+impl<'r> Points<'r> {
     fn add(&mut self, before: &Row, after: &'r Row, metrics: &BTreeSet<&'r str>) {
         let next = self.orders.len();
-        let order = *self.orders.entry(&after.place).or_insert(next);
+        let order = *self.orders.entry(&after.point).or_insert(next);
         for metric in metrics {
             let both = (before.values.get(*metric), after.values.get(*metric));
             if both == (None, None) {
                 continue;
             }
             let entry = self.values.entry((order, metric));
-            let (_, values) = entry.or_insert_with(|| (&after.place, Values::default()));
+            let (_, values) = entry.or_insert_with(|| (&after.point, Values::default()));
             match both {
                 (Some(before), Some(after)) => values.pairs.push((*before, *after)),
                 (Some(_), None) => values.one_sided.before += 1,
@@ -150,22 +150,22 @@ impl<'r> Places<'r> {
         paired.map(|((_, metric), _)| (*metric).to_owned()).collect()
     }
 
-    fn each<T>(&self, look: impl Fn(String, String, &Values) -> Option<T>) -> Vec<T> {
+    fn each<T>(&self, evaluate: impl Fn(String, String, &Values) -> Option<T>) -> Vec<T> {
         let all = self.values.iter();
-        let seen =
-            all.filter_map(|((_, metric), (place, values))| look((*place).into(), (*metric).into(), values));
-        seen.collect()
+        let found = all
+            .filter_map(|((_, metric), (point, values))| evaluate((*point).into(), (*metric).into(), values));
+        found.collect()
     }
 }
 
-/// `None` if all pairs are the same.
-fn difference(place: String, metric: String, values: &Values) -> Option<Difference> {
+/// The difference; `None` if all pairs are equal.
+fn difference(point: String, metric: String, values: &Values) -> Option<Difference> {
     let of =
         |part: fn(&(f64, f64)) -> f64| SampleStats::of(&values.pairs.iter().map(part).collect::<Vec<_>>());
     let difference = of(|(before, after)| after - before)?;
     let differs = difference.min != 0.0 || difference.max != 0.0;
     Some(Difference {
-        place,
+        point,
         metric,
         before: of(|pair| pair.0)?.mean,
         after: of(|pair| pair.1)?.mean,
@@ -179,9 +179,9 @@ mod tests {
     use super::{OneSided, Sides, compare};
 
     #[test]
-    fn runs_are_paired_by_place_and_seed() {
+    fn runs_are_paired_by_point_and_seed() {
         let [before, after] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let head = "line,alone,south,seed,setting,version,goodput,timeouts\n";
+        let head = "series,single-path,south,seed,setting,version,goodput,timeouts\n";
         let rows = |plus: f64| {
             let row = |seed: i32| format!("\"a, b\",,10,{seed},x,0.1.0,{},4\n", f64::from(seed) + plus);
             format!("{head}{}{}", row(1), row(2))
@@ -192,10 +192,10 @@ mod tests {
         assert_eq!(compared.pairs, 2);
         assert!(compared.metrics.iter().eq(["goodput", "timeouts"]));
         let differences = compared.differences;
-        assert_eq!(differences.len(), 1, "what is equal is left out");
+        assert_eq!(differences.len(), 1, "equal metrics are omitted");
         let [found] = &differences[..] else { panic!() };
         assert_eq!(
-            (found.place.as_str(), found.metric.as_str()),
+            (found.point.as_str(), found.metric.as_str()),
             ("a, b, south 10", "goodput")
         );
         assert_eq!(
@@ -205,26 +205,26 @@ mod tests {
         assert!(found.difference.is_significant());
     }
     #[test]
-    fn what_one_side_alone_has_is_told() {
+    fn one_sided_runs_and_metrics_are_reported() {
         let [before, after] = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let write = |folder: &tempfile::TempDir, text: &str| {
             std::fs::write(folder.path().join("runs.csv"), text).unwrap();
         };
         write(
             &before,
-            "line,seed,version,goodput,outage,old\na,1,0,5,,1\na,2,0,5,1,1\na,3,0,5,2,1\nb,1,0,5,,1\n",
+            "series,seed,version,goodput,outage,old\na,1,0,5,,1\na,2,0,5,1,1\na,3,0,5,2,1\nb,1,0,5,,1\n",
         );
         write(
             &after,
-            "line,seed,version,goodput,outage\na,1,0,5,3\na,2,0,5,1\na,3,0,5,\nc,1,0,5,\nc,2,0,5,\n",
+            "series,seed,version,goodput,outage\na,1,0,5,3\na,2,0,5,1\na,3,0,5,\nc,1,0,5,\nc,2,0,5,\n",
         );
         let compared = compare(before.path(), after.path()).unwrap();
         assert_eq!(compared.pairs, 3);
-        assert_eq!(compared.without_partner, Sides { before: 1, after: 2 });
-        assert!(compared.metrics_of_one.iter().eq(["old"]));
-        assert_eq!(compared.differences, [], "what both have is the same");
+        assert_eq!(compared.unpaired, Sides { before: 1, after: 2 });
+        assert!(compared.one_sided_metrics.iter().eq(["old"]));
+        assert_eq!(compared.differences, [], "common values are equal");
         let outage = OneSided {
-            place: "a".into(),
+            point: "a".into(),
             metric: "outage".into(),
             pairs: Sides { before: 1, after: 1 },
         };

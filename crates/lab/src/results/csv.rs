@@ -1,10 +1,10 @@
-//! How is a table written as text? RFC 4180, with numbers as short as they can be without loss.
+//! Tables as CSV (RFC 4180), with the shortest exact decimal form of numbers.
 
 use core::fmt::Write as _;
 
 use super::table::{Table, Values};
 
-/// The table as CSV: a line of names, then a line for each row; nothing where nothing is known.
+/// The table as CSV with a header line; missing values are empty.
 pub(super) fn csv(table: &Table) -> String {
     let mut text = String::new();
     let names = table.columns.iter().map(|column| quoted(&column.name));
@@ -36,7 +36,7 @@ fn cell(values: &Values, row: usize) -> String {
     .unwrap_or_default()
 }
 
-/// RFC 4180 §2: what contains commas, quotes or line breaks stands in quotes, and quotes in it are doubled.
+/// RFC 4180 §2: cells with commas, quotes or line breaks are quoted, and quotes in them doubled.
 fn quoted(word: &str) -> String {
     if word.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", word.replace('"', "\"\""))
@@ -51,14 +51,14 @@ mod tests {
     use super::csv;
 
     #[test]
-    fn gaps_are_empty_and_commas_are_quoted() {
+    fn missing_values_are_empty_and_commas_quoted() {
         let mut table = Table::default();
-        table.words("line", ["plain".to_owned(), "with \"x\", and y".to_owned()]);
+        table.words("series", ["plain".to_owned(), "with \"x\", and y".to_owned()]);
         table.numbers("goodput", [Some(19.25), None]);
         table.whole("seed", [1, 2]);
         assert_eq!(
             csv(&table),
-            "line,goodput,seed\nplain,19.25,1\n\"with \"\"x\"\", and y\",,2\n"
+            "series,goodput,seed\nplain,19.25,1\n\"with \"\"x\"\", and y\",,2\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What came out of a plan? Runs with their results, and the lines of its figure.
+//! Results of a plan: its runs, the series of its figure, and the findings of its checks.
 
 mod compare;
 mod csv;
@@ -21,26 +21,26 @@ use crate::check::{Finding, Verdict};
 use crate::plan::{Plan, Point};
 use crate::run::{Outcome, Record};
 
-/// A point with what became of it.
+/// A run: a point with its outcome.
 #[derive(Clone, Debug)]
 pub struct Run<'p> {
     /// The point.
     pub point: &'p Point,
     /// The digest of its setting.
     pub setting: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
 impl Run<'_> {
-    /// What came out; `None` if it failed.
+    /// Its record; `None` if it failed.
     #[must_use]
     pub fn record(&self) -> Option<&Arc<Record>> {
         self.outcome.as_ref().ok()
     }
 }
 
-/// A plan with everything that came out of it.
+/// Results of a plan.
 #[derive(Clone, Debug)]
 pub struct Results<'p> {
     /// The plan.
@@ -49,14 +49,14 @@ pub struct Results<'p> {
     pub version: String,
     /// Its runs, in the order of its points.
     pub runs: Vec<Run<'p>>,
-    /// What its checks found.
+    /// Findings of the checks.
     pub findings: Vec<Finding>,
-    /// What they say together; `None` if there are no checks.
+    /// Overall verdict; `None` without checks.
     pub verdict: Option<Verdict>,
 }
 
 impl<'p> Results<'p> {
-    /// Puts together what came out of the points of `plan`, in their order.
+    /// Evaluates the outcomes of the points of `plan`, in their order.
     #[must_use]
     pub fn of(plan: &'p Plan, outcomes: Vec<Outcome>) -> Self {
         let runs = plan.points.iter().zip(outcomes).map(|(point, outcome)| Run {
@@ -77,7 +77,7 @@ impl<'p> Results<'p> {
         results
     }
 
-    /// The same, of a program that knows more of its version than this crate does.
+    /// Sets the version of the program, such as one with a commit.
     #[must_use]
     pub fn of_version(self, version: &str) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl<'p> Results<'p> {
         }
     }
 
-    /// The runs that failed.
+    /// The failed runs.
     pub fn failures(&self) -> impl Iterator<Item = &Run<'p>> {
         self.runs.iter().filter(|run| run.outcome.is_err())
     }

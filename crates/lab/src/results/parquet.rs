@@ -1,4 +1,4 @@
-//! How is a table written for programs? As one row group of Parquet, the same bytes for the same table.
+//! Tables as Parquet: one row group; the same table gives the same bytes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::table::{Column, Table, Values};
 
 /// The table as a Parquet file.
 pub(super) fn parquet(table: &Table) -> Result<Vec<u8>> {
-    // The library's own name has its version in it; the file shall not depend on that.
+    // The library's default contains its version; the file must not depend on it.
     let properties = WriterProperties::builder()
         .set_created_by("anabranch".into())
         .build();
@@ -60,7 +60,7 @@ fn write(writer: &mut SerializedColumnWriter<'_>, values: &Values) -> Result<()>
     }
 }
 
-/// Values that are there, and for each row whether it has one.
+/// Writes the present values, and definition levels for missing ones.
 fn write_typed<D: DataType>(writer: &mut SerializedColumnWriter<'_>, values: &[Option<D::T>]) -> Result<()> {
     let present: Vec<D::T> = values.iter().flatten().cloned().collect();
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
@@ -76,9 +76,9 @@ mod tests {
     use super::parquet;
 
     #[test]
-    fn what_is_written_is_read_again_and_always_the_same_bytes() {
+    fn parquet_is_readable_and_reproducible() {
         let mut table = Table::default();
-        table.words("line", ["plain".to_owned(), "split".to_owned()]);
+        table.words("series", ["plain".to_owned(), "split".to_owned()]);
         table.numbers("goodput", [Some(19.25), None]);
         table.whole("seed", [1, 2]);
         let bytes = parquet(&table).unwrap();
@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "{line: \"plain\", goodput: 19.25, seed: 1}",
-                "{line: \"split\", goodput: null, seed: 2}"
+                "{series: \"plain\", goodput: 19.25, seed: 1}",
+                "{series: \"split\", goodput: null, seed: 2}"
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! What stands in the `runs.csv` of a folder?
+//! Reading of `runs.csv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::WriteError;
 
 /// The runs of one folder of results.
 pub(super) struct Runs {
-    /// The names of the scalars.
+    /// Names of the metrics.
     pub(super) metrics: BTreeSet<String>,
     /// In the order of the file.
     pub(super) rows: Vec<Row>,
@@ -15,16 +15,16 @@ pub(super) struct Runs {
 
 /// One run.
 pub(super) struct Row {
-    /// Line and coordinates, for people.
-    pub(super) place: String,
-    /// The seed, as it was written.
+    /// Series and coordinates as text.
+    pub(super) point: String,
+    /// The seed as text.
     pub(super) seed: String,
-    /// What was measured.
+    /// The metrics.
     pub(super) values: BTreeMap<String, f64>,
 }
 
 impl Runs {
-    /// What stands before `seed` is the place, what stands after `version` are scalars.
+    /// Reads `runs.csv` in `folder`. Columns before `seed` identify the point; columns after `version` are metrics.
     pub(super) fn read(folder: &Path) -> Result<Self, WriteError> {
         let file = folder.join("runs.csv");
         let named =
@@ -34,14 +34,17 @@ impl Runs {
         let names = lines.next().unwrap_or_default();
         let column = |name: &str| names.iter().position(|known| known == name);
         let (Some(seed), Some(version)) = (column("seed"), column("version")) else {
-            let text = format!("{} was not written by this program", file.display());
+            let text = format!(
+                "{} is not a table of runs; expected columns `seed` and `version`",
+                file.display()
+            );
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, text).into());
         };
         let (before, scalars) = (&names[..seed], version + 1);
         let row = |cells: Vec<String>| {
             let named = names.iter().zip(&cells).skip(scalars);
             Row {
-                place: place(before, &cells),
+                point: point(before, &cells),
                 seed: cells.get(seed).cloned().unwrap_or_default(),
                 values: named
                     .filter_map(|(name, cell)| Some((name.clone(), cell.parse().ok()?)))
@@ -55,16 +58,16 @@ impl Runs {
     }
 }
 
-fn place(names: &[String], cells: &[String]) -> String {
+fn point(names: &[String], cells: &[String]) -> String {
     let given = names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
     let words = given.map(|(name, cell)| match name.as_str() {
-        "line" => cell.clone(),
+        "series" => cell.clone(),
         name => format!("{name} {cell}"),
     });
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The cells of CSV, line by line.
+/// The cells of a CSV text, row by row (RFC 4180).
 fn records(text: &str) -> Vec<Vec<String>> {
     let (mut records, mut record, mut cell) = (Vec::new(), Vec::new(), String::new());
     let mut is_quoted = false;

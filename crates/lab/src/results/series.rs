@@ -1,5 +1,4 @@
-//! What are the lines of the figure? For each variant and reference, and each value of the axes that are not drawn along,
-//! a value at each x.
+//! Series of the figure: for each variant and reference, and each combination of values on the other axes, a value at each x.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,31 +8,31 @@ use crate::plan::{Coordinate, Metrics, Origin, Plan, Point, Reference, Statistic
 use crate::run::Record;
 use crate::stats::SampleStats;
 
-/// A place on a line.
+/// A point of a series.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SeriesPoint {
-    /// Where on the x axis; its number in the row of values if they are words.
+    /// Position on the x axis; the index of the value if the axis has words.
     pub x: f64,
-    /// The same as the plan writes it.
+    /// The value of the x axis as written in the plan.
     pub label: String,
-    /// What the runs there say.
+    /// Statistics over the runs.
     pub stats: SampleStats,
-    /// One value for each seed, for comparing in pairs.
+    /// The value of each seed.
     pub by_seed: Vec<(u64, f64)>,
 }
 
-/// A line of the figure.
+/// A series of the figure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
     /// The variant or reference.
     pub name: String,
-    /// Where on the other axes.
+    /// Values on the other axes.
     pub others: Vec<Coordinate>,
-    /// Its places, by x; none if nothing came out anywhere.
+    /// Its points, by x.
     pub points: Vec<SeriesPoint>,
-    /// Where it was run and has no value, x and label: a download that was never complete, say.
+    /// Points (x, label) with runs that have no value, such as the completion time of an incomplete download.
     pub gaps: Vec<(f64, String)>,
-    /// Where a run of it failed, x and label: what it would have said is not known.
+    /// Points (x, label) with failed runs.
     pub failed: Vec<(f64, String)>,
 }
 
@@ -48,50 +47,50 @@ impl Series {
         }
     }
 
-    /// Its value at `x`; `None` if it has none there.
+    /// Its point at `x`, if any.
     #[must_use]
     pub fn at(&self, x: f64) -> Option<&SeriesPoint> {
         self.points.iter().find(|point| point.x == x)
     }
 
-    /// Whether it was run at `x` and some run had no value.
+    /// Whether some run at `x` has no value.
     #[must_use]
     pub fn lacks(&self, x: f64) -> bool {
         self.gaps.iter().any(|(gap, _)| *gap == x)
     }
 }
 
-/// All lines of one metric.
+/// All series of a metric.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SeriesSet {
     /// The metric.
     pub metric: String,
-    /// What stands for several seeds.
+    /// Statistic over the seeds.
     pub statistic: Statistic,
-    /// The lines: variants, then references, in the order of the plan.
+    /// The series: variants, then references, in the order of the plan.
     pub series: Vec<Series>,
 }
 
 impl SeriesSet {
-    /// The lines of `metric`.
+    /// The series of `metric`.
     #[must_use]
     pub fn of(results: &Results<'_>, metric: &str) -> Self {
         Self::by(results, metric, |record| record.values.get(metric).copied())
     }
 
-    /// The lines of whatever `value` finds in a record.
+    /// The series of the values that `value` extracts from records.
     pub(crate) fn by(results: &Results<'_>, metric: &str, value: impl Fn(&Record) -> Option<f64>) -> Self {
         let plan = results.plan;
         let mut all_series = Vec::new();
         for variant in &plan.variants {
-            all_series.extend(simulated(results, variant, &value));
+            all_series.extend(from_runs(results, variant, &value));
         }
         let is_of = |metrics: &Metrics| metrics.all().iter().any(|y| y == metric);
         let belongs = |reference: &&Reference| reference.y.as_ref().is_none_or(is_of);
         for reference in plan.references.iter().filter(belongs) {
             match &reference.origin {
-                Origin::SinglePath(_) => all_series.extend(simulated(results, &reference.name, &value)),
-                Origin::Formula(_) | Origin::Points(_) => all_series.extend(drawn(plan, reference)),
+                Origin::SinglePath(_) => all_series.extend(from_runs(results, &reference.name, &value)),
+                Origin::Formula(_) | Origin::Points(_) => all_series.extend(from_reference(plan, reference)),
             }
         }
         Self {
@@ -101,7 +100,7 @@ impl SeriesSet {
         }
     }
 
-    /// The value that stands for several seeds.
+    /// The value over all seeds.
     #[must_use]
     pub const fn value(&self, stats: &SampleStats) -> f64 {
         match self.statistic {
@@ -110,17 +109,17 @@ impl SeriesSet {
         }
     }
 
-    /// All lines called `name`.
+    /// All series called `name`.
     pub fn named<'l>(&'l self, name: &'l str) -> impl Iterator<Item = &'l Series> {
         self.series.iter().filter(move |series| series.name == name)
     }
 
-    /// Those that have a value somewhere.
+    /// The series with at least one point.
     pub fn visible(&self) -> impl Iterator<Item = &Series> {
         self.series.iter().filter(|series| !series.points.is_empty())
     }
 
-    /// The line called `name` that is at the same place of the other axes as `line`.
+    /// The series called `name` with the same values on the other axes.
     #[must_use]
     pub fn counterpart(&self, series: &Series, name: &str) -> Option<&Series> {
         self.series
@@ -129,7 +128,7 @@ impl SeriesSet {
     }
 }
 
-/// The axis that is drawn along.
+/// Index of the x axis.
 pub(crate) fn x_axis(plan: &Plan) -> Option<usize> {
     match &plan.figure.x {
         Some(name) => plan.axes.iter().position(|axis| axis.name == *name),
@@ -137,7 +136,7 @@ pub(crate) fn x_axis(plan: &Plan) -> Option<usize> {
     }
 }
 
-/// Where a point lies on the x axis, and its other coordinates, without those that move with the x axis.
+/// Position and label of a point on the x axis, and its values on the other axes, without axes tied to the x axis.
 fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinate>) {
     let Some(x) = x_axis(plan) else {
         return (0.0, String::new(), coordinates.to_vec());
@@ -153,8 +152,8 @@ fn split(plan: &Plan, coordinates: &[Coordinate]) -> (f64, String, Vec<Coordinat
     (x, own.text.clone(), others)
 }
 
-/// The runs of the line called `name` that have ended well, one for each place and seed: of those over single paths, the
-/// one with the greatest goodput, whatever is asked of it.
+/// The completed runs of the series `name`, one for each point and seed: of runs over single paths, the one with the highest
+/// goodput, whatever the metric.
 fn best_runs<'r>(results: &'r Results<'_>, name: &str) -> Vec<(&'r Point, &'r Record)> {
     let mut best: Vec<(&Point, &Record)> = Vec::new();
     let mut known: BTreeMap<(Vec<&str>, u64), usize> = BTreeMap::new();
@@ -180,8 +179,8 @@ fn best_runs<'r>(results: &'r Results<'_>, name: &str) -> Vec<(&'r Point, &'r Re
     best
 }
 
-/// The lines called `name` whose values come from runs.
-fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Series> {
+/// The series `name` with values from runs.
+fn from_runs(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Option<f64>) -> Vec<Series> {
     let mut all_series: Vec<Series> = Vec::new();
     for (point, record) in best_runs(results, name) {
         let (x, label, others) = split(results.plan, &point.coordinates);
@@ -212,7 +211,7 @@ fn simulated(results: &Results<'_>, name: &str, value: &impl Fn(&Record) -> Opti
     all_series
 }
 
-/// The line at this place of the other axes, which is made if there is none.
+/// The series with these values on the other axes, created if missing.
 fn series_at<'l>(all_series: &'l mut Vec<Series>, name: &str, others: Vec<Coordinate>) -> &'l mut Series {
     let index = all_series.iter().position(|series| series.others == others);
     let index = index.unwrap_or_else(|| {
@@ -228,7 +227,7 @@ impl SeriesPoint {
         Self {
             x,
             label,
-            stats: SampleStats::of(&values).expect("invariant: a point has a value"),
+            stats: SampleStats::of(&values).expect("invariant: a point has at least one value"),
             by_seed,
         }
     }
@@ -243,8 +242,8 @@ impl SeriesPoint {
     }
 }
 
-/// The lines of a reference that is not run: one for each place of the other axes that it is for.
-fn drawn(plan: &Plan, reference: &Reference) -> Vec<Series> {
+/// The series of a reference without runs: one for each combination of values on the other axes that it applies to.
+fn from_reference(plan: &Plan, reference: &Reference) -> Vec<Series> {
     let mut all_series: Vec<Series> = Vec::new();
     for point in &plan.points {
         let (x, label, others) = split(plan, &point.coordinates);
@@ -331,7 +330,7 @@ single-path = "best"
     }
 
     #[test]
-    fn the_better_path_is_the_one_with_the_greater_goodput_whatever_is_asked_of_it() {
+    fn best_single_path_is_the_one_with_the_highest_goodput() {
         for (metric, value) in [("goodput", 95.0), ("timeouts", 1.0)] {
             let all_series = lines(metric);
             let series = all_series.named("better path").next().unwrap();
@@ -343,7 +342,7 @@ single-path = "best"
     }
 
     #[test]
-    fn axes_that_move_with_the_one_that_is_drawn_along_make_no_lines_of_their_own() {
+    fn tied_axes_make_no_additional_series() {
         let companion = |name: &str, values: &str| {
             format!("\n[sweep.{name}]\nsets = \"association.{name}\"\nvalues = {values}\nwith = \"buffer\"\n")
         };
@@ -366,7 +365,7 @@ single-path = "best"
     }
 
     #[test]
-    fn a_number_among_words_stands_where_it_stands_in_the_row() {
+    fn numbers_among_words_are_placed_by_index() {
         let all_series = lines("goodput");
         let places = all_series.named("better path").next().unwrap().points.iter();
         assert_eq!(places.map(|point| point.x).collect::<Vec<_>>(), [0.0, 1.0]);

@@ -1,4 +1,4 @@
-//! What is a table of results? Named columns, each of words, whole numbers or numbers, with gaps where nothing is known.
+//! Result tables: named columns of strings, integers or numbers, with missing values.
 
 /// A column.
 #[derive(Clone, PartialEq, Debug)]
@@ -9,12 +9,12 @@ pub struct Column {
     pub values: Values,
 }
 
-/// The values of a column; `None` where nothing is known.
+/// The values of a column; `None` where missing.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Values {
-    /// Words.
+    /// Strings.
     Words(Vec<Option<String>>),
-    /// Whole numbers.
+    /// Integers.
     Whole(Vec<Option<i64>>),
     /// Numbers.
     Numbers(Vec<Option<f64>>),
@@ -28,18 +28,18 @@ pub struct Table {
 }
 
 impl Table {
-    /// How many rows it has.
+    /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
-    /// Adds a column of words.
+    /// Adds a column of strings.
     pub fn words<W: Into<Option<String>>>(&mut self, name: &str, values: impl IntoIterator<Item = W>) {
         self.add(name, Values::Words(values.into_iter().map(Into::into).collect()));
     }
 
-    /// Adds a column of whole numbers.
+    /// Adds a column of integers.
     pub fn whole<N: Into<Option<i64>>>(&mut self, name: &str, values: impl IntoIterator<Item = N>) {
         self.add(name, Values::Whole(values.into_iter().map(Into::into).collect()));
     }
@@ -52,7 +52,7 @@ impl Table {
         );
     }
 
-    /// Keeps only the columns with such a name.
+    /// Keeps only the columns selected by name.
     pub fn retain(&mut self, keeps: impl Fn(&str) -> bool) {
         self.columns.retain(|column| keeps(&column.name));
     }
@@ -66,7 +66,7 @@ impl Table {
 }
 
 impl Values {
-    /// How many there are, gaps included.
+    /// Number of values, including missing ones.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -83,7 +83,7 @@ impl Values {
     }
 }
 
-/// A whole number as tables have it.
+/// Converts to the integer type of tables.
 pub(super) fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

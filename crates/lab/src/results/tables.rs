@@ -1,4 +1,4 @@
-//! Which tables do results make? Runs with their scalars, summaries, histograms, time series, and what the checks found.
+//! Result tables: runs, summary, histograms, time series and findings.
 
 use super::series::SeriesSet;
 use super::table::{Table, whole};
@@ -7,7 +7,7 @@ use crate::metric::{self, TIME_SERIES};
 use crate::plan::Selection;
 use crate::run::{Bucket, TimeSeriesRow};
 
-/// One row for each run that came to an end: where it is in the plan, what it depends on, and its scalars.
+/// One row for each completed run: its point, its setting, and its metrics.
 pub(super) fn runs(results: &Results<'_>) -> Table {
     let done: Vec<&Run<'_>> = results.runs.iter().filter(|run| run.outcome.is_ok()).collect();
     let mut table = places(results, done.iter().copied());
@@ -33,13 +33,13 @@ pub(super) fn runs(results: &Results<'_>) -> Table {
     table
 }
 
-/// Whether one of these selections has the name; who selects nothing has all.
+/// Whether a selection contains the name; no selection contains all.
 fn is_chosen<'s>(selections: impl Iterator<Item = Option<&'s Selection>>, name: &str) -> bool {
     let mut selections = selections;
     selections.any(|selection| selection.is_none_or(|selection| selection.has(name)))
 }
 
-/// The columns that say where in the plan rows are: line, path if alone, coordinates, seed.
+/// The columns that identify runs: series, single path, coordinates, seed.
 fn places<'r>(results: &Results<'_>, runs: impl Iterator<Item = &'r Run<'r>> + Clone) -> Table {
     let mut table = Table::default();
     table.words("series", runs.clone().map(|run| run.point.series.clone()));
@@ -59,7 +59,7 @@ fn places<'r>(results: &Results<'_>, runs: impl Iterator<Item = &'r Run<'r>> + C
     table
 }
 
-/// One row for each place of each line of the figure's metrics: what its seeds say together.
+/// One row for each point of each series of the figure's metrics: statistics over the seeds.
 pub(super) fn summary(results: &Results<'_>) -> Table {
     let metrics = results.plan.figure.y.all().iter();
     let all: Vec<SeriesSet> = metrics.map(|metric| SeriesSet::of(results, metric)).collect();
@@ -103,7 +103,7 @@ pub(super) fn summary(results: &Results<'_>) -> Table {
     table
 }
 
-/// One row for each class of each histogram.
+/// One row for each bucket of each histogram.
 pub(super) fn histograms(results: &Results<'_>) -> Table {
     let mut rows: Vec<(&Run<'_>, &str, Bucket)> = Vec::new();
     for run in &results.runs {
@@ -120,7 +120,7 @@ pub(super) fn histograms(results: &Results<'_>) -> Table {
     table
 }
 
-/// What a plan calls the column of the time series: the goodput is what was delivered, from row to row.
+/// Name in plans for a column of the time series: the goodput is the increase of `delivered`.
 fn time_series_column(column: &str) -> &str {
     match column {
         "delivered" => "goodput",
@@ -128,7 +128,7 @@ fn time_series_column(column: &str) -> &str {
     }
 }
 
-/// One row for each sample of each path.
+/// One row for each path and sampling time.
 pub(super) fn time_series(results: &Results<'_>) -> Table {
     let mut rows: Vec<(&Run<'_>, &TimeSeriesRow)> = Vec::new();
     for run in &results.runs {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_is_written_and_costs_no_run() {
+    fn selected_columns_are_written_with_the_same_digest() {
         let all = plan("").unwrap();
         let chosen = plan("metrics = [\"goodput\", \"path.*.timeouts\"]\ncolumns = [\"cwnd\"]").unwrap();
         let metrics: Vec<String> = columns(&chosen, runs);
@@ -203,7 +203,7 @@ mod tests {
         assert!(!metrics.contains(&"timeouts".to_owned()) && columns(&all, runs).len() > 2 * metrics.len());
         assert!(
             metrics.contains(&"seed".to_owned()),
-            "where a run is in the plan is always said"
+            "columns that identify runs are always written"
         );
         let kept: Vec<String> = columns(&chosen, time_series);
         assert!(
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_chosen_has_to_be_there() {
+    fn unknown_metric_or_column_is_refused() {
         let refused = plan("metrics = [\"goodputt\"]").unwrap_err().to_string();
         assert!(refused.contains("did you mean `goodput`?"), "{refused}");
         let refused = plan("columns = [\"cwnds\"]").unwrap_err().to_string();

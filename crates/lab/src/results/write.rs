@@ -1,4 +1,4 @@
-//! Where do results go? Into a folder: tables as CSV and Parquet, and the settings that runs refer to.
+//! Writing of results to a folder: tables as CSV and Parquet, and the settings of the runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,27 +11,27 @@ use super::parquet::parquet;
 use super::table::Table;
 use super::{Results, csv, tables};
 
-/// Why results are not in their folder.
+/// Why results could not be written or read.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// The system did not let it be.
+    /// A file cannot be written or read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The Parquet library refused.
+    /// The Parquet library failed.
     #[error("parquet: {0}")]
     Parquet(#[from] ::parquet::errors::ParquetError),
 }
 
-/// Writes results into `folder`, which is made if need be; each file is complete or what it was before.
+/// Writes results to `folder`, which is created if missing. Each file is replaced atomically.
 ///
-/// | file | what is in it |
+/// | file | contents |
 /// |---|---|
-/// | `runs.csv`, `.parquet` | one row for each run: line, coordinates, seed, setting, version, scalars |
-/// | `summary.csv`, `.parquet` | one row for each place of each line of the figure |
-/// | `series.csv`, `.parquet` | the time series, if the plan asks for them |
+/// | `runs.csv`, `.parquet` | one row for each run: series, coordinates, seed, setting, version, metrics |
+/// | `summary.csv`, `.parquet` | one row for each point of each series of the figure |
+/// | `time-series.csv`, `.parquet` | the time series, if the plan asks for them |
 /// | `histograms.csv`, `.parquet` | the histograms, if the plan asks for them |
-/// | `checks.csv` | what the checks found |
-/// | `settings.json` | by its digest, each setting with every choice spelled out |
+/// | `checks.csv` | findings of the checks |
+/// | `settings.json` | each setting in full, by its digest |
 ///
 /// # Errors
 ///
@@ -40,13 +40,13 @@ pub fn write(results: &Results<'_>, folder: &Path) -> Result<(), WriteError> {
     both(folder, "runs", &tables::runs(results))?;
     both(folder, "summary", &tables::summary(results))?;
     for (name, table) in [
-        ("series", tables::time_series(results)),
+        ("time-series", tables::time_series(results)),
         ("histograms", tables::histograms(results)),
     ] {
         if table.rows() > 0 {
             both(folder, name, &table)?;
         } else {
-            // An earlier form of the plan may have asked for it.
+            // An earlier version of the plan may have recorded it.
             remove(&folder.join(format!("{name}.csv")))?;
             remove(&folder.join(format!("{name}.parquet")))?;
         }
@@ -82,7 +82,7 @@ fn put(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     crate::file::write(&file, bytes).map_err(named)
 }
 
-/// A line for each different setting.
+/// One line for each distinct setting.
 fn settings(results: &Results<'_>) -> String {
     let different: BTreeMap<&str, String> = results
         .runs

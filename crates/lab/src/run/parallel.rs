@@ -20,9 +20,9 @@ pub struct Progress {
     /// Different points in all.
     pub all: usize,
     /// Of those that are done, the ones that were run before.
-    pub found: usize,
+    pub cached: usize,
     /// Of those that were run now, the ones that the cache could not store.
-    pub lost: usize,
+    pub unstored: usize,
     /// Simulated bits that are done, those found left out: what the time left can be told from.
     pub work_done: f64,
     /// Simulated bits in all, those found left out.
@@ -46,7 +46,7 @@ struct Job<'p> {
 }
 
 /// What all threads share.
-struct Desk<'d> {
+struct BatchRunner<'d> {
     jobs: &'d [Job<'d>],
     names: &'d Names,
     next: AtomicUsize,
@@ -82,12 +82,12 @@ impl<'a> Runner<'a> {
             .collect();
         let open = different.iter().filter(|(key, _)| !self.cache.has(key));
         let work: Vec<f64> = open.map(|(_, point)| point.work()).collect();
-        let found = different.len() - work.len();
+        let cached = different.len() - work.len();
         Progress {
-            done: found,
+            done: cached,
             all: different.len(),
-            found,
-            lost: 0,
+            cached,
+            unstored: 0,
             work_done: 0.0,
             work: work.iter().sum(),
         }
@@ -129,8 +129,8 @@ impl<'a> Runner<'a> {
         let progress = Progress {
             done: found.len(),
             all: wanted.len(),
-            found: found.len(),
-            lost: 0,
+            cached: found.len(),
+            unstored: 0,
             work_done: 0.0,
             work: jobs.iter().map(|job| job.work).sum(),
         };
@@ -141,7 +141,7 @@ impl<'a> Runner<'a> {
         let is_real = |job: &Job<'_>| job.point.setting.backend == BackendPlan::Testbed;
         let (real, simulated): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_real);
         for (jobs, threads) in [(simulated, self.jobs), (real, 1)] {
-            let desk = Desk {
+            let batch = BatchRunner {
                 next: AtomicUsize::new(0),
                 names: &names,
                 results: &results,
@@ -150,7 +150,7 @@ impl<'a> Runner<'a> {
             };
             std::thread::scope(|scope| {
                 for _ in 0..threads.clamp(1, jobs.len().max(1)) {
-                    scope.spawn(|| self.work(&desk));
+                    scope.spawn(|| self.work(&batch));
                 }
             });
         }
@@ -160,24 +160,24 @@ impl<'a> Runner<'a> {
     }
 
     /// What one thread does.
-    fn work(&self, desk: &Desk<'_>) {
-        while let Some(job) = desk.jobs.get(desk.next.fetch_add(1, Ordering::Relaxed)) {
+    fn work(&self, batch: &BatchRunner<'_>) {
+        while let Some(job) = batch.jobs.get(batch.next.fetch_add(1, Ordering::Relaxed)) {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let recording = self.files.of(job.point, desk.names);
+            let recording = self.files.of(job.point, batch.names);
             let result = carefully(|| perform(job.point, self.stop, &recording));
             let result = recording.settle(result);
             // What cannot be stored is still good for this time.
             let is_lost = |record| self.cache.store(&job.key, record).is_err();
             let lost = result.as_ref().is_ok_and(is_lost);
-            let mut results = desk.results.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut results = batch.results.lock().unwrap_or_else(PoisonError::into_inner);
             let (results, progress) = &mut *results;
-            progress.lost += usize::from(lost);
+            progress.unstored += usize::from(lost);
             results.insert(job.key.clone(), result.map(Arc::new));
             progress.done += 1;
             progress.work_done += job.work;
-            (desk.watch)(*progress);
+            (batch.watch)(*progress);
         }
     }
 }

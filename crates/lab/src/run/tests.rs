@@ -143,9 +143,11 @@ fn a_point_is_run_once_and_then_found() {
         let outcomes = Runner::new(cache, 2, &stop).run(&plan.points, &|progress| {
             *last.lock().unwrap() = Some(progress);
         });
-        let Progress { done, all, found, .. } = last.into_inner().unwrap().unwrap();
+        let Progress {
+            done, all, cached, ..
+        } = last.into_inner().unwrap().unwrap();
         let records: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
-        ((done, all, found), records)
+        ((done, all, cached), records)
     };
     let (first, run) = counts(&cache);
     let (second, looked_up) = counts(&cache);

@@ -1,4 +1,4 @@
-//! How is a summary kept? As JSON with a line for each thing, so that two of them can be compared by eye.
+//! Result summaries as JSON files, formatted to be compared line by line.
 
 use std::fs;
 use std::io;
@@ -9,18 +9,18 @@ use thiserror::Error;
 
 use super::ResultSummary;
 
-/// Why a summary was not read or written.
+/// Why a result summary could not be read or written.
 #[derive(Debug, Error)]
 pub enum SummaryError {
-    /// The system did not let it be.
+    /// The file cannot be read or written.
     #[error("{0}: {1}")]
     Io(PathBuf, io::Error),
-    /// It is not a summary, or of another version of the program.
+    /// The file is not a result summary of this version.
     #[error("{0}: {1}")]
     Format(PathBuf, serde_json::Error),
 }
 
-/// What fits into so many letters stands in one line.
+/// Maximum length of a value written on one line.
 const LINE: usize = 110;
 
 impl ResultSummary {
@@ -34,7 +34,7 @@ impl ResultSummary {
         serde_json::from_str(&text).map_err(|error| SummaryError::Format(file.to_owned(), error))
     }
 
-    /// Writes the summary to `file`, whole or not at all.
+    /// Writes the summary to `file` atomically.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl ResultSummary {
             .map_err(|error| SummaryError::Io(file.to_owned(), error))
     }
 
-    /// The summary as it is written.
+    /// The summary as JSON text.
     #[must_use]
     pub fn text(&self) -> String {
         let value = serde_json::to_value(self).expect("invariant: summaries have only names for keys");

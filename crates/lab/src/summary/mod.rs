@@ -1,5 +1,5 @@
-//! What is kept of an experiment? What was claimed and what came out, in a form that is small enough to be read, compared
-//! and kept beside the plans, and that a report is made of.
+//! Result summary of an experiment: claim, findings, figure and settings. Reports are made from it, and it is kept beside the
+//! plans.
 
 mod file;
 mod panels;
@@ -20,76 +20,75 @@ use crate::check::{Finding, Verdict};
 use crate::plan::{FigureScale, Plan, Statistic};
 use crate::results::Results;
 
-/// An experiment and what came out of it.
+/// Result summary of an experiment.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ResultSummary {
-    /// The name of the plan.
+    /// Name of the plan.
     pub plan: String,
-    /// The plan's file, if it is not where the project keeps the one of this name.
+    /// File of the plan, if it is not `experiments/NAME.toml`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// What the experiment is, in one line.
+    /// Title in one line.
     pub title: String,
-    /// Where the claim was made.
+    /// Source of the claim.
     pub source: String,
-    /// The claim, in words.
+    /// The claim in words.
     pub claim: String,
-    /// Whether it is the size that the plan gives it, or the quick one.
+    /// Full or quick size.
     pub size: Size,
-    /// Changes `key=value` to what the plan says.
+    /// Overrides `key=value` of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
-    /// The digest of the plan, words for people aside.
+    /// Digest of the plan, without titles and claims.
     pub digest: String,
-    /// Whether the plan was changed after that, as far as [`ResultSummary::compared_with_plan`] was asked.
+    /// Whether the plan has changed since, as found by [`ResultSummary::compared_with_plan`].
     #[serde(skip)]
     pub is_outdated: bool,
-    /// The keys that this program sets otherwise, by defaults and profiles of its own, as far as [`ResultSummary::compared_with_plan`] was
-    /// asked.
+    /// Keys whose defaults or profile values have changed since, as found by [`ResultSummary::compared_with_plan`].
     #[serde(skip)]
     pub changed_defaults: Vec<String>,
-    /// The version of the program, with the commit that it was built from if that is known.
+    /// Version of the program, with the commit if known.
     pub version: String,
-    /// The seeds, each of which ran everything.
+    /// The seeds; each point was run with every seed.
     pub seeds: Vec<u64>,
-    /// How many runs there were.
+    /// Number of runs.
     pub runs: usize,
-    /// How many of them failed.
+    /// Number of failed runs.
     pub failed: usize,
-    /// What the checks say together; missing if there are none.
+    /// Overall verdict of the checks; missing without checks.
     pub verdict: Option<Verdict>,
-    /// Why that differs from the claim, as far as it is known.
+    /// Known cause of a difference from the claim.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
-    /// What each check found.
+    /// Results of the checks.
     pub findings: Vec<Finding>,
-    /// What several seeds are told by.
+    /// Statistic over the seeds.
     pub statistic: Statistic,
     /// The x axis of the figure.
     pub x: XAxis,
     /// The figure: a panel for each metric.
     pub panels: Vec<Panel>,
-    /// What the runs were set to.
+    /// Settings of the runs.
     pub settings: Settings,
-    /// Pictures beside the figure.
+    /// Plots beside the figure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plots: Vec<Plot>,
-    /// SeriesSet of real hosts beside the simulated ones with the same setting.
+    /// Comparisons of the simulator with a test bed in the same setting.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub testbed_comparisons: Vec<TestbedComparison>,
-    /// By name, what runs on real hosts were made with: kernels, versions of stacks.
+    /// Environment of runs on a test bed, by name: kernel, versions of stacks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
 }
 
-/// The size of an experiment.
+/// Size of an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Size {
-    /// As the paper did it, or as the plan says.
+    /// As in the paper, or as given in the plan.
     Full,
-    /// Shorter, with fewer points and seeds.
+    /// Shorter runs, fewer points and seeds.
     Quick,
 }
 
@@ -97,51 +96,51 @@ pub enum Size {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct XAxis {
-    /// What is written beside it; empty if nothing is swept.
+    /// Label; empty without a sweep.
     pub label: String,
-    /// The words that stand for the places 0, 1, …; empty if the places are numbers.
+    /// Words at the positions 0, 1, …; empty if positions are numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
-    /// Where numbers are.
+    /// Scale.
     pub scale: FigureScale,
 }
 
-/// The lines of one metric.
+/// A panel of the figure: the series of one metric.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Panel {
     /// The metric.
     pub metric: String,
-    /// What is written beside the y axis.
+    /// Label of the y axis.
     pub label: String,
-    /// Where numbers are on it.
+    /// Scale of the y axis.
     pub scale: FigureScale,
-    /// The lines: variants, then references.
+    /// The series: variants, then references.
     pub series: Vec<PanelSeries>,
 }
 
-/// A line.
+/// A series of a panel.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PanelSeries {
     /// The variant or reference.
     pub name: String,
-    /// Where its values come from.
+    /// Origin of its values.
     pub origin: SeriesOrigin,
-    /// Where it is on the axes that are not drawn along, in words such as `delay 10 ms`.
+    /// Values on the other axes, such as `delay 10 ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub coordinates: Vec<String>,
-    /// Its values, by x.
+    /// Its points, by x.
     pub points: Vec<PanelPoint>,
 }
 
-/// Where the values of a line come from.
+/// Origin of the values of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeriesOrigin {
     /// Runs of a variant.
     Variant,
-    /// Runs over single paths.
+    /// Runs over a single path.
     SinglePath,
     /// A formula.
     Formula,
@@ -149,11 +148,11 @@ pub enum SeriesOrigin {
     Paper,
 }
 
-/// A value with its range: mean and 95 % confidence interval, or median, least and greatest.
+/// A point with its range: mean and 95 % confidence interval, or median, minimum and maximum.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PanelPoint {
-    /// Where on the x axis.
+    /// Position on the x axis.
     pub x: f64,
     /// The mean or the median.
     pub value: f64,
@@ -161,7 +160,7 @@ pub struct PanelPoint {
     pub low: f64,
     /// The upper end of the range.
     pub high: f64,
-    /// How many runs it is made of; 0 if of none.
+    /// Number of runs; 0 if not from runs.
     pub count: usize,
 }
 
@@ -169,26 +168,26 @@ pub struct PanelPoint {
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Plot {
-    /// What it shows, in a line.
+    /// Title.
     pub title: String,
-    /// What is written beside its axes.
+    /// Labels of the x and y axes.
     pub labels: (String, String),
-    /// Its lines.
+    /// Its series.
     pub series: Vec<PlotSeries>,
 }
 
-/// A line of a plot.
+/// A series of a plot.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PlotSeries {
     /// Its name.
     pub name: String,
-    /// Where it goes.
+    /// Its points (x, y).
     pub points: Vec<(f64, f64)>,
 }
 
 impl ResultSummary {
-    /// What came out of a plan.
+    /// Summary of the results of a plan.
     #[must_use]
     pub fn of(results: &Results<'_>) -> Self {
         let plan = results.plan;
@@ -198,7 +197,7 @@ impl ResultSummary {
         let (x, panels) = panels::of(results);
         Self {
             plan: plan.name.clone(),
-            file: Some(plan.file.clone()).filter(|file| *file != usual_file(&plan.name)),
+            file: Some(plan.file.clone()).filter(|file| *file != default_file(&plan.name)),
             title: plan.title.clone(),
             source: plan.source.clone(),
             claim: plan.claim.trim().to_owned(),
@@ -224,8 +223,8 @@ impl ResultSummary {
         }
     }
 
-    /// The summary, knowing whether it is of the plan as it is now, which is given in both its sizes, and whether that means to this
-    /// program what it meant to the one that ran it. One of a changed plan stays as it is: it never was of the plan alone.
+    /// Compares the summary with the current plan, given in both sizes, and sets `is_outdated` and `changed_defaults`. Summaries
+    /// with overrides are not compared.
     #[must_use]
     pub fn compared_with_plan(self, full: &Plan, quick: &Plan) -> Self {
         if !self.changes.is_empty() {
@@ -242,7 +241,7 @@ impl ResultSummary {
         }
     }
 
-    /// The summary without plots, which are large and of which nothing is claimed.
+    /// The summary without plots, which are large and not part of the claim.
     #[must_use]
     pub fn in_short(&self) -> Self {
         Self {
@@ -252,19 +251,19 @@ impl ResultSummary {
         }
     }
 
-    /// Where its plan is, or was.
+    /// File of its plan.
     #[must_use]
     pub fn plan_file(&self) -> PathBuf {
-        self.file.clone().unwrap_or_else(|| usual_file(&self.plan))
+        self.file.clone().unwrap_or_else(|| default_file(&self.plan))
     }
 }
 
-/// Where the project keeps the plan of this name.
-fn usual_file(plan: &str) -> PathBuf {
+/// Default file of the plan of this name.
+fn default_file(plan: &str) -> PathBuf {
     Path::new("experiments").join(format!("{plan}.toml"))
 }
 
-/// A number with six digits that count, which is more than any run is exact to.
+/// A number rounded to six significant digits.
 fn rounded(number: f64) -> f64 {
     format!("{number:.5e}").parse().unwrap_or(number)
 }

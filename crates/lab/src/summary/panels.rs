@@ -1,4 +1,4 @@
-//! What does the figure show? A panel for each metric, a line for each variant and reference.
+//! Panels of the figure: one for each metric, with a series for each variant and reference.
 
 use super::{Panel, PanelPoint, PanelSeries, SeriesOrigin, XAxis, rounded};
 use crate::metric::unit_of;
@@ -13,17 +13,17 @@ pub(super) fn of(results: &Results<'_>) -> (XAxis, Vec<Panel>) {
 
 fn x(plan: &Plan) -> XAxis {
     let axis = x_axis(plan).and_then(|index| plan.axes.get(index));
-    let usual = axis.map(|axis| with_unit(&axis.name, &axis.unit));
+    let default = axis.map(|axis| with_unit(&axis.name, &axis.unit));
     let is_of_words = |axis: &&Axis| !axis.is_numeric();
     let words = axis
         .filter(is_of_words)
         .map(|axis| &axis.values[..])
         .unwrap_or_default();
-    // Without a sweep there is nothing to be written beside.
+    // Without a sweep, the x axis has no label.
     let own = plan.figure.x_label.clone();
     let own = own.filter(|label| axis.is_some() && !label.trim().is_empty());
     XAxis {
-        label: own.or(usual).unwrap_or_default(),
+        label: own.or(default).unwrap_or_default(),
         words: words.iter().map(|word| word.text.clone()).collect(),
         scale: plan.figure.x_scale,
     }

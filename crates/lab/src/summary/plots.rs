@@ -1,4 +1,4 @@
-//! What do the plots beside the figure show? Time series thinned to what can be seen, and shares of histograms.
+//! Plots beside the figure: thinned time series and cumulative distributions.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ pub(super) fn of(results: &Results<'_>) -> Vec<Plot> {
     drawn.filter(|drawn| !drawn.series.is_empty()).collect()
 }
 
-/// One plot for each place of the axes, of the runs with the first seed.
+/// One plot for each point of the sweep, from the runs with the first seed.
 fn time_series(results: &Results<'_>, plot: &PlotPlan) -> Vec<Plot> {
     let Some(metric) = metric::TIME_SERIES.iter().find(|metric| metric.name == plot.y) else {
         return Vec::new();
     };
     let seed = results.plan.points.iter().map(|point| point.seed).min();
-    let meant = |run: &&Run<'_>| Some(run.point.seed) == seed && plot.is_about(run.point);
+    let selected = |run: &&Run<'_>| Some(run.point.seed) == seed && plot.is_about(run.point);
     let mut plots: Vec<(&Point, Plot)> = Vec::new();
-    for run in results.runs.iter().filter(meant) {
+    for run in results.runs.iter().filter(selected) {
         let all_series = time_series_of_run(results.plan, run, plot, metric);
         let place = plots
             .iter_mut()
@@ -55,7 +55,7 @@ fn time_series_plot(plan: &Plan, run: &Run<'_>, metric: &Metric, series: Vec<Plo
     }
 }
 
-/// A line for each path, or one for the association.
+/// A series for each path, or one for the association.
 fn time_series_of_run(plan: &Plan, run: &Run<'_>, plot: &PlotPlan, metric: &Metric) -> Vec<PlotSeries> {
     let rows = run
         .record()
@@ -128,10 +128,10 @@ fn values(rows: &[&TimeSeriesRow], column: &str) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Slices of time in a plot: about as many as it has pixels.
+/// Time slices in a plot, about one for each pixel.
 const SLICES: usize = 400;
 
-/// No more places than can be seen: of each slice of time the least and the greatest value, in their order.
+/// Reduces the points to the minimum and maximum of each time slice.
 fn thinned(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let short = |(time, value): &(f64, f64)| (rounded(*time), rounded(*value));
     if places.len() <= 2 * SLICES {
@@ -149,7 +149,7 @@ fn thinned(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
     slices.flat_map(ends).collect()
 }
 
-/// One plot: for each variant and place, how many are not more than x.
+/// One plot with the cumulative distribution of each variant and point.
 fn cdf(results: &Results<'_>, plot: &PlotPlan) -> Plot {
     let mut all_series: Vec<(String, BTreeMap<u64, u64>)> = Vec::new();
     for run in results.runs.iter().filter(|run| plot.is_about(run.point)) {
@@ -183,10 +183,7 @@ fn cdf(results: &Results<'_>, plot: &PlotPlan) -> Plot {
     };
     Plot {
         title: format!("distribution of {}", plot.y),
-        labels: (
-            format!("{}{unit}", plot.y),
-            "share that is not more, %".to_owned(),
-        ),
+        labels: (format!("{}{unit}", plot.y), "cumulative share, %".to_owned()),
         series: all_series.into_iter().map(series).collect(),
     }
 }
@@ -215,7 +212,7 @@ mod tests {
     use super::{SLICES, thinned};
 
     #[test]
-    fn a_long_series_is_thinned_and_keeps_its_peaks() {
+    fn long_time_series_is_thinned_and_keeps_its_peaks() {
         let mut places: Vec<(f64, f64)> = (0..100_000).map(|time| (f64::from(time), 5.0)).collect();
         places[12_345].1 = 900.0;
         places[67_890].1 = -3.0;

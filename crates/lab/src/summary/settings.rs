@@ -1,4 +1,4 @@
-//! What were the runs set to? What all have in common, what each line changes, and what is swept.
+//! Settings of the runs: common to all, different by series, and swept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,28 +7,28 @@ use serde_json::Value;
 
 use crate::plan::{Plan, Point};
 
-/// A point with its setting by dotted keys.
+/// A point with its setting as dotted keys.
 type Flat<'p> = (&'p Point, BTreeMap<String, String>);
 
-/// The settings of all runs, by dotted keys.
+/// The settings of all runs, as dotted keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Settings {
-    /// What all runs have in common. What is off or not there is left out.
+    /// Settings common to all runs. Settings that are off or absent are omitted.
     pub common: BTreeMap<String, String>,
-    /// What differs from line to line.
+    /// Settings that differ between series.
     pub changed: Vec<Changed>,
-    /// What is swept.
+    /// The sweeps.
     pub swept: Vec<Swept>,
 }
 
-/// A setting that differs from line to line.
+/// A setting that differs between series.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Changed {
     /// Its key.
     pub key: String,
-    /// Its value for each line that has one.
+    /// Its value in each series that has one.
     pub values: BTreeMap<String, String>,
 }
 
@@ -42,14 +42,14 @@ pub struct Swept {
     pub keys: Vec<String>,
     /// Its values.
     pub values: Vec<String>,
-    /// Their unit; empty if they have none.
+    /// Their unit; empty without unit.
     pub unit: String,
 }
 
 impl Settings {
     pub(super) fn of(plan: &Plan) -> Self {
         let first = plan.points.iter().map(|point| point.seed).min();
-        // Runs over single paths have less of everything, so they say nothing of what is common.
+        // Runs over single paths have only part of the setting.
         let points = plan.points.iter();
         let points = points.filter(|point| Some(point.seed) == first && point.single_path.is_none());
         let points: Vec<Flat<'_>> = points.map(|point| (point, flat(point))).collect();
@@ -69,24 +69,24 @@ impl Settings {
                 _ => settings.changed.extend(changed(key, &points)),
             }
         }
-        let alone = plan.points.iter();
-        let alone = alone.filter(|point| Some(point.seed) == first && point.single_path.is_some());
-        let alone: Vec<Flat<'_>> = alone.map(|point| (point, flat(point))).collect();
-        settings.add_alone(&plan.variants, &alone);
+        let single = plan.points.iter();
+        let single = single.filter(|point| Some(point.seed) == first && point.single_path.is_some());
+        let single: Vec<Flat<'_>> = single.map(|point| (point, flat(point))).collect();
+        settings.add_single_path(&plan.variants, &single);
         settings
     }
 
-    /// What runs over single paths are set to otherwise than the variants, their paths left aside.
-    fn add_alone(&mut self, variants: &[String], alone: &[Flat<'_>]) {
+    /// Adds settings in which runs over single paths differ from the variants, except their paths.
+    fn add_single_path(&mut self, variants: &[String], single: &[Flat<'_>]) {
         let of_paths = |key: &str| ["paths.", "script."].iter().any(|begin| key.starts_with(begin));
-        let keys = alone.iter().flat_map(|(_, setting)| setting.keys());
+        let keys = single.iter().flat_map(|(_, setting)| setting.keys());
         let keys: BTreeSet<&String> = keys.filter(|key| !of_paths(key)).collect();
         for key in keys {
-            let Some(of_alone) = changed(key, alone) else {
+            let Some(of_single) = changed(key, single) else {
                 continue;
             };
             let common = self.common.get(key);
-            if of_alone.values.values().all(|value| Some(value) == common) {
+            if of_single.values.values().all(|value| Some(value) == common) {
                 continue;
             }
             let of_variants = self.common.remove(key).into_iter();
@@ -105,7 +105,7 @@ impl Settings {
             });
             let values = &mut self.changed[known].values;
             values.extend(of_variants);
-            values.extend(of_alone.values);
+            values.extend(of_single.values);
         }
         self.changed.sort_by(|left, right| left.key.cmp(&right.key));
     }
@@ -147,7 +147,7 @@ impl Settings {
     }
 }
 
-/// The values of `key` by line, if it does not depend on where in the sweep a run is.
+/// The values of `key` by series; `None` if it varies within a series.
 fn changed(key: &str, flat: &[Flat<'_>]) -> Option<Changed> {
     let mut values: BTreeMap<String, Option<&String>> = BTreeMap::new();
     for (point, setting) in flat {
@@ -174,7 +174,7 @@ fn swept(axis: &crate::plan::Axis) -> Swept {
     }
 }
 
-/// The setting of a point with dotted keys.
+/// The setting of a point as dotted keys.
 fn flat(point: &Point) -> BTreeMap<String, String> {
     let mut flat = BTreeMap::new();
     let setting =

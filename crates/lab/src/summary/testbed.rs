@@ -1,4 +1,4 @@
-//! Does the simulator tell what real hosts do? SeriesSet that differ in nothing but where they ran, cell by cell.
+//! Comparison of the simulator with a test bed: series that differ only in backend and stack.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,42 +9,42 @@ use crate::plan::{BackendPlan, KernelPlan, Named, Point, Setting};
 use crate::results::{Results, Run};
 use crate::stats::SampleStats;
 
-/// What is held against each other.
+/// The metric to compare.
 const METRIC: &str = "goodput";
 
-/// A line of real hosts and the simulated one with the same setting; whose stack it is may differ.
+/// A series of a test bed and the simulated series with the same setting; the stack may differ.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TestbedComparison {
-    /// The simulated line.
+    /// Name of the simulated series.
     pub simulated: String,
-    /// The line of real hosts.
+    /// Name of the series of the test bed.
     pub real: String,
-    /// Every place at which there are both.
+    /// The points that both have.
     pub points: Vec<ComparedPoint>,
 }
 
-/// The goodput at one place of the sweeps, in Mbit/s: medians of all seeds.
+/// The goodput at a point, in Mbit/s: medians over the seeds.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ComparedPoint {
-    /// Where, in words.
+    /// The point in words.
     pub coordinates: String,
-    /// In the simulator.
+    /// Simulated goodput.
     pub simulated: f64,
-    /// On real hosts.
+    /// Goodput on the test bed.
     pub real: f64,
 }
 
 impl ComparedPoint {
-    /// What real hosts reached of what the simulator foretold.
+    /// Ratio of test bed to simulator.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.real / self.simulated
     }
 }
 
-/// All lines of real hosts that have a simulated one.
+/// All series of a test bed that have a simulated counterpart.
 pub(super) fn of(results: &Results<'_>) -> Vec<TestbedComparison> {
     let mut points: BTreeMap<(String, String), Vec<ComparedPoint>> = BTreeMap::new();
     let mut order: Vec<(String, String)> = Vec::new();
@@ -53,16 +53,16 @@ pub(super) fn of(results: &Results<'_>) -> Vec<TestbedComparison> {
         let simulated = results
             .runs
             .iter()
-            .find(|other| !is_real(other.point) && is_twin(run.point, other.point));
+            .find(|other| !is_real(other.point) && is_counterpart(run.point, other.point));
         let Some(simulated) = simulated else {
             continue;
         };
         let all_series = (simulated.point.series.clone(), run.point.series.clone());
-        let place = place(run.point);
+        let place = coordinates(run.point);
         if !done.insert((all_series.clone(), place.clone())) {
             continue;
         }
-        let (Some(foretold), Some(real)) = (median(results, simulated), median(results, run)) else {
+        let (Some(predicted), Some(real)) = (median(results, simulated), median(results, run)) else {
             continue;
         };
         if !order.contains(&all_series) {
@@ -70,19 +70,19 @@ pub(super) fn of(results: &Results<'_>) -> Vec<TestbedComparison> {
         }
         points.entry(all_series).or_default().push(ComparedPoint {
             coordinates: place,
-            simulated: rounded(foretold),
+            simulated: rounded(predicted),
             real: rounded(real),
         });
     }
-    let held = order.into_iter().map(|all_series| TestbedComparison {
+    let comparisons = order.into_iter().map(|all_series| TestbedComparison {
         points: points.remove(&all_series).unwrap_or_default(),
         simulated: all_series.0,
         real: all_series.1,
     });
-    held.collect()
+    comparisons.collect()
 }
 
-/// By name, all that runs on real hosts were made with.
+/// Environments of all runs on a test bed, by name.
 pub(super) fn environment(results: &Results<'_>) -> BTreeMap<String, String> {
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (name, value) in results
@@ -103,14 +103,14 @@ fn is_real(point: &Point) -> bool {
     point.setting.backend == BackendPlan::Testbed
 }
 
-fn is_twin(real: &Point, simulated: &Point) -> bool {
+fn is_counterpart(real: &Point, simulated: &Point) -> bool {
     real.coordinates == simulated.coordinates
         && real.single_path == simulated.single_path
-        && without_place(&real.setting) == without_place(&simulated.setting)
+        && without_backend(&real.setting) == without_backend(&simulated.setting)
 }
 
-/// The setting without where it runs and whose stack it is.
-fn without_place(setting: &Setting) -> Setting {
+/// The setting without backend and stack.
+fn without_backend(setting: &Setting) -> Setting {
     Setting {
         backend: BackendPlan::Sim,
         stack: None,
@@ -120,16 +120,16 @@ fn without_place(setting: &Setting) -> Setting {
     }
 }
 
-fn place(point: &Point) -> String {
+fn coordinates(point: &Point) -> String {
     let axes = point
         .coordinates
         .iter()
         .map(|coordinate| format!("{} {}", coordinate.axis, coordinate.text));
-    let alone = point.single_path.iter().map(|path| format!("{path} alone"));
+    let alone = point.single_path.iter().map(|path| format!("{path} only"));
     axes.chain(alone).collect::<Vec<_>>().join(", ")
 }
 
-/// Of all seeds at the run's place.
+/// Median over the seeds at the run's point.
 fn median(results: &Results<'_>, run: &Run<'_>) -> Option<f64> {
     let is_beside = |other: &&Run<'_>| {
         (

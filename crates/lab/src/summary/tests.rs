@@ -1,4 +1,4 @@
-//! Does a summary say what came out, and is it the same after it was written and read?
+//! Tests of result summaries.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ pub(crate) fn summary() -> ResultSummary {
 }
 
 #[test]
-fn an_account_has_medians_with_their_range_and_where_they_come_from() {
+fn summary_has_medians_ranges_and_origins() {
     let summary = summary();
     assert_eq!(
         (summary.size, summary.seeds.len(), summary.runs),
@@ -126,7 +126,7 @@ fn an_account_has_medians_with_their_range_and_where_they_come_from() {
     );
     assert_eq!(summary.x.label, "b, Mbit");
     let all_series = &summary.panels[0].series;
-    assert_eq!(all_series.len(), 6, "three all_series at two delays");
+    assert_eq!(all_series.len(), 6, "three series at two delays");
     let point = all_series[0].points[1];
     assert_eq!(
         (point.x, point.value, point.low, point.high, point.count),
@@ -140,7 +140,7 @@ fn an_account_has_medians_with_their_range_and_where_they_come_from() {
 }
 
 #[test]
-fn settings_are_told_apart_by_what_they_depend_on() {
+fn settings_are_common_changed_or_swept() {
     let settings = summary().settings;
     assert_eq!(settings.common["paths.a.rate"], "10Mbit");
     assert!(!settings.common.contains_key("paths.b.rate"), "swept");
@@ -155,7 +155,7 @@ fn settings_are_told_apart_by_what_they_depend_on() {
 }
 
 #[test]
-fn what_runs_over_single_paths_are_set_to_otherwise_is_told_too() {
+fn settings_of_single_paths_are_listed() {
     let alone = "[[reference]]\nname = \"alone\"\nsingle-path = \"best\"\npolicies.nr-sack = \"on\"\ntime.measure = \"7s\"";
     let text = PLAN.replacen("[figure]", &format!("{alone}\n\n[figure]"), 1);
     let plan = Plan::read(Path::new("two.toml"), &text, &PlanOptions::default()).unwrap();
@@ -180,14 +180,14 @@ fn what_runs_over_single_paths_are_set_to_otherwise_is_told_too() {
 }
 
 #[test]
-fn what_a_program_sets_otherwise_since_is_told() {
+fn changed_defaults_are_listed() {
     let mut summary = summary();
     let now = |text: &str| Plan::read(Path::new("two.toml"), text, &PlanOptions::default()).unwrap();
-    let otherwise = |summary: &ResultSummary, plan: Plan| {
+    let changed_defaults = |summary: &ResultSummary, plan: Plan| {
         summary.clone().compared_with_plan(&plan, &plan).changed_defaults
     };
-    assert_eq!(otherwise(&summary, now(PLAN)), [""; 0]);
-    // A line had another value, a value of all was another one, and a key was not there yet.
+    assert_eq!(changed_defaults(&summary, now(PLAN)), [""; 0]);
+    // One series and one common setting had other values, and one key did not exist.
     summary.settings.changed[0]
         .values
         .insert("split".into(), "off".into());
@@ -197,15 +197,15 @@ fn what_a_program_sets_otherwise_since_is_told() {
         .insert("policies.burst".into(), "four".into());
     summary.settings.common.remove("policies.cc");
     assert_eq!(
-        otherwise(&summary, now(PLAN)),
+        changed_defaults(&summary, now(PLAN)),
         ["policies.burst", "policies.nr-sack"]
     );
 }
 
 #[test]
-fn pictures_show_the_first_seed_over_time_and_all_seeds_together() {
+fn plots_show_first_seed_over_time_and_cdf_of_all_seeds() {
     let plots = summary().plots;
-    assert_eq!(plots.len(), 3, "a series for each delay, and a distribution");
+    assert_eq!(plots.len(), 3, "a time series for each delay, and a CDF");
     assert_eq!(plots[0].series[1].name, "b");
     assert_eq!(plots[0].series[0].points, [(1.0, 2.0), (1.5, 2.0)]);
     assert_eq!(plots[2].series[1].name, "split, b 20 Mbit, delay 5 ms");
@@ -213,7 +213,7 @@ fn pictures_show_the_first_seed_over_time_and_all_seeds_together() {
 }
 
 #[test]
-fn an_account_is_the_same_after_it_was_written_and_read() {
+fn stored_summary_loads_equal() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("two.json");
     let summary = summary();
@@ -228,7 +228,7 @@ fn an_account_is_the_same_after_it_was_written_and_read() {
 }
 
 #[test]
-fn what_is_no_account_is_refused_with_its_name() {
+fn invalid_summary_is_refused_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.json");
     std::fs::write(&file, "{\"plan\": 3}").unwrap();

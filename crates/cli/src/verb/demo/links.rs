@@ -1,5 +1,4 @@
-//! What do the two ends of a run see? Loopback sockets of their own for each path, with an emulated link in each
-//! direction.
+//! Emulated links of the demo: loopback sockets for each path, with an emulated link in each direction.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,20 +10,20 @@ use anabranch_emu::netsim::{LinkConfig, Probability};
 use anabranch_emu::{Emulator, LinkHandle, ShapedSocket};
 use anabranch_types::Seed;
 
-use super::plan::PACKET;
+use super::schedule::PACKET;
 use crate::failure::Failure;
 use crate::network;
 use crate::parse::ShapedPath;
 
-/// Packets that at least find room in a queue: short paths have routers too.
-const SHORTEST_QUEUE: u64 = 50;
+/// Minimum queue length in packets, for paths with a small bandwidth-delay product.
+const MIN_QUEUE: u64 = 50;
 
-/// The sockets of both ends, and a handle on each link.
+/// The sockets of both ends, and handles of the links.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     pub(super) sender: Vec<Arc<dyn Socket>>,
     pub(super) receiver: Vec<Arc<dyn Socket>>,
-    /// By path: there and back.
+    /// For each path: forward and reverse link.
     handles: Vec<[LinkHandle; 2]>,
 }
 
@@ -34,17 +33,17 @@ impl Links {
         let mut links = Self::default();
         for index in over {
             let config = link_config(&paths[*index]);
-            let there = emulator.link(config.clone().named(format!("there {index}")));
-            let back = emulator.link(config.named(format!("back {index}")));
+            let forward = emulator.link(config.clone().named(format!("forward {index}")));
+            let reverse = emulator.link(config.named(format!("reverse {index}")));
             let address = Ipv4Addr::new(127, 0, 0, *index as u8 + 1);
-            links.sender.push(shaped(address, &there)?);
-            links.receiver.push(shaped(address, &back)?);
-            links.handles.push([there, back]);
+            links.sender.push(shaped(address, &forward)?);
+            links.receiver.push(shaped(address, &reverse)?);
+            links.handles.push([forward, reverse]);
         }
         Ok(links)
     }
 
-    /// Pulls the cable of one path, for good.
+    /// Cuts both links of a path for good.
     pub(super) fn cut(&self, index: usize) {
         self.handles[index].iter().for_each(LinkHandle::cut);
     }
@@ -55,10 +54,10 @@ fn shaped(address: Ipv4Addr, link: &LinkHandle) -> Result<Arc<dyn Socket>, Failu
     Ok(Arc::new(ShapedSocket::new(real, link.clone())))
 }
 
-/// A drop-tail queue of one bandwidth-delay product, the classic size for a router.
+/// Configuration with a drop-tail queue of one bandwidth-delay product.
 fn link_config(path: &ShapedPath) -> LinkConfig {
     let round_trip: Duration = path.delay * 2;
-    let queue = path.rate.bytes_in(round_trip).max(SHORTEST_QUEUE * PACKET);
+    let queue = path.rate.bytes_in(round_trip).max(MIN_QUEUE * PACKET);
     LinkConfig::new(path.rate, path.delay)
         .queue(QueueConfig::Bytes(queue))
         .loss(if path.loss > 0.0 {

@@ -1,9 +1,8 @@
-//! What does `anabranch demo` show? Whether several paths together are faster than the best of them alone, with
-//! real endpoints over emulated links on this machine.
+//! `anabranch demo`: compares all paths together with each path alone, with real endpoints over emulated links.
 
 mod links;
-mod plan;
 mod run;
+mod schedule;
 mod verdict;
 
 use std::io::Write as _;
@@ -14,54 +13,57 @@ use anabranch_types::Seed;
 
 use crate::arguments::DemoArguments;
 use crate::failure::Failure;
-use crate::interrupt::apart;
+use crate::interrupt::on_thread;
 use crate::output::{DemoRow, Event, Reporter};
-use plan::{Plan, Size};
-use run::Stage;
+use run::DemoRunner;
+use schedule::{Schedule, Size};
 use verdict::Verdict;
 
-/// Random bytes written at once.
+/// Random bytes written at a time.
 const BLOCK: usize = 1 << 20;
 
-/// Runs everything and tells the outcome.
+/// Runs the demo and reports its outcome.
 pub(crate) async fn run(arguments: DemoArguments, reporter: &Arc<dyn Reporter>) -> Result<(), Failure> {
     let size = match (&arguments.file, arguments.size) {
         (Some(file), _) => Size::Bytes(file.metadata().map_err(|error| cannot_read(file, &error))?.len()),
         (None, Some(bytes)) => Size::Bytes(bytes),
         (None, None) => Size::Time(arguments.duration),
     };
-    let plan = Plan::new(&arguments.paths, size, arguments.cut)?;
-    let scratch =
-        tempfile::tempdir().map_err(|error| Failure::Work(format!("no folder for the demo: {error}")))?;
+    let schedule = Schedule::new(&arguments.paths, size, arguments.cut)?;
+    let scratch = tempfile::tempdir().map_err(|error| {
+        Failure::Work(format!(
+            "cannot create a temporary folder: {error}; set TMPDIR to a writable one"
+        ))
+    })?;
     let file = match arguments.file {
         Some(file) => file,
         None => {
-            let (path, size) = (scratch.path().join("demo.bin"), plan.largest());
-            apart(move || random_file(path, size)).await?
+            let (path, size) = (scratch.path().join("demo.bin"), schedule.largest());
+            on_thread(move || random_file(path, size)).await?
         }
     };
-    let stage = Stage {
+    let runner = DemoRunner {
         file,
         scratch: scratch.path().to_owned(),
-        paths: plan.paths.clone(),
+        paths: schedule.paths.clone(),
         config: arguments.settings.association_config()?,
         log: arguments.log,
         reporter: Arc::clone(reporter),
     };
     let mut rows: Vec<DemoRow> = Vec::new();
-    for (index, run) in plan.runs.iter().enumerate() {
-        let (run_name, size, ceiling_bit_s) = (run.name.as_str(), run.size, run.ceiling);
+    for (index, run) in schedule.runs.iter().enumerate() {
+        let (run_name, size, upper_bound_bit_s) = (run.name.as_str(), run.size, run.upper_bound);
         reporter.report(&Event::Run {
             run: run_name,
             size,
-            ceiling_bit_s,
+            upper_bound_bit_s,
         });
         let transfer = index as u64 + 1;
-        let row = stage.perform(transfer, run).await?;
+        let row = runner.perform(transfer, run).await?;
         reporter.report(&Event::Row { transfer, row: &row });
         rows.push(row);
     }
-    let verdict = Verdict::of(&plan, &rows);
+    let verdict = Verdict::of(&schedule, &rows);
     reporter.report(&Event::Demo {
         rows: &rows,
         sum_of_single_bit_s: verdict.sum_of_single,
@@ -72,11 +74,11 @@ pub(crate) async fn run(arguments: DemoArguments, reporter: &Arc<dyn Reporter>) 
     if verdict.passed {
         Ok(())
     } else {
-        Err(Failure::Work("the demo did not pass, see above".into()))
+        Err(Failure::Work("the demo failed; see the comparison above".into()))
     }
 }
 
-/// Bytes that nothing on the way can compress.
+/// A file of random, incompressible bytes.
 fn random_file(path: PathBuf, size: u64) -> Result<PathBuf, Failure> {
     let failed = |error| Failure::Work(format!("cannot write {}: {error}", path.display()));
     let mut file = std::fs::File::create(&path).map_err(failed)?;

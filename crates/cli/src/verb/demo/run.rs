@@ -1,4 +1,4 @@
-//! How does one run go? Two endpoints in this process, the real sender and the real receiver, links in between.
+//! One run of the demo: two endpoints in this process, with the real sender and receiver, over emulated links.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use anabranch::{Association, AssociationConfig, Endpoint};
 use tokio::time::interval;
 
 use super::links::Links;
-use super::plan::Run;
+use super::schedule::Run;
 use crate::event_log::EventLog;
 use crate::failure::Failure;
 use crate::network::{self, Guarded};
@@ -20,25 +20,25 @@ use crate::transfer::{
     send_file,
 };
 
-/// Silence that ends a run: longer than any recovery from a cut.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Idle timeout of a run, longer than any recovery from a link failure.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often the moment of the cut is looked for.
-const GLANCE: Duration = Duration::from_millis(10);
+/// Interval for checking whether half of the file has arrived.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What all runs have in common.
+/// Runs the transfers of the demo.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct DemoRunner {
     pub(super) file: PathBuf,
     pub(super) scratch: PathBuf,
     pub(super) paths: Vec<ShapedPath>,
     pub(super) config: AssociationConfig,
-    /// Where to log events, with the number of the run before its ending.
+    /// File for event logs; the number of the run is inserted before its extension.
     pub(super) log: Option<PathBuf>,
     pub(super) reporter: Arc<dyn Reporter>,
 }
 
-impl Stage {
+impl DemoRunner {
     /// Sends the file once.
     pub(super) async fn perform(&self, number: u64, run: &Run) -> Result<DemoRow, Failure> {
         let links = Links::open(&self.paths, &run.over)?;
@@ -64,7 +64,7 @@ impl Stage {
                 durable: false,
             },
             max_size: run.size,
-            patience: PATIENCE,
+            patience: IDLE_TIMEOUT,
             buffer: self.config.receive_buffer,
         };
         let (sent, digest) = tokio::try_join!(
@@ -79,7 +79,7 @@ impl Stage {
             size: sent.size,
             seconds: sent.seconds,
             goodput_bit_s: sent.goodput_bit_s,
-            ceiling_bit_s: run.ceiling,
+            upper_bound_bit_s: run.upper_bound,
             verified: sent.sha256 == digest,
             cut: run.cut.is_some(),
             carried: sent.paths.iter().map(PathReport::carried).collect(),
@@ -96,12 +96,12 @@ impl Stage {
     ) -> Result<Summary, Failure> {
         let source = Source::file(&self.file).map_err(Failure::work)?.first(run.size);
         let counter = Counter::new(number, Role::Send, source.size(), Instant::now());
-        let association = network::connect(sender, &receiver.local_addrs(), PATIENCE).await?;
+        let association = network::connect(sender, &receiver.local_addrs(), IDLE_TIMEOUT).await?;
         let name = FileName::parse("demo.bin").map_err(Failure::work)?;
         let sending = Sending {
             name,
             source,
-            patience: PATIENCE,
+            patience: IDLE_TIMEOUT,
         };
         let result = tokio::select! {
             result = send_file(&association, sending, &counter.bytes) => result,
@@ -129,10 +129,10 @@ impl Stage {
         counter: &Counter,
         links: &Links,
     ) -> std::convert::Infallible {
-        let mut glance = interval(GLANCE);
+        let mut ticks = interval(CHECK_INTERVAL);
         if let Some(cut) = run.cut {
             while counter.arrived(association) < run.size / 2 {
-                glance.tick().await;
+                ticks.tick().await;
             }
             links.cut(cut);
             self.reporter.report(&Event::Cut { path: cut as u64 + 1 });
@@ -141,7 +141,7 @@ impl Stage {
     }
 }
 
-/// `demo.jsonl` is `demo-2.jsonl` for run 2.
+/// Inserts the number of the run: `demo.jsonl` becomes `demo-2.jsonl` for run 2.
 fn numbered(file: &Path, number: u64) -> PathBuf {
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-{number}"));
@@ -152,12 +152,12 @@ fn numbered(file: &Path, number: u64) -> PathBuf {
     file.with_file_name(name)
 }
 
-/// The digest of what was received.
+/// Receives the file and returns its digest.
 async fn receive(receiver: &Endpoint, receiving: &Receiving) -> Result<Digest, Failure> {
     let association = receiver
         .accept()
         .await
-        .ok_or_else(|| Failure::work("the sockets broke"))?;
+        .ok_or_else(|| Failure::work("the sockets of the endpoint failed"))?;
     let association = Guarded(association);
     let result = receive_file(&association, receiving, &AtomicU64::new(0), |_| ()).await;
     conclude_receiving(&association, receiving.patience, &result).await;
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_run_has_a_log_of_its_own_whatever_its_name() {
+    fn log_file_names_contain_the_number_of_the_run() {
         for (file, second) in [
             ("demo.jsonl", "demo-2.jsonl"),
             ("logs/run.v2.jsonl", "logs/run.v2-2.jsonl"),

@@ -1,4 +1,4 @@
-//! What became of the claims? docs/claims.md, of the plans, of what is kept of their results, and of what tests show.
+//! `anabranch lab claims`: prints docs/claims.md from plans, kept result summaries, and claims shown by tests.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::arguments::LabClaimsArguments;
 use crate::failure::Failure;
 use crate::output::print;
 
-/// Beside the plans, the folder of what tests show.
+/// Subfolder with claims that are shown by tests.
 const TESTED: &str = "tested";
 
 pub(super) fn run(arguments: &LabClaimsArguments) -> Result<(), Failure> {

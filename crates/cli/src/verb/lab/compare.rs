@@ -1,4 +1,4 @@
-//! How do two results differ?
+//! `anabranch lab compare`: compares two folders of results.
 
 use anabranch_lab::results::{Comparison, Difference, OneSided, Sides, compare};
 
@@ -39,15 +39,15 @@ fn print_objects(compared: &Comparison) -> Result<(), Failure> {
     print_json(&serde_json::json!({
         "event": "compared",
         "pairs": compared.pairs,
-        "without_partner": compared.without_partner,
-        "metrics_of_one": compared.metrics_of_one,
+        "unpaired": compared.unpaired,
+        "one_sided_metrics": compared.one_sided_metrics,
     }))
 }
 
-/// What has nothing in common cannot be told to be the same.
+/// Refuses results without common runs, and metrics that are not in both.
 fn check_common(compared: &Comparison, wanted: &[String]) -> Result<(), Failure> {
     if compared.pairs == 0 {
-        let text = "the two have no run in common, of the same line, place and seed";
+        let text = "the two folders have no run of the same series, point and seed in common";
         return Err(Failure::usage(text));
     }
     let one_sided = compared.one_sided.iter().map(|found| &found.metric);
@@ -59,7 +59,7 @@ fn check_common(compared: &Comparison, wanted: &[String]) -> Result<(), Failure>
             let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
             let known = known.join(", ");
             Err(Failure::Usage(format!(
-                "unknown metric `{metric}`, both have: {known}"
+                "unknown metric `{metric}`; both results have: {known}"
             )))
         }
         None => Ok(()),
@@ -68,10 +68,10 @@ fn check_common(compared: &Comparison, wanted: &[String]) -> Result<(), Failure>
 
 fn differences(compared: &Comparison) -> String {
     if compared.differences.is_empty() {
-        return format!("no difference in {} pairs of runs\n", compared.pairs);
+        return format!("no differences in {} pairs of runs\n", compared.pairs);
     }
     let head = [
-        "place",
+        "point",
         "metric",
         "before",
         "after",
@@ -87,7 +87,7 @@ fn differences(compared: &Comparison) -> String {
 
 fn row(difference: &Difference) -> Vec<String> {
     let Difference {
-        place,
+        point,
         metric,
         before,
         after,
@@ -95,7 +95,7 @@ fn row(difference: &Difference) -> Vec<String> {
     } = difference;
     let mark = if difference.is_significant() { "*" } else { "" };
     vec![
-        place.clone(),
+        point.clone(),
         metric.clone(),
         format!("{before:.3}"),
         format!("{after:.3}"),
@@ -106,34 +106,31 @@ fn row(difference: &Difference) -> Vec<String> {
     ]
 }
 
-/// What was measured in one run of a pair only.
+/// Metrics that only one run of a pair has.
 fn one_sided(found: &[OneSided]) -> String {
     if found.is_empty() {
         return String::new();
     }
-    let head = ["place", "metric", "before only", "after only"];
+    let head = ["point", "metric", "before only", "after only"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(found.iter().map(|found| {
         let Sides { before, after } = found.pairs;
-        let (place, metric) = (found.place.clone(), found.metric.clone());
-        vec![place, metric, before.to_string(), after.to_string()]
+        let (point, metric) = (found.point.clone(), found.metric.clone());
+        vec![point, metric, before.to_string(), after.to_string()]
     }));
-    format!(
-        "\nin so many pairs one run alone has a value:\n{}",
-        columns(&rows)
-    )
+    format!("\npairs in which only one run has a value:\n{}", columns(&rows))
 }
 
-/// What could not be compared at all.
+/// Runs and metrics of one side only.
 fn rest(compared: &Comparison) -> String {
-    let Sides { before, after } = compared.without_partner;
+    let Sides { before, after } = compared.unpaired;
     let mut text = String::new();
     if before + after > 0 {
-        text += &format!("\nwithout a partner: {before} runs before, {after} after\n");
+        text += &format!("\nunpaired runs: {before} before, {after} after\n");
     }
-    if !compared.metrics_of_one.is_empty() {
-        let metrics: Vec<&str> = compared.metrics_of_one.iter().map(String::as_str).collect();
-        text += &format!("\nof one side only: {}\n", metrics.join(", "));
+    if !compared.one_sided_metrics.is_empty() {
+        let metrics: Vec<&str> = compared.one_sided_metrics.iter().map(String::as_str).collect();
+        text += &format!("\nmetrics of one side only: {}\n", metrics.join(", "));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! Which experiments are there?
+//! `anabranch lab list`: lists the experiments in a folder.
 
 use anabranch_lab::Plan;
 use anabranch_lab::plan::PlanOptions;
@@ -48,6 +48,6 @@ fn table(rows: &[[String; 3]]) -> String {
             .unwrap_or(0)
     };
     let (first, second) = (width(0), width(1));
-    let line = |[plan, title, source]: &[String; 3]| format!("{plan:<first$}  {title:<second$}  {source}\n");
-    rows.iter().map(line).collect()
+    let row = |[plan, title, source]: &[String; 3]| format!("{plan:<first$}  {title:<second$}  {source}\n");
+    rows.iter().map(row).collect()
 }

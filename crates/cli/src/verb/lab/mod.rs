@@ -1,14 +1,14 @@
-//! Does a claim hold? Experiments, listed, shown, run, compared and reported.
+//! `anabranch lab`: lists, shows, runs, compares and reports experiments.
 
 mod claims;
 mod compare;
 mod list;
+mod progress;
 mod report;
+mod results;
 mod run;
 mod show;
 mod text;
-mod told;
-mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ use crate::arguments::{LabVerb, PlanArguments};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// In a folder of results, what a report is made of.
+/// File name of the result summary in a folder of results.
 const SUMMARY: &str = "summary.json";
 
-/// Does what was asked of the lab.
+/// Runs a verb of the lab.
 pub(crate) async fn run(verb: LabVerb) -> Result<(), Failure> {
     match verb {
         LabVerb::Run(arguments) => run::run(arguments, &mut Interrupt::listen()?).await,
@@ -42,7 +42,7 @@ fn load(plan: &Path, arguments: &PlanArguments) -> Result<Plan, Failure> {
     Plan::load(plan, &options).map_err(Failure::usage)
 }
 
-/// A plan in its full and in its quick size.
+/// Loads a plan in full and in quick size.
 fn both_sizes(plan: &Path) -> Result<[Plan; 2], Failure> {
     let of_size = |quick| {
         let options = PlanOptions {
@@ -54,22 +54,22 @@ fn both_sizes(plan: &Path) -> Result<[Plan; 2], Failure> {
     Ok([of_size(false)?, of_size(true)?])
 }
 
-/// Where summaries of the plans beside `plan` are kept.
+/// The folder of kept result summaries beside `plan`.
 fn kept_folder(plan: &Path) -> PathBuf {
     plan.parent().unwrap_or_else(|| Path::new(".")).join("results")
 }
 
-/// The summary of the plan `name` among those that are kept in `folder`.
+/// The kept result summary of the plan `name` in `folder`.
 fn kept_file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.json"))
 }
 
-/// The plans of a folder, by name and number.
+/// The plan files in a folder, sorted by name and number.
 fn plans(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let shown = folder.display();
     let unreadable = |error| {
         Failure::Usage(format!(
-            "{shown}: {error}; the experiments are in the folder `experiments` of the project, or say where yours are"
+            "{shown}: {error}; give a folder with plans, such as `experiments` in the repository"
         ))
     };
     let mut files = Vec::new();
@@ -81,19 +81,19 @@ fn plans(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
     if files.is_empty() {
         return Err(Failure::Usage(format!(
-            "{shown} has no plans, which are files `*.toml`"
+            "{shown} contains no plans (files `*.toml`)"
         )));
     }
     sort(&mut files);
     Ok(files)
 }
 
-/// By name and number, whatever folder they are in.
+/// Sorts files by name and number, whatever their folder.
 fn sort(files: &mut [PathBuf]) {
     files.sort_by_key(|file| natural(&file.file_stem().unwrap_or_default().to_string_lossy()));
 }
 
-/// What names are sorted by: words as words and numbers as numbers, so that `sar-10` comes after `sar-9`.
+/// Sort key with numbers as numbers: `sar-10` comes after `sar-9`.
 fn natural(name: &str) -> Vec<(String, u64)> {
     let parts = name.split('-');
     let key = |part: &str| match part.parse() {

@@ -1,4 +1,4 @@
-//! How do results look? A page for each experiment, and an index over all of them.
+//! `anabranch lab report`: writes an HTML page for each experiment, and an index.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,16 +25,16 @@ pub(super) fn run(arguments: &LabReportArguments) -> Result<(), Failure> {
         match entry {
             Entry::Measured(summary) => {
                 let page = write(summary, &arguments.out).map_err(Failure::work)?;
-                tell(arguments, &summary.plan, Some(&page))?;
+                print_page(arguments, &summary.plan, Some(&page))?;
             }
-            Entry::Open { plan, .. } => tell(arguments, plan, None)?,
+            Entry::Open { plan, .. } => print_page(arguments, plan, None)?,
         }
     }
     let index = write_index(&entries, &arguments.out).map_err(Failure::work)?;
-    tell(arguments, "index", Some(&index))
+    print_page(arguments, "index", Some(&index))
 }
 
-/// Two results of one plan would make one page.
+/// Refuses two results of the same plan, which would overwrite each other's page.
 fn check_names(entries: &[Entry], asked: &[PathBuf]) -> Result<(), Failure> {
     let mut known = BTreeMap::new();
     for (entry, what) in entries.iter().zip(asked) {
@@ -44,15 +44,15 @@ fn check_names(entries: &[Entry], asked: &[PathBuf]) -> Result<(), Failure> {
         if let Some(other) = known.insert(&summary.plan, what.to_string()) {
             let name = &summary.plan;
             return Err(Failure::Usage(format!(
-                "{other} and {what} are both of the plan {name} and would make one page {name}.html; report them apart, with \
-                 --out for one of them"
+                "{other} and {what} are results of the same plan and would both write {name}.html; run the command once for each, \
+                 with different --out folders"
             )));
         }
     }
     Ok(())
 }
 
-fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Result<(), Failure> {
+fn print_page(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Result<(), Failure> {
     if arguments.output.is_json() {
         let page = page.map(|page| page.display().to_string());
         return print_json(&serde_json::json!({"event": "report", "name": name, "page": page}));
@@ -60,21 +60,21 @@ fn tell(arguments: &LabReportArguments, name: &str, page: Option<&Path>) -> Resu
     if arguments.output.is_quiet() {
         return Ok(());
     }
-    let place = page.map_or_else(
-        || "no results; anabranch lab run makes them".to_owned(),
+    let location = page.map_or_else(
+        || "no results; run `anabranch lab run` first".to_owned(),
         |page| page.display().to_string(),
     );
-    print(format!("{name}: {place}\n"))
+    print(format!("{name}: {location}\n"))
 }
 
-/// The results in a folder, or the best that there are of a plan.
+/// The results in a folder, or the best available results of a plan.
 fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     if what.is_dir() {
         let summary = ResultSummary::load(&what.join(super::SUMMARY)).map_err(Failure::usage)?;
         let plan = summary.plan_file();
         let summary = match super::both_sizes(&plan) {
             Ok([full, quick]) => summary.compared_with_plan(&full, &quick),
-            // Where its plan is is not known.
+            // The plan is not available: nothing to compare with.
             Err(_) => summary,
         };
         return Ok(Entry::Measured(Box::new(summary)));
@@ -92,22 +92,22 @@ fn entry(what: &Path, results: &Path) -> Result<Entry, Failure> {
     }
 }
 
-/// The best summary among `files`: of the plan without changes, of the plan as it is now, then of the full size, then the first.
+/// The best summary among `files`: without overrides, of the current plan, of the full size, then the first.
 fn best(files: &[PathBuf], full: &Plan, quick: &Plan) -> Result<Option<ResultSummary>, Failure> {
     let files = files.iter().filter(|file| file.is_file());
     let summaries = files.map(|file| ResultSummary::load(file).map_err(Failure::usage));
     let summaries: Vec<ResultSummary> = summaries.collect::<Result<_, _>>()?;
-    let held = summaries
+    let compared = summaries
         .into_iter()
         .map(|summary| summary.compared_with_plan(full, quick));
     let rank = |summary: &ResultSummary| {
         let is_quick = summary.size == Size::Quick;
         (!summary.changes.is_empty(), summary.is_outdated, is_quick)
     };
-    let best = held.min_by_key(rank);
+    let best = compared.min_by_key(rank);
     if let Some(summary) = best.as_ref().filter(|summary| summary.is_outdated) {
         remark(format_args!(
-            "{}: the plan was changed after its results",
+            "{}: the plan has changed since these results; run the experiment again",
             summary.plan
         ));
     }

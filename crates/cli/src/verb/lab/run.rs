@@ -1,4 +1,4 @@
-//! How do experiments come out? Their points are run on all cores, and their checks are held against the claims.
+//! `anabranch lab run`: runs experiments and evaluates their checks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use anabranch_lab::results::{Results, write};
 use anabranch_lab::run::{Cache, Files, Outcome, Runner};
 use anabranch_lab::summary::{ResultSummary, Size};
 
-use super::told;
-use super::watch::Watch;
+use super::progress::ProgressReport;
+use super::results;
 use crate::arguments::LabRunArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -27,7 +27,7 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
         .into_iter()
         .any(Option::is_some);
     if plans.len() > 1 && has_one_folder {
-        let text = "--out, --events and --capture are folders for a single plan";
+        let text = "--out, --events and --capture need a single plan; run the plans one by one";
         return Err(Failure::usage(text));
     }
     check_files(&plans, &arguments)?;
@@ -41,17 +41,17 @@ pub(super) async fn run(arguments: LabRunArguments, interrupt: &mut Interrupt) -
     {
         try_out(wanted)?;
     }
-    let desk = Desk::new(&arguments, &plans)?;
-    let result = desk.run_all(&plans, &arguments, interrupt).await;
-    // After an interruption too: who goes on later is to know.
-    desk.watch.conclude(&arguments.cache);
+    let context = Context::new(&arguments, &plans)?;
+    let result = context.run_all(&plans, &arguments, interrupt).await;
+    // After an interruption too, so that the user knows what will be run again.
+    context.progress.conclude(&arguments.cache);
     match result? {
         0 => Ok(()),
         count => Err(Failure::Work(format!("{count} runs failed"))),
     }
 }
 
-/// Events and packets are written by what can write them.
+/// Refuses --events and --capture for runs that do not support them.
 fn check_files(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(), Failure> {
     let settings = || {
         plans
@@ -62,25 +62,25 @@ fn check_files(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(), F
     let is_real = settings().any(|setting| setting.backend == BackendPlan::Testbed);
     let is_sctp = settings().all(|setting| setting.transport == TransportPlan::Sctp);
     if is_real && (arguments.events.is_some() || arguments.capture.is_some()) {
-        let text = "of a test bed neither events nor packets are written; run it without --events and --capture, and tcpdump on \
-                    its hosts";
+        let text =
+            "--events and --capture need the simulator; on a test bed, use tcpdump on its hosts instead";
         return Err(Failure::usage(text));
     }
     if !is_sctp && arguments.events.is_some() {
-        let text = "events are written of SCTP only; --capture writes the packets of TCP, too";
+        let text = "--events supports SCTP only; use --capture for TCP";
         return Err(Failure::usage(text));
     }
     Ok(())
 }
 
-/// No plan writes over what another one has written.
+/// Refuses plans that would write to the same folder.
 fn check_folders(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(), Failure> {
     let mut known: Vec<(PathBuf, &Path)> = Vec::new();
     for plan in plans {
         let folder = folder(arguments, plan);
         if let Some((_, other)) = known.iter().find(|(taken, _)| *taken == folder) {
             return Err(Failure::Usage(format!(
-                "{} and {} would both write to {}; run them one by one, with --out",
+                "{} and {} would both write to {}; run them separately, with different --out folders",
                 other.display(),
                 plan.file.display(),
                 folder.display()
@@ -91,16 +91,16 @@ fn check_folders(plans: &[Arc<Plan>], arguments: &LabRunArguments) -> Result<(),
     Ok(())
 }
 
-/// What all experiments are run with.
-struct Desk {
+/// Context of the command: cache, number of threads, and progress report.
+struct Context {
     cache: Cache,
     jobs: usize,
     stop: Arc<AtomicBool>,
     files: Files,
-    watch: Arc<Watch>,
+    progress: Arc<ProgressReport>,
 }
 
-impl Desk {
+impl Context {
     fn new(arguments: &LabRunArguments, plans: &[Arc<Plan>]) -> Result<Self, Failure> {
         let cache = Cache::new(
             &arguments.cache,
@@ -109,7 +109,7 @@ impl Desk {
         cache.prepare().map_err(|error| {
             let folder = cache.folder().display();
             Failure::work(format!(
-                "cannot keep results in {folder}: {error}; choose another folder with --cache"
+                "cannot write to the cache {folder}: {error}; choose another folder with --cache"
             ))
         })?;
         let jobs = arguments.jobs.map_or_else(cores, usize::from);
@@ -118,7 +118,7 @@ impl Desk {
         let plans = plans
             .iter()
             .map(|plan| (plan.name.clone(), runner.survey(&plan.points)));
-        let watch = Arc::new(Watch::new(arguments.output, plans.collect()));
+        let progress = Arc::new(ProgressReport::new(arguments.output, plans.collect()));
         Ok(Self {
             cache,
             jobs,
@@ -127,11 +127,11 @@ impl Desk {
                 events: arguments.events.clone(),
                 captures: arguments.capture.clone(),
             },
-            watch,
+            progress,
         })
     }
 
-    /// Runs one plan after the other; how many runs failed.
+    /// Runs the plans in order and returns the number of failed runs.
     async fn run_all(
         &self,
         plans: &[Arc<Plan>],
@@ -154,11 +154,11 @@ impl Desk {
     ) -> Result<Vec<Outcome>, Failure> {
         let work = {
             let (plan, stop) = (Arc::clone(plan), Arc::clone(&self.stop));
-            let (cache, jobs, watch) = (self.cache.clone(), self.jobs, Arc::clone(&self.watch));
+            let (cache, jobs, progress) = (self.cache.clone(), self.jobs, Arc::clone(&self.progress));
             let files = self.files.clone();
             move || {
                 let runner = Runner::new(&cache, jobs, &stop).recording(files);
-                runner.run(&plan.points, &|progress| watch.show(number, progress))
+                runner.run(&plan.points, &|state| progress.show(number, state))
             }
         };
         let mut work = tokio::task::spawn_blocking(work);
@@ -166,7 +166,7 @@ impl Desk {
             outcomes = &mut work => outcomes.map_err(Failure::work),
             () = interrupt.wait() => {
                 self.stop.store(true, Ordering::Relaxed);
-                // What is finished is stored; what is not ends within moments.
+                // Finished runs are in the cache; the others stop within moments.
                 let _ = work.await;
                 Err(Failure::Interrupted)
             }
@@ -174,20 +174,18 @@ impl Desk {
     }
 }
 
-/// Whether a folder can be had for what comes out: better refused now than after hours of work. A new one is not left
-/// empty; what is written into it makes it again.
+/// Checks that a folder is writable before hours of work. A new folder is removed again if nothing was written.
 fn try_out(folder: &Path) -> Result<(), Failure> {
     let (is_new, shown) = (!folder.exists(), folder.display());
-    fs::create_dir_all(folder).map_err(|error| Failure::Usage(format!("cannot make {shown}: {error}")))?;
+    fs::create_dir_all(folder)
+        .map_err(|error| Failure::Usage(format!("cannot create {shown}: {error}; choose another folder")))?;
     let written = tempfile::tempfile_in(folder);
     if is_new {
         let _ = fs::remove_dir(folder);
     }
-    written.map(drop).map_err(|error| {
-        Failure::Usage(format!(
-            "cannot write into {shown}: {error}; choose another folder"
-        ))
-    })
+    written
+        .map(drop)
+        .map_err(|error| Failure::Usage(format!("cannot write to {shown}: {error}; choose another folder")))
 }
 
 fn cores() -> usize {
@@ -200,12 +198,11 @@ fn folder(arguments: &LabRunArguments, plan: &Plan) -> PathBuf {
     } else {
         ""
     };
-    let usual = || Path::new("target/lab").join(format!("{}{size}", plan.name));
-    arguments.out.clone().unwrap_or_else(usual)
+    let default = || Path::new("target/lab").join(format!("{}{size}", plan.name));
+    arguments.out.clone().unwrap_or_else(default)
 }
 
-/// Writes what came out of a plan, and tells it: all of it, or in a line if there are several. Gives back how many runs
-/// failed.
+/// Writes and prints the results of a plan, on one line if there are several plans. Returns the number of failed runs.
 fn conclude(
     plan: &Plan,
     outcomes: Vec<Outcome>,
@@ -216,11 +213,11 @@ fn conclude(
     let results = Results::of(plan, outcomes).of_version(crate::VERSION);
     let failed = results.failures().count();
     if failed == results.runs.len() {
-        // What an earlier run has written is worth more.
+        // Earlier results in the folder are more useful than none.
         if arguments.output.is_json() {
-            told::objects(&results, None)?;
+            results::print_objects(&results, None)?;
         } else if !arguments.output.is_quiet() {
-            told::nothing(&results)?;
+            results::print_failures(&results)?;
         }
         return Ok(failed);
     }
@@ -234,31 +231,31 @@ fn conclude(
         keep(&summary, &folder, kept)?;
     }
     if arguments.output.is_json() {
-        told::objects(&results, Some((&folder, &page)))?;
+        results::print_objects(&results, Some((&folder, &page)))?;
     } else if arguments.output.is_quiet() {
-        // What came out stands in files.
+        // The results are in files.
     } else if is_one_of_several {
-        told::in_a_line(&results, &page)?;
+        results::print_line(&results, &page)?;
     } else {
-        told::in_full(&results, &folder, &page)?;
+        results::print_full(&results, &folder, &page)?;
     }
     Ok(failed)
 }
 
-/// Keeps a summary of what was written to `folder`, and every run on real hosts, which nobody can do again. What is
-/// incomplete is not kept, nor a quick result in the place of a full one.
+/// Stores the result summary in `kept`, with all runs of a test bed, which are not repeatable. Incomplete results are not
+/// kept, and quick ones do not replace full ones.
 fn keep(summary: &ResultSummary, folder: &Path, kept: &Path) -> Result<(), Failure> {
     let file = super::kept_file(kept, &summary.plan);
     let is_less =
         summary.size == Size::Quick && ResultSummary::load(&file).is_ok_and(|known| known.size == Size::Full);
     let why = match (summary.failed, is_less) {
         (0, false) => None,
-        (0, true) => Some("a full result is there, and this is a quick one".to_owned()),
+        (0, true) => Some("a result of the full size exists, and this is the quick size".to_owned()),
         (failed, _) => Some(format!("{failed} runs failed")),
     };
     if let Some(why) = why {
         remark(format_args!(
-            "{} is not kept in {}: {why}",
+            "{}: not stored in {}: {why}",
             summary.plan,
             kept.display()
         ));

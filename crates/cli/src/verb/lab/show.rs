@@ -1,4 +1,4 @@
-//! What would an experiment run?
+//! `anabranch lab show`: lists the runs of an experiment.
 
 use anabranch_lab::Point;
 
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &LabShowArguments) -> Result<(), Failure> {
     let mut rows = vec![head];
     rows.extend(of_first_seed.map(row));
     print(format!(
-        "{} ({})\n{}\n\n{}\n{} runs; seeds for each of these: {seeds}\n",
+        "{} ({})\n{}\n\n{}\n{} runs; {seeds} seeds for each point\n",
         plan.title,
         plan.source,
         plan.claim.trim(),

@@ -1,14 +1,14 @@
-//! How do results look on a terminal? As columns that stand under each other.
+//! Text tables with aligned columns.
 
 use crate::failure::Failure;
 use crate::output::print;
 
-/// One JSON object in a line.
+/// Prints a JSON object on one line.
 pub(super) fn print_json(object: &serde_json::Value) -> Result<(), Failure> {
     print(format!("{object}\n"))
 }
 
-/// Rows of cells, the first row being the head: the first column to the left, the others to the right.
+/// Formats rows of cells, the first row being the header: first column left-aligned, the others right-aligned.
 pub(super) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -37,9 +37,9 @@ mod tests {
     use super::columns;
 
     #[test]
-    fn cells_stand_under_each_other() {
-        let rows = [["line", "10", "100"], ["base", "19.2", "9"]];
+    fn columns_are_aligned() {
+        let rows = [["series", "10", "100"], ["base", "19.2", "9"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec());
-        assert_eq!(columns(&rows), "line    10  100\nbase  19.2    9\n");
+        assert_eq!(columns(&rows), "series    10  100\nbase    19.2    9\n");
     }
 }

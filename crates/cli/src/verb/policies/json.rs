@@ -1,4 +1,4 @@
-//! How do programs read the catalog? As one JSON object (docs/cli-json.md).
+//! Policy catalog as JSON (docs/cli-json.md).
 
 use anabranch::PolicyRecipe;
 use anabranch::policy::catalog::{Algorithm, ExtensionPoint};
@@ -37,7 +37,7 @@ struct Parameter {
     chosen: Option<String>,
 }
 
-/// The catalog in one line.
+/// The catalog as one JSON object.
 pub(super) fn list(points: &[ExtensionPoint], recipe: &PolicyRecipe) -> String {
     let catalog = Catalog {
         event: "policies",

@@ -1,4 +1,4 @@
-//! How do the docs show the catalog? One table for each question; `docs/policies.md` is this, word for word.
+//! Policy catalog as Markdown: the content of docs/policies.md.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Which mechanisms are there to choose from? The library's catalog, for people, for programs and for the docs.
+//! `anabranch policies`: prints the policy catalog as text, JSON or Markdown.
 
 mod json;
 mod markdown;
@@ -11,10 +11,10 @@ use crate::arguments::PoliciesArguments;
 use crate::failure::Failure;
 use crate::output::print;
 
-/// Prints every name that `--set` takes, in the form asked for.
+/// Prints every assignment that `--set` accepts.
 pub(crate) fn run(arguments: &PoliciesArguments) -> Result<(), Failure> {
     let recipe = arguments.choices.recipe()?;
-    let points = asked_for(arguments.point.as_deref())?;
+    let points = selected(arguments.point.as_deref())?;
     let text = if arguments.json {
         json::list(&points, &recipe)
     } else if arguments.markdown {
@@ -25,8 +25,8 @@ pub(crate) fn run(arguments: &PoliciesArguments) -> Result<(), Failure> {
     print(&text)
 }
 
-/// All extension points, or the one called `name`.
-fn asked_for(name: Option<&str>) -> Result<Vec<ExtensionPoint>, Failure> {
+/// All policies, or the one called `name`.
+fn selected(name: Option<&str>) -> Result<Vec<ExtensionPoint>, Failure> {
     let Some(name) = name else {
         return Ok(CATALOG.to_vec());
     };

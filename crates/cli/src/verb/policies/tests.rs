@@ -1,9 +1,9 @@
-//! What the catalog says to people, programs and the docs.
+//! Tests of the printed policy catalog.
 
 use anabranch::PolicyRecipe;
 use anabranch::policy::catalog::CATALOG;
 
-use super::{asked_for, json, markdown, text};
+use super::{json, markdown, selected, text};
 
 #[test]
 fn every_assignment_in_the_list_can_be_made() {
@@ -22,7 +22,7 @@ fn every_assignment_in_the_list_can_be_made() {
 }
 
 #[test]
-fn each_question_has_one_answer_in_the_recipe() {
+fn each_policy_has_one_chosen_algorithm() {
     let list = text::list(CATALOG, &PolicyRecipe::default());
     let stars = list
         .lines()
@@ -31,7 +31,7 @@ fn each_question_has_one_answer_in_the_recipe() {
 }
 
 #[test]
-fn a_parameter_that_was_set_stands_with_its_value() {
+fn set_parameter_is_shown_with_its_value() {
     let mut recipe = PolicyRecipe::rfc9260();
     recipe.set("rto.min", "250ms").unwrap();
     assert!(text::list(CATALOG, &recipe).contains("rto.min=250ms"));
@@ -44,14 +44,14 @@ fn a_parameter_that_was_set_stands_with_its_value() {
 }
 
 #[test]
-fn one_question_can_be_asked_for_and_a_wrong_name_is_answered_with_the_nearest() {
-    assert_eq!(asked_for(Some("cc")).unwrap()[0].name, "cc");
-    let error = asked_for(Some("ack-polici")).unwrap_err().to_string();
+fn one_question_can_be_selected_and_a_wrong_name_is_answered_with_the_nearest() {
+    assert_eq!(selected(Some("cc")).unwrap()[0].name, "cc");
+    let error = selected(Some("ack-polici")).unwrap_err().to_string();
     assert!(error.contains("did you mean `ack-policy`?"), "{error}");
 }
 
 #[test]
-fn the_page_in_the_docs_is_the_catalog_of_today() {
+fn policies_page_is_up_to_date() {
     let page = include_str!("../../../../../docs/policies.md");
     assert!(
         page == markdown::list(CATALOG),

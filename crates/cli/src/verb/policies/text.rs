@@ -1,4 +1,4 @@
-//! How do people read the catalog? Question by question, with a star at what the recipe chooses.
+//! Policy catalog as text, with a star at the chosen algorithms.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use anabranch::policy::catalog::{Algorithm, ExtensionPoint};
 
 use super::chosen_value;
 
-/// Each question with its answers and their parameters; a star for the answer of the recipe.
+/// Each policy with its algorithms and their parameters; a star marks the algorithm of the recipe.
 pub(super) fn list(points: &[ExtensionPoint], recipe: &PolicyRecipe) -> String {
     let chosen = recipe.names();
     let mut text = String::new();
@@ -18,7 +18,7 @@ pub(super) fn list(points: &[ExtensionPoint], recipe: &PolicyRecipe) -> String {
             describe(&mut text, recipe, point.name, algorithm);
         }
     }
-    text + "\n* chosen; a parameter stands with its value, which is the default where nothing is chosen\n"
+    text + "\n* chosen; parameters of other algorithms are shown with their defaults\n"
 }
 
 fn describe(text: &mut String, chosen_in: Option<&PolicyRecipe>, point: &str, algorithm: &Algorithm) {

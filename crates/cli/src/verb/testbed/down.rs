@@ -1,4 +1,4 @@
-//! How is a bed put away? Its process is asked to end, its hosts are removed with all that runs on them.
+//! `anabranch testbed down`: stops the owning process and removes the hosts.
 
 use anabranch_emu::bed;
 
@@ -15,13 +15,13 @@ pub(super) fn run(arguments: &TestbedDownArguments) -> Result<(), Failure> {
         vec![arguments.name.clone()]
     };
     for name in names {
-        let was_there = bed::down(&name).map_err(failure)?;
+        let existed = bed::down(&name).map_err(failure)?;
         if arguments.output.is_json() {
-            let object = serde_json::json!({ "event": "testbed-down", "name": name, "was_there": was_there });
+            let object = serde_json::json!({ "event": "testbed-down", "name": name, "existed": existed });
             print(format!("{object}\n"))?;
         } else if !arguments.output.is_quiet() {
-            let became = if was_there { "put away" } else { "there was none" };
-            print(format!("{name}: {became}\n"))?;
+            let outcome = if existed { "removed" } else { "did not exist" };
+            print(format!("{name}: {outcome}\n"))?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! How does one get two hosts and some paths between them? `testbed up`, and `down` when they are not needed any more.
+//! `anabranch testbed`: creates and removes two hosts connected by emulated links.
 
 mod down;
 mod state;
@@ -9,13 +9,13 @@ use crate::arguments::TestbedVerb;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// Does what was asked.
+/// Runs a verb of the test bed.
 pub(crate) async fn run(verb: TestbedVerb) -> Result<(), Failure> {
     match verb {
         TestbedVerb::Up(arguments) if arguments.foreground => {
             up::stay(&arguments, &mut Interrupt::listen()?).await
         }
-        TestbedVerb::Up(arguments) => up::leave(&arguments).await,
+        TestbedVerb::Up(arguments) => up::detach(&arguments).await,
         TestbedVerb::Down(arguments) => down::run(&arguments),
         TestbedVerb::Status { output } => status::run(output),
     }

@@ -1,4 +1,4 @@
-//! What is known of a bed that another process has? What that process wrote down a moment ago.
+//! State file of a test bed, written by the process that owns it.
 
 use std::fs;
 use std::io;
@@ -7,29 +7,29 @@ use std::path::PathBuf;
 use anabranch_emu::bed::{Bed, BedLink, Side, Timing};
 use serde::{Deserialize, Serialize};
 
-/// A bed that is up, at one moment.
+/// State of a running test bed.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 pub(super) struct State {
-    /// The process that has it.
+    /// The owning process.
     pub(super) owner: u32,
-    /// What the paths are like, for people.
+    /// Descriptions of the paths.
     pub(super) paths: Vec<String>,
-    /// Packets delivered and dropped at each link: of each path, there and back.
+    /// Counters of the links: forward and reverse of each path.
     pub(super) links: Vec<Tally>,
-    /// Packets delivered in time or late.
+    /// Packets delivered in total.
     pub(super) packets: u64,
-    /// Microseconds that the share of packets that the name says was not later than.
-    pub(super) late_p50_us: Option<u64>,
-    pub(super) late_p99_us: Option<u64>,
-    pub(super) late_max_us: Option<u64>,
-    /// How often the machine stood still, and for how many milliseconds altogether.
-    pub(super) standstills: u64,
-    pub(super) stood_still_ms: u64,
-    /// Packets lost before or behind the links, where none should be.
-    pub(super) strays: u64,
+    /// Lateness of packets in microseconds: median, 99th percentile, maximum.
+    pub(super) lateness_p50_us: Option<u64>,
+    pub(super) lateness_p99_us: Option<u64>,
+    pub(super) lateness_max_us: Option<u64>,
+    /// Stalls of the whole machine: number, and total duration in milliseconds.
+    pub(super) host_stalls: u64,
+    pub(super) host_stalls_ms: u64,
+    /// Packets lost outside the emulated links.
+    pub(super) stray_losses: u64,
 }
 
-/// Of one link.
+/// Counters of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 pub(super) struct Tally {
     pub(super) delivered: u64,
@@ -38,9 +38,9 @@ pub(super) struct Tally {
 
 impl State {
     pub(super) fn of(bed: &Bed, paths: &[String]) -> Self {
-        let lanes = (0..paths.len()).flat_map(|path| Side::BOTH.map(|from| BedLink { path, from }));
-        let tally = |lane| {
-            let statistics = bed.statistics(lane);
+        let links = (0..paths.len()).flat_map(|path| Side::BOTH.map(|from| BedLink { path, from }));
+        let tally = |link| {
+            let statistics = bed.statistics(link);
             Tally {
                 delivered: statistics.delivered.packets,
                 dropped: statistics.dropped_in_total().packets,
@@ -51,25 +51,25 @@ impl State {
         Self {
             owner: std::process::id(),
             paths: paths.to_vec(),
-            links: lanes.map(tally).collect(),
+            links: links.map(tally).collect(),
             packets: timing.late.count(),
-            late_p50_us: late(0.5),
-            late_p99_us: late(0.99),
-            late_max_us: late(1.0),
-            standstills: timing.stalls,
-            stood_still_ms: timing.stalled.as_millis() as u64,
-            strays: timing.refused + bed.overflows().unwrap_or(0),
+            lateness_p50_us: late(0.5),
+            lateness_p99_us: late(0.99),
+            lateness_max_us: late(1.0),
+            host_stalls: timing.stalls,
+            host_stalls_ms: timing.stalled.as_millis() as u64,
+            stray_losses: timing.refused + bed.overflows().unwrap_or(0),
         }
     }
 
-    /// Writes it down; a reader sees all of it or what was there before.
+    /// Writes the state file atomically.
     pub(super) fn store(&self, bed: &str) -> io::Result<()> {
         let (file, unfinished) = (file(bed, "state"), file(bed, "state-new"));
         fs::write(&unfinished, serde_json::to_vec(self)?)?;
         fs::rename(unfinished, file)
     }
 
-    /// What the process `owner` wrote down of its bed last.
+    /// Reads the state written by the process `owner`.
     pub(super) fn load(bed: &str, owner: u32) -> Option<Self> {
         let bytes = fs::read(file(bed, "state")).ok()?;
         let state: Self = serde_json::from_slice(&bytes).ok()?;
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-/// A file beside the one that says whose the bed is.
+/// A file beside the ownership file of the test bed.
 pub(super) fn file(bed: &str, ending: &str) -> PathBuf {
     PathBuf::from(anabranch_emu::bed::FOLDER).join(format!("{bed}.{ending}"))
 }

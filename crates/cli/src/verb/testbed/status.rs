@@ -1,4 +1,4 @@
-//! Which beds are there, and how well do they keep the time?
+//! `anabranch testbed status`: lists the test beds and the accuracy of their links.
 
 use anabranch_emu::bed::{self, BedStatus};
 
@@ -29,31 +29,35 @@ fn object(bed: &BedStatus, state: Option<&State>) -> serde_json::Value {
 fn text(bed: &BedStatus, state: Option<&State>) -> String {
     let name = &bed.name;
     let Some(owner) = bed.owner else {
-        return format!("{name}: left behind; anabranch testbed down --name {name} removes it\n");
+        return format!("{name}: left by a crash; `anabranch testbed down --name {name}` removes it\n");
     };
     let mut text = format!("{name}: up, process {owner}\n");
     let Some(state) = state else {
         return text;
     };
     for (index, path) in state.paths.iter().enumerate() {
-        let [there, back] = [2 * index, 2 * index + 1].map(|link| match state.links.get(link) {
+        let [forward, reverse] = [2 * index, 2 * index + 1].map(|link| match state.links.get(link) {
             Some(tally) => format!("{} delivered, {} dropped", tally.delivered, tally.dropped),
-            None => "nothing known".to_owned(),
+            None => "unknown".to_owned(),
         });
-        text += &format!("  path{index}  {path}; there: {there}; back: {back}\n");
+        text += &format!("  path{index}  {path}; forward: {forward}; reverse: {reverse}\n");
     }
-    if let (Some(half), Some(most), Some(worst)) = (state.late_p50_us, state.late_p99_us, state.late_max_us) {
+    if let (Some(median), Some(p99), Some(max)) = (
+        state.lateness_p50_us,
+        state.lateness_p99_us,
+        state.lateness_max_us,
+    ) {
         let packets = state.packets;
         text += &format!(
-            "  late   {half} µs at the median, {most} µs for 99 %, {worst} µs at most, of {packets} packets\n"
+            "  lateness     median {median} µs, 99 % {p99} µs, maximum {max} µs, {packets} packets\n"
         );
     }
-    if state.standstills > 0 {
-        let (times, millis) = (state.standstills, state.stood_still_ms);
-        text += &format!("  stood  still {times} times, {millis} ms in all, with the whole machine\n");
+    if state.host_stalls > 0 {
+        let (times, millis) = (state.host_stalls, state.host_stalls_ms);
+        text += &format!("  host stalls  {times}, {millis} ms in total\n");
     }
-    if state.strays > 0 {
-        text += &format!("  lost   {} packets outside of the links\n", state.strays);
+    if state.stray_losses > 0 {
+        text += &format!("  stray losses {} packets\n", state.stray_losses);
     }
     text
 }
@@ -64,7 +68,7 @@ mod tests {
     use super::{BedStatus, text};
 
     #[test]
-    fn a_bed_is_told_with_what_its_links_did_and_how_late_they_were() {
+    fn status_shows_links_lateness_and_stalls() {
         let bed = BedStatus {
             name: "bed".into(),
             owner: Some(7),
@@ -78,17 +82,17 @@ mod tests {
             paths: vec!["10 Mbit/s, 1 ms".into()],
             links: vec![tally; 2],
             packets: 10,
-            late_p50_us: Some(20),
-            late_p99_us: Some(70),
-            late_max_us: Some(900),
-            standstills: 2,
-            stood_still_ms: 61,
-            strays: 0,
+            lateness_p50_us: Some(20),
+            lateness_p99_us: Some(70),
+            lateness_max_us: Some(900),
+            host_stalls: 2,
+            host_stalls_ms: 61,
+            stray_losses: 0,
         };
         let expected = "bed: up, process 7\n  \
-            path0  10 Mbit/s, 1 ms; there: 5 delivered, 1 dropped; back: 5 delivered, 1 dropped\n  \
-            late   20 µs at the median, 70 µs for 99 %, 900 µs at most, of 10 packets\n  \
-            stood  still 2 times, 61 ms in all, with the whole machine\n";
+            path0  10 Mbit/s, 1 ms; forward: 5 delivered, 1 dropped; reverse: 5 delivered, 1 dropped\n  \
+            lateness     median 20 µs, 99 % 70 µs, maximum 900 µs, 10 packets\n  \
+            host stalls  2, 61 ms in total\n";
         assert_eq!(text(&bed, Some(&state)), expected);
         let left = BedStatus { owner: None, ..bed };
         assert!(text(&left, None).contains("testbed down --name bed"));

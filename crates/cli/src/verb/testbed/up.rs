@@ -1,4 +1,4 @@
-//! How is a bed set up? By a process that stays with it: this one, or one that it starts.
+//! `anabranch testbed up`: creates a test bed, owned by this process or by a background process.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -16,12 +16,12 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::print;
 
-/// How often the state is written down.
+/// Interval of writing the state file.
 const TICK: Duration = Duration::from_secs(1);
-/// How often is looked whether the other process is ready.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval of checking whether the background process is ready.
+const POLL: Duration = Duration::from_millis(20);
 
-/// Sets the bed up and stays until interrupted.
+/// Creates the test bed and stays until interrupted.
 pub(super) async fn stay(arguments: &TestbedUpArguments, interrupt: &mut Interrupt) -> Result<(), Failure> {
     bed::down(&arguments.name).map_err(failure)?;
     let links = arguments.paths.iter().map(|path| {
@@ -44,7 +44,7 @@ pub(super) async fn stay(arguments: &TestbedUpArguments, interrupt: &mut Interru
             .map_err(Failure::work)
     };
     note()?;
-    tell(arguments, &bed);
+    print_hosts(arguments, &bed);
     loop {
         tokio::select! {
             () = interrupt.wait() => return Ok(()),
@@ -53,32 +53,35 @@ pub(super) async fn stay(arguments: &TestbedUpArguments, interrupt: &mut Interru
     }
 }
 
-fn tell(arguments: &TestbedUpArguments, bed: &Bed) {
+fn print_hosts(arguments: &TestbedUpArguments, bed: &Bed) {
     let hosts = Side::BOTH.map(|side| bed.hosts().namespace(side));
     if arguments.output.is_json() {
-        // The bed does not go away with who reads along.
+        // A closed pipe does not end the test bed.
         let _ = print(event(&arguments.name, &hosts));
     } else if !arguments.output.is_quiet() {
-        let _ = print(format!("{} and {} are up, until Ctrl-C\n", hosts[0], hosts[1]));
+        let _ = print(format!(
+            "{} and {} are up; press Ctrl-C to remove them\n",
+            hosts[0], hosts[1]
+        ));
     }
 }
 
-/// For programs.
+/// The JSON event.
 fn event(name: &str, hosts: &[String; 2]) -> String {
     let object = serde_json::json!({ "event": "testbed-up", "name": name, "hosts": hosts });
     format!("{object}\n")
 }
 
-/// Starts a process that stays with the bed, and ends as soon as that is ready.
-pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure> {
-    // Said here, where somebody reads it.
+/// Starts a background process that owns the test bed, and waits until it is ready.
+pub(super) async fn detach(arguments: &TestbedUpArguments) -> Result<(), Failure> {
+    // Report these errors in the foreground.
     bed::down(&arguments.name).map_err(failure)?;
     bed::folder().map_err(failure)?;
     let log = file(&arguments.name, "log");
     let output = File::create(&log).map_err(|error| Failure::work(format!("{}: {error}", log.display())))?;
     let program = std::env::current_exe().map_err(Failure::work)?;
     let mut process = Command::new(program)
-        // What it has to say, this process passes on.
+        // This process prints its output.
         .args(
             std::env::args_os()
                 .skip(1)
@@ -88,20 +91,20 @@ pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure>
         .stdin(Stdio::null())
         .stdout(output.try_clone().map_err(Failure::work)?)
         .stderr(output)
-        // Ctrl-C is for whoever is in the foreground.
+        // Ctrl-C must not reach the background process.
         .process_group(0)
         .spawn()
         .map_err(Failure::work)?;
     while State::load(&arguments.name, process.id()).is_none() {
         if let Some(status) = process.try_wait().map_err(Failure::work)? {
-            let said = std::fs::read_to_string(&log).unwrap_or_default();
-            let said = said.trim().trim_start_matches("error: ");
+            let output = std::fs::read_to_string(&log).unwrap_or_default();
+            let output = output.trim().trim_start_matches("error: ");
             return Err(match status.code() {
-                Some(2) => Failure::usage(said),
-                _ => Failure::work(said),
+                Some(2) => Failure::usage(output),
+                _ => Failure::work(output),
             });
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL).await;
     }
     let name = &arguments.name;
     let hosts = ["near", "far"].map(|side| format!("anabranch-{name}-{side}"));
@@ -113,11 +116,11 @@ pub(super) async fn leave(arguments: &TestbedUpArguments) -> Result<(), Failure>
     }
     let [near, far] = hosts;
     print(format!(
-        "{near} and {far} are up; put away by: anabranch testbed down --name {name}\n"
+        "{near} and {far} are up; remove them with `anabranch testbed down --name {name}`\n"
     ))
 }
 
-/// A name that is none is the user's fault.
+/// An invalid name is a usage error.
 pub(super) fn failure(error: std::io::Error) -> Failure {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => Failure::usage(error),

@@ -1,5 +1,5 @@
-//! Which runs, how long, and how fast could they be? One over each path alone, one over all, perhaps one with a
-//! cut; sized so that each would take the same time at its ceiling.
+//! Schedule of the demo: one run over each path alone, one over all paths, and optionally one with a link failure. Each is
+//! sized to take the same time at the upper bound of its goodput.
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use anabranch::Rate;
 use crate::failure::Failure;
 use crate::parse::ShapedPath;
 
-/// IP packets on the emulated links, in bytes.
+/// Size of a full IP packet on the emulated links, in bytes.
 pub(super) const PACKET: u64 = 1_500;
 
-/// Of each packet: IPv4 20, UDP 8, SCTP common header 12 (RFC 9260 §3.1), DATA chunk header 16 (§3.3.1).
+/// Header bytes of each packet: IPv4 20, UDP 8, SCTP common header 12 (RFC 9260 §3.1), DATA chunk header 16 (§3.3.1).
 pub(super) const HEADERS: u64 = 20 + 8 + 12 + 16;
 
-/// Addresses 127.0.0.1 and so on, one for each path.
+/// Maximum number of paths; path n uses the address 127.0.0.n.
 const MAX_PATHS: usize = 8;
 
-/// What the user wants to send.
+/// Amount of data in each run.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Size {
-    /// The same in each run.
+    /// The same number of bytes in each run.
     Bytes(u64),
-    /// As much as each run's ceiling carries in so long.
+    /// The bytes that can be sent in this time at the upper bound.
     Time(Duration),
 }
 
-/// All runs.
+/// All runs of the demo.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct Schedule {
     pub(super) paths: Vec<ShapedPath>,
     pub(super) runs: Vec<Run>,
 }
@@ -37,18 +37,18 @@ pub(super) struct Plan {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Run {
     pub(super) name: String,
-    /// Indices of the plan's paths.
+    /// Indices of the paths used.
     pub(super) over: Vec<usize>,
-    /// Index of the path that is cut when half of the file has arrived.
+    /// Index of the path that fails when half of the file has arrived.
     pub(super) cut: Option<usize>,
     /// In bytes.
     pub(super) size: u64,
-    /// Bits of the file per second that the links could carry.
-    pub(super) ceiling: f64,
+    /// Upper bound of the goodput, in bit/s.
+    pub(super) upper_bound: f64,
 }
 
-impl Plan {
-    /// `cut` counts from 1; where it has no number, it is of the fastest path.
+impl Schedule {
+    /// `cut` is the number of a path, from 1; without a number, the fastest path fails.
     pub(super) fn new(paths: &[ShapedPath], size: Size, cut: Option<Option<usize>>) -> Result<Self, Failure> {
         let paths = if paths.is_empty() {
             default_paths()
@@ -57,11 +57,11 @@ impl Plan {
         };
         if !(2..=MAX_PATHS).contains(&paths.len()) {
             return Err(Failure::Usage(format!(
-                "a comparison needs 2 to {MAX_PATHS} paths: give --path several times"
+                "expected 2 to {MAX_PATHS} paths; repeat --path"
             )));
         }
-        let ceilings: Vec<f64> = paths.iter().map(ceiling).collect();
-        let sum: f64 = ceilings.iter().sum();
+        let bounds: Vec<f64> = paths.iter().map(upper_bound).collect();
+        let sum: f64 = bounds.iter().sum();
         let mut runs: Vec<Run> = Vec::new();
         for (index, path) in paths.iter().enumerate() {
             let name = format!("path {}: {path}", index + 1);
@@ -69,8 +69,8 @@ impl Plan {
                 name,
                 over: vec![index],
                 cut: None,
-                size: bytes(size, ceilings[index]),
-                ceiling: ceilings[index],
+                size: bytes(size, bounds[index]),
+                upper_bound: bounds[index],
             });
         }
         let all: Vec<usize> = (0..paths.len()).collect();
@@ -84,25 +84,25 @@ impl Plan {
             over: all.clone(),
             cut: None,
             size: bytes(size, sum),
-            ceiling: sum,
+            upper_bound: sum,
         });
         if let Some(number) = cut {
-            let cut = cut_path(number, &ceilings)?;
-            // Half of the bytes at the rate of all, half at that of the rest: the harmonic mean.
-            let ceiling = 2.0 / (1.0 / sum + 1.0 / (sum - ceilings[cut]));
+            let cut = cut_path(number, &bounds)?;
+            // Half of the bytes at the rate of all paths, half at the rate of the remaining ones: the harmonic mean.
+            let upper_bound = 2.0 / (1.0 / sum + 1.0 / (sum - bounds[cut]));
             let name = format!("{together}, {} cut half-way", cut + 1);
             runs.push(Run {
                 name,
                 over: all,
                 cut: Some(cut),
-                size: bytes(size, ceiling),
-                ceiling,
+                size: bytes(size, upper_bound),
+                upper_bound,
             });
         }
         Ok(Self { paths, runs })
     }
 
-    /// Bytes of the largest run.
+    /// Size of the largest run in bytes.
     pub(super) fn largest(&self) -> u64 {
         self.runs.iter().map(|run| run.size).max().unwrap_or(0)
     }
@@ -117,26 +117,26 @@ fn default_paths() -> Vec<ShapedPath> {
     vec![path(10, 10), path(40, 30)]
 }
 
-/// What full packets leave of the link's rate for the file, in bits per second, when each lost one is sent again.
-pub(super) fn ceiling(path: &ShapedPath) -> f64 {
+/// Upper bound of the goodput over a path in bit/s: the link's rate without headers of full packets and without losses.
+pub(super) fn upper_bound(path: &ShapedPath) -> f64 {
     let payload_share = (PACKET - HEADERS) as f64 / PACKET as f64;
     path.rate.as_bits_per_second() as f64 * payload_share * (1.0 - path.loss)
 }
 
-fn bytes(size: Size, ceiling: f64) -> u64 {
+fn bytes(size: Size, upper_bound: f64) -> u64 {
     match size {
         Size::Bytes(bytes) => bytes,
-        Size::Time(time) => (ceiling / 8.0 * time.as_secs_f64()).round() as u64,
+        Size::Time(time) => (upper_bound / 8.0 * time.as_secs_f64()).round() as u64,
     }
 }
 
-fn cut_path(number: Option<usize>, ceilings: &[f64]) -> Result<usize, Failure> {
-    let fastest = || (0..ceilings.len()).max_by(|left, right| ceilings[*left].total_cmp(&ceilings[*right]));
+fn cut_path(number: Option<usize>, bounds: &[f64]) -> Result<usize, Failure> {
+    let fastest = || (0..bounds.len()).max_by(|left, right| bounds[*left].total_cmp(&bounds[*right]));
     let index = number.map_or_else(fastest, |number| number.checked_sub(1));
-    let known = index.filter(|index| *index < ceilings.len());
+    let known = index.filter(|index| *index < bounds.len());
     known.ok_or_else(|| {
-        let (number, last) = (number.unwrap_or_default(), ceilings.len());
-        Failure::Usage(format!("--cut {number}: there are only paths 1 to {last}"))
+        let (number, last) = (number.unwrap_or_default(), bounds.len());
+        Failure::Usage(format!("--cut {number}: expected a path from 1 to {last}"))
     })
 }
 
@@ -145,9 +145,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_path_runs_alone_then_all_together_for_the_same_time() {
-        let plan = Plan::new(&[], Size::Time(Duration::from_secs(15)), None).unwrap();
-        let shape: Vec<_> = plan
+    fn runs_are_single_paths_then_all_paths_of_equal_duration() {
+        let schedule = Schedule::new(&[], Size::Time(Duration::from_secs(15)), None).unwrap();
+        let shape: Vec<_> = schedule
             .runs
             .iter()
             .map(|run| (run.over.as_slice(), run.size))
@@ -157,34 +157,34 @@ mod tests {
             shape,
             [(&[0][..], 18_050_000), (&[1], 72_200_000), (&[0, 1], 90_250_000)]
         );
-        assert_eq!(plan.largest(), 90_250_000);
+        assert_eq!(schedule.largest(), 90_250_000);
     }
 
     #[test]
-    fn a_cut_takes_the_fastest_path_unless_told_and_the_run_is_sized_for_it() {
-        let plan = Plan::new(&[], Size::Time(Duration::from_secs(15)), Some(None)).unwrap();
-        let run = &plan.runs[3];
+    fn cut_defaults_to_the_fastest_path() {
+        let schedule = Schedule::new(&[], Size::Time(Duration::from_secs(15)), Some(None)).unwrap();
+        let run = &schedule.runs[3];
         assert_eq!((run.cut, run.size / 1_000), (Some(1), 30_083));
-        let told = Plan::new(&[], Size::Bytes(7), Some(Some(1))).unwrap();
-        assert_eq!((told.runs[3].cut, told.runs[3].size), (Some(0), 7));
+        let chosen = Schedule::new(&[], Size::Bytes(7), Some(Some(1))).unwrap();
+        assert_eq!((chosen.runs[3].cut, chosen.runs[3].size), (Some(0), 7));
         for number in [0, 3] {
-            assert!(Plan::new(&[], Size::Bytes(7), Some(Some(number))).is_err());
+            assert!(Schedule::new(&[], Size::Bytes(7), Some(Some(number))).is_err());
         }
     }
 
     #[test]
-    fn one_path_is_nothing_to_compare() {
+    fn one_path_or_nine_are_refused() {
         let path = default_paths()[0];
-        assert!(Plan::new(&[path], Size::Bytes(7), None).is_err());
-        assert!(Plan::new(&[path; 9], Size::Bytes(7), None).is_err());
+        assert!(Schedule::new(&[path], Size::Bytes(7), None).is_err());
+        assert!(Schedule::new(&[path; 9], Size::Bytes(7), None).is_err());
     }
 
     #[test]
-    fn lost_packets_lower_the_ceiling() {
+    fn loss_lowers_the_upper_bound() {
         let path = ShapedPath {
             loss: 0.5,
             ..default_paths()[0]
         };
-        assert_eq!(ceiling(&path), 10e6 * 1_444.0 / 1_500.0 / 2.0);
+        assert_eq!(upper_bound(&path), 10e6 * 1_444.0 / 1_500.0 / 2.0);
     }
 }

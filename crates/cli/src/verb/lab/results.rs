@@ -1,4 +1,4 @@
-//! How are results told? As tables and verdicts to people, as objects to programs.
+//! Printing of results: tables and verdicts as text, or JSON objects.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use super::text::{columns, print_json};
 use crate::failure::Failure;
 use crate::output::print;
 
-/// Everything: the figure as tables, what the checks found, and where the results are.
-pub(super) fn in_full(results: &Results<'_>, folder: &Path, page: &Path) -> Result<(), Failure> {
+/// Prints the figure as tables, the findings of the checks, and the output files.
+pub(super) fn print_full(results: &Results<'_>, folder: &Path, page: &Path) -> Result<(), Failure> {
     print(text(results))?;
     print(format!(
         "\nresults in {}\nreport in {}\n",
@@ -20,11 +20,11 @@ pub(super) fn in_full(results: &Results<'_>, folder: &Path, page: &Path) -> Resu
     ))
 }
 
-/// The verdict, and where the report is.
-pub(super) fn in_a_line(results: &Results<'_>, page: &Path) -> Result<(), Failure> {
+/// Prints the verdict and the report on one line.
+pub(super) fn print_line(results: &Results<'_>, page: &Path) -> Result<(), Failure> {
     let verdict = results
         .verdict
-        .map_or_else(|| "no claim".to_owned(), |verdict| verdict.to_string());
+        .map_or_else(|| "no checks".to_owned(), |verdict| verdict.to_string());
     print(format!(
         "{verdict:>12}  {}: {}  {}\n{}",
         results.plan.name,
@@ -34,17 +34,18 @@ pub(super) fn in_a_line(results: &Results<'_>, page: &Path) -> Result<(), Failur
     ))
 }
 
-/// Of a plan of which no run came to an end: why not.
-pub(super) fn nothing(results: &Results<'_>) -> Result<(), Failure> {
+/// Prints why all runs of a plan failed.
+pub(super) fn print_failures(results: &Results<'_>) -> Result<(), Failure> {
     print(format!(
-        "no run of {} came to an end; what was written of it before is left as it was\n{}",
+        "all runs of {} failed; earlier results are unchanged\n{}",
         results.plan.name,
         failures(results)
     ))
 }
 
-/// An object for each failure and each finding, and one at the end; `written` are the folder and the page, if anything was.
-pub(super) fn objects(results: &Results<'_>, written: Option<(&Path, &Path)>) -> Result<(), Failure> {
+/// Prints a JSON object for each failure and each finding, and one at the end. `written` is the output folder and the report,
+/// if written.
+pub(super) fn print_objects(results: &Results<'_>, written: Option<(&Path, &Path)>) -> Result<(), Failure> {
     for run in results.failures() {
         let error = run.outcome.as_ref().err().map(ToString::to_string);
         print_json(&serde_json::json!({
@@ -67,7 +68,7 @@ pub(super) fn objects(results: &Results<'_>, written: Option<(&Path, &Path)>) ->
     }))
 }
 
-/// The figure as tables, and what the checks found.
+/// The figure as tables, and the findings of the checks.
 fn text(results: &Results<'_>) -> String {
     let plan = results.plan;
     let mut text = format!("{} ({})\n", plan.title, plan.source);
@@ -95,12 +96,12 @@ fn text(results: &Results<'_>) -> String {
         );
     }
     if let Some(verdict) = results.verdict {
-        text += &format!("\nThe claim is {}.\n", told(verdict));
+        text += &format!("\nThe claim is {}.\n", verdict_text(verdict));
     }
     text
 }
 
-/// A line for each run that failed.
+/// A line for each failed run.
 fn failures(results: &Results<'_>) -> String {
     let series = |run: &Run<'_>| {
         let error = run.outcome.as_ref().err()?;
@@ -113,7 +114,7 @@ fn failures(results: &Results<'_>) -> String {
     results.failures().filter_map(series).collect()
 }
 
-fn told(verdict: Verdict) -> String {
+fn verdict_text(verdict: Verdict) -> String {
     match verdict {
         Verdict::Partly => "partly reproduced".into(),
         verdict => verdict.to_string(),
@@ -135,18 +136,18 @@ fn name(run: &Run<'_>) -> String {
     parts.join(", ")
 }
 
-/// A row for each line, a column for each x.
+/// A row for each series, a column for each x.
 fn table(all_series: &SeriesSet) -> String {
-    let mut places: Vec<(f64, String)> = Vec::new();
+    let mut xs: Vec<(f64, String)> = Vec::new();
     for point in all_series.series.iter().flat_map(|series| &series.points) {
-        if !places.iter().any(|(x, _)| *x == point.x) {
-            places.push((point.x, point.label.clone()));
+        if !xs.iter().any(|(x, _)| *x == point.x) {
+            xs.push((point.x, point.label.clone()));
         }
     }
-    places.sort_by(|left, right| left.0.total_cmp(&right.0));
+    xs.sort_by(|left, right| left.0.total_cmp(&right.0));
     let head = [String::new()]
         .into_iter()
-        .chain(places.iter().map(|(_, label)| label.clone()));
+        .chain(xs.iter().map(|(_, label)| label.clone()));
     let mut rows: Vec<Vec<String>> = vec![head.collect()];
     for series in all_series.visible() {
         let value = |x: f64| {
@@ -154,9 +155,7 @@ fn table(all_series: &SeriesSet) -> String {
                 .at(x)
                 .map(|point| format!("{:.2}", all_series.value(&point.stats)))
         };
-        let cells = places
-            .iter()
-            .map(|(x, _)| value(*x).unwrap_or_else(|| "-".into()));
+        let cells = xs.iter().map(|(x, _)| value(*x).unwrap_or_else(|| "-".into()));
         rows.push([title(series)].into_iter().chain(cells).collect());
     }
     columns(&rows)

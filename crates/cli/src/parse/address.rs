@@ -1,19 +1,19 @@
-//! Which addresses are `198.51.100.1,[2001:db8::1]:9900,server.example`? Hosts with ports, several at once.
+//! Parser of address lists: `198.51.100.1,[2001:db8::1]:9900,server.example`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The UDP port for SCTP (RFC 6951 §5.1), used where no other is given.
+/// Default port: the UDP port of SCTP (RFC 6951 §5.1).
 const DEFAULT_PORT: u16 = 9899;
 
-/// An address or the name of a host, with a port.
+/// An address or host name with a port.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PeerAddress {
     pub(crate) host: String,
     pub(crate) port: u16,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.parse::<Ipv6Addr>() {
             Ok(address) => write!(f, "[{address}]:{}", self.port),
@@ -22,52 +22,50 @@ impl fmt::Display for Place {
     }
 }
 
-/// Where the peer is: at least one place, none twice.
+/// Addresses of the peer: at least one, without duplicates.
 #[derive(Clone, Debug)]
-pub(crate) struct Places(pub(crate) Vec<Place>);
+pub(crate) struct PeerAddresses(pub(crate) Vec<PeerAddress>);
 
-/// Addresses of this host: at least one, none twice.
+/// Local addresses: at least one, without duplicates.
 #[derive(Clone, Debug)]
-pub(crate) struct Locals(pub(crate) Vec<SocketAddr>);
+pub(crate) struct LocalAddresses(pub(crate) Vec<SocketAddr>);
 
-/// Places of the peer, with commas between.
-pub(crate) fn parse_to(text: &str) -> Result<Places, String> {
-    let mut places: Vec<Place> = Vec::new();
+/// Addresses of the peer, separated by commas.
+pub(crate) fn parse_to(text: &str) -> Result<PeerAddresses, String> {
+    let mut addresses: Vec<PeerAddress> = Vec::new();
     for part in text.split(',') {
         let (host, port) = split(part.trim(), DEFAULT_PORT)?;
-        if places.iter().any(|known| known.host == host) {
-            return Err(format!(
-                "{host} is given twice: name each address of the peer once"
-            ));
+        if addresses.iter().any(|known| known.host == host) {
+            return Err(format!("{host} is given twice; give each address once"));
         }
-        places.push(Place { host, port });
+        addresses.push(PeerAddress { host, port });
     }
-    Ok(Places(places))
+    Ok(PeerAddresses(addresses))
 }
 
-/// Addresses to send from; without a port, any free one.
-pub(crate) fn parse_from(text: &str) -> Result<Locals, String> {
+/// Addresses to send from; default: any free port.
+pub(crate) fn parse_from(text: &str) -> Result<LocalAddresses, String> {
     locals(text, 0)
 }
 
-/// Addresses to listen on; without a port, 9899.
-pub(crate) fn parse_listen(text: &str) -> Result<Locals, String> {
+/// Addresses to listen on; default port 9899.
+pub(crate) fn parse_listen(text: &str) -> Result<LocalAddresses, String> {
     locals(text, DEFAULT_PORT)
 }
 
-fn locals(text: &str, default_port: u16) -> Result<Locals, String> {
+fn locals(text: &str, default_port: u16) -> Result<LocalAddresses, String> {
     let mut locals: Vec<SocketAddr> = Vec::new();
     for part in text.split(',') {
         let (host, port) = split(part.trim(), default_port)?;
-        let address: IpAddr = host
-            .parse()
-            .map_err(|_| format!("{host} is not an IP address of this host, such as 192.0.2.1"))?;
+        let address: IpAddr = host.parse().map_err(|_| {
+            format!("{host} is not an IP address; expected a local address such as 192.0.2.1")
+        })?;
         if locals.iter().any(|known| known.ip() == address) {
-            return Err(format!("{address} is given twice"));
+            return Err(format!("{address} is given twice; give each address once"));
         }
         locals.push(SocketAddr::new(address, port));
     }
-    Ok(Locals(locals))
+    Ok(LocalAddresses(locals))
 }
 
 /// `host`, `host:port`, `v6`, `[v6]` and `[v6]:port`.
@@ -78,7 +76,7 @@ fn split(part: &str, default_port: u16) -> Result<(String, u16), String> {
     if let Some(rest) = part.strip_prefix('[') {
         let (host, port) = rest
             .split_once(']')
-            .ok_or_else(|| format!("{part} lacks its closing bracket"))?;
+            .ok_or_else(|| format!("{part} has no closing bracket"))?;
         host.parse::<Ipv6Addr>()
             .map_err(|_| format!("{host} is not an IPv6 address"))?;
         let port = match port {
@@ -99,12 +97,12 @@ fn split(part: &str, default_port: u16) -> Result<(String, u16), String> {
     };
     let is_name = |letter: char| letter.is_alphanumeric() || "-._".contains(letter);
     if host.is_empty() || !host.chars().all(is_name) {
-        return Err(format!("{part} is neither an address nor the name of a host"));
+        return Err(format!("{part} is neither an address nor a host name"));
     }
     Ok((host.to_owned(), port))
 }
 
 fn parse_port(text: &str) -> Result<u16, String> {
     text.parse()
-        .map_err(|_| format!("{text} is not a port: expected a number up to 65535"))
+        .map_err(|_| format!("{text} is not a port; expected a number up to 65535"))
 }

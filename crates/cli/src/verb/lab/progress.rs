@@ -1,4 +1,4 @@
-//! How far are the experiments? A bar over all of them for people, a line a minute for a file, lines for programs.
+//! Progress of experiments: a bar on a terminal, a line a minute in a file, JSON objects for programs.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -13,22 +13,22 @@ use crate::output::{Output, remark};
 
 const BAR: &str = "{bar:32} {pos} of {len} runs  {msg}";
 
-/// How often a file is told.
-const LINE_EVERY: Duration = Duration::from_secs(60);
+/// Interval of progress lines in a file.
+const LINE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Who is told.
-pub(super) struct Watch {
+/// Progress report over all plans.
+pub(super) struct ProgressReport {
     began: Instant,
     bar: ProgressBar,
-    /// Where people read a file in place of a bar.
-    lines: Option<Mutex<Lines>>,
+    /// Present if standard error is a file.
+    lines: Option<Mutex<LineTimer>>,
     is_json: bool,
-    /// The names of the plans, and how far each of them is.
+    /// The plans with their progress.
     plans: Mutex<Vec<(String, Progress)>>,
 }
 
-impl Watch {
-    /// Watches `plans`, each with what there is to do.
+impl ProgressReport {
+    /// Starts the report over `plans`.
     pub(super) fn new(output: Output, plans: Vec<(String, Progress)>) -> Self {
         let style = ProgressStyle::with_template(BAR).expect("invariant: the template is a constant");
         let began = Instant::now();
@@ -39,7 +39,7 @@ impl Watch {
         } else {
             ProgressBar::hidden()
         };
-        let lines = (is_for_people && !is_terminal).then(|| Mutex::new(Lines { last: began }));
+        let lines = (is_for_people && !is_terminal).then(|| Mutex::new(LineTimer { last: began }));
         Self {
             began,
             bar: bar.with_style(style.progress_chars("=> ")),
@@ -49,16 +49,16 @@ impl Watch {
         }
     }
 
-    /// Plan number `number` has come so far.
+    /// Reports the progress of plan number `number`.
     pub(super) fn show(&self, number: usize, progress: Progress) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans[number].1 = progress;
         if self.is_json {
-            // The results are written into files; who does not read along misses nothing.
+            // A closed pipe must not end the runs: the results are written to files.
             let _ = print_json(&serde_json::json!({
                 "event": "lab-progress",
                 "plan": plans[number].0,
-                "done": progress.done, "all": progress.all, "found": progress.found,
+                "done": progress.done, "all": progress.all, "cached": progress.cached,
             }));
         }
         let all: usize = plans.iter().map(|(_, progress)| progress.all).sum();
@@ -78,19 +78,19 @@ impl Watch {
         }
     }
 
-    /// Tells what will have to be run again, because the cache did not take it.
+    /// Reports results that the cache could not store.
     pub(super) fn conclude(&self, cache: &Path) {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let lost: usize = plans.iter().map(|(_, progress)| progress.lost).sum();
+        let lost: usize = plans.iter().map(|(_, progress)| progress.unstored).sum();
         if lost > 0 {
             let cache = cache.display();
             remark(format_args!(
-                "{lost} results could not be stored in {cache} and will be run again; whose files are there?"
+                "{lost} results could not be stored in {cache} and will be computed again; check its permissions and free space"
             ));
         }
     }
 
-    /// Which plan it is, and the time left, as told from the simulated bits that are done.
+    /// Name of the plan and estimated time left, from the simulated bits.
     fn message(&self, number: usize, plans: &[(String, Progress)]) -> String {
         let sum = |of: fn(&Progress) -> f64| -> f64 { plans.iter().map(|(_, progress)| of(progress)).sum() };
         let (work, work_done) = (sum(|progress| progress.work), sum(|progress| progress.work_done));
@@ -99,8 +99,8 @@ impl Watch {
             count => format!("{} ({} of {count})  ", plans[number].0, number + 1),
         };
         if work_done <= 0.0 {
-            let found: usize = plans.iter().map(|(_, progress)| progress.found).sum();
-            return format!("{name}{found} found");
+            let cached: usize = plans.iter().map(|(_, progress)| progress.cached).sum();
+            return format!("{name}{cached} in the cache");
         }
         let left = self.began.elapsed().as_secs_f64() * (work / work_done - 1.0);
         format!(
@@ -110,14 +110,14 @@ impl Watch {
     }
 }
 
-/// When a file was told last.
-struct Lines {
+/// Time of the last line in a file.
+struct LineTimer {
     last: Instant,
 }
 
-impl Lines {
+impl LineTimer {
     fn is_due(&mut self, now: Instant) -> bool {
-        let is_due = now.saturating_duration_since(self.last) >= LINE_EVERY;
+        let is_due = now.saturating_duration_since(self.last) >= LINE_INTERVAL;
         if is_due {
             self.last = now;
         }
@@ -130,10 +130,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_gets_one_line_a_minute_however_fast_runs_end() {
+    fn file_gets_one_line_a_minute() {
         let began = Instant::now();
-        let mut lines = Lines { last: began };
-        let told = (0..=1_800).filter(|tenths| lines.is_due(began + Duration::from_millis(100 * tenths)));
-        assert_eq!(told.collect::<Vec<u64>>(), [600, 1_200, 1_800]);
+        let mut lines = LineTimer { last: began };
+        let due = (0..=1_800).filter(|tenths| lines.is_due(began + Duration::from_millis(100 * tenths)));
+        assert_eq!(due.collect::<Vec<u64>>(), [600, 1_200, 1_800]);
     }
 }
