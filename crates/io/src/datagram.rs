@@ -1,4 +1,4 @@
-//! What passes between a socket and its user? Batches of equal datagrams, out and in.
+//! Datagrams: batches of equal datagrams, to send and received.
 
 use std::fmt;
 use std::net::{Ipv6Addr, SocketAddr};

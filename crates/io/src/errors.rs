@@ -1,53 +1,53 @@
-//! Which errors of a socket are the end of it? Almost none: a path that cannot send just loses packets.
+//! Socket errors. Which of them end the use of a socket?
 //!
-//! A multipath transport lives on after an interface goes down, a route disappears or a firewall says no: the
+//! A multipath transport survives an interface that goes down, a route that disappears or a firewall that rejects: the
 //! packets are lost, the path's timer expires, and traffic moves to another path. Treating such errors as
 //! fatal would turn a broken path into a broken association.
 
 use std::io::{Error, ErrorKind};
 
-/// What an error of a socket means to its user.
+/// The consequence of a socket error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Trouble {
-    /// No room or nothing there; wait for readiness.
-    NotNow,
+pub enum ErrorClass {
+    /// No buffer space or no data; wait for readiness.
+    WouldBlock,
     /// The datagram was larger than the path or the interface allows: it is lost, and so will be others of its
     /// size.
     TooLarge,
-    /// The datagram is lost, or an earlier one was and the kernel tells now (an ICMP error). The socket is
-    /// as good as before.
+    /// The datagram is lost, or an earlier one was, which the kernel reports now (an ICMP error). The socket
+    /// still works.
     Lost,
-    /// The descriptor is no socket any more; nothing will ever pass again.
+    /// The descriptor is no longer a socket; nothing can be sent or received.
     Broken,
 }
 
 //= rfc9260 10-2
-/// What does `error`, returned by a socket of this crate, mean?
+/// The class of `error`, returned by a socket of this crate.
 ///
 /// ```
-/// use anabranch_io::{Trouble, trouble};
+/// use anabranch_io::{ErrorClass, classify};
 /// use std::io::{Error, ErrorKind};
-/// assert_eq!(trouble(&Error::from(ErrorKind::WouldBlock)), Trouble::NotNow);
-/// assert_eq!(trouble(&Error::from(ErrorKind::ConnectionRefused)), Trouble::Lost);
-/// assert_eq!(trouble(&Error::from(ErrorKind::NetworkUnreachable)), Trouble::Lost);
+/// assert_eq!(classify(&Error::from(ErrorKind::WouldBlock)), ErrorClass::WouldBlock);
+/// assert_eq!(classify(&Error::from(ErrorKind::ConnectionRefused)), ErrorClass::Lost);
+/// assert_eq!(classify(&Error::from(ErrorKind::NetworkUnreachable)), ErrorClass::Lost);
 /// ```
 #[must_use]
-pub fn trouble(error: &Error) -> Trouble {
+pub fn classify(error: &Error) -> ErrorClass {
     if error.kind() == ErrorKind::WouldBlock {
-        return Trouble::NotNow;
+        return ErrorClass::WouldBlock;
     }
     match error.raw_os_error() {
-        Some(libc::EMSGSIZE) => Trouble::TooLarge,
-        Some(libc::EBADF | libc::ENOTSOCK) => Trouble::Broken,
+        Some(libc::EMSGSIZE) => ErrorClass::TooLarge,
+        Some(libc::EBADF | libc::ENOTSOCK) => ErrorClass::Broken,
         // Everything else has been seen to pass: ECONNREFUSED, EHOSTUNREACH and ENETUNREACH come from ICMP or
         // a missing route, ENETDOWN and EADDRNOTAVAIL from an interface that went away and may come back,
         // EPERM from a packet filter, ENOBUFS and ENOMEM from a full queue, EIO and EINVAL from a driver that
         // does not segment.
-        Some(_) | None => Trouble::Lost,
+        Some(_) | None => ErrorClass::Lost,
     }
 }
 
-/// An error of which [`trouble`] says [`Trouble::Broken`]: for sockets that find out otherwise that nothing will pass again.
+/// An error of class [`ErrorClass::Broken`]: for sockets that detect by other means that they no longer work.
 #[must_use]
 pub fn broken() -> Error {
     Error::from_raw_os_error(libc::EBADF)
@@ -68,20 +68,20 @@ mod tests {
             libc::ECONNREFUSED,
             libc::EADDRNOTAVAIL,
         ] {
-            assert_eq!(trouble(&Error::from_raw_os_error(number)), Trouble::Lost);
+            assert_eq!(classify(&Error::from_raw_os_error(number)), ErrorClass::Lost);
         }
         assert_eq!(
-            trouble(&Error::from_raw_os_error(libc::EMSGSIZE)),
-            Trouble::TooLarge
+            classify(&Error::from_raw_os_error(libc::EMSGSIZE)),
+            ErrorClass::TooLarge
         );
     }
 
     #[test]
     fn a_descriptor_that_is_no_socket_is_broken() {
-        assert_eq!(trouble(&broken()), Trouble::Broken);
+        assert_eq!(classify(&broken()), ErrorClass::Broken);
         assert_eq!(
-            trouble(&Error::from_raw_os_error(libc::ENOTSOCK)),
-            Trouble::Broken
+            classify(&Error::from_raw_os_error(libc::ENOTSOCK)),
+            ErrorClass::Broken
         );
     }
 }

@@ -1,4 +1,4 @@
-//! May IP cut this one datagram up? Not as a rule; for a moment it may.
+//! IP fragmentation: permitted for a single datagram, forbidden otherwise.
 //!
 //! The rule is the don't-fragment bit without regard to what the system remembers of the path: packets of a
 //! transport that finds out for itself how large they may be (RFC 8899 §3). The exception is a piece of a message

@@ -1,4 +1,4 @@
-//! Which addresses does this host have? Those that a peer may be told when a socket is bound to all of them.
+//! Local addresses: which may be listed to a peer when a socket is bound to a wildcard address?
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! How do datagrams cross the border to the kernel? In batches, with source address and ECN bits beside them.
+//! Kernel sockets: datagrams in batches, with source address and ECN bits.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! How do SCTP packets get into the kernel and out of it? Over non-blocking sockets, many packets per call.
+//! Sockets for SCTP packets: non-blocking, many packets per system call.
 //!
 //! Two kinds of socket carry SCTP: [`UdpSocket`] wraps every packet in UDP (RFC 6951), which needs no
 //! privilege and passes NATs and firewalls; [`RawSocket`] speaks SCTP directly over IP (protocol 132), which
@@ -40,7 +40,7 @@ mod uplinks;
 mod watch;
 
 pub use datagram::{Incoming, LARGEST_BATCH, Outgoing};
-pub use errors::{Trouble, broken, trouble};
+pub use errors::{ErrorClass, broken, classify};
 pub use interfaces::{expand_wildcard, mtus, usable_addresses};
 pub use raw::{PROTOCOL_NUMBER, RawSocket};
 pub use socket::{Socket, Transport};

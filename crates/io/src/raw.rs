@@ -1,4 +1,4 @@
-//! How is SCTP carried directly over IP? By a raw socket for protocol 132, with privilege.
+//! Raw sockets: SCTP directly over IP (protocol 132), with privilege.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

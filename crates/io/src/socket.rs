@@ -1,4 +1,4 @@
-//! What is a socket to its users? Something that takes and gives batches of datagrams and never blocks.
+//! Socket traits: batches of datagrams, without blocking.
 
 use std::fmt;
 use std::io;
@@ -22,7 +22,7 @@ pub trait Transport: AsFd + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if the kernel has no room; nothing was sent then. See [`trouble`](crate::trouble) for all
+    /// `WouldBlock` if the kernel has no room; nothing was sent then. See [`classify`](crate::classify) for all
     /// others.
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()>;
 
@@ -30,7 +30,7 @@ pub trait Transport: AsFd + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if nothing is there. See [`trouble`](crate::trouble) for all others.
+    /// `WouldBlock` if nothing is there. See [`classify`](crate::classify) for all others.
     fn try_receive(&self, incoming: &mut [Incoming]) -> io::Result<usize>;
 }
 
@@ -52,7 +52,7 @@ pub trait Socket: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// `WouldBlock` if there is no room; nothing was sent then, and [`poll_writable`](Self::poll_writable)
-    /// tells when to try again. See [`trouble`](crate::trouble) for all others.
+    /// tells when to try again. See [`classify`](crate::classify) for all others.
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()>;
 
     /// Ready when [`try_send`](Self::try_send) is worth a try after a `WouldBlock`.
@@ -66,6 +66,6 @@ pub trait Socket: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// See [`trouble`](crate::trouble); never `WouldBlock`.
+    /// See [`classify`](crate::classify); never `WouldBlock`.
     fn poll_receive(&self, cx: &mut Context<'_>, incoming: &mut [Incoming]) -> Poll<io::Result<usize>>;
 }

@@ -1,4 +1,4 @@
-//! Do datagrams arrive as they were sent? Over this host's loopback interface, with both kinds of socket.
+//! Tests over the loopback interface, with both kinds of socket: do datagrams arrive as they were sent?
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! How is SCTP carried in UDP? Each packet in one datagram (RFC 6951), many datagrams per system call.
+//! UDP sockets: each SCTP packet in one datagram (RFC 6951), many datagrams per system call.
 
 use std::io;
 use std::net::SocketAddr;

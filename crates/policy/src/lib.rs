@@ -40,7 +40,7 @@ mod traits;
 mod unknown_name;
 
 #[cfg(test)]
-mod laws;
+mod properties;
 #[cfg(test)]
 mod testing;
 

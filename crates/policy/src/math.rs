@@ -1,4 +1,4 @@
-//! How is a window computed without floating point? The same result on every platform.
+//! Integer arithmetic for windows: the same result on every platform, without floating point.
 
 /// Largest integer whose cube is at most `value`.
 pub(crate) fn cube_root(value: u128) -> u64 {
@@ -22,7 +22,7 @@ pub(crate) fn mul_div(a: u64, b: u64, c: u64) -> u64 {
         return u64::MAX;
     }
     match a.checked_mul(b) {
-        // The common case, an order of magnitude cheaper than 128-bit division.
+        // The common case, an order of magnitude faster than 128-bit division.
         Some(product) => product / c,
         None => u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX),
     }
@@ -33,7 +33,7 @@ mod tests {
     use super::{cube_root, mul_div};
 
     #[test]
-    fn the_cube_root_is_the_largest_integer_whose_cube_fits() {
+    fn cube_root_is_rounded_down() {
         for value in (0..5_000).chain([u128::MAX, 1 << 126, 10_u128.pow(30) - 1]) {
             let root = u128::from(cube_root(value));
             assert!(root.pow(3) <= value);
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_too_large_for_64_bits_is_divided_all_the_same() {
+    fn products_beyond_64_bits_are_divided_exactly() {
         assert_eq!(mul_div(1 << 60, 48, 64), 3 << 58);
         assert_eq!(mul_div(7, 3, 2), 10);
         assert_eq!(mul_div(u64::MAX, 2, 1), u64::MAX);

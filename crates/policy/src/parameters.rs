@@ -1,4 +1,4 @@
-//! How is a parameter of an algorithm named, described, set and shown by text?
+//! Parameters of an algorithm: names, descriptions, and values as text.
 
 mod slot;
 
@@ -13,25 +13,25 @@ pub use slot::{Refused, Slot, Text};
 pub struct Parameter {
     /// The name that users type.
     pub name: &'static str,
-    /// Its value unless set, as users would type it.
+    /// Its default value, as users would type it.
     pub default: &'static str,
-    /// What it means and what may be put in.
+    /// What it means and which values it takes.
     pub meaning: &'static str,
 }
 
 /// The parameters of one algorithm.
 pub trait Parameters: Copy + Default + PartialEq + fmt::Debug + 'static {
-    /// What can be set.
+    /// All parameters.
     const LIST: &'static [Parameter];
 
-    /// Where the value of the parameter `name` is kept, and what it may be; `None` if there is no such parameter.
+    /// The slot of the parameter `name`; `None` if there is no such parameter.
     fn slot(&mut self, name: &str) -> Option<Slot<'_>>;
 
-    /// Sets the parameter `name` to what `value` says.
+    /// Sets the parameter `name` to `value`.
     ///
     /// # Errors
     ///
-    /// [`Refused`] if there is no such parameter, or if it cannot take this value; nothing is changed then.
+    /// [`Refused`] if there is no such parameter, or if it cannot take this value; then nothing is changed.
     fn set(&mut self, name: &str, value: &str) -> Result<(), Refused> {
         self.slot(name).ok_or(Refused::Name)?.set(value)
     }
@@ -43,7 +43,7 @@ pub trait Parameters: Copy + Default + PartialEq + fmt::Debug + 'static {
     }
 }
 
-/// Of an algorithm that has none.
+/// The parameters of an algorithm that has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NoParameters;
 

@@ -1,4 +1,4 @@
-//! Where does a policy keep what it knows of each path?
+//! Path table. State of each path, as policies keep it.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Which choices go together? Profiles: recipes with a name, one for each paper and one for daily use.
+//! Profiles: named recipes, one for daily use and one for each paper.
 
 use crate::ack::DelayParameters;
 use crate::buffer::{Counting, SplitParameters};
@@ -21,7 +21,7 @@ use crate::retransmission::{TieParameters, Ties};
 use crate::rtt_samples::OwnPathParameters;
 use crate::unknown_name::UnknownName;
 
-/// A recipe with a name.
+/// A named recipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// The name that users type.
@@ -87,13 +87,13 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 impl PolicyRecipe {
-    /// What we recommend: fast paths first unless they would be blocked, CUBIC and pacing on each, failures noticed after one
-    /// timeout.
+    /// The recommended choices: fast paths first unless they would be blocked, CUBIC and pacing on each path, failures
+    /// detected after one timeout.
     ///
-    /// Where buffers are small beside the slow path's delay, a fast path that has to share them with a slow one is slower than
-    /// alone. BLEST leaves the slow path out when it would block the fast one, and what blocks a buffer nonetheless goes over
-    /// the fast path too. SACKs take all paths in turn, so that none of them waits for news. No buffer split: half a buffer
-    /// for each path caps a fast path at half of what it could carry as soon as the buffer, not the window, is the limit.
+    /// Where buffers are small compared with the delay of the slow path, a fast path that shares them with a slow one is
+    /// slower than alone. BLEST leaves the slow path out when it would block the fast one, and chunks that block a buffer
+    /// nevertheless are rescheduled. SACKs use all paths in turn, so that none of them lacks RTT samples. No buffer
+    /// splitting: half a buffer per path limits a fast path to half of its rate once the buffer, not the cwnd, is the limit.
     #[must_use]
     pub const fn recommended() -> Self {
         Self {
@@ -168,7 +168,7 @@ impl PolicyRecipe {
         }
     }
 
-    /// TCP's opinions, for the comparison with it: RFC 5681 and RFC 6298, the fastest of several paths first.
+    /// TCP's choices, for comparison with TCP: RFC 5681 and RFC 6298, the fastest of several paths first.
     #[must_use]
     pub const fn tcp() -> Self {
         Self {
@@ -193,14 +193,14 @@ impl PolicyRecipe {
         }
     }
 
-    /// What FreeBSD's stack did in 2017: the reference of D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD
-    /// Kernel" (HAW Hamburg 2017), with the limits that its source code sets: three packets of initial window and
-    /// two chunks for each SACK in slow start. That stack splits buffers by what is in flight, so where the paper has
+    /// FreeBSD's stack of 2017: the reference of D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD
+    /// Kernel" (HAW Hamburg 2017), with the limits in its source code: an initial cwnd of three packets and
+    /// two chunks per SACK in slow start. That stack splits buffers by what is in flight, so where the paper has
     /// buffer splitting, `buffer-split` needs `buffer-split.counting = outstanding`.
     ///
-    /// Not taken over: what is a fault (windows cut by every SACK that finds a loss, all that is missing struck during
-    /// recovery, slow-start thresholds of two packets); 256 bytes of overhead for each chunk in the peer's window, which
-    /// the paper found wide open. Bursts are limited by the window, which shrinks to what is in flight and four packets.
+    /// Its faults are not reproduced (cwnd cut by every SACK that reveals a loss, miss indications for all missing TSNs
+    /// during recovery, ssthresh of two packets), nor the overhead of 256 bytes for each chunk in the peer's rwnd, which
+    /// the paper found wide open. Bursts are limited by reducing the cwnd to the bytes in flight plus four packets.
     #[must_use]
     pub const fn freebsd_2017() -> Self {
         Self {
@@ -218,9 +218,8 @@ impl PolicyRecipe {
     }
 
     /// The simulation model of T. Dreibholz et al., "Transmission Scheduling Optimizations for Concurrent Multipath
-    /// Transfer" (2010): buffers split by what each path holds, NR-SACK. Where lost chunks go is that of its
-    /// model, INET's: the same path, after a timeout another one. The model's RTO.Initial is the 3 s of RFC 4960, here
-    /// it is 1 s.
+    /// Transfer" (2010): buffers split by what each path holds, NR-SACK. The retransmission policy is that of INET's
+    /// model: the same path, after a timeout another one. The model's RTO.Initial is the 3 s of RFC 4960, here it is 1 s.
     #[must_use]
     pub const fn dre_2010() -> Self {
         Self {
@@ -237,9 +236,9 @@ impl PolicyRecipe {
     }
 
     /// The setting of chapter 5 of F. Yang, "Non-Renegable Selective Acknowledgments and Scheduling for TCP and
-    /// Multipath TCP" (Delaware 2015), carried over from MPTCP 0.88 for Linux: OLIA (§5.7.1) and in-order arrival
-    /// scheduling, design 2 (§5.6). What subflows do by themselves has its nearest counterpart: each repeats what it
-    /// lost (`same`), and reordering between them neither hurries an acknowledgement nor counts as a loss (`dac`, `sfr`).
+    /// Multipath TCP" (Delaware 2015), adapted from MPTCP 0.88 for Linux: OLIA (§5.7.1) and in-order arrival
+    /// scheduling, design 2 (§5.6). The behaviour of a subflow has its nearest counterpart: each retransmits its own
+    /// losses (`same`), and reordering between paths neither forces a SACK nor counts as a loss (`dac`, `sfr`).
     #[must_use]
     pub const fn yan_2015() -> Self {
         Self {
@@ -253,9 +252,9 @@ impl PolicyRecipe {
     /// CMT-SCTP with what A. H. Abass, "Optimization Algorithms for Multipath Transfer over Asymmetric Paths using
     /// CMT-SCTP" (UPM 2016), adds: QR-DAC integrated with buffer splitting, IS-RTT, Rtx-HYBRIDMETRIC.
     ///
-    /// The text at hand names the three and states their purpose; the algorithms are our reading of them. Its plots
-    /// count reschedulings, so chunk rescheduling is on; which buffers were split and how they were counted it does
-    /// not say: both, by what each path holds, as its simulation model does unless told otherwise.
+    /// The available text names the three and their purpose; the algorithms are our reading of them. Its plots
+    /// count reschedulings, so chunk rescheduling is on; it does not say which buffers were split and how they were
+    /// counted: both, by what each path holds, as is the default of its simulation model.
     #[must_use]
     pub const fn aba_2016() -> Self {
         Self {

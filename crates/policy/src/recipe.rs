@@ -1,4 +1,4 @@
-//! Which choices make an association? Recipes: names and parameters from which any number of sets can be made.
+//! Policy recipes: the choices of an association by name, with parameters.
 
 mod text;
 
@@ -18,7 +18,7 @@ use crate::unknown_name::UnknownName;
 
 pub use text::RecipeError;
 
-/// Makes the recipe out of the list of its choices: a list kept in five places would drift apart.
+/// Makes the recipe from the list of its choices: a list repeated in five places would drift apart.
 macro_rules! recipe {
     ($($(#[$doc:meta])* $field:ident: $choice:ident,)+) => {
         /// One choice for each extension point, as data; the policies among them become a [`PolicySet`].
@@ -42,8 +42,8 @@ macro_rules! recipe {
         pub const CATALOG: &[ExtensionPoint] = &[$($choice::POINT,)+];
 
         impl PolicyRecipe {
-            /// Chooses an algorithm, as in `set("cc", "cubic")`, which takes all its parameters as they are by
-            /// default, or sets a parameter of the chosen one, as in `set("cc.growth", "cuc-v1")`.
+            /// Chooses an algorithm with its default parameters, as in `set("cc", "cubic")`, or sets a parameter of
+            /// the chosen one, as in `set("cc.growth", "cuc-v1")`.
             ///
             /// # Errors
             ///
@@ -67,8 +67,8 @@ macro_rules! recipe {
                 [$(($choice::POINT.name, self.$field.name()),)+].into()
             }
 
-            /// Everything that [`PolicyRecipe::set`] would have to be told to make this recipe of any other, in the
-            /// order of [`CATALOG`].
+            /// All assignments that make this recipe from any other through [`PolicyRecipe::set`], in the order of
+            /// [`CATALOG`].
             #[must_use]
             pub fn assignments(&self) -> Vec<(String, String)> {
                 let mut all = Vec::new();
@@ -127,7 +127,7 @@ recipe! {
 }
 
 impl PolicyRecipe {
-    /// A set of new policies.
+    /// Makes a set of new policies.
     #[must_use]
     pub fn build(&self) -> PolicySet {
         PolicySet {

@@ -1,5 +1,4 @@
-//! How long is a round trip, and when is an answer overdue? The estimator of RFC 6298, which RFC
-//! 9260 §6.3.1 took over.
+//! RTT estimator and retransmission timeout (RFC 9260 §6.3.1, after RFC 6298).
 
 use core::time::Duration;
 
@@ -7,7 +6,7 @@ use anabranch_types::Instant;
 
 use crate::options::RtoParameters;
 
-/// What timers of drivers are good to: the clock granularity G of RFC 9260 §6.3.1, as RFC 6298 uses it.
+/// The timer granularity of drivers: the clock granularity G of RFC 9260 §6.3.1, as RFC 6298 uses it.
 const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// RTT estimator and retransmission timeout of one path.
@@ -18,12 +17,12 @@ pub struct RttEstimator {
     variation: Duration,
     smallest: Option<Duration>,
     rto: Duration,
-    /// When the last sample was taken that counts.
+    /// When the last sample was taken that was not discarded.
     sampled_at: Instant,
 }
 
 impl RttEstimator {
-    /// Nothing measured yet.
+    /// No sample yet.
     #[must_use]
     pub const fn new(limits: RtoParameters) -> Self {
         Self {
@@ -61,9 +60,9 @@ impl RttEstimator {
     }
 
     //= rfc9260 6.3.1-1, 6.3.1-2
-    /// Takes a sample, unless what it measures left before the last sample was taken: measurements "SHOULD be made no
+    /// Takes a sample, unless its chunk was sent before the last sample was taken: measurements "SHOULD be made no
     /// more than once per round trip" (RFC 9260 §6.3.1 C4), or the variation would shrink with the number of SACKs.
-    /// Timed by the sending, so that a short round trip is not left out because it comes soon after a long one.
+    /// Based on send times, so that a short RTT is not discarded because it follows a long one.
     pub fn on_sample(&mut self, sent_at: Instant, now: Instant) {
         let sample = now - sent_at;
         self.smallest = Some(self.smallest.map_or(sample, |smallest| smallest.min(sample)));
@@ -87,13 +86,13 @@ impl RttEstimator {
         self.rto = self.rto_without_back_off();
     }
 
-    /// The timeout by what was measured alone (RFC 9260 §6.3.1): what is sent now should be answered by then.
+    /// The timeout without back-off (RFC 9260 §6.3.1): what is sent now should be acknowledged by then.
     #[must_use]
     pub fn rto_without_back_off(&self) -> Duration {
         let Some(smoothed) = self.smoothed else {
             return self.limits.initial;
         };
-        // C6, C7; G1, or round trips that are all alike would leave no time for one that is longer.
+        // C6, C7; G1, or equal samples would leave no margin for a longer one.
         (smoothed + (self.variation * 4).max(GRANULARITY))
             .max(self.limits.min)
             .min(self.limits.max)
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_that_are_all_alike_leave_time_for_a_longer_one() {
+    fn equal_samples_leave_a_margin_in_the_rto() {
         let limits = RtoParameters {
             min: Duration::from_millis(1),
             ..RtoParameters::RFC9260
@@ -128,7 +127,7 @@ mod tests {
 
     //= rfc9260 6.3.1-1
     #[test]
-    fn the_first_sample_sets_and_later_ones_smooth() {
+    fn first_sample_sets_srtt_and_later_ones_are_smoothed() {
         let mut rtt = RttEstimator::new(RtoParameters::RFC9260);
         rtt.on_sample(at(0), at(800));
         assert_eq!(rtt.smoothed(), Some(Duration::from_millis(800)));
@@ -156,7 +155,7 @@ mod tests {
 
     //= rfc9260 6.1-22, 6.3.3-1
     #[test]
-    fn back_off_doubles_up_to_the_maximum_and_a_sample_ends_it() {
+    fn back_off_doubles_up_to_rto_max_until_a_sample() {
         let mut rtt = RttEstimator::new(RtoParameters::RFC9260);
         for _ in 0..10 {
             rtt.back_off();

@@ -1,4 +1,4 @@
-//! Which policies does an association have? One of each.
+//! Policy set. The policies of one association, one for each trait.
 
 use alloc::boxed::Box;
 
@@ -10,42 +10,42 @@ use crate::{
     TailProbe,
 };
 
-/// The policies of one association: one answer to each question.
+/// The policies of one association, one for each trait.
 ///
-/// Made by [`crate::PolicyRecipe::build`]; any field may be replaced by a policy from elsewhere before the first
-/// path is added.
+/// Made by [`crate::PolicyRecipe::build`]; any field may be replaced by another policy before the first path is
+/// added.
 #[derive(Debug)]
 pub struct PolicySet {
-    /// Whose bytes are next?
+    /// Which stream sends next?
     pub stream_scheduler: Box<dyn StreamScheduler>,
-    /// Which path takes the next packet?
+    /// Which path takes the next packet of new data?
     pub path_scheduler: Box<dyn PathScheduler>,
     /// How much may be in flight on each path?
     pub congestion: Box<dyn CongestionControl>,
-    /// How many packets may leave at once?
+    /// How many packets may be sent at once?
     pub burst: Box<dyn BurstPolicy>,
     /// How much of the shared buffers may a path hold?
     pub buffer: Box<dyn BufferPolicy>,
-    /// The buffer is blocked: what moves to another path?
+    /// A buffer is blocked: which chunks move to another path?
     pub rescheduling: Box<dyn ReschedulingPolicy>,
     /// When is a SACK sent?
     pub ack: Box<dyn AckPolicy>,
     /// On which path is a SACK sent?
     pub sack_path: Box<dyn SackPath>,
-    /// Which acknowledgements measure a round trip?
+    /// Which acknowledgements are RTT samples?
     pub rtt_samples: Box<dyn RttSampling>,
     /// Which outstanding chunks are lost?
     pub loss: Box<dyn LossDetection>,
-    /// Is the tail of what was sent still there?
+    /// When is a tail loss probe sent?
     pub tail_probe: Box<dyn TailProbe>,
-    /// Where does a lost chunk go?
+    /// On which path is a lost chunk retransmitted?
     pub retransmission: Box<dyn RetransmissionPolicy>,
-    /// When is a path suspected, dead or back?
+    /// When is a path potentially failed, inactive or active again?
     pub failover: Box<dyn FailoverPolicy>,
 }
 
 impl PolicySet {
-    /// Tells all policies that remember paths of a new one.
+    /// Adds a path to all policies that keep state per path.
     pub fn add_path(&mut self, path: &PathFacts, now: Instant) {
         self.path_scheduler.add_path(path.id);
         self.congestion.add_path(path, now);
@@ -54,8 +54,8 @@ impl PolicySet {
         self.burst.add_path(path.id);
     }
 
-    /// Shrinks the window of `path` where bursts are limited by windows, before data leaves. Returns whether it is another one
-    /// now, which the facts have to follow.
+    /// Reduces the cwnd of `path` where the burst policy limits it, before data is sent. Returns whether it changed, in
+    /// which case the facts must be updated.
     pub fn limit_window(&mut self, path: &PathFacts) -> bool {
         let limit = self.burst.window_limit(path);
         let limit = limit.filter(|limit| *limit < path.cwnd);
@@ -65,7 +65,7 @@ impl PolicySet {
         limit.is_some()
     }
 
-    /// Tells all policies that remember paths that one is gone.
+    /// Removes a path from all policies that keep state per path.
     pub fn remove_path(&mut self, path: PathId) {
         self.path_scheduler.remove_path(path);
         self.congestion.remove_path(path);

@@ -1,4 +1,4 @@
-//! How do tests make facts? Healthy ones by hand, arbitrary ones from a seed.
+//! Facts for tests: those of a healthy path, and random ones from a seed.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) const fn tsn(number: u64) -> UnwrappedTsn {
     UnwrappedTsn(number)
 }
 
-/// An active path with room and 20 ms of round-trip time.
+/// An active path that can take data, with an RTT of 20 ms.
 pub(crate) fn healthy(id: u8) -> PathFacts {
     let mut path = PathFacts::new(PathId(id), 1_500, 1_452, Duration::from_secs(1));
     path.reachability = Reachability::Active;
@@ -64,7 +64,7 @@ fn any_reachability(rng: &mut Rng) -> Reachability {
     }
 }
 
-/// Facts of a path in any condition.
+/// Facts of a path in a random state.
 pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
     let max_packet = 576 + rng.below(9_000) as u16;
     let mut path = PathFacts::new(PathId(id), max_packet, max_packet - 40, ms(1 + rng.below(60_000)));
@@ -92,7 +92,7 @@ pub(crate) fn any_path(rng: &mut Rng, id: u8) -> PathFacts {
     path
 }
 
-/// One to five paths in any condition; the ids have gaps.
+/// One to five paths in random states; the ids have gaps.
 pub(crate) fn any_paths(rng: &mut Rng) -> Vec<PathFacts> {
     let mut paths: Vec<PathFacts> = Vec::new();
     for id in 0..5 {
@@ -107,7 +107,7 @@ pub(crate) fn any_paths(rng: &mut Rng) -> Vec<PathFacts> {
     paths
 }
 
-/// What a SACK might have acknowledged on `path`, TSNs around `base`.
+/// A random acknowledgement on `path`, TSNs around `base`.
 pub(crate) fn any_ack(rng: &mut Rng, path: &PathFacts, base: u64, now: Instant) -> PathAck {
     let mut ack = PathAck::new(path.id, path.in_flight);
     ack.newly_acked = rng.below(path.in_flight + 1);

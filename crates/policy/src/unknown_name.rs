@@ -1,16 +1,16 @@
-//! Unknown names. The error for a name that is not in the catalog: which name was meant?
+//! Unknown names. The error for a name that is not in the catalog, with the name that was probably meant.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Names that were renamed: what they name, the old name, the new one.
+/// Renamed names: what they name, the old name, the new one.
 const RENAMED: &[(&str, &str, &str)] = &[
     ("failover", "fast-abandonment", "fast-failover"),
     ("fixed parameter of cc", "window", "cwnd"),
 ];
 
-/// A name or value that is not known.
+/// An unknown name or value.
 ///
 /// ```
 /// let error = anabranch_policy::PolicyRecipe::default()
@@ -21,11 +21,11 @@ const RENAMED: &[(&str, &str, &str)] = &[
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownName {
-    /// What it should be the name of, such as `path-scheduler`.
+    /// What it should name, such as `path-scheduler`.
     pub what: String,
     /// What the user typed.
     pub given: String,
-    /// What would have been accepted; for values of parameters, what the parameter says about them.
+    /// The known names; for values of parameters, the description of the parameter.
     pub known: Vec<&'static str>,
 }
 
@@ -38,7 +38,7 @@ impl UnknownName {
         }
     }
 
-    /// The present name of what the given name was the name of, if it was renamed.
+    /// The new name, if the given name was renamed.
     #[must_use]
     pub fn renamed(&self) -> Option<&'static str> {
         let mut renamed = RENAMED.iter();
@@ -46,15 +46,15 @@ impl UnknownName {
         found.map(|(_, _, new)| *new)
     }
 
-    /// The known name that begins like the one given, if there is only one; else the one that differs least, if
-    /// it differs little: by a third of its letters at most.
+    /// The known name that begins with the given one, if there is only one; else the one with the smallest edit
+    /// distance, if that is at most a third of its length.
     #[must_use]
     pub fn nearest(&self) -> Option<&'static str> {
         nearest(&self.given, self.known.iter().copied())
     }
 }
 
-/// The name among `known` that was meant by `given`, as [`UnknownName::nearest`] finds it.
+/// The name among `known` that `given` probably means, as [`UnknownName::nearest`] finds it.
 #[must_use]
 pub fn nearest<'k>(given: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let known: Vec<&str> = known.into_iter().collect();

@@ -1,12 +1,12 @@
-//! From where to where? Address pairs, and how far an address reaches.
+//! Path addresses: address pairs, and the scope of an address.
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-/// The two ends of a path.
+/// The two addresses of a path.
 ///
 /// The ports are those of the UDP encapsulation (RFC 6951), not SCTP's; 0 means SCTP directly over IP. The
-/// local address may be unspecified (`0.0.0.0`, `::`): then the system chooses the source.
+/// local address may be unspecified (`0.0.0.0`, `::`): then the system chooses the source address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathAddr {
     /// Our address and encapsulation port.
@@ -16,7 +16,7 @@ pub struct PathAddr {
 }
 
 impl PathAddr {
-    /// The same pair seen from the other end.
+    /// The same pair as the peer sees it.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl PathAddr {
         }
     }
 
-    /// Whether both ends are of one IP version.
+    /// Whether both addresses are of the same IP version.
     #[must_use]
     pub const fn is_consistent(&self) -> bool {
         self.local.is_ipv4() == self.remote.is_ipv4()
@@ -44,11 +44,11 @@ impl fmt::Display for PathAddr {
     }
 }
 
-/// How far an address reaches (RFC 9260 §5.1.2 leaves the choice of what to list to the sender; listing a
-/// loopback address to a peer elsewhere would make that peer send to itself).
+/// The scope of an address. RFC 9260 §5.1.2 leaves it to the sender which addresses to list; a loopback address
+/// listed to a peer on another host would make that peer send to itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AddressScope {
-    /// Never a valid end of a path: unspecified, multicast or broadcast.
+    /// Not a valid address of a path: unspecified, multicast or broadcast.
     Unusable,
     /// Within this host.
     Loopback,
@@ -56,7 +56,7 @@ pub enum AddressScope {
     Link,
     /// Within this site: private ranges of RFC 1918 and unique local addresses of RFC 4193.
     Site,
-    /// Anywhere.
+    /// Global.
     Global,
 }
 

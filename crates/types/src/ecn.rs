@@ -1,4 +1,4 @@
-//! What do the two ECN bits of the IP header say?
+//! ECN codepoints: the two ECN bits of the IP header (RFC 3168 §5).
 
 /// Explicit Congestion Notification codepoint (RFC 3168 §5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

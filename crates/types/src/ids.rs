@@ -1,4 +1,4 @@
-//! Which one is meant? One type for each kind of thing that has a number.
+//! Identifiers: one type for each kind of thing that has a number.
 
 use core::fmt;
 
@@ -31,7 +31,7 @@ macro_rules! id {
 }
 
 id! {
-    /// A path of one association: a slot number, small and dense.
+    /// A path of one association: a small, dense slot number.
     PathId(u8)
 }
 id! {
@@ -39,7 +39,7 @@ id! {
     StreamId(u16)
 }
 id! {
-    /// A message that the application handed over, in the order of handing over.
+    /// A message that the application submitted, in order of submission.
     MessageId(u64)
 }
 id! {
@@ -47,7 +47,7 @@ id! {
     AssociationId(u32)
 }
 
-/// Payload Protocol Identifier: the application's own mark on a message, carried untouched (RFC 9260 §3.3.1).
+/// Payload Protocol Identifier: set by the application, carried unchanged (RFC 9260 §3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Ppid(pub u32);
 

@@ -1,4 +1,4 @@
-//! Which numbers are in the set? Sorted, disjoint, half-open ranges.
+//! Interval set: a set of numbers as sorted, disjoint, half-open ranges.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -35,13 +35,13 @@ impl IntervalSet {
         self.ranges.is_empty()
     }
 
-    /// How many ranges the set consists of.
+    /// Number of ranges.
     #[must_use]
     pub const fn range_count(&self) -> usize {
         self.ranges.len()
     }
 
-    /// How many numbers are in the set.
+    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
@@ -126,8 +126,8 @@ impl IntervalSet {
         self.ranges.splice(from..to, kept);
     }
 
-    /// Has exactly the numbers of `ranges` from now on, which ascend, are not empty, and neither overlap nor touch; the allocation
-    /// stays.
+    /// Replaces the contents by `ranges`, which must ascend, not be empty, and neither overlap nor touch; the allocation is
+    /// kept.
     pub fn assign_ascending(&mut self, ranges: impl Iterator<Item = Range<u64>>) {
         self.ranges.clear();
         self.ranges.extend(ranges);
@@ -138,7 +138,7 @@ impl IntervalSet {
         );
     }
 
-    /// Removes all numbers; the allocation stays.
+    /// Removes all numbers; the allocation is kept.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }

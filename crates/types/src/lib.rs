@@ -1,7 +1,7 @@
-//! The words that anabranch's crates share.
+//! Types that all crates of anabranch share.
 //!
-//! Numbers of the protocol, addresses, time, intervals and seeds. Nothing here knows a packet, a clock or a
-//! socket: [`Instant`] is a number that the driver hands in, and [`Seed`] is where all randomness starts.
+//! Protocol numbers, addresses, time, intervals and seeds. No type depends on a packet, a clock or a socket: [`Instant`]
+//! is a number that the driver passes in, and all randomness comes from a [`Seed`].
 #![no_std]
 
 extern crate alloc;

@@ -1,4 +1,4 @@
-//! Which number is it? One type for each kind of number that counts chunks.
+//! Protocol numbers: one type for each kind of number that counts chunks or messages.
 
 use core::fmt;
 use core::ops::{Add, Sub};
@@ -85,12 +85,12 @@ impl Sub<u32> for Tsn {
 
 /// A [`Tsn`] with its wraps counted, so that it has a total order.
 ///
-/// Inside an association all bookkeeping uses this type; the 32-bit form exists on the wire only.
+/// An association uses this type for everything; the 32-bit form exists on the wire only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnwrappedTsn(pub u64);
 
 impl UnwrappedTsn {
-    /// The unwrapped form of an association's initial TSN. It starts one wrap up, so that "before the first"
+    /// The unwrapped form of an association's initial TSN. It starts one wrap up, so that the TSN before the first one
     /// is a number too.
     #[must_use]
     pub const fn first(initial: Tsn) -> Self {
@@ -107,7 +107,7 @@ impl UnwrappedTsn {
         Self(self.0.wrapping_add_signed(ahead as i64))
     }
 
-    /// The form that goes on the wire.
+    /// The 32-bit form, as on the wire.
     #[must_use]
     pub const fn wrap(self) -> Tsn {
         Tsn(self.0 as u32)
@@ -148,9 +148,9 @@ impl fmt::Debug for UnwrappedTsn {
     }
 }
 
-/// Counts the transmissions (first ones and repeated ones alike) on one path, in the order of leaving.
+/// Send number: counts the chunks sent on one path, first transmissions and retransmissions alike.
 ///
-/// Never on the wire. It orders retransmitted chunks, whose TSNs say nothing about when they left.
+/// Never on the wire. It orders retransmitted chunks, whose TSNs do not reflect when they were sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct SendNumber(pub u64);
 

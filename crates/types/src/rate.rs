@@ -1,4 +1,4 @@
-//! How long do n bytes take, and how many bytes fit in a time?
+//! Data rates: how long do bytes take, and how many bytes fit into a time?
 
 use core::fmt;
 use core::time::Duration;
@@ -30,7 +30,7 @@ impl Rate {
         Self(megabits * 1_000_000)
     }
 
-    /// The rate at which `bytes` pass in `time`; `None` if no time passes.
+    /// The rate of `bytes` per `time`; `None` if `time` is zero.
     #[must_use]
     pub fn of(bytes: u64, time: Duration) -> Option<Self> {
         let nanos = time.as_nanos();
@@ -50,7 +50,7 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        // Divisions of 128 bits take several times as long, and packets are short.
+        // 128-bit divisions take several times as long, and packets are short.
         if let Some(scaled) = bytes.checked_mul(8 * NANOS_PER_SECOND as u64) {
             return Duration::from_nanos(scaled.div_ceil(self.0));
         }
@@ -72,7 +72,7 @@ impl fmt::Debug for Rate {
     }
 }
 
-/// In Mbit/s with as many decimals as asked for (two unless told).
+/// In Mbit/s with as many decimals as requested (two by default).
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = f.precision().unwrap_or(2);

@@ -1,12 +1,12 @@
-//! Where does randomness come from? From one seed, split by label.
+//! Deterministic randomness: one seed, split by label.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
-/// The origin of all randomness of a component.
+/// The seed of all randomness of a component.
 ///
-/// [`Seed::split`] gives each sub-component a generator of its own, so that adding one does not disturb the
-/// numbers that the others draw.
+/// [`Seed::split`] gives each sub-component its own generator, so that adding one does not change the numbers of the
+/// others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Seed(pub u64);
 
@@ -27,7 +27,7 @@ impl Seed {
         Self(mix(self.0 ^ mix(index.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
 
-    /// A generator that starts here.
+    /// A generator with this seed.
     #[must_use]
     pub fn rng(self) -> Rng {
         Rng(Pcg64Mcg::seed_from_u64(self.0))
@@ -43,7 +43,7 @@ const fn mix(value: u64) -> u64 {
 
 /// A deterministic generator (PCG XSL 128/64), the same on every platform.
 ///
-/// Not for secrets: tags and cookie keys take their entropy from the seed, which a real driver must draw from
+/// Not for secrets: tags and cookie keys take their entropy from the seed, which a real driver must get from
 /// the operating system.
 #[derive(Clone, Debug)]
 pub struct Rng(Pcg64Mcg);

@@ -1,6 +1,6 @@
-//! How do numbers that wrap compare? By RFC 1982, as RFC 9260 §1.6 asks.
+//! Serial number arithmetic (RFC 1982), as RFC 9260 §1.6 requires.
 
-/// Serial-number arithmetic of RFC 1982.
+/// Serial number arithmetic of RFC 1982.
 ///
 /// Deliberately not [`Ord`]: the relation is not transitive, so sorting by it is a mistake.
 /// Where an order is needed, unwrap first (see [`crate::UnwrappedTsn`]).

@@ -1,4 +1,4 @@
-//! What time is it? Whatever the driver says.
+//! Time: instants that the driver passes in.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -6,7 +6,7 @@ use core::time::Duration;
 
 /// A moment: nanoseconds since an epoch that the driver chose.
 ///
-/// Arithmetic saturates at both ends, so a deadline "in 1,000 years" is simply never reached.
+/// Arithmetic saturates at both ends, so a deadline in 1,000 years is simply never reached.
 ///
 /// ```
 /// use anabranch_types::Instant;
@@ -44,7 +44,7 @@ impl Instant {
     }
 }
 
-/// The earliest of some deadlines, each of which there may be. One that never comes is none.
+/// The earliest of several optional deadlines; [`Instant::MAX`] counts as none.
 ///
 /// ```
 /// use anabranch_types::{Instant, earliest};
@@ -55,7 +55,7 @@ impl Instant {
 #[must_use]
 #[inline]
 pub fn earliest(deadlines: impl IntoIterator<Item = Option<Instant>>) -> Option<Instant> {
-    // Without a branch for each: this is asked after every packet.
+    // Without a branch for each: this is called after every packet.
     let moments = deadlines
         .into_iter()
         .map(|deadline| deadline.unwrap_or(Instant::MAX));

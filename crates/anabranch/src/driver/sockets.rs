@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use anabranch_io::{Incoming, LARGEST_BATCH, Outgoing, Socket, Trouble, trouble};
+use anabranch_io::{ErrorClass, Incoming, LARGEST_BATCH, Outgoing, Socket, classify};
 use anabranch_proto::Transmit;
 use anabranch_types::PathAddr;
 
@@ -169,7 +169,7 @@ impl Lane {
         while !self.broken {
             match self.socket.poll_receive(cx, incoming) {
                 Poll::Ready(Ok(count)) => return count,
-                Poll::Ready(Err(error)) => self.broken = trouble(&error) == Trouble::Broken,
+                Poll::Ready(Err(error)) => self.broken = classify(&error) == ErrorClass::Broken,
                 Poll::Pending => break,
             }
         }
@@ -224,12 +224,12 @@ impl Lane {
                 segment_size,
                 may_fragment: transmit.may_fragment,
             };
-            match self.socket.try_send(&outgoing).as_ref().map_err(trouble) {
-                Err(Trouble::NotNow) => return Sent::UpTo(sent),
-                Err(Trouble::Broken) => self.broken = true,
+            match self.socket.try_send(&outgoing).as_ref().map_err(classify) {
+                Err(ErrorClass::WouldBlock) => return Sent::UpTo(sent),
+                Err(ErrorClass::Broken) => self.broken = true,
                 // What is lost is sent again, on another path if this one does not recover.
-                Ok(()) | Err(Trouble::Lost) => sent += piece.len(),
-                Err(Trouble::TooLarge) => {
+                Ok(()) | Err(ErrorClass::Lost) => sent += piece.len(),
+                Err(ErrorClass::TooLarge) => {
                     refusing.push(transmit.path);
                     sent += piece.len();
                 }

@@ -1,4 +1,4 @@
-//! How long may an acknowledgement be delayed?
+//! SACK delay. How long may an acknowledgement be delayed?
 
 use core::time::Duration;
 
@@ -7,21 +7,20 @@ use anabranch_types::Instant;
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{AckWhen, Arrival};
 
-/// "An implementation MUST NOT allow the maximum delay […] to be configured to be more than 500 ms"
-/// (RFC 9260 §6.2).
+/// Upper bound of the delay that may be configured (RFC 9260 §6.2).
 const LONGEST: Duration = Duration::from_millis(500);
 
 /// How long a SACK may wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelayParameters {
-    /// A SACK leaves after so many packets at the latest.
+    /// A SACK is sent after this many packets at the latest.
     pub packets: u32,
-    /// A SACK leaves after this time at the latest (SACK.Delay, RFC 9260 §16); more than 500 ms count as 500 ms.
+    /// A SACK is sent after this time at the latest (SACK.Delay, RFC 9260 §16); more than 500 ms count as 500 ms.
     pub delay: Duration,
 }
 
 impl DelayParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         packets: 2,
         delay: Duration::from_millis(200),
@@ -57,7 +56,7 @@ impl Parameters for DelayParameters {
     }
 }
 
-/// Delays acknowledgements, counted from the first packet that is not acknowledged.
+/// Delays acknowledgements, counted from the first unacknowledged packet.
 #[derive(Debug)]
 pub(super) struct Delay {
     parameters: DelayParameters,
@@ -85,10 +84,10 @@ impl Delay {
 }
 
 //= rfc9260 5.1-19, 6.2-20, 6.2-21
-/// Whether no acknowledgement policy may delay the answer to this packet.
+/// Whether the SACK for this packet must not be delayed by any policy.
 ///
-/// The first one, so that the sender gets a round-trip time early; a duplicate, which shows that "the original
-/// SACK chunk was lost and the peer's RTO has expired" (RFC 9260 §6.2); and where the sender asked for it (I bit).
+/// That is so for the first packet, so that the sender gets an RTT sample early; for a duplicate, which shows that the
+/// SACK was lost and the peer's RTO has expired (RFC 9260 §6.2); and where the sender asked for it (I bit).
 pub(super) const fn is_urgent(arrival: &Arrival) -> bool {
     arrival.first || arrival.duplicate || arrival.immediate
 }

@@ -1,8 +1,8 @@
-//! When is a SACK sent, if the sender is to know everything at once? For every packet.
+//! Immediate acknowledgement. A SACK is sent for every packet.
 //!
-//! Source: RFC 9260 §6.2 allows it ("at least every second packet").
+//! Source: RFC 9260 §6.2 requires a SACK for every second packet at least.
 //!
-//! Idea: no delay, twice the SACKs; for comparison, and for round-trip times without the delay in them.
+//! Idea: no delay, twice the SACKs; for comparison, and for RTT samples without the delay.
 //!
 //! ```text
 //! every packet: now
@@ -18,7 +18,7 @@ use crate::{AckPolicy, AckWhen, Arrival, Policy};
 pub struct Immediate;
 
 impl Immediate {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

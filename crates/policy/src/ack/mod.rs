@@ -1,11 +1,11 @@
-//! When is a SACK sent?
+//! Ack policies. When is a SACK sent (RFC 9260 §6.2)?
 //!
-//! | name | idea |
+//! | name | sends a SACK |
 //! |---|---|
-//! | `rfc9260` | every second packet or 200 ms; at once while there are gaps |
-//! | `immediate` | every packet |
-//! | `dac` | every second packet or 200 ms, gaps or not, with the number of packets on it |
-//! | `qr-dac` | the same, and every packet while something is lost and not just late |
+//! | `rfc9260` | for every second packet or after 200 ms; at once while there are gaps |
+//! | `immediate` | for every packet |
+//! | `dac` | for every second packet or after 200 ms, gaps or not, with the number of packets in it |
+//! | `qr-dac` | the same, and for every packet while something is lost and not just late |
 
 mod dac;
 mod delay;

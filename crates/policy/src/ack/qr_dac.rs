@@ -1,25 +1,24 @@
-//! When is a SACK sent, if gaps are normal but losses are not? As with DAC, and for every packet while one is missing.
+//! Quick-response DAC (QR-DAC). When is a SACK sent, if gaps are normal but losses are not?
 //!
 //! Source: our reading of QR-DAC (Quick Response DAC) of A. H. Abass, "Optimization Algorithms for Multipath Transfer
-//! over Asymmetric Paths using CMT-SCTP" (UPM 2016). The text at hand states the problem: with DAC a real loss shows
-//! after six more packets, with RFC 9260 after three. The algorithm is not in it.
+//! over Asymmetric Paths using CMT-SCTP" (UPM 2016). The available text states the problem: with DAC a real loss is
+//! detected after six more packets, with RFC 9260 after three. It does not contain the algorithm.
 //!
-//! Idea: most gaps come from scheduling: what is missing is on its way over a slower path. A path keeps its order,
-//! though. So a TSN is lost, not late, once every path that delivers has delivered a later one; from then on the
-//! sender needs SACKs to count misses by, and gets one for each packet until the gap is closed.
+//! Idea: most gaps come from scheduling: the missing TSN is in flight on a slower path. But a path keeps its order. So a
+//! TSN is lost, not late, once every path that delivers has delivered a later one; from then on the sender needs SACKs
+//! as miss indications, and gets one for each packet until the gap is closed.
 //!
 //! ```text
 //! path of this packet: newest = max(newest, highest new TSN of the packet), delivered = now
 //! lost = the lowest missing TSN is below newest of every path that delivered within the delay
-//! lost:  now
+//! lost:  immediately
 //! else:  as dac
 //! ```
 //!
 //! The lowest missing TSN suffices: if any missing TSN is below all of `newest`, so is the lowest.
 //!
-//! Deviation: none from a listing, for there is none. A path is taken to deliver if it did so within the delay of
-//! DAC's timer; being wrong about that costs SACKs, not retransmissions, for the sender counts misses on each path
-//! alone.
+//! Deviation: none known, as there is no listing. A path counts as delivering if it did so within the delay of DAC's
+//! timer; an error costs SACKs, not retransmissions, for the sender counts miss indications on each path separately.
 
 use core::time::Duration;
 
@@ -29,7 +28,7 @@ use super::delay::{Delay, DelayParameters, is_urgent};
 use crate::path_table::PathTable;
 use crate::{AckPolicy, AckWhen, Arrival, Policy};
 
-/// Quick-response delayed acknowledgements for CMT.
+/// Quick-response delayed acknowledgement for CMT.
 #[derive(Debug)]
 pub struct QrDac {
     delay: Delay,
@@ -41,14 +40,14 @@ pub struct QrDac {
 /// What a path delivered.
 #[derive(Clone, Copy, Debug)]
 struct Source {
-    /// The highest new TSN that came over it.
+    /// The highest new TSN that arrived over it.
     newest: UnwrappedTsn,
-    /// When its last packet came.
+    /// When its last packet arrived.
     delivered: Instant,
 }
 
 impl QrDac {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(parameters: DelayParameters) -> Self {
         Self {
@@ -75,7 +74,7 @@ impl QrDac {
         }
     }
 
-    /// Whether every path that delivers has delivered something later than `missing`.
+    /// Whether every path that delivers has delivered a later TSN than `missing`.
     fn is_lost(&self, missing: UnwrappedTsn, now: Instant) -> bool {
         let mut delivering = self
             .sources

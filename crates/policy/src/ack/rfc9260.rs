@@ -1,13 +1,12 @@
-//! When is a SACK sent, as the standard says? Every second packet, and at once while something is missing.
+//! Delayed acknowledgement of RFC 9260. When is a SACK sent?
 //!
 //! Source: RFC 9260 §6.2 and §6.7.
 //!
-//! Idea: in order, half the SACKs suffice. When there is a gap the sender must learn it quickly: three SACKs make
-//! it retransmit.
+//! Idea: in order, half the SACKs suffice. A gap must be reported quickly: three SACKs make the sender retransmit.
 //!
 //! ```text
-//! first packet, duplicate, I bit, gaps, or gaps changed:  now
-//! second packet since the last SACK:                      now
+//! first packet, duplicate, I bit, gaps, or gaps changed:  immediately
+//! second packet since the last SACK:                      immediately
 //! else: 200 ms after the first unacknowledged packet at the latest
 //! ```
 //!
@@ -25,7 +24,7 @@ pub struct Rfc9260 {
 }
 
 impl Rfc9260 {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(parameters: DelayParameters) -> Self {
         Self {

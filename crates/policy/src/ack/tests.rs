@@ -1,4 +1,4 @@
-//! What distinguishes the acknowledgement policies.
+//! Tests of the ack policies.
 
 use anabranch_types::PathId;
 
@@ -20,7 +20,7 @@ const IN_ORDER: Arrival = Arrival {
 
 //= rfc9260 5.1-19, 5.1-20, 5.1.5-7, 6.2-7, 6.2-8, 6.2-9
 #[test]
-fn the_first_packet_is_acknowledged_at_once_then_every_second_one() {
+fn first_packet_is_acked_at_once_then_every_second() {
     let mut policy = Rfc9260::new(DelayParameters::DEFAULT);
     let first = Arrival {
         first: true,
@@ -76,7 +76,7 @@ fn a_filled_gap_is_reported_at_once() {
 
 //= rfc9260 6.2-20, 6.2-21
 #[test]
-fn duplicates_and_the_i_bit_are_answered_at_once_by_all() {
+fn duplicates_and_the_i_bit_are_acked_at_once() {
     let urgent = [
         Arrival {
             duplicate: true,
@@ -104,7 +104,7 @@ fn duplicates_and_the_i_bit_are_answered_at_once_by_all() {
 }
 
 #[test]
-fn a_longer_train_does_not_push_the_deadline_back() {
+fn further_packets_do_not_postpone_the_deadline() {
     let mut policy = Dac::new(DelayParameters {
         packets: 10,
         delay: ms(200),
@@ -121,7 +121,7 @@ fn a_longer_train_does_not_push_the_deadline_back() {
 
 //= rfc9260 6.2-14
 #[test]
-fn no_configuration_delays_beyond_half_a_second() {
+fn no_configuration_delays_beyond_500_ms() {
     let mut policy = Rfc9260::new(DelayParameters {
         packets: 2,
         delay: ms(5_000),
@@ -140,15 +140,15 @@ fn packet(path: u8, number: u64, missing: u64) -> Arrival {
 }
 
 #[test]
-fn with_qr_dac_what_is_late_hurries_nobody_and_what_is_lost_everybody() {
+fn qr_dac_acks_at_once_for_losses_but_not_for_late_data() {
     let mut policy = QrDac::new(DelayParameters::DEFAULT);
     policy.on_packet(&packet(1, 3, 1), at(0));
-    // Path 0 is ahead; TSN 4 may well be on its way over path 1.
+    // Path 0 is ahead; TSN 4 may still be in flight on path 1.
     for number in [5, 6, 8] {
         let when = policy.on_packet(&packet(0, number, 4), at(number));
         assert_ne!(when, AckWhen::Now, "{number}");
     }
-    // Path 1 has delivered a later one: no path can bring TSN 4 any more.
+    // Path 1 has delivered a later one: no path can deliver TSN 4 any more.
     assert_eq!(policy.on_packet(&packet(1, 7, 4), at(20)), AckWhen::Now);
     assert_eq!(policy.on_packet(&packet(0, 10, 4), at(21)), AckWhen::Now);
     assert_ne!(
@@ -159,7 +159,7 @@ fn with_qr_dac_what_is_late_hurries_nobody_and_what_is_lost_everybody() {
 }
 
 #[test]
-fn with_qr_dac_a_path_that_fell_silent_is_not_waited_for() {
+fn qr_dac_ignores_a_path_that_stopped_delivering() {
     let mut policy = QrDac::new(DelayParameters::DEFAULT);
     policy.on_packet(&packet(1, 3, 1), at(0));
     assert_ne!(policy.on_packet(&packet(0, 6, 4), at(200)), AckWhen::Now);

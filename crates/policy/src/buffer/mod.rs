@@ -1,10 +1,10 @@
-//! How much of the shared send and receive buffer may a path hold?
+//! Buffer splitting. How much of the shared send and receive buffer may a path hold?
 //!
-//! | name | idea |
+//! | name | limit |
 //! |---|---|
-//! | `none` | any path may fill both |
-//! | `sender` | each of n paths holds 1/n of the send buffer |
-//! | `receiver` | each of n paths holds 1/n of the peer's receive buffer |
+//! | `none` | none |
+//! | `sender` | each of n paths holds at most 1/n of the send buffer |
+//! | `receiver` | each of n paths holds at most 1/n of the peer's receive buffer |
 //! | `both` | both limits |
 
 mod none;

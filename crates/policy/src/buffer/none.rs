@@ -1,8 +1,8 @@
-//! How much of the buffers may a path hold, if nothing is reserved? All of them.
+//! No buffer splitting. Any path may fill the buffers.
 //!
-//! Source: RFC 9260, which knows one send and one receive buffer.
+//! Source: RFC 9260, which has one send and one receive buffer.
 //!
-//! Idea: no split. A slow path can fill the buffers with chunks that hold up all others.
+//! Idea: no limit. A slow path can fill the buffers with chunks that block all others.
 //!
 //! ```text
 //! no limit
@@ -11,12 +11,12 @@
 use crate::parameters::NoParameters;
 use crate::{BufferFacts, BufferPolicy, PathFacts, Policy};
 
-/// No split.
+/// No buffer splitting.
 #[derive(Debug, Default)]
 pub struct Shared;
 
 impl Shared {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,21 +1,21 @@
-//! How much of the buffers may a path hold, if each is to have its share? One n-th.
+//! Buffer splitting. Each of n paths may hold one n-th of the buffers.
 //!
 //! Source: T. Dreibholz et al., "On the use of concurrent multipath transfer over asymmetric paths", GLOBECOM
 //! 2010 (buffer splitting), with both ways of counting found in implementations: FreeBSD's (outstanding) and
 //! that of the INET model (queued).
 //!
-//! Idea: with n usable paths, none holds more than one n-th of the send buffer, or of the receive buffer as seen
-//! from here. Counted by `queued`, what was gap-acknowledged still counts, for it still takes up space.
+//! Idea: with n usable paths, none holds more than one n-th of the send buffer, or of the peer's receive buffer. Counted
+//! by `queued`, gap-acknowledged chunks still count, for they still occupy the buffer.
 //!
 //! ```text
 //! sender:    held + PMDCS ≤ send buffer / n
 //! receiver:  held ≤ (peer's window + held by all) / n
 //! ```
 //!
-//! Only new data is asked about: what is sent again has its place in the buffers already.
+//! This applies to new data only: retransmissions are in the buffers already.
 //!
-//! Deviations: a path that holds nothing may always send one full chunk, else a small buffer would stop it for good.
-//! FreeBSD divides by all paths, dead ones included, and lets a path hold one packet more than its share of the send
+//! Deviations: a path that holds nothing may always send one full chunk, else a small buffer would block it for good.
+//! FreeBSD divides by all paths, inactive ones included, and lets a path hold one packet more than its share of the send
 //! buffer; neither is done here.
 
 use core::marker::PhantomData;
@@ -23,12 +23,12 @@ use core::marker::PhantomData;
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{BufferFacts, BufferPolicy, PathFacts, Policy};
 
-/// What a path is said to hold.
+/// What counts as held by a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Counting {
-    /// What is in flight.
+    /// Bytes in flight.
     Outstanding,
-    /// All that was sent and is not releasable yet.
+    /// Bytes sent and not releasable yet.
     #[default]
     Queued,
 }
@@ -41,7 +41,7 @@ impl Word for Counting {
 /// Parameters of [`Split`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SplitParameters {
-    /// What a path is said to hold.
+    /// What counts as held by a path.
     pub counting: Counting,
 }
 
@@ -64,21 +64,21 @@ impl Parameters for SplitParameters {
 pub trait Side: Send + core::fmt::Debug {
     /// The name that users type.
     const NAME: &'static str;
-    /// Whether the send buffer is.
+    /// Whether the send buffer is split.
     const SENDER: bool;
-    /// Whether the peer's receive buffer is.
+    /// Whether the peer's receive buffer is split.
     const RECEIVER: bool;
 }
 
-/// The send buffer.
+/// Splits the send buffer.
 #[derive(Debug)]
 pub struct SplitSender;
 
-/// The peer's receive buffer.
+/// Splits the peer's receive buffer.
 #[derive(Debug)]
 pub struct SplitReceiver;
 
-/// Both buffers.
+/// Splits both buffers.
 #[derive(Debug)]
 pub struct SplitBoth;
 
@@ -100,7 +100,7 @@ impl Side for SplitBoth {
     const RECEIVER: bool = true;
 }
 
-/// One n-th for each path of the buffers of `S`.
+/// Limits each of n paths to one n-th of the buffers of `S`.
 #[derive(Debug)]
 pub struct Split<S> {
     counting: Counting,
@@ -108,7 +108,7 @@ pub struct Split<S> {
 }
 
 impl<S: Side> Split<S> {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(parameters: SplitParameters) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl<S: Side> BufferPolicy for Split<S> {
         }
         if S::RECEIVER {
             let share = buffer.peer_window.saturating_add(held_by_all) / paths;
-            // Overbooking by one chunk is what the rule says: it asks before sending only.
+            // The rule allows overbooking by one chunk: it is checked before sending only.
             let left = share.checked_sub(held).map_or(0, |left| left.max(chunk));
             allowance = allowance.min(left);
         }

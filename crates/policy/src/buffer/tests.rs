@@ -1,4 +1,4 @@
-//! What distinguishes the buffer policies.
+//! Tests of the buffer policies.
 
 use super::{Counting, Shared, Split, SplitBoth, SplitParameters, SplitReceiver, SplitSender};
 use crate::parameters::NoParameters;
@@ -34,7 +34,7 @@ fn without_a_split_there_is_no_limit() {
 }
 
 #[test]
-fn a_path_gets_half_of_two_and_what_it_holds_counts() {
+fn each_of_two_paths_may_hold_half() {
     let parameters = SplitParameters {
         counting: Counting::Queued,
     };
@@ -52,7 +52,7 @@ fn a_path_gets_half_of_two_and_what_it_holds_counts() {
 }
 
 #[test]
-fn counted_by_flight_what_was_gap_acknowledged_is_free() {
+fn outstanding_counting_ignores_gap_acked_chunks() {
     let parameters = SplitParameters {
         counting: Counting::Outstanding,
     };
@@ -65,7 +65,7 @@ fn counted_by_flight_what_was_gap_acknowledged_is_free() {
 }
 
 #[test]
-fn each_variant_tells_which_buffers_it_splits() {
+fn each_variant_reports_which_buffers_it_splits() {
     let parameters = SplitParameters::default();
     let splits = |policy: &dyn BufferPolicy| (policy.splits_send_buffer(), policy.splits_receive_buffer());
     assert_eq!(splits(&Shared::new(NoParameters)), (false, false));
@@ -75,7 +75,7 @@ fn each_variant_tells_which_buffers_it_splits() {
 }
 
 #[test]
-fn counted_by_flight_a_backlog_of_what_arrived_is_no_obstacle_and_counted_by_queue_it_is() {
+fn gap_acked_backlog_blocks_only_queued_counting() {
     let mut path = healthy(0);
     path.in_flight = 10_000;
     for (queued, expected) in [(50_000 - CHUNK, CHUNK), (50_001 - CHUNK, 0), (99_000, 0)] {
@@ -88,7 +88,7 @@ fn counted_by_flight_a_backlog_of_what_arrived_is_no_obstacle_and_counted_by_que
 }
 
 #[test]
-fn the_receiver_s_share_may_be_overbooked_by_one_chunk() {
+fn receive_share_may_be_exceeded_by_one_chunk() {
     let mut path = backlogged();
     path.queued = 39_999;
     let policy = Split::<SplitReceiver>::new(SplitParameters::default());

@@ -1,18 +1,18 @@
-//! How many packets may leave at once, as the standard says? Four.
+//! Max.Burst (RFC 9260 §6.1 D). At most four packets are sent at once.
 //!
 //! Source: RFC 9260 §6.1 D.
 //!
-//! Idea: a SACK that acknowledges much at once must not release a whole window at line rate. On each occasion to send, the
-//! window counts as at most what is in flight plus Max.Burst full chunks.
+//! Idea: a SACK that acknowledges much at once must not release a whole cwnd at line rate. At each transmission
+//! opportunity, the cwnd counts as at most what is in flight plus Max.Burst full chunks.
 //!
 //! ```text
-//! a new occasion:  limit = in flight + Max.Burst · PMDCS
-//! may leave:       limit − in flight
+//! new transmission opportunity:  limit = in flight + Max.Burst · PMDCS
+//! may be sent:                   limit − in flight
 //! ```
 //!
-//! Deviation: the standard does not say what an occasion is. Here it is a packet that was handled, a timer that expired, or
-//! new data where there was none; not a moment, of which a real clock has one between any two packets. With nothing in
-//! flight, from which no acknowledgement would come, every question is one.
+//! Deviation: RFC 9260 does not define a transmission opportunity. Here it is a packet that was handled, a timer that
+//! expired, or new data of an idle application; it is not a point in time, of which a real clock has one between any two
+//! packets. With nothing in flight, from which no acknowledgement would come, every call is one.
 
 use anabranch_types::{Instant, PathId};
 
@@ -23,12 +23,12 @@ use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 /// Parameters of [`MaxBurst`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaxBurstParameters {
-    /// Full chunks that may leave on one occasion (Max.Burst, RFC 9260 §16).
+    /// Full chunks per transmission opportunity (Max.Burst, RFC 9260 §16).
     pub packets: u16,
 }
 
 impl MaxBurstParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self { packets: 4 };
 }
 
@@ -53,11 +53,11 @@ impl Parameters for MaxBurstParameters {
     }
 }
 
-/// A number of packets on each occasion.
+/// Limits the number of packets per transmission opportunity.
 #[derive(Debug)]
 pub struct MaxBurst {
     parameters: MaxBurstParameters,
-    /// Occasions so far.
+    /// Transmission opportunities so far.
     occasion: u64,
     paths: PathTable<Option<Burst>>,
 }
@@ -69,7 +69,7 @@ struct Burst {
 }
 
 impl MaxBurst {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(parameters: MaxBurstParameters) -> Self {
         Self {

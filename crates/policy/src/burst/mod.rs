@@ -1,11 +1,11 @@
-//! How many packets may leave at once?
+//! Burst limits. How many packets may be sent at once?
 //!
-//! | name | idea |
+//! | name | limit |
 //! |---|---|
-//! | `max-burst` | four on each occasion |
-//! | `window-limiting` | the window shrinks to what is in flight and four |
-//! | `unlimited` | as many as the window lets through |
-//! | `paced` | spread over the round-trip time |
+//! | `max-burst` | four per transmission opportunity |
+//! | `window-limiting` | the cwnd is reduced to the bytes in flight plus four packets |
+//! | `unlimited` | the cwnd |
+//! | `paced` | paced over the round-trip time |
 
 mod max_burst;
 mod paced;

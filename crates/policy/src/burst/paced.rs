@@ -1,27 +1,27 @@
-//! How many packets may leave at once, if they are to be spread over the round-trip time? A few, at a rate.
+//! Pacing (RFC 9002 §7.7). Packets are spread over the round-trip time.
 //!
-//! Source: the pacing that RFC 9002 §7.7 describes for QUIC; RFC 9406 advises it for slow start.
+//! Source: the pacing that RFC 9002 §7.7 describes for QUIC; RFC 9406 recommends it for slow start.
 //!
-//! Idea: a token bucket for each path fills a little faster than one window per round trip, so that the window
-//! stays the limit and the bucket only shapes. Twice as fast in slow start, where the window doubles.
+//! Idea: a token bucket for each path fills a little faster than one cwnd per round trip, so that the cwnd remains the
+//! limit and the bucket only shapes. Twice as fast in slow start, where the cwnd doubles.
 //!
-//! A little is a tenth, not RFC 9002's quarter: after a standstill, the window leaves again at this rate and keeps that
-//! density from round trip to round trip, so a shallow queue overflows as soon as *rate* exceeds the link, at four fifths of
-//! what the path could carry (ADR 0064).
+//! "A little" is a tenth, not RFC 9002's quarter: after a stall the whole cwnd is sent at this rate and keeps that
+//! density from round trip to round trip, so a shallow queue overflows as soon as *rate* exceeds the link, at four fifths
+//! of what the path could carry (ADR 0064).
 //!
 //! ```text
-//! rate     = 2 · window / srtt below the threshold, else 1.1 · window / srtt
+//! rate     = 2 · cwnd / srtt below ssthresh, else 1.1 · cwnd / srtt
 //! capacity = max(10 packets, what the rate makes in 2 ms)
-//! asked:     tokens = min(tokens + rate · time passed, capacity)
-//!            tokens ≥ 1 packet: tokens may leave
-//!            else nothing, again when 2 packets' worth, or a quarter of the capacity, will be there
+//! on call:   tokens = min(tokens + rate · time passed, capacity)
+//!            tokens ≥ 1 packet: tokens may be sent
+//!            else nothing until there are 2 packets' worth, or a quarter of the capacity
 //! no srtt:   no limit
 //! ```
 //!
-//! Why these figures: ten packets are the burst that RFC 6928 found harmless on any path. Two milliseconds
-//! outlast the wake-ups of ordinary timers (1 ms), so a fast path is not throttled by its driver, and they add at
-//! most two milliseconds of queue. There is no cap in packets: it would be a cap on the rate. With a round trip
-//! below two milliseconds the bucket holds more than a window and pacing is off, as it should be there.
+//! Why these values: ten packets are the burst that RFC 6928 found harmless on any path. Two milliseconds outlast the
+//! resolution of ordinary timers (1 ms), so a fast path is not throttled by its driver, and they add at most two
+//! milliseconds of queue. There is no limit in packets: it would limit the rate. With an RTT below two milliseconds the
+//! bucket holds more than a cwnd and pacing has no effect, as intended.
 
 use anabranch_types::{Instant, PathId};
 use core::time::Duration;
@@ -33,22 +33,22 @@ use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 
 const SMALLEST_BURST_PACKETS: u64 = 10;
 const BURST_TIME: Duration = Duration::from_millis(2);
-/// Tokens have ten bits below the byte, so that frequent questions lose nothing by rounding.
+/// Tokens have ten fractional bits, so that frequent calls lose nothing by rounding.
 const TOKEN_BITS: u32 = 10;
 
-/// Packets spread over time.
+/// Paces packets over the round-trip time.
 #[derive(Debug, Default)]
 pub struct Paced {
     paths: PathTable<Bucket>,
 }
 
-/// Tokens in bytes · 2^[`TOKEN_BITS`], as of a moment; full before the first question.
+/// Tokens in bytes · 2^[`TOKEN_BITS`] at a moment; full before the first call.
 #[derive(Debug, Default)]
 struct Bucket {
     state: Option<(u64, Instant)>,
 }
 
-/// Tokens that come in `period` nanoseconds.
+/// Tokens added in `period` nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Speed {
     tokens: u64,
@@ -75,7 +75,7 @@ impl Speed {
 }
 
 impl Paced {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! How bursts are limited.
+//! Tests of the burst limits.
 
 use core::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::testing::{CHUNK, at, healthy, ms};
 use crate::{BurstPolicy, PathFacts, SendAllowance};
 
 #[test]
-fn four_packets_leave_on_one_occasion_and_four_more_on_the_next_whatever_the_clock_says() {
+fn max_burst_sends_four_packets_per_transmission_opportunity() {
     let mut policy = MaxBurst::new(MaxBurstParameters::DEFAULT);
     let mut path = healthy(0);
     path.in_flight = 3 * CHUNK;
@@ -24,7 +24,7 @@ fn four_packets_leave_on_one_occasion_and_four_more_on_the_next_whatever_the_clo
 }
 
 #[test]
-fn a_window_may_be_as_large_as_what_is_in_flight_and_four_packets() {
+fn window_limiting_caps_cwnd_at_flight_plus_four_packets() {
     let mut policy = WindowLimiting::new(MaxBurstParameters::DEFAULT);
     let mut path = healthy(0);
     path.in_flight = 3 * CHUNK;
@@ -33,7 +33,7 @@ fn a_window_may_be_as_large_as_what_is_in_flight_and_four_packets() {
     assert_eq!(policy.allowance(&path, at(0)), SendAllowance::UNLIMITED);
 }
 
-/// A path with a window of `packets` and 100 ms of round-trip time.
+/// A path with a cwnd of `packets` and an RTT of 100 ms.
 fn long_path(packets: u64) -> PathFacts {
     let mut path = healthy(0);
     path.srtt = Some(ms(100));
@@ -41,7 +41,7 @@ fn long_path(packets: u64) -> PathFacts {
     path
 }
 
-/// Sends whenever allowed from now on for `time`; how many packets leave, and how many at most at one moment.
+/// Sends whenever allowed for `time`; returns how many packets were sent, and the largest number at one moment.
 fn send_for(policy: &mut Paced, path: &PathFacts, from: Instant, time: Duration) -> (u64, u64) {
     let (mut now, mut sent, mut burst, mut longest) = (from, 0, 0, 0);
     while now < from + time {
@@ -62,7 +62,7 @@ fn send_for(policy: &mut Paced, path: &PathFacts, from: Instant, time: Duration)
 }
 
 #[test]
-fn a_window_is_spread_over_ten_elevenths_of_a_round_trip_in_congestion_avoidance() {
+fn pacing_spreads_cwnd_over_ten_elevenths_of_an_rtt() {
     let mut policy = Paced::new(NoParameters);
     let mut path = long_path(200);
     path.ssthresh = 100 * 1_500;
@@ -75,7 +75,7 @@ fn a_window_is_spread_over_ten_elevenths_of_a_round_trip_in_congestion_avoidance
 }
 
 #[test]
-fn in_slow_start_it_is_twice_as_fast_as_the_window() {
+fn pacing_in_slow_start_is_twice_as_fast() {
     let mut policy = Paced::new(NoParameters);
     let path = long_path(200);
     policy.add_path(path.id);
@@ -85,7 +85,7 @@ fn in_slow_start_it_is_twice_as_fast_as_the_window() {
 }
 
 #[test]
-fn a_fast_path_gets_two_milliseconds_worth_at_once() {
+fn pacing_allows_two_milliseconds_of_a_fast_path_at_once() {
     let mut policy = Paced::new(NoParameters);
     let mut path = long_path(10_000);
     path.ssthresh = 0;
@@ -95,7 +95,7 @@ fn a_fast_path_gets_two_milliseconds_worth_at_once() {
 }
 
 #[test]
-fn before_the_first_round_trip_time_only_the_window_limits() {
+fn pacing_starts_with_the_first_rtt_sample() {
     let mut policy = Paced::new(NoParameters);
     let mut path = healthy(0);
     path.srtt = None;

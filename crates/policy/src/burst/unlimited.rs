@@ -1,6 +1,6 @@
-//! How many packets may leave at once, if only the window counts? All of them.
+//! No burst limit. Only the cwnd limits what is sent at once.
 //!
-//! Source: none; for comparison, and where the interface paces by itself.
+//! Source: none; for comparison, and where the network interface paces.
 //!
 //! Idea: no limit.
 //!
@@ -14,14 +14,14 @@ use crate::parameters::NoParameters;
 use crate::path_table::PathTable;
 use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 
-/// No limit.
+/// No burst limit.
 #[derive(Debug, Default)]
 pub struct Unlimited {
     known: PathTable<()>,
 }
 
 impl Unlimited {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

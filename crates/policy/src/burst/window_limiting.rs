@@ -1,16 +1,16 @@
-//! How many packets may leave at once, as FreeBSD says? As many as its window lets through, which shrinks first.
+//! Cwnd-based burst limit, as in FreeBSD. The cwnd is reduced before more than Max.Burst packets are sent at once.
 //!
-//! Source: RFC 9260 §6.1 D, whose formula this is, without its word "temporarily"; `net.inet.sctp.use_cwnd_based_maxburst`
-//! of FreeBSD, which is on unless set, and `congestionWindowLimiting` of INET.
+//! Source: the formula of RFC 9260 §6.1 D, but applied for good and not temporarily; `net.inet.sctp.use_cwnd_based_maxburst`
+//! of FreeBSD, which is on by default, and `congestionWindowLimiting` of INET.
 //!
-//! Idea: when much was acknowledged at once, the window itself comes down to what is in flight and Max.Burst full chunks,
-//! and the slow-start threshold goes up to what the window was. So nothing is lost for good: in slow start the window is back
-//! within a few round trips. The price is paid after each recovery, in which little was in flight: the path begins anew from
-//! there, and meets the queue that it has just overrun at twice the rate.
+//! Idea: when much was acknowledged at once, the cwnd itself is reduced to what is in flight and Max.Burst full chunks,
+//! and ssthresh is raised to the former cwnd, so that the cwnd returns in slow start within a few round trips. The cost
+//! arises after each recovery, in which little was in flight: the path restarts from there, and meets the queue that it
+//! has just overrun at twice the rate.
 //!
 //! ```text
-//! before data leaves:  limit = in flight + Max.Burst · PMDCS
-//! window > limit:      threshold = max(threshold, window);  window = limit
+//! before data is sent:  limit = in flight + Max.Burst · PMDCS
+//! cwnd > limit:         ssthresh = max(ssthresh, cwnd);  cwnd = limit
 //! ```
 
 use anabranch_types::{Instant, PathId};
@@ -20,16 +20,16 @@ use super::unlimited::Unlimited;
 use crate::parameters::NoParameters;
 use crate::{BurstPolicy, PathFacts, Policy, SendAllowance};
 
-/// A window that follows what is in flight.
+/// Limits the cwnd to what is in flight plus a burst.
 #[derive(Debug)]
 pub struct WindowLimiting {
     parameters: MaxBurstParameters,
-    /// What the window lets through may leave at once.
+    /// Within the cwnd, everything may be sent at once.
     within: Unlimited,
 }
 
 impl WindowLimiting {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(parameters: MaxBurstParameters) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! How is an algorithm chosen by name? A type for each extension point, made out of the list of its algorithms.
+//! Choices by name: one type for each extension point, made from the list of its algorithms.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,7 +12,7 @@ pub trait Choice: Copy + PartialEq + core::fmt::Debug {
     /// The extension point.
     const POINT: ExtensionPoint;
 
-    /// The algorithm called `name`, with its parameters as they are unless set.
+    /// The algorithm called `name`, with its default parameters.
     ///
     /// # Errors
     ///
@@ -42,16 +42,16 @@ pub trait Choice: Copy + PartialEq + core::fmt::Debug {
     }
 }
 
-/// A choice that a policy is made from; the other choices are carried out by the core itself.
+/// A choice from which a policy is made; the other choices are implemented by the core itself.
 pub trait PolicyChoice: Choice {
-    /// The trait object that it is made into.
+    /// The trait object that it makes.
     type Policy: ?Sized;
 
     /// A new policy.
     fn build(&self) -> Box<Self::Policy>;
 }
 
-/// Makes the type of an extension point's choices out of the list of its algorithms.
+/// Makes the type of an extension point's choices from the list of its algorithms.
 ///
 /// A macro because a function cannot define the variants, and a list kept twice would drift apart.
 macro_rules! options {
@@ -114,7 +114,7 @@ macro_rules! options {
     };
 }
 
-/// The same for choices that policies are made from: each algorithm has its constructor beside it.
+/// The same for choices from which policies are made: each algorithm has its constructor beside it.
 macro_rules! choices {
     (
         $(#[$doc:meta])*

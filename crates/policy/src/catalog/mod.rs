@@ -1,7 +1,7 @@
-//! Which algorithms are there? All of them, by extension point, with names, sources and parameters.
+//! The catalog: all algorithms by extension point, with names, sources and parameters.
 //!
-//! One line in the list of its extension point is all it takes to register an algorithm: from the lists come the
-//! types that recipes are made of, the construction by name, the documentation and the laws that it has to obey.
+//! One line in the list of its extension point registers an algorithm: from the lists come the types that recipes are
+//! made of, construction by name, the documentation and the property tests.
 
 mod choice;
 mod options;
@@ -20,9 +20,9 @@ pub struct Algorithm {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
-    /// Where it comes from; "our reading of" where the source leaves the definition open.
+    /// Where it comes from; `our reading of` where the source leaves the definition open.
     pub source: &'static str,
-    /// What can be set.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
 }
 

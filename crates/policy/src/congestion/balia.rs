@@ -1,25 +1,25 @@
-//! How much may be in flight, if fairness, quick answers and calm windows are to be balanced?
+//! BALIA congestion control. How much may be in flight, if fairness, responsiveness and stability are to be balanced?
 //!
 //! Source: Q. Peng, A. Walid, J. Hwang, S. Low, "Multipath TCP: Analysis, Design, and Implementation", IEEE/ACM ToN
 //! 24(1), 2016; draft-walid-mptcp-congestion-control-04 (Balanced Linked Adaptation).
 //!
-//! Idea: between `lia` and `olia`: how much a path grows, and how much a loss takes, depends on how its rate compares
-//! with the best one's.
+//! Idea: between `lia` and `olia`: how much a path grows, and how much a loss cuts, depends on how its rate compares
+//! with that of the best path.
 //!
 //! ```text
-//! rate         = window / srtt
+//! rate         = cwnd / srtt
 //! α            = max rate / rate
 //! part         = (rate / Σ rate)² · (1 + α) / 2 · (4 + α) / 5
 //!              = (share + best) · (4 · share + best) / 10,  share = rate / Σ rate,  best = max share
-//! avoidance:   window += part · PMDCS for each window acknowledged
-//! loss:        threshold = window − window / 2 · min(α, 1.5)
+//! avoidance:   cwnd += part · PMDCS for each cwnd acknowledged
+//! loss:        ssthresh = cwnd − cwnd / 2 · min(α, 1.5)
 //! ```
 //!
-//! The paper adds rate / (srtt · (Σ rate)²) · (1 + α) / 2 · (4 + α) / 5 packets for each acknowledgement, a window of
-//! which gives the form above. A timeout leaves one chunk, as everywhere.
+//! The paper adds rate / (srtt · (Σ rate)²) · (1 + α) / 2 · (4 + α) / 5 packets for each acknowledgement; summed up over
+//! one cwnd that is the form above. A timeout leaves one chunk, as everywhere.
 //!
-//! Deviations: an increase is decided once for each window. The floor of a threshold is one full chunk, or four for a
-//! path alone.
+//! Deviations: an increase is computed once for each cwnd acknowledged. The floor of ssthresh is one full chunk, or four
+//! for a path alone.
 
 use super::coupled::{Coupled, Coupling, Group, Part};
 
@@ -48,7 +48,7 @@ impl Coupling for BalancedAdaptation {
     }
 }
 
-/// The own path's share of the rates, in units of 2⁻³².
+/// The own path's share of the sum of rates, in units of 2⁻³².
 fn share(group: &Group<'_>) -> u64 {
     group.rate_share(group.own()).units()
 }

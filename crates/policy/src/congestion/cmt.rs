@@ -1,21 +1,21 @@
-//! How much may be in flight, as the SCTP standard says, on each path alone?
+//! SCTP congestion control (RFC 9260 §7.2), on each path separately.
 //!
 //! Source: RFC 9260 §7.2, with the growth rule of CMT ([`Growth`]).
 //!
-//! Idea: slow start adds what was acknowledged, at most L full chunks per SACK; congestion avoidance adds one
-//! full chunk per window acknowledged; a loss halves the window, a timeout leaves one chunk.
+//! Idea: slow start adds what was acknowledged, at most L full chunks per SACK; congestion avoidance adds one full
+//! chunk per cwnd acknowledged; a loss halves the cwnd, a timeout leaves one chunk.
 //!
 //! ```text
-//! acked, window fully used, growth allowed:
-//!   window ≤ threshold:  window += min(acked, L · PMDCS)
-//!   else:                partial += acked;  if partial ≥ window: partial −= window, window += PMDCS
+//! acked, cwnd fully used, growth allowed:
+//!   cwnd ≤ ssthresh:  cwnd += min(acked, L · PMDCS)
+//!   else:                partial += acked;  if partial ≥ cwnd: partial −= cwnd, cwnd += PMDCS
 //! everything acked:      partial = 0
-//! loss:                  threshold = max(window / 2, 4 · PMDCS);  window = threshold or, on timeout, PMDCS
+//! loss:                  ssthresh = max(cwnd / 2, 4 · PMDCS);  cwnd = ssthresh or, on timeout, PMDCS
 //! ```
 //!
-//! Deviations: "fully used" is remembered for one flight, and a loss never raises a window below 4 · PMDCS. A
-//! window that holds no whole number of chunks counts as acknowledged when the flight it allowed is.
-//! Bytes of duplicates that the peer reports are not counted towards `partial`.
+//! Deviations: a cwnd counts as fully used for the rest of its flight, and a loss never raises a cwnd below 4 · PMDCS. A
+//! cwnd that is no whole number of chunks counts as acknowledged when the flight that it allowed is. Bytes of duplicate
+//! TSNs that the peer reports do not count towards `partial`.
 
 use core::time::Duration;
 
@@ -24,27 +24,27 @@ use anabranch_types::Instant;
 use super::growth::Growth;
 use super::independent::{Acked, Independent, SinglePath};
 use super::partial::PartialBytes;
-use super::window::{IdleThreshold, Window, quantum};
+use super::window::{IdleSsthresh, Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossEvent, PathFacts};
 
-/// RFC 9260 §7.2 on each path alone.
+/// RFC 9260 §7.2 on each path separately.
 pub type Cmt = Independent<CmtParameters>;
 
 /// Parameters of [`Cmt`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CmtParameters {
-    /// When a window may grow.
+    /// When the cwnd may grow.
     pub growth: Growth,
     /// L: how many full chunks one SACK may add in slow start (RFC 9260 §7.2.1, RFC 3465).
     pub slow_start_limit: u16,
-    /// Initial window in full chunks; 0 for the formula of RFC 9260 §7.2.1.
+    /// Initial cwnd in full chunks; 0 for the formula of RFC 9260 §7.2.1.
     pub initial_packets: u16,
 }
 
 impl CmtParameters {
     //= rfc9260 7.2.1-8
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         growth: Growth::CucV2,
         slow_start_limit: 1,
@@ -91,7 +91,7 @@ pub(super) const INITIAL_PACKETS: Parameter = Parameter {
     meaning: "initial cwnd in full chunks, 0 (the formula of RFC 9260 §7.2.1) to 1000",
 };
 
-/// What is remembered of one path.
+/// The state of one path.
 #[derive(Debug)]
 pub struct CmtState {
     window: Window,
@@ -135,7 +135,7 @@ impl SinglePath for CmtParameters {
     }
 
     fn on_idle(&self, state: &mut CmtState, path: &PathFacts, idle: Duration) {
-        state.window.decay(path, idle, IdleThreshold::Lowered);
+        state.window.decay(path, idle, IdleSsthresh::Lowered);
     }
 
     fn on_burst_limit(state: &mut CmtState, limit: u64) {
@@ -147,7 +147,7 @@ impl SinglePath for CmtParameters {
     }
 
     fn ssthresh(state: &CmtState) -> u64 {
-        state.window.threshold
+        state.window.ssthresh
     }
 }
 

@@ -1,25 +1,25 @@
-//! How much may be in flight, if the window follows a cubic function of time?
+//! CUBIC congestion control (RFC 9438), on each path separately.
 //!
 //! Source: RFC 9438 (CUBIC), RFC 9406 (HyStart++) for the end of slow start.
 //!
-//! Idea: after a loss at `peak` the window is cut to 70 % and follows C·(t − K)³ + peak: fast back towards the
-//! peak, slowly across it, then faster. Growth depends on time, not on the round-trip time, so a path with long
-//! delay is not starved; where a Reno flow would be faster, the window follows that one.
+//! Idea: after a loss at `peak` the cwnd is cut to 70 % and follows C·(t − K)³ + peak: fast back towards the peak, slowly
+//! across it, then faster. Growth depends on time, not on the RTT, so a path with long delay is not starved; where a
+//! Reno flow would be faster, the cwnd follows that.
 //!
 //! ```text
-//! loss:    peak = window, or 0.85 · window if it is below the last peak;  window = threshold = 0.7 · window
-//! timeout: window = PMDCS; the threshold falls as at a loss, unless nothing was acknowledged since the last timeout
-//! epoch:   K = ∛((peak − window) / C);  estimate = window
-//! acked:   t = time of this epoch in which the window was full
-//!          estimate += α · PMDCS · acked / window,  α = 9/17, or 1 above the window before the loss
-//!          if C·(t − K)³ + peak < estimate:  window = estimate
-//!          else target = clamp(C·(t + srtt − K)³ + peak, window, 1.5 · window)
-//!               window += (target − window) · acked / window
+//! loss:    peak = cwnd, or 0.85 · cwnd if it is below the last peak;  cwnd = ssthresh = 0.7 · cwnd
+//! timeout: cwnd = PMDCS; ssthresh as at a loss, unless nothing was acknowledged since the last timeout
+//! epoch:   K = ∛((peak − cwnd) / C);  estimate = cwnd
+//! acked:   t = time of this epoch in which the cwnd was fully used
+//!          estimate += α · PMDCS · acked / cwnd,  α = 9/17, or 1 above the cwnd before the loss
+//!          if C·(t − K)³ + peak < estimate:  cwnd = estimate
+//!          else target = clamp(C·(t + srtt − K)³ + peak, cwnd, 1.5 · cwnd)
+//!               cwnd += (target − cwnd) · acked / cwnd
 //! ```
 //!
-//! Deviations: integers throughout (time in 2⁻²⁰ s); the cut is taken from the window, not from the flight, as
-//! §4.6 allows where windows grow only if fully used; the floor is SCTP's 4 · PMDCS, not 2; time in which the
-//! window was not full does not count (§5.8).
+//! Deviations: integers throughout (time in 2⁻²⁰ s); the cut is taken from the cwnd, not from the flight size, as
+//! §4.6 allows where the cwnd grows only if fully used; the floor is SCTP's 4 · PMDCS, not 2; time in which the
+//! cwnd was not fully used does not count (§5.8).
 
 use core::mem;
 use core::time::Duration;
@@ -30,29 +30,29 @@ use super::cmt::{GROWTH, INITIAL_PACKETS};
 use super::growth::Growth;
 use super::hystart::{HyStart, Pace};
 use super::independent::{Acked, Independent, SinglePath};
-use super::window::{IdleThreshold, Window, quantum};
+use super::window::{IdleSsthresh, Window, quantum};
 use crate::math::{cube_root, mul_div};
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossCause, LossEvent, PathFacts};
 
-/// CUBIC on each path alone.
+/// CUBIC on each path separately.
 pub type Cubic = Independent<CubicParameters>;
 
 /// Parameters of [`Cubic`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CubicParameters {
-    /// When a window may grow.
+    /// When the cwnd may grow.
     pub growth: Growth,
-    /// Whether slow start ends when the round-trip time rises (HyStart++).
+    /// Whether slow start ends when the RTT rises (HyStart++).
     pub hystart: bool,
     /// How many full chunks one SACK may add in slow start; RFC 9406 recommends 8 without pacing.
     pub slow_start_limit: u16,
-    /// Initial window in full chunks; 0 for the formula of RFC 9260 §7.2.1.
+    /// Initial cwnd in full chunks; 0 for the formula of RFC 9260 §7.2.1.
     pub initial_packets: u16,
 }
 
 impl CubicParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         growth: Growth::CucV2,
         hystart: true,
@@ -96,9 +96,9 @@ impl Parameters for CubicParameters {
 
 /// Units of time per second: 2²⁰, so that a cube of time is scaled back by a shift.
 const TICK_BITS: u32 = 20;
-/// Longest time that the curve is computed for, about 68 minutes: its cube times a chunk fits 128 bits.
+/// Longest time for which the curve is computed, about 68 minutes: its cube times a chunk fits 128 bits.
 const LONGEST: u64 = 1 << 32;
-/// The Reno-friendly estimate has ten bits below the byte.
+/// The Reno-friendly estimate has ten fractional bits.
 const ESTIMATE_BITS: u32 = 10;
 
 fn ticks(time: Duration) -> u64 {
@@ -106,23 +106,23 @@ fn ticks(time: Duration) -> u64 {
     mul_div(nanos, 1 << TICK_BITS, 1_000_000_000)
 }
 
-/// One stay in congestion avoidance.
+/// One congestion avoidance epoch.
 #[derive(Debug)]
 struct Epoch {
-    /// Where the curve is flat, in bytes.
+    /// The plateau of the curve, in bytes.
     plateau: u64,
     /// K in ticks.
     to_plateau: u64,
-    /// Time in which the window was full.
+    /// Time in which the cwnd was fully used.
     elapsed: Duration,
-    /// What a Reno flow would have, in bytes · 2^[`ESTIMATE_BITS`].
+    /// The cwnd that a Reno flow would have, in bytes · 2^[`ESTIMATE_BITS`].
     estimate: u64,
 }
 
 impl Epoch {
     fn begin(window: u64, peak: Option<u64>, quantum: u64) -> Self {
-        // Without a loss to come back from, K is 0 and the plateau is the window: after slow start that ended
-        // by itself (RFC 9438 §4.2) and after a timeout (§4.8).
+        // Without a loss to recover from, K is 0 and the plateau is the cwnd: after slow start that ended
+        // without a loss (RFC 9438 §4.2) and after a timeout (§4.8).
         let plateau = peak.unwrap_or(window).max(window);
         // K = ∛((plateau − window) / (0.4 · PMDCS)) seconds; ticks³ are 2⁶⁰ times seconds³.
         let cubed = ((u128::from(plateau - window) * 5) << (3 * TICK_BITS)) / (2 * u128::from(quantum));
@@ -138,7 +138,7 @@ impl Epoch {
     fn curve(&self, after: Duration, quantum: u64) -> u64 {
         let at = ticks(after);
         let distance = u128::from(at.abs_diff(self.to_plateau).min(LONGEST));
-        // 2/5 of a chunk with ten bits below the byte.
+        // 2/5 of a chunk with ten fractional bits.
         let slope = u128::from((quantum << 11) / 5);
         let height = (distance * distance * distance * slope) >> (3 * TICK_BITS + 10);
         let height = u64::try_from(height).unwrap_or(u64::MAX);
@@ -150,21 +150,21 @@ impl Epoch {
     }
 }
 
-/// What is remembered of one path.
+/// The state of one path.
 #[derive(Debug)]
 pub struct CubicState {
     window: Window,
     hystart: HyStart,
     epoch: Option<Epoch>,
-    /// W_max: where the last loss came, made smaller if it came earlier than the one before.
+    /// W_max: the cwnd at the last loss, lowered if that was below the one before (fast convergence).
     peak: Option<u64>,
-    /// The window before the last loss.
+    /// The cwnd before the last loss.
     before_loss: u64,
-    /// A timer expired, and nothing was acknowledged since.
+    /// A timer expired, and nothing has been acknowledged since.
     timed_out: bool,
-    /// `None` after idleness, which is not time in which the window was full.
+    /// `None` after idleness, which does not count as time in which the cwnd was fully used.
     last_ack: Option<Instant>,
-    /// Numerator of the growth that did not make a whole byte yet.
+    /// Remainder of the growth that has not made a whole byte yet.
     carry: u64,
 }
 
@@ -172,10 +172,10 @@ impl CubicState {
     fn slow_start(&mut self, parameters: &CubicParameters, acked: &Acked<'_>) {
         let limit = quantum(acked.path) * u64::from(parameters.slow_start_limit);
         let growth = acked.ack.newly_acked.min(limit);
-        let growth = growth.min(self.window.threshold - self.window.bytes);
+        let growth = growth.min(self.window.ssthresh - self.window.bytes);
         let pace = match acked.ack.rtt_sample {
-            // For the initial slow start only (RFC 9406): later ones end at a known threshold.
-            Some(sample) if parameters.hystart && self.window.threshold == u64::MAX => {
+            // For the initial slow start only (RFC 9406): later ones end at a known ssthresh.
+            Some(sample) if parameters.hystart && self.window.ssthresh == u64::MAX => {
                 self.hystart.on_ack(sample.sent_at, acked.now)
             }
             _ => Pace::Full,
@@ -183,7 +183,7 @@ impl CubicState {
         match pace {
             Pace::Full => self.window.grow(growth),
             Pace::Quarter => self.window.grow(growth / 4),
-            Pace::Leave => self.window.threshold = self.window.bytes,
+            Pace::Leave => self.window.ssthresh = self.window.bytes,
         }
     }
 
@@ -243,7 +243,7 @@ impl SinglePath for CubicParameters {
         state.window.raise_to(quantum(acked.path));
         let full = acked.was_full(&mut state.window);
         if full && acked.may_grow {
-            if state.window.bytes < state.window.threshold {
+            if state.window.bytes < state.window.ssthresh {
                 state.slow_start(self, acked);
             } else {
                 state.avoid_congestion(acked);
@@ -255,14 +255,14 @@ impl SinglePath for CubicParameters {
 
     fn on_loss(&self, state: &mut CubicState, loss: &LossEvent, path: &PathFacts) {
         let window = state.window.bytes;
-        // A timeout after a timeout says nothing of what the path can carry: "the value of ssthresh is held constant" (RFC
-        // 5681 §3.1, which RFC 9438 §4.8 follows).
+        // A timeout after a timeout says nothing about the capacity of the path: ssthresh stays (RFC 5681 §3.1, which
+        // RFC 9438 §4.8 follows).
         let repeats = mem::replace(&mut state.timed_out, loss.cause == LossCause::Timeout);
         if repeats && state.timed_out {
-            state.window.cut_to(state.window.threshold, loss.cause, path);
+            state.window.cut_to(state.window.ssthresh, loss.cause, path);
             return;
         }
-        // Fast convergence (RFC 9438 §4.7): a loss below the last peak says that another flow wants room.
+        // Fast convergence (RFC 9438 §4.7): a loss below the last peak indicates that another flow needs bandwidth.
         let lower_than_before = state.peak.is_some_and(|peak| window < peak);
         state.peak = match loss.cause {
             LossCause::Timeout => None,
@@ -276,7 +276,7 @@ impl SinglePath for CubicParameters {
     }
 
     fn on_idle(&self, state: &mut CubicState, path: &PathFacts, idle: Duration) {
-        state.window.decay(path, idle, IdleThreshold::Kept);
+        state.window.decay(path, idle, IdleSsthresh::Kept);
         state.last_ack = None;
         if idle >= path.rto {
             state.epoch = None;
@@ -292,7 +292,7 @@ impl SinglePath for CubicParameters {
     }
 
     fn ssthresh(state: &CubicState) -> u64 {
-        state.window.threshold
+        state.window.ssthresh
     }
 }
 

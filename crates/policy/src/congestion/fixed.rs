@@ -1,11 +1,11 @@
-//! How much may be in flight if nothing is to adapt? Always the same.
+//! Fixed congestion control. The cwnd is constant.
 //!
 //! Source: ours, for experiments that must not depend on congestion control.
 //!
-//! Idea: a constant window on each path, whatever is acknowledged or lost. Not for shared networks.
+//! Idea: a constant cwnd on each path, whatever is acknowledged or lost. Not for shared networks.
 //!
 //! ```text
-//! window = max(bytes, PMDCS)
+//! cwnd = max(bytes, PMDCS)
 //! ```
 
 use core::time::Duration;
@@ -18,13 +18,13 @@ use super::window::quantum;
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossEvent, PathFacts};
 
-/// A constant window on each path.
+/// A constant cwnd on each path.
 pub type Fixed = Independent<FixedParameters>;
 
 /// Parameters of [`Fixed`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FixedParameters {
-    /// The window of each path in bytes.
+    /// The cwnd of each path in bytes.
     pub cwnd: u64,
 }
 
@@ -51,7 +51,7 @@ impl Parameters for FixedParameters {
 
 impl SinglePath for FixedParameters {
     const NAME: &'static str = "fixed";
-    /// The window.
+    /// The cwnd.
     type State = u64;
 
     fn growth(&self) -> Growth {

@@ -1,37 +1,37 @@
-//! When may a window grow? Congestion window update for CMT (CUC).
+//! Cwnd update for CMT (CUC). When may the cwnd of a path grow?
 //!
 //! Source: J. Iyengar, P. Amer, R. Stewart, "Concurrent multipath transfer using SCTP multihoming over
 //! independent end-to-end paths", IEEE/ACM ToN 14(5), 2006; version 2 is that of FreeBSD and INET.
 //!
-//! Idea: with several paths the cumulative TSN stands still while one of them is slow, although the others
-//! deliver in order. So each path has a cumulative TSN of its own (pseudo-cumack), the earliest outstanding
-//! chunk of the path, and its window may grow when that one is acknowledged.
+//! Idea: with several paths the cumulative TSN does not advance while one of them is slow, although the others deliver
+//! in order. So each path has its own pseudo-cumulative ack point, its earliest outstanding chunk, and its cwnd may
+//! grow when that chunk is acknowledged.
 //!
 //! ```text
-//! cumack:  a chunk of the path was acknowledged cumulatively, not by a gap block before
+//! cumack:  a chunk of the path was acknowledged cumulatively that no gap ack block had reported before
 //! cuc-v1:  … or the earliest outstanding never-retransmitted chunk of the path was acknowledged
 //! cuc-v2:  … or the earliest outstanding retransmitted chunk of the path was acknowledged
 //! ```
 //!
-//! RFC 4960 §7.2.1 asked for the first; RFC 9260 dropped the condition, so all three are stricter than it.
+//! RFC 4960 §7.2.1 required the first; RFC 9260 dropped the condition, so all three are stricter than RFC 9260.
 
 use crate::PathAck;
 use crate::parameters::Word;
 
-/// When the window of a path may grow.
+/// When the cwnd of a path may grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Growth {
-    /// When the cumulative TSN passes a chunk of the path.
+    /// When a chunk of the path is acknowledged cumulatively.
     Cumack,
-    /// Also when the path's earliest never-retransmitted chunk is acknowledged.
+    /// Also when the path's earliest outstanding never-retransmitted chunk is acknowledged.
     CucV1,
-    /// Also when the path's earliest retransmitted chunk is acknowledged.
+    /// Also when the path's earliest outstanding retransmitted chunk is acknowledged.
     #[default]
     CucV2,
 }
 
 impl Growth {
-    /// Whether this acknowledgement lets the window of its path grow.
+    /// Whether this acknowledgement lets the cwnd of its path grow.
     #[must_use]
     pub const fn allows(self, ack: &PathAck) -> bool {
         let first = ack.pseudo_cumulative_advanced;

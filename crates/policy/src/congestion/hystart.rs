@@ -1,19 +1,19 @@
-//! When does slow start end before it loses packets? When the round-trip time rises: HyStart++.
+//! HyStart++ (RFC 9406). When does slow start end before it causes losses?
 //!
 //! Source: RFC 9406.
 //!
-//! Idea: compare the smallest round-trip time of this round with that of the last one. A rise by an eighth
-//! (within 4–16 ms) means that a queue builds up: go on four times slower, and leave slow start after five such
-//! rounds, or take it back if the round-trip time falls again.
+//! Idea: compare the smallest RTT of this round with that of the last round. A rise by an eighth (within 4–16 ms)
+//! means that a queue builds up: grow four times slower (conservative slow start), and leave slow start after five such
+//! rounds, or return to it if the RTT falls again.
 //!
 //! ```text
 //! round:  ends when a chunk sent after its beginning is acknowledged
-//! slow:   ≥ 8 samples, current ≥ last + clamp(last / 8, 4 ms, 16 ms)  ⇒ careful, baseline = current
-//! careful: ≥ 8 samples, current < baseline ⇒ slow;  five rounds over ⇒ leave
+//! slow:   ≥ 8 samples, current ≥ last + clamp(last / 8, 4 ms, 16 ms)  ⇒ conservative, baseline = current
+//! conservative: ≥ 8 samples, current < baseline ⇒ slow;  five rounds over ⇒ leave
 //! ```
 //!
-//! Deviations: rounds are told apart by time of sending, not by TSN; a sample is the age of the youngest chunk
-//! sent only once that a SACK acknowledges. A delayed SACK only inflates it, and the minimum of eight removes that.
+//! Deviations: rounds are delimited by send time, not by TSN; a sample is the age of the youngest chunk sent only once
+//! that a SACK acknowledges. A delayed SACK only inflates it, and the minimum of eight samples removes that.
 
 use core::time::Duration;
 
@@ -25,12 +25,12 @@ const RISE_DIVISOR: u32 = 8;
 const SAMPLES_NEEDED: u8 = 8;
 const CAREFUL_ROUNDS: u8 = 5;
 
-/// How to go on in slow start.
+/// How the cwnd grows in slow start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pace {
-    /// As usual.
+    /// At full rate.
     Full,
-    /// By a quarter of it (conservative slow start).
+    /// At a quarter of it (conservative slow start).
     Quarter,
     /// Not at all: congestion avoidance begins.
     Leave,
@@ -78,7 +78,7 @@ impl HyStart {
         }
     }
 
-    /// `true` if the last careful round is over.
+    /// `true` if the last conservative round is over.
     fn begin_round(&mut self, now: Instant) -> bool {
         self.round_began = now;
         self.last = self.current;

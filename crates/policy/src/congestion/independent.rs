@@ -1,7 +1,7 @@
-//! How does an algorithm for one path serve many? This adapter keeps one state for each and asks it alone.
+//! Uncoupled congestion control. This adapter runs an algorithm for a single path on each path separately.
 //!
-//! It also decides, once for all algorithms, whether a window may grow at all: the chosen [`Growth`] must allow
-//! it, the path must not be in fast recovery, and the window must have been fully used (RFC 9260 §7.2.1).
+//! It also decides, once for all algorithms, whether a cwnd may grow at all: the chosen [`Growth`] must allow
+//! it, the path must not be in fast recovery, and the cwnd must have been fully used (RFC 9260 §7.2.1).
 
 use core::fmt;
 use core::time::Duration;
@@ -14,16 +14,16 @@ use crate::parameters::Parameters;
 use crate::path_table::PathTable;
 use crate::{AckSample, CongestionControl, LossEvent, PathAck, PathFacts, Policy, path_facts};
 
-/// An algorithm that looks at one path only. Implemented by its parameters; the state of each path is apart.
+/// An algorithm for a single path. Implemented by its parameters; the state of each path is separate.
 pub trait SinglePath: Parameters + Send {
     /// The name that users type.
     const NAME: &'static str;
-    /// What it remembers of one path.
+    /// The state of one path.
     type State: Send + fmt::Debug;
 
-    /// When windows may grow.
+    /// When the cwnd may grow.
     fn growth(&self) -> Growth;
-    /// The state of a path that has not carried anything yet.
+    /// The initial state of a path.
     fn start(&self, path: &PathFacts, now: Instant) -> Self::State;
     /// Chunks of the path were acknowledged.
     fn on_ack(&self, state: &mut Self::State, acked: &Acked<'_>);
@@ -31,24 +31,24 @@ pub trait SinglePath: Parameters + Send {
     fn on_loss(&self, state: &mut Self::State, loss: &LossEvent, path: &PathFacts);
     /// Nothing was sent on the path for `idle`.
     fn on_idle(&self, state: &mut Self::State, path: &PathFacts, idle: Duration);
-    /// The window comes down to `limit` bytes, lest a burst follow.
+    /// The cwnd is reduced to `limit` bytes to prevent a burst.
     fn on_burst_limit(state: &mut Self::State, limit: u64);
-    /// Window in bytes.
+    /// The cwnd in bytes.
     fn cwnd(state: &Self::State) -> u64;
-    /// Slow-start threshold in bytes.
+    /// The ssthresh in bytes.
     fn ssthresh(state: &Self::State) -> u64;
 }
 
-/// What a SACK acknowledged on the path in question.
+/// What a SACK acknowledged on one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked<'a> {
     /// Bytes and TSNs.
     pub ack: &'a PathAck,
     /// The path.
     pub path: &'a PathFacts,
-    /// Whether the rule for growth allows it and no fast recovery forbids it.
+    /// Whether the growth rule allows growth and the path is not in fast recovery.
     pub may_grow: bool,
-    /// When the SACK came.
+    /// When the SACK arrived.
     pub now: Instant,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Acked<'a> {
         Self {
             ack,
             path,
-            // "only if […] the data sender is not in Fast Recovery" (RFC 9260 §7.2.1); per path with CMT.
+            // RFC 9260 §7.2.1 allows growth only outside fast recovery; with CMT that is per path.
             may_grow: growth.allows(ack) && !path.in_recovery,
             now,
         }
@@ -70,7 +70,7 @@ impl<'a> Acked<'a> {
 }
 
 //= rfc9260 7.2-3
-/// The association-level controller made of an algorithm `A` for single paths.
+/// The congestion control of an association, made of an algorithm `A` for single paths.
 #[derive(Debug)]
 pub struct Independent<A: SinglePath> {
     algorithm: A,
@@ -78,7 +78,7 @@ pub struct Independent<A: SinglePath> {
 }
 
 impl<A: SinglePath> Independent<A> {
-    /// A controller without paths.
+    /// Creates a controller without paths.
     #[must_use]
     pub fn new(algorithm: A) -> Self {
         Self {

@@ -1,23 +1,23 @@
-//! How much may be in flight, if all paths together must not be greedier than one flow?
+//! LIA congestion control (RFC 6356). How much may be in flight, if all paths together may take no more than one flow?
 //!
 //! Source: RFC 6356 (Linked Increases Algorithm); D. Wischik, C. Raiciu, A. Greenhalgh, M. Handley, "Design,
 //! Implementation and Evaluation of Congestion Control for Multipath TCP", NSDI 2011.
 //!
-//! Idea: in congestion avoidance the paths share one increase, sized so that their sum gets what a single flow
-//! would get on the best of them; slow start, losses and timeouts stay per path.
+//! Idea: in congestion avoidance the paths share one increase, sized so that together they get what a single flow
+//! would get on the best of them; slow start, losses and timeouts are per path.
 //!
 //! ```text
-//! α            = Σ window · max(window / srtt²) / (Σ window / srtt)²
-//! part         = min(α · window / Σ window, 1)
-//!              = min(max over k of share_k² · window / window_k, 1),  share_k = (window_k / srtt_k) / Σ (window / srtt)
-//! avoidance:   window += part · PMDCS for each window acknowledged
-//! loss:        threshold = window / 2
+//! α            = Σ cwnd · max(cwnd / srtt²) / (Σ cwnd / srtt)²
+//! part         = min(α · cwnd / Σ cwnd, 1)
+//!              = min(max over k of share_k² · cwnd / cwnd_k, 1),  share_k = (cwnd_k / srtt_k) / Σ (cwnd / srtt)
+//! avoidance:   cwnd += part · PMDCS for each cwnd acknowledged
+//! loss:        ssthresh = cwnd / 2
 //! ```
 //!
-//! The RFC adds min(α · acked · PMDCS / Σ window, acked · PMDCS / window) for each acknowledgement; acked summed up over
-//! one window is the window, which gives the form above.
+//! The RFC adds min(α · acked · PMDCS / Σ cwnd, acked · PMDCS / cwnd) for each acknowledgement; summed up over one
+//! cwnd that is the form above.
 //!
-//! Deviations: the floor of a threshold is one full chunk, or four for a path alone; TCP's is two segments.
+//! Deviations: the floor of ssthresh is one full chunk, or four for a path alone; TCP's is two segments.
 
 use super::coupled::{Coupled, Coupling, Group, Part};
 

@@ -1,16 +1,16 @@
-//! How much may be in flight on each path?
+//! Congestion control. How much may be in flight on each path (RFC 9260 §7.2)?
 //!
-//! | name | idea | couples paths |
+//! | name | algorithm | couples paths |
 //! |---|---|---|
-//! | `cmt` | RFC 9260 on each path alone | no |
-//! | `reno` | RFC 5681 on each path alone, as TCP does | no |
-//! | `cubic` | window as a cubic function of time since the last loss | no |
-//! | `cmt-rpv1` | one step for all paths together, shared by slow-start thresholds; losses cut half of the sum | yes |
+//! | `cmt` | RFC 9260 on each path separately | no |
+//! | `reno` | RFC 5681 (TCP) on each path separately | no |
+//! | `cubic` | cwnd as a cubic function of the time since the last loss | no |
+//! | `cmt-rpv1` | one increase for all paths together, shared by ssthresh; a loss cuts half of the sum of cwnd | yes |
 //! | `cmt-rpv2` | the same, shared by rates | yes |
 //! | `lia` | all paths together take no more than one flow would on the best of them | yes |
-//! | `olia` | the same, balanced as theory asks, and quick to move to a better path | yes |
-//! | `balia` | between the two: steps and cuts depend on how a path compares with the best | yes |
-//! | `fixed` | constant | no |
+//! | `olia` | the same, with load shifted to paths that deliver more between losses | yes |
+//! | `balia` | between the two: increases and cuts depend on the rate relative to the best path | yes |
+//! | `fixed` | constant cwnd | no |
 
 mod balia;
 mod cmt;

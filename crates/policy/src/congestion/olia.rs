@@ -1,30 +1,30 @@
-//! How much may be in flight, if the group is to be fair, and quick to find a better path?
+//! OLIA congestion control. How much may be in flight, if the paths are to be fair and quick to shift load?
 //!
 //! Source: R. Khalili, N. Gast, M. Popovic, J.-Y. Le Boudec, "MPTCP is not Pareto-optimal: performance issues and a
 //! possible solution", IEEE/ACM ToN 21(5), 2013; draft-khalili-mptcp-congestion-control-05 (Opportunistic Linked
 //! Increases Algorithm).
 //!
-//! Idea: the first term of the increase balances congestion as theory asks for. The second one moves window from the
-//! paths with the largest windows to paths that look better, judged by what they delivered between losses, but have
-//! small windows yet: that keeps the answer to changes quick.
+//! Idea: the first term of the increase balances congestion as theory requires. The second one shifts cwnd from the
+//! paths with the largest cwnd to paths that are better, judged by what they delivered between losses, but still have
+//! a small cwnd: that keeps the algorithm responsive.
 //!
 //! ```text
 //! delivered    = the larger of: bytes acknowledged between the last two losses, and since the last one
 //! best         = paths with the largest delivered / srtt²
-//! largest      = paths with the largest window
+//! largest      = paths with the largest cwnd
 //! collected    = best without largest
 //! α            = +1 / (n · |collected|) for paths of collected,
 //!                −1 / (n · |largest|) for paths of largest if collected is not empty,  0 for all others
-//! part         = ((window / srtt) / Σ (window / srtt))² + α
-//! avoidance:   window += part · PMDCS for each window acknowledged; part may be below 0
-//! loss:        threshold = window / 2
+//! part         = ((cwnd / srtt) / Σ (cwnd / srtt))² + α
+//! avoidance:   cwnd += part · PMDCS for each cwnd acknowledged; part may be below 0
+//! loss:        ssthresh = cwnd / 2
 //! ```
 //!
-//! The draft adds (window / srtt² / (Σ window / srtt)² + α / window) · acked · PMDCS for each acknowledgement; acked
-//! summed up over one window is the window, which gives the form above.
+//! The draft adds (cwnd / srtt² / (Σ cwnd / srtt)² + α / cwnd) · acked · PMDCS for each acknowledgement; summed up over
+//! one cwnd that is the form above.
 //!
-//! Deviations: an increase is decided once for each window, not for each acknowledgement, and no window falls below one
-//! full chunk. Paths are the best if their delivered / srtt² is equal in whole microseconds.
+//! Deviations: an increase is computed once for each cwnd acknowledged, not for each acknowledgement, and no cwnd falls
+//! below one full chunk. Paths are equally good if their delivered / srtt² is equal in whole microseconds.
 
 use super::coupled::{Coupled, Coupling, Group, Member, Part};
 
@@ -49,7 +49,7 @@ impl Coupling for OpportunisticIncreases {
     }
 }
 
-/// How much of a step moves to or from the own path.
+/// The α of the own path, as a part of an increase.
 fn alpha(group: &Group<'_>) -> Part {
     let Some(best) = group.members().reduce(better) else {
         return Part::ZERO;
@@ -80,7 +80,7 @@ fn better<'a>(one: &'a Member, other: &'a Member) -> &'a Member {
 
 /// delivered / srtt² of `one`, times the square of both round-trip times: comparable to `quality(other, one)`.
 ///
-/// A TCP flow's rate is proportional to √delivered / srtt, so this orders paths by the rate that they promise.
+/// A TCP flow's rate is proportional to √delivered / srtt, so this orders paths by the rate to expect.
 fn quality(one: &Member, other: &Member) -> u128 {
     let round_trip = other.round_trip_micros();
     u128::from(one.delivered) * (round_trip * round_trip)

@@ -1,4 +1,4 @@
-//! Has a whole window been acknowledged since the last step of congestion avoidance? The bytes saved up so far.
+//! `partial_bytes_acked` (RFC 9260 §7.2.2). Has a whole cwnd been acknowledged since the last increase?
 
 use super::independent::Acked;
 use super::window::quantum;
@@ -9,8 +9,8 @@ pub(super) struct PartialBytes(u64);
 
 impl PartialBytes {
     //= rfc9260 7.2.2-1, 7.2.2-2
-    /// Counts what was acknowledged now. `true` if that fills a window of `window` bytes, which then may take its
-    /// step; `full` if it was fully used.
+    /// Counts newly acknowledged bytes. `true` if they complete a cwnd of `window` bytes, which then may be increased;
+    /// `full` if it was fully used.
     pub(super) fn fills(&mut self, window: u64, acked: &Acked<'_>, full: bool) -> bool {
         let saved = self.0.saturating_add(acked.ack.newly_acked);
         let everything_acked = acked.ack.in_flight_before <= acked.ack.newly_acked;
@@ -21,8 +21,8 @@ impl PartialBytes {
         } else if fills {
             saved.saturating_sub(window)
         } else {
-            // RFC 9260 §7.2.2 resets what exceeds the window if that was not filled before the SACK;
-            // likewise where growth is not allowed, or the saved-up bytes would add several chunks per RTT.
+            // RFC 9260 §7.2.2 limits the count to the cwnd when that was not fully used; likewise where growth is not
+            // allowed, or the accumulated bytes would add several chunks per RTT.
             saved.min(window)
         };
         fills

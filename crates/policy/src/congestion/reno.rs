@@ -1,23 +1,23 @@
-//! How much may be in flight, as TCP's standard says, on each path alone?
+//! TCP congestion control (RFC 5681), on each path separately.
 //!
-//! Source: RFC 5681, with the byte counting of RFC 3465 and the initial window of RFC 6928.
+//! Source: RFC 5681, with the byte counting of RFC 3465 and the initial cwnd of RFC 6928.
 //!
 //! Idea: slow start adds what was acknowledged, at most L full segments per acknowledgement; congestion avoidance adds
-//! one full segment per window acknowledged; a loss halves the window, a timeout leaves one segment.
+//! one full segment per cwnd acknowledged; a loss halves the cwnd, a timeout leaves one segment.
 //!
 //! ```text
-//! acked, window fully used, growth allowed:
-//!   window < threshold:  window += min(acked, L · segment)
-//!   else:                partial += acked;  if partial ≥ window: partial −= window, window += segment
-//! loss:                  threshold = max(window / 2, 2 · segment);  window = threshold or, on timeout, one segment
-//! further timeouts before anything is acknowledged: the threshold stays
-//! idle for an RTO:       window = min(window, initial window)
+//! acked, cwnd fully used, growth allowed:
+//!   cwnd < ssthresh:  cwnd += min(acked, L · segment)
+//!   else:                partial += acked;  if partial ≥ cwnd: partial −= cwnd, cwnd += segment
+//! loss:                  ssthresh = max(cwnd / 2, 2 · segment);  cwnd = ssthresh or, on timeout, one segment
+//! further timeouts before anything is acknowledged: ssthresh is unchanged
+//! idle for an RTO:       cwnd = min(cwnd, initial cwnd)
 //! ```
 //!
-//! It differs from `cmt` in the floor of two segments in place of four, and in that partly acknowledged windows are not
-//! forgotten when everything is acknowledged.
+//! It differs from `cmt` in the floor of two segments instead of four, and in that `partial` is kept when everything is
+//! acknowledged.
 //!
-//! Deviation: the threshold follows from the window and not from the flight. A window grows only while it is fully used,
+//! Deviation: ssthresh is derived from the cwnd and not from the flight size. A cwnd grows only while it is fully used,
 //! so the two differ little.
 
 use core::time::Duration;
@@ -30,22 +30,22 @@ use super::window::{Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{LossCause, LossEvent, PathFacts};
 
-/// RFC 5681 on each path alone.
+/// RFC 5681 on each path separately.
 pub type Reno = Independent<RenoParameters>;
 
 /// Parameters of [`Reno`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RenoParameters {
-    /// When a window may grow.
+    /// When the cwnd may grow.
     pub growth: Growth,
     /// L: how many full segments one acknowledgement may add in slow start (RFC 3465).
     pub slow_start_limit: u16,
-    /// Initial window in full segments.
+    /// Initial cwnd in full segments.
     pub initial_packets: u16,
 }
 
 impl RenoParameters {
-    /// L = 1 (RFC 5681), ten segments to begin with (RFC 6928).
+    /// L = 1 (RFC 5681), an initial cwnd of ten segments (RFC 6928).
     pub const DEFAULT: Self = Self {
         growth: Growth::CucV2,
         slow_start_limit: 1,
@@ -88,12 +88,12 @@ impl Parameters for RenoParameters {
     }
 }
 
-/// Window of one path and the bytes acknowledged towards its next step.
+/// The cwnd of one path and the bytes acknowledged towards its next increase.
 #[derive(Debug)]
 pub struct RenoState {
     window: Window,
     partial: u64,
-    /// A timeout cut the window, and nothing was acknowledged since.
+    /// A timeout cut the cwnd, and nothing has been acknowledged since.
     timed_out: bool,
 }
 
@@ -122,7 +122,7 @@ impl SinglePath for RenoParameters {
             return;
         }
         let newly_acked = acked.ack.newly_acked;
-        if state.window.bytes < state.window.threshold {
+        if state.window.bytes < state.window.ssthresh {
             let limit = segment * u64::from(self.slow_start_limit);
             state.window.grow(newly_acked.min(limit));
             return;
@@ -136,14 +136,15 @@ impl SinglePath for RenoParameters {
 
     fn on_loss(&self, state: &mut RenoState, loss: &LossEvent, path: &PathFacts) {
         let is_timeout = loss.cause == LossCause::Timeout;
-        // RFC 5681 §3.1: a segment that the timer retransmitted before leaves ssthresh constant when the timer expires again.
-        let threshold = if is_timeout && state.timed_out {
-            state.window.threshold
+        // RFC 5681 §3.1: ssthresh is held constant when the timer expires for a segment that it has already
+        // retransmitted.
+        let ssthresh = if is_timeout && state.timed_out {
+            state.window.ssthresh
         } else {
             (state.window.bytes / 2).max(2 * quantum(path))
         };
         state.timed_out = is_timeout;
-        state.window.cut_to(threshold, loss.cause, path);
+        state.window.cut_to(ssthresh, loss.cause, path);
         state.partial = 0;
     }
 
@@ -163,7 +164,7 @@ impl SinglePath for RenoParameters {
     }
 
     fn ssthresh(state: &RenoState) -> u64 {
-        state.window.threshold
+        state.window.ssthresh
     }
 }
 

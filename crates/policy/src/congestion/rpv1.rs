@@ -1,29 +1,29 @@
-//! How much may be in flight, if all paths together are to be one resource? Version 1: shared by thresholds.
+//! CMT/RPv1 congestion control. How much may be in flight, if all paths are one pooled resource, shared by ssthresh?
 //!
 //! Source: T. Dreibholz, M. Becke, J. Pulinthanath, E. Rathgeb, "Applying TCP-Friendly Congestion Control to Concurrent
 //! Multipath Transfer", AINA 2010 (CMT/RPv1); D. Wischik, M. Handley, M. Bagnulo Braun, "The Resource Pooling
 //! Principle", SIGCOMM CCR 38(5), 2008.
 //!
-//! Idea: the slow-start threshold says what a path holds. Each path takes of every step the part that its threshold has
-//! in the sum of all, so all together take one step; a loss takes half of the *sum* of windows off the path that lost.
+//! Idea: ssthresh estimates the capacity of a path. The part of each increase that a path gets is its share of the sum
+//! of ssthresh, so that all paths together make one increase; a loss cuts the path by half of the *sum* of cwnd.
 //!
 //! ```text
-//! part         = threshold / Σ threshold
-//! slow start:  window += ⌈part · min(acked, L · PMDCS)⌉
-//! avoidance:   window += ⌈part · PMDCS⌉ for each window acknowledged
-//! loss:        threshold = max(window − Σ window / 2, ⌈part · 4 · PMDCS⌉, PMDCS)
+//! part         = ssthresh / Σ ssthresh
+//! slow start:  cwnd += ⌈part · min(acked, L · PMDCS)⌉
+//! avoidance:   cwnd += ⌈part · PMDCS⌉ for each cwnd acknowledged
+//! loss:        ssthresh = max(cwnd − Σ cwnd / 2, ⌈part · 4 · PMDCS⌉, PMDCS)
 //! ```
 //!
-//! Deviations: a threshold that nothing has set yet counts as the window, because the peer's receive window, which the
-//! paper begins with, says nothing of a path; initial windows are not divided by the number of paths, which nobody
-//! knows when the first one is made. A loss does not raise a window to its new threshold.
+//! Deviations: an unset ssthresh counts as the cwnd, because the peer's receive cwnd, with which the paper initializes
+//! it, says nothing about a path; initial cwnds are not divided by the number of paths, which is not known when the
+//! first one is set. A loss does not raise a cwnd to its new ssthresh.
 
 use super::coupled::{Coupled, Coupling, Group, Part};
 
 /// CMT/RPv1.
 pub type CmtRpV1 = Coupled<ThresholdShares>;
 
-/// [`Coupling`] by the share of slow-start thresholds.
+/// [`Coupling`] by the share of ssthresh.
 #[derive(Debug)]
 pub struct ThresholdShares;
 
@@ -32,8 +32,8 @@ impl Coupling for ThresholdShares {
     const COUPLES_SLOW_START: bool = true;
 
     fn increase(group: &Group<'_>) -> Part {
-        let sum = group.sum(|member| member.threshold);
-        Part::ratio(u128::from(group.own().threshold), sum)
+        let sum = group.sum(|member| member.ssthresh);
+        Part::ratio(u128::from(group.own().ssthresh), sum)
     }
 
     fn after_loss(group: &Group<'_>) -> u64 {

@@ -1,22 +1,21 @@
-//! How much may be in flight, if all paths together are to be one resource? Version 2: shared by rates.
+//! CMT/RPv2 congestion control. How much may be in flight, if all paths are one pooled resource, shared by rates?
 //!
 //! Source: T. Dreibholz, M. Becke, H. Adhari, E. Rathgeb, "On the Impact of Congestion Control for Concurrent Multipath
 //! Transfer on the Transport Layer", ConTEL 2011 (CMT/RPv2).
 //!
-//! Idea: thresholds compare paths badly if their round-trip times differ. So a path's part is that of its rate, window
-//! over round-trip time, in the sum of rates; a loss takes half of the sum of *rates* off the path that lost, but half
-//! of its own window at least.
+//! Idea: ssthresh compares paths badly if their RTTs differ. So the part of a path is the share of its rate, cwnd over
+//! RTT, in the sum of rates; a loss cuts the path by half of the sum of *rates*, but at least by half of its own cwnd.
 //!
 //! ```text
-//! rate         = window / srtt
+//! rate         = cwnd / srtt
 //! part         = rate / Σ rate
-//! slow start:  window += ⌈part · min(acked, L · PMDCS)⌉
-//! avoidance:   window += ⌈part · PMDCS⌉ for each window acknowledged
-//! loss:        threshold = max(window − window · max(1/2, (Σ rate / 2) / rate), PMDCS)
+//! slow start:  cwnd += ⌈part · min(acked, L · PMDCS)⌉
+//! avoidance:   cwnd += ⌈part · PMDCS⌉ for each cwnd acknowledged
+//! loss:        ssthresh = max(cwnd − cwnd · max(1/2, (Σ rate / 2) / rate), PMDCS)
 //! ```
 //!
-//! Deviations: initial windows are not divided by the number of paths, as in `cmt-rpv1`. Rates are compared as exact
-//! ratios: in whole milliseconds, two fast paths could not be told apart.
+//! Deviations: initial cwnds are not divided by the number of paths, as in `cmt-rpv1`. Rates are compared as exact
+//! ratios: in whole milliseconds, two fast paths could not be distinguished.
 
 use super::coupled::{Coupled, Coupling, Group, Part};
 
@@ -35,7 +34,7 @@ impl Coupling for RateShares {
         group.rate_share(group.own())
     }
 
-    /// (Σ rate / 2) / rate is 1 / (2 · part), so the loss takes window / (2 · part): never less than half, since no part
+    /// (Σ rate / 2) / rate is 1 / (2 · part), so the loss takes cwnd / (2 · part): never less than half, since no part
     /// is more than the whole.
     fn after_loss(group: &Group<'_>) -> u64 {
         let window = group.own().cwnd;

@@ -1,28 +1,28 @@
-//! How is a path doing?
+//! Path facts: what policies know of a path.
 
 use core::time::Duration;
 
 use anabranch_types::{Instant, PathId};
 
-/// Whether a path can be used.
+/// The state of a path (RFC 9260 §8.2, RFC 7829).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reachability {
-    /// The peer has not proved yet that it is at this address (RFC 9260 §5.4): heartbeats only.
+    /// The peer has not yet proved that it is at this address (RFC 9260 §5.4): heartbeats only.
     Unconfirmed,
     /// In use.
     Active,
-    /// Under suspicion after an error: no new data while a better path exists (RFC 7829).
+    /// Potentially failed after an error: no new data while a better path exists (RFC 7829).
     PotentiallyFailed,
-    /// Given up after too many errors; heartbeats go on (RFC 9260 §8.2).
+    /// Inactive after too many errors; heartbeats continue (RFC 9260 §8.2).
     Inactive,
 }
 
 /// What the core knows of one path. Sizes in bytes.
 #[derive(Clone, Debug)]
 pub struct PathFacts {
-    /// Which path.
+    /// Id of the path.
     pub id: PathId,
-    /// Whether it can be used.
+    /// State of the path.
     pub reachability: Reachability,
     /// Whether it is the primary path (RFC 9260 §6.4).
     pub primary: bool,
@@ -30,7 +30,7 @@ pub struct PathFacts {
     pub ipv6: bool,
     /// Whether fast recovery is under way on it (RFC 9260 §7.2.4).
     pub in_recovery: bool,
-    /// Consecutive errors (RFC 9260 §8.2).
+    /// Number of consecutive errors (RFC 9260 §8.2).
     pub errors: u16,
     /// Largest SCTP packet that fits the path, common header included.
     pub max_packet: u16,
@@ -44,35 +44,35 @@ pub struct PathFacts {
     pub min_rtt: Option<Duration>,
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
-    /// Congestion window, as the controller last said.
+    /// Congestion window in bytes, as the congestion control last set it.
     pub cwnd: u64,
-    /// Slow-start threshold, as the controller last said.
+    /// Slow-start threshold in bytes, as the congestion control last set it; [`u64::MAX`] while unset.
     pub ssthresh: u64,
-    /// Sent on this path, neither acknowledged nor counted lost.
+    /// Bytes in flight: sent on this path and neither acknowledged nor declared lost.
     pub in_flight: u64,
-    /// Sent on this path and still held in the send buffer: gap-acked chunks count, cumulatively acknowledged
+    /// Bytes sent on this path and still held in the send buffer: gap-acknowledged chunks count, cumulatively acknowledged
     /// ones do not.
     pub queued: u64,
-    /// Copies of chunks of other paths that left on it within the last round trip, or so: they fill its window too. What
-    /// becomes of them nobody says.
+    /// Bytes of duplicates of other paths' chunks that were sent on it within about the last round trip. They fill its
+    /// cwnd too; it is not known whether they arrived.
     pub duplicated_bytes: u64,
-    /// What window, burst limit and buffer share let through now; 0 if any of them is used up. Computed just
-    /// before a scheduler is asked.
+    /// Bytes that cwnd, burst limit and buffer share allow to be sent now; 0 if any of them is exhausted. Computed just
+    /// before a scheduler is called.
     pub sendable: u64,
-    /// Data waits that the window would let through now, but the burst policy lets it go only later.
+    /// Data waits that the cwnd would let through now, but pacing delays it.
     pub pacing_limited: bool,
-    /// When the last packet left on it.
+    /// When the last packet was sent on it.
     pub last_sent: Option<Instant>,
-    /// DATA came over it since the last SACK that left on it.
+    /// Whether DATA arrived over it since the last SACK that was sent on it.
     pub data_since_sack: bool,
-    /// The number of that SACK among all of the association, counted from 1; 0 if there was none.
+    /// The number of that SACK among all SACKs of the association, counted from 1; 0 if there was none.
     pub last_sack: u64,
-    /// Chunks declared lost on it, ever; with TCP, SYNs too.
+    /// Chunks declared lost on it in total; with TCP, SYNs too.
     pub lost_chunks: u64,
-    /// The share of its chunks that were lost lately: smoothed, in parts of a million. Each chunk acknowledged or
-    /// declared lost counts 1/256, so that about the last five hundred matter.
+    /// The smoothed loss rate of the path, in millionths. Each chunk acknowledged or declared lost counts 1/256, so that
+    /// about the last five hundred matter.
     pub loss_per_million: u32,
-    /// Chunks sent on it, ever.
+    /// Chunks sent on it in total.
     pub sent_chunks: u64,
 }
 
@@ -109,30 +109,30 @@ impl PathFacts {
         }
     }
 
-    /// Whether data may be put on the path at all: the peer is known to be there and has not been given up.
+    /// Whether the path is active.
     #[must_use]
     pub const fn is_usable(&self) -> bool {
         matches!(self.reachability, Reachability::Active)
     }
 
-    /// Whether a packet of data may leave on it now.
+    /// Whether a packet of data may be sent on it now.
     #[must_use]
     pub const fn can_take_data(&self) -> bool {
         self.is_usable() && self.sendable > 0
     }
 }
 
-/// How much may leave at once.
+/// How much may be sent at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendAllowance {
-    /// Bytes that may leave now.
+    /// Bytes that may be sent now.
     pub bytes: u64,
-    /// If `bytes` is 0: when to ask again; `None` for "when something is acknowledged".
+    /// If `bytes` is 0: when to ask again; `None` to wait for the next acknowledgement.
     pub again_at: Option<Instant>,
 }
 
 impl SendAllowance {
-    /// Nothing until something is acknowledged.
+    /// Nothing until the next acknowledgement.
     pub const NONE: Self = Self {
         bytes: 0,
         again_at: None,

@@ -1,17 +1,17 @@
-//! What waits to be sent, and where does it go?
+//! Streams and backlog. What waits to be sent, and what can a path scheduler decide?
 
 use anabranch_types::{Instant, MessageId, PathId, StreamId};
 
-/// A stream with something to send.
+/// A stream with data to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamFacts {
-    /// Which stream.
+    /// Id of the stream.
     pub id: StreamId,
     /// The message at its head.
     pub head: MessageId,
     /// Bytes of the head message that are not sent yet.
     pub head_bytes: u64,
-    /// Bytes of all its messages that are not sent yet, those of the head message included.
+    /// Bytes of all its messages that are not sent yet, including the head message.
     pub queued_bytes: u64,
     /// Its priority: lower is served first (RFC 8260 §3.4); 0 unless set.
     pub priority: u16,
@@ -24,30 +24,30 @@ pub struct StreamFacts {
 pub struct Backlog {
     /// Bytes of payload not yet sent.
     pub unsent_bytes: u64,
-    /// Bytes that the peer's receive buffer takes now.
+    /// Bytes that the peer's receive window takes now.
     pub peer_window: u64,
-    /// Bytes that may have been sent and not be acknowledged cumulatively at any time: what the smaller of send buffer
-    /// and peer's receive buffer holds.
+    /// Bytes that may be outstanding above the cumulative TSN: the smaller of the send buffer and the peer's receive
+    /// buffer.
     pub send_window: u64,
-    /// If a message has begun that must be finished before another one leaves (RFC 9260 §6.9): the bytes in front of
-    /// it that were passed over.
+    /// If a message has begun that must be finished before another one is sent (RFC 9260 §6.9): the number of bytes
+    /// passed over before it.
     pub bound: Option<u64>,
 }
 
-/// The scheduler's answer.
+/// The decision of a path scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pick {
-    /// The next packet goes on this path.
+    /// The next packet is sent on this path.
     On(PathId),
-    /// So does this, but it begins behind what is next: that is left for another path to take, without being
-    /// overtaken on its own stream as the receiver sees it. Not while [`Backlog::bound`] is given.
+    /// The same, but the packet begins behind the next data, which is left for another path without being overtaken on
+    /// its own stream at the receiver. Not while [`Backlog::bound`] is given.
     Ahead {
-        /// Which path.
+        /// Id of the path.
         path: PathId,
-        /// Bytes of chunks to be passed over, more than none.
+        /// Bytes of chunks to pass over, more than 0.
         skip: u64,
     },
-    /// Nothing is sent until something changes or, if given, this moment comes.
+    /// Nothing is sent until something changes or, if given, until this moment.
     Wait {
         /// When to ask again.
         until: Option<Instant>,

@@ -1,25 +1,25 @@
-//! What do all failure detectors have in common? They count errors in a row.
+//! Failure detector shared by all failover policies: it counts consecutive errors of a path.
 //!
 //! ```text
-//! error:        errors > Path.Max.Retrans ⇒ inactive;  errors > tolerated ⇒ potentially failed, where that exists
-//! sign of life: active
-//! peer:         each error counts, or the n-th one in a row of the path that is the last to have so many
-//! heartbeat:    HB.interval; every RTO while potentially failed, or not confirmed yet
+//! error:        errors > Path.Max.Retrans ⇒ inactive;  errors > tolerated ⇒ potentially failed, if that state is used
+//! path works:   active
+//! peer:         each error counts, or only those on the path with the fewest errors
+//! heartbeat:    HB.interval; every RTO while potentially failed or unconfirmed
 //! ```
 
 use core::time::Duration;
 
-use super::Patience;
+use super::AckSilence;
 use crate::parameters::{Parameter, Parameters, Slot, Word};
 use crate::{FailoverPolicy, PathFacts, Policy, Reachability};
 
-/// Which errors of paths count against the peer, too (Association.Max.Retrans of RFC 9260 §8.1).
+/// Which errors of paths also count against the peer (Association.Max.Retrans of RFC 9260 §8.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PeerErrors {
-    /// All, as the standard says. Where data takes all paths at once, an outage of all is counted once for each of them.
+    /// All, as RFC 9260 says. If data is sent on all paths at once, an outage of all is counted once for each of them.
     #[default]
     All,
-    /// Those that leave the best of the paths worse off than before: an outage counts once, however many paths there are.
+    /// Those on the path with the fewest errors: an outage counts once, however many paths there are.
     Best,
 }
 
@@ -27,19 +27,19 @@ impl Word for PeerErrors {
     const WORDS: &'static [(&'static str, Self)] = &[("all", Self::All), ("best", Self::Best)];
 }
 
-/// When a path is given up, and how often it is asked.
+/// When a path becomes inactive, and how often heartbeats are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ErrorLimits {
-    /// Path.Max.Retrans: errors in a row that a path survives (RFC 9260 §16).
+    /// Path.Max.Retrans: a path with more consecutive errors is inactive (RFC 9260 §16).
     pub max_retransmissions: u16,
     /// HB.interval (RFC 9260 §16); [`Duration::MAX`] for no heartbeats on confirmed paths.
     pub heartbeat_interval: Duration,
-    /// Which errors count against the peer.
+    /// Which errors also count against the peer.
     pub peer_errors: PeerErrors,
 }
 
 impl ErrorLimits {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         max_retransmissions: 5,
         heartbeat_interval: Duration::from_secs(30),
@@ -88,16 +88,16 @@ impl Parameters for ErrorLimits {
     }
 }
 
-/// A failure detector: [`Rfc9260`](super::rfc9260), [`PotentiallyFailed`](super::potentially_failed) and
-/// [`FastFailover`](super::fast_failover) differ in what they put in.
+/// A failure detector. [`Rfc9260`](super::rfc9260), [`PotentiallyFailed`](super::potentially_failed) and
+/// [`FastFailover`](super::fast_failover) differ in its parameters.
 #[derive(Debug)]
 pub struct Detector {
     pub(super) name: &'static str,
     pub(super) limits: ErrorLimits,
-    /// Errors in a row that a path survives without suspicion; `None` if there is no suspicion.
+    /// PFMR: a path with more consecutive errors is potentially failed; `None` if that state is not used.
     pub(super) tolerated: Option<u16>,
-    /// For how long others may be acknowledged and it not.
-    pub(super) patience: Option<Patience>,
+    /// How long other paths may be acknowledged while the path is not; `None` for no limit.
+    pub(super) ack_silence: Option<AckSilence>,
 }
 
 impl Policy for Detector {
@@ -134,10 +134,11 @@ impl FailoverPolicy for Detector {
     }
 
     fn suspect_after(&self, path: &PathFacts) -> Option<Duration> {
-        self.patience?.with(path)
+        self.ack_silence?.with(path)
     }
 
-    /// An unconfirmed path is probed once per RTO while it is active, and at the usual rate afterwards (RFC 9260 §5.4).
+    /// Potentially failed paths are probed every RTO (RFC 7829), and so are unconfirmed ones until they become inactive
+    /// (RFC 9260 §5.4).
     fn heartbeat_interval(&self, path: &PathFacts) -> Option<Duration> {
         let ErrorLimits {
             max_retransmissions,

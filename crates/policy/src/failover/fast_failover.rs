@@ -1,22 +1,21 @@
-//! When is a path suspected, if others tell? When they have been acknowledged for a round trip longer than it should
-//! have been.
+//! Fast failover. A path is potentially failed when only other paths are acknowledged for longer than a round trip.
 //!
-//! Source: ours; the suspicion itself is that of RFC 7829.
+//! Source: ours; the potentially failed state is that of RFC 7829.
 //!
-//! Idea: a SACK tells of all paths, whichever it comes over. If SACKs keep coming and for a round trip have
+//! Idea: a SACK reports on all paths, whichever it arrives over. If SACKs keep arriving and for a round trip have
 //! acknowledged nothing of a path that has data in flight, then that data did not arrive: neither a slow peer nor
-//! one that delays its acknowledgements explains it. So one need not wait for a timeout, whose floor is made for both.
-//! What was outstanding goes to other paths, and a heartbeat asks the path at once. The suspicion costs no window and no
-//! back-off, for nothing was lost yet as far as is known: if the path answers it goes on as if nothing had been.
+//! delayed acknowledgements explain it. So there is no need to wait for a timeout, whose minimum allows for both. What
+//! was outstanding is sent on other paths, and a heartbeat probes the path at once. The state change cuts no cwnd and
+//! backs off no timer, since nothing is known to be lost: if the path answers it continues as before.
 //!
 //! ```text
-//! silence = now − max(oldest chunk in flight was sent, last sign of life) − srtt of the path that the SACK came over
+//! silence = now − max(oldest chunk in flight sent, path last seen working) − srtt of the path that the SACK arrived over
 //! silence > srtt + max(4 · rttvar, slack) ⇒ potentially failed
 //! errors: as potentially-failed
 //! ```
 //!
-//! The last term of the silence is the age that the news of a SACK may have. A path that is the only one in use is not
-//! suspected before its timer expires.
+//! The last term of the silence is the age that the information in a SACK may have. A path that is the only one in use
+//! stays active until its timer expires.
 
 use core::time::Duration;
 
@@ -29,14 +28,14 @@ use crate::parameters::{Parameter, Parameters, Slot};
 /// Parameters of [`fast_failover`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FastFailoverParameters {
-    /// What happens when a timer expires after all.
+    /// How errors are counted when a timer does expire.
     pub errors: PotentiallyFailedParameters,
-    /// Silence beyond a round trip that is never suspicious: time for batches, bursts and busy hosts.
+    /// Least time beyond a round trip without acknowledgement: allows for batches, bursts and busy hosts.
     pub slack: Duration,
 }
 
 impl FastFailoverParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         errors: PotentiallyFailedParameters::DEFAULT,
         slack: Duration::from_millis(100),
@@ -73,27 +72,27 @@ impl Parameters for FastFailoverParameters {
     }
 }
 
-/// For how long others may be acknowledged and a path not.
+/// How long other paths may be acknowledged while a path is not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Patience {
+pub(super) struct AckSilence {
     slack: Duration,
 }
 
-impl Patience {
-    /// `None` before the first round trip was measured.
+impl AckSilence {
+    /// `None` before the first RTT sample.
     pub(super) fn with(self, path: &PathFacts) -> Option<Duration> {
         Some(path.srtt? + (path.rttvar * 4).max(self.slack))
     }
 }
 
-/// Suspicion by what the peer's SACKs do not say.
+/// Failure detection by missing acknowledgements.
 #[must_use]
 pub const fn fast_failover(parameters: FastFailoverParameters) -> Detector {
     Detector {
         name: "fast-failover",
         limits: parameters.errors.limits,
         tolerated: Some(parameters.errors.unsuspicious_errors),
-        patience: Some(Patience {
+        ack_silence: Some(AckSilence {
             slack: parameters.slack,
         }),
     }

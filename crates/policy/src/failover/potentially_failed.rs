@@ -1,16 +1,16 @@
-//! When is a path suspected? After the first error, so that others take over at once.
+//! SCTP-PF (RFC 7829). A path is potentially failed after the first error.
 //!
 //! Source: RFC 7829 (SCTP-PF), which grew out of CMT-PF.
 //!
 //! Idea: a path with more errors than PFMR is potentially failed: no new data while there is a better one, but a
-//! heartbeat every RTO, which decides quickly. Being wrong costs one round trip, being slow costs minutes.
+//! heartbeat every RTO, which decides quickly. A false alarm costs one round trip, a late one minutes.
 //!
 //! ```text
 //! errors > PFMR ⇒ potentially failed;  errors > Path.Max.Retrans ⇒ inactive
 //! ```
 //!
-//! Deviation: an acknowledged chunk that was sent once, after the last error, ends the suspicion as an answered heartbeat
-//! does; the window is what the timeout that caused it has left.
+//! Deviation: the acknowledgement of a chunk that was sent once, after the last error, makes the path active as a
+//! HEARTBEAT ACK does; the cwnd is what the timeout left.
 
 use super::detector::{HEARTBEAT_INTERVAL, MAX_RETRANSMISSIONS, PEER_ERRORS};
 use super::{Detector, ErrorLimits};
@@ -19,14 +19,14 @@ use crate::parameters::{Parameter, Parameters, Slot};
 /// Parameters of [`potentially_failed`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PotentiallyFailedParameters {
-    /// When a path is given up, and how often it is asked.
+    /// When a path becomes inactive, and how often heartbeats are sent.
     pub limits: ErrorLimits,
-    /// PFMR: errors in a row that a path survives without suspicion (RFC 7829).
+    /// PFMR: a path with more consecutive errors is potentially failed (RFC 7829).
     pub unsuspicious_errors: u16,
 }
 
 impl PotentiallyFailedParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         limits: ErrorLimits::DEFAULT,
         unsuspicious_errors: 0,
@@ -68,6 +68,6 @@ pub const fn potentially_failed(parameters: PotentiallyFailedParameters) -> Dete
         name: "potentially-failed",
         limits: parameters.limits,
         tolerated: Some(parameters.unsuspicious_errors),
-        patience: None,
+        ack_silence: None,
     }
 }

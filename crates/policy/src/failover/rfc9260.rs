@@ -1,10 +1,10 @@
-//! When is a path dead, as the standard says? After more than Path.Max.Retrans errors in a row.
+//! Failure detection of RFC 9260 §8.2. A path is inactive after more than Path.Max.Retrans errors in a row.
 //!
 //! Source: RFC 9260 §8.2, §8.3, §5.4.
 //!
-//! Idea: an error is a timeout of data or of a heartbeat; any sign of life clears the count and brings the path
-//! back. With the default of five it takes six timeouts until data leaves a dead path: about a minute if RTO.Min is
-//! one second.
+//! Idea: an error is a timeout of data or of a heartbeat; a path that works again is active and its count is cleared.
+//! With the default of five it takes six timeouts until data leaves a failed path: about a minute if RTO.Min is one
+//! second.
 //!
 //! ```text
 //! errors > Path.Max.Retrans ⇒ inactive (an unconfirmed path stays unconfirmed)
@@ -21,6 +21,6 @@ pub const fn rfc9260(limits: ErrorLimits) -> Detector {
         name: "rfc9260",
         limits,
         tolerated: None,
-        patience: None,
+        ack_silence: None,
     }
 }

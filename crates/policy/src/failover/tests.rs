@@ -1,4 +1,4 @@
-//! How paths fail and come back.
+//! Tests of the failover policies.
 
 use core::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{
 use crate::testing::healthy;
 use crate::{FailoverPolicy, PathFacts, Reachability};
 
-/// After how many errors in a row the path becomes what.
+/// The state of the path after each number of consecutive errors.
 fn fails(policy: &mut dyn FailoverPolicy, errors: u16) -> Reachability {
     let mut path = healthy(0);
     for count in 1..=errors {
@@ -21,14 +21,14 @@ fn fails(policy: &mut dyn FailoverPolicy, errors: u16) -> Reachability {
 
 //= rfc9260 8.2-2
 #[test]
-fn by_the_standard_a_path_survives_five_errors() {
+fn rfc9260_path_is_inactive_after_six_errors() {
     let mut policy = rfc9260(ErrorLimits::DEFAULT);
     assert_eq!(fails(&mut policy, 5), Reachability::Active);
     assert_eq!(fails(&mut policy, 6), Reachability::Inactive);
 }
 
 #[test]
-fn potentially_failed_suspects_after_the_first_and_gives_up_after_the_sixth() {
+fn sctp_pf_path_is_pf_after_one_error_inactive_after_six() {
     let mut policy = potentially_failed(PotentiallyFailedParameters::DEFAULT);
     assert_eq!(fails(&mut policy, 1), Reachability::PotentiallyFailed);
     assert_eq!(fails(&mut policy, 5), Reachability::PotentiallyFailed);
@@ -36,7 +36,7 @@ fn potentially_failed_suspects_after_the_first_and_gives_up_after_the_sixth() {
 }
 
 #[test]
-fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_minute() {
+fn pf_and_unconfirmed_paths_are_probed_every_rto() {
     let policy = potentially_failed(PotentiallyFailedParameters::DEFAULT);
     let interval = |reachability, errors| {
         let path = PathFacts {
@@ -54,9 +54,9 @@ fn suspected_and_unconfirmed_paths_are_probed_every_timeout_others_every_half_mi
     assert_eq!(interval(Reachability::Unconfirmed, 6), slowly);
 }
 
-/// RFC 9260 §8.1 counts errors on all paths together.
+/// RFC 9260 §8.1 counts errors over all paths together.
 #[test]
-fn an_error_counts_against_the_peer_always_or_when_the_best_path_is_worse_off() {
+fn peer_errors_count_all_or_those_of_the_best_path() {
     let best = rfc9260(ErrorLimits {
         peer_errors: PeerErrors::Best,
         ..ErrorLimits::DEFAULT
@@ -83,7 +83,7 @@ fn an_error_counts_against_the_peer_always_or_when_the_best_path_is_worse_off() 
 }
 
 #[test]
-fn patience_is_a_round_trip_and_four_times_its_variation_or_the_slack() {
+fn suspect_after_is_srtt_plus_four_rttvar_or_slack() {
     let policy = fast_failover(FastFailoverParameters::DEFAULT);
     let patience = |srtt, rttvar| {
         let millis = Duration::from_millis;

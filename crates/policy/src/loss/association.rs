@@ -1,14 +1,14 @@
-//! Which outstanding chunks are lost, if all paths are taken for one?
+//! Miss indications counted over all paths (RFC 9260 §7.2.4), without the split fast retransmit of CMT.
 //!
-//! Source: RFC 9260 §7.2.4 as it stands, without the split fast retransmit of CMT.
+//! Source: RFC 9260 §7.2.4, unchanged.
 //!
-//! Idea: a miss indication is a miss indication, whatever path it came from. On one path this is the standard;
-//! on several it takes overtaking for loss, which is what the comparison is meant to show.
+//! Idea: miss indications count whatever path they come from. On one path this is the standard; on several it mistakes
+//! reordering for loss, which the comparison is to show.
 //!
 //! ```text
-//! miss at the highest newly acknowledged TSN of all paths;
+//! miss indication at the highest newly acknowledged TSN of all paths;
 //! in recovery and cumulative TSN advanced: at the highest TSN ever acknowledged
-//! lost: below the third-highest miss, on any path
+//! lost: below the third-highest miss indication, on any path
 //! ```
 //!
 //! Deviation: none; a retransmission is never fast-retransmitted again.
@@ -29,7 +29,7 @@ pub struct MissCountAssociation {
 }
 
 impl MissCountAssociation {
-    /// A detector without paths.
+    /// Creates a detector without paths.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()
@@ -61,7 +61,7 @@ impl LossDetection for MissCountAssociation {
         }
     }
 
-    /// Miss indications stay: chunks of other paths are still judged by them, and chunks of this one are numbered higher
+    /// Miss indications are kept: chunks of other paths are still judged by them, and chunks of this one have higher TSNs
     /// or are retransmissions by now.
     fn on_timeout(&mut self, _path: PathId) {}
 

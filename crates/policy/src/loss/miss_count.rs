@@ -1,25 +1,25 @@
-//! Which outstanding chunks are lost, if each path is judged by its own acknowledgements?
+//! Split fast retransmit. A chunk is lost after three miss indications, counted on each path separately.
 //!
 //! Sources: RFC 9260 §7.2.4 (three miss indications, HTNA); J. Iyengar, P. Amer, R. Stewart, "Concurrent multipath
 //! transfer using SCTP multihoming over independent end-to-end paths", IEEE/ACM ToN 14(5), 2006 (split fast
 //! retransmit, delayed acknowledgements for CMT).
 //!
-//! Idea: a chunk is missing once more when a SACK newly acknowledges a later chunk *of the same path*; chunks of
-//! other paths overtake it all the time and say nothing. A path sends in TSN order, so "at least three times"
-//! is always a prefix of what it has outstanding, and three watermarks replace counters.
+//! Idea: a chunk gets a miss indication when a SACK newly acknowledges a later chunk *of the same path*; chunks of other
+//! paths overtake it all the time and prove nothing. A path sends in TSN order, so the chunks with at least three miss
+//! indications are always a prefix of what it has outstanding, and three watermarks replace counters.
 //!
 //! ```text
 //! SACK newly acknowledges l … h on the path; n = packets that it stands for (DAC), 1 without DAC
-//!   miss at h                            what is below h: +1
-//!   if no other path was acknowledged: miss n − 1 times at l    what is below l: +n in all
-//!   in recovery and cumulative TSN advanced: the first miss falls at the highest TSN ever acknowledged
-//! lost: below the third-highest miss
-//! retransmissions: the same with the count of transmissions in place of the TSN
+//!   miss indication at h                      what is below h: +1
+//!   if no other path was acknowledged: n − 1 miss indications at l    what is below l: +n in all
+//!   in recovery and cumulative TSN advanced: the first miss indication is at the highest TSN ever acknowledged
+//! lost: below the third-highest miss indication
+//! retransmissions: the same with send numbers in place of TSNs
 //! ```
 //!
-//! Deviations: RFC 9260's rule for recovery counts for all that is missing; here only on the paths of which the
-//! SACK acknowledged something, else the advance of one path would miss chunks of another. A retransmission
-//! may be found lost again, see [`FastRetransmitOnce`].
+//! Deviations: RFC 9260's rule for recovery counts for all missing TSNs; here only on the paths of which the SACK
+//! acknowledged something, else the advance of one path would add miss indications on another. A retransmission may be
+//! declared lost again, see [`FastRetransmitOnce`].
 
 use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
@@ -31,19 +31,19 @@ use crate::{AckSample, Eligible, LossDetection, LossThreshold, PathAck, PathFact
 /// Whether a fast-retransmitted chunk may be fast-retransmitted again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FastRetransmitOnce {
-    /// Never: "ineligible for a subsequent Fast Retransmit" (RFC 9260 §7.2.4). If the retransmission is lost
-    /// too, only the T3 timer helps, and with several paths all of them stall on that chunk. What chunk rescheduling
-    /// moved is another matter: it may be, once it is older than two smoothed round-trip times of its path.
+    /// Never (RFC 9260 §7.2.4). If the retransmission is lost too, only the T3-rtx timer helps, and with several paths all
+    /// of them stall on that chunk. A chunk that chunk rescheduling moved may be lost again once it is older than two
+    /// smoothed RTTs of its path.
     Always,
     /// Only a chunk that was never retransmitted on another path: D. Sarnow, "SACK Handling for CMT-SCTP in the
     /// FreeBSD Kernel" (HAW Hamburg 2017, §6.2.1).
     OnPathChange,
-    /// At most once in a smoothed round-trip time of its path.
+    /// At most once per smoothed RTT of its path.
     PerRtt,
-    /// A retransmission is lost when three SACKs acknowledged later transmissions of its path.
+    /// A retransmission is lost when three SACKs acknowledged later sends on its path.
     ///
     /// Deviates from RFC 9260 §7.2.4. The RFC forbids a second fast retransmission because a TSN does not tell
-    /// whether what was acknowledged left before or after the retransmission. The order of leaving does, and
+    /// whether what was acknowledged was sent before or after the retransmission. The send number does, and
     /// Sarnow shows what the prohibition costs under CMT: one chunk lost twice stalls all paths until its timeout.
     #[default]
     PerPathOrder,
@@ -61,7 +61,7 @@ impl Word for FastRetransmitOnce {
 /// Parameters of [`MissCount`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MissCountParameters {
-    /// What happens to lost retransmissions.
+    /// Whether a retransmission may be declared lost again.
     pub fr_once: FastRetransmitOnce,
 }
 
@@ -82,7 +82,7 @@ impl Parameters for MissCountParameters {
     }
 }
 
-/// Three miss indications, counted on each path alone.
+/// Three miss indications, counted on each path separately.
 #[derive(Debug)]
 pub struct MissCount {
     parameters: MissCountParameters,
@@ -94,7 +94,7 @@ struct MissIndications {
     first_sent: Watermarks<UnwrappedTsn>,
     sent_again: Watermarks<SendNumber>,
     highest_acked: Option<UnwrappedTsn>,
-    /// The latest moment that was one or two round trips ago when a SACK came, as `fr-once` needs it.
+    /// One or two smoothed RTTs before the last SACK, as `fr-once` needs it; never decreases.
     long_ago: Option<Instant>,
 }
 
@@ -120,10 +120,10 @@ impl MissIndications {
 }
 
 /// A SACK of a peer that acknowledges every second packet stands for two at most.
-const MOST_PACKETS: u8 = 2;
+const MAX_PACKETS: u8 = 2;
 
 impl MissCount {
-    /// A detector without paths.
+    /// Creates a detector without paths.
     #[must_use]
     pub fn new(parameters: MissCountParameters) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl LossDetection for MissCount {
     //= rfc9260 7.2.4-3
     fn on_ack(&mut self, ack: &AckSample<'_>, paths: &[PathFacts], now: Instant) {
         let acked = || ack.paths.iter().filter(|path| path.newly_acked_chunks > 0);
-        // Packets that were counted together but came over several paths cannot be told apart: each counts once.
+        // Packets that were counted together but arrived over several paths cannot be attributed: each counts once.
         let packets = if acked().nth(1).is_some() {
             1
         } else {
@@ -177,7 +177,7 @@ impl LossDetection for MissCount {
             // Point, the miss indications are incremented for all TSNs reported missing" (RFC 9260 §7.2.4).
             let all_missing = in_recovery && ack.cumulative_advanced;
             if let Some(misses) = self.paths.of_mut(path_ack.path) {
-                misses.on_ack(path_ack, packets.min(MOST_PACKETS), all_missing);
+                misses.on_ack(path_ack, packets.min(MAX_PACKETS), all_missing);
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Which outstanding chunks are lost?
+//! Loss detection. Which outstanding chunks are lost?
 //!
-//! | name | idea |
+//! | name | a chunk is lost after |
 //! |---|---|
-//! | `miss-count`, also `sfr` | three miss indications, counted on each path alone |
+//! | `miss-count`, also `sfr` | three miss indications, counted on each path separately |
 //! | `miss-count-association` | three miss indications, whatever path they come from: no SFR, for comparison |
-//! | `rack` | overtaken on its path, and late by a part of a round trip |
+//! | `rack` | being overtaken on its path, and late by a part of a round trip |
 
 mod association;
 mod miss_count;

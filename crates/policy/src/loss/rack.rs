@@ -1,22 +1,22 @@
-//! Which outstanding chunks are lost, if time decides?
+//! RACK loss detection (RFC 8985). Which outstanding chunks are lost by time?
 //!
-//! Source: RFC 8985 (RACK), applied to each path alone.
+//! Source: RFC 8985 (RACK), applied to each path separately.
 //!
-//! Idea: a chunk is lost if a chunk that left later on the same path was acknowledged, and it had a round trip and a bit
-//! more to be acknowledged itself. The bit is for reordering on the path: packets that arrive a little out of order are
-//! not sent again, however many overtook. And a few that are lost at the end are found without three SACKs.
+//! Idea: a chunk is lost if a chunk sent later on the same path was acknowledged, and it has itself been outstanding for
+//! an RTT plus a reordering window. So packets that arrive slightly out of order are not retransmitted, however many
+//! overtook them, and losses near the end are detected without three SACKs.
 //!
 //! ```text
-//! SACK: newest = the latest transmission acknowledged; rtt = how long that took
-//!       (not if it was a retransmission that was acknowledged sooner than any round trip: that was the original)
-//! lost: left before newest, and at least rtt + window ago
-//! ask again: when all that left before newest is that old
-//! window = share · smallest round trip, at most the smoothed one
+//! SACK: newest = the acknowledged chunk sent last; rtt = how long that took
+//!       (ignored if it was retransmitted and took less than min RTT: the original was acknowledged)
+//! lost: sent before newest, and at least rtt + window ago
+//! ask again: when all that was sent before newest is that old
+//! window = share · min RTT, at most the smoothed RTT
 //! ```
 //!
-//! Deviations: the window is there from the beginning, not only once reordering was seen, and it does not adapt to
-//! reported duplicates: with several paths these come from retransmissions elsewhere just as well. Where gaps do not
-//! hurry acknowledgements (`ack-policy = dac`), one that is delayed may come later than the window allows.
+//! Deviations: the reordering window applies from the beginning, not only once reordering was seen, and does not adapt to
+//! reported duplicates: with several paths these may come from retransmissions on other paths. Where gaps do not
+//! force SACKs (`ack-policy = dac`), a delayed one may arrive later than the window allows.
 
 use core::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::{AckSample, Late, LossDetection, LossThreshold, PathAck, PathFacts, P
 /// Parameters of [`Rack`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RackParameters {
-    /// The reordering window, in thousandths of the smallest round-trip time.
+    /// The reordering window, in thousandths of the smallest RTT.
     pub window: u32,
 }
 
@@ -51,24 +51,24 @@ impl Parameters for RackParameters {
     }
 }
 
-/// Recent acknowledgement.
+/// RACK loss detection.
 #[derive(Debug)]
 pub struct Rack {
     parameters: RackParameters,
     paths: PathTable<Option<Newest>>,
 }
 
-/// The latest transmission of a path that was acknowledged.
+/// The acknowledged chunk of a path that was sent last.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     send_number: SendNumber,
     sent_at: Instant,
-    /// How long a chunk may be out before it is lost.
+    /// How long a chunk may be outstanding before it is lost.
     patience: Duration,
 }
 
 impl Rack {
-    /// A detector without paths.
+    /// Creates a detector without paths.
     #[must_use]
     pub fn new(parameters: RackParameters) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Rack {
     }
 }
 
-/// The newest transmission that `ack` tells of, and how long it took; `None` if that is not sure.
+/// The newest send that `ack` acknowledges, and how long it took; `None` if that is ambiguous.
 fn newest_of(ack: &PathAck, path: &PathFacts, now: Instant) -> Option<(SendNumber, Instant, Duration)> {
     let (send_number, sent_at) = (ack.latest_send_number?, ack.latest_sent_at?);
     let took = now - sent_at;

@@ -1,4 +1,4 @@
-//! When a chunk counts as lost, SACK by SACK.
+//! Tests of loss detection.
 
 use alloc::vec::Vec;
 
@@ -76,7 +76,7 @@ fn a_chunk_is_lost_at_its_third_miss_indication() {
 }
 
 #[test]
-fn chunks_of_another_path_are_no_miss_indication() {
+fn chunks_of_another_path_give_no_miss_indication() {
     let mut fixture = by_path();
     for number in 11..50 {
         fixture.sack(None, false, &[(1, number, number)]);
@@ -85,7 +85,7 @@ fn chunks_of_another_path_are_no_miss_indication() {
 }
 
 #[test]
-fn without_split_fast_retransmit_they_are() {
+fn without_sfr_chunks_of_another_path_count() {
     let mut fixture = Fixture::new(MissCountAssociation::new(NoParameters));
     for number in 11..14 {
         fixture.sack(None, false, &[(1, number, number)]);
@@ -95,7 +95,7 @@ fn without_split_fast_retransmit_they_are() {
 
 //= rfc9260 7.2.4-3
 #[test]
-fn a_late_sack_counts_for_what_lies_below_what_it_newly_acknowledges() {
+fn a_late_sack_counts_below_its_newly_acked_tsns() {
     let mut fixture = by_path();
     fixture.sack(None, false, &[(0, 30, 30)]);
     fixture.sack(None, false, &[(0, 31, 31)]);
@@ -108,7 +108,7 @@ fn a_late_sack_counts_for_what_lies_below_what_it_newly_acknowledges() {
 }
 
 #[test]
-fn a_sack_that_stands_for_two_packets_counts_twice_below_both_of_them() {
+fn a_sack_for_two_packets_counts_twice() {
     let mut fixture = by_path();
     fixture.sack(Some(2), false, &[(0, 11, 12)]);
     fixture.sack(Some(2), false, &[(0, 14, 15)]);
@@ -123,7 +123,7 @@ fn a_sack_that_stands_for_two_packets_counts_twice_below_both_of_them() {
 }
 
 #[test]
-fn a_sack_that_stands_for_packets_of_two_paths_counts_once_on_each() {
+fn a_sack_for_packets_of_two_paths_counts_once_on_each() {
     let mut fixture = by_path();
     fixture.sack(Some(2), false, &[(0, 11, 12), (1, 21, 22)]);
     fixture.sack(Some(2), false, &[(0, 13, 14), (1, 23, 24)]);
@@ -133,7 +133,7 @@ fn a_sack_that_stands_for_packets_of_two_paths_counts_once_on_each() {
 
 //= rfc9260 7.2.4-3
 #[test]
-fn in_recovery_an_advance_counts_for_everything_missing_on_the_path() {
+fn in_recovery_an_advance_counts_for_all_missing_tsns() {
     let mut fixture = by_path();
     fixture.sack(None, false, &[(0, 29, 29)]);
     fixture.sack(None, false, &[(0, 30, 30)]);
@@ -146,7 +146,7 @@ fn in_recovery_an_advance_counts_for_everything_missing_on_the_path() {
 }
 
 #[test]
-fn a_retransmission_is_lost_when_three_sacks_reported_later_transmissions() {
+fn a_retransmission_is_lost_after_three_later_sends_acked() {
     let mut fixture = by_path();
     (101..104).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
     let threshold = fixture.loss_threshold(0);
@@ -154,7 +154,7 @@ fn a_retransmission_is_lost_when_three_sacks_reported_later_transmissions() {
 }
 
 #[test]
-fn by_the_letter_of_the_rfc_no_retransmission_is_lost_before_its_timeout_but_one_that_was_moved_long_ago() {
+fn fr_once_always_exempts_only_rescheduled_chunks() {
     let parameters = MissCountParameters {
         fr_once: FastRetransmitOnce::Always,
     };
@@ -169,7 +169,7 @@ fn by_the_letter_of_the_rfc_no_retransmission_is_lost_before_its_timeout_but_one
 }
 
 #[test]
-fn by_the_paper_a_retransmission_is_lost_again_only_if_it_never_changed_path() {
+fn fr_once_on_path_change_loses_only_unmoved_chunks_again() {
     let parameters = MissCountParameters {
         fr_once: FastRetransmitOnce::OnPathChange,
     };
@@ -181,7 +181,7 @@ fn by_the_paper_a_retransmission_is_lost_again_only_if_it_never_changed_path() {
 }
 
 #[test]
-fn once_in_a_round_trip_means_that_the_last_time_was_a_round_trip_ago() {
+fn fr_once_per_rtt_needs_a_round_trip_between_losses() {
     let parameters = MissCountParameters {
         fr_once: FastRetransmitOnce::PerRtt,
     };
@@ -207,7 +207,7 @@ fn once_in_a_round_trip_means_that_the_last_time_was_a_round_trip_ago() {
 }
 
 #[test]
-fn a_timeout_starts_anew_on_its_path_alone() {
+fn a_timeout_resets_its_path_only() {
     let mut fixture = by_path();
     (11..15).for_each(|number| fixture.sack(None, false, &[(0, number, number), (1, number, number)]));
     fixture.loss.on_timeout(PathId(0));
@@ -215,8 +215,8 @@ fn a_timeout_starts_anew_on_its_path_alone() {
     assert!(fixture.is_lost(1, 10));
 }
 
-/// What `rack` says after a chunk that left at `sent_at` as number `transmission` was acknowledged at `now`.
-fn rack_hears(rack: &mut Rack, send_number: u64, sent_at: u64, once: bool, now: u64) {
+/// `rack` after a chunk sent at `sent_at` with that send number was acknowledged at `now`.
+fn rack_after_ack(rack: &mut Rack, send_number: u64, sent_at: u64, once: bool, now: u64) {
     let mut ack = PathAck::new(PathId(0), 10_000);
     ack.newly_acked_chunks = 1;
     ack.latest_send_number = Some(SendNumber(send_number));
@@ -242,9 +242,9 @@ fn rack() -> Rack {
 }
 
 #[test]
-fn by_time_a_chunk_is_lost_if_it_was_overtaken_and_a_quarter_of_a_round_trip_late() {
+fn rack_loses_an_overtaken_chunk_after_the_reordering_window() {
     let mut rack = rack();
-    rack_hears(&mut rack, 7, 1_000, true, 1_020);
+    rack_after_ack(&mut rack, 7, 1_000, true, 1_020);
     let threshold = rack.loss_threshold(PathId(0), at(1_020));
     let late = Late {
         before: SendNumber(7),
@@ -262,14 +262,14 @@ fn by_time_a_chunk_is_lost_if_it_was_overtaken_and_a_quarter_of_a_round_trip_lat
 }
 
 #[test]
-fn by_time_the_answer_to_an_original_says_nothing_about_its_retransmission() {
+fn rack_ignores_the_ack_of_an_original_after_retransmission() {
     let mut rack = rack();
-    rack_hears(&mut rack, 7, 1_000, false, 1_010);
+    rack_after_ack(&mut rack, 7, 1_000, false, 1_010);
     assert_eq!(
         rack.loss_threshold(PathId(0), at(2_000)),
         LossThreshold::NONE,
         "10 ms for a round trip of 20?"
     );
-    rack_hears(&mut rack, 8, 1_000, false, 1_020);
+    rack_after_ack(&mut rack, 8, 1_000, false, 1_020);
     assert!(rack.loss_threshold(PathId(0), at(2_000)).late.is_some());
 }

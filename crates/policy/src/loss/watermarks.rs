@@ -1,9 +1,9 @@
-//! Below which number were there at least three misses?
+//! Watermarks. Below which number are there at least three miss indications?
 
-/// The three highest numbers at which misses fell, highest first.
+/// The three highest numbers with a miss indication, highest first.
 ///
-/// A miss at `n` is a miss indication for everything outstanding below `n`. So what lies below the third
-/// highest miss has at least three of them, and neither a counter for each chunk nor a walk is needed.
+/// A miss indication at `n` counts for everything outstanding below `n`. So what lies below the third
+/// highest has at least three of them, and neither a counter for each chunk nor a walk is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Watermarks<N> {
     highest: [Option<N>; 3],
@@ -27,7 +27,7 @@ impl<N: Copy + Ord> Watermarks<N> {
         }
     }
 
-    /// Everything below has three misses.
+    /// Everything below has three miss indications.
     pub(super) const fn third(&self) -> Option<N> {
         self.highest[2]
     }

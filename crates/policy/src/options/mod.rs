@@ -1,4 +1,4 @@
-//! What can be set of the ways of the core that are chosen by name, but are no policies?
+//! Parameters of the core options, which are chosen by name but are no policies.
 
 mod mtu;
 mod rto;

@@ -1,4 +1,4 @@
-//! How is the largest packet of a path searched for?
+//! Parameters of path MTU discovery (RFC 8899).
 
 use core::time::Duration;
 
@@ -7,14 +7,14 @@ use crate::parameters::{Parameter, Parameters, Slot};
 /// Parameters of the search (RFC 8899 §5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MtuSearchParameters {
-    /// BASE_PLPMTU: the size of IP packets that is begun with, in bytes. With IPv6 at least 1,280.
+    /// BASE_PLPMTU: the initial size of IP packets in bytes. With IPv6 at least 1,280.
     pub base: u16,
-    /// PMTU_RAISE_TIMER: after this time a larger size is tried again.
+    /// PMTU_RAISE_TIMER: the time after which a larger size is probed again.
     pub raise_after: Duration,
 }
 
 impl MtuSearchParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         base: 1_200,
         raise_after: Duration::from_secs(600),

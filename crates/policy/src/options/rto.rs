@@ -1,4 +1,4 @@
-//! Within which bounds lies the retransmission timeout?
+//! Bounds of the retransmission timeout (RFC 9260 §6.3.1).
 
 use core::time::Duration;
 
@@ -7,11 +7,11 @@ use crate::parameters::{Parameter, Parameters, Slot};
 /// Bounds of the retransmission timeout (RFC 9260 §6.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtoParameters {
-    /// Before the first sample.
+    /// RTO.Initial: the timeout before the first RTT sample.
     pub initial: Duration,
-    /// Never below.
+    /// RTO.Min.
     pub min: Duration,
-    /// Never above, back-off included.
+    /// RTO.Max, back-off included.
     pub max: Duration,
 }
 
@@ -24,8 +24,8 @@ impl RtoParameters {
         max: Duration::from_secs(60),
     };
 
-    /// RTO.Min 400 ms: above the delayed acknowledgement of 200 ms with room for jitter, and a dead path stalls
-    /// the association for less than half as long as with the RFC's second.
+    /// RTO.Min 400 ms: above the SACK delay of 200 ms with a margin for jitter, and a failed path stalls the association
+    /// for less than half as long as with the one second of the RFC.
     pub const RESPONSIVE: Self = Self {
         initial: Duration::from_secs(1),
         min: Duration::from_millis(400),
@@ -39,9 +39,9 @@ impl Default for RtoParameters {
     }
 }
 
-/// No timeout is set longer than this.
+/// Upper bound of every timeout.
 const LONGEST: Duration = Duration::from_secs(3_600);
-/// Nor shorter: a timer that fires at once never ends.
+/// Lower bound: a timer that expires at once would never end.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Parameters for RtoParameters {

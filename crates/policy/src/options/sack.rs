@@ -1,12 +1,12 @@
-//! How much of a SACK is written, read and remembered?
+//! Parameters of SACKs. How much of a SACK is written, processed and remembered?
 
 use crate::parameters::{Parameter, Parameters, Slot};
 
-/// Of `sack-handling = outstanding-array` (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW
+/// Parameters of `sack-handling = outstanding-array` (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW
 /// Hamburg 2017, §5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutstandingArrayParameters {
-    /// Entries that the array begins with.
+    /// Initial entries of the array.
     pub initial: u32,
     /// Entries beyond which it does not grow: what is not in it is found by walking the queue.
     pub limit: u32,
@@ -45,7 +45,7 @@ impl Parameters for OutstandingArrayParameters {
     }
 }
 
-/// Of `sack-window = fixed`.
+/// Parameters of `sack-window = fixed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SackWindowParameters {
     /// TSNs above the cumulative one that are reported.
@@ -75,12 +75,12 @@ impl Parameters for SackWindowParameters {
     }
 }
 
-/// Of `sack-window = sliding`.
+/// Parameters of `sack-window = sliding`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlidingWindowParameters {
     /// TSNs in a window.
     pub tsns: u32,
-    /// How many windows above the first take turns.
+    /// How many windows above the first are processed in turn.
     pub windows: u32,
 }
 
@@ -112,10 +112,10 @@ impl Parameters for SlidingWindowParameters {
     }
 }
 
-/// Of `gap-limit = fixed`.
+/// Parameters of `gap-limit = fixed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GapLimitParameters {
-    /// The most gap blocks in one SACK.
+    /// Largest number of gap ack blocks in one SACK.
     pub blocks: u32,
 }
 

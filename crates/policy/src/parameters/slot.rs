@@ -1,4 +1,4 @@
-//! What may a parameter be? Words, numbers, times, shares; each read from text and written back.
+//! Parameter values: words, numbers, times and shares, each read from text and written back.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,7 +15,7 @@ pub enum Refused {
     Value,
 }
 
-/// The value of one parameter, with what it may be.
+/// A reference to the value of one parameter, with its valid range.
 #[derive(Debug)]
 pub struct Slot<'a>(Kind<'a>);
 
@@ -27,21 +27,21 @@ enum Kind<'a> {
     Thousandths(&'a mut u32, RangeInclusive<u32>),
 }
 
-/// A value with a form of its own as text.
+/// A value with its own text form.
 pub trait Text: fmt::Debug {
-    /// Takes what `text` says; changes nothing if that is none of its values.
+    /// Reads `text`; changes nothing if that is none of its values.
     ///
     /// # Errors
     ///
     /// [`Refused::Value`].
     fn read(&mut self, text: &str) -> Result<(), Refused>;
 
-    /// The text that [`Text::read`] would take for this value.
+    /// The text that [`Text::read`] would read as this value.
     fn write(&self) -> String;
 }
 
 impl<'a> Slot<'a> {
-    /// A value with a form of its own, such as one of a few words.
+    /// A value with its own text form, such as one of a few words.
     pub fn text(value: &'a mut dyn Text) -> Self {
         Self(Kind::Text(value))
     }
@@ -61,11 +61,11 @@ impl<'a> Slot<'a> {
         Self(Kind::Thousandths(value, range))
     }
 
-    /// Takes what `text` says.
+    /// Reads `text`.
     ///
     /// # Errors
     ///
-    /// [`Refused::Value`] if it may not be that; nothing is changed then.
+    /// [`Refused::Value`] if it is not valid; then nothing is changed.
     pub fn set(self, text: &str) -> Result<(), Refused> {
         match self.0 {
             Kind::Text(value) => value.read(text)?,
@@ -76,7 +76,7 @@ impl<'a> Slot<'a> {
         Ok(())
     }
 
-    /// The text that [`Slot::set`] would take for the present value.
+    /// The text that [`Slot::set`] would read as the present value.
     #[must_use]
     pub fn show(&self) -> String {
         match &self.0 {
@@ -112,7 +112,7 @@ fn time(text: &str) -> Option<Duration> {
     count.checked_mul(nanos_per_unit).map(Duration::from_nanos)
 }
 
-/// A decimal number with at most three places behind the point, in thousandths.
+/// A decimal number with at most three decimal places, in thousandths.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, places) = text.split_once('.').unwrap_or((text, ""));
     if places.len() > 3 || !places.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -126,7 +126,7 @@ fn thousandths(text: &str) -> Option<u32> {
 fn share(thousandths: u32) -> String {
     let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
     let short = text.trim_end_matches('0');
-    // At least one place, so that it reads as a share.
+    // At least one decimal place, so that it reads as a share.
     if short.ends_with('.') {
         format!("{short}0")
     } else {
@@ -136,7 +136,7 @@ fn share(thousandths: u32) -> String {
 
 /// A value that is one of a few words.
 pub(crate) trait Word: Copy + PartialEq + fmt::Debug + 'static {
-    /// The words and what they stand for; of several words for one thing the first is shown.
+    /// The words and their values; of several words for one value the first is shown.
     const WORDS: &'static [(&'static str, Self)];
 }
 
@@ -187,7 +187,7 @@ mod tests {
     use super::{Refused, Slot};
 
     #[test]
-    fn what_is_shown_can_be_set_again() {
+    fn shown_values_can_be_set_again() {
         let mut time = Duration::ZERO;
         for text in ["250us", "200ms", "30s", "0ms"] {
             Slot::time(&mut time, Duration::ZERO..=Duration::from_secs(60))
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_changes_nothing() {
+    fn invalid_values_change_nothing() {
         let mut number = 7_u16;
         for text in ["", "-1", "0", "101", "7.0", "99999999999999999999"] {
             assert_eq!(Slot::number(&mut number, 1..=100).set(text), Err(Refused::Value));

@@ -1,24 +1,24 @@
-//! Which path is next, if a slow one must not block the others? The fastest, unless the window would run out.
+//! BLEST path scheduler. Which path is next, if a slow path must not block the others?
 //!
 //! Source: S. Ferlin, Ö. Alay, O. Mehani, R. Boreli, "BLEST: Blocking estimation-based MPTCP scheduler for
 //! heterogeneous networks", IFIP Networking 2016; bounds and steps of λ as in the authors' code for Linux.
 //!
-//! Idea: a packet on a slow path holds its place in the send window for one of its round trips. If the fast path
-//! could use up the whole window in that time, it would then stand still: better wait for it now.
+//! Idea: a packet on a slow path occupies the send window for one RTT of that path. If the fast path could use up the
+//! rest of the window in that time, it would be blocked: then it is better to wait for the fast path now.
 //!
 //! ```text
-//! f = path with the smallest srtt, room or not;  f has room: On(f)
-//! s = path with the smallest srtt among those with room
+//! f = path with the smallest srtt, sendable or not;  f can take data: On(f)
+//! s = path with the smallest srtt among those that can take data
 //! r = srtt_s / srtt_f                            round trips of f during one of s
-//! X = (window_f + (r − 1) / 2 · PMDCS_f) · r     what f could send meanwhile, growing by one chunk in each
-//! M = what may be sent and not be acknowledged cumulatively
+//! X = (cwnd_f + (r − 1) / 2 · PMDCS_f) · r       what f could send meanwhile, growing by one chunk per round trip
+//! M = send window: what may be outstanding above the cumulative TSN
 //! X · λ > M − (in flight on s + PMDCS_s): Wait, else On(s)
 //!
-//! λ, once per srtt_s: + 0.04 if the window was shut since, else − 0.01; between 1.0 and 1.3
+//! λ, once per srtt_s: + 0.04 if sending was blocked by the window since, else − 0.01; between 1.0 and 1.3
 //! ```
 //!
-//! Deviations: the authors take retransmissions as the sign that the window was shut; here the core says so. A path
-//! without a round-trip sample is tried first, to get one. A full path with nothing in flight is not waited for.
+//! Deviations: the authors take retransmissions as the sign of a blocked window; here the core reports it. A path
+//! without an RTT sample is tried first, to get one. A full path with nothing in flight is not waited for.
 
 use anabranch_types::Instant;
 
@@ -27,7 +27,7 @@ use crate::math::mul_div;
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 
-/// Bounds of λ, and what it gains and loses at a time; in thousandths.
+/// Bounds of λ and the steps by which it changes, in thousandths.
 const LEAST: u32 = 1_000;
 const MOST: u32 = 1_300;
 const GAIN: u32 = 40;
@@ -36,12 +36,12 @@ const LOSS: u32 = 10;
 /// Parameters of [`Blest`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlestParameters {
-    /// By how much the fast path's needs are over-estimated at first (λ), in thousandths.
+    /// Initial correction factor for what the fast path would send (λ), in thousandths.
     pub lambda_per_mille: u32,
 }
 
 impl BlestParameters {
-    /// Those of the paper.
+    /// The values of the paper.
     pub const DEFAULT: Self = Self {
         lambda_per_mille: 1_200,
     };
@@ -68,17 +68,17 @@ impl Parameters for BlestParameters {
     }
 }
 
-/// Blocking estimation.
+/// Blocking estimation-based path scheduler.
 #[derive(Debug)]
 pub struct Blest {
     lambda_per_mille: u32,
     adapted_at: Instant,
-    /// The window was shut since then.
+    /// Whether sending was blocked by the window since then.
     blocked: bool,
 }
 
 impl Blest {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub const fn new(parameters: BlestParameters) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Blest {
         };
     }
 
-    /// Whether a packet on `slow` would make `fast` stand still.
+    /// Whether a packet on `slow` would block `fast`.
     fn would_block(&self, fast: &PathFacts, slow: &PathFacts, backlog: &Backlog) -> bool {
         let (Some(srtt_fast), Some(srtt_slow)) = (fast.srtt, slow.srtt) else {
             return false;

@@ -1,33 +1,33 @@
-//! Which path is next, if none is to be over-fed? The fastest of those far below what they are believed to carry.
+//! Capacity path scheduler. Which path is next, if no path is to be filled beyond its estimated capacity?
 //!
 //! Source: F. Yang, "Non-Renegable Selective Acknowledgments and Scheduling for TCP and Multipath TCP", University of
 //! Delaware 2015, §4.3 (figures 4.2 and 4.3); first in F. Yang, P. Amer, N. Ekiz, "A Scheduler for MPTCP", ICCCN 2013.
 //!
-//! Idea: a window goes on growing until the path loses something, so a scheduler that fills every window overflows
-//! the shortest queue again and again. The capacity of a path lies between the window that caused a loss and the one
-//! after it, and is searched there by halving, as BI-TCP does.
+//! Idea: a cwnd grows until the path loses a packet, so a scheduler that fills every cwnd overflows the shortest
+//! queue again and again. The capacity of a path lies between the cwnd that caused a loss and the cwnd after it, and
+//! is found there by binary search, as in BI-TCP.
 //!
 //! ```text
 //! all in packets; capacity of d: unbounded at first
 //! after a loss:                       max = 2 · ssthresh, min = ssthresh
-//! else capacity ≤ in flight < max:    min = in flight                      it carried more than was believed
-//! else in flight ≥ max:               max = window, min = in flight        it carries more than before the loss
+//! else capacity ≤ in flight < max:    min = in flight                      it carried more than estimated
+//! else in flight ≥ max:               max = cwnd, min = in flight          it carries more than before the loss
 //! in all three cases:                 capacity = (max + min) / 2
 //!
 //! occupied_d = (in flight + 1) / capacity of d
-//! candidates: paths with room and occupied ≤ δ;  none: Wait
+//! candidates: paths that can take data with occupied ≤ δ;  none: Wait
 //! some with occupied ≤ γ: smallest srtt among them, else smallest occupied
 //! ```
 //!
-//! With δ = 1.0 the search ends one packet below the window that caused the last loss, and stays there until the next
-//! one: a path that becomes wider is not noticed. A larger δ probes, and pays with losses.
+//! With δ = 1.0 the search ends one packet below the cwnd that caused the last loss, and stays there until the next
+//! one: a path that becomes wider is not noticed. A larger δ probes, at the cost of losses.
 //!
-//! In the paper a retransmission between subflows never goes back to the subflow of the original. That is a question
-//! of its own here: `rtx-policy = other`.
+//! In the paper a retransmission between subflows never goes back to the subflow of the original. Here the
+//! retransmission policy decides that: `rtx-policy = other`.
 //!
-//! Deviations: a packet is a full chunk's worth of bytes. The estimate grows only while the path has room: what is still in
-//! flight just after a loss does not show that the path carries it. A path with nothing in flight is a candidate whatever its
-//! capacity, or a small δ would keep it idle for ever.
+//! Deviations: a packet is the size of a full chunk. The estimate grows only while the path can take data: what is still
+//! in flight just after a loss does not show that the path carries it. A path with nothing in flight is a candidate
+//! whatever its capacity, or a small δ would keep it idle for ever.
 
 use anabranch_types::{Instant, PathId};
 
@@ -42,7 +42,7 @@ use crate::{Backlog, LossEvent, PathFacts, PathScheduler, Pick, Policy};
 pub struct CapacityParameters {
     /// Up to this share of its capacity a path is not congested (γ), in thousandths.
     pub gamma_per_mille: u32,
-    /// Above this share it would lose packets (δ), in thousandths.
+    /// Above this share of its capacity a path would lose packets (δ), in thousandths.
     pub delta_per_mille: u32,
 }
 
@@ -79,12 +79,12 @@ impl Parameters for CapacityParameters {
     }
 }
 
-/// What a path is believed to carry, in packets in flight.
+/// The estimated capacity of a path, in packets in flight.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     min: u64,
     max: u64,
-    /// It lost something, and the threshold that follows from that was not looked at yet.
+    /// A loss happened whose ssthresh has not been read yet.
     lost: bool,
 }
 
@@ -122,7 +122,7 @@ fn packets_in_flight(path: &PathFacts) -> u64 {
     path.in_flight.div_ceil(u64::from(path.max_data_chunk))
 }
 
-/// The fastest path that is not congested.
+/// The fastest path below its estimated capacity.
 #[derive(Debug)]
 pub struct Capacity {
     parameters: CapacityParameters,
@@ -130,7 +130,7 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub fn new(parameters: CapacityParameters) -> Self {
         Self {
@@ -139,7 +139,7 @@ impl Capacity {
         }
     }
 
-    /// How much of its capacity `path` would use with one more chunk, in thousandths.
+    /// The share of its capacity that `path` would use with one more chunk, in thousandths.
     fn occupied(&self, path: &PathFacts) -> u64 {
         let estimate = self.estimates.of(path.id).unwrap_or(&Estimate::UNBOUNDED);
         mul_div(packets_in_flight(path) + 1, 1_000, estimate.capacity())
@@ -180,7 +180,7 @@ impl PathScheduler for Capacity {
             .filter(|(occupied, path)| *occupied <= delta || path.in_flight == 0)
             .min_by_key(|(occupied, path)| match *occupied {
                 occupied if occupied <= gamma => (0, path.srtt, path.id),
-                // Never a tie with the first kind: there, the first place is 0.
+                // Never equal to the first kind, whose first element is 0.
                 occupied => (occupied.max(1), None, path.id),
             })
             .map_or(Pick::Wait { until: None }, |(_, path)| Pick::On(path.id))

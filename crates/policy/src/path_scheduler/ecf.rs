@@ -1,26 +1,26 @@
-//! Which path is next, if the last byte shall arrive early? The fastest, even if that means to wait for it.
+//! ECF path scheduler. Which path is next, if the last byte is to arrive as early as possible?
 //!
 //! Source: Y. Lim, E. Nahum, D. Towsley, R. Gibbens, "ECF: An MPTCP path scheduler to manage heterogeneous paths",
 //! CoNEXT 2017.
 //!
-//! Idea: a slow path that has room is worth using only while the fast one would not be done with everything
-//! that waits before the slow one delivers its part.
+//! Idea: a slow path that can take data is worth using only if the fast path could not deliver everything that waits
+//! before the slow one delivers its part.
 //!
 //! ```text
-//! f = path with the smallest srtt, room or not;  f has room: On(f)
-//! s = path with the smallest srtt among those with room
-//! k_d = bytes that wait, at least window_d;  δ = max(rttvar_f, rttvar_s)
-//! (1 + k_f / window_f) · srtt_f < (1 + β if waiting) · (srtt_s + δ):   the fast path would be done sooner
-//!     k_s / window_s · srtt_s ≥ 2 · srtt_f + δ: waiting = yes, Wait    and the slow one would spare it nothing
+//! f = path with the smallest srtt, sendable or not;  f can take data: On(f)
+//! s = path with the smallest srtt among those that can take data
+//! k_d = unsent bytes, at least cwnd_d;  δ = max(rttvar_f, rttvar_s)
+//! (1 + k_f / cwnd_f) · srtt_f < (1 + β if waiting) · (srtt_s + δ):   the fast path would finish sooner
+//!     k_s / cwnd_s · srtt_s ≥ 2 · srtt_f + δ: waiting = yes, Wait    and the slow one would not help
 //! else: waiting = no
 //! On(s)
 //! ```
 //!
-//! That k is a window at least is in the authors' code for Linux, not in the paper: even the last packet takes a whole
+//! That k is at least one cwnd is in the authors' code for Linux, not in the paper: even the last packet takes a whole
 //! round trip.
 //!
-//! Deviations: bytes where the paper counts packets. A path without a round-trip sample is tried first, to get one.
-//! A full path with nothing in flight is not waited for: no acknowledgement would end that.
+//! Deviations: bytes where the paper counts packets. A path without an RTT sample is tried first, to get one. A full
+//! path with nothing in flight is not waited for: no acknowledgement would end the wait.
 
 use core::time::Duration;
 
@@ -33,7 +33,7 @@ use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 /// Parameters of [`Ecf`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EcfParameters {
-    /// How much longer it goes on waiting once it waits (β), in thousandths.
+    /// Hysteresis: how much more patient it is once it waits (β), in thousandths.
     pub beta_per_mille: u32,
 }
 
@@ -58,16 +58,16 @@ impl Parameters for EcfParameters {
     }
 }
 
-/// Earliest completion first.
+/// Earliest completion first path scheduler.
 #[derive(Debug)]
 pub struct Ecf {
     parameters: EcfParameters,
-    /// The last answer was to wait.
+    /// The last decision was to wait.
     waiting: bool,
 }
 
 impl Ecf {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub const fn new(parameters: EcfParameters) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Ecf {
         }
     }
 
-    /// Whether all of `backlog` is delivered sooner if nothing of it goes on `slow`.
+    /// Whether all of `backlog` is delivered sooner if none of it is sent on `slow`.
     fn is_worth_waiting(&mut self, fast: &PathFacts, slow: &PathFacts, backlog: &Backlog) -> bool {
         let (Some(srtt_fast), Some(srtt_slow)) = (fast.srtt, slow.srtt) else {
             return false;

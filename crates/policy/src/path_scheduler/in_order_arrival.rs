@@ -1,38 +1,38 @@
-//! Which path is next, if data shall arrive in order? The one that delivers it first, waiting included.
+//! In-order arrival path scheduler. Which path is next, if data is to arrive in order?
 //!
 //! Source: F. Yang, "Non-Renegable Selective Acknowledgments and Scheduling for TCP and Multipath TCP", University of
 //! Delaware 2015, chapter 5.
 //!
-//! Idea: send out of order what then arrives in order. A full path has a delivery delay too: it is that of an empty
-//! one and the round trips until its turn. So what is next waits for a fast path although a slow one is free, and the
-//! slow one carries what the fast one would not deliver any sooner.
+//! Idea: send data out of order so that it arrives in order. A full path has a delivery delay too: that of an empty
+//! path plus the round trips until it can send. So the next data waits for a fast path although a slow one can take
+//! data, and the slow path carries what the fast one would not deliver any sooner.
 //!
 //! ```text
-//! CommD_d: from first transmission to arrival in order among what was sent on d, retransmissions included;
+//! CommD_d: from the first send to arrival in order among what was sent on d, retransmissions included;
 //!          smoothed: 7/8 of the old value, 1/8 of the sample
-//! DeD_d  = CommD_d                                          if d has room
-//!        = (waiting_d / window_d + 1) · srtt_d + CommD_d    if not
+//! DeD_d  = CommD_d                                        if d can take data
+//!        = (waiting_d / cwnd_d + 1) · srtt_d + CommD_d    if not
 //!
-//! design 2: for each chunk that is not sent, in order:
-//!     d = smallest DeD;  d has room: send this chunk on d;  else: waiting_d += 1 (it is scheduled in name only)
-//! design 1: each chunk queues on the path with the smallest DeD for good, and leaves when that has room
+//! design 2: for each unsent chunk, in order:
+//!     d = smallest DeD;  d can take data: send this chunk on d;  else: waiting_d += 1 (it is scheduled virtually)
+//! design 1: each chunk is queued for good on the path with the smallest DeD, and sent when that can take data
 //! ```
 //!
 //! Of design 2, only the sum is computed: all full paths together take what arrives there before it would on the best
-//! path with room, and that path takes the chunk behind.
+//! path that can take data, and that path takes the chunk behind.
 //!
 //! Deviations:
-//! - SCTP has no timestamps. A sample ends when the SACK comes, less half the smallest round-trip time of the path it
-//!   came by. If SACKs return on one path (`sack-path = primary`), that is the same for all paths and changes nothing;
-//!   if they return on the path of the data, it is right as far as paths are as long there as back. Both halves include
-//!   the delay of acknowledgements, as they do in the paper. Before the first sample: half the round-trip time.
+//! - SCTP has no timestamps. A sample ends when the SACK arrives, less half the smallest RTT of the path it
+//!   arrived over. If SACKs return on one path (`sack-path = primary`), that is the same for all paths and changes
+//!   nothing; if they return on the path of the data, it is right as far as both directions of a path are equally long.
+//!   Both halves include the delay of acknowledgements, as in the paper. Before the first sample: half the RTT.
 //! - Bytes of chunks where the paper counts packets.
 //! - Messages are numbered when they are passed over, in the order of the stream scheduler. A message in several DATA
-//!   chunks is not interrupted once it has begun (RFC 9260 §6.9): its rest takes the best path with room, if that is
-//!   where it belongs or farther ahead.
-//! - What is passed over must fit the peer's window together with what goes ahead of it.
-//! - `growth = on` expects a window to grow by one chunk in each round trip. The paper's example (30 of 34 packets on
-//!   the fast path, §5.1) needs that, its formula does not have it.
+//!   chunks is not interrupted once it has begun (RFC 9260 §6.9): its rest takes the best path that can take data, if
+//!   that is where it belongs or farther ahead.
+//! - What is passed over must fit the peer's receive window together with what is sent ahead of it.
+//! - `growth = on` expects the cwnd to grow by one chunk per round trip. The paper's example (30 of 34 packets on
+//!   the fast path, §5.1) needs that; its formula does not include it.
 
 mod queued;
 
@@ -51,12 +51,12 @@ use crate::{AckSample, Backlog, PathFacts, PathScheduler, Pick, Policy, path_fac
 pub struct InOrderArrivalParameters {
     /// Which of the two designs: 1 or 2.
     pub design: u8,
-    /// Whether windows are expected to grow by one chunk in each round trip (design 2).
+    /// Whether the cwnd is expected to grow by one chunk per round trip (design 2).
     pub growth: bool,
 }
 
 impl InOrderArrivalParameters {
-    /// Those of the paper.
+    /// The values of the paper.
     pub const DEFAULT: Self = Self {
         design: 2,
         growth: false,
@@ -92,7 +92,7 @@ impl Parameters for InOrderArrivalParameters {
     }
 }
 
-/// What arrives first goes first.
+/// In-order arrival path scheduler.
 #[derive(Debug)]
 pub struct InOrderArrival {
     parameters: InOrderArrivalParameters,
@@ -102,7 +102,7 @@ pub struct InOrderArrival {
 }
 
 impl InOrderArrival {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub fn new(parameters: InOrderArrivalParameters) -> Self {
         Self {
@@ -112,7 +112,7 @@ impl InOrderArrival {
         }
     }
 
-    /// Bytes that would arrive sooner by waiting for `full` than by taking `best` now.
+    /// Bytes that would arrive sooner by waiting for `full` than by using `best` now.
     fn waits_for(&self, full: &PathFacts, best: &PathFacts) -> u64 {
         let round = full.srtt.map_or(0, nanos);
         let gap = nanos(self.delays.of(best)).saturating_sub(nanos(self.delays.of(full)));
@@ -192,7 +192,7 @@ struct Delays {
 }
 
 impl Delays {
-    /// Of a path that was not measured at all: none, so that it soon is.
+    /// The delay of a path without samples: zero, so that it soon gets one.
     fn of(&self, path: &PathFacts) -> Duration {
         let measured = self.measured.of(path.id).copied().flatten();
         measured

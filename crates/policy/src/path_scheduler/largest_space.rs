@@ -1,13 +1,13 @@
-//! Which path is next, if windows are to be used up alike? The one with the most free window.
+//! Largest-window-space path scheduler. Which path has the most unused cwnd?
 //!
 //! Source: "largest window space" of B. Arzani et al., "Impact of path characteristics and scheduling policies on
 //! MPTCP performance", WAINA 2014.
 //!
-//! Idea: a path whose window is far from full can take the most before it queues. Delay is not considered, so
-//! data spreads over all paths in proportion to their windows.
+//! Idea: the path whose cwnd is farthest from full can take the most before it queues. Delay is not considered, so
+//! data spreads over all paths in proportion to their cwnd.
 //!
 //! ```text
-//! among paths with room: largest (window − in flight); ties: smallest srtt, then id
+//! among paths that can take data: largest (cwnd − in flight); ties: smallest srtt, then id
 //! ```
 
 use core::cmp::Reverse;
@@ -18,12 +18,12 @@ use super::open;
 use crate::parameters::NoParameters;
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 
-/// The path with the most free window.
+/// Largest-window-space path scheduler.
 #[derive(Debug, Default)]
 pub struct LargestSpace;
 
 impl LargestSpace {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,11 +1,11 @@
-//! Which path is next, if delay matters most? The fastest with room.
+//! Lowest-RTT path scheduler. Which path is fastest and can take data?
 //!
 //! Source: the default scheduler of MPTCP (RFC 8684 leaves it open; Linux "default").
 //!
-//! Idea: fill the window of the path with the lowest smoothed round-trip time, then that of the next one.
+//! Idea: fill the cwnd of the path with the lowest smoothed RTT, then that of the next one.
 //!
 //! ```text
-//! among paths with room: smallest srtt; one without a sample goes first, to get one; ties by id
+//! among paths that can take data: smallest srtt; a path without a sample comes first, to get one; ties by id
 //! ```
 
 use anabranch_types::Instant;
@@ -14,12 +14,12 @@ use super::{fastest_of, open};
 use crate::parameters::NoParameters;
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 
-/// The path with the lowest smoothed round-trip time.
+/// Lowest-RTT path scheduler.
 #[derive(Debug, Default)]
 pub struct MinRtt;
 
 impl MinRtt {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,17 +1,17 @@
-//! Which path takes the next packet of new data, or is waiting better?
+//! Path schedulers. Which path takes the next packet of new data, or is waiting better?
 //!
-//! | name | idea |
+//! | name | chooses |
 //! |---|---|
-//! | `primary` | one path at a time: the primary, another only while that one is down |
-//! | `round-robin` | fill one path after the other, beginning with another one each time |
-//! | `min-rtt` | the fastest path that has room |
-//! | `largest-space` | the path with the most free window |
-//! | `ecf` | the fastest path that has room, or wait for a faster one that would be done sooner |
-//! | `blest` | the fastest path that has room, or wait for a faster one that it would block |
-//! | `stream-mapped` | any path on which a stream may go, for streams that are bound to paths |
-//! | `capacity` | the fastest path that is not congested, or wait if all would lose packets |
-//! | `in-order-arrival` | the path on which it arrives first, waiting included; what is behind may leave before |
-//! | `redundant` | the fastest path that has room, and copies on all others |
+//! | `primary` | the primary path; another one only while that one has failed |
+//! | `round-robin` | fills one path after the other, beginning with another one each time |
+//! | `min-rtt` | the path with the lowest smoothed RTT that can take data |
+//! | `largest-space` | the path with the largest cwnd minus bytes in flight |
+//! | `ecf` | the fastest path that can take data, or waits for a faster one that would finish sooner |
+//! | `blest` | the fastest path that can take data, or waits for a faster one that it would block |
+//! | `stream-mapped` | any path that a stream is mapped to |
+//! | `capacity` | the fastest path below its estimated capacity, or waits if all would lose packets |
+//! | `in-order-arrival` | the path on which the data arrives first, waiting included; later data may be sent before |
+//! | `redundant` | the fastest path that can take data, with duplicates on all others |
 
 mod blest;
 mod capacity;
@@ -40,21 +40,21 @@ use core::time::Duration;
 use crate::math::mul_div;
 use crate::{PathFacts, may_carry_data};
 
-/// The paths that may take a packet of new data now.
+/// The paths that can take a packet of new data now.
 fn open(paths: &[PathFacts]) -> impl Iterator<Item = &PathFacts> {
     paths
         .iter()
         .filter(|path| path.sendable > 0 && may_carry_data(path, paths))
 }
 
-/// The paths that may take one as soon as something is acknowledged on them.
+/// The paths that can take one as soon as something is acknowledged on them.
 fn full(paths: &[PathFacts]) -> impl Iterator<Item = &PathFacts> {
     paths
         .iter()
         .filter(|path| path.sendable == 0 && path.in_flight > 0 && may_carry_data(path, paths))
 }
 
-/// The one with the smallest smoothed round-trip time. One without a sample goes first, to get one.
+/// The path with the smallest smoothed RTT. A path without a sample comes first, to get one.
 fn fastest_of<'a>(paths: impl Iterator<Item = &'a PathFacts>) -> Option<&'a PathFacts> {
     paths.min_by_key(|path| (path.srtt, path.id))
 }

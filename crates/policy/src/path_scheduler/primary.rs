@@ -1,12 +1,12 @@
-//! Which path is next, if only one is used at a time? The primary one.
+//! Primary-path scheduler. Which path is used, if only one is used at a time?
 //!
 //! Source: RFC 9260 §6.4 and §6.4.1.
 //!
-//! Idea: other paths stand by. While the primary is down, the usable path with the lowest id takes its place.
+//! Idea: other paths stand by. While the primary path has failed, the usable path with the lowest id replaces it.
 //!
 //! ```text
 //! path = primary if it may carry data, else the first that may
-//! path has room: On(path), else Wait
+//! path can take data: On(path), else Wait
 //! ```
 
 use anabranch_types::Instant;
@@ -14,12 +14,12 @@ use anabranch_types::Instant;
 use crate::parameters::NoParameters;
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy, may_carry_data};
 
-/// One path at a time.
+/// Primary-path scheduler.
 #[derive(Debug, Default)]
 pub struct Primary;
 
 impl Primary {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

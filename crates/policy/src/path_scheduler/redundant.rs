@@ -1,20 +1,20 @@
-//! Which path is next, if no packet may be late? The fastest with room, and the others carry copies.
+//! Redundant path scheduler. Which path is next, if no packet may be late?
 //!
 //! Source: ours, after the idea of the scheduler `redundant` of MPTCP (Linux, out of tree), which sends everything on all
 //! subflows.
 //!
-//! Idea: a message that travels on all paths is as late as the luckiest copy of it. Neither a loss nor a path that dies
-//! can be seen in the delay.
+//! Idea: a message that is sent on all paths arrives with the first of its duplicates. Neither a loss nor a failing path
+//! shows in its delay.
 //!
 //! ```text
-//! a chunk in flight on another path is copied onto d if     copied_d + bytes ≤ share · window_d
-//! new data: among paths with room, the smallest srtt; one without a sample goes first, to get one; ties by id
+//! a chunk in flight on another path is duplicated onto d if     duplicated_d + bytes ≤ share · cwnd_d
+//! new data: among paths that can take data, the smallest srtt; a path without a sample comes first; ties by id
 //! ```
 //!
-//! Deviations: the subflows of Multipath TCP have sequence numbers of their own, so each knows what became of its copy.
-//! SCTP has one space of TSNs, and the acknowledgement of a copied chunk proves nothing about any path. So copies leave
-//! a part of each window free: what is sent there beyond them goes once, and from it losses are found and windows grow.
-//! Traffic that fits is redundant in full; a transfer that fills the paths is so in part, and goes on growing.
+//! Deviations: the subflows of Multipath TCP have their own sequence numbers, so each knows what became of its duplicate.
+//! SCTP has one TSN space, and the acknowledgement of a duplicated chunk proves nothing about any path. So duplicates
+//! leave a part of each cwnd free: data sent there beyond them is sent once, and reveals losses and lets the cwnd grow.
+//! Traffic that fits is fully redundant; a transfer that fills the paths is redundant in part, and its cwnd still grows.
 
 use anabranch_types::Instant;
 
@@ -26,7 +26,7 @@ use crate::{Backlog, ChunkInFlight, PathFacts, PathScheduler, Pick, Policy};
 /// Parameters of [`Redundant`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RedundantParameters {
-    /// How much of a window copies may fill, in thousandths.
+    /// Largest share of a cwnd that duplicates may fill, in thousandths.
     pub share_per_mille: u32,
 }
 
@@ -51,14 +51,14 @@ impl Parameters for RedundantParameters {
     }
 }
 
-/// Everything on the fastest path, and copies on the others.
+/// Redundant path scheduler: all data on the fastest path, with duplicates on the others.
 #[derive(Debug)]
 pub struct Redundant {
     parameters: RedundantParameters,
 }
 
 impl Redundant {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub const fn new(parameters: RedundantParameters) -> Self {
         Self { parameters }

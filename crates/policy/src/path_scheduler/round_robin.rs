@@ -1,14 +1,14 @@
-//! Which path is next, if all are to be filled alike? Each in turn.
+//! Round-robin path scheduler. Which path is next, if all paths take turns?
 //!
 //! Source: what FreeBSD's CMT does (`sctp_output.c`), as described in D. Sarnow, "SACK Handling
 //! for CMT-SCTP in the FreeBSD Kernel", HAW Hamburg 2017.
 //!
-//! Idea: an output call begins at the path after the one where the last call began, and fills each path up to
-//! its window before it goes on to the next. Neither delay nor bandwidth is considered.
+//! Idea: an output call begins at the path after the one where the last call began, and fills the cwnd of each path
+//! before it goes on to the next. Neither delay nor bandwidth is considered.
 //!
 //! ```text
-//! round begins: start = next path after start that has room
-//! pick:         first path with room, counted from start
+//! round begins: start = next path after start that can take data
+//! pick:         first path that can take data, counted from start
 //! ```
 
 use anabranch_types::{Instant, PathId};
@@ -17,7 +17,7 @@ use super::open;
 use crate::parameters::NoParameters;
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 
-/// Paths take turns in being the first to be filled.
+/// Round-robin path scheduler.
 #[derive(Debug)]
 pub struct RoundRobin {
     start: PathId,
@@ -26,7 +26,7 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// A scheduler that begins with path 0.
+    /// Creates a scheduler that begins with path 0.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self {

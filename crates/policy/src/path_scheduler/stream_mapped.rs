@@ -1,15 +1,15 @@
-//! Which path is next, if the stream scheduler has bound streams to paths? Any on which a stream may go.
+//! Stream-mapped path scheduler. Which path is next, if the stream scheduler binds streams to paths?
 //!
 //! Source: T. Dreibholz et al., "Transmission Scheduling Optimizations for Concurrent Multipath Transfer", PFLDNeT 2010.
 //!
-//! Idea: nothing is left to choose but the order. A path whose streams have nothing to send has no room, and what a
-//! stream has to send goes on its path or not at all, so it never pays to wait for another one.
+//! Idea: only the order is left to choose. A path whose streams have nothing to send cannot take data, and the data of a
+//! stream is sent on its path or not at all, so waiting for another path never helps.
 //!
 //! ```text
-//! among paths with room: the one whose window is used least; ties by id
+//! among paths that can take data: the smallest (in flight / cwnd); ties by id
 //! ```
 //!
-//! Without a stream scheduler that binds streams it spreads data over paths in proportion to their windows.
+//! Without a stream scheduler that binds streams it spreads data over the paths in proportion to their cwnd.
 
 use anabranch_types::Instant;
 
@@ -18,12 +18,12 @@ use crate::math::mul_div;
 use crate::parameters::NoParameters;
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 
-/// Any path on which a stream may go, the emptiest one first.
+/// Stream-mapped path scheduler: the path with the smallest share of its cwnd in flight first.
 #[derive(Debug, Default)]
 pub struct StreamMapped;
 
 impl StreamMapped {
-    /// The scheduler.
+    /// Creates the scheduler.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,4 +1,4 @@
-//! What distinguishes the path schedulers.
+//! Tests of the path schedulers.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ fn pick_for(scheduler: &mut dyn PathScheduler, paths: &[PathFacts], backlog: &Ba
     }
 }
 
-/// A path of 20 ms with a full window, and one of 200 ms with room.
+/// A path of 20 ms with a full cwnd, and one of 200 ms that can take data.
 fn fast_full_and_slow_open() -> [PathFacts; 2] {
     let mut paths = [healthy(0), healthy(1)];
     paths[0].in_flight = paths[0].cwnd;
@@ -62,7 +62,7 @@ fn round(scheduler: &mut dyn PathScheduler) -> Vec<u8> {
 
 //= rfc9260 6.4-1
 #[test]
-fn primary_waits_for_its_path_rather_than_take_another() {
+fn primary_waits_while_its_path_is_full() {
     let mut scheduler = Primary::new(NoParameters);
     let mut paths = three_paths();
     assert_eq!(pick(&mut scheduler, &paths), Some(0));
@@ -73,7 +73,7 @@ fn primary_waits_for_its_path_rather_than_take_another() {
 }
 
 #[test]
-fn round_robin_fills_one_path_after_the_other_and_begins_with_the_next_one_each_time() {
+fn round_robin_starts_each_round_at_the_next_path() {
     let mut scheduler = RoundRobin::new(NoParameters);
     assert_eq!(round(&mut scheduler), [0, 0, 1, 1, 2, 2]);
     assert_eq!(round(&mut scheduler), [1, 1, 2, 2, 0, 0]);
@@ -82,7 +82,7 @@ fn round_robin_fills_one_path_after_the_other_and_begins_with_the_next_one_each_
 }
 
 #[test]
-fn min_rtt_fills_the_fastest_path_first_and_tries_unmeasured_ones_before() {
+fn min_rtt_prefers_unmeasured_then_fastest_path() {
     let mut scheduler = MinRtt::new(NoParameters);
     let mut paths = three_paths();
     paths[0].srtt = Some(ms(80));
@@ -95,7 +95,7 @@ fn min_rtt_fills_the_fastest_path_first_and_tries_unmeasured_ones_before() {
 }
 
 #[test]
-fn where_all_paths_are_suspected_the_one_with_the_fewest_errors_carries_on() {
+fn if_all_paths_failed_the_one_with_fewest_errors_is_used() {
     for scheduler in [
         &mut MinRtt::new(NoParameters) as &mut dyn PathScheduler,
         &mut RoundRobin::new(NoParameters),
@@ -111,14 +111,14 @@ fn where_all_paths_are_suspected_the_one_with_the_fewest_errors_carries_on() {
 }
 
 #[test]
-fn an_unconfirmed_path_carries_nothing_even_if_it_is_the_only_one() {
+fn an_unconfirmed_path_is_never_used() {
     let mut path = healthy(0);
     path.reachability = Reachability::Unconfirmed;
     assert_eq!(pick(&mut MinRtt::new(NoParameters), &[path]), None);
 }
 
 #[test]
-fn largest_space_spreads_data_in_proportion_to_the_windows() {
+fn largest_space_shares_data_in_proportion_to_cwnd() {
     let mut scheduler = LargestSpace::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
     paths[1].cwnd = 20 * CHUNK;
@@ -135,12 +135,12 @@ fn largest_space_spreads_data_in_proportion_to_the_windows() {
 }
 
 #[test]
-fn ecf_waits_for_the_fast_path_only_while_that_is_done_sooner() {
+fn ecf_waits_only_while_the_fast_path_finishes_sooner() {
     let mut scheduler = Ecf::new(EcfParameters::default());
     let paths = fast_full_and_slow_open();
-    // 20 ms for a round, 2 ms for each chunk: 80 chunks take 180 ms, 100 take 220.
+    // 20 ms per round trip and 2 ms per chunk: 80 chunks take 180 ms, 100 take 220 ms.
     assert_eq!(pick_for(&mut scheduler, &paths, &backlog(80)), None);
-    // It waits already, so its patience is 250 ms.
+    // It waits already, so with hysteresis it waits up to 250 ms.
     assert_eq!(pick_for(&mut scheduler, &paths, &backlog(100)), None);
     assert_eq!(pick_for(&mut scheduler, &paths, &backlog(120)), Some(1));
     assert_eq!(pick_for(&mut scheduler, &paths, &backlog(100)), Some(1));
@@ -149,12 +149,12 @@ fn ecf_waits_for_the_fast_path_only_while_that_is_done_sooner() {
 }
 
 #[test]
-fn blest_waits_for_the_fast_path_when_a_slow_packet_would_use_up_the_window() {
+fn blest_waits_if_a_slow_packet_would_block_the_send_window() {
     let mut scheduler = Blest::new(BlestParameters {
         lambda_per_mille: 1_000,
     });
     let paths = fast_full_and_slow_open();
-    // Ten rounds of 10 chunks, growing by one in each: (10 + 9 / 2) · 10 = 145.
+    // Ten round trips of 10 chunks, growing by one each: (10 + 9 / 2) · 10 = 145.
     let window = |chunks: u64| Backlog {
         send_window: chunks * CHUNK,
         ..backlog(1_000)
@@ -164,7 +164,7 @@ fn blest_waits_for_the_fast_path_when_a_slow_packet_would_use_up_the_window() {
 }
 
 #[test]
-fn blest_becomes_more_careful_when_the_window_was_shut_all_the_same() {
+fn blest_raises_lambda_when_the_window_was_blocked() {
     let mut scheduler = Blest::new(BlestParameters::default());
     let paths = fast_full_and_slow_open();
     let enough = Backlog {
@@ -199,8 +199,8 @@ fn capacity_after_a_loss(paths: &mut [PathFacts]) -> Capacity {
 }
 
 #[test]
-fn capacity_leaves_a_path_alone_that_holds_what_it_carried_before_it_lost_something() {
-    // The capacity of both is (8 + 16) / 2 = 12 chunks, and one more is found out by sending it.
+fn capacity_stops_at_the_estimate_set_by_a_loss() {
+    // The capacity of both is (8 + 16) / 2 = 12 chunks; sending one more probes.
     let mut paths = [healthy(0), healthy(1)];
     let mut scheduler = capacity_after_a_loss(&mut paths);
     paths[0].srtt = Some(ms(10));
@@ -234,12 +234,12 @@ fn capacity_leaves_a_path_alone_that_holds_what_it_carried_before_it_lost_someth
 }
 
 #[test]
-fn capacity_believes_in_more_when_more_is_in_flight_than_before_the_loss() {
+fn capacity_grows_when_more_is_in_flight_than_before_the_loss() {
     let mut paths = [healthy(0)];
     let mut scheduler = capacity_after_a_loss(&mut paths);
     paths[0].in_flight = 15 * CHUNK;
     assert_eq!(pick(&mut scheduler, &paths), None);
-    // As a larger delta would allow. (16 + 100) / 2 from now on.
+    // As a larger δ would allow. (16 + 100) / 2 from now on.
     paths[0].in_flight = 16 * CHUNK;
     assert_eq!(pick(&mut scheduler, &paths), Some(0));
     paths[0].in_flight = 57 * CHUNK;
@@ -257,8 +257,8 @@ fn in_order_arrival(design: u8) -> InOrderArrival {
 }
 
 #[test]
-fn in_order_arrival_passes_over_what_a_full_path_delivers_sooner() {
-    // 10 ms and 100 ms: four more rounds of the fast path arrive before 100 ms, 10 chunks each.
+fn in_order_arrival_skips_what_a_full_path_delivers_sooner() {
+    // 10 ms and 100 ms: four more round trips of the fast path arrive before 100 ms, 10 chunks each.
     let paths = fast_full_and_slow_open();
     let mut scheduler = in_order_arrival(2);
     let ahead = Pick::Ahead {
@@ -276,7 +276,7 @@ fn in_order_arrival_passes_over_what_a_full_path_delivers_sooner() {
 }
 
 #[test]
-fn in_order_arrival_learns_that_a_path_takes_longer_to_deliver_than_its_round_trips_say() {
+fn in_order_arrival_learns_a_delivery_delay_above_the_rtt() {
     let mut paths = [healthy(0), healthy(1)];
     paths[1].srtt = Some(ms(30));
     let mut scheduler = in_order_arrival(2);
@@ -297,7 +297,7 @@ fn in_order_arrival_learns_that_a_path_takes_longer_to_deliver_than_its_round_tr
 }
 
 #[test]
-fn in_order_arrival_by_queues_binds_each_chunk_to_one_path_for_good() {
+fn in_order_arrival_design_1_binds_each_chunk_to_one_path() {
     let mut paths = [healthy(0), healthy(1)];
     paths[1].srtt = Some(ms(50));
     paths[0].cwnd = CHUNK;

@@ -1,4 +1,4 @@
-//! How recipes are written by name.
+//! Tests of recipes: names, renamed names, text.
 
 use alloc::string::ToString;
 use core::mem::size_of;
@@ -11,7 +11,7 @@ use crate::congestion::{CmtParameters, CubicState, Growth};
 use crate::testing::healthy;
 
 #[test]
-fn every_profile_has_a_name_and_can_be_built_any_number_of_times() {
+fn every_profile_is_found_by_name_and_can_be_built() {
     for profile in PROFILES {
         let recipe = PolicyRecipe::profile(profile.name).unwrap();
         assert_eq!(recipe, profile.recipe);
@@ -40,7 +40,7 @@ fn a_parameter_is_set_by_the_name_of_its_extension_point() {
 }
 
 #[test]
-fn a_wrong_name_is_answered_with_the_right_ones() {
+fn an_unknown_name_is_refused_with_the_known_ones() {
     let mut recipe = PolicyRecipe::default();
     let refused = |key, value| PolicyRecipe::default().set(key, value).unwrap_err().to_string();
     assert_eq!(
@@ -85,14 +85,14 @@ fn a_renamed_name_is_refused_with_the_new_one() {
 }
 
 #[test]
-fn split_fast_retransmit_is_known_by_the_name_of_the_papers_too() {
+fn sfr_is_an_alias_of_miss_count() {
     let mut recipe = PolicyRecipe::default();
     recipe.set("loss", "sfr").unwrap();
     assert!(recipe.names().contains(&("loss", "miss-count")));
 }
 
 #[test]
-fn policies_stay_small_beside_the_six_kilobytes_of_an_idle_association() {
+fn policies_stay_small() {
     assert!(size_of::<PolicyRecipe>() <= 320, "{}", size_of::<PolicyRecipe>());
     assert!(
         size_of::<Option<CubicState>>() <= 256,
@@ -102,7 +102,7 @@ fn policies_stay_small_beside_the_six_kilobytes_of_an_idle_association() {
 }
 
 #[test]
-fn every_profile_is_what_its_text_says_whatever_it_is_applied_to() {
+fn the_text_of_a_profile_makes_it_from_any_other() {
     for profile in PROFILES {
         let text = profile.recipe.to_string();
         for other in PROFILES {
@@ -112,7 +112,7 @@ fn every_profile_is_what_its_text_says_whatever_it_is_applied_to() {
 }
 
 #[test]
-fn a_text_that_is_no_recipe_is_refused_with_its_line() {
+fn an_invalid_text_is_refused_with_its_line() {
     let refused = |text: &str| PolicyRecipe::default().changed_by(text).unwrap_err().to_string();
     assert_eq!(
         refused("# mine\n\ncc cubic"),

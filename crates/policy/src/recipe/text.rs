@@ -1,4 +1,4 @@
-//! How is a recipe written down? One `key = value` in a line, `#` before remarks; what is printed can be read.
+//! Recipes as text: one `key = value` per line, `#` begins a comment.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -6,7 +6,7 @@ use core::fmt;
 use super::PolicyRecipe;
 use crate::unknown_name::UnknownName;
 
-/// Why a text is no recipe.
+/// Why a text is not a recipe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecipeError {
     /// In which line, counted from 1.
@@ -24,9 +24,8 @@ impl fmt::Display for RecipeError {
 impl core::error::Error for RecipeError {}
 
 impl PolicyRecipe {
-    /// This recipe with the changes that `text` asks for, in their order: lines of `key = value` as for
-    /// [`PolicyRecipe::set`], or `profile = NAME`, which replaces everything before it. Empty lines and what follows
-    /// a `#` count as nothing.
+    /// This recipe with the changes in `text`, in order: lines of `key = value` as for [`PolicyRecipe::set`], or
+    /// `profile = NAME`, which replaces everything before it. Empty lines and comments after `#` are ignored.
     ///
     /// ```
     /// use anabranch_policy::PolicyRecipe;
@@ -38,7 +37,7 @@ impl PolicyRecipe {
     ///
     /// # Errors
     ///
-    /// [`RecipeError`] with the line that is not understood.
+    /// [`RecipeError`] with the line that is invalid.
     pub fn changed_by(self, text: &str) -> Result<Self, RecipeError> {
         let mut recipe = self;
         for (index, line) in text.lines().enumerate() {
@@ -66,7 +65,7 @@ fn change(mut recipe: PolicyRecipe, assignment: &str) -> Result<PolicyRecipe, St
     }
 }
 
-/// All choices with all their parameters, a line each, as [`PolicyRecipe::changed_by`] reads them.
+/// All choices with all their parameters, one per line, as [`PolicyRecipe::changed_by`] reads them.
 impl fmt::Display for PolicyRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (key, value) in self.assignments() {

@@ -1,12 +1,12 @@
-//! The buffer is blocked: what moves to another path (chunk rescheduling)?
+//! Chunk rescheduling. A buffer is blocked: which chunks move to another path?
 //!
-//! | name | looks at |
+//! | name | watches |
 //! |---|---|
-//! | `none` | nothing: what was sent stays where it is |
+//! | `none` | nothing: chunks stay on their path |
 //! | `sender` | the send buffer |
 //! | `receiver` | the peer's receive buffer |
 //! | `both` | both |
-//! | `sar-modified` | both, and moves all that the path owes below the first gap |
+//! | `sar-modified` | both, and moves all chunks of the path below the first gap |
 
 mod none;
 mod sar_modified;

@@ -1,4 +1,4 @@
-//! What moves to another path, if nothing is rescheduled? Nothing.
+//! No chunk rescheduling.
 //!
 //! Source: RFC 9260, which has no such mechanism.
 //!
@@ -18,7 +18,7 @@ use crate::{BufferFacts, PathFacts, Policy, Reschedule, ReschedulingPolicy, Stuc
 pub struct Never;
 
 impl Never {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,19 +1,19 @@
-//! What moves to another path, if one chunk is not enough? All that its path owes below the first gap.
+//! Modified chunk rescheduling. Which chunks move to another path, if one is not enough?
 //!
 //! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017) §6.2.3.
 //!
 //! Idea: the cumulative TSN waits for everything below the first gap-acknowledged TSN. Where the original algorithm
-//! sends the lowest of it again, this one sends again all of it that is on the same path, and does not pause that
-//! path: "this seemed to produce more stable results".
+//! resends the lowest of it, this one resends all of it that is on the same path, and does not pause that path, which
+//! gave more stable results in the source's measurements.
 //!
 //! ```text
 //! when: as `both`
 //! then: all chunks in flight on the path of the oldest one, sent once, below the first gap-acknowledged TSN
-//!       are sent again, on paths as the retransmission policy says
-//! its path: window cut, unless it is in recovery
+//!       are sent again, on paths that the retransmission policy chooses
+//! its path: cwnd cut, unless it is in recovery
 //! ```
 //!
-//! Deviation: what was retransmitted before is left to the path's timer and to loss detection.
+//! Deviation: retransmitted chunks are left to the path's timer and to loss detection.
 
 use anabranch_types::Instant;
 
@@ -30,7 +30,7 @@ pub struct SarModified {
 }
 
 impl SarModified {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(parameters: ThresholdParameters) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! When a stuck chunk is moved.
+//! Tests of chunk rescheduling.
 
 use anabranch_types::{Instant, PathId};
 
@@ -48,7 +48,7 @@ fn reschedule(
 }
 
 #[test]
-fn it_moves_when_half_a_share_of_the_buffer_is_blocked_and_not_before() {
+fn oldest_chunk_moves_when_half_a_share_is_blocked() {
     let cut = Some(Reschedule {
         extent: RescheduleExtent::Oldest,
         penalty: ReschedulePenalty::WindowCut,
@@ -64,7 +64,7 @@ fn it_moves_when_half_a_share_of_the_buffer_is_blocked_and_not_before() {
 }
 
 #[test]
-fn the_limit_is_a_share_of_the_buffers_that_are_split() {
+fn split_decides_whether_the_limit_is_a_share() {
     let blocked_at = |split, capacity, is_split| {
         let parameters = ThresholdParameters {
             split,
@@ -94,7 +94,7 @@ fn the_limit_is_a_share_of_the_buffers_that_are_split() {
 }
 
 #[test]
-fn a_path_in_recovery_has_paid_and_pauses_instead() {
+fn a_path_in_recovery_pauses_instead_of_a_cwnd_cut() {
     let mut paths = waiting();
     paths[1].in_recovery = true;
     let pause = Reschedule {
@@ -105,7 +105,7 @@ fn a_path_in_recovery_has_paid_and_pauses_instead() {
 }
 
 #[test]
-fn a_chunk_of_the_same_path_must_be_old_and_a_moved_one_stays() {
+fn a_chunk_of_the_same_path_must_be_old() {
     let own = StuckChunk {
         path: PathId(0),
         ..STUCK
@@ -119,7 +119,7 @@ fn a_chunk_of_the_same_path_must_be_old_and_a_moved_one_stays() {
 }
 
 #[test]
-fn the_modified_form_moves_all_below_the_gap_and_never_pauses_a_path() {
+fn sar_modified_moves_all_below_the_gap_without_a_pause() {
     let mut policy = SarModified::new(ThresholdParameters::default());
     let mut paths = waiting();
     let rescheduled = policy.reschedule(&paths[0], &STUCK, &buffer(100_000), &paths, at(10));

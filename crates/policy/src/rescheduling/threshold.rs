@@ -1,26 +1,27 @@
-//! What moves to another path, if half a buffer is blocked? The oldest outstanding chunk.
+//! Chunk rescheduling above a threshold. The oldest outstanding chunk moves when half a buffer is blocked.
 //!
 //! Source: T. Dreibholz et al., "On the use of concurrent multipath transfer over asymmetric paths", GLOBECOM
 //! 2010 (chunk rescheduling).
 //!
-//! Idea: when much of the buffer holds what a path delivered but the cumulative TSN cannot pass, the chunk that
-//! it waits for is sent again on that path. The path that owed it pays with its window, or with a pause if it is
-//! in fast recovery and has paid already.
+//! Idea: when much of the buffer holds what a path delivered but the cumulative TSN cannot pass, the chunk that it waits
+//! for is sent again on that path. The chunk's old path has its cwnd cut, or pauses if it is in fast recovery and its
+//! cwnd was cut already.
 //!
 //! ```text
-//! onto: window not full, not in recovery
+//! onto: cwnd not full, not in recovery
 //! blocked = (queued − in flight) of onto
-//! limit   = send buffer, or peer's window + queued by all; divided by the number of paths if that buffer is split
-//! blocked ≥ threshold · limit, stuck chunk never moved before,
+//! limit   = send buffer, or peer's rwnd + queued on all paths; divided by the number of paths if that buffer is split
+//! blocked ≥ threshold · limit, stuck chunk not rescheduled before,
 //! and it is on another path or older than 2 · srtt of onto:
-//!     send it on onto; its old path: blocked for one srtt if in recovery, else window cut
+//!     send it on onto; its old path: blocked for one srtt if in recovery, else cwnd cut
 //! ```
 //!
-//! The old path's T3 timer runs on for what it still owes. A moved chunk gives no round-trip time, and may be found lost
-//! by later acknowledgements once it is older than 2 · srtt, even where retransmissions may not (`fr-once` = `always`).
+//! The old path's T3-rtx timer keeps running for its other chunks. A rescheduled chunk is no RTT sample, and may be
+//! declared lost by later acknowledgements once it is older than 2 · srtt, even where retransmissions may not (`fr-once` =
+//! `always`).
 //!
-//! Deviations: a path that is paused already is known to the core only, which lets it go unpunished. A moved chunk's
-//! acknowledgement counts for the window of the path that delivered it; the INET model can leave it out.
+//! Deviations: only the core knows whether a path is paused already, and does not penalize it again. The acknowledgement
+//! of a rescheduled chunk counts for the cwnd of the path that delivered it; the INET model can exclude it.
 
 use anabranch_types::Instant;
 
@@ -37,19 +38,19 @@ pub enum Watched {
     Sender,
     /// The peer's receive buffer.
     Receiver,
-    /// Both: one of them being blocked suffices.
+    /// Both: it suffices that one of them is blocked.
     Both,
 }
 
-/// Whether buffers are taken for split among the paths.
+/// Whether the limit is a path's share of a buffer or the whole buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Shares {
-    /// Each as the buffer policy splits it.
+    /// The share if the buffer policy splits that buffer.
     #[default]
     AsHeld,
-    /// Both.
+    /// Always the share.
     Always,
-    /// None.
+    /// Always the whole buffer.
     Never,
 }
 
@@ -73,12 +74,12 @@ impl Word for Shares {
 pub struct ThresholdParameters {
     /// How much of the buffer must be blocked, in thousandths.
     pub threshold_per_mille: u32,
-    /// Whether a path's share of a buffer is the limit, or the buffer.
+    /// Whether the limit is a path's share of a buffer or the whole buffer.
     pub split: Shares,
 }
 
 impl ThresholdParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         threshold_per_mille: 500,
         split: Shares::AsHeld,
@@ -122,7 +123,7 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(watched: Watched, parameters: ThresholdParameters) -> Self {
         Self { watched, parameters }

@@ -1,15 +1,15 @@
-//! Where does a lost chunk go, as the standard says? After a timeout to another path.
+//! RFC 9260 retransmission policy (§6.4.1). A chunk lost by timeout is retransmitted on another path.
 //!
 //! Source: RFC 9260 §6.4.1.
 //!
-//! Idea: a timeout says that the path may be dead, three miss indications say that it is alive.
+//! Idea: a timeout suggests that the path has failed, three miss indications show that it works.
 //!
 //! ```text
-//! lost by timeout: fastest other path with room, else the own one
+//! lost by timeout: fastest other path that can take data, else the own one
 //! else:            own path if it may carry data, else another one
 //! ```
 //!
-//! Deviation: which pair of addresses is "most divergent" is not known here; room and round-trip time decide.
+//! Deviation: how divergent two paths are is not known here; whether a path can take data and its RTT decide.
 
 use anabranch_types::PathId;
 
@@ -22,7 +22,7 @@ use crate::{LossCause, LostChunk, PathFacts, Policy, RetransmissionPolicy};
 pub struct Alternate;
 
 impl Alternate {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

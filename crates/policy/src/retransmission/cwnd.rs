@@ -1,16 +1,16 @@
-//! Where does a lost chunk go, if the path that does best shall take it? To the largest window.
+//! RTX-CWND retransmission policy. A lost chunk is retransmitted on the path with the largest cwnd.
 //!
 //! Source: RTX-CWND of J. Iyengar et al., "Retransmission policies for concurrent multipath transfer using SCTP
 //! multihoming", ICON 2004; what FreeBSD's CMT does.
 //!
-//! Idea: a large window is the sign of few losses. A path that just timed out has one of a single chunk, so its
-//! chunks leave it by themselves.
+//! Idea: a large cwnd indicates few losses. A path that just timed out has a cwnd of one chunk, so its chunks move to
+//! other paths.
 //!
 //! ```text
-//! among paths that may carry data: those with room first, then the largest window, then one at random
+//! among paths that may carry data: those that can take it first, then the largest cwnd, then one at random
 //! ```
 //!
-//! Deviation: the draw is a function of a seed and the chunk, so that a run can be repeated.
+//! Deviation: the random choice is a function of a seed and the chunk, so that a run can be repeated.
 
 use core::cmp::Reverse;
 
@@ -19,14 +19,14 @@ use anabranch_types::PathId;
 use super::{TieParameters, best_path};
 use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
-/// The path with the largest window that has room.
+/// The path with the largest cwnd that can take data.
 #[derive(Debug)]
 pub struct Cwnd {
     ties: TieParameters,
 }
 
 impl Cwnd {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(ties: TieParameters) -> Self {
         Self { ties }

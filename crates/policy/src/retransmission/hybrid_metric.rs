@@ -1,19 +1,19 @@
-//! Where does a lost chunk go, if window, losses and delay are to be weighed? Where most arrives soonest.
+//! Rtx-HYBRIDMETRIC retransmission policy. Cwnd, loss rate and RTT together choose the path of a lost chunk.
 //!
 //! Source: our reading of Rtx-HYBRIDMETRIC of A. H. Abass, "Optimization Algorithms for Multipath Transfer over
-//! Asymmetric Paths using CMT-SCTP" (UPM 2016). The text at hand says that it builds on Rtx-CWND and looks at loss
-//! rate and delay of the paths; the formula is not in it.
+//! Asymmetric Paths using CMT-SCTP" (UPM 2016). The available text says that it builds on Rtx-CWND and considers loss
+//! rate and delay of the paths; it does not contain the formula.
 //!
-//! Idea: a window for each round trip is a rate, and of it the share arrives that is not lost. The path on which
-//! that is largest brings the chunk there soonest, a few losses and a little delay being worth a large window.
+//! Idea: cwnd per RTT is a rate, and the fraction that is not lost of it arrives. The path with the largest such rate
+//! delivers the chunk soonest, trading a larger cwnd against losses and delay.
 //!
 //! ```text
-//! among paths that may carry data: those with room first,
-//! then the largest  window · (1 − loss rate) / srtt,
-//! then the largest window, then the lowest id
+//! among paths that may carry data: those that can take it first,
+//! then the largest  cwnd · (1 − loss rate) / srtt,
+//! then the largest cwnd, then the lowest id
 //! ```
 //!
-//! Deviation: a path without a round-trip time yet is taken to have one of its retransmission timeout.
+//! Deviation: the RTT of a path without a sample counts as its RTO.
 
 use core::cmp::Reverse;
 
@@ -23,19 +23,19 @@ use super::best_path;
 use crate::parameters::NoParameters;
 use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
-/// The path with the largest rate of arrival that has room.
+/// The path with the largest rate of delivery that can take data.
 #[derive(Debug, Default)]
 pub struct HybridMetric;
 
 impl HybridMetric {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self
     }
 }
 
-/// Bytes that arrive in a second, times 2²⁰ lest small windows look alike.
+/// Rate of delivery in bytes per second, times 2²⁰ to distinguish small cwnds.
 fn rate_of_arrival(path: &PathFacts) -> u128 {
     let arriving = 1_000_000_u32.saturating_sub(path.loss_per_million);
     let round_trip = path.srtt.unwrap_or(path.rto).as_nanos().max(1);

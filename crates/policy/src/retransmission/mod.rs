@@ -1,23 +1,22 @@
-//! Where does a lost chunk go?
+//! Retransmission policies. On which path is a lost chunk retransmitted (RFC 9260 §6.4)?
 //!
-//! The literature (A. H. Abass 2016 §4.3) sorts the answers in two ways: by what designates the path, and by what
-//! the choice among several is based on.
+//! A. H. Abass 2016 §4.3 classifies them by the paths that are eligible, and by what the choice among these depends on.
 //!
-//! | name | path designation | decision basis |
+//! | name | eligible paths | choice depends on |
 //! |---|---|---|
-//! | `same` | the path of the loss | none: there is no choice |
-//! | `alternate` | the path of the loss; after a timeout any other | path: divergence, as far as known (round-trip time) |
-//! | `other` | any but the path of the loss | path: round-trip time |
-//! | `asap` | any | none: chance |
-//! | `lossrate` | any | path: lowest loss rate |
-//! | `cwnd` | any | congestion control: largest window |
-//! | `ssthresh` | any | congestion control: largest slow-start threshold |
-//! | `hybrid-metric` | any | both: window, loss rate and round-trip time |
+//! | `same` | the path of the loss | nothing |
+//! | `alternate` | the path of the loss; after a timeout any other | the path: RTT |
+//! | `other` | any but the path of the loss | the path: RTT |
+//! | `asap` | any | chance |
+//! | `lossrate` | any | the path: lowest loss rate |
+//! | `cwnd` | any | congestion control: largest cwnd |
+//! | `ssthresh` | any | congestion control: largest ssthresh |
+//! | `hybrid-metric` | any | both: cwnd, loss rate and RTT |
 //!
-//! All skip paths that are inactive or potentially failed while there are others. All prefer a path with room, but
-//! for those that the path of the loss binds, and name one without room only if there is no other: the core lets one
-//! packet per loss event exceed the window (RFC 9260 §7.2.4), gives paths that are blocked no room, and holds back
-//! the rest.
+//! All skip paths that are inactive or potentially failed while there are others. All prefer a path that can take data,
+//! except those bound to the path of the loss, and return one that cannot only if there is no other: the core lets one
+//! packet per loss event exceed the cwnd (RFC 9260 §7.2.4), sets `sendable` to 0 on blocked paths, and holds back the
+//! rest.
 
 mod alternate;
 mod asap;
@@ -50,7 +49,7 @@ fn own_path(own: PathId, paths: &[PathFacts]) -> Option<PathId> {
         .map(|path| path.id)
 }
 
-/// A path other than `own` that may carry data: one with room, then the fastest.
+/// A path other than `own` that may carry data: one that can take it now, then the fastest.
 fn other_path(own: PathId, paths: &[PathFacts]) -> Option<PathId> {
     paths
         .iter()
@@ -59,7 +58,7 @@ fn other_path(own: PathId, paths: &[PathFacts]) -> Option<PathId> {
         .map(|path| path.id)
 }
 
-/// The path that may carry data, has room if any of them has, and is first by `rank`.
+/// The path that may carry data, can take it if any can, and is first by `rank`.
 fn best_path<R: Ord>(paths: &[PathFacts], rank: impl Fn(&PathFacts) -> R) -> Option<PathId> {
     paths
         .iter()

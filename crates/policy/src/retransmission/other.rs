@@ -1,12 +1,12 @@
-//! Where does a lost chunk go, if its path is not to be trusted with it again? To another path.
+//! Other-path retransmission policy. A lost chunk is never retransmitted on its own path if there is another one.
 //!
 //! Source: F. Yang, "Non-Renegable Selective Acknowledgments and Scheduling for TCP and Multipath TCP" (Delaware
 //! 2015) §4.3: a retransmission never goes to the path of its original.
 //!
-//! Idea: a path that loses a chunk is congested or broken. The others get the chunk, and the path its rest.
+//! Idea: a path that loses a chunk is congested or broken. Another path gets the chunk, and the path gets a rest.
 //!
 //! ```text
-//! fastest other path with room, else the fastest other one, else the own one
+//! fastest other path that can take data, else the fastest other one, else the own one
 //! ```
 
 use anabranch_types::PathId;
@@ -15,12 +15,12 @@ use super::{other_path, own_path};
 use crate::parameters::NoParameters;
 use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
-/// Never the same path while another can carry it.
+/// Another path while there is one that may carry data.
 #[derive(Debug, Default)]
 pub struct Other;
 
 impl Other {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

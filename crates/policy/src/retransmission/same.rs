@@ -1,12 +1,12 @@
-//! Where does a lost chunk go, if its path is not to blame? Back to the same path.
+//! RTX-SAME retransmission policy. A lost chunk is retransmitted on the same path.
 //!
 //! Source: RTX-SAME of J. Iyengar et al., "Retransmission policies for concurrent multipath transfer using SCTP
 //! multihoming", ICON 2004.
 //!
-//! Idea: the path of the loss pays for it, and only a path that must not carry data any more is left.
+//! Idea: a path repairs its own losses; another one is used only if the path may not carry data any more.
 //!
 //! ```text
-//! own path if it may carry data, else the fastest other one with room
+//! own path if it may carry data, else the fastest other one that can take data
 //! ```
 
 use anabranch_types::PathId;
@@ -15,12 +15,12 @@ use super::{other_path, own_path};
 use crate::parameters::NoParameters;
 use crate::{LostChunk, PathFacts, Policy, RetransmissionPolicy};
 
-/// The same path while it lives.
+/// The same path while it may carry data.
 #[derive(Debug, Default)]
 pub struct Same;
 
 impl Same {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,7 +1,7 @@
-//! Which of several equal paths, if chance is to decide? One drawn by a pure function of the chunk.
+//! Random tie-breaking. Which of several equal paths is chosen at random?
 //!
-//! The papers break ties at random. Here the draw depends on nothing but a seed, the chunk and the path, so that
-//! asking twice gives the same answer and a run can be repeated.
+//! The papers break ties at random. Here the choice is a function of a seed, the chunk and the path only, so that
+//! calling twice gives the same result and a run can be repeated.
 
 use anabranch_types::{PathId, Seed};
 
@@ -14,18 +14,18 @@ const SEED: Parameter = Parameter {
     meaning: "seed of the random choices, 0 to 18446744073709551615",
 };
 
-/// Parameters of policies that let chance decide.
+/// Parameters of policies that choose at random.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SeedParameters {
-    /// The origin of the draws; any number.
+    /// Seed of the random choices; any number.
     pub seed: u64,
 }
 
 impl SeedParameters {
-    /// The value unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self { seed: 1 };
 
-    /// The lot of `path` for this transmission of `chunk`: of several equal paths the one with the lowest takes it.
+    /// The random rank of `path` for this transmission of `chunk`: of several equal paths the lowest is chosen.
     pub(super) const fn lot(self, chunk: &LostChunk, path: PathId) -> u64 {
         Seed(self.seed)
             .nth(chunk.tsn.0)
@@ -49,14 +49,14 @@ impl Parameters for SeedParameters {
     }
 }
 
-/// Who takes the chunk when several paths are equally good.
+/// Which of several equally good paths is chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ties {
-    /// One of them, drawn by lot: as in the papers.
+    /// One at random, as in the papers.
     #[default]
     Random,
-    /// The path that lost it, else the lowest id: chunks lost together stay together, and one path's timer backs off
-    /// instead of all in turn.
+    /// The path of the loss, else the lowest id: chunks lost together stay together, and the timer of one path backs off
+    /// instead of those of all paths in turn.
     Own,
 }
 
@@ -67,20 +67,20 @@ impl Word for Ties {
 /// Parameters of policies that rank paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TieParameters {
-    /// Who takes the chunk when several paths are equally good.
+    /// Which of several equally good paths is chosen.
     pub ties: Ties,
-    /// The origin of the draws.
+    /// Seed of the random choices.
     pub seed: SeedParameters,
 }
 
 impl TieParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self {
         ties: Ties::Random,
         seed: SeedParameters::DEFAULT,
     };
 
-    /// Of several equal paths the one with the lowest takes the chunk.
+    /// The rank of a path: of several equal paths the lowest is chosen.
     pub(super) const fn lot(self, chunk: &LostChunk, path: PathId) -> u64 {
         match self.ties {
             Ties::Random => self.seed.lot(chunk, path),

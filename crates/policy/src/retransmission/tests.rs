@@ -1,4 +1,4 @@
-//! What distinguishes the retransmission policies.
+//! Tests of the retransmission policies.
 
 use anabranch_types::PathId;
 
@@ -24,7 +24,7 @@ fn path_for(policy: &mut dyn RetransmissionPolicy, cause: LossCause, paths: &[Pa
 }
 
 #[test]
-fn same_leaves_its_path_only_when_that_is_down() {
+fn same_uses_another_path_only_if_its_own_failed() {
     let mut policy = Same::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
     paths[0].sendable = 0;
@@ -45,7 +45,7 @@ fn alternate_leaves_it_after_a_timeout() {
 }
 
 #[test]
-fn cwnd_takes_the_largest_window_with_room() {
+fn cwnd_takes_the_largest_sendable_cwnd() {
     let mut policy = Cwnd::new(TieParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     paths[1].cwnd = 30 * CHUNK;
@@ -56,7 +56,7 @@ fn cwnd_takes_the_largest_window_with_room() {
 }
 
 #[test]
-fn ssthresh_takes_the_largest_threshold_with_room_whatever_the_windows() {
+fn ssthresh_takes_the_largest_sendable_ssthresh() {
     let mut policy = Ssthresh::new(TieParameters::DEFAULT);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     for (path, chunks) in paths.iter_mut().zip([10, 30, 20]) {
@@ -81,7 +81,7 @@ fn lossrate_takes_the_path_that_loses_least() {
 }
 
 #[test]
-fn the_hybrid_metric_trades_window_against_losses_and_delay() {
+fn hybrid_metric_trades_cwnd_against_losses_and_delay() {
     let mut policy = HybridMetric::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
     paths[1].cwnd = 15 * CHUNK;
@@ -101,7 +101,7 @@ fn the_hybrid_metric_trades_window_against_losses_and_delay() {
 }
 
 #[test]
-fn of_equal_rates_of_arrival_the_hybrid_metric_takes_the_larger_window() {
+fn hybrid_metric_breaks_ties_by_the_larger_cwnd() {
     let mut policy = HybridMetric::new(NoParameters);
     let mut paths = [healthy(0), healthy(1)];
     paths[1].cwnd = 20 * CHUNK;
@@ -110,7 +110,7 @@ fn of_equal_rates_of_arrival_the_hybrid_metric_takes_the_larger_window() {
 }
 
 #[test]
-fn other_leaves_its_path_even_for_one_without_room() {
+fn other_prefers_another_path_even_if_that_is_full() {
     let mut policy = Other::new(NoParameters);
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     paths[1].sendable = 0;
@@ -124,7 +124,7 @@ fn other_leaves_its_path_even_for_one_without_room() {
     );
 }
 
-/// How often each of three equal paths is taken, for a thousand chunks; the last of them has no room.
+/// How often each of three equal paths is chosen, for a thousand chunks; the last of them cannot take data.
 fn shares(policy: &mut dyn RetransmissionPolicy) -> [u32; 3] {
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     paths[2].sendable = 0;
@@ -142,7 +142,7 @@ fn shares(policy: &mut dyn RetransmissionPolicy) -> [u32; 3] {
 }
 
 #[test]
-fn chance_decides_between_equal_paths_with_room() {
+fn asap_chooses_at_random_among_equal_paths() {
     for policy in [
         &mut Asap::new(SeedParameters::DEFAULT) as &mut dyn RetransmissionPolicy,
         &mut LossRate::new(TieParameters::DEFAULT),
@@ -158,7 +158,7 @@ fn chance_decides_between_equal_paths_with_room() {
 }
 
 #[test]
-fn ties_may_go_to_the_path_of_the_loss_instead() {
+fn ties_own_keeps_the_path_of_the_loss() {
     let mut policy = Cwnd::new(TieParameters {
         ties: Ties::Own,
         ..TieParameters::DEFAULT
@@ -167,7 +167,7 @@ fn ties_may_go_to_the_path_of_the_loss_instead() {
 }
 
 #[test]
-fn another_seed_or_another_attempt_draws_another_path() {
+fn seed_and_attempt_change_the_random_choice() {
     let paths = [healthy(0), healthy(1)];
     let draws = |seed, transmissions| -> alloc::vec::Vec<_> {
         let chunk = |number| LostChunk {
@@ -186,7 +186,7 @@ fn another_seed_or_another_attempt_draws_another_path() {
 }
 
 #[test]
-fn a_single_path_is_used_even_when_it_is_down() {
+fn a_single_path_is_used_even_if_it_failed() {
     let mut path = healthy(0);
     path.reachability = Reachability::Inactive;
     for policy in [

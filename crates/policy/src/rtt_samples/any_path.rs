@@ -1,8 +1,8 @@
-//! Which acknowledgements measure a round trip, if paths do not matter? All of them.
+//! RTT samples from SACKs over any path.
 //!
-//! Source: RFC 9260 §6.3.1, which speaks of the path of the chunk and not of that of the SACK.
+//! Source: RFC 9260 §6.3.1, which names the path of the chunk and not that of the SACK.
 //!
-//! Idea: whichever way a SACK takes, it acknowledges. Of asymmetric paths this measures half of each.
+//! Idea: every acknowledgement is a sample, whatever path the SACK takes. Of asymmetric paths this measures half of each.
 //!
 //! ```text
 //! the latest newly acknowledged chunk that was sent once
@@ -18,7 +18,7 @@ use crate::{PathAck, PathFacts, Policy, RttSampling};
 pub struct AnyPath;
 
 impl AnyPath {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,22 +1,22 @@
-//! Which acknowledgements measure a round trip, if delayed ones inflate it? Those that were asked for.
+//! Immediate SACK RTT samples (IS-RTT). Only acknowledgements of probes are samples.
 //!
 //! Source: our reading of IS-RTT (Immediate SACK RTT Samples) of A. H. Abass, "Optimization Algorithms for Multipath
-//! Transfer over Asymmetric Paths using CMT-SCTP" (UPM 2016). The text at hand states the problem: delayed
-//! acknowledgements make round-trip times on asymmetric paths too long. The algorithm is not in it.
+//! Transfer over Asymmetric Paths using CMT-SCTP" (UPM 2016). The available text states the problem: delayed
+//! acknowledgements make RTTs on asymmetric paths too long. It does not contain the algorithm.
 //!
-//! Idea: a delayed SACK measures the delay too, and one that comes home over another path measures that. A chunk with
-//! the I bit (RFC 9260 §3.3.1) is acknowledged at once, and this core answers it over its own path. So one chunk in
-//! each round trip is a probe, and nothing else is a sample.
+//! Idea: a delayed SACK measures its delay too, and one that returns over another path measures that path. A chunk with
+//! the I bit (RFC 9260 §3.3.1) is acknowledged at once, by this core over the same path. So one chunk per round trip is
+//! a probe, and nothing else is a sample.
 //!
 //! ```text
-//! new chunk, and no probe under way on the path:  it is the probe, I bit set
-//! probe acknowledged over its own path:           sample, the next probe may leave
-//! over another path:                              wait for the SACK of its own, even if it is outdated
-//! probe lost, or no such SACK within an RTO:      the next probe may leave
+//! new chunk, and no probe outstanding on the path:   it is the probe, I bit set
+//! probe acknowledged over its own path:              sample, the next probe may be sent
+//! over another path:                                 wait for the SACK of its own, even if it is outdated
+//! probe lost, or no such SACK within an RTO:         the next probe may be sent
 //! ```
 //!
-//! Deviation: none from a listing, for there is none. A peer that answers an I bit over another path yields no samples
-//! but those of heartbeats.
+//! Deviation: none known, as there is no listing. A peer that answers an I bit over another path yields no samples but
+//! those of heartbeats.
 
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
@@ -28,13 +28,13 @@ use crate::{PathAck, PathFacts, Policy, RttSampling};
 /// Samples from probes that are acknowledged at once.
 #[derive(Debug, Default)]
 pub struct IsRtt {
-    /// When the probe under way left on each path.
+    /// When the outstanding probe of each path was sent.
     probes: PathTable<Instant>,
     overtaken: Overtaken,
 }
 
 impl IsRtt {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

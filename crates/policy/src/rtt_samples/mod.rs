@@ -1,16 +1,16 @@
-//! Which acknowledgements tell how long a round trip takes?
+//! RTT sampling. Which acknowledgements are round-trip time samples?
 //!
 //! RFC 9260 §6.3.1 lets every acknowledgement of a chunk that was sent once measure the path of the chunk. With
-//! several paths the SACK may have come home over another one, and then it measured half of each.
+//! several paths the SACK may have returned over another path; then it measured half of each.
 //!
 //! | name | a sample comes from |
 //! |---|---|
 //! | `any-path` | any SACK |
-//! | `own-path` | a SACK that came over the path of the chunk; from any while there is nothing better |
-//! | `slow-path-rtt` | a SACK that came over the path of the chunk, even one that was overtaken |
-//! | `is-rtt` | the same, of a probe: one chunk in a round trip that asks to be acknowledged at once |
+//! | `own-path` | a SACK that arrived over the path of the chunk; from any while there is nothing better |
+//! | `slow-path-rtt` | a SACK that arrived over the path of the chunk, even one that was overtaken |
+//! | `is-rtt` | the same, of a probe: one chunk per round trip that carries the I bit |
 //!
-//! Heartbeats and the handshake measure in any case: their answers come back the same way.
+//! Heartbeats and the handshake give samples in any case: their responses return over the same path.
 
 mod any_path;
 mod is_rtt;

@@ -1,16 +1,15 @@
-//! Which acknowledgements measure a round trip, if a path is to be measured there and back? Those that came over it.
+//! RTT samples from SACKs over the path of the chunk.
 //!
 //! Source: ours, after the INET simulation model, which takes no samples from SACKs of other paths either.
 //!
-//! Idea: a SACK that came home over another path measured half of each. It is better than nothing, though, and better
-//! than what was true long ago: it counts while there is nothing else, be it that there never was, or that for a whole
-//! retransmission timeout all acknowledgements took another way home, as they will with peers that send SACKs on one
-//! path.
+//! Idea: a SACK that returned over another path measured half of each. It is accepted while there is nothing better: as
+//! long as the path has no sample at all, or if for a whole RTO all acknowledgements returned over other paths, as with
+//! peers that send SACKs on one path only.
 //!
 //! ```text
-//! SACK came over the path of the chunks, or the path has no round-trip time yet,
-//! or (`others`) it is more than an RTO since the first one was passed over after the last that came over the path:
-//!     the latest newly acknowledged chunk that was sent once
+//! SACK arrived over the path of the chunks, or the path has no RTT sample yet,
+//! or (`others`) more than an RTO has passed since the first sample was rejected after the last SACK over the path:
+//!     the newly acknowledged chunk sent last among those sent once
 //! ```
 
 use anabranch_types::{Instant, PathId};
@@ -22,14 +21,14 @@ use crate::{PathAck, PathFacts, Policy, RttSampling};
 /// Parameters of [`OwnPath`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OwnPathParameters {
-    /// Whether SACKs of other paths count while those of the own one have been missing for a retransmission timeout.
+    /// Whether SACKs of other paths are accepted if none has arrived over the own one for an RTO.
     pub others: bool,
 }
 
 impl OwnPathParameters {
-    /// The values unless set.
+    /// The default values.
     pub const DEFAULT: Self = Self { others: true };
-    /// Other paths only help to begin, as in the INET simulation model.
+    /// Other paths are accepted for the first sample only, as in the INET simulation model.
     pub const STRICT: Self = Self { others: false };
 }
 
@@ -58,12 +57,12 @@ impl Parameters for OwnPathParameters {
 #[derive(Debug)]
 pub struct OwnPath {
     parameters: OwnPathParameters,
-    /// Since when what could have been a sample was passed over, with nothing better.
+    /// When the first possible sample was rejected since the last SACK over the own path.
     passed_over_since: PathTable<Instant>,
 }
 
 impl OwnPath {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(parameters: OwnPathParameters) -> Self {
         Self {
@@ -72,7 +71,7 @@ impl OwnPath {
         }
     }
 
-    /// Whether there is nothing better than the SACK of another path.
+    /// Whether a SACK of another path is to be accepted.
     fn has_nothing_better(&mut self, path: &PathFacts, now: Instant) -> bool {
         let Some(since) = self.passed_over_since.of(path.id) else {
             self.passed_over_since.insert(path.id, now);

@@ -1,10 +1,10 @@
-//! Which acknowledgements measure a round trip, if SACKs overtake each other? Those of the same path, however old.
+//! RTT samples from SACKs over the path of the chunk, overtaken ones included.
 //!
 //! Source: `cmtSlowPathRTTUpdate` of the INET simulation model; T. Dreibholz, "Evaluation and Optimisation of
 //! Multi-Path Transport using the Stream Control Transmission Protocol" (Habilitation, Essen 2012).
 //!
-//! Idea: what travels over a slow path is often acknowledged first over a fast one. The SACK that the slow path
-//! brings afterwards is old news for everything else, and it alone tells the path's round trip.
+//! Idea: what is sent on a slow path is often acknowledged first over a fast one. The SACK that arrives over the slow
+//! path afterwards brings nothing new otherwise, but it alone measures the RTT of that path.
 //!
 //! ```text
 //! chunk sent once, newly acknowledged over its own path:  sample
@@ -12,7 +12,7 @@
 //! any SACK, an outdated one too, over the own path, that reports the remembered one:  sample, forget it
 //! ```
 //!
-//! Deviation: a remembered chunk is forgotten after an RTO, for the SACK that comes then answers something else.
+//! Deviation: a remembered chunk is forgotten after an RTO, for a SACK that arrives later answers another chunk.
 
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
 
@@ -27,7 +27,7 @@ pub struct SlowPathRtt {
 }
 
 impl SlowPathRtt {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! What distinguishes the samplers.
+//! Tests of the RTT sampling policies.
 
 use anabranch_types::{PathId, UnwrappedTsn};
 
@@ -34,13 +34,13 @@ fn through(number: u64) -> impl Fn(UnwrappedTsn) -> bool {
 }
 
 #[test]
-fn any_path_takes_what_it_gets() {
+fn any_path_accepts_every_sample() {
     let mut policy = AnyPath::new(NoParameters);
     assert_eq!(policy.on_ack(&acked(5), &healthy(0), OTHER, at(20)), Some(at(5)));
 }
 
 #[test]
-fn own_path_refuses_other_paths_once_there_is_something_better() {
+fn own_path_rejects_other_paths_once_it_has_a_sample() {
     let mut policy = OwnPath::new(OwnPathParameters::DEFAULT);
     let mut path = healthy(0);
     assert_eq!(policy.on_ack(&acked(5), &path, OWN, at(20)), Some(at(5)));
@@ -50,7 +50,7 @@ fn own_path_refuses_other_paths_once_there_is_something_better() {
 }
 
 #[test]
-fn own_path_takes_what_it_gets_when_its_own_has_been_missing_for_a_timeout() {
+fn own_path_accepts_others_after_an_rto_without_its_own() {
     let mut policy = OwnPath::new(OwnPathParameters::DEFAULT);
     // With a timeout of a second.
     let path = healthy(0);
@@ -68,7 +68,7 @@ fn own_path_takes_what_it_gets_when_its_own_has_been_missing_for_a_timeout() {
 }
 
 #[test]
-fn slow_path_rtt_waits_for_the_sack_of_the_own_path_however_old() {
+fn slow_path_rtt_waits_for_the_sack_of_its_own_path() {
     let mut policy = SlowPathRtt::new(NoParameters);
     let path = healthy(0);
     assert_eq!(policy.on_ack(&acked(5), &path, OTHER, at(20)), None);
@@ -83,7 +83,7 @@ fn slow_path_rtt_waits_for_the_sack_of_the_own_path_however_old() {
 }
 
 #[test]
-fn what_waited_longer_than_a_timeout_is_no_sample() {
+fn a_remembered_chunk_expires_after_an_rto() {
     let mut policy = SlowPathRtt::new(NoParameters);
     let mut path = healthy(0);
     policy.on_ack(&acked(5), &path, OTHER, at(20));
@@ -98,7 +98,7 @@ fn what_waited_longer_than_a_timeout_is_no_sample() {
 }
 
 #[test]
-fn is_rtt_takes_the_answers_to_its_probes_and_no_others() {
+fn is_rtt_accepts_only_acks_of_its_probes() {
     let mut policy = IsRtt::new(NoParameters);
     let path = healthy(0);
     assert_eq!(policy.on_ack(&acked(3), &path, OWN, at(20)), None);
@@ -111,7 +111,7 @@ fn is_rtt_takes_the_answers_to_its_probes_and_no_others() {
 }
 
 #[test]
-fn a_probe_acknowledged_over_another_path_is_measured_by_the_sack_that_comes_late() {
+fn is_rtt_measures_a_probe_by_the_sack_of_its_own_path() {
     let mut policy = IsRtt::new(NoParameters);
     let path = healthy(0);
     policy.on_probe_sent(&path, at(20));
@@ -122,7 +122,7 @@ fn a_probe_acknowledged_over_another_path_is_measured_by_the_sack_that_comes_lat
 }
 
 #[test]
-fn a_lost_probe_is_followed_by_another_one_after_a_timeout() {
+fn is_rtt_sends_another_probe_after_an_rto() {
     let mut policy = IsRtt::new(NoParameters);
     let mut path = healthy(0);
     path.rto = ms(400);

@@ -1,8 +1,8 @@
-//! On which path is a SACK sent, as most stacks do? Back to where the data came from.
+//! SACK path by data source. A SACK is sent on the path that the last data arrived over.
 //!
 //! Source: RFC 9260 §6.4, which leaves the choice open but asks not to vary it while data comes from one address.
 //!
-//! Idea: that path has just proved to work, and its round-trip times stay its own.
+//! Idea: that path has just proved to work, and its RTT samples measure it alone.
 //!
 //! ```text
 //! the path of the last DATA
@@ -18,7 +18,7 @@ use crate::{PathFacts, Policy, SackPath};
 pub struct DataSource;
 
 impl DataSource {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

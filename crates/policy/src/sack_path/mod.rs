@@ -1,14 +1,14 @@
-//! On which path is a SACK sent?
+//! SACK paths. On which path is a SACK sent (RFC 9260 §6.4)?
 //!
-//! | name | idea |
+//! | name | path |
 //! |---|---|
-//! | `data-source` | back to where the last data came from |
-//! | `primary` | on the primary path |
-//! | `round-robin` | in turn on all paths that bring data |
-//! | `smallest-srtt` | on the fastest path that brings data |
+//! | `data-source` | the path that the last data arrived over |
+//! | `primary` | the primary path |
+//! | `round-robin` | the paths that deliver data in turn |
+//! | `smallest-srtt` | the path with the lowest smoothed RTT that delivers data |
 //!
-//! Whatever the policy says, a packet that asks for a SACK at once (I bit, RFC 9260 §3.3.1) is answered over the path
-//! that it came by: who asks may be measuring it.
+//! Whatever the policy decides, a packet that asks for an immediate SACK (I bit, RFC 9260 §3.3.1) is answered over the
+//! path that it arrived over: the sender may be measuring it.
 
 mod data_source;
 mod primary;
@@ -24,7 +24,7 @@ use anabranch_types::PathId;
 
 use crate::PathFacts;
 
-/// The usable path that brought data since its last SACK and is first by `rank`; `arrived_on` if there is none.
+/// The usable path that delivered data since its last SACK and is first by `rank`; `arrived_on` if there is none.
 fn best_source<R: Ord>(arrived_on: PathId, paths: &[PathFacts], rank: impl Fn(&PathFacts) -> R) -> PathId {
     paths
         .iter()

@@ -1,8 +1,8 @@
-//! On which path is a SACK sent, if all are to take the same? On the primary one.
+//! SACKs on the primary path.
 //!
 //! Source: `cmtSackPath = primary` of the INET simulation model.
 //!
-//! Idea: all SACKs keep their order, and a path with much delay does not hold back the others' news.
+//! Idea: all SACKs stay in order, and a path with a long delay does not hold back news of the others.
 //!
 //! ```text
 //! primary if usable, else the path of the last DATA
@@ -18,7 +18,7 @@ use crate::{PathFacts, Policy, SackPath};
 pub struct Primary;
 
 impl Primary {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

@@ -1,17 +1,17 @@
-//! On which path is a SACK sent, if none is to bear them all? On the one that has waited longest for one.
+//! Round-robin SACK path. SACKs are sent on the paths that deliver data in turn.
 //!
 //! Source: `cmtSackPath = roundRobin` of the INET simulation model.
 //!
-//! Idea: SACKs are spread over all paths that bring data. The return direction of none of them is loaded with all,
-//! and every path gets round-trip samples of its own, however unevenly the data comes.
+//! Idea: SACKs are spread over all paths that deliver data. No reverse path carries all of them, and every path gets its
+//! own RTT samples, however unevenly the data arrives.
 //!
 //! ```text
-//! among usable paths that brought data since the last SACK that left on them: the one with the oldest SACK
+//! among usable paths that delivered data since the last SACK sent on them: the one with the oldest SACK
 //! none: the path of the last DATA
 //! ```
 //!
-//! Deviation: the model asks which paths brought data since the last SACK on any path; with one SACK for two packets
-//! that is often one path only, and the turns get lost.
+//! Deviation: the model considers the paths that delivered data since the last SACK on any path; with one SACK for two
+//! packets that is often one path only, and there is no rotation.
 
 use anabranch_types::PathId;
 
@@ -20,12 +20,12 @@ use crate::{PathFacts, Policy, SackPath};
 
 use super::best_source;
 
-/// The paths that bring data in turn.
+/// The paths that deliver data in turn.
 #[derive(Debug, Default)]
 pub struct RoundRobin;
 
 impl RoundRobin {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

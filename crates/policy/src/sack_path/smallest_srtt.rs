@@ -1,17 +1,17 @@
-//! On which path is a SACK sent, if the sender is to know soon? On the fastest that brings data.
+//! Lowest-RTT SACK path. SACKs are sent on the fastest path that delivers data.
 //!
 //! Source: `cmtSackPath = smallestSRTT` of the INET simulation model.
 //!
-//! Idea: what a slow path delivered is reported over a fast one, so windows open and losses show earlier. The price
-//! is round-trip samples that mix two paths (see `rtt-samples`).
+//! Idea: what a slow path delivered is reported over a fast one, so windows open and losses are detected earlier. The
+//! cost is RTT samples that mix two paths (see `rtt-samples`).
 //!
 //! ```text
-//! among usable paths that brought data since the last SACK that left on them: the smallest srtt
+//! among usable paths that delivered data since the last SACK sent on them: the smallest srtt
 //! none: the path of the last DATA
 //! ```
 //!
-//! Deviation: the model asks which paths brought data since the last SACK on any path. A path without a round-trip
-//! time comes last.
+//! Deviation: the model considers the paths that delivered data since the last SACK on any path. A path without an RTT
+//! sample comes last.
 
 use anabranch_types::PathId;
 
@@ -20,12 +20,12 @@ use crate::{PathFacts, Policy, SackPath};
 
 use super::best_source;
 
-/// The fastest path that brings data.
+/// The fastest path that delivers data.
 #[derive(Debug, Default)]
 pub struct SmallestSrtt;
 
 impl SmallestSrtt {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

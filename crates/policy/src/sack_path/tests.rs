@@ -1,4 +1,4 @@
-//! What distinguishes the paths of SACKs.
+//! Tests of the SACK path policies.
 
 use anabranch_types::PathId;
 
@@ -8,13 +8,13 @@ use crate::testing::{healthy, ms};
 use crate::{PathFacts, Reachability, SackPath};
 
 #[test]
-fn data_source_answers_where_it_was_asked() {
+fn data_source_uses_the_path_of_the_last_data() {
     let paths = [healthy(0), healthy(1)];
     assert_eq!(DataSource::new(NoParameters).path(PathId(1), &paths), PathId(1));
 }
 
 #[test]
-fn primary_answers_on_the_primary_path_while_that_works() {
+fn primary_is_used_while_it_is_usable() {
     let mut paths = [healthy(0), healthy(1)];
     let mut policy = Primary::new(NoParameters);
     assert_eq!(policy.path(PathId(1), &paths), PathId(0));
@@ -22,7 +22,7 @@ fn primary_answers_on_the_primary_path_while_that_works() {
     assert_eq!(policy.path(PathId(1), &paths), PathId(1));
 }
 
-/// Three paths, of which 0 and 2 bring data; 0 had the last SACK.
+/// Three paths, of which 0 and 2 deliver data; 0 had the last SACK.
 fn two_sources() -> [PathFacts; 3] {
     let mut paths = [healthy(0), healthy(1), healthy(2)];
     for (path, last_sack) in [(0, 8), (2, 7)] {
@@ -33,7 +33,7 @@ fn two_sources() -> [PathFacts; 3] {
 }
 
 #[test]
-fn round_robin_serves_the_path_that_waited_longest_among_those_that_bring_data() {
+fn round_robin_takes_the_delivering_path_with_the_oldest_sack() {
     let mut paths = two_sources();
     let mut policy = RoundRobin::new(NoParameters);
     assert_eq!(policy.path(PathId(0), &paths), PathId(2));
@@ -47,7 +47,7 @@ fn round_robin_serves_the_path_that_waited_longest_among_those_that_bring_data()
 }
 
 #[test]
-fn smallest_srtt_takes_the_fastest_of_them() {
+fn smallest_srtt_takes_the_fastest_delivering_path() {
     let mut paths = two_sources();
     paths[0].srtt = Some(ms(40));
     paths[1].srtt = Some(ms(1));
@@ -58,7 +58,7 @@ fn smallest_srtt_takes_the_fastest_of_them() {
 }
 
 #[test]
-fn with_nothing_new_from_anywhere_a_window_update_goes_where_the_last_data_came_from() {
+fn without_new_data_the_path_of_the_last_data_is_used() {
     let paths = [healthy(0), healthy(1)];
     assert_eq!(RoundRobin::new(NoParameters).path(PathId(1), &paths), PathId(1));
     assert_eq!(SmallestSrtt::new(NoParameters).path(PathId(1), &paths), PathId(1));

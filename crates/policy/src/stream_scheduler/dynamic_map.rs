@@ -1,30 +1,29 @@
-//! Whose bytes are next on a path, if streams shall find their paths by themselves? Those of the streams that are best
-//! off there.
+//! Dynamic stream map. Which stream sends next on a path, if streams are mapped to paths by measurement?
 //!
-//! Source: the future work of T. Dreibholz et al., "Transmission Scheduling Optimizations for Concurrent Multipath
-//! Transfer", PFLDNeT 2010 §7: "a dynamic scheduling algorithm which automatically maps streams to paths". The paper says
-//! no more about it, so the algorithm is ours.
+//! Source: the future work named by T. Dreibholz et al., "Transmission Scheduling Optimizations for Concurrent Multipath
+//! Transfer", PFLDNeT 2010 §7: mapping streams to paths dynamically. The paper gives no algorithm; this one is ours.
 //!
-//! Idea: as `fixed-map`, but nobody gives the map. A stream is first put on a path without streams, or where its share
-//! is largest. Now and then the paths' rates and the streams' demands are compared, and if some stream is clearly better
-//! off elsewhere, one moves. A *busy* stream takes what it gets; the others have little to say, and care for delay.
+//! Idea: as `fixed-map`, but the map is not given. A stream is first mapped to a path without streams, or where its
+//! share is largest. Periodically the rates of the paths and the demands of the streams are compared, and if a stream
+//! is clearly better off on another path, it moves. A *busy* stream uses what it gets; a *light* one sends little, and
+//! its delay matters.
 //!
 //! ```text
-//! busy              = something waited at least half of the time since the last look
-//! rate of path d    = what it carried; if nothing busy was on it, window_d / srtt_d if that is more, and the best of all paths'
-//!                     while its slow start has not ended
-//! share on d        = (rate_d − what light streams send) / busy streams on d
+//! busy              = data waited at least half of the epoch
+//! rate of path d    = what it carried; if no busy stream was on it, cwnd_d / srtt_d if that is more, and the best of
+//!                     all paths' while its slow start has not ended
+//! share on d        = (rate_d − rate of light streams) / busy streams on d
 //! every 8 · largest srtt, at least 400 ms, the first that applies:
 //!   a usable path has no busy stream, another two or more:  the one with the smallest share gives one up to it,
 //!                                                           unless it would get less than 1/8 of that there
 //!   a busy stream would get 5/4 of its share elsewhere:     it moves there
-//!   a light stream waits 3/2 as long as elsewhere (srtt):   it moves there
-//! usable paths change: streams of lost paths are put anew, and moves of the first two kinds follow until none applies
+//!   the srtt of a light stream is 3/2 of another path's:    it moves there
+//! usable paths change: streams of failed paths are mapped again, then busy streams move until neither rule applies
 //! ```
 //!
-//! A path is not left empty for fairness' sake: all paths together carry more than some of them. A stream moves between
-//! two messages only, unless its path is lost. It is never on two paths at once, so with fewer busy streams than paths
-//! some paths carry little.
+//! No path is left empty for the sake of fairness: all paths together carry more than some of them. A stream moves
+//! between two messages only, unless its path failed. It is never on two paths at once, so with fewer busy streams than
+//! paths some paths carry little.
 
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BinaryHeap};
@@ -33,42 +32,42 @@ use core::time::Duration;
 
 use anabranch_types::{Instant, PathId, StreamId};
 
-use super::lanes::Lanes;
+use super::path_queues::PathQueues;
 use crate::math::mul_div;
 use crate::parameters::NoParameters;
 use crate::{PathFacts, Policy, StreamFacts, StreamScheduler};
 
-/// Between two looks, at least.
+/// Shortest epoch between two measurements.
 const SHORTEST_EPOCH: Duration = Duration::from_millis(400);
-/// Round-trip times of the slowest path between two looks.
+/// Length of an epoch in round trips of the slowest path.
 const EPOCH_ROUND_TRIPS: u32 = 8;
-/// An empty path is worth a stream if it gives this part of what the stream has.
+/// An empty path gets a stream if it offers at least this fraction (1/8) of the stream's share.
 const WORTH_A_STREAM: u64 = 8;
 
-/// A stream that has something to send, or had when last looked at.
+/// A stream that has data to send, or had in the last epoch.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    /// `None` if it may go anywhere, as long as no path is usable.
+    /// `None` while no path is usable: then it may use any.
     path: Option<PathId>,
-    /// Where it goes with the next message.
+    /// The path it moves to with the next message.
     moves_to: Option<PathId>,
-    /// A piece of its message was sent and another was not.
+    /// Its message was sent in part.
     in_message: bool,
     is_ready: bool,
-    /// Since when something waits, if it does.
+    /// Since when data waits, while it is ready.
     ready_since: Instant,
-    /// For how long something waited since the last look, not counting what waits now.
+    /// How long data waited in this epoch, not counting what waits now.
     waited: Duration,
-    /// Bytes taken since the last look.
+    /// Bytes taken in this epoch.
     taken: u64,
-    /// At the last look.
+    /// In the last epoch.
     is_busy: bool,
-    /// Bytes a second, at the last look.
+    /// Bytes per second in the last epoch.
     rate: u64,
 }
 
 impl Stream {
-    /// One of which nothing is known, without a path.
+    /// A stream without measurements and without a path.
     const fn new(now: Instant) -> Self {
         Self {
             path: None,
@@ -83,29 +82,29 @@ impl Stream {
         }
     }
 
-    /// Where it is, or will be after its message.
+    /// The path it is on, or moves to after its message.
     fn bound_for(&self) -> Option<PathId> {
         self.moves_to.or(self.path)
     }
 }
 
-/// A usable path, with what it carries.
+/// A usable path and its load.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     id: PathId,
-    /// Bytes a second.
+    /// Bytes per second.
     rate: u64,
     srtt: Duration,
-    /// Streams that are on it now.
+    /// Number of streams that are on it now.
     on: u64,
-    /// Busy ones that are on it, or will be after their message.
+    /// Number of busy streams that are on it, or move to it after their message.
     busy: u64,
-    /// Bytes a second that light streams send which are on it, or will be.
+    /// Bytes per second of the light streams that are on it, or move to it.
     light: u64,
 }
 
 impl Path {
-    /// What each of `busy` streams gets, in bytes a second.
+    /// The share of each of `busy` streams, in bytes per second.
     fn share(&self, busy: u64) -> u64 {
         self.rate.saturating_sub(self.light) / busy.max(1)
     }
@@ -125,27 +124,27 @@ impl Path {
     }
 }
 
-/// Each stream finds its path.
+/// Dynamic stream map.
 #[derive(Debug)]
 pub struct DynamicMap {
     streams: BTreeMap<StreamId, Stream>,
-    /// The usable ones, as last looked at.
+    /// The usable paths, as of the last epoch.
     paths: Vec<Path>,
-    lanes: Lanes,
-    /// When the paths were last told of: the time, near enough.
+    path_queues: PathQueues,
+    /// The time of the last call of `observe`.
     now: Instant,
     looked_at: Option<Instant>,
     look_again: Option<Instant>,
 }
 
 impl DynamicMap {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self {
             streams: BTreeMap::new(),
             paths: Vec::new(),
-            lanes: Lanes::default(),
+            path_queues: PathQueues::default(),
             now: Instant::ZERO,
             looked_at: None,
             look_again: None,
@@ -156,10 +155,10 @@ impl DynamicMap {
         self.paths.iter_mut().find(|path| Some(path.id) == id)
     }
 
-    /// The path of a stream of which nothing is known: one without streams, else where its share is largest.
+    /// The path for a stream without measurements: one without streams, else where its share is largest.
     fn place(&self) -> Option<PathId> {
         let rank = |path: &&Path| (path.on == 0, path.rate / (path.on + 1));
-        // Of equals the faster one, then the one with the lower id.
+        // Of equal paths the faster one, then the one with the lower id.
         let best = self
             .paths
             .iter()
@@ -167,7 +166,7 @@ impl DynamicMap {
         best.map(|path| path.id)
     }
 
-    /// Notes rates and demands since the last look.
+    /// Ends the epoch: measures rates and demands.
     fn look(&mut self, facts: &[PathFacts], now: Instant) {
         let elapsed = self.looked_at.map(|last| now - last);
         self.looked_at = Some(now);
@@ -214,7 +213,7 @@ impl DynamicMap {
         }
     }
 
-    /// Counts what is on each path anew.
+    /// Counts the load of each path again.
     fn count(&mut self) {
         for path in &mut self.paths {
             (path.on, path.busy, path.light) = (0, 0, 0);
@@ -262,7 +261,7 @@ impl DynamicMap {
         limit
     }
 
-    /// Moves one light stream to where it waits less.
+    /// Moves one light stream to the fastest path if that is clearly faster than its own.
     fn hurry(&mut self) {
         let Some(fastest) = self.paths.iter().min_by_key(|path| (path.srtt, path.id)).copied() else {
             return;
@@ -297,7 +296,7 @@ impl DynamicMap {
         }
     }
 
-    /// The stream is where it was to go.
+    /// Completes the move of a stream.
     fn arrive(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -307,7 +306,7 @@ impl DynamicMap {
         };
         let from = stream.path.replace(to);
         if stream.is_ready {
-            self.lanes.ready(id, Some(to));
+            self.path_queues.ready(id, Some(to));
         }
         if let Some(path) = self.path_mut(from) {
             path.on -= 1;
@@ -317,7 +316,7 @@ impl DynamicMap {
         }
     }
 
-    /// Puts the streams whose path is lost, or that never had one.
+    /// Maps the streams whose path failed, or that never had one.
     fn resettle(&mut self) {
         let is_usable = |paths: &[Path], id: Option<PathId>| paths.iter().any(|path| Some(path.id) == id);
         let mut homeless = Vec::new();
@@ -326,7 +325,7 @@ impl DynamicMap {
             if !is_usable(&self.paths, stream.path) {
                 stream.path = None;
                 stream.moves_to = None;
-                // Nothing was measured where it is now.
+                // Nothing was measured on its new path.
                 stream.is_busy = true;
                 homeless.push(*id);
             }
@@ -338,7 +337,7 @@ impl DynamicMap {
         self.balance(self.streams.len());
     }
 
-    /// Gives a stream without path one.
+    /// Maps a stream without a path.
     fn settle(&mut self, id: StreamId) {
         let place = self.place();
         if let Some(path) = self.path_mut(place) {
@@ -347,14 +346,14 @@ impl DynamicMap {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.path = place;
             if stream.is_ready {
-                self.lanes.ready(id, place);
+                self.path_queues.ready(id, place);
             }
         }
     }
 }
 
-/// The usable paths. A path that was never measured counts like the best of the others; so does one whose window never found
-/// its limit, for it only says how little was asked of the path.
+/// The usable paths. A path without measurements counts like the best of the others; so does one whose cwnd never
+/// reached a limit, for it only shows how little data was sent on the path.
 fn measured(facts: &[PathFacts]) -> impl Iterator<Item = Path> + '_ {
     let usable = || facts.iter().filter(|path| path.is_usable());
     let of = |path: &PathFacts| path.srtt.map(|srtt| rate(path.cwnd, srtt));
@@ -371,7 +370,7 @@ fn measured(facts: &[PathFacts]) -> impl Iterator<Item = Path> + '_ {
     })
 }
 
-/// Bytes a second.
+/// Bytes per second.
 fn rate(bytes: u64, time: Duration) -> u64 {
     let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     mul_div(bytes, 1_000_000_000, nanos.max(1))
@@ -389,7 +388,7 @@ impl StreamScheduler for DynamicMap {
     }
 
     fn admits(&self, stream: StreamId, path: PathId) -> bool {
-        self.lanes.admit(stream, path)
+        self.path_queues.admit(stream, path)
     }
 
     fn observe(&mut self, paths: &[PathFacts], now: Instant) {
@@ -419,11 +418,11 @@ impl StreamScheduler for DynamicMap {
             known.is_ready = true;
             known.ready_since = now;
         }
-        self.lanes.ready(stream.id, known.path);
+        self.path_queues.ready(stream.id, known.path);
     }
 
     fn on_idle(&mut self, stream: StreamId) {
-        self.lanes.idle(stream);
+        self.path_queues.idle(stream);
         let now = self.now;
         if let Some(stream) = self.streams.get_mut(&stream).filter(|stream| stream.is_ready) {
             stream.is_ready = false;
@@ -433,7 +432,7 @@ impl StreamScheduler for DynamicMap {
     }
 
     fn on_taken(&mut self, stream: StreamId, bytes: u32, message_done: bool) {
-        self.lanes.served(stream);
+        self.path_queues.served(stream);
         let Some(known) = self.streams.get_mut(&stream) else {
             return;
         };
@@ -445,6 +444,6 @@ impl StreamScheduler for DynamicMap {
     }
 
     fn next(&self, path: PathId) -> Option<StreamId> {
-        self.lanes.next(path)
+        self.path_queues.next(path)
     }
 }

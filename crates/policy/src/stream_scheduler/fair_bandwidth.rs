@@ -1,14 +1,14 @@
-//! Whose bytes are next, if each stream shall get as many as any other? That of the stream which had the fewest.
+//! Fair-bandwidth stream scheduler. Which stream sends next, if each is to get as many bytes as any other?
 //!
-//! Source: RFC 8260 §3.5 (Fair Bandwidth Scheduler); the RFC leaves the details open, ours are start-time fair queueing
+//! Source: RFC 8260 §3.5 (Fair Bandwidth Scheduler). The RFC leaves the details open; this is start-time fair queueing
 //! (see `shares.rs`).
 //!
-//! Idea: count what each stream was served while it had something to send, and serve the one with the smallest count.
-//! Streams with small messages send more of them than streams with large ones.
+//! Idea: count the bytes served to each stream while it has data, and serve the one with the smallest count. Streams
+//! with small messages send more of them than streams with large ones.
 //!
 //! ```text
 //! next = the ready stream that was served the fewest bytes
-//! a stream that comes back starts with the count of the one in service
+//! a stream that becomes ready again starts with the count of the one in service
 //! ```
 
 use anabranch_types::{PathId, StreamId};
@@ -17,14 +17,14 @@ use super::shares::Shares;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
-/// Equal shares of the bandwidth.
+/// Fair-bandwidth stream scheduler.
 #[derive(Debug, Default)]
 pub struct FairBandwidth {
     shares: Shares,
 }
 
 impl FairBandwidth {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

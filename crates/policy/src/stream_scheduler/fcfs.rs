@@ -1,8 +1,8 @@
-//! Whose bytes are next, if order of handing over decides? The oldest message's.
+//! First-come, first-served stream scheduler. Which stream has the oldest message?
 //!
 //! Source: RFC 8260 §3.1 (First-Come, First-Served Scheduler).
 //!
-//! Idea: the stream whose head message was handed over first is served until that message is done.
+//! Idea: the stream whose head message was submitted first is served until that message is done.
 //!
 //! ```text
 //! next = the ready stream with the smallest MessageId at its head
@@ -14,14 +14,14 @@ use super::ready::Ready;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
-/// First come, first served.
+/// First-come, first-served stream scheduler.
 #[derive(Debug, Default)]
 pub struct FirstCome {
     ready: Ready<MessageId>,
 }
 
 impl FirstCome {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

@@ -1,10 +1,10 @@
-//! Whose bytes are next on a path, if each stream has a path of its own? Only those of its streams, in turn.
+//! Fixed stream map. Which stream sends next on a path, if each stream is mapped to a path by a table?
 //!
 //! Source: T. Dreibholz et al., "Transmission Scheduling Optimizations for Concurrent Multipath Transfer", PFLDNeT 2010
 //! (fixed stream mapping).
 //!
-//! Idea: messages of one stream all take one path, so they do not overtake each other on the way and hardly any wait
-//! at the receiver for earlier ones. Streams on a fast path do not wait for a slow one, and buffers may be smaller.
+//! Idea: all messages of a stream take one path, so they do not overtake each other and hardly any waits at the
+//! receiver for earlier ones. Streams on a fast path do not wait for a slow one, and buffers may be smaller.
 //!
 //! ```text
 //! path of stream s = map[s], if that path is usable
@@ -13,25 +13,25 @@
 //! next on d = the stream of path d that has waited longest
 //! ```
 //!
-//! The application should keep the queue of each stream filled by itself ([`crate::StreamFacts::queued_bytes`] is what it
-//! can ask for); if it hands messages over in turn, the slowest path sets the pace for all.
+//! The application should keep the queue of each stream filled by itself ([`crate::StreamFacts::queued_bytes`] tells how
+//! full it is); if it submits messages to the streams in turn, the slowest path sets the pace for all.
 //!
-//! A message that is cut into several pieces keeps to its path only with interleaving: without it the core finishes it
-//! on any path, lest all others wait for it.
+//! A message of several chunks keeps to its path only with interleaving: without it the core finishes the message on any
+//! path, or all others would wait for it.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use anabranch_types::{Instant, PathId, StreamId};
 
-use super::lanes::Lanes;
+use super::path_queues::PathQueues;
 use crate::parameters::{Parameter, Parameters, Refused, Slot, Text};
 use crate::{PathFacts, Policy, StreamFacts, StreamScheduler};
 
-/// As many streams as can be listed.
+/// Largest number of streams in the list.
 const LISTED: usize = 16;
 
-/// What stands for an empty list.
+/// The word for an empty list.
 const MODULO: &str = "modulo";
 
 /// The paths of the first streams.
@@ -42,7 +42,7 @@ pub struct StreamMap {
 }
 
 impl StreamMap {
-    /// No stream is listed.
+    /// The empty list.
     pub const EMPTY: Self = Self {
         paths: [PathId(0); LISTED],
         listed: 0,
@@ -65,7 +65,7 @@ impl Default for StreamMap {
     }
 }
 
-/// A list as users type it: `0,1,1`; `modulo` if nothing is listed.
+/// A list as users type it: `0,1,1`; `modulo` if it is empty.
 impl Text for StreamMap {
     fn read(&mut self, text: &str) -> Result<(), Refused> {
         let mut map = Self::EMPTY;
@@ -97,7 +97,7 @@ pub struct FixedMapParameters {
 }
 
 impl FixedMapParameters {
-    /// No stream is listed.
+    /// The empty list.
     pub const DEFAULT: Self = Self {
         map: StreamMap::EMPTY,
     };
@@ -119,16 +119,16 @@ impl Parameters for FixedMapParameters {
     }
 }
 
-/// Each stream keeps to its path.
+/// Fixed stream map.
 #[derive(Debug, Default)]
 pub struct FixedMap {
     map: StreamMap,
     usable: Vec<PathId>,
-    lanes: Lanes,
+    path_queues: PathQueues,
 }
 
 impl FixedMap {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(parameters: FixedMapParameters) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl FixedMap {
     }
 }
 
-/// The path of `stream`; `None` if it may go anywhere.
+/// The path of `stream`; `None` if it may use any.
 fn home(map: &StreamMap, usable: &[PathId], stream: StreamId) -> Option<PathId> {
     let listed = map.path_of(stream).filter(|path| usable.contains(path));
     let in_turn = || usable.get(stream.index() % usable.len().max(1)).copied();
@@ -157,7 +157,7 @@ impl StreamScheduler for FixedMap {
     }
 
     fn admits(&self, stream: StreamId, path: PathId) -> bool {
-        self.lanes.admit(stream, path)
+        self.path_queues.admit(stream, path)
     }
 
     fn observe(&mut self, paths: &[PathFacts], _now: Instant) {
@@ -167,23 +167,24 @@ impl StreamScheduler for FixedMap {
         }
         self.usable.clear();
         self.usable.extend(usable());
-        self.lanes.rebind(|stream| home(&self.map, &self.usable, stream));
+        self.path_queues
+            .rebind(|stream| home(&self.map, &self.usable, stream));
     }
 
     fn on_ready(&mut self, stream: &StreamFacts) {
         let home = home(&self.map, &self.usable, stream.id);
-        self.lanes.ready(stream.id, home);
+        self.path_queues.ready(stream.id, home);
     }
 
     fn on_idle(&mut self, stream: StreamId) {
-        self.lanes.idle(stream);
+        self.path_queues.idle(stream);
     }
 
     fn on_taken(&mut self, stream: StreamId, _bytes: u32, _message_done: bool) {
-        self.lanes.served(stream);
+        self.path_queues.served(stream);
     }
 
     fn next(&self, path: PathId) -> Option<StreamId> {
-        self.lanes.next(path)
+        self.path_queues.next(path)
     }
 }

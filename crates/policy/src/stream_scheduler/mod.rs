@@ -1,26 +1,27 @@
-//! Whose bytes are next (RFC 8260 §3)?
+//! Stream schedulers. Which stream sends next (RFC 8260 §3)?
 //!
-//! | name | idea |
+//! | name | order |
 //! |---|---|
-//! | `fcfs` | messages leave in the order in which the application handed them over |
-//! | `rr` | streams take turns, one message each |
-//! | `rr-packet` | streams take turns, one packet each |
-//! | `priority` | the stream with the most urgent priority, streams of equal priority in turn |
-//! | `fair-bandwidth` | each stream gets as many bytes as any other |
-//! | `wfq` | each stream gets bytes in proportion to its weight |
-//! | `fixed-map` | each stream keeps to the path that a table gives it |
-//! | `dynamic-map` | each stream keeps to a path, found by the rates of paths and the demands of streams |
+//! | `fcfs` | messages in the order of submission |
+//! | `rr` | round robin, one message per turn |
+//! | `rr-packet` | round robin, one packet per turn |
+//! | `priority` | the stream with the highest priority, round robin among equals |
+//! | `fair-bandwidth` | the same number of bytes for each stream |
+//! | `wfq` | weighted fair queueing: bytes in proportion to weights |
+//! | `fixed-map` | each stream is mapped to a path by a table |
+//! | `dynamic-map` | each stream is mapped to a path by measured rates and demands |
 //!
-//! The maps are told of the paths ([`crate::StreamScheduler::observe`]); a path on which no stream may go has no room.
+//! The two maps observe the paths ([`crate::StreamScheduler::observe`]); a path to which no stream is mapped can take
+//! no data.
 //!
-//! With message interleaving (RFC 8260 §2) the core asks before each chunk, without it between messages only. No
-//! scheduler needs to know: what is a turn of one chunk with it is a turn of one message without.
+//! With message interleaving (RFC 8260 §2) the core calls before each chunk, without it between messages only. No
+//! scheduler needs to distinguish the two: a turn is one chunk with interleaving and one message without.
 
 mod dynamic_map;
 mod fair_bandwidth;
 mod fcfs;
 mod fixed_map;
-mod lanes;
+mod path_queues;
 mod priority;
 mod ready;
 mod round_robin;

@@ -1,17 +1,16 @@
-//! Whose bytes are next, if some streams are more urgent than others? The most urgent stream's, always.
+//! Priority stream scheduler. Which stream sends next, if some streams have priority over others?
 //!
 //! Source: RFC 8260 §3.4 (Priority-Based Scheduler).
 //!
-//! Idea: strict priorities. As long as a stream of a more urgent priority has something to send, no other one is
-//! served; streams of the same priority take turns. The priority is a number set for each stream, and the lower one is
-//! the more urgent.
+//! Idea: strict priorities. While a stream of higher priority has data, no other one is served; streams of equal
+//! priority take turns. The priority is a number set for each stream, and a lower number is a higher priority.
 //!
 //! ```text
 //! key of a stream = (priority, turn), with turns as in rr
 //! next = the ready stream with the smallest key
 //! ```
 //!
-//! Without interleaving, an urgent message waits for the end of the message that is being sent, however long that is.
+//! Without interleaving, a message of high priority waits for the end of the message that is being sent.
 
 use anabranch_types::{PathId, StreamId};
 
@@ -19,7 +18,7 @@ use super::ready::Ready;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
-/// Strict priorities; streams of equal priority take turns.
+/// Strict-priority stream scheduler; streams of equal priority take turns.
 #[derive(Debug, Default)]
 pub struct Priority {
     /// By priority, then turn.
@@ -28,7 +27,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! Which ready stream has the smallest key?
+//! Ready streams. Which ready stream has the smallest key?
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -6,21 +6,21 @@ use core::cmp::Reverse;
 
 use anabranch_types::StreamId;
 
-/// The streams with something to send, ordered by a key. Each operation costs O(log streams), amortised.
+/// The streams with data to send, ordered by a key. Each operation costs O(log streams), amortised.
 ///
-/// A stream that leaves, or gets another key, stays in the heap until it comes to the top or until such entries
-/// outnumber the others: taking it out of the middle would cost more than it is worth.
+/// The entry of a stream that leaves, or gets another key, stays in the heap until it comes to the top or until such
+/// entries outnumber the others: removing it from the middle would cost more.
 #[derive(Debug)]
 pub(super) struct Ready<K> {
-    /// Smallest key first; the top is never out of date.
+    /// Smallest key first; the top entry is always valid.
     order: BinaryHeap<Reverse<(K, StreamId)>>,
     /// Sorted by stream; `None` for streams that are not ready.
     keys: Vec<(StreamId, Option<K>)>,
-    /// How many streams are ready.
+    /// Number of ready streams.
     count: usize,
 }
 
-/// What may be kept for the next burst when no stream is ready; more would weigh on idle associations.
+/// Capacity kept when no stream is ready; more would add to the memory of idle associations.
 const KEPT: usize = 32;
 
 impl<K: Ord> Default for Ready<K> {
@@ -99,7 +99,7 @@ impl<K: Copy + Ord> Ready<K> {
         }
     }
 
-    /// Entries of the heap that hold no more, or twice.
+    /// Entries of the heap that are out of date, or twice in it.
     fn outdated(&self) -> usize {
         self.order.len() - self.count
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::Ready;
 
     #[test]
-    fn the_first_one_is_that_of_a_plain_map_whatever_happens() {
+    fn the_first_entry_agrees_with_a_sorted_map() {
         for seed in 0..100 {
             let mut rng = Seed(seed).rng();
             let mut ready = Ready::default();

@@ -1,10 +1,9 @@
-//! Whose bytes are next, if all streams are equal? Each in turn.
+//! Round-robin stream scheduler. Which stream sends next, if all streams are equal?
 //!
 //! Source: RFC 8260 §3.2 (Round-Robin Scheduler).
 //!
-//! Idea: ready streams queue up; the first one is served once and goes to the end of the queue if it has more. Served
-//! is a message, or a chunk if messages may be interleaved: in between nobody asks. A stream that is announced again
-//! keeps its place.
+//! Idea: ready streams form a queue; the first one is served once and goes to the end of the queue if it has more. It
+//! is served one message, or one chunk with interleaving. A stream that is reported ready again keeps its place.
 //!
 //! ```text
 //! ready and not queued: turn += 1, queue it with this turn
@@ -18,7 +17,7 @@ use super::ready::Ready;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
-/// Streams take turns, one message each, or one chunk each if messages may be interleaved.
+/// Round-robin stream scheduler: one message per turn, or one chunk with interleaving.
 #[derive(Debug, Default)]
 pub struct RoundRobin {
     ready: Ready<u64>,
@@ -26,13 +25,13 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()
     }
 
-    /// Whether `stream` has a place in the queue.
+    /// Whether `stream` is queued.
     pub(super) fn is_ready(&self, stream: StreamId) -> bool {
         self.ready.contains(stream)
     }

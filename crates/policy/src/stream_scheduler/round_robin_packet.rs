@@ -1,18 +1,18 @@
-//! Whose bytes are next, if the loss of a packet shall hold up one stream only? One stream's for each packet.
+//! Round-robin per packet stream scheduler. Which stream sends next, if each packet is to carry one stream only?
 //!
 //! Source: RFC 8260 §3.3 (Round-Robin Scheduler per Packet).
 //!
-//! Idea: streams take turns as packets begin. A packet carries new data of one stream only, even if there is room for
-//! more, so the loss of it blocks nobody else.
+//! Idea: streams take turns per packet. A packet carries new data of one stream only, even if there is space for more,
+//! so its loss delays no other stream.
 //!
 //! ```text
-//! next: of an open packet: its stream, if that is ready, else nobody
+//! next: while a packet is being filled: its stream, if that is ready, else none
 //!       else the stream that has waited longest
-//! taken from a stream: the packet is open for it, and it goes to the end of the queue
-//! packet ended: none is open
+//! taken from a stream: the packet belongs to it, and it goes to the end of the queue
+//! packet complete: no packet is being filled
 //! ```
 //!
-//! Deviation: chunks that are sent again go along with whatever packet their path has next.
+//! Deviation: retransmitted chunks are bundled with whatever packet their path has next.
 
 use anabranch_types::{PathId, StreamId};
 
@@ -20,7 +20,7 @@ use super::round_robin::RoundRobin;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
-/// Streams take turns, one packet each.
+/// Round-robin per packet stream scheduler.
 #[derive(Debug, Default)]
 pub struct RoundRobinPacket {
     turns: RoundRobin,
@@ -29,7 +29,7 @@ pub struct RoundRobinPacket {
 }
 
 impl RoundRobinPacket {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

@@ -1,16 +1,16 @@
-//! Which ready stream has had the least of its share? Start-time fair queueing.
+//! Start-time fair queueing. Which ready stream has had the least of its share?
 //!
 //! Source: P. Goyal, H. Vin, H. Cheng, "Start-time fair queueing" (1996), which needs neither the rate of the link nor
-//! the length of what is sent next.
+//! the length of the next packet.
 //!
-//! Each stream has a tag: the bytes that it was served, divided by its weight. The lowest tag is next. A stream that
-//! was away is not owed what it did not ask for: it begins where the stream in service is.
+//! Each stream has a tag: the bytes served to it, divided by its weight. The lowest tag is next. An idle stream earns no
+//! credit: when it becomes ready, its tag is at least that of the stream in service.
 //!
 //! ```text
-//! now          = tag of the stream last served, as it was served
-//! comes back:  tag = max(tag, now)
+//! now          = tag of the stream last served, when it was served
+//! becomes ready: tag = max(tag, now)
 //! served b:    tag += b / weight
-//! nobody ready: all tags are forgotten
+//! none ready:  all tags are forgotten
 //! ```
 
 use alloc::vec::Vec;
@@ -19,18 +19,18 @@ use anabranch_types::{MessageId, StreamId};
 
 use super::ready::Ready;
 
-/// What a byte counts at weight 1, so that a byte at any weight counts something.
+/// What one byte counts at weight 1, so that a byte counts at any weight.
 const PER_BYTE: u128 = 1 << 32;
 
 /// Bytes over weight, in parts of [`PER_BYTE`]. Wide enough never to overflow.
 type Tag = u128;
 
-/// The streams with something to send, by what they have had. Of equals the one whose message is the older goes first.
+/// The streams with data, ordered by their tags; of equal tags the one with the older message first.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     ready: Ready<(Tag, MessageId)>,
     now: Tag,
-    /// Sorted by stream: all that were served since nobody was ready.
+    /// Sorted by stream: all streams served since none was ready.
     accounts: Vec<(StreamId, Account)>,
 }
 
@@ -40,7 +40,7 @@ struct Account {
     weight: u16,
 }
 
-/// What may be kept for the next burst when no stream is ready; more would weigh on idle associations.
+/// Capacity kept when no stream is ready; more would add to the memory of idle associations.
 const KEPT: usize = 32;
 
 impl Shares {
@@ -68,7 +68,7 @@ impl Shares {
         self.ready.insert((tag, head), stream);
     }
 
-    /// `stream` has nothing to send.
+    /// `stream` has no data.
     pub(super) fn idle(&mut self, stream: StreamId) {
         self.ready.remove(stream);
         if self.ready.is_empty() {

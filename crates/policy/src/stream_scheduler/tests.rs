@@ -1,4 +1,4 @@
-//! What distinguishes the stream schedulers.
+//! Tests of the stream schedulers.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -24,7 +24,7 @@ fn next(scheduler: &dyn StreamScheduler) -> Option<u16> {
     scheduler.next(PathId(0)).map(|stream| stream.0)
 }
 
-/// Serves `queues` (messages of each stream) to the end and tells in which order streams were served.
+/// Serves `queues` (messages of each stream) to the end and returns the order in which streams were served.
 fn serve(scheduler: &mut dyn StreamScheduler, mut queues: [Vec<u64>; 3]) -> Vec<u16> {
     for (stream, queue) in (0..).zip(&queues) {
         ready(scheduler, stream, queue[0]);
@@ -44,7 +44,7 @@ fn serve(scheduler: &mut dyn StreamScheduler, mut queues: [Vec<u64>; 3]) -> Vec<
 }
 
 #[test]
-fn first_come_serves_messages_in_the_order_of_handing_over() {
+fn fcfs_serves_messages_in_submission_order() {
     let queues = [[1, 2, 9].to_vec(), [3, 7].to_vec(), [4, 5].to_vec()];
     assert_eq!(
         serve(&mut FirstCome::new(NoParameters), queues),
@@ -62,7 +62,7 @@ fn round_robin_serves_one_message_of_each_stream_in_turn() {
 }
 
 #[test]
-fn a_stream_announced_again_keeps_its_turn() {
+fn a_stream_reported_ready_again_keeps_its_turn() {
     let mut scheduler = RoundRobin::new(NoParameters);
     ready(&mut scheduler, 5, 1);
     ready(&mut scheduler, 6, 2);
@@ -73,7 +73,7 @@ fn a_stream_announced_again_keeps_its_turn() {
 }
 
 #[test]
-fn a_stream_whose_head_message_was_abandoned_is_judged_by_the_next_one() {
+fn an_abandoned_head_message_gives_way_to_the_next_one() {
     let mut scheduler = FirstCome::new(NoParameters);
     ready(&mut scheduler, 5, 1);
     ready(&mut scheduler, 6, 2);
@@ -81,7 +81,7 @@ fn a_stream_whose_head_message_was_abandoned_is_judged_by_the_next_one() {
     assert_eq!(next(&scheduler), Some(6));
 }
 
-/// A path in use with a window of `window` bytes, found by a loss if `limited`.
+/// A usable path with a cwnd of `window` bytes and, if `limited`, an ssthresh set by a loss.
 fn path(id: u8, window: u64, limited: bool, srtt: u64) -> PathFacts {
     PathFacts {
         reachability: Reachability::Active,
@@ -93,14 +93,14 @@ fn path(id: u8, window: u64, limited: bool, srtt: u64) -> PathFacts {
 }
 
 #[test]
-fn a_path_that_was_never_used_is_tried_however_small_its_window_still_is() {
+fn dynamic_map_tries_an_unused_path_despite_its_small_cwnd() {
     let mut scheduler = DynamicMap::new(NoParameters);
     let begin = Instant::ZERO + Duration::from_secs(1);
     let fast = path(0, 100_000, true, 22);
     scheduler.observe(core::slice::from_ref(&fast), begin);
     ready(&mut scheduler, 0, 1);
     ready(&mut scheduler, 1, 2);
-    // The other path is confirmed later, and an initial window in 150 ms is next to nothing.
+    // The other path is confirmed later; an initial cwnd per 150 ms is a very low rate.
     let late = begin + Duration::from_secs(1);
     scheduler.observe(&[fast, path(1, 4_380, false, 150)], late);
     let named = [0, 1].map(|path| scheduler.next(PathId(path)));

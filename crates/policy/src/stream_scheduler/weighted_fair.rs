@@ -1,10 +1,10 @@
-//! Whose bytes are next, if some streams shall get more than others? That of the stream furthest behind its share.
+//! Weighted fair queueing stream scheduler. Which stream sends next, if bytes are shared by weight?
 //!
-//! Source: RFC 8260 §3.6 (Weighted Fair Queueing Scheduler); the RFC leaves the details open, ours are start-time fair
+//! Source: RFC 8260 §3.6 (Weighted Fair Queueing Scheduler). The RFC leaves the details open; this is start-time fair
 //! queueing (see `shares.rs`). WebRTC's data channels use it (RFC 8831 §6.4).
 //!
-//! Idea: as `fair-bandwidth`, but a byte of a stream with weight n counts one n-th. A stream with n times the weight of
-//! another gets n times its bytes while both have something to send; what one leaves over, the others share.
+//! Idea: as `fair-bandwidth`, but a byte of a stream with weight n counts 1/n. A stream with n times the weight of
+//! another gets n times its bytes while both have data; what one leaves unused, the others share.
 //!
 //! ```text
 //! next = the ready stream with the smallest (bytes served / weight)
@@ -16,14 +16,14 @@ use super::shares::Shares;
 use crate::parameters::NoParameters;
 use crate::{Policy, StreamFacts, StreamScheduler};
 
-/// Shares of the bandwidth in proportion to weights.
+/// Weighted fair queueing stream scheduler.
 #[derive(Debug, Default)]
 pub struct WeightedFair {
     shares: Shares,
 }
 
 impl WeightedFair {
-    /// A scheduler without ready streams.
+    /// Creates a scheduler without ready streams.
     #[must_use]
     pub fn new(_: NoParameters) -> Self {
         Self::default()

@@ -1,9 +1,9 @@
-//! Is the tail of what was sent still there? Nothing behind it would tell, but the T3 timer.
+//! Tail loss probe. When is a packet sent to find out whether the last data was lost?
 //!
 //! | name | probes |
 //! |---|---|
-//! | `none` | never: the T3 timer finds a lost tail |
-//! | `tlp` | after two round trips |
+//! | `none` | never: the T3-rtx timer detects a lost tail |
+//! | `tlp` | after two round trips without an acknowledgement |
 
 mod none;
 mod tlp;

@@ -1,8 +1,8 @@
-//! When is the tail probed, if never?
+//! No tail loss probe.
 //!
 //! Source: RFC 9260, which has no such mechanism.
 //!
-//! Idea: a lost tail is found by the T3 timer.
+//! Idea: a lost tail is detected by the T3-rtx timer.
 //!
 //! ```text
 //! never
@@ -13,12 +13,12 @@ use core::time::Duration;
 use crate::parameters::NoParameters;
 use crate::{PathFacts, Policy, TailProbe};
 
-/// No tail-loss probes.
+/// No tail loss probe.
 #[derive(Debug, Default)]
 pub struct Never;
 
 impl Never {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(_: NoParameters) -> Self {
         Self

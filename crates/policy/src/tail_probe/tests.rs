@@ -1,11 +1,11 @@
-//! When a tail is probed.
+//! Tests of the tail loss probe.
 
 use super::{Tlp, TlpParameters};
 use crate::TailProbe;
 use crate::testing::{CHUNK, healthy, ms};
 
 #[test]
-fn after_two_round_trips_and_later_if_the_peer_may_delay() {
+fn tlp_waits_two_srtt_plus_the_sack_delay() {
     let tlp = Tlp::new(TlpParameters::default());
     let mut path = healthy(0);
     path.in_flight = 2 * CHUNK;

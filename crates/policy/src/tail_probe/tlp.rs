@@ -1,29 +1,29 @@
-//! When is the tail probed, if the round-trip time says when an answer is due?
+//! Tail loss probe (TLP, RFC 8985 §7). When is a packet sent to find out whether the last data was lost?
 //!
-//! Source: RFC 8985 §7.2, on each path alone.
+//! Source: RFC 8985 §7.2, on each path separately.
 //!
-//! Idea: whatever is outstanding, something should have been acknowledged after a round trip and some. One more packet
-//! costs little, and its acknowledgement tells what else is missing, long before the T3 timer would.
+//! Idea: after somewhat more than a round trip something should have been acknowledged. One more packet costs little,
+//! and its acknowledgement reveals what is missing, long before the T3-rtx timer would.
 //!
 //! ```text
-//! after 2 · srtt; and, if one chunk alone is outstanding, the delay of a delayed acknowledgement
+//! after 2 · srtt; if only one chunk is outstanding, plus the SACK delay of the peer
 //! ```
 //!
-//! Deviations: no probe before the first round trip was measured (the RFC: one second, which is RTO.Initial anyway). A
-//! chunk that the probe itself repairs costs no window (the RFC: one reduction, §7.4).
+//! Deviations: no probe before the first RTT sample (the RFC: after one second, which is RTO.Initial anyway). A chunk
+//! that the probe itself repairs does not reduce the cwnd (the RFC: one reduction, §7.4).
 
 use core::time::Duration;
 
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{PathFacts, Policy, TailProbe};
 
-/// "An implementation MUST NOT allow the maximum delay […] to be configured to be more than 500 ms" (RFC 9260 §6.2).
+/// Upper bound of the SACK delay that a peer may have configured (RFC 9260 §6.2).
 const LONGEST: Duration = Duration::from_millis(500);
 
 /// Parameters of [`Tlp`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TlpParameters {
-    /// How long the peer may delay an acknowledgement.
+    /// How long the peer may delay a SACK.
     pub delay: Duration,
 }
 
@@ -47,14 +47,14 @@ impl Parameters for TlpParameters {
     }
 }
 
-/// Tail-loss probe.
+/// Tail loss probe.
 #[derive(Debug)]
 pub struct Tlp {
     parameters: TlpParameters,
 }
 
 impl Tlp {
-    /// The policy.
+    /// Creates the policy.
     #[must_use]
     pub const fn new(parameters: TlpParameters) -> Self {
         Self { parameters }

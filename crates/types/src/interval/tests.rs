@@ -1,4 +1,4 @@
-//! The set against a naive one, and its edges.
+//! The set against a naive one, and edge cases.
 
 use alloc::collections::BTreeSet;
 use alloc::string::ToString;

@@ -1,4 +1,4 @@
-//! The paper's formulas, with figures computed by hand.
+//! The paper's formulas, with values computed by hand.
 
 use super::BalancedAdaptation;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};
@@ -27,7 +27,7 @@ fn rates_are_windows_over_round_trips() {
 }
 
 #[test]
-fn a_loss_takes_a_half_from_the_best_path_and_up_to_three_quarters_from_the_others() {
+fn loss_cuts_half_of_best_path_up_to_three_quarters_of_others() {
     // Rates 40 : 30 : 10, α = 1, 4/3, 4: what is taken is w/2 · min(α, 3/2).
     let paths = [Example::new(40, 20), Example::new(30, 20), Example::new(10, 20)];
     assert_near(after_loss::<BalancedAdaptation>(&paths, 0), 20.0);

@@ -1,4 +1,4 @@
-//! The rules of RFC 9260 §7.2, one by one.
+//! Tests of the rules of RFC 9260 §7.2.
 
 use anabranch_types::{Instant, PathId};
 
@@ -71,7 +71,7 @@ fn initial_window_is_that_of_the_rfc_for_packets_of_any_size() {
 
 //= rfc9260 7.2-1, 7.2.1-7, 7.2.1-8
 #[test]
-fn slow_start_adds_what_was_acknowledged_and_one_chunk_per_sack_at_most() {
+fn slow_start_adds_acked_bytes_up_to_one_chunk_per_sack() {
     let mut fixture = Fixture::new();
     fixture.acked(4_404, 500);
     assert_eq!(fixture.cwnd(), 4_904);
@@ -81,14 +81,14 @@ fn slow_start_adds_what_was_acknowledged_and_one_chunk_per_sack_at_most() {
 
 //= rfc9260 7.2.1-5, 7.2.1-6
 #[test]
-fn a_window_that_is_not_used_does_not_grow() {
+fn unused_cwnd_does_not_grow() {
     let mut fixture = Fixture::new();
     fixture.acked(CHUNK, CHUNK);
     assert_eq!(fixture.cwnd(), 4_404);
 }
 
 #[test]
-fn sacks_handled_in_one_batch_grow_the_window_like_sacks_handled_one_by_one() {
+fn batched_sacks_grow_cwnd_like_single_ones() {
     let mut fixture = Fixture::new();
     fixture.acked(3 * CHUNK, CHUNK);
     fixture.acked(2 * CHUNK, CHUNK);
@@ -118,7 +118,7 @@ fn congestion_avoidance_adds_one_chunk_per_window() {
 
 //= rfc9260 7.2.2-2
 #[test]
-fn bytes_saved_up_while_growth_is_not_allowed_do_not_add_several_chunks_at_once() {
+fn bytes_acked_without_growth_add_at_most_one_chunk_later() {
     let mut fixture = Fixture::new();
     fixture.settles_at(20);
     let window = fixture.cwnd();
@@ -131,7 +131,7 @@ fn bytes_saved_up_while_growth_is_not_allowed_do_not_add_several_chunks_at_once(
 
 //= rfc9260 7.2.1-2, 7.2.3-1, 7.2.3-2
 #[test]
-fn a_loss_halves_the_window_and_a_timeout_leaves_one_chunk() {
+fn a_loss_halves_cwnd_and_a_timeout_leaves_one_chunk() {
     let mut fixture = Fixture::new();
     fixture.settles_at(20);
     let before = fixture.cwnd();
@@ -144,7 +144,7 @@ fn a_loss_halves_the_window_and_a_timeout_leaves_one_chunk() {
 
 //= rfc9260 7.2.3-1
 #[test]
-fn the_threshold_is_four_chunks_at_least_but_a_loss_does_not_raise_the_window_to_it() {
+fn ssthresh_is_at_least_four_chunks_but_cwnd_is_not_raised() {
     let mut fixture = Fixture::new();
     fixture.lost(LossCause::FastRetransmit);
     assert_eq!(fixture.cc.ssthresh(PATH), 4 * CHUNK);
@@ -153,7 +153,7 @@ fn the_threshold_is_four_chunks_at_least_but_a_loss_does_not_raise_the_window_to
 
 //= rfc9260 6.1-9, 7.1-1, 7.2.1-10, 7.2.1-11, 7.2.2-3
 #[test]
-fn an_idle_window_halves_once_per_timeout_down_to_four_chunks() {
+fn idle_cwnd_halves_once_per_rto_down_to_four_chunks() {
     let mut fixture = Fixture::new();
     fixture.settles_at(40);
     let before = fixture.cwnd();
@@ -168,7 +168,7 @@ fn an_idle_window_halves_once_per_timeout_down_to_four_chunks() {
 }
 
 #[test]
-fn with_cuc_a_path_grows_although_the_cumulative_tsn_waits_for_another_one() {
+fn with_cuc_cwnd_grows_while_cumulative_tsn_stands_still() {
     for (growth, grows) in [
         (Growth::Cumack, false),
         (Growth::CucV1, true),
@@ -196,7 +196,7 @@ fn paths_do_not_touch_each_other() {
 }
 
 #[test]
-fn a_window_that_data_waits_for_in_pacing_counts_as_used() {
+fn cwnd_counts_as_used_while_pacing_delays_data() {
     let mut fixture = Fixture::new();
     fixture.paths[0].pacing_limited = true;
     fixture.acked(2 * CHUNK, CHUNK);

@@ -1,4 +1,4 @@
-//! How do the paths of a group compare? Their windows, thresholds and rates at one moment.
+//! Coupled groups. How do the cwnd, ssthresh and rates of the paths of a group compare?
 
 use anabranch_types::PathId;
 
@@ -29,7 +29,7 @@ impl Delivered {
     }
 }
 
-/// One path as it was before the SACK or the loss at hand. Sizes in bytes.
+/// One path as it was before the current SACK or loss. Sizes in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
     path: PathId,
@@ -39,8 +39,8 @@ pub struct Member {
     round_trip: Option<u64>,
     /// Congestion window.
     pub cwnd: u64,
-    /// What the path is taken to hold. A threshold that nothing has set yet counts as the window: so much is proven.
-    pub threshold: u64,
+    /// The estimated capacity: ssthresh, or the cwnd while that is unset.
+    pub ssthresh: u64,
     /// One full chunk.
     pub quantum: u64,
     /// Acknowledged since the last loss or between the last two, whichever is more.
@@ -50,21 +50,21 @@ pub struct Member {
 impl Member {
     pub(super) fn new(path: &PathFacts, group: u8, window: &Window, delivered: &Delivered) -> Self {
         let nanos = |time: core::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1);
-        let unset = window.threshold == u64::MAX;
+        let unset = window.ssthresh == u64::MAX;
         Self {
             path: path.id,
             group,
             usable: path.is_usable(),
             round_trip: path.srtt.map(nanos),
             cwnd: window.bytes,
-            threshold: if unset { window.bytes } else { window.threshold },
+            ssthresh: if unset { window.bytes } else { window.ssthresh },
             quantum: quantum(path),
             delivered: delivered.longest(),
         }
     }
 
-    /// The smoothed round-trip time in microseconds, at least 1 and at most 2³² − 1: of its square and a number of bytes
-    /// the product fits.
+    /// The smoothed RTT in microseconds, from 1 to 2³² − 1, so that the product of its square and a number of bytes
+    /// does not overflow.
     #[must_use]
     pub fn round_trip_micros(&self) -> u128 {
         let micros = self.round_trip.unwrap_or_default() / 1_000;
@@ -72,18 +72,18 @@ impl Member {
     }
 }
 
-/// The paths that are coupled with one of them, their own one, which is a member whatever its condition.
+/// The paths that are coupled with one of them, the own path, which is a member whatever its state.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     own: &'a Member,
     all: &'a [Member],
-    /// Longest round-trip time of the group in nanoseconds.
+    /// Largest RTT of the group in nanoseconds.
     longest: u64,
 }
 
-/// Rates are windows times this when the round-trip time is the longest of the group.
+/// Scale of rates: a path with the largest RTT of the group has its cwnd times this as rate.
 const RATE_BITS: u32 = 16;
-/// A path may be 2³⁶ times as fast as the slowest of its group.
+/// Upper bound of a path's rate relative to the slowest of its group: 2³⁶.
 const TOP_SPEED: u128 = 1 << 52;
 
 impl<'a> Group<'a> {
@@ -98,13 +98,13 @@ impl<'a> Group<'a> {
         Some(group)
     }
 
-    /// The path that is asked about.
+    /// The path for which the group was collected.
     #[must_use]
     pub const fn own(&self) -> &'a Member {
         self.own
     }
 
-    /// All paths of the group, the own one included, in the order of the facts.
+    /// All paths of the group, the own path included, in the order of the facts.
     pub fn members(&self) -> impl Iterator<Item = &'a Member> + use<'a> {
         let own = self.own;
         let measured = own.round_trip.is_some();
@@ -114,7 +114,7 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// Whether the own path has nobody to share with.
+    /// Whether the own path is the only one.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         self.members().count() <= 1
@@ -126,10 +126,10 @@ impl<'a> Group<'a> {
         self.members().map(|member| u128::from(of(member))).sum()
     }
 
-    /// (window / rtt) / Σ (window / rtt).
+    /// (cwnd / rtt) / Σ (cwnd / rtt).
     ///
-    /// Numerator and denominator are multiplied by the longest round-trip time, which turns 1/rtt into a ratio that is
-    /// exact enough as an integer.
+    /// Numerator and denominator are multiplied by the largest RTT, which turns 1/rtt into a ratio that is exact enough
+    /// as an integer.
     #[must_use]
     pub fn rate_share(&self, member: &Member) -> Part {
         let sum = self.members().map(|member| self.rate(member)).sum();

@@ -1,4 +1,4 @@
-//! Which paths are coupled? Those of one group: paths that are known, or must be feared, to share a bottleneck.
+//! Bottleneck groups. Which paths are coupled, because they share a bottleneck or may do so?
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -7,20 +7,20 @@ use anabranch_types::PathId;
 
 use crate::parameters::{Refused, Text};
 
-/// As many paths as can be listed.
+/// Largest number of paths in the list.
 const LISTED: usize = 16;
 
 /// The group of each path.
 ///
-/// Unless set, all paths are in one group, group 0, as RFC 6356 has it. Paths beyond the list belong to group 0 too: of
-/// a path about which nobody said anything it cannot be said that it shares nothing.
+/// By default all paths are in group 0, as in RFC 6356. Paths beyond the list belong to group 0 too: it is not known
+/// that they share no bottleneck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Groups([u8; LISTED]);
 
 impl Groups {
     /// All paths in one group.
     pub const TOGETHER: Self = Self([0; LISTED]);
-    /// Each path in a group of its own, so that nothing is coupled. Holds for the first 16 paths.
+    /// Each path in a group of its own, so that nothing is coupled. Covers the first 16 paths.
     pub const SEPARATE: Self = {
         let mut groups = [0; LISTED];
         let mut path = 0;
@@ -50,7 +50,7 @@ impl Text for Groups {
         Ok(())
     }
 
-    /// Without the zeros at its end, which mean nothing.
+    /// Without trailing zeros, which are the default.
     fn write(&self) -> String {
         let said = self.0.iter().rposition(|group| *group != 0).unwrap_or(0);
         let numbers = self.0[..=said].iter().map(ToString::to_string);
@@ -66,7 +66,7 @@ mod tests {
     use crate::parameters::{Refused, Text};
 
     #[test]
-    fn a_list_gives_the_groups_of_the_first_paths_and_the_others_belong_to_group_0() {
+    fn unlisted_paths_belong_to_group_0() {
         let mut groups = Groups::SEPARATE;
         groups.read("0,0,1,7").unwrap();
         let of = |path| groups.of(PathId(path));

@@ -1,20 +1,20 @@
-//! What do the controllers that couple paths have in common? Everything but the two answers of a [`Coupling`].
+//! Coupled congestion control. This adapter holds everything that the coupled algorithms share.
 //!
-//! Each of them is RFC 9260 §7.2 with other sizes of steps, so this adapter does what RFC 9260 says and asks the
-//! algorithm twice: which part of the step that a path alone would take does a path take here, and what does a loss
-//! leave of its window? Both are answered from a [`Group`]: the paths that share the bottleneck.
+//! Each of them is RFC 9260 §7.2 with other increases and cuts, so this adapter implements RFC 9260 and asks the
+//! [`Coupling`] two things: which part of the increase of a path alone does a path take, and what does a loss leave of
+//! its cwnd? Both are computed from a [`Group`]: the paths that share a bottleneck.
 //!
 //! ```text
-//! each SACK, before any window changes:  members = windows, thresholds, round-trip times, … of all paths
-//! acked, window fully used, growth allowed:
-//!   window ≤ threshold:  window += min(acked, L · PMDCS), or ⌈part of it⌉ if slow start is coupled
-//!   else:                partial += acked;  if partial ≥ window: partial −= window, window += ⌈part · PMDCS⌉
-//! loss:                  threshold = max(what is left, PMDCS);  window = threshold or, on timeout, PMDCS
-//! alone in the group:    as `cmt`, to the byte: part = 1, a loss halves, and the floor is 4 · PMDCS
+//! each SACK, before any cwnd changes:    members = cwnd, ssthresh, srtt, … of all paths
+//! acked, cwnd fully used, growth allowed:
+//!   cwnd ≤ ssthresh:  cwnd += min(acked, L · PMDCS), or ⌈part of it⌉ if slow start is coupled
+//!   else:                partial += acked;  if partial ≥ cwnd: partial −= cwnd, cwnd += ⌈part · PMDCS⌉
+//! loss:                  ssthresh = max(what is left, PMDCS);  cwnd = ssthresh or, on timeout, PMDCS
+//! alone in the group:    exactly as `cmt`: part = 1, a loss halves, and the floor is 4 · PMDCS
 //! ```
 //!
-//! Members are looked at anew for each SACK, so nobody sees a window that the same SACK has changed. Paths that carry
-//! no data, or whose round trip is not measured yet, stay out of the sums of the others; the latter grow alone.
+//! Members are collected again for each SACK, so that no path sees a cwnd that the same SACK has changed. Paths that
+//! carry no data, or have no RTT sample yet, stay out of the sums of the others; the latter grow alone.
 
 mod group;
 mod groups;
@@ -35,35 +35,35 @@ pub use part::Part;
 use super::cmt::CmtParameters;
 use super::independent::Acked;
 use super::partial::PartialBytes;
-use super::window::{IdleThreshold, Window, quantum};
+use super::window::{IdleSsthresh, Window, quantum};
 use crate::parameters::{Parameter, Parameters, Slot};
 use crate::path_table::PathTable;
 use crate::{AckSample, CongestionControl, LossEvent, PathFacts, Policy, path_facts};
 
-/// What one path of a group may do, given the others. All that differs between the coupled controllers.
+/// What one path of a group may do, given the others: all that differs between the coupled algorithms.
 pub trait Coupling: Send + fmt::Debug + 'static {
     /// The name that users type.
     const NAME: &'static str;
     /// Whether slow start is coupled like congestion avoidance.
     const COUPLES_SLOW_START: bool;
 
-    /// The part of its step alone that the group's own path takes.
+    /// The part of the increase of a path alone that the group's own path takes.
     fn increase(group: &Group<'_>) -> Part;
-    /// What a loss leaves of the own path's window, in bytes, before the floor of one full chunk.
+    /// What a loss leaves of the own path's cwnd, in bytes, before the floor of one full chunk.
     fn after_loss(group: &Group<'_>) -> u64;
 }
 
 /// Parameters of all coupled controllers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CoupledParameters {
-    /// What a path does apart from the coupling.
+    /// The parameters of each path apart from the coupling.
     pub base: CmtParameters,
     /// Which paths are coupled with each other.
     pub groups: Groups,
 }
 
 impl CoupledParameters {
-    /// All paths coupled, each as RFC 9260 says apart from that.
+    /// All paths coupled, each with the parameters of RFC 9260.
     pub const DEFAULT: Self = Self {
         base: CmtParameters::DEFAULT,
         groups: Groups::TOGETHER,
@@ -96,17 +96,17 @@ impl Parameters for CoupledParameters {
     }
 }
 
-/// The association-level controller made of a coupling.
+/// The congestion control of an association, made of a coupling.
 #[derive(Debug)]
 pub struct Coupled<A: Coupling> {
     parameters: CoupledParameters,
     paths: PathTable<State>,
-    /// The paths as they were before the SACK or loss at hand; kept for its memory only.
+    /// The paths as they were before the current SACK or loss; kept to reuse its memory.
     members: Vec<Member>,
     algorithm: PhantomData<A>,
 }
 
-/// What is remembered of one path.
+/// The state of one path.
 #[derive(Debug)]
 struct State {
     window: Window,
@@ -115,7 +115,7 @@ struct State {
 }
 
 impl<A: Coupling> Coupled<A> {
-    /// A controller without paths.
+    /// Creates a controller without paths.
     #[must_use]
     pub fn new(parameters: CoupledParameters) -> Self {
         Self {
@@ -214,7 +214,7 @@ impl<A: Coupling> CongestionControl for Coupled<A> {
 
     fn on_idle(&mut self, path: &PathFacts, idle: Duration) {
         if let Some(state) = self.paths.of_mut(path.id) {
-            state.window.decay(path, idle, IdleThreshold::Lowered);
+            state.window.decay(path, idle, IdleSsthresh::Lowered);
         }
     }
 
@@ -230,7 +230,7 @@ impl<A: Coupling> CongestionControl for Coupled<A> {
 
     fn ssthresh(&self, path: PathId) -> u64 {
         let state = self.paths.of(path);
-        state.map_or(u64::MAX, |state| state.window.threshold)
+        state.map_or(u64::MAX, |state| state.window.ssthresh)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Which part of a step is taken? A fraction without floating point.
+//! Fixed-point fractions. Which part of an increase does a path take?
 
 use core::ops::{Add, Neg};
 
-/// A part of a whole, in units of 2⁻³²; below zero for a step back.
+/// A part of a whole, in units of 2⁻³²; negative for a decrease.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Part(i64);
 
@@ -24,7 +24,7 @@ impl Part {
         Self(((numerator << BITS) / denominator) as i64)
     }
 
-    /// Its part of `bytes`, rounded up: whatever grows at all grows by a byte.
+    /// Its part of `bytes`, rounded up: what grows at all grows by a byte.
     #[must_use]
     pub fn of(self, bytes: u64) -> i64 {
         let scaled = i128::from(self.0) * i128::from(bytes);

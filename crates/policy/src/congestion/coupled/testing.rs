@@ -1,4 +1,4 @@
-//! How do tests of couplings make groups? From windows, round-trip times, and what was delivered, by hand.
+//! Groups for tests of couplings, from given cwnd, RTT and delivered bytes.
 
 use alloc::vec::Vec;
 
@@ -13,8 +13,8 @@ use crate::testing::{CHUNK, healthy, ms};
 #[derive(Clone, Copy)]
 pub(crate) struct Example {
     pub(crate) window: u64,
-    /// `None` while nothing has set it.
-    pub(crate) threshold: Option<u64>,
+    /// `None` while unset.
+    pub(crate) ssthresh: Option<u64>,
     pub(crate) round_trip: u64,
     pub(crate) delivered: u64,
 }
@@ -23,14 +23,14 @@ impl Example {
     pub(crate) const fn new(window: u64, round_trip: u64) -> Self {
         Self {
             window,
-            threshold: Some(window),
+            ssthresh: Some(window),
             round_trip,
             delivered: 0,
         }
     }
 
-    pub(crate) const fn threshold(self, threshold: Option<u64>) -> Self {
-        Self { threshold, ..self }
+    pub(crate) const fn ssthresh(self, ssthresh: Option<u64>) -> Self {
+        Self { ssthresh, ..self }
     }
 
     pub(crate) const fn delivered(self, delivered: u64) -> Self {
@@ -42,7 +42,7 @@ impl Example {
         path.srtt = Some(ms(self.round_trip));
         let mut window = Window::initial(&path, 0);
         window.bytes = self.window * CHUNK;
-        window.threshold = self.threshold.map_or(u64::MAX, |threshold| threshold * CHUNK);
+        window.ssthresh = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh * CHUNK);
         let mut delivered = Delivered::default();
         delivered.count(self.delivered * CHUNK);
         Member::new(&path, 0, &window, &delivered)

@@ -1,4 +1,4 @@
-//! The frame around the formulas: who is in a group, when it is looked at, and what one path alone does.
+//! Tests of the coupled controllers apart from the formulas: groups, order of updates, paths that are alone.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -36,7 +36,7 @@ impl Fixture {
         self.cc.cwnd(PathId(path))
     }
 
-    /// Windows that were full, `bytes` of each acknowledged by one SACK.
+    /// Fully used cwnds, `bytes` of each acknowledged by one SACK.
     fn acked(&mut self, paths: &[u8], bytes: u64) {
         let ack = |path: &u8| in_order(*path, self.cwnd(*path).max(bytes + 1), bytes);
         let acks: Vec<PathAck> = paths.iter().map(ack).collect();
@@ -62,7 +62,7 @@ impl Fixture {
         self.acked(&[0, 1, 2], CHUNK);
     }
 
-    /// What each path gains by one SACK that acknowledges a whole window of all of them.
+    /// What each path gains by one SACK that acknowledges a whole cwnd of all of them.
     fn gains(&mut self) -> [i64; 3] {
         let before = [0, 1, 2].map(|path| self.cwnd(path));
         let acks: Vec<PathAck> = (0..)
@@ -75,16 +75,16 @@ impl Fixture {
 }
 
 #[test]
-fn one_sack_shows_all_paths_the_windows_that_were_before_it() {
+fn all_paths_see_the_cwnds_from_before_the_sack() {
     let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
     fixture.settles_at(90);
     let [first, second, third] = fixture.gains();
-    // A ninth of a chunk each: α = 1/3, and a third of the windows.
+    // A ninth of a chunk each: α = 1/3, and a third of the sum of cwnd.
     assert_eq!((first, second, third), (162, 162, 162));
 }
 
 #[test]
-fn the_very_next_sack_after_a_loss_elsewhere_sees_its_consequence() {
+fn next_sack_sees_the_cwnd_after_a_loss_elsewhere() {
     let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
     fixture.settles_at(90);
     let [before, ..] = fixture.gains();
@@ -106,7 +106,7 @@ fn sums_run_inside_a_group_only() {
 }
 
 #[test]
-fn a_path_without_a_measured_round_trip_stays_out_of_the_sums_and_grows_alone() {
+fn a_path_without_rtt_sample_is_not_in_the_sums() {
     let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
     fixture.settles_at(90);
     fixture.paths[2].srtt = None;
@@ -126,7 +126,7 @@ fn resource_pooling_couples_slow_start_too() {
 }
 
 #[test]
-fn a_loss_in_resource_pooling_may_leave_one_chunk_but_no_less() {
+fn rpv2_loss_leaves_at_least_one_chunk() {
     let mut fixture = Fixture::in_groups::<RateShares>("0");
     fixture.settles_at(12);
     (0..4).for_each(|_| fixture.lost(1, LossCause::FastRetransmit));
@@ -135,10 +135,10 @@ fn a_loss_in_resource_pooling_may_leave_one_chunk_but_no_less() {
 }
 
 #[test]
-fn bytes_between_losses_are_counted_and_the_longer_interval_holds() {
+fn olia_uses_the_longer_interval_between_losses() {
     let mut fixture = Fixture::in_groups::<OpportunisticIncreases>("0,0,1");
     fixture.settles_at(60);
-    // Path 1 loses again and again, so it has delivered less between losses; then it is the smaller one, too.
+    // Path 1 loses repeatedly, so it has delivered less between losses; then it is the smaller one, too.
     for _ in 0..3 {
         (0..20).for_each(|_| fixture.acked(&[0, 1], CHUNK));
         fixture.lost(1, LossCause::FastRetransmit);
@@ -148,7 +148,7 @@ fn bytes_between_losses_are_counted_and_the_longer_interval_holds() {
         first > 0 && second > 0,
         "the best path is the largest: nothing moves"
     );
-    // Now path 0 loses its window by a timeout, but what it delivered before still counts.
+    // Now path 0 loses its cwnd by a timeout, but what it delivered before still counts.
     fixture.lost(0, LossCause::Timeout);
     fixture.acked(&[0], CHUNK);
     fixture.acked(&[0], 5 * CHUNK);
@@ -175,7 +175,7 @@ fn groups_are_set_by_name() {
 }
 
 #[test]
-fn an_idle_window_decays_as_everywhere() {
+fn idle_cwnd_decays() {
     let mut fixture = Fixture::in_groups::<LinkedIncreases>("0");
     fixture.settles_at(90);
     let path = fixture.paths[0].clone();

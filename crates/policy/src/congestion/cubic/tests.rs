@@ -1,4 +1,4 @@
-//! The curve of RFC 9438, and the careful end of slow start.
+//! Tests of the curve of RFC 9438 and of HyStart++.
 
 use core::time::Duration;
 
@@ -33,7 +33,7 @@ impl Fixture {
         self.cc.cwnd(PATH)
     }
 
-    /// A round trip of `taking` in which a full window is acknowledged, two chunks by each SACK.
+    /// A round trip of `taking` in which a full cwnd is acknowledged, two chunks by each SACK.
     fn round(&mut self, taking: Duration) {
         let window = self.cwnd();
         let sacks = u32::try_from(window.div_ceil(2 * CHUNK)).unwrap();
@@ -67,7 +67,7 @@ impl Fixture {
 }
 
 #[test]
-fn after_a_loss_the_window_is_back_at_its_peak_after_k_seconds_and_flat_around_it() {
+fn cwnd_returns_to_its_peak_after_k_seconds() {
     let round_trip = ms(200);
     let mut fixture = Fixture::new(round_trip, CubicParameters::DEFAULT);
     fixture.reaches(200, round_trip);
@@ -109,7 +109,7 @@ fn the_curve_agrees_with_floating_point() {
 }
 
 #[test]
-fn on_short_round_trips_it_is_as_fast_as_reno() {
+fn on_short_rtts_cubic_is_as_fast_as_reno() {
     let round_trip = ms(5);
     let mut fixture = Fixture::new(round_trip, CubicParameters::DEFAULT);
     fixture.reaches(100, round_trip);
@@ -124,7 +124,7 @@ fn on_short_round_trips_it_is_as_fast_as_reno() {
 }
 
 #[test]
-fn a_second_loss_below_the_peak_makes_room_for_others() {
+fn a_second_loss_below_the_peak_lowers_w_max() {
     let mut fixture = Fixture::new(ms(100), CubicParameters::DEFAULT);
     fixture.reaches(100, ms(100));
     fixture.lost(LossCause::FastRetransmit);
@@ -134,9 +134,9 @@ fn a_second_loss_below_the_peak_makes_room_for_others() {
     assert!(fixture.cwnd() > window, "it recovers");
 }
 
-/// RFC 5681 §3.1, which RFC 9438 §4.8 follows: an outage of many timeouts costs no more than one.
+/// RFC 5681 §3.1, which RFC 9438 §4.8 follows: an outage of many timeouts cuts ssthresh once.
 #[test]
-fn timeouts_in_a_row_lower_the_threshold_once() {
+fn consecutive_timeouts_lower_ssthresh_once() {
     let mut fixture = Fixture::new(ms(100), CubicParameters::DEFAULT);
     fixture.reaches(100, ms(100));
     let before = fixture.cwnd();
@@ -149,12 +149,12 @@ fn timeouts_in_a_row_lower_the_threshold_once() {
 }
 
 #[test]
-fn slow_start_ends_when_the_round_trip_time_rises() {
+fn slow_start_ends_when_rtt_rises() {
     let mut fixture = Fixture::new(ms(40), CubicParameters::DEFAULT);
     fixture.reaches(60, ms(40));
     (0..8).for_each(|_| fixture.round(ms(60)));
-    let threshold = fixture.cc.ssthresh(PATH);
-    assert!(threshold < u64::MAX, "left without any loss");
+    let ssthresh = fixture.cc.ssthresh(PATH);
+    assert!(ssthresh < u64::MAX, "left without any loss");
     let window = fixture.cwnd();
     fixture.round(ms(60));
     assert!(fixture.cwnd() < window + window / 10, "no doubling any more");
@@ -182,7 +182,7 @@ fn without_hystart_only_a_loss_ends_slow_start() {
 }
 
 #[test]
-fn time_in_which_the_window_was_not_used_does_not_count() {
+fn time_with_unused_cwnd_does_not_count() {
     let mut fixture = Fixture::new(ms(100), CubicParameters::DEFAULT);
     fixture.reaches(100, ms(100));
     fixture.lost(LossCause::FastRetransmit);

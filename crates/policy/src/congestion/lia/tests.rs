@@ -1,4 +1,4 @@
-//! The RFC's formulas, with figures computed by hand.
+//! The RFC's formulas, with values computed by hand.
 
 use super::LinkedIncreases;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};
@@ -20,7 +20,7 @@ fn on_equal_round_trips_the_larger_window_takes_more() {
 }
 
 #[test]
-fn on_unequal_round_trips_the_formula_of_the_rfc_holds() {
+fn on_unequal_rtts_the_formula_of_the_rfc_holds() {
     // Units of 10 ms: α = 40 · max(20 / 1, 20 / 16) / (20 / 1 + 20 / 4)² = 800 / 625; part α · 20 / 40 = 16/25 of both,
     // as the windows are equal.
     let paths = [Example::new(20, 10), Example::new(20, 40)];

@@ -1,4 +1,4 @@
-//! The draft's formulas and sets, with figures computed by hand.
+//! The draft's formulas and sets, with values computed by hand.
 
 use super::OpportunisticIncreases;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};
@@ -15,7 +15,7 @@ fn two_equal_paths_take_a_quarter_of_a_step_each() {
 }
 
 #[test]
-fn a_better_path_with_a_smaller_window_takes_from_the_one_with_the_largest() {
+fn a_better_path_with_smaller_cwnd_gains_from_the_largest() {
     // Rates 1 : 3, so 1/16 and 9/16. Path 0 is the best one and not the largest: α = ±1 / (2 · 1).
     let paths = [
         Example::new(10, 20).delivered(500),
@@ -26,7 +26,7 @@ fn a_better_path_with_a_smaller_window_takes_from_the_one_with_the_largest() {
 }
 
 #[test]
-fn the_largest_window_may_shrink_while_a_better_path_is_collected() {
+fn largest_cwnd_may_shrink_while_a_better_path_grows() {
     // Rates 2 : 3, so 4/25 and 9/25, with α = ±1/2.
     let paths = [
         Example::new(20, 20).delivered(500),
@@ -36,7 +36,7 @@ fn the_largest_window_may_shrink_while_a_better_path_is_collected() {
 }
 
 #[test]
-fn nothing_moves_while_the_best_path_has_the_largest_window() {
+fn nothing_shifts_while_the_best_path_has_the_largest_cwnd() {
     let paths = [
         Example::new(10, 20).delivered(100),
         Example::new(30, 20).delivered(500),
@@ -46,7 +46,7 @@ fn nothing_moves_while_the_best_path_has_the_largest_window() {
 }
 
 #[test]
-fn what_is_best_depends_on_the_square_of_the_round_trip() {
+fn best_path_depends_on_rtt_squared() {
     // 100 / 1² = 100 against 300 / 2² = 75: path 0 is better, and smaller. Rates 1 / 1 and 4 / 2: shares 1/3, 2/3.
     let paths = [
         Example::new(10, 10).delivered(100),

@@ -1,4 +1,4 @@
-//! The rules of RFC 5681, one by one.
+//! Tests of the rules of RFC 5681.
 
 use anabranch_types::{Instant, PathId};
 
@@ -21,7 +21,7 @@ impl Fixture {
         Self { cc, path }
     }
 
-    /// The window in full segments.
+    /// The cwnd in full segments.
     fn segments(&self) -> u64 {
         self.cc.cwnd(PATH) / CHUNK
     }
@@ -53,22 +53,22 @@ fn slow_start_adds_one_segment_for_each_acknowledgement() {
 }
 
 #[test]
-fn timeouts_in_a_row_halve_the_threshold_once() {
+fn consecutive_timeouts_halve_ssthresh_once() {
     let mut fixture = Fixture::new();
     fixture.acked(20);
-    let threshold = |fixture: &Fixture| fixture.cc.ssthresh(PATH) / CHUNK;
+    let ssthresh = |fixture: &Fixture| fixture.cc.ssthresh(PATH) / CHUNK;
     let before = fixture.segments();
     for _ in 0..3 {
         fixture.lost(LossCause::Timeout);
-        assert_eq!((fixture.segments(), threshold(&fixture)), (1, before / 2));
+        assert_eq!((fixture.segments(), ssthresh(&fixture)), (1, before / 2));
     }
     fixture.acked(1);
     fixture.lost(LossCause::Timeout);
-    assert_eq!(threshold(&fixture), 2, "that is another outage");
+    assert_eq!(ssthresh(&fixture), 2, "that is another outage");
 }
 
 #[test]
-fn a_loss_halves_and_then_each_window_acknowledged_adds_one_segment() {
+fn after_a_loss_each_acked_cwnd_adds_one_segment() {
     let mut fixture = Fixture::new();
     fixture.lost(LossCause::FastRetransmit);
     assert_eq!(fixture.segments(), 5);
@@ -81,7 +81,7 @@ fn a_loss_halves_and_then_each_window_acknowledged_adds_one_segment() {
 }
 
 #[test]
-fn small_windows_are_halved_down_to_two_segments() {
+fn small_cwnds_are_halved_down_to_two_segments() {
     let mut fixture = Fixture::new();
     for expected in [5, 2, 2] {
         fixture.lost(LossCause::FastRetransmit);
@@ -92,7 +92,7 @@ fn small_windows_are_halved_down_to_two_segments() {
 }
 
 #[test]
-fn after_idleness_it_begins_with_the_initial_window() {
+fn idle_cwnd_falls_to_the_initial_cwnd() {
     let mut fixture = Fixture::new();
     for _ in 0..20 {
         fixture.acked(1);

@@ -1,4 +1,4 @@
-//! The paper's formulas, with figures computed by hand.
+//! The paper's formulas, with values computed by hand.
 
 use super::ThresholdShares;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};
@@ -12,11 +12,11 @@ fn two_equal_paths_take_half_a_step_each() {
 }
 
 #[test]
-fn parts_are_those_of_the_thresholds_whatever_windows_and_round_trips() {
+fn parts_are_shares_of_ssthresh() {
     // 10 / (10 + 30), 30 / (10 + 30)
     let paths = [
-        Example::new(25, 10).threshold(Some(10)),
-        Example::new(80, 200).threshold(Some(30)),
+        Example::new(25, 10).ssthresh(Some(10)),
+        Example::new(80, 200).ssthresh(Some(30)),
     ];
     assert_near(part::<ThresholdShares>(&paths, 0), 0.25);
     assert_near(part::<ThresholdShares>(&paths, 1), 0.75);
@@ -30,7 +30,7 @@ fn a_loss_takes_half_of_the_sum_of_windows() {
 }
 
 #[test]
-fn a_loss_on_the_smaller_path_leaves_its_part_of_four_chunks() {
+fn loss_on_the_smaller_path_leaves_its_part_of_four_chunks() {
     // 20 − (60 + 20) / 2 < 0, and 4 · 20 / (60 + 20) = 1
     let paths = [Example::new(60, 20), Example::new(20, 20)];
     assert_near(after_loss::<ThresholdShares>(&paths, 1), 1.0);
@@ -40,11 +40,11 @@ fn a_loss_on_the_smaller_path_leaves_its_part_of_four_chunks() {
 }
 
 #[test]
-fn a_threshold_that_is_not_set_counts_as_the_window() {
+fn unset_ssthresh_counts_as_cwnd() {
     // 30 / (30 + 10)
     let paths = [
-        Example::new(30, 20).threshold(None),
-        Example::new(40, 20).threshold(Some(10)),
+        Example::new(30, 20).ssthresh(None),
+        Example::new(40, 20).ssthresh(Some(10)),
     ];
     assert_near(part::<ThresholdShares>(&paths, 0), 0.75);
     assert_near(part::<ThresholdShares>(&paths, 1), 0.25);

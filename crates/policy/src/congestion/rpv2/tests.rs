@@ -1,4 +1,4 @@
-//! The paper's formulas, with figures computed by hand.
+//! The paper's formulas, with values computed by hand.
 
 use super::RateShares;
 use crate::congestion::coupled::testing::{Example, after_loss, assert_near, part};
@@ -10,7 +10,7 @@ fn two_equal_paths_take_half_a_step_each() {
 }
 
 #[test]
-fn parts_are_those_of_the_rates() {
+fn parts_are_shares_of_rates() {
     // Rates 40 / 10 = 4 and 40 / 40 = 1: parts 4/5 and 1/5.
     let paths = [Example::new(40, 10), Example::new(40, 40)];
     assert_near(part::<RateShares>(&paths, 0), 0.8);
@@ -21,7 +21,7 @@ fn parts_are_those_of_the_rates() {
 }
 
 #[test]
-fn round_trips_below_a_millisecond_are_told_apart_from_each_other_and_from_nothing() {
+fn rtts_below_a_millisecond_are_distinguished() {
     // usrsctp's quotient of bytes and milliseconds would be the same for all of these.
     let paths = [Example::new(4, 1), Example::new(4, 60_000)];
     assert_near(part::<RateShares>(&paths, 1), 1.0 / 60_001.0);

@@ -1,6 +1,6 @@
-//! What is bound to which path, if each chunk queues on one? Design 1 of in-order arrival.
+//! Design 1 of in-order arrival. To which path is each unsent byte bound?
 //!
-//! The bytes themselves stay where they are; here is only how far along them which path is meant.
+//! The bytes stay in the send queue; only the ranges that are bound to paths are stored here.
 
 use alloc::collections::VecDeque;
 
@@ -10,17 +10,17 @@ use super::Delays;
 use crate::path_scheduler::{full, nanos, open};
 use crate::{Backlog, PathFacts, Pick};
 
-/// Bytes of a packet's worth of data that are none of the user's (RFC 9260 §3.3.1).
+/// Overhead of a full packet: bytes of a chunk that are not user data (RFC 9260 §3.3.1).
 const CHUNK_HEADER: u64 = 16;
 
-/// So many bytes in a row are bound to one path.
+/// A run of consecutive bytes bound to one path.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     path: PathId,
     bytes: u64,
 }
 
-/// All bytes that are not sent, in their order.
+/// All unsent bytes, in order.
 #[derive(Debug, Default)]
 pub(super) struct Queued {
     runs: VecDeque<Run>,
@@ -31,7 +31,7 @@ impl Queued {
         self.runs.clear();
     }
 
-    /// `bytes` of user data left on `path`.
+    /// `bytes` of user data were sent on `path`.
     pub(super) fn sent(&mut self, path: PathId, mut bytes: u64) {
         for run in self.runs.iter_mut().filter(|run| run.path == path) {
             let part = run.bytes.min(bytes);
@@ -47,7 +47,7 @@ impl Queued {
     pub(super) fn pick(&mut self, paths: &[PathFacts], backlog: &Backlog, delays: &Delays) -> Pick {
         let is_candidate = |id| open(paths).chain(full(paths)).any(|path| path.id == id);
         if self.runs.iter().any(|run| !is_candidate(run.path)) {
-            // A path is out of use: what was bound to it is bound anew, and so is what was behind it.
+            // A path failed: what was bound to it is bound again, and so is everything behind it.
             self.forget();
         }
         let Some(best) = open(paths).min_by_key(|path| (delays.of(path), path.id)) else {
@@ -96,7 +96,7 @@ impl Queued {
         runs.map(|run| run.bytes).sum()
     }
 
-    /// Binds what was handed over since the last question.
+    /// Binds what was submitted since the last call.
     fn bind(&mut self, paths: &[PathFacts], unsent: u64, delays: &Delays) {
         let mut bound = self.bytes();
         while bound > unsent {
@@ -122,7 +122,7 @@ impl Queued {
         }
     }
 
-    /// When one more chunk would arrive if it queued on `path` (DeD), in nanoseconds.
+    /// When one more chunk would arrive if it were queued on `path` (DeD), in nanoseconds.
     fn delivery(&self, path: &PathFacts, delays: &Delays) -> u64 {
         let chunk = u64::from(path.max_data_chunk);
         let queue = self.bytes_on(path.id).div_ceil(packet_of(path)) + 1;
@@ -135,7 +135,7 @@ impl Queued {
     }
 }
 
-/// User data in a packet on `path`.
+/// User data of a full packet on `path`.
 fn packet_of(path: &PathFacts) -> u64 {
     u64::from(path.max_data_chunk).saturating_sub(CHUNK_HEADER).max(1)
 }

@@ -1,4 +1,4 @@
-//! Errors never improve a path, and a sign of life always revives it.
+//! Properties of failover policies: errors never improve a path, and a path that works is active.
 
 use super::{STEPS, for_all};
 use crate::Reachability;
@@ -14,7 +14,7 @@ const fn badness(reachability: Reachability) -> u8 {
 }
 
 #[test]
-fn errors_make_worse_and_signs_of_life_make_well() {
+fn errors_never_improve_a_path_and_success_makes_it_active() {
     for_all::<FailoverChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let mut path = any_path(rng, 0);
@@ -37,7 +37,7 @@ fn errors_make_worse_and_signs_of_life_make_well() {
 }
 
 #[test]
-fn a_peer_with_one_path_is_blamed_for_each_error() {
+fn with_one_path_each_error_counts_against_the_peer() {
     for_all::<FailoverChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let mut paths = [any_path(rng, 0)];
@@ -50,7 +50,7 @@ fn a_peer_with_one_path_is_blamed_for_each_error() {
 }
 
 #[test]
-fn a_peer_is_blamed_sooner_or_later_if_all_paths_fail() {
+fn errors_count_against_the_peer_if_all_paths_fail() {
     for_all::<FailoverChoice>(|policy, _, rng| {
         let mut paths = [0, 1, 2].map(|id| any_path(rng, id));
         for path in &mut paths {
@@ -67,7 +67,7 @@ fn a_peer_is_blamed_sooner_or_later_if_all_paths_fail() {
 }
 
 #[test]
-fn nobody_is_suspected_within_a_round_trip() {
+fn no_path_is_potentially_failed_within_a_round_trip() {
     for_all::<FailoverChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let path = any_path(rng, 0);
@@ -82,7 +82,7 @@ fn nobody_is_suspected_within_a_round_trip() {
 }
 
 #[test]
-fn a_path_that_only_fails_is_given_up() {
+fn a_path_that_only_fails_becomes_inactive() {
     for_all::<FailoverChoice>(|policy, _, rng| {
         let mut path = any_path(rng, 0);
         path.reachability = Reachability::Active;

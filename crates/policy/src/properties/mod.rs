@@ -1,7 +1,7 @@
-//! What must every algorithm obey, whatever it decides?
+//! Property tests: what must hold for every algorithm, whatever it decides?
 //!
-//! Each law runs over all algorithms of an extension point, as the catalog lists them, and over random facts: an
-//! algorithm that is registered is tested.
+//! Each property is checked for all algorithms of an extension point, as the catalog lists them, with random facts: a
+//! registered algorithm is tested.
 
 mod ack;
 mod buffer;
@@ -25,20 +25,20 @@ use anabranch_types::{Rng, Seed};
 
 use crate::catalog::PolicyChoice;
 
-/// How many random worlds each algorithm has to live through.
+/// Number of random runs for each algorithm.
 const WORLDS: u64 = 40;
-/// How many things happen in each.
+/// Number of random events in each run.
 const STEPS: u64 = 1_000;
 
-/// Calls `law` for each algorithm of `C` with two equal policies and a generator of their world's randomness.
-fn for_all<C: PolicyChoice>(law: impl Fn(&mut C::Policy, &mut C::Policy, &mut Rng)) {
+/// Calls `property` for each algorithm of `C` with two equal policies and a random generator.
+fn for_all<C: PolicyChoice>(property: impl Fn(&mut C::Policy, &mut C::Policy, &mut Rng)) {
     for algorithm in C::POINT.algorithms {
         let choice = C::named(algorithm.name).expect("the catalog's names are known");
         for world in 0..WORLDS {
             let label = format!("{} {}", C::POINT.name, algorithm.name);
             let mut rng = Seed(world).split(&label).rng();
             let (mut policy, mut twin): (Box<C::Policy>, _) = (choice.build(), choice.build());
-            law(&mut policy, &mut twin, &mut rng);
+            property(&mut policy, &mut twin, &mut rng);
         }
     }
 }

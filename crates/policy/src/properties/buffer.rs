@@ -1,4 +1,4 @@
-//! A path that holds nothing may always send, and holding more never allows more.
+//! Properties of buffer policies: a path that holds nothing may send, and holding more never allows more.
 
 use super::{STEPS, for_all};
 use crate::BufferFacts;
@@ -6,7 +6,7 @@ use crate::catalog::BufferChoice;
 use crate::testing::any_path;
 
 #[test]
-fn an_empty_path_may_send_a_chunk_and_a_fuller_one_never_more_than_an_emptier_one() {
+fn holding_more_never_allows_more() {
     for_all::<BufferChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let mut path = any_path(rng, 0);

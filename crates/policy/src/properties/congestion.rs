@@ -1,5 +1,5 @@
-//! Windows are finite and hold one chunk at least, losses do not raise them, removed paths are forgotten. Coupled
-//! controllers see each SACK whole, give no more than one path would get, and without company do as the standard says.
+//! Properties of congestion controls: bounds of the cwnd, losses that never raise it, removed paths, and for coupled ones
+//! the sum of all increases.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::catalog::{Choice, CongestionChoice, PolicyChoice};
 use crate::testing::{CHUNK, any_ack, any_path, any_paths, healthy, in_order, ms, sack};
 use crate::{CongestionControl, LossCause, LossEvent, PathAck, PathFacts};
 
-/// One thing that happens; the same for both controllers.
+/// One random event, applied to both controllers.
 #[derive(Debug)]
 enum Event {
     Acked(Vec<PathAck>),
@@ -51,7 +51,7 @@ fn tell(policy: &mut dyn CongestionControl, event: &Event, paths: &[PathFacts], 
     }
 }
 
-/// Lets the facts follow the controller, as the core does.
+/// Updates the facts from the controller, as the core does.
 fn refresh(paths: &mut [PathFacts], policy: &dyn CongestionControl, rng: &mut Rng) {
     for path in paths {
         path.cwnd = policy.cwnd(path.id);
@@ -64,7 +64,7 @@ fn refresh(paths: &mut [PathFacts], policy: &dyn CongestionControl, rng: &mut Rn
 }
 
 #[test]
-fn windows_stay_within_bounds_and_losses_never_raise_them() {
+fn cwnd_stays_within_bounds_and_losses_never_raise_it() {
     for_all::<CongestionChoice>(|policy, twin, rng| {
         let mut paths = any_paths(rng);
         paths.push(any_path(rng, 7));
@@ -115,7 +115,7 @@ fn a_path_in_recovery_does_not_grow() {
 
 //= rfc9260 7.2.5-1
 #[test]
-fn a_removed_path_is_forgotten_and_its_slot_starts_anew() {
+fn state_of_a_removed_path_is_reset() {
     for_all::<CongestionChoice>(|policy, twin, rng| {
         let path = any_path(rng, 3);
         let loss = LossEvent {
@@ -137,8 +137,8 @@ fn a_removed_path_is_forgotten_and_its_slot_starts_anew() {
     });
 }
 
-/// Calls `law` for each algorithm that has groups, with a generator of their world's randomness.
-fn for_all_coupled(law: impl Fn(CongestionChoice, &mut Rng)) {
+/// Calls `property` for each algorithm with groups, with a random generator.
+fn for_all_coupled(property: impl Fn(CongestionChoice, &mut Rng)) {
     let has_groups = |name: &&str| {
         CongestionChoice::named(name)
             .unwrap()
@@ -152,13 +152,13 @@ fn for_all_coupled(law: impl Fn(CongestionChoice, &mut Rng)) {
     for name in names.filter(has_groups) {
         for world in 0..WORLDS {
             let mut rng = Seed(world).split("coupled").split(name).rng();
-            law(CongestionChoice::named(name).unwrap(), &mut rng);
+            property(CongestionChoice::named(name).unwrap(), &mut rng);
         }
     }
 }
 
 #[test]
-fn paths_in_groups_of_their_own_behave_as_the_standard_says_to_the_byte() {
+fn uncoupled_paths_behave_exactly_as_cmt() {
     for_all_coupled(|mut choice, rng| {
         choice.set_parameter("groups", "7,6,5,4,3,2,1,0").unwrap();
         let mut coupled = choice.build();
@@ -186,7 +186,7 @@ fn paths_in_groups_of_their_own_behave_as_the_standard_says_to_the_byte() {
     });
 }
 
-/// Two to five equally long paths in congestion avoidance, with any windows.
+/// Two to five paths of equal RTT in congestion avoidance, with random cwnds.
 fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> {
     let paths: Vec<PathFacts> = (0..2 + rng.below(4) as u8).map(healthy).collect();
     for path in &paths {
@@ -208,7 +208,7 @@ fn settled(policy: &mut dyn CongestionControl, rng: &mut Rng) -> Vec<PathFacts> 
     paths
 }
 
-/// What the `acked` ones of `paths` gain by one SACK that acknowledges a full window of each.
+/// What the `acked` ones of `paths` gain by one SACK that acknowledges a full cwnd of each.
 fn gains(policy: &mut dyn CongestionControl, paths: &[PathFacts], acked: &[PathFacts]) -> Vec<i64> {
     let windows: Vec<u64> = acked.iter().map(|path| policy.cwnd(path.id)).collect();
     let acks = acked.iter().zip(&windows);
@@ -224,14 +224,14 @@ fn gains(policy: &mut dyn CongestionControl, paths: &[PathFacts], acked: &[PathF
 }
 
 #[test]
-fn all_paths_of_a_group_together_gain_no_more_than_one_path_would() {
+fn a_group_gains_no_more_than_one_path_would() {
     for_all_coupled(|choice, rng| {
         let mut policy = choice.build();
         let paths = settled(&mut *policy, rng);
         let gained: i64 = gains(&mut *policy, &paths, &paths).iter().sum();
         let count = paths.len() as i64;
-        // Each gain is rounded up to a byte. The paper of `balia` lets every path gain a tenth of a step whatever its
-        // rate, so several slow paths together may have more: Σ (4s² + 5sm + m²) / 10 ≤ (9 + n) / 10.
+        // Each gain is rounded up to a byte. In the paper of `balia` every path gains a tenth of an increase whatever its
+        // rate, so several slow paths together may gain more: Σ (4s² + 5sm + m²) / 10 ≤ (9 + n) / 10.
         let most = match choice.name() {
             "balia" => CHUNK as i64 * (9 + count) / 10,
             _ => CHUNK as i64,
@@ -241,20 +241,20 @@ fn all_paths_of_a_group_together_gain_no_more_than_one_path_would() {
 }
 
 #[test]
-fn a_sack_that_acknowledges_several_paths_gives_each_what_it_would_give_it_first() {
+fn order_of_paths_in_a_sack_does_not_matter() {
     for_all_coupled(|choice, rng| {
         let (mut policy, mut twin) = (choice.build(), choice.build());
         let paths = settled(&mut *policy, &mut rng.clone());
         settled(&mut *twin, rng);
         let together = gains(&mut *policy, &paths, &paths);
-        // The last path alone: no window of another one has changed before it.
+        // The last path alone: no other cwnd has changed before it.
         let alone = gains(&mut *twin, &paths, &paths[paths.len() - 1..]);
         assert_eq!(together.last(), alone.last(), "{choice:?}");
     });
 }
 
 #[test]
-fn a_sack_sees_what_a_loss_on_another_path_has_just_changed() {
+fn a_sack_sees_the_cwnd_after_a_loss_on_another_path() {
     for_all_coupled(|choice, rng| {
         let (mut policy, mut twin) = (choice.build(), choice.build());
         let paths = settled(&mut *policy, &mut rng.clone());

@@ -1,4 +1,4 @@
-//! Every algorithm is found by its name, says that name, and documents what can be set.
+//! Properties of the catalog: every algorithm is found by its name, returns that name, and documents its parameters.
 
 use crate::catalog::*;
 use crate::{PolicyRecipe, Refused};
@@ -32,7 +32,7 @@ fn entries_hold<C: Choice>() {
     assert!(C::named("nonsense").is_err());
 }
 
-/// Checks that each policy of an extension point says the name under which it is registered.
+/// Checks that each policy of an extension point returns the name under which it is registered.
 fn names_hold<C: PolicyChoice>(name_of: impl Fn(&C::Policy) -> &'static str) {
     entries_hold::<C>();
     for algorithm in C::POINT.algorithms {
@@ -42,7 +42,7 @@ fn names_hold<C: PolicyChoice>(name_of: impl Fn(&C::Policy) -> &'static str) {
 }
 
 #[test]
-fn every_algorithm_says_the_name_it_is_registered_under_and_takes_its_documented_defaults() {
+fn algorithms_have_their_registered_names_and_defaults() {
     names_hold::<CongestionChoice>(|policy| policy.name());
     names_hold::<PathSchedulerChoice>(|policy| policy.name());
     names_hold::<StreamSchedulerChoice>(|policy| policy.name());
@@ -59,7 +59,7 @@ fn every_algorithm_says_the_name_it_is_registered_under_and_takes_its_documented
 }
 
 #[test]
-fn every_option_takes_its_documented_defaults() {
+fn options_have_their_documented_defaults() {
     entries_hold::<RtoChoice>();
     entries_hold::<SackHandlingChoice>();
     entries_hold::<NrSackChoice>();
@@ -84,7 +84,7 @@ fn every_algorithm_can_be_chosen_by_name_in_a_recipe() {
 }
 
 #[test]
-fn no_name_is_given_twice() {
+fn names_are_unique() {
     for (index, point) in CATALOG.iter().enumerate() {
         assert!(CATALOG[..index].iter().all(|other| other.name != point.name));
         for (index, algorithm) in point.algorithms.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Which ready stream is next on a path, if streams are bound to paths? One queue for each path, served in turn.
+//! Path queues. Which ready stream is next on a path, if streams are bound to paths?
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,46 +7,46 @@ use anabranch_types::{PathId, StreamId};
 
 use super::ready::Ready;
 
-/// Ready streams, each in the lane of its path; streams without a path are in a lane that all paths serve.
+/// Ready streams, one queue for each path, served round robin; streams without a path are in a queue that all paths serve.
 #[derive(Debug, Default)]
-pub(super) struct Lanes {
-    lanes: Vec<(Option<PathId>, Ready<u64>)>,
+pub(super) struct PathQueues {
+    path_queues: Vec<(Option<PathId>, Ready<u64>)>,
     turn: u64,
-    /// The ready streams with their lanes.
+    /// The ready streams with their queues.
     homes: BTreeMap<StreamId, Option<PathId>>,
 }
 
-impl Lanes {
-    /// `stream` has something to send on `path`, or on any. One that is there already keeps its turn.
+impl PathQueues {
+    /// `stream` has data for `path`, or for any. If it is queued already it keeps its turn.
     pub(super) fn ready(&mut self, stream: StreamId, path: Option<PathId>) {
         match self.homes.get(&stream).copied() {
             Some(home) if home == path => {}
             Some(home) => self.move_to(stream, home, path),
             None => {
                 self.homes.insert(stream, path);
-                self.queue(stream, path);
+                self.enqueue(stream, path);
             }
         }
     }
 
-    /// `stream` was served and goes behind the others of its lane.
+    /// `stream` was served and goes to the end of its queue.
     pub(super) fn served(&mut self, stream: StreamId) {
         if let Some(path) = self.homes.get(&stream).copied() {
-            self.queue(stream, path);
+            self.enqueue(stream, path);
         }
     }
 
-    /// `stream` has nothing to send.
+    /// `stream` has no data.
     pub(super) fn idle(&mut self, stream: StreamId) {
         if let Some(path) = self.homes.remove(&stream) {
-            self.lane(path).remove(stream);
+            self.queue(path).remove(stream);
         }
         if self.homes.is_empty() {
             *self = Self::default();
         }
     }
 
-    /// Where each stream belongs has changed.
+    /// The mapping of streams to paths has changed.
     pub(super) fn rebind(&mut self, home: impl Fn(StreamId) -> Option<PathId>) {
         let moved = |(stream, before): (&StreamId, &Option<PathId>)| {
             let path = home(*stream);
@@ -58,46 +58,46 @@ impl Lanes {
         }
     }
 
-    /// The stream that has waited longest of those that may go on `path`.
+    /// The stream that has waited longest of those that may use `path`.
     pub(super) fn next(&self, path: PathId) -> Option<StreamId> {
-        let lanes = self.lanes.iter();
-        let open = lanes.filter(|(lane, _)| lane.is_none_or(|lane| lane == path));
-        let heads = open.filter_map(|(_, lane)| lane.first().map(|stream| (lane.key_of(stream), stream)));
+        let path_queues = self.path_queues.iter();
+        let open = path_queues.filter(|(queue, _)| queue.is_none_or(|queue| queue == path));
+        let heads = open.filter_map(|(_, queue)| queue.first().map(|stream| (queue.key_of(stream), stream)));
         heads.min().map(|(_, stream)| stream)
     }
 
-    /// Whether `stream` is ready and may go on `path`.
+    /// Whether `stream` is ready and may use `path`.
     pub(super) fn admit(&self, stream: StreamId, path: PathId) -> bool {
         let home = self.homes.get(&stream);
         home.is_some_and(|home| home.is_none_or(|home| home == path))
     }
 
-    fn queue(&mut self, stream: StreamId, path: Option<PathId>) {
+    fn enqueue(&mut self, stream: StreamId, path: Option<PathId>) {
         self.turn += 1;
         let turn = self.turn;
-        self.lane(path).insert(turn, stream);
+        self.queue(path).insert(turn, stream);
     }
 
-    /// A ready stream keeps its turn in another lane.
+    /// A ready stream keeps its turn in another queue.
     fn move_to(&mut self, stream: StreamId, before: Option<PathId>, path: Option<PathId>) {
-        let lane = self.lane(before);
-        let turn = lane.key_of(stream);
-        lane.remove(stream);
+        let queue = self.queue(before);
+        let turn = queue.key_of(stream);
+        queue.remove(stream);
         self.homes.insert(stream, path);
         match turn {
-            Some(turn) => self.lane(path).insert(turn, stream),
-            None => self.queue(stream, path),
+            Some(turn) => self.queue(path).insert(turn, stream),
+            None => self.enqueue(stream, path),
         }
     }
 
-    fn lane(&mut self, path: Option<PathId>) -> &mut Ready<u64> {
-        let at = match self.lanes.binary_search_by_key(&path, |(path, _)| *path) {
+    fn queue(&mut self, path: Option<PathId>) -> &mut Ready<u64> {
+        let at = match self.path_queues.binary_search_by_key(&path, |(path, _)| *path) {
             Ok(at) => at,
             Err(at) => {
-                self.lanes.insert(at, (path, Ready::default()));
+                self.path_queues.insert(at, (path, Ready::default()));
                 at
             }
         };
-        &mut self.lanes[at].1
+        &mut self.path_queues[at].1
     }
 }

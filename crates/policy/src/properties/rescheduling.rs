@@ -1,4 +1,4 @@
-//! A chunk is moved onto a path that is up and not full, and once only.
+//! Properties of chunk rescheduling: a chunk moves onto an active path that is not full, and once only.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! No sample is invented: each is the sending of a chunk of that path which was acknowledged and sent once.
+//! Properties of RTT sampling: each sample is the send time of an acknowledged chunk of the path that was sent once.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::catalog::RttSamplesChoice;
 use crate::testing::{any_ack, any_paths, ms};
 
 #[test]
-fn a_sample_is_when_an_acknowledged_chunk_of_the_path_was_sent() {
+fn a_sample_is_the_send_time_of_an_acked_chunk() {
     for_all::<RttSamplesChoice>(|policy, twin, rng| {
         let paths = any_paths(rng);
         let mut offered: BTreeMap<PathId, Vec<Instant>> = BTreeMap::new();
@@ -59,7 +59,7 @@ fn a_sample_is_when_an_acknowledged_chunk_of_the_path_was_sent() {
 }
 
 #[test]
-fn a_removed_path_has_nothing_left_to_be_reported() {
+fn a_removed_path_yields_no_sample() {
     for_all::<RttSamplesChoice>(|policy, _, rng| {
         let path = crate::testing::healthy(2);
         let now = Instant::ZERO + ms(1_000);

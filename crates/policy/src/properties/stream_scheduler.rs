@@ -1,4 +1,4 @@
-//! A ready stream is served eventually, an idle one never; and who is promised a share gets it.
+//! Properties of stream schedulers: a ready stream is served eventually, an idle one never, and shares are kept.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -15,11 +15,11 @@ const STREAMS: u64 = 12;
 
 const PATH: PathId = PathId(0);
 
-/// Calls `law` for the algorithm called `name` in each world.
-fn for_one(name: &str, law: impl Fn(&mut dyn StreamScheduler, &mut Rng)) {
+/// Calls `property` for the algorithm called `name` in each random run.
+fn for_one(name: &str, property: impl Fn(&mut dyn StreamScheduler, &mut Rng)) {
     let choice = StreamSchedulerChoice::named(name).expect("a name of the catalog");
     for world in 0..WORLDS {
-        law(&mut *choice.build(), &mut Seed(world).split(name).rng());
+        property(&mut *choice.build(), &mut Seed(world).split(name).rng());
     }
 }
 
@@ -34,11 +34,11 @@ fn facts(stream: StreamId, head: u64) -> StreamFacts {
     }
 }
 
-/// Who is ready, with which message, as the core knows it.
+/// The ready streams and their messages, as the core knows them.
 struct Streams {
     heads: BTreeMap<StreamId, u64>,
     next_message: u64,
-    /// Whether the core asks before each chunk (RFC 8260 §2), or only between messages.
+    /// Whether the core calls before each chunk (RFC 8260 §2), or only between messages.
     interleaving: bool,
     /// The message that has to be finished, without interleaving.
     begun: Option<StreamId>,
@@ -66,7 +66,7 @@ impl Streams {
         let stream = StreamId(rng.below(STREAMS) as u16);
         match rng.below(4) {
             0 if !self.heads.contains_key(&stream) => self.announce(stream, policies),
-            // Announced again without need, or with another priority and weight.
+            // Reported again without a change, or with another priority and weight.
             1 => {
                 if let Some(head) = self.heads.get(&stream) {
                     let facts = StreamFacts {
@@ -113,7 +113,7 @@ impl Streams {
 }
 
 #[test]
-fn a_stream_is_named_exactly_while_one_is_ready() {
+fn next_is_some_exactly_while_a_stream_is_ready() {
     for_all::<StreamSchedulerChoice>(|policy, twin, rng| {
         let mut streams = Streams::new(rng.chance(1, 2));
         for _ in 0..STEPS {
@@ -124,7 +124,7 @@ fn a_stream_is_named_exactly_while_one_is_ready() {
                 next.is_none_or(|stream| streams.heads.contains_key(&stream)),
                 "{next:?} is idle"
             );
-            // Within a packet a scheduler may have nobody who shall ride along; for a new one it has.
+            // Within a packet a scheduler may have no further stream for it; for a new packet it must have one.
             if rng.chance(1, 2) {
                 policy.on_packet_end();
                 twin.on_packet_end();
@@ -136,7 +136,7 @@ fn a_stream_is_named_exactly_while_one_is_ready() {
 }
 
 #[test]
-fn every_ready_stream_is_served_however_busy_the_others_are() {
+fn every_ready_stream_is_served() {
     for_all::<StreamSchedulerChoice>(|policy, _, rng| {
         let patient = StreamId(STREAMS as u16);
         let mut message = 0;
@@ -158,8 +158,8 @@ fn every_ready_stream_is_served_however_busy_the_others_are() {
     });
 }
 
-/// What each stream was served after many turns, if `of` tells what each is and none ever runs dry. Messages have any
-/// length up to 3,000 bytes and are cut into chunks of 1,000.
+/// What each stream was served after many turns, if all always have data with the facts that `of` gives. Messages have
+/// up to 3,000 bytes and are cut into chunks of 1,000.
 fn served(
     policy: &mut dyn StreamScheduler,
     of: &[StreamFacts],
@@ -194,7 +194,7 @@ fn served(
     served
 }
 
-/// The largest and the smallest of what was served for each unit of weight.
+/// The largest and the smallest number of bytes served per unit of weight.
 fn spread(served: &BTreeMap<StreamId, u64>, of: &[StreamFacts]) -> (u64, u64) {
     let shares = || of.iter().map(|facts| served[&facts.id] / u64::from(facts.weight));
     (
@@ -214,7 +214,7 @@ fn some_streams(rng: &mut Rng) -> Vec<StreamFacts> {
 }
 
 #[test]
-fn fair_bandwidth_gives_each_stream_the_same_whatever_the_length_of_its_messages() {
+fn fair_bandwidth_serves_equal_bytes() {
     for_one("fair-bandwidth", |policy, rng| {
         let mut streams = some_streams(rng);
         let served = served(policy, &streams, rng.chance(1, 2), rng);
@@ -237,7 +237,7 @@ fn weighted_fair_queueing_gives_each_stream_its_share() {
 }
 
 #[test]
-fn a_less_urgent_stream_is_served_only_while_no_more_urgent_one_is_ready() {
+fn lower_priority_waits_for_higher_priority() {
     for_one("priority", |policy, rng| {
         let streams = some_streams(rng);
         let most_urgent = streams.iter().map(|stream| stream.priority).min();
@@ -271,7 +271,7 @@ fn a_packet_filled_by_rr_packet_carries_one_stream() {
 }
 
 #[test]
-fn a_mapped_stream_is_named_on_one_path_only_and_every_ready_stream_on_some() {
+fn a_mapped_stream_is_served_on_one_path_only() {
     for name in ["fixed-map", "dynamic-map"] {
         for_one(name, |policy, rng| {
             let mut ready: BTreeMap<StreamId, u64> = BTreeMap::new();
@@ -317,7 +317,7 @@ fn a_mapped_stream_is_named_on_one_path_only_and_every_ready_stream_on_some() {
 }
 
 #[test]
-fn a_stream_keeps_to_the_path_of_its_map_while_that_is_usable() {
+fn fixed_map_uses_the_listed_path_while_it_is_usable() {
     for_one("fixed-map", |_, rng| {
         let mut choice = StreamSchedulerChoice::named("fixed-map").expect("a name of the catalog");
         choice.set_parameter("map", "2,0,1").expect("a map");

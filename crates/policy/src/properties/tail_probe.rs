@@ -1,11 +1,11 @@
-//! A probe comes after a round trip at least, or never.
+//! Properties of tail loss probes: never before a round trip.
 
 use super::{STEPS, for_all};
 use crate::catalog::TailProbeChoice;
 use crate::testing::any_path;
 
 #[test]
-fn no_probe_comes_before_an_answer_could() {
+fn no_probe_is_sent_within_a_round_trip() {
     for_all::<TailProbeChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let path = any_path(rng, 0);

@@ -1,4 +1,4 @@
-//! A SACK leaves on a usable path, or on the one that the data came over.
+//! Properties of SACK paths: a usable path, or the one that the data arrived over.
 
 use anabranch_types::PathId;
 
@@ -8,7 +8,7 @@ use crate::testing::any_paths;
 use crate::{PathFacts, path_facts};
 
 #[test]
-fn the_path_of_a_sack_is_usable_or_has_just_brought_data() {
+fn sack_path_is_usable_or_delivered_the_data() {
     for_all::<SackPathChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let paths = any_paths(rng);

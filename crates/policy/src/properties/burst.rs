@@ -1,4 +1,4 @@
-//! Sending is never forbidden for good, an answer does not depend on being asked twice, removed paths get nothing.
+//! Properties of burst limits: sending is never blocked for good, repeated calls agree, removed paths get nothing.
 
 use anabranch_types::Instant;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use crate::catalog::BurstChoice;
 use crate::testing::any_path;
 
 #[test]
-fn a_path_that_may_not_send_now_may_when_it_was_told_or_has_something_in_flight() {
+fn a_blocked_path_may_send_again_later() {
     for_all::<BurstChoice>(|policy, twin, rng| {
         let mut path = any_path(rng, 2);
         path.in_flight = 0;

@@ -1,4 +1,4 @@
-//! A chunk is lost for a reason: later ones of enough SACKs arrived. Timeouts and removals start anew.
+//! Properties of loss detection: nothing is lost above what was acknowledged, and timeouts and removals reset the state.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::testing::{any_ack, healthy, ms, sack};
 use crate::{LossThreshold, PathFacts};
 
 #[test]
-fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls_back() {
+fn threshold_never_exceeds_what_was_acked_nor_decreases() {
     for_all::<LossChoice>(|policy, twin, rng| {
         let mut paths: Vec<PathFacts> = (0..3).map(healthy).collect();
         for path in &paths {
@@ -60,7 +60,7 @@ fn nothing_above_the_highest_acknowledged_chunk_is_lost_and_the_line_never_falls
 }
 
 #[test]
-fn two_sacks_in_order_never_make_a_loss_but_by_time() {
+fn two_sacks_in_order_reveal_no_loss_except_by_time() {
     for_all::<LossChoice>(|policy, _, rng| {
         let path = healthy(0);
         policy.add_path(path.id);
@@ -73,9 +73,9 @@ fn two_sacks_in_order_never_make_a_loss_but_by_time() {
     });
 }
 
-/// Once the moment has come that a line names, there is no further one: a path without SACKs is left in peace.
+/// After the moment that a threshold names, there is no further one: a path without SACKs sets no more timers.
 #[test]
-fn who_is_asked_again_without_a_sack_has_no_more_questions() {
+fn after_again_at_no_further_timer_is_needed() {
     for_all::<LossChoice>(|policy, _, rng| {
         let path = healthy(0);
         policy.add_path(path.id);

@@ -1,4 +1,4 @@
-//! A packet is acknowledged within 500 ms (RFC 9260 §6.2), and every second packet at the latest.
+//! Properties of ack policies: a SACK within 500 ms (RFC 9260 §6.2), and for every second packet at the latest.
 
 use anabranch_types::{Instant, PathId};
 

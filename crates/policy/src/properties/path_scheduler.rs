@@ -1,4 +1,4 @@
-//! New data goes on a path that may carry it and has room; whoever waits for a better one waits for something.
+//! Properties of path schedulers: they pick a path that can take data, and wait only if an acknowledgement will come.
 
 use anabranch_types::{Instant, PathId, Rng};
 
@@ -19,7 +19,7 @@ fn any_backlog(rng: &mut Rng) -> Backlog {
     }
 }
 
-/// Tells both schedulers of something that may happen between two questions.
+/// Reports a random event to both schedulers.
 fn something_happens(both: [&mut dyn PathScheduler; 2], paths: &[PathFacts], now: Instant, rng: &mut Rng) {
     let Some(path) = paths.get(rng.below(paths.len() as u64 + 1) as usize) else {
         both.into_iter().for_each(PathScheduler::on_round);
@@ -47,7 +47,7 @@ fn something_happens(both: [&mut dyn PathScheduler; 2], paths: &[PathFacts], now
 }
 
 #[test]
-fn never_picks_a_path_that_is_down_or_full_and_answers_alike_when_asked_twice() {
+fn picks_are_usable_and_repeatable() {
     for_all::<PathSchedulerChoice>(|policy, twin, rng| {
         let mut now = Instant::ZERO;
         for id in 0..5 {
@@ -78,9 +78,9 @@ fn never_picks_a_path_that_is_down_or_full_and_answers_alike_when_asked_twice() 
 }
 
 #[test]
-fn nobody_waits_while_nothing_is_in_flight_and_a_path_is_open() {
+fn no_scheduler_waits_with_nothing_in_flight() {
     for_all::<PathSchedulerChoice>(|policy, _, rng| {
-        // The only one whose idea is to leave other paths alone.
+        // The only one that leaves other paths unused by design.
         if policy.name() == "primary" {
             return;
         }
@@ -102,7 +102,7 @@ fn nobody_waits_while_nothing_is_in_flight_and_a_path_is_open() {
 }
 
 #[test]
-fn copies_never_fill_more_than_the_window() {
+fn duplicates_never_exceed_the_cwnd() {
     for_all::<PathSchedulerChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let paths = any_paths(rng);
@@ -142,7 +142,7 @@ fn a_single_healthy_path_is_always_used() {
     }
 }
 
-/// Nobody, to be told things too.
+/// A path that does not exist, for events about it.
 #[derive(Debug)]
 struct Deaf;
 

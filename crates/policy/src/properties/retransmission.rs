@@ -1,4 +1,4 @@
-//! A lost chunk goes to a path that may carry it, whenever there is one.
+//! Properties of retransmission policies: they return a path that may carry data, whenever there is one.
 
 use anabranch_types::PathId;
 
@@ -8,7 +8,7 @@ use crate::testing::{any_paths, tsn};
 use crate::{LossCause, LostChunk, may_carry_data, path_facts};
 
 #[test]
-fn a_retransmission_goes_where_data_may_go_and_to_another_full_path_only_if_all_are_full() {
+fn retransmissions_use_paths_that_may_carry_data() {
     for_all::<RetransmissionChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let paths = any_paths(rng);
