@@ -99,7 +99,7 @@ bench-testbed: ## measure how late packets are on a test bed of more than 200 Mb
 ##@ Check
 
 .PHONY: check
-check: fmt clippy arch lines no-std doc ## run the checks that every commit must pass
+check: fmt clippy arch lines words no-std doc ## run the checks that every commit must pass
 
 .PHONY: fmt
 fmt: ## check formatting
@@ -122,6 +122,10 @@ lines: ## check the length of files and their first lines
 .PHONY: conformance
 conformance: ## check that every rule of the standards is implemented and tested, or marked; check quotations
 	$(CARGO) xtask conformance
+
+.PHONY: words
+words: ## that no retired word comes back (xtask/retired-words.toml)
+	$(CARGO) xtask words
 
 .PHONY: no-std
 no-std: ## check that the core crates and their dependencies do not link std

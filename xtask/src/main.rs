@@ -1,4 +1,4 @@
-//! Checks of the workspace: `cargo xtask arch`, `conformance`, `lines` and `no-std`. Which one?
+//! Checks of the workspace: `cargo xtask arch`, `conformance`, `lines`, `no-std` and `words`. Which one?
 //!
 //! Cargo and clippy check most of the habits of CONTRIBUTING.md; the few that they cannot see are checked here.
 
@@ -7,6 +7,7 @@ mod conformance;
 mod finding;
 mod lines;
 mod no_std;
+mod retired_words;
 mod sources;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ const USAGE: &str = "usage: cargo xtask <check>
   arch         dependency edges, containers keyed by PathId, #![no_std] in the core crates
   conformance  that each rule of the standards is implemented and tested, or marked; that quotations are exact
   lines        length of files, and that their first line names what they hold
+  words        that no retired word comes back
   no-std       that neither the core crates nor their dependencies link std
 ";
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         Some("conformance") => conformance::run(root(), &arguments[1..]),
         Some("lines") => lines::run(root()),
         Some("no-std") => no_std::run(root()),
+        Some("words") => retired_words::run(root()),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::from(2);
