@@ -33,30 +33,20 @@ impl AnyHost {
         }
     }
 
-    /// A host of which whoever added it knows that it speaks SCTP.
-    pub(crate) const fn sctp(&self) -> &SctpHost {
-        self.as_sctp().expect("invariant: this host speaks SCTP")
-    }
-
-    pub(crate) fn sctp_mut(&mut self) -> &mut SctpHost {
+    /// The same, to be changed.
+    pub(crate) const fn as_sctp_mut(&mut self) -> Option<&mut SctpHost> {
         match self {
             Self::Sctp(host) => Some(host),
             Self::Tcp(_) => None,
         }
-        .expect("invariant: this host speaks SCTP")
     }
 
-    /// A host of which whoever added it knows that it speaks TCP.
-    pub(crate) const fn tcp(&self) -> &TcpHost {
-        self.as_tcp().expect("invariant: this host speaks TCP")
-    }
-
-    pub(crate) fn tcp_mut(&mut self) -> &mut TcpHost {
+    /// The same, to be changed.
+    pub(crate) const fn as_tcp_mut(&mut self) -> Option<&mut TcpHost> {
         match self {
             Self::Tcp(host) => Some(host),
             Self::Sctp(_) => None,
         }
-        .expect("invariant: this host speaks TCP")
     }
 }
 

@@ -9,11 +9,11 @@ use anabranch_proto::{AddressError, Association, AssociationConfig, ConnectError
 use anabranch_types::{AssociationId, Instant, PathAddr, Seed};
 
 use crate::app::Conversation;
-use crate::census::SackCensus;
 use crate::log::{Direction, PacketLog};
 use crate::outcome::Tally;
 use crate::overhead::Overhead;
 use crate::processor::{Processor, ProcessorModel, ProcessorTally};
+use crate::sack_statistics::SackStatistics;
 
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 64;
@@ -47,7 +47,7 @@ pub struct SctpHost {
     batch: VecDeque<Datagram>,
     tally: Tally,
     log: PacketLog,
-    census: Option<SackCensus>,
+    sack_statistics: Option<SackStatistics>,
     overhead: Option<Overhead>,
     /// `None` if nothing takes time.
     processor: Option<Processor>,
@@ -67,7 +67,7 @@ impl SctpHost {
             batch: VecDeque::new(),
             tally: Tally::default(),
             log: PacketLog::default(),
-            census: None,
+            sack_statistics: None,
             overhead: None,
             processor: None,
             observer: None,
@@ -194,6 +194,16 @@ impl SctpHost {
         self.conversations.get(&id)
     }
 
+    /// The newest association.
+    pub(crate) fn newest(&self) -> Option<&Association> {
+        self.association(self.associations().next_back()?)
+    }
+
+    /// The application on the newest association.
+    pub(crate) fn newest_conversation(&self) -> Option<&Conversation> {
+        self.conversation(self.associations().next_back()?)
+    }
+
     /// All associations that there were, oldest first, unless forgotten.
     pub fn associations(&self) -> impl DoubleEndedIterator<Item = AssociationId> + ExactSizeIterator {
         self.conversations.keys().copied()
@@ -218,13 +228,13 @@ impl SctpHost {
 
     /// Counts what the SACKs say that come from now on.
     pub fn count_sacks(&mut self) {
-        self.census = Some(SackCensus::default());
+        self.sack_statistics = Some(SackStatistics::default());
     }
 
     /// What SACKs said, if [`SctpHost::count_sacks`] was called.
     #[must_use]
-    pub const fn census(&self) -> Option<&SackCensus> {
-        self.census.as_ref()
+    pub const fn sack_statistics(&self) -> Option<&SackStatistics> {
+        self.sack_statistics.as_ref()
     }
 
     /// Counts what the packets carry that leave from now on.
@@ -324,8 +334,8 @@ impl SctpHost {
         let path = datagram.path.reversed();
         self.tally.received(now, path, &datagram.payload);
         self.log.note(now, Direction::Received, path, &datagram.payload);
-        if let Some(census) = &mut self.census {
-            census.note(&datagram.payload);
+        if let Some(sack_statistics) = &mut self.sack_statistics {
+            sack_statistics.note(&datagram.payload);
         }
         if let Some(observer) = &mut self.observer {
             observer.on_packet(now, Direction::Received, path, &datagram.payload);

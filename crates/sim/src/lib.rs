@@ -10,17 +10,20 @@ pub mod replay;
 pub mod tcp;
 
 mod any_host;
-mod census;
+mod cross_traffic;
 mod host;
 mod log;
+mod measurement;
 mod network;
 mod outcome;
 mod overhead;
 mod probe;
 mod processor;
-mod rival;
+mod sack_statistics;
 mod scenario;
+mod sctp;
 mod simulation;
+mod transport;
 
 pub use anabranch_netsim::{Bucket, Histogram, Side};
 pub use anabranch_proto::{
@@ -28,16 +31,21 @@ pub use anabranch_proto::{
     SackWalks,
 };
 pub use any_host::AnyHost;
-pub use census::SackCensus;
+pub use cross_traffic::CrossTraffic;
 pub use host::{Observer, SctpHost};
 pub use log::{Direction, LoggedPacket, PacketLog};
+pub use measurement::{
+    DataCounters, Duplicates, HostCounters, HostState, PathState, SackCounters, SendBufferState,
+};
 pub use outcome::{Delivery, Outcome, Tally};
 pub use overhead::Overhead;
 pub use probe::{Probe, Sample};
 pub use processor::{ProcessorModel, ProcessorTally};
-pub use rival::Rival;
+pub use sack_statistics::SackStatistics;
 pub use scenario::{Scenario, Step};
+pub use sctp::Sctp;
 pub use simulation::Simulation;
+pub use transport::{HostSetup, Transport};
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use core::time::Duration;
 use anabranch_policy::PathFacts;
 use anabranch_types::{Instant, PathId};
 
-use crate::{Side, Simulation};
+use crate::{Side, Simulation, Transport};
 
 /// What was known of one path at one moment.
 #[derive(Clone, Debug)]
@@ -59,14 +59,11 @@ impl Probe {
         self.next
     }
 
-    pub(crate) fn take(&mut self, simulation: &Simulation) {
+    pub(crate) fn take<T: Transport>(&mut self, simulation: &Simulation<T>) {
         let at = simulation.now();
         self.next = at + self.every;
-        let reader = simulation.conversation(self.side.other());
-        let delivered = reader.map_or(0, |reader| reader.inbox().bytes());
-        let facts = simulation
-            .association(self.side)
-            .map_or(&[][..], |association| association.path_facts());
+        let delivered = T::bytes_read(simulation.host(self.side.other()));
+        let facts = T::path_facts(simulation.host(self.side));
         self.samples.extend(facts.iter().map(|facts| Sample {
             at,
             facts: facts.clone(),

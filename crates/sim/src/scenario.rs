@@ -1,20 +1,17 @@
 //! Who talks to whom, over which paths, how, and what happens meanwhile? A builder for one simulation.
 
-use core::net::{IpAddr, Ipv6Addr, SocketAddr};
+use core::net::{IpAddr, Ipv6Addr};
 use core::time::Duration;
 use std::io;
 
 use anabranch_netsim::topology::{self, Path};
 use anabranch_netsim::{HostId, LinkChange, LinkConfig, Network};
-use anabranch_policy::PolicyRecipe;
-use anabranch_proto::{AssociationConfig, DEFAULT_PORT, EndpointConfig};
 use anabranch_types::{Instant, Seed};
 
-use crate::app::Conversation;
-use crate::network;
-use crate::network::Both;
-use crate::rival::{self, Rival};
-use crate::{AnyHost, Probe, ProcessorModel, SctpHost, Side, Simulation};
+use crate::cross_traffic::{self, CrossTraffic};
+use crate::network::{self, Both};
+use crate::transport::{HostSetup, Transport};
+use crate::{AnyHost, Probe, Sctp, Side, Simulation};
 
 /// A simulation to be built: two hosts, the paths between them, applications and a script.
 ///
@@ -34,33 +31,35 @@ use crate::{AnyHost, Probe, ProcessorModel, SctpHost, Side, Simulation};
 /// simulation.run_for(Duration::from_secs(2));
 /// assert_eq!(simulation.outcome().forward.messages, 100);
 /// ```
-pub struct Scenario {
+pub struct Scenario<T: Transport = Sctp> {
+    pub(crate) transport: T,
     seed: Seed,
-    lanes: Vec<Lane>,
+    pub(crate) paths: Vec<PathConfig>,
     /// There and back.
     bottleneck: Option<(LinkConfig, LinkConfig)>,
-    rivals: Vec<Rival>,
-    port: u16,
-    segments: usize,
-    processors: [Option<ProcessorModel>; 2],
-    configs: [AssociationConfig; 2],
-    conversations: [Conversation; 2],
-    accepts: [bool; 2],
+    cross_traffic: Vec<CrossTraffic>,
+    pub(crate) configs: [T::Config; 2],
+    pub(crate) apps: [T::App; 2],
     script: Vec<(Duration, Step)>,
     probes: Vec<Probe>,
     captures: Vec<(Side, Box<dyn io::Write + Send>)>,
-    checksum_offload: bool,
-    is_traced: bool,
+    counts_overhead: bool,
 }
 
 /// One path to be built.
-struct Lane {
+pub(crate) struct PathConfig {
     there: LinkConfig,
     back: LinkConfig,
-    near: IpAddr,
-    far: IpAddr,
+    pub(crate) near: IpAddr,
+    pub(crate) far: IpAddr,
     /// The network has it, and the hosts do not know of their addresses yet.
     spare: bool,
+}
+
+/// The two addresses of path number `number`, of IP version 6.
+pub(crate) fn addresses_v6(number: u8) -> (IpAddr, IpAddr) {
+    let address = |host| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, number.into(), 0, 0, 0, 0, host));
+    (address(1), address(2))
 }
 
 /// What happens to the network in the course of a scenario. Paths are counted from 0.
@@ -80,26 +79,21 @@ pub enum Step {
     Leave(Side, usize),
 }
 
-impl Scenario {
+impl<T: Transport> Scenario<T> {
     /// Two hosts with nothing between them yet.
-    #[must_use]
-    pub fn new(seed: Seed) -> Self {
+    pub(crate) fn with_transport(seed: Seed, transport: T) -> Self {
         Self {
+            transport,
             seed,
-            lanes: Vec::new(),
+            paths: Vec::new(),
             bottleneck: None,
-            rivals: Vec::new(),
-            port: DEFAULT_PORT,
-            segments: 1,
-            processors: [None; 2],
+            cross_traffic: Vec::new(),
             configs: Default::default(),
-            conversations: Default::default(),
-            accepts: [false, true],
+            apps: Default::default(),
             script: Vec::new(),
             probes: Vec::new(),
             captures: Vec::new(),
-            checksum_offload: false,
-            is_traced: true,
+            counts_overhead: false,
         }
     }
 
@@ -116,19 +110,27 @@ impl Scenario {
         self.path_between(there, back, (topology::near(number), topology::far(number)))
     }
 
+    /// The path that was added last has another link back.
+    #[must_use]
+    pub fn with_link_back(mut self, back: LinkConfig) -> Self {
+        if let Some(path) = self.paths.last_mut() {
+            path.back = back;
+        }
+        self
+    }
+
     /// Adds a path between two addresses of IP version 6.
     #[must_use]
     pub fn path_v6(self, link: LinkConfig) -> Self {
-        let number = u16::from(self.next_number());
-        let address = |host| IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, number, 0, 0, 0, 0, host));
-        self.path_between(link.clone(), link, (address(1), address(2)))
+        let ends = addresses_v6(self.next_number());
+        self.path_between(link.clone(), link, ends)
     }
 
     /// Adds a path to the far address of path 0: the far host has one link less than the near one.
     #[must_use]
     pub fn path_to_the_same_address(self, link: LinkConfig) -> Self {
         let near = topology::near(self.next_number());
-        let far = self.lanes.first().map_or(topology::far(0), |first| first.far);
+        let far = self.paths.first().map_or(topology::far(0), |first| first.far);
         self.path_between(link.clone(), link, (near, far))
     }
 
@@ -136,7 +138,7 @@ impl Scenario {
     #[must_use]
     pub fn path_between(mut self, there: LinkConfig, back: LinkConfig, ends: (IpAddr, IpAddr)) -> Self {
         let (near, far) = ends;
-        self.lanes.push(Lane {
+        self.paths.push(PathConfig {
             there,
             back,
             near,
@@ -155,8 +157,8 @@ impl Scenario {
     /// The same, with neither side using the last path that was added until [`Step::Join`] says so.
     #[must_use]
     pub fn with_last_path_spare(mut self) -> Self {
-        if let Some(lane) = self.lanes.last_mut() {
-            lane.spare = true;
+        if let Some(path) = self.paths.last_mut() {
+            path.spare = true;
         }
         self
     }
@@ -182,76 +184,40 @@ impl Scenario {
         }
     }
 
-    /// Adds two other hosts that send through the bottleneck. [`Simulation::connect_rivals`] lets them begin.
+    /// Adds two other hosts that send through the bottleneck. [`Simulation::connect_cross_traffic`] starts them.
     #[must_use]
-    pub fn rival(mut self, rival: Rival) -> Self {
-        self.rivals.push(rival);
+    pub fn cross_traffic(mut self, cross_traffic: CrossTraffic) -> Self {
+        self.cross_traffic.push(cross_traffic);
         self
     }
 
-    /// Port of the UDP encapsulation at both ends; 0 for SCTP directly over IP. 9899 unless set.
+    /// How both sides set up associations or connections.
     #[must_use]
-    pub fn encapsulation_port(self, port: u16) -> Self {
-        Self { port, ..self }
-    }
-
-    /// How many packets a core may write at once, as segmentation offload lets it: 1 unless set. The network carries
-    /// them one by one.
-    #[must_use]
-    pub fn segments(self, segments: usize) -> Self {
-        Self { segments, ..self }
-    }
-
-    /// The host of one side takes time for what it does; nothing takes any unless set.
-    #[must_use]
-    pub fn processor(mut self, side: Side, model: ProcessorModel) -> Self {
-        self.processors[side.index()] = Some(model);
-        self
-    }
-
-    /// How both sides set up associations.
-    #[must_use]
-    pub fn config(self, config: AssociationConfig) -> Self {
+    pub fn config(self, config: T::Config) -> Self {
         Self {
             configs: [config.clone(), config],
             ..self
         }
     }
 
-    /// How one side sets up associations.
+    /// How one side sets up associations or connections.
     #[must_use]
-    pub fn config_of(mut self, side: Side, config: AssociationConfig) -> Self {
+    pub fn config_of(mut self, side: Side, config: T::Config) -> Self {
         self.configs[side.index()] = config;
         self
     }
 
-    /// The mechanisms of both sides.
+    /// The near application on each association or connection.
     #[must_use]
-    pub fn policies(mut self, policies: PolicyRecipe) -> Self {
-        for config in &mut self.configs {
-            config.policies = policies;
-        }
+    pub fn near_talks(mut self, app: T::App) -> Self {
+        self.apps[0] = app;
         self
     }
 
-    /// What the near application does.
+    /// The far application on each association or connection.
     #[must_use]
-    pub fn near_talks(mut self, conversation: Conversation) -> Self {
-        self.conversations[0] = conversation;
-        self
-    }
-
-    /// What the far application does.
-    #[must_use]
-    pub fn far_talks(mut self, conversation: Conversation) -> Self {
-        self.conversations[1] = conversation;
-        self
-    }
-
-    /// Whether a side lets others connect: the far one does and the near one does not, unless set.
-    #[must_use]
-    pub fn accepts(mut self, side: Side, accepts: bool) -> Self {
-        self.accepts[side.index()] = accepts;
+    pub fn far_talks(mut self, app: T::App) -> Self {
+        self.apps[1] = app;
         self
     }
 
@@ -276,74 +242,70 @@ impl Scenario {
         self
     }
 
-    /// Both hosts leave checksums to the network, which damages nothing: an eighth less time to wait. Unless packets are
-    /// captured; whoever reads them expects checksums.
+    /// Counts what the packets of both hosts carry.
     #[must_use]
-    pub fn offload_checksums(self) -> Self {
+    pub fn count_overhead(self) -> Self {
         Self {
-            checksum_offload: true,
-            ..self
-        }
-    }
-
-    /// No number stands for all packets of a host ([`crate::Tally::trace_hash`]): where nobody compares them, it is work for
-    /// nothing.
-    #[must_use]
-    pub fn untraced(self) -> Self {
-        Self {
-            is_traced: false,
+            counts_overhead: true,
             ..self
         }
     }
 
     /// Builds it; nothing has happened yet.
     #[must_use]
-    pub fn build(self) -> Simulation {
+    pub fn build(mut self) -> Simulation<T> {
         let mut network = Network::new(self.seed);
-        let hosts = [Side::Near, Side::Far].map(|side| network.add_host(self.host(side).into()));
+        for side in Side::BOTH {
+            let config = core::mem::take(&mut self.configs[side.index()]);
+            self.configs[side.index()] = T::configure(config, &self.addresses(side));
+        }
+        let hosts = Side::BOTH.map(|side| network.add_host(self.host(side).into()));
         let bottleneck = self.bottleneck.as_ref();
         let shared = bottleneck.map(|(there, back)| network::add(&mut network, there, back, "bottleneck"));
         let paths = self.add_paths(&mut network, (hosts[0], hosts[1]), shared);
-        let rivals = rival::build(self.rivals, &mut network, self.seed, &paths, shared);
+        let cross_traffic = cross_traffic::build(self.cross_traffic, &mut network, self.seed, &paths, shared);
         for (side, sink) in self.captures {
             network.capture_host(hosts[side.index()], side.name(), sink);
         }
-        let [near_config, _] = self.configs;
-        let [near_conversation, _] = self.conversations;
-        let mut simulation = Simulation::new(network, hosts, paths, self.port);
-        let spare = self.lanes.iter().map(|lane| lane.spare);
-        simulation.set_spare(spare.collect());
-        simulation.set_near(near_config, near_conversation);
-        simulation.set_rivals(rivals);
-        simulation.set_probes(self.probes);
+        let ([config, _], [app, _]) = (self.configs, self.apps);
+        let mut simulation = Simulation {
+            network,
+            hosts,
+            paths,
+            spare: self.paths.iter().map(|path| path.spare).collect(),
+            port: self.transport.port(),
+            near: (config, app),
+            cross_traffic,
+            probes: self.probes,
+        };
         for (at, step) in self.script {
             simulation.schedule(Instant::ZERO + at, step);
         }
         simulation
     }
 
-    fn host(&self, side: Side) -> SctpHost {
-        let config = EndpointConfig {
-            local: self.addresses(side),
-            accept: self.accepts[side.index()].then(|| self.configs[side.index()].clone()),
-            checksum_offload: self.checksum_offload && self.captures.is_empty(),
-            ..EndpointConfig::default()
-        };
-        let answering = self.conversations[side.index()].clone();
-        let host = SctpHost::new(config, self.seed.split(side.name()), answering)
-            .with_segments(self.segments)
-            .with_processor(self.processors[side.index()]);
-        if self.is_traced { host } else { host.untraced() }
+    fn host(&self, side: Side) -> T::Host {
+        let mut host = self.transport.host(HostSetup {
+            side,
+            seed: self.seed.split(side.name()),
+            addresses: self.addresses(side),
+            config: &self.configs[side.index()],
+            app: self.apps[side.index()].clone(),
+            is_captured: !self.captures.is_empty(),
+        });
+        if self.counts_overhead {
+            T::count_overhead(&mut host);
+        }
+        host
     }
 
-    fn addresses(&self, side: Side) -> Vec<SocketAddr> {
-        let mut addresses: Vec<SocketAddr> = Vec::new();
-        for lane in self.lanes.iter().filter(|lane| !lane.spare) {
-            let ip = match side {
-                Side::Near => lane.near,
-                Side::Far => lane.far,
+    fn addresses(&self, side: Side) -> Vec<IpAddr> {
+        let mut addresses = Vec::new();
+        for path in self.paths.iter().filter(|path| !path.spare) {
+            let address = match side {
+                Side::Near => path.near,
+                Side::Far => path.far,
             };
-            let address = SocketAddr::new(ip, self.port);
             if !addresses.contains(&address) {
                 addresses.push(address);
             }
@@ -358,14 +320,14 @@ impl Scenario {
         shared: Option<Both>,
     ) -> Vec<Path> {
         let mut paths = Vec::new();
-        for (number, lane) in self.lanes.iter().enumerate() {
-            let own = network::add(network, &lane.there, &lane.back, &format!("path {number}"));
-            paths.push(network::lead(network, hosts, (lane.near, lane.far), own, shared));
+        for (number, path) in self.paths.iter().enumerate() {
+            let own = network::add(network, &path.there, &path.back, &format!("path {number}"));
+            paths.push(network::lead(network, hosts, (path.near, path.far), own, shared));
         }
         paths
     }
 
     fn next_number(&self) -> u8 {
-        u8::try_from(self.lanes.len()).expect("invariant: a scenario has at most 256 paths")
+        u8::try_from(self.paths.len()).expect("invariant: a scenario has at most 256 paths")
     }
 }

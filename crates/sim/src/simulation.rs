@@ -6,98 +6,57 @@ use std::io;
 
 use anabranch_netsim::topology::Path;
 use anabranch_netsim::{Change, HostId, LinkChange, Network, Side};
-use anabranch_proto::{AddressError, Association, AssociationConfig};
-use anabranch_types::{AssociationId, Instant};
+use anabranch_types::Instant;
 
-use crate::app::Conversation;
-use crate::rival::RivalHosts;
-use crate::{AnyHost, Outcome, Probe, SctpHost, Step};
+use crate::cross_traffic::CrossTrafficHosts;
+use crate::{AnyHost, HostCounters, HostState, Probe, Sctp, Step, Transport};
 
 /// A running scenario.
-///
-/// [`Simulation::association`] and [`Simulation::conversation`] are about the newest association of a side.
-pub struct Simulation {
-    network: Network<AnyHost>,
-    hosts: [HostId; 2],
-    paths: Vec<Path>,
-    /// Which of them nobody calls the other on.
-    spare: Vec<bool>,
-    port: u16,
-    near: (AssociationConfig, Conversation),
-    rivals: Vec<RivalHosts>,
-    probes: Vec<Probe>,
+pub struct Simulation<T: Transport = Sctp> {
+    pub(crate) network: Network<AnyHost>,
+    pub(crate) hosts: [HostId; 2],
+    pub(crate) paths: Vec<Path>,
+    /// Which of them neither side connects on.
+    pub(crate) spare: Vec<bool>,
+    pub(crate) port: u16,
+    /// How the near side connects, and its application.
+    pub(crate) near: (T::Config, T::App),
+    pub(crate) cross_traffic: Vec<CrossTrafficHosts>,
+    pub(crate) probes: Vec<Probe>,
 }
 
-impl Simulation {
-    pub(crate) fn new(network: Network<AnyHost>, hosts: [HostId; 2], paths: Vec<Path>, port: u16) -> Self {
-        Self {
-            network,
-            hosts,
-            spare: Vec::new(),
-            paths,
-            port,
-            near: Default::default(),
-            rivals: Vec::new(),
-            probes: Vec::new(),
-        }
-    }
-
-    pub(crate) fn set_near(&mut self, config: AssociationConfig, conversation: Conversation) {
-        self.near = (config, conversation);
-    }
-
-    pub(crate) fn set_spare(&mut self, spare: Vec<bool>) {
-        self.spare = spare;
-    }
-
-    pub(crate) fn set_probes(&mut self, probes: Vec<Probe>) {
-        self.probes = probes;
-    }
-
-    pub(crate) fn set_rivals(&mut self, rivals: Vec<RivalHosts>) {
-        self.rivals = rivals;
-    }
-
-    /// The near side connects to all addresses of the far side, and its application begins.
+impl<T: Transport> Simulation<T> {
+    /// The near side connects to the far side, and its application starts: over SCTP to all addresses, over TCP to that of
+    /// the first path.
     ///
     /// # Panics
     ///
     /// If the endpoint refuses; it does so only for addresses that no scenario makes.
-    pub fn connect(&mut self) -> AssociationId {
-        let (config, conversation) = self.near.clone();
-        self.connect_from(Side::Near, &config, conversation)
+    pub fn connect(&mut self) -> T::Id {
+        let (config, app) = self.near.clone();
+        self.start(Side::Near, config, app)
     }
 
-    /// One side connects to all addresses of the other.
-    ///
-    /// # Panics
-    ///
-    /// As [`Simulation::connect`].
-    pub fn connect_from(
-        &mut self,
-        side: Side,
-        config: &AssociationConfig,
-        conversation: Conversation,
-    ) -> AssociationId {
+    pub(crate) fn start(&mut self, side: Side, config: T::Config, app: T::App) -> T::Id {
+        let local = self.end_of(0, side).ip();
         let remotes = self.addresses(side.other());
-        let connected = self.act(side, |host, now| {
-            host.connect(now, &remotes, config, conversation)
-        });
-        connected.expect("invariant: a scenario's addresses can be connected")
+        self.act(side, |host, now| {
+            T::connect(host, now, local, &remotes, config, app)
+        })
     }
 
-    /// The rivals connect, and their applications begin.
-    pub fn connect_rivals(&mut self) {
-        for rival in &self.rivals {
-            rival.connect(&mut self.network);
+    /// The hosts of the cross traffic connect, and their applications start.
+    pub fn connect_cross_traffic(&mut self) {
+        for hosts in &self.cross_traffic {
+            hosts.connect(&mut self.network);
         }
     }
 
-    /// Bytes that the far end of a rival, counted from 0, has read.
+    /// Bytes that the far end of a cross traffic, counted from 0, has read.
     #[must_use]
-    pub fn delivered_by_rival(&self, number: usize) -> u64 {
-        let rival = self.rivals.get(number);
-        rival.map_or(0, |rival| rival.delivered(&self.network))
+    pub fn delivered_by_cross_traffic(&self, number: usize) -> u64 {
+        let hosts = self.cross_traffic.get(number);
+        hosts.map_or(0, |hosts| hosts.delivered(&self.network))
     }
 
     /// Addresses of one side with the encapsulation port, in the order of the paths. Those of spare paths are left out.
@@ -148,44 +107,26 @@ impl Simulation {
 
     /// The host of one side.
     #[must_use]
-    pub fn host(&self, side: Side) -> &SctpHost {
-        self.network.host(self.hosts[side.index()]).sctp()
+    pub fn host(&self, side: Side) -> &T::Host {
+        T::of(self.network.host(self.hosts[side.index()]))
     }
 
     /// Lets the user act on a host, and the host send what follows from it.
-    pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut SctpHost, Instant) -> R) -> R {
+    pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut T::Host, Instant) -> R) -> R {
         self.network
-            .act(self.hosts[side.index()], |host, now| action(host.sctp_mut(), now))
+            .act(self.hosts[side.index()], |host, now| action(T::of_mut(host), now))
     }
 
-    /// Lets the user act on the newest association of one side; `None` if there is none.
-    pub fn talk<R>(
-        &mut self,
-        side: Side,
-        act: impl FnOnce(&mut Conversation, &mut Association, Instant) -> R,
-    ) -> Option<R> {
-        let id = self.newest(side)?;
-        self.act(side, |host, now| {
-            host.talk(now, id, |conversation, association| {
-                act(conversation, association, now)
-            })
-        })
-    }
-
-    /// The newest association of one side.
+    /// Windows and buffers of one side now; `None` while it has no association.
     #[must_use]
-    pub fn association(&self, side: Side) -> Option<&Association> {
-        self.host(side).association(self.newest(side)?)
+    pub fn state(&self, side: Side) -> Option<HostState> {
+        T::state(self.host(side), &self.paths)
     }
 
-    /// The application on the newest association of one side.
+    /// Everything that one side has counted; `None` while it has no association.
     #[must_use]
-    pub fn conversation(&self, side: Side) -> Option<&Conversation> {
-        self.host(side).conversation(self.newest(side)?)
-    }
-
-    fn newest(&self, side: Side) -> Option<AssociationId> {
-        self.host(side).associations().next_back()
+    pub fn counters(&self, side: Side) -> Option<HostCounters> {
+        T::counters(self.host(side), &self.paths)
     }
 
     /// Lets this much time pass.
@@ -261,8 +202,8 @@ impl Simulation {
                     outside: SocketAddr::new(inside.ip(), port),
                 }]
             }
-            Step::Join(side, path) => vec![self.change_address(side, path, SctpHost::join)],
-            Step::Leave(side, path) => vec![self.change_address(side, path, SctpHost::leave)],
+            Step::Join(side, path) => vec![self.change_address(side, path, T::add_address)],
+            Step::Leave(side, path) => vec![self.change_address(side, path, T::remove_address)],
         }
     }
 
@@ -270,12 +211,11 @@ impl Simulation {
         &self,
         side: Side,
         path: usize,
-        change: fn(&mut SctpHost, Instant, SocketAddr) -> Result<(), AddressError>,
+        change: fn(&mut T::Host, Instant, SocketAddr),
     ) -> Change<AnyHost> {
         let (host, address) = (self.hosts[side.index()], self.end_of(path, side));
         Change::act(move |network: &mut Network<AnyHost>| {
-            // A refusal shows in what becomes of the paths.
-            let _ = network.act(host, |host, now| change(host.sctp_mut(), now, address));
+            network.act(host, |host, now| change(T::of_mut(host), now, address));
         })
     }
 
@@ -292,11 +232,5 @@ impl Simulation {
     /// The first error of a sink.
     pub fn finish_captures(&mut self) -> io::Result<()> {
         self.network.finish_captures()
-    }
-
-    /// What came out so far.
-    #[must_use]
-    pub fn outcome(&self) -> Outcome {
-        Outcome::of(self)
     }
 }

@@ -8,7 +8,7 @@ use anabranch_types::{PathId, Rate, Seed};
 
 use crate::app::{Bulk, Client, Conversation, Paced, Reading, Server, Streams, Workload};
 use crate::tcp::{TcpApp, TcpConfig, TcpScenario};
-use crate::{Rival, Scenario, Side, Step};
+use crate::{CrossTraffic, Scenario, Side, Step};
 
 fn link() -> LinkConfig {
     LinkConfig::new(Rate::mbit(10), Duration::from_millis(20))
@@ -172,15 +172,16 @@ fn a_rival_shares_the_bottleneck_and_changes_nothing_before_it_connects() {
             .near_talks(bulk());
         if rivals {
             let access = LinkConfig::unlimited(Duration::from_millis(1));
-            scenario = scenario.rival(Rival::sctp(access, AssociationConfig::default(), bulk()));
+            scenario =
+                scenario.cross_traffic(CrossTraffic::sctp(access, AssociationConfig::default(), bulk()));
         }
         let mut simulation = scenario.build();
         simulation.connect();
         if begins {
-            simulation.connect_rivals();
+            simulation.connect_cross_traffic();
         }
         simulation.run_for(Duration::from_secs(10));
-        let theirs = simulation.delivered_by_rival(0);
+        let theirs = simulation.delivered_by_cross_traffic(0);
         let outcome = simulation.outcome();
         (outcome.trace_hash, outcome.forward.bytes, theirs)
     };
@@ -199,37 +200,37 @@ fn sctp_and_tcp_share_a_bottleneck_whoever_was_there_first() {
     let seconds = Duration::from_secs(20);
     let access = || LinkConfig::unlimited(Duration::from_millis(1));
     let bulk = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
-    let tcp = || Rival::tcp(access(), TcpConfig::default(), TcpApp::bulk());
-    let sctp = || Rival::sctp(access(), AssociationConfig::default(), bulk());
+    let tcp = || CrossTraffic::tcp(access(), TcpConfig::default(), TcpApp::bulk());
+    let sctp = || CrossTraffic::sctp(access(), AssociationConfig::default(), bulk());
 
     let mut simulation = Scenario::new(Seed(1))
         .path(access())
         .bottleneck(link())
-        .rival(tcp().with_connections(2))
+        .cross_traffic(tcp().with_connections(2))
         .near_talks(bulk())
         .build();
     simulation.connect();
-    simulation.connect_rivals();
+    simulation.connect_cross_traffic();
     simulation.run_for(seconds);
     let beside_tcp = (
         simulation.outcome().forward.bytes,
-        simulation.delivered_by_rival(0),
+        simulation.delivered_by_cross_traffic(0),
     );
 
-    let mut simulation = TcpScenario::new(Seed(1), access())
-        .bottleneck(link(), link())
-        .rival(sctp())
-        .rival(tcp())
+    let mut simulation = TcpScenario::over(Seed(1), access())
+        .bottleneck(link())
+        .cross_traffic(sctp())
+        .cross_traffic(tcp())
         .near_talks(TcpApp::bulk())
         .build();
     simulation.connect();
-    simulation.connect_rivals();
+    simulation.connect_cross_traffic();
     simulation.run_for(seconds);
     let ours = simulation.app(Side::Far, 0).map_or(0, TcpApp::bytes_read);
     let beside_both = [
         ours,
-        simulation.delivered_by_rival(0),
-        simulation.delivered_by_rival(1),
+        simulation.delivered_by_cross_traffic(0),
+        simulation.delivered_by_cross_traffic(1),
     ];
 
     let full = 10_000_000 / 8 * 20;

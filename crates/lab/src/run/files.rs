@@ -5,8 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-use anabranch_sim::tcp::TcpScenario;
-use anabranch_sim::{Association, Direction, Observer, Scenario, Side, Simulation};
+use anabranch_sim::{Association, Direction, Observer, Scenario, Side, Simulation, Transport};
 use anabranch_trace::log::{Clock, EventLog, LogInfo, PathView};
 use anabranch_types::{AssociationId, Instant, PathAddr};
 use sha2::{Digest as _, Sha256};
@@ -54,9 +53,13 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Whether events are.
-    pub(super) const fn has_events(&self) -> bool {
-        self.events.is_some()
+    /// Of other transports than SCTP no events can be written.
+    pub(super) fn refuse_events(&self) -> Result<(), RunError> {
+        if self.events.is_none() {
+            return Ok(());
+        }
+        let text = "only of SCTP events are written; a capture shows the packets of others";
+        Err(RunError::Files(text.into()))
     }
 
     /// Whether nothing is written.
@@ -65,15 +68,7 @@ impl Recording {
     }
 
     /// The scenario, captured if it is to be.
-    pub(super) fn capture(&self, scenario: Scenario) -> io::Result<Scenario> {
-        Ok(match self.capture_file()? {
-            Some(file) => scenario.capture(Side::Near, file),
-            None => scenario,
-        })
-    }
-
-    /// The same of one whose data TCP carries.
-    pub(super) fn capture_tcp(&self, scenario: TcpScenario) -> io::Result<TcpScenario> {
+    pub(super) fn capture<T: Transport>(&self, scenario: Scenario<T>) -> io::Result<Scenario<T>> {
         Ok(match self.capture_file()? {
             Some(file) => scenario.capture(Side::Near, file),
             None => scenario,
@@ -122,12 +117,6 @@ fn begun(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".part");
     name.into()
-}
-
-/// Completes the files.
-pub(super) fn finish(simulation: &mut Simulation) -> io::Result<()> {
-    simulation.finish_captures()?;
-    simulation.act(Side::Near, |host, _| host.finish_observation())
 }
 
 fn create(file: &Path) -> io::Result<BufWriter<File>> {

@@ -17,7 +17,7 @@ mod testbed;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use anabranch_sim::{Side, Simulation};
+use anabranch_sim::{Side, Simulation, Transport};
 use anabranch_types::Instant;
 use thiserror::Error;
 
@@ -27,9 +27,9 @@ pub use files::Files;
 pub use parallel::{Outcome, Progress, Runner};
 pub use record::{Bucket, Record, TimeSeriesRow};
 
-use crate::plan::{BackendPlan, End, Point, Setting, TransportPlan};
+use crate::plan::{AppPlan, BackendPlan, End, Named, Point, Setting, TransportPlan};
 use files::Recording;
-use measure::{Snapshot, Window};
+use measure::{Snapshot, Window, completed};
 use samples::Samples;
 
 /// Why a point has no result.
@@ -103,65 +103,51 @@ pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
 /// The same, with files beside the results.
 fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
     let setting = &*point.setting;
-    if setting.transport != TransportPlan::Sctp {
-        return tcp::simulate(point, stop, recording);
-    }
-    let scenario = recording.capture(scenario::scenario(setting, point.seed));
-    let mut simulation = scenario.map_err(unwritten)?.build();
-    recording.observe(&mut simulation).map_err(unwritten)?;
-    simulation.act(talker(setting), |host, _| host.count_sacks());
-    if setting.record.overhead {
-        for side in Side::BOTH {
-            simulation.act(side, |host, _| host.count_overhead());
+    match setting.transport {
+        TransportPlan::Sctp => {
+            let scenario = recording.capture(scenario::scenario(setting, point.seed));
+            let mut simulation = scenario.map_err(unwritten)?.build();
+            recording.observe(&mut simulation).map_err(unwritten)?;
+            let (sender, _) = sides(setting);
+            simulation.act(sender, |host, _| host.count_sacks());
+            simulation.connect();
+            let (record, mut simulation) = Run::new(simulation, setting, stop).measure()?;
+            simulation
+                .act(Side::Near, |host, _| host.finish_observation())
+                .map_err(unwritten)?;
+            Ok(record)
+        }
+        TransportPlan::Tcp | TransportPlan::Mptcp => {
+            recording.refuse_events()?;
+            let scenario = recording.capture(tcp::scenario(setting, point.seed));
+            let mut simulation = scenario.map_err(unwritten)?.build();
+            simulation.connect_in_turn(connections(&setting.apps));
+            Ok(Run::new(simulation, setting, stop).measure()?.0)
         }
     }
-    simulation.connect();
-    simulation.connect_rivals();
-    let mut run = Run {
-        simulation,
-        setting,
-        stop,
-        samples: Samples::new(setting),
-        series: Vec::new(),
-        next_row: setting.record.time_series.map(|_| Instant::ZERO),
-    };
-    let end = Instant::ZERO + setting.time.warm_up.0 + setting.time.measure.0;
-    let before = run.warm_up(end)?;
-    let mut look = end.min(run.simulation.now() + OFF_THE_CLOCK);
-    run.pass(look)?;
-    while look < end && !run.is_complete() {
-        look = end.min(look + samples::EVERY);
-        run.pass(look)?;
-        run.samples.take(&run.simulation, setting);
-    }
-    let after = Snapshot::take(&run.simulation, setting);
-    let after = after.ok_or_else(|| RunError::Ended(run.simulation.now().to_string()))?;
-    let window = Window {
-        setting,
-        before: &before,
-        after: &after,
-        samples: &run.samples,
-    };
-    let mut record = window.record();
-    files::finish(&mut run.simulation).map_err(unwritten)?;
-    record.time_series = run.series;
-    Ok(record)
 }
 
-/// The side whose data is measured.
-fn talker(setting: &Setting) -> Side {
-    match setting.data_sender() {
+/// The side that sends the data that is measured, and the one that reads it.
+fn sides(setting: &Setting) -> (Side, Side) {
+    let sender = match setting.data_sender() {
         End::Near => Side::Near,
         End::Far => Side::Far,
-    }
+    };
+    (sender, sender.other())
+}
+
+/// Connections of TCP: as many as the application with the most streams has.
+fn connections(apps: &Named<AppPlan>) -> u64 {
+    let carriers = |(_, app): (&str, &AppPlan)| u64::from(app.stream_count());
+    apps.iter().map(carriers).max().unwrap_or(1)
 }
 
 /// Samples are so much off full milliseconds, at which everything arrives behind shapers: windows would never look full.
 const OFF_THE_CLOCK: Duration = Duration::from_micros(500);
 
 /// A simulation that is under way.
-struct Run<'a> {
-    simulation: Simulation,
+struct Run<'a, T: Transport> {
+    simulation: Simulation<T>,
     setting: &'a Setting,
     stop: &'a AtomicBool,
     samples: Samples,
@@ -173,18 +159,58 @@ struct Run<'a> {
 /// How closely is looked for the moment at which the association exists.
 const MOMENT: Duration = Duration::from_millis(1);
 
-impl Run<'_> {
+impl<'a, T: Transport> Run<'a, T> {
+    fn new(simulation: Simulation<T>, setting: &'a Setting, stop: &'a AtomicBool) -> Self {
+        Self {
+            simulation,
+            setting,
+            stop,
+            samples: Samples::new(setting),
+            series: Vec::new(),
+            next_row: setting.record.time_series.map(|_| Instant::ZERO),
+        }
+    }
+
+    /// Runs to the end of the measuring time, or until there is nothing more to measure.
+    fn measure(mut self) -> Result<(Record, Simulation<T>), RunError> {
+        let setting = self.setting;
+        self.simulation.connect_cross_traffic();
+        let end = Instant::ZERO + setting.time.warm_up.0 + setting.time.measure.0;
+        let (begin, before) = self.warm_up(end)?;
+        let mut next = end.min(self.simulation.now() + OFF_THE_CLOCK);
+        self.pass(next)?;
+        while next < end && !self.is_complete() {
+            next = end.min(next + samples::EVERY);
+            self.pass(next)?;
+            self.samples.take(&self.simulation, setting);
+        }
+        let now = self.simulation.now();
+        let after = Snapshot::take(&self.simulation, setting);
+        let after = after.ok_or_else(|| RunError::Ended(now.to_string()))?;
+        let window = Window {
+            setting,
+            before: &before,
+            after: &after,
+            samples: &self.samples,
+            seconds: (now - begin).as_secs_f64(),
+        };
+        let mut record = window.record();
+        self.simulation.finish_captures().map_err(unwritten)?;
+        record.time_series = self.series;
+        Ok((record, self.simulation))
+    }
+
     /// What is before the measuring. It begins with the run, or, if there is a warm-up, after it, but not before both ends
     /// have an association.
-    fn warm_up(&mut self, end: Instant) -> Result<Snapshot, RunError> {
+    fn warm_up(&mut self, end: Instant) -> Result<(Instant, Snapshot), RunError> {
         let begin = Instant::ZERO + self.setting.time.warm_up.0;
         self.pass(begin)?;
         while self.simulation.now() < end {
             if let Some(snapshot) = Snapshot::take(&self.simulation, self.setting) {
                 return Ok(if self.setting.time.warm_up.0.is_zero() {
-                    Snapshot::of_the_start(self.setting)
+                    (Instant::ZERO, Snapshot::of_the_start(self.setting))
                 } else {
-                    snapshot
+                    (self.simulation.now(), snapshot)
                 });
             }
             self.pass(end.min(self.simulation.now() + MOMENT))?;
@@ -194,12 +220,17 @@ impl Run<'_> {
 
     /// Whether there is nothing more to measure.
     fn is_complete(&self) -> bool {
-        let all = self.setting.all_messages();
-        let read = || {
-            let reader = self.simulation.conversation(talker(self.setting).other());
-            reader.map_or(0, |reader| reader.inbox().messages())
+        let is_endless = match self.setting.transport {
+            TransportPlan::Sctp => self.setting.all_messages().is_none(),
+            TransportPlan::Tcp | TransportPlan::Mptcp => false,
         };
-        self.setting.time.until_complete && all.is_some_and(|all| read() >= all)
+        let (_, receiver) = sides(self.setting);
+        self.setting.time.until_complete
+            && !is_endless
+            && self
+                .simulation
+                .state(receiver)
+                .is_some_and(|reader| completed(self.setting, &reader).is_some())
     }
 
     /// Lets time pass up to `end`, and writes the rows that are due on the way.

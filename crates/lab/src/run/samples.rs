@@ -3,15 +3,13 @@
 use core::time::Duration;
 
 use anabranch_policy::PathFacts;
-use anabranch_sim::{Histogram, Simulation};
+use anabranch_sim::{Histogram, HostState, Simulation, Transport};
 use anabranch_types::Instant;
 
-use super::links;
-use super::measure::path_id;
 use super::record::{Record, TimeSeriesRow};
 use super::silence::{Reading, Silence};
-use super::talker;
-use crate::plan::Setting;
+use super::{links, sides};
+use crate::plan::{BackendPlan, Setting, TransportPlan};
 
 /// From one sample to the next.
 pub(super) const EVERY: Duration = Duration::from_millis(10);
@@ -28,13 +26,13 @@ pub(super) struct Samples {
     /// Of each path's own link, then of the bottleneck.
     queues: Vec<Histogram>,
     names: Vec<String>,
-    silence: Silence,
-    reading: Reading,
+    /// Of SCTP, and of all real hosts.
+    silence: Option<(Silence, Reading)>,
 }
 
 /// What was sampled of one path.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PathSamples {
+struct PathSamples {
     window: Mean,
     flight: Mean,
     full: Mean,
@@ -70,7 +68,7 @@ impl Mean {
 }
 
 impl PathSamples {
-    pub(super) fn note(&mut self, path: &PathFacts, is_full: bool, send_buffer: u64) {
+    fn note(&mut self, path: &PathFacts, is_full: bool, send_buffer: u64) {
         self.window.note(path.cwnd as f64);
         self.flight.note(path.in_flight as f64);
         self.full.note(f64::from(is_full));
@@ -82,7 +80,7 @@ impl PathSamples {
         }
     }
 
-    pub(super) fn write(&self, name: &str, record: &mut Record) {
+    fn write(&self, name: &str, record: &mut Record) {
         record.set(format!("{name}.cwnd.mean"), self.window.value());
         record.set(format!("{name}.flight.mean"), self.flight.value());
         record.set(format!("{name}.cwnd-limited"), self.full.value());
@@ -100,58 +98,78 @@ impl Samples {
         let names: Vec<String> = setting.paths.names().map(|name| format!("path.{name}")).collect();
         let bottleneck = setting.bottleneck.iter().map(|_| "bottleneck".to_owned());
         let names: Vec<String> = names.into_iter().chain(bottleneck).collect();
+        let has_silence = setting.transport == TransportPlan::Sctp || setting.backend == BackendPlan::Testbed;
         Self {
             paths: vec![PathSamples::default(); setting.paths.len()],
             queues: vec![Histogram::default(); names.len()],
             names,
+            silence: has_silence.then(Default::default),
             ..Self::default()
         }
     }
 
-    /// Looks at everything.
-    pub(super) fn take(&mut self, simulation: &Simulation, setting: &Setting) {
-        let (Some(near), Some(far)) = (
-            simulation.association(talker(setting)),
-            simulation.association(talker(setting).other()),
-        ) else {
+    /// Samples a simulation.
+    pub(super) fn take<T: Transport>(&mut self, simulation: &Simulation<T>, setting: &Setting) {
+        let (sender, receiver) = sides(setting);
+        let (Some(sender), Some(receiver)) = (simulation.state(sender), simulation.state(receiver)) else {
             return;
         };
-        let (statistics, far) = (near.statistics(), far.statistics());
-        self.send_buffer.note(statistics.send_buffer_used);
-        self.receive_buffer.note(far.receive_buffer_used);
-        let facts = near.path_facts();
-        let packet = facts
-            .iter()
-            .map(|path| u64::from(path.max_data_chunk))
-            .max()
-            .unwrap_or(0);
-        let limit = setting.association.send_buffer.0;
-        let sent = statistics.send_buffer_sent;
-        self.retransmission_queue.note(sent);
-        let has_room = facts
-            .iter()
-            .any(|path| path.is_usable() && path.in_flight + packet <= path.cwnd);
-        self.sender_blocked
-            .note(f64::from(has_room && sent + packet > limit));
-        self.receiver_blocked
-            .note(f64::from(statistics.peer_window < packet));
-        for (index, samples) in self.paths.iter_mut().enumerate() {
-            let id = path_id(&statistics, index);
-            let Some(path) = facts.iter().find(|path| Some(path.id) == id) else {
-                continue;
-            };
-            // The last packet may exceed the window (RFC 9260 §6.1 B).
-            samples.note(path, path.in_flight >= path.cwnd, limit);
-        }
-        let at = simulation.now() - Instant::ZERO;
+        self.note_hosts(&sender, &receiver, setting);
         let links = links::of(simulation.paths(), setting).into_iter();
         let own = links.take(setting.paths.len());
         let delivered = own.map(|(link, _)| simulation.network().link(link).stats().delivered.packets);
-        self.silence.note(at, delivered.sum());
-        let reader = simulation.conversation(talker(setting).other());
-        self.reading
-            .note(at, reader.map_or(0, |reader| reader.inbox().bytes()));
-        let waiting = waiting(simulation, setting);
+        self.note_arrivals(
+            simulation.now() - Instant::ZERO,
+            delivered.sum(),
+            receiver.bytes_read,
+        );
+        self.note_queues(waiting(simulation, setting));
+    }
+
+    fn note_hosts(&mut self, sender: &HostState, receiver: &HostState, setting: &Setting) {
+        let limit = setting.association.send_buffer.0;
+        let all = || {
+            sender
+                .paths
+                .iter()
+                .flat_map(|path| &path.facts)
+                .map(|(facts, _)| facts)
+        };
+        let packet = all()
+            .map(|path| u64::from(path.max_data_chunk))
+            .max()
+            .unwrap_or(0);
+        let has_room = all().any(|path| path.is_usable() && path.in_flight + packet <= path.cwnd);
+        for buffer in &sender.send_buffers {
+            self.send_buffer.note(buffer.used);
+            self.retransmission_queue.note(buffer.sent);
+            if let Some(peer_window) = buffer.peer_window {
+                self.sender_blocked
+                    .note(f64::from(has_room && buffer.sent + packet > limit));
+                self.receiver_blocked.note(f64::from(peer_window < packet));
+            }
+        }
+        for held in &receiver.receive_buffers {
+            self.receive_buffer.note(*held);
+        }
+        for (samples, path) in self.paths.iter_mut().zip(&sender.paths) {
+            for (facts, is_full) in &path.facts {
+                samples.note(facts, *is_full, limit);
+            }
+        }
+    }
+
+    /// At `at`, counted from the beginning of the run, links had delivered so many packets to the far end, and its
+    /// application had read so many bytes.
+    pub(super) fn note_arrivals(&mut self, at: Duration, packets: u64, bytes: u64) {
+        if let Some((silence, reading)) = &mut self.silence {
+            silence.note(at, packets);
+            reading.note(at, bytes);
+        }
+    }
+
+    /// Packets waiting at each path's own link, then at the bottleneck.
+    pub(super) fn note_queues(&mut self, waiting: impl Iterator<Item = u64>) {
         for (queue, waiting) in self.queues.iter_mut().zip(waiting) {
             queue.note(waiting);
         }
@@ -171,8 +189,10 @@ impl Samples {
                 histogram.quantile(1.0).map(|bytes| bytes as f64),
             );
         }
-        self.silence.write(record);
-        self.reading.write(record);
+        if let Some((silence, reading)) = self.silence {
+            silence.write(record);
+            reading.write(record);
+        }
         record.set("sender-blocked", self.sender_blocked.value());
         record.set("receiver-blocked", self.receiver_blocked.value());
         for (samples, name) in self.paths.iter().zip(&self.names) {
@@ -184,7 +204,7 @@ impl Samples {
     }
 }
 
-pub(super) fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
+fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
     record.set(format!("{name}.queue.mean"), queue.mean());
     record.set(
         format!("{name}.queue.max"),
@@ -193,36 +213,35 @@ pub(super) fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
 }
 
 /// Packets that wait at each path's own link, then at the bottleneck.
-fn waiting<'a>(simulation: &'a Simulation, setting: &Setting) -> impl Iterator<Item = u64> + 'a {
+fn waiting<'a, T: Transport>(
+    simulation: &'a Simulation<T>,
+    setting: &Setting,
+) -> impl Iterator<Item = u64> + use<'a, T> {
     let links = links::of(simulation.paths(), setting).into_iter();
     links.map(|(link, _)| simulation.network().link(link).waiting().packets)
 }
 
 /// The share of the send buffer that is taken by what arrived over the path and cannot be freed.
-pub(super) fn blocked(path: &PathFacts, send_buffer: u64) -> f64 {
+fn blocked(path: &PathFacts, send_buffer: u64) -> f64 {
     path.queued.saturating_sub(path.in_flight) as f64 / send_buffer as f64
 }
 
-/// The rows of the time series for this moment, one for each path.
-pub(super) fn time_series_rows(simulation: &Simulation, setting: &Setting, rows: &mut Vec<TimeSeriesRow>) {
-    let (Some(near), Some(far)) = (
-        simulation.association(talker(setting)),
-        simulation.association(talker(setting).other()),
-    ) else {
+/// The rows of the time series for this moment, one for each path in use.
+pub(super) fn time_series_rows<T: Transport>(
+    simulation: &Simulation<T>,
+    setting: &Setting,
+    rows: &mut Vec<TimeSeriesRow>,
+) {
+    let (sender, receiver) = sides(setting);
+    let (Some(sender), Some(receiver)) = (simulation.state(sender), simulation.state(receiver)) else {
         return;
     };
-    let (statistics, far) = (near.statistics(), far.statistics());
-    let reader = simulation.conversation(talker(setting).other());
-    let delivered = reader.map_or(0, |reader| reader.inbox().bytes());
-    let facts = near.path_facts();
-    for ((index, name), waiting) in setting
-        .paths
-        .names()
-        .enumerate()
-        .zip(waiting(simulation, setting))
-    {
-        let id = path_id(&statistics, index);
-        let Some(path) = facts.iter().find(|path| Some(path.id) == id) else {
+    let Some(send_buffer) = sender.send_buffers.first() else {
+        return;
+    };
+    let paths = setting.paths.names().zip(&sender.paths);
+    for ((name, path), waiting) in paths.zip(waiting(simulation, setting)) {
+        let Some((path, _)) = path.facts.first() else {
             continue;
         };
         rows.push(TimeSeriesRow {
@@ -236,9 +255,9 @@ pub(super) fn time_series_rows(simulation: &Simulation, setting: &Setting, rows:
             srtt: path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3),
             rto: path.rto.as_secs_f64() * 1e3,
             link_queue: waiting,
-            send_buffer: statistics.send_buffer_used,
-            receive_buffer: far.receive_buffer_used,
-            delivered,
+            send_buffer: send_buffer.used,
+            receive_buffer: receiver.receive_buffers.iter().sum(),
+            delivered: receiver.bytes_read,
         });
     }
 }

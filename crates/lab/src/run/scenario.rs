@@ -5,7 +5,9 @@ use anabranch_netsim::{LinkChange, LinkConfig, Probability};
 use anabranch_sim::app::{
     Bulk, Client, Conversation, Even, Objects, Paced, Reading, Requests, Server, Streams, Workload,
 };
-use anabranch_sim::{AssociationConfig, DEFAULT_PORT, Rival, SackWalks, Scenario, Side, Step};
+use anabranch_sim::{
+    AssociationConfig, CrossTraffic, DEFAULT_PORT, SackWalks, Scenario, Side, Step, Transport,
+};
 use anabranch_types::Seed;
 
 use super::tcp;
@@ -24,6 +26,17 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
         .encapsulation_port(port(setting.association))
         .near_talks(conversation(&setting.apps, End::Near))
         .far_talks(conversation(&setting.apps, End::Far).reading(reading(setting.reading)));
+    let hosts = [(Side::Near, setting.hosts.near), (Side::Far, setting.hosts.far)];
+    for (side, host) in hosts {
+        if let Some(processor) = host.processor {
+            scenario = scenario.processor(side, processor.model);
+        }
+    }
+    on_network(scenario, setting)
+}
+
+/// Adds what is the same for all transports: paths, bottleneck, cross traffic, and what happens to them.
+pub(super) fn on_network<T: Transport>(mut scenario: Scenario<T>, setting: &Setting) -> Scenario<T> {
     for (name, path) in setting.paths.iter() {
         let (there, back) = there_and_back(path, name);
         scenario = scenario.asymmetric_path(there, back);
@@ -35,17 +48,14 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
         let (there, back) = there_and_back(bottleneck, "bottleneck");
         scenario = scenario.asymmetric_bottleneck(there, back);
     }
-    for (_, rival) in setting.cross_traffic.iter() {
-        scenario = scenario.rival(self::rival(rival, setting));
+    for (_, plan) in setting.cross_traffic.iter() {
+        scenario = scenario.cross_traffic(cross_traffic(plan, setting));
     }
-    let hosts = [(Side::Near, setting.hosts.near), (Side::Far, setting.hosts.far)];
-    for (side, host) in hosts {
-        if let Some(processor) = host.processor {
-            scenario = scenario.processor(side, processor.model);
-        }
+    if setting.record.overhead {
+        scenario = scenario.count_overhead();
     }
-    let happenings = setting.script.iter();
-    happenings.fold(scenario, |scenario, step| happen(scenario, step, setting))
+    let steps = setting.script.iter();
+    steps.fold(scenario, |scenario, step| happen(scenario, step, setting))
 }
 
 const fn port(association: AssociationPlan) -> u16 {
@@ -53,23 +63,23 @@ const fn port(association: AssociationPlan) -> u16 {
 }
 
 /// Another pair of hosts.
-pub(super) fn rival(plan: &CrossTrafficPlan, setting: &Setting) -> Rival {
+fn cross_traffic(plan: &CrossTrafficPlan, setting: &Setting) -> CrossTraffic {
     let (access, _) = there_and_back(&plan.access, "");
-    let rival = match plan.transport {
+    let cross_traffic = match plan.transport {
         TransportPlan::Sctp => {
             let config = config(plan.association, plan.policies);
-            Rival::sctp(access, config, conversation(&plan.apps, End::Near))
+            CrossTraffic::sctp(access, config, conversation(&plan.apps, End::Near))
                 .encapsulation_port(port(plan.association))
         }
-        TransportPlan::Tcp | TransportPlan::Mptcp => tcp::rival(access, plan),
+        TransportPlan::Tcp | TransportPlan::Mptcp => tcp::cross_traffic(access, plan),
     };
     let crossed = plan.through.as_ref().and_then(|name| {
         let place = setting.paths.names().position(|path| path == name)?;
         u8::try_from(place).ok()
     });
     match crossed {
-        Some(path) => rival.through_path(path),
-        None => rival,
+        Some(path) => cross_traffic.through_path(path),
+        None => cross_traffic,
     }
 }
 
@@ -158,7 +168,7 @@ fn loss(plan: &LossPlan) -> Loss {
     }
 }
 
-fn happen(scenario: Scenario, step: &ScriptStep, setting: &Setting) -> Scenario {
+fn happen<T: Transport>(scenario: Scenario<T>, step: &ScriptStep, setting: &Setting) -> Scenario<T> {
     let position = |name: &Option<String>| setting.paths.position(name.as_ref()?);
     let at = step.at.0;
     if let Some(path) = position(&step.cut) {
@@ -192,7 +202,11 @@ pub(super) fn changes(step: &ScriptStep) -> Vec<LinkChange> {
     [rate, delay, loss].into_iter().flatten().collect()
 }
 
-fn both_ends(scenario: Scenario, step: impl Fn(Side) -> Step, at: core::time::Duration) -> Scenario {
+fn both_ends<T: Transport>(
+    scenario: Scenario<T>,
+    step: impl Fn(Side) -> Step,
+    at: core::time::Duration,
+) -> Scenario<T> {
     let sides = Side::BOTH.into_iter();
     sides.fold(scenario, |scenario, side| scenario.at(at, step(side)))
 }

@@ -6,7 +6,7 @@
 //! use anabranch_types::{Rate, Seed};
 //! use std::time::Duration;
 //! let dsl = LinkConfig::new(Rate::mbit(10), Duration::from_millis(20));
-//! let mut simulation = TcpScenario::new(Seed(7), dsl)
+//! let mut simulation = TcpScenario::over(Seed(7), dsl)
 //!     .near_talks(TcpApp::sender(100_000))
 //!     .build();
 //! simulation.connect();
@@ -17,7 +17,7 @@
 mod app;
 mod host;
 mod meter;
-mod scenario;
+mod transport;
 
 pub use anabranch_tcp::{
     AddressPairing, CloseReason, Connection, ConnectionId, ConnectionStatistics, DataStatistics, Event,
@@ -26,4 +26,4 @@ pub use anabranch_tcp::{
 pub use app::TcpApp;
 pub use host::{TCP_PORT, TcpHost};
 pub use meter::TcpMeter;
-pub use scenario::{TcpScenario, TcpSimulation};
+pub use transport::{Tcp, TcpScenario, TcpSimulation};

@@ -4,7 +4,7 @@ use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::AssociationConfig;
-use anabranch_sim::Rival;
+use anabranch_sim::CrossTraffic;
 use anabranch_sim::app::{Bulk, Conversation, Streams, Workload};
 use anabranch_types::Rate;
 
@@ -47,18 +47,18 @@ fn share_at_bottleneck(policies: PolicyRecipe, seed: u64) -> f64 {
             let bottleneck = LinkConfig::new(mbit(20), ms(10)).queue(QueueConfig::Packets(50));
             scenario
                 .bottleneck(bottleneck)
-                .rival(Rival::sctp(access(), standard(), rival()))
+                .cross_traffic(CrossTraffic::sctp(access(), standard(), rival()))
         });
     let mut pair = builder.connected();
     pair.alice().send_forever();
     pair.run_for(ms(100 * seed));
-    pair.simulation.connect_rivals();
+    pair.simulation.connect_cross_traffic();
     pair.run_for(secs(20));
-    let before = pair.simulation.delivered_by_rival(0);
+    let before = pair.simulation.delivered_by_cross_traffic(0);
     pair.run_for(secs(100));
     let end = pair.simulation.now();
     let ours = pair.bob().inbox().bytes_between(end - secs(100), end);
-    let theirs = pair.simulation.delivered_by_rival(0) - before;
+    let theirs = pair.simulation.delivered_by_cross_traffic(0) - before;
     let total = Rate::of(ours + theirs, secs(100)).unwrap();
     assert!(total > mbit(18), "the bottleneck is full: {total}");
     ours as f64 / (ours + theirs) as f64

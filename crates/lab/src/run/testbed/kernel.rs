@@ -11,9 +11,10 @@ use std::thread::{self, JoinHandle};
 
 use anabranch_emu::bed::{Hosts, Side};
 use anabranch_netsim::topology;
+use anabranch_sim::DataCounters;
 use rustix::net::{AddressFamily, SocketType, ipproto, sockopt};
 
-use super::talk::{Repeats, Talk, Tally};
+use super::stack::{Stack, StackCounters};
 use crate::plan::{Setting, TransportPlan};
 
 const PORT: u16 = 9_899;
@@ -45,7 +46,7 @@ struct Shared {
 }
 
 impl Kernel {
-    pub(super) fn begin(setting: &Setting, hosts: &Hosts) -> io::Result<Self> {
+    pub(super) fn start(setting: &Setting, hosts: &Hosts) -> io::Result<Self> {
         prepare(setting, hosts)?;
         let app = setting.apps.iter().next().map(|(_, app)| app);
         let streams = app
@@ -210,42 +211,39 @@ fn speak(stream: TcpStream, message: usize, limit: u64) -> io::Result<()> {
     Ok(())
 }
 
-impl Talk for Kernel {
+impl Stack for Kernel {
     fn is_connected(&mut self) -> io::Result<bool> {
         Ok(self.shared.connected.load(Ordering::Relaxed) >= self.streams)
     }
 
-    fn bytes(&mut self) -> io::Result<u64> {
+    fn bytes_read(&mut self) -> io::Result<u64> {
         Ok(self.shared.bytes.load(Ordering::Relaxed))
     }
 
-    fn tally(&mut self) -> io::Result<Tally> {
-        let bytes = self.bytes()?;
-        Ok(Tally {
-            bytes,
-            messages: bytes / self.message,
-            damaged: self.shared.damaged.load(Ordering::Relaxed),
-            repeats: self.hosts.within(Side::Near, repeats)??,
-            paths: Vec::new(),
-        })
+    fn counters(&mut self) -> io::Result<StackCounters> {
+        let bytes = self.bytes_read()?;
+        let data = self.hosts.within(Side::Near, data)??;
+        let damaged = self.shared.damaged.load(Ordering::Relaxed);
+        Ok(StackCounters::new(data, Vec::new()).read(bytes / self.message, bytes, damaged))
     }
 }
 
-/// Of all TCP of the host that the thread is on.
-fn repeats() -> io::Result<Repeats> {
+/// Of all TCP of the host that the thread is on, in segments.
+fn data() -> io::Result<DataCounters> {
     let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
     let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
     let again = counter(&snmp, "Tcp:", "RetransSegs");
     let timeouts = counter(&netstat, "TcpExt:", "TCPTimeouts");
-    Ok(Repeats {
+    Ok(DataCounters {
         timeouts,
-        fast: again
+        fast_retransmits: again
             .zip(timeouts)
             .map(|(again, timeouts)| again.saturating_sub(timeouts)),
         sent: counter(&snmp, "Tcp:", "OutSegs")
             .zip(again)
             .map(|(sent, again)| sent + again),
-        again,
+        retransmitted: again,
+        ..DataCounters::default()
     })
 }
 

@@ -1,20 +1,20 @@
-//! What comes out of a point on real hosts? The plan's links stand between two namespaces, and real stacks talk, in real time.
+//! Runs of a point on the test bed: real stacks, in real time, with the plan's links between two network namespaces.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `talk` | what a conversation is asked, whoever has it |
-//! | `ours`, `usrsctp`, `kernel` | who may have it |
-//! | `letters` | what our application sends |
-//! | `made_with` | which kernel, which versions |
+//! | `stack` | the interface of a stack |
+//! | `anabranch`, `usrsctp`, `kernel` | the stacks: our library, usrsctp, the kernel's TCP and MPTCP |
+//! | `payload` | test payload of our application |
+//! | `made_with` | versions of kernel and stacks |
 //!
 //! SCTP is carried directly over IP by both stacks that have it, unless the plan wants UDP: the same bytes in each packet,
 //! and a raw socket under each.
 
+mod anabranch;
 mod kernel;
-mod letters;
 mod made_with;
-mod ours;
-mod talk;
+mod payload;
+mod stack;
 mod usrsctp;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -25,17 +25,17 @@ use std::thread;
 use std::time::Instant;
 
 use anabranch_emu::bed::{Bed, BedLink, Side, Timing};
-use anabranch_netsim::{Histogram, LinkChange};
+use anabranch_netsim::LinkChange;
 use anabranch_types::Seed;
 
-use super::links::{self, Counted};
+use super::links::Counted;
+use super::measure::{self, Window};
 use super::record::Record;
-use super::samples::{EVERY, write_queue};
-use super::silence::{Reading, Silence};
+use super::samples::{EVERY, Samples};
 use super::{RunError, scenario};
 use crate::plan::{Point, ScriptStep, Setting, StackPlan};
 pub(super) use made_with::machine;
-use talk::{Talk, Tally};
+use stack::Stack;
 
 /// What the bed is called. There is one at a time.
 const NAME: &str = "lab";
@@ -59,25 +59,23 @@ pub(super) fn run(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> 
         .map(|(name, path)| scenario::there_and_back(path, name))
         .collect();
     let bed = Bed::up(NAME, &links, Seed(point.seed))?;
-    let talk: Box<dyn Talk> = match setting.stack() {
-        StackPlan::Anabranch => Box::new(ours::Ours::begin(setting, bed.hosts())?),
-        StackPlan::Usrsctp => Box::new(usrsctp::Usrsctp::begin(setting, bed.hosts())?),
-        StackPlan::Kernel => Box::new(kernel::Kernel::begin(setting, bed.hosts())?),
+    let stack: Box<dyn Stack> = match setting.stack() {
+        StackPlan::Anabranch => Box::new(anabranch::Library::start(setting, bed.hosts())?),
+        StackPlan::Usrsctp => Box::new(usrsctp::Usrsctp::start(setting, bed.hosts())?),
+        StackPlan::Kernel => Box::new(kernel::Kernel::start(setting, bed.hosts())?),
     };
     let mut run = Run {
-        samples: vec![Histogram::default(); setting.paths.len()],
+        samples: Samples::new(setting),
         script: script(setting),
         bed: &bed,
-        talk,
+        stack,
         setting,
         stop,
-        silence: Silence::default(),
-        reading: Reading::default(),
         start: Instant::now(),
     };
     let begin = setting.time.warm_up.0;
     let end = begin + setting.time.measure.0;
-    run.meet()?;
+    run.connect()?;
     run.pass(begin, |_, _| ())?;
     let before = run.snapshot()?;
     run.pass(end, |run, bytes| run.sample(bytes))?;
@@ -106,22 +104,19 @@ fn script(setting: &Setting) -> VecDeque<(Duration, usize, Vec<LinkChange>)> {
 /// A run that is under way.
 struct Run<'a> {
     bed: &'a Bed,
-    talk: Box<dyn Talk>,
+    stack: Box<dyn Stack>,
     setting: &'a Setting,
     stop: &'a AtomicBool,
     script: VecDeque<(Duration, usize, Vec<LinkChange>)>,
-    /// Packets waiting at each path's link to the far end.
-    samples: Vec<Histogram>,
-    silence: Silence,
-    reading: Reading,
+    samples: Samples,
     start: Instant,
 }
 
 /// Everything that is counted, at one moment.
 struct Snapshot {
     at: Instant,
-    tally: Tally,
-    links: Vec<Counted>,
+    counted: measure::Snapshot,
+    damaged: u64,
     timing: Timing,
     overflows: u64,
 }
@@ -136,7 +131,7 @@ impl Run<'_> {
             let now = self.start.elapsed();
             self.act(now);
             self.bed.check()?;
-            let bytes = self.talk.bytes()?;
+            let bytes = self.stack.bytes_read()?;
             look(self, bytes);
             let next = self.script.front().map_or(Duration::MAX, |(at, _, _)| *at);
             let now = self.start.elapsed();
@@ -161,9 +156,9 @@ impl Run<'_> {
     }
 
     /// Lets both ends find each other. The run begins when they have: programs take time to start.
-    fn meet(&mut self) -> Result<(), RunError> {
+    fn connect(&mut self) -> Result<(), RunError> {
         let end = Instant::now() + PATIENCE;
-        while !self.talk.is_connected()? {
+        while !self.stack.is_connected()? {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted);
             }
@@ -177,48 +172,58 @@ impl Run<'_> {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, RunError> {
-        let lane = |path, from| self.bed.statistics(BedLink { path, from });
+        let link = |path, from| self.bed.statistics(BedLink { path, from });
+        let links = (0..self.setting.paths.len())
+            .map(|path| Counted::new(link(path, Side::Near), link(path, Side::Far)))
+            .collect();
+        let timing = self.bed.timing();
+        let overflows = self.bed.overflows()?;
+        let stack = self.stack.counters()?;
         Ok(Snapshot {
-            links: (0..self.setting.paths.len())
-                .map(|path| Counted::new(lane(path, Side::Near), lane(path, Side::Far)))
-                .collect(),
-            timing: self.bed.timing(),
-            overflows: self.bed.overflows()?,
-            tally: self.talk.tally()?,
+            counted: measure::Snapshot {
+                sender: stack.sender,
+                receiver: stack.receiver,
+                links,
+                cross_traffic: Vec::new(),
+            },
+            damaged: stack.damaged,
+            timing,
+            overflows,
             at: Instant::now(),
         })
     }
 
     fn sample(&mut self, bytes: u64) {
-        // What the machine slept through was no silence.
+        // Time in which the whole machine stalled is no silence.
         let at = self.start.elapsed().saturating_sub(self.bed.stalled());
-        let mut delivered = 0;
-        for (path, queue) in self.samples.iter_mut().enumerate() {
-            let lane = BedLink {
+        let (bed, paths) = (self.bed, self.setting.paths.len());
+        let links = || {
+            (0..paths).map(|path| BedLink {
                 path,
                 from: Side::Near,
-            };
-            queue.note(self.bed.waiting(lane));
-            delivered += self.bed.statistics(lane).delivered.packets;
-        }
-        self.silence.note(at, delivered);
-        self.reading.note(at, bytes);
+            })
+        };
+        let delivered = links().map(|link| bed.statistics(link).delivered.packets);
+        self.samples.note_arrivals(at, delivered.sum(), bytes);
+        self.samples.note_queues(links().map(|link| bed.waiting(link)));
     }
 
     fn record(&self, before: &Snapshot, after: &Snapshot) -> Result<Record, RunError> {
-        let mut record = Record::default();
         let timing = after.timing.since(&before.timing);
         // While the machine stood still, so did the links.
         let seconds = (after.at - before.at)
             .saturating_sub(timing.stalled)
             .as_secs_f64();
-        after.tally.write(&before.tally, seconds, &mut record);
-        self.silence.write(&mut record);
-        self.reading.write(&mut record);
-        links::write(&mut record, self.setting, &before.links, &after.links, seconds);
-        for (name, queue) in self.setting.paths.names().zip(&self.samples) {
-            write_queue(queue, &format!("path.{name}"), &mut record);
-        }
+        let window = Window {
+            setting: self.setting,
+            before: &before.counted,
+            after: &after.counted,
+            samples: &self.samples,
+            seconds,
+        };
+        let mut record = window.record();
+        let damaged = after.damaged - before.damaged;
+        record.set("testbed.integrity-errors", damaged as f64);
         for (name, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             let late = timing.late.quantile(share).map(|micros| micros as f64);
             record.set(format!("testbed.lateness.{name}"), late);

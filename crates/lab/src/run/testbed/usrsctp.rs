@@ -1,4 +1,4 @@
-//! How does usrsctp talk? As a program at each end, built from C when it is needed, that says every so often how far it is.
+//! usrsctp on both hosts: a program at each end, built from C when it is needed, that reports its progress.
 
 use core::time::Duration;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -9,10 +9,11 @@ use std::time::Instant;
 
 use anabranch_emu::bed::{Hosts, Side};
 use anabranch_netsim::topology;
+use anabranch_sim::DataCounters;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use super::talk::{Repeats, Talk, Tally};
+use super::stack::{Stack, StackCounters};
 use crate::plan::Setting;
 use crate::run::samples::EVERY;
 
@@ -71,7 +72,7 @@ struct Progress {
 }
 
 impl Usrsctp {
-    pub(super) fn begin(setting: &Setting, hosts: &Hosts) -> io::Result<Self> {
+    pub(super) fn start(setting: &Setting, hosts: &Hosts) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let program = folder.path().join("usrsctp_peer");
         let source = program.with_extension("c");
@@ -244,31 +245,29 @@ impl Drop for Program {
     }
 }
 
-impl Talk for Usrsctp {
+impl Stack for Usrsctp {
     fn is_connected(&mut self) -> io::Result<bool> {
         self.check()?;
         Ok(self.far.said().progress.connected)
     }
 
-    fn bytes(&mut self) -> io::Result<u64> {
+    fn bytes_read(&mut self) -> io::Result<u64> {
         self.check()?;
         Ok(self.far.said().progress.bytes)
     }
 
-    fn tally(&mut self) -> io::Result<Tally> {
+    fn counters(&mut self) -> io::Result<StackCounters> {
         self.check()?;
         let (near, far) = (self.near.said().progress, self.far.said().progress);
-        Ok(Tally {
-            bytes: far.bytes,
-            messages: far.heard,
-            damaged: u64::from(!far.complaint.is_empty()),
-            repeats: Repeats {
-                timeouts: Some(near.timeouts),
-                fast: Some(near.fast_retransmitted),
-                sent: Some(near.data_chunks),
-                again: Some(near.retransmitted),
-            },
-            paths: Vec::new(),
-        })
+        // In chunks.
+        let data = DataCounters {
+            timeouts: Some(near.timeouts),
+            fast_retransmits: Some(near.fast_retransmitted),
+            sent: Some(near.data_chunks),
+            retransmitted: Some(near.retransmitted),
+            ..DataCounters::default()
+        };
+        let damaged = u64::from(!far.complaint.is_empty());
+        Ok(StackCounters::new(data, Vec::new()).read(far.heard, far.bytes, damaged))
     }
 }

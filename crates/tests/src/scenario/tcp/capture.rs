@@ -1,10 +1,10 @@
 //! What does somebody else's dissector say about our segments?
 
+use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
-use anabranch_netsim::{LinkChange, LinkConfig};
-use anabranch_sim::Side;
 use anabranch_sim::app::Reading;
 use anabranch_sim::tcp::{TcpApp, TcpConfig, TcpScenario};
+use anabranch_sim::{Side, Step};
 use anabranch_types::Seed;
 
 use super::lossy;
@@ -25,7 +25,7 @@ fn an_eventful_life(ipv6: bool) -> Vec<u8> {
         },
         ..lossy(0.03)
     };
-    let scenario = TcpScenario::new(Seed(1), link)
+    let scenario = TcpScenario::over(Seed(1), link)
         .config(config)
         .near_talks(TcpApp::sender(600_000))
         .far_talks(TcpApp::sender(200_000).reading(Reading::Paused))
@@ -37,9 +37,9 @@ fn an_eventful_life(ipv6: bool) -> Vec<u8> {
         app.read_otherwise(now, Reading::Eager, connection);
     });
     simulation.run_for(secs(2));
-    simulation.change(&LinkChange::Cut);
+    simulation.happens(Step::Cut(0));
     simulation.run_for(secs(5));
-    simulation.change(&LinkChange::Heal);
+    simulation.happens(Step::Heal(0));
     simulation.run_for(secs(60));
     assert!(super::everything_arrived(&simulation, Side::Far, 600_000));
     simulation.finish_captures().unwrap();

@@ -1,8 +1,7 @@
 //! How does a connection end?
 
-use anabranch_netsim::LinkChange;
-use anabranch_sim::Side;
 use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpScenario};
+use anabranch_sim::{Side, Step};
 use anabranch_types::Seed;
 
 use super::{FIN, RST, dsl, everything_arrived, times, watch, watch_back};
@@ -10,7 +9,7 @@ use crate::fixture::{ms, secs};
 
 #[test]
 fn active_closer_stays_in_time_wait_for_a_minute() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::sender(10_000))
         .build();
     simulation.connect();
@@ -40,7 +39,7 @@ fn active_closer_stays_in_time_wait_for_a_minute() {
 
 #[test]
 fn half_closed_connection_still_carries_data() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::sender(10))
         .far_talks(TcpApp::sender(500_000))
         .build();
@@ -56,15 +55,15 @@ fn half_closed_connection_still_carries_data() {
 
 #[test]
 fn lost_fin_is_retransmitted() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::sender(100))
         .build();
     let seen = watch(&mut simulation);
     simulation.connect();
     simulation.run_for(ms(50));
-    simulation.change(&LinkChange::Cut);
+    simulation.happens(Step::Cut(0));
     simulation.run_for(secs(2));
-    simulation.change(&LinkChange::Heal);
+    simulation.happens(Step::Heal(0));
     simulation.run_for(secs(10));
     assert!(times(&seen, FIN).len() > 1);
     assert!(everything_arrived(&simulation, Side::Far, 100));
@@ -72,7 +71,7 @@ fn lost_fin_is_retransmitted() {
 
 #[test]
 fn abort_sends_reset() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::bulk())
         .build();
     let seen = watch(&mut simulation);
@@ -93,7 +92,7 @@ fn abort_sends_reset() {
 
 #[test]
 fn unknown_connection_gets_reset() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::bulk())
         .build();
     let seen = watch_back(&mut simulation);
@@ -111,12 +110,12 @@ fn unknown_connection_gets_reset() {
 
 #[test]
 fn silent_peer_times_out() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::bulk())
         .build();
     simulation.connect();
     simulation.run_for(secs(1));
-    simulation.change(&LinkChange::Cut);
+    simulation.happens(Step::Cut(0));
     simulation.run_for(secs(3_600));
     let last = simulation.app(Side::Near, 0).unwrap().events().last();
     assert!(

@@ -15,7 +15,7 @@ fn zero_window_is_probed_until_reader_resumes() {
         receive_buffer: 50_000,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .config(config)
         .near_talks(TcpApp::sender(400_000))
         .far_talks(TcpApp::reader().reading(Reading::Paused))
@@ -51,7 +51,7 @@ fn slow_reader_gets_full_segments() {
         receive_buffer: 30_000,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .config(config)
         .near_talks(TcpApp::sender(250_000))
         .far_talks(TcpApp::reader().reading(Reading::AtRate(Rate::mbit(1))))
@@ -85,7 +85,7 @@ fn window_scale_fills_a_long_fat_path() {
         ..TcpConfig::default()
     };
     let delivered = |scaling| {
-        let mut simulation = TcpScenario::new(
+        let mut simulation = TcpScenario::over(
             Seed(1),
             satellite
                 .clone()
@@ -105,7 +105,7 @@ fn window_scale_fills_a_long_fat_path() {
 
 #[test]
 fn quick_acks_come_first_then_every_second_segment() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::sender(100 * 1_448))
         .build();
     let acks = watch_back(&mut simulation);
@@ -123,7 +123,7 @@ fn nagle_delays_small_writes_unless_disabled() {
             nagle,
             ..TcpConfig::default()
         };
-        let mut simulation = TcpScenario::new(Seed(1), dsl())
+        let mut simulation = TcpScenario::over(Seed(1), dsl())
             .config(config)
             .near_talks(TcpApp::bulk().holding_back(u64::MAX))
             .build();

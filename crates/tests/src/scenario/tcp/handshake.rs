@@ -1,8 +1,8 @@
 //! How does a connection begin, and what if nobody answers?
 
-use anabranch_netsim::{FilterAction, LinkChange, LinkConfig};
-use anabranch_sim::Side;
+use anabranch_netsim::{FilterAction, LinkConfig};
 use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::{Side, Step};
 use anabranch_types::Seed;
 
 use super::{SYN, dsl, times, watch, watch_back};
@@ -10,10 +10,10 @@ use crate::fixture::{mbit, secs};
 
 #[test]
 fn unanswered_syn_backs_off_and_gives_up() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::sender(1))
         .build();
-    simulation.change(&LinkChange::Cut);
+    simulation.happens(Step::Cut(0));
     let seen = watch(&mut simulation);
     simulation.connect();
     simulation.run_for(secs(200));
@@ -27,13 +27,13 @@ fn unanswered_syn_backs_off_and_gives_up() {
 
 #[test]
 fn unanswered_syn_ack_backs_off_and_is_dropped() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::sender(1))
         .build();
     let seen = watch_back(&mut simulation);
     simulation.connect();
     simulation.run_for(crate::fixture::ms(25));
-    simulation.change(&LinkChange::Cut);
+    simulation.happens(Step::Cut(0));
     simulation.run_for(secs(200));
     assert_eq!(times(&seen, SYN).len(), 5);
     assert_eq!(
@@ -45,7 +45,7 @@ fn unanswered_syn_ack_backs_off_and_is_dropped() {
 
 #[test]
 fn data_follows_syn_after_one_rtt() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .near_talks(TcpApp::sender(1_000))
         .build();
     simulation.connect();
@@ -64,7 +64,7 @@ fn data_follows_syn_after_one_rtt() {
 
 #[test]
 fn syn_to_closed_port_gets_reset() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
+    let mut simulation = TcpScenario::over(Seed(1), dsl()).build();
     let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
     simulation.act(Side::Near, |host, now| {
         host.connect(
@@ -85,7 +85,7 @@ fn syn_to_closed_port_gets_reset() {
 
 #[test]
 fn simultaneous_open_creates_one_connection() {
-    let mut simulation = TcpScenario::new(Seed(1), dsl()).build();
+    let mut simulation = TcpScenario::over(Seed(1), dsl()).build();
     let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
     let app = || TcpApp::sender(50_000);
     simulation.act(Side::Near, |host, now| {
@@ -123,7 +123,7 @@ fn options_are_used_only_if_both_ends_offer_them() {
             ..TcpConfig::default()
         };
         for side in Side::BOTH {
-            let mut simulation = TcpScenario::new(Seed(1), super::lossy(0.02))
+            let mut simulation = TcpScenario::over(Seed(1), super::lossy(0.02))
                 .config_of(side, less.clone())
                 .near_talks(TcpApp::sender(300_000))
                 .build();
@@ -150,7 +150,7 @@ fn timestamp_gives_rtt_of_retransmitted_syn() {
             timestamps,
             ..TcpConfig::default()
         };
-        let mut simulation = TcpScenario::new(Seed(1), far_away.clone())
+        let mut simulation = TcpScenario::over(Seed(1), far_away.clone())
             .config(config)
             .far_talks(TcpApp::sender(10_000))
             .build();
@@ -171,7 +171,7 @@ fn timestamp_gives_rtt_of_retransmitted_syn() {
 #[test]
 fn initial_window_is_one_segment_after_lost_syn() {
     let window = |lost: usize| {
-        let mut simulation = TcpScenario::new(Seed(1), dsl())
+        let mut simulation = TcpScenario::over(Seed(1), dsl())
             .near_talks(TcpApp::bulk())
             .build();
         let link = simulation.paths()[0].there[0];

@@ -1,10 +1,10 @@
 //! What do several paths give TCP, and what do they cost it?
 
 use anabranch_netsim::link::{Loss, QueueConfig};
-use anabranch_netsim::{LinkChange, LinkConfig, Probability, topology};
+use anabranch_netsim::{LinkConfig, Probability, topology};
 use anabranch_policy::PolicyRecipe;
-use anabranch_sim::Side;
 use anabranch_sim::tcp::{MptcpConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::{Side, Step};
 use anabranch_types::{Rate, Seed};
 
 use super::everything_arrived;
@@ -32,7 +32,7 @@ fn config(paths: u8, side: Side, choices: &[(&str, &str)]) -> TcpConfig {
 
 /// Both sides with the same choices, over these paths.
 fn scenario(links: &[LinkConfig], choices: &[(&str, &str)], change: impl Fn(&mut TcpConfig)) -> TcpScenario {
-    let mut scenario = TcpScenario::new(Seed(1), links[0].clone());
+    let mut scenario = TcpScenario::over(Seed(1), links[0].clone());
     for link in &links[1..] {
         scenario = scenario.path(link.clone());
     }
@@ -78,7 +78,7 @@ fn dead_subflow_is_abandoned_within_an_rto() {
         .build();
     simulation.connect();
     simulation.run_for(secs(3));
-    simulation.change_path(0, &LinkChange::Cut);
+    simulation.happens(Step::Cut(0));
     assert!(simulation.run_until(secs(12), |simulation| {
         everything_arrived(simulation, Side::Far, 10_000_000)
     }));
@@ -90,17 +90,17 @@ fn dead_subflow_is_abandoned_within_an_rto() {
 fn coupled_mptcp_takes_less_of_a_shared_bottleneck() {
     let share = |cc: &str| {
         let links = [link(100, 10), link(100, 10)];
-        let rival = anabranch_sim::Rival::tcp(link(100, 10), TcpConfig::default(), TcpApp::bulk());
+        let rival = anabranch_sim::CrossTraffic::tcp(link(100, 10), TcpConfig::default(), TcpApp::bulk());
         let narrow = link(10, 10);
         let mut simulation = scenario(&links, &[("cc", cc)], |_| {})
-            .bottleneck(narrow.clone(), narrow)
-            .rival(rival)
+            .bottleneck(narrow)
+            .cross_traffic(rival)
             .near_talks(TcpApp::bulk())
             .build();
         simulation.connect();
-        simulation.connect_rivals();
+        simulation.connect_cross_traffic();
         simulation.run_for(secs(60));
-        delivered(&simulation) as f64 / simulation.delivered_by_rival(0) as f64
+        delivered(&simulation) as f64 / simulation.delivered_by_cross_traffic(0) as f64
     };
     let (uncoupled, coupled) = (share("reno"), share("lia"));
     assert!(coupled < 0.8 * uncoupled, "{coupled} {uncoupled}");

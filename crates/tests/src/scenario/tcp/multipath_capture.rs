@@ -1,10 +1,10 @@
 //! What does somebody else's dissector say about our options of Multipath TCP?
 
+use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
-use anabranch_netsim::{LinkChange, LinkConfig};
-use anabranch_sim::Side;
 use anabranch_sim::app::Reading;
 use anabranch_sim::tcp::{MptcpConfig, NrSackForm, TcpApp, TcpConfig, TcpScenario};
+use anabranch_sim::{Side, Step};
 use anabranch_types::Seed;
 
 use super::{everything_arrived, lossy};
@@ -27,7 +27,7 @@ fn an_eventful_life(nr_sack: Option<NrSackForm>, checksum: bool, ipv6: bool) -> 
         delay: ms(60),
         ..lossy(0.02)
     };
-    let scenario = TcpScenario::new(Seed(1), lossy(0.01))
+    let scenario = TcpScenario::over(Seed(1), lossy(0.01))
         .path(slower)
         .config(config)
         .near_talks(TcpApp::sender(1_500_000))
@@ -40,9 +40,9 @@ fn an_eventful_life(nr_sack: Option<NrSackForm>, checksum: bool, ipv6: bool) -> 
         app.read_otherwise(now, Reading::Eager, connection);
     });
     simulation.run_for(ms(500));
-    simulation.change_path(0, &LinkChange::Cut);
+    simulation.happens(Step::Cut(0));
     simulation.run_for(secs(2));
-    simulation.change_path(0, &LinkChange::Heal);
+    simulation.happens(Step::Heal(0));
     simulation.run_for(secs(120));
     assert!(everything_arrived(&simulation, Side::Far, 1_500_000));
     assert!(everything_arrived(&simulation, Side::Near, 200_000));

@@ -18,8 +18,8 @@ fn delivered(nr_sack: bool, send_buffer: u64, loss: f64, seed: u64) -> u64 {
         send_buffer,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::new(Seed(seed), there)
-        .with_way_back(link)
+    let mut simulation = TcpScenario::over(Seed(seed), there)
+        .with_link_back(link)
         .config(config)
         .near_talks(TcpApp::bulk())
         .build();

@@ -13,11 +13,11 @@ use std::thread;
 use std::time::Duration;
 
 use anabranch_netsim::link::{Loss, QueueConfig, Reorder};
-use anabranch_netsim::{LinkChange, LinkConfig, Probability, topology};
+use anabranch_netsim::{LinkConfig, Probability, topology};
 use anabranch_policy::PolicyRecipe;
-use anabranch_sim::Side;
 use anabranch_sim::app::Reading;
 use anabranch_sim::tcp::{MptcpConfig, NrSackForm, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
+use anabranch_sim::{Side, Step};
 use anabranch_types::{Rate, Rng, Seed};
 
 use crate::fixture::{ms, secs};
@@ -125,8 +125,8 @@ fn play(seed: u64) {
     let (there, back) = (link(rng), link(rng));
     let (near, far) = configs(rng);
     let [near_app, far_app] = apps(rng, (&there, &back), &near, &far);
-    let mut simulation = TcpScenario::new(Seed(seed), there)
-        .with_way_back(back)
+    let mut simulation = TcpScenario::over(Seed(seed), there)
+        .with_link_back(back)
         .config_of(Side::Near, near)
         .config_of(Side::Far, far)
         .near_talks(near_app.0)
@@ -135,9 +135,9 @@ fn play(seed: u64) {
     simulation.connect();
     for _ in 0..rng.below(4) {
         simulation.run_for(ms(rng.below(5_000)));
-        simulation.change(&LinkChange::Cut);
+        simulation.happens(Step::Cut(0));
         simulation.run_for(ms(rng.below(5_000)));
-        simulation.change(&LinkChange::Heal);
+        simulation.happens(Step::Heal(0));
     }
     end(&mut simulation, [near_app.1, far_app.1]);
 }
@@ -228,9 +228,9 @@ fn play_over_several_paths(seed: u64) {
     multipath(rng, count, &mut near, Side::Near);
     multipath(rng, count, &mut far, Side::Far);
     let [near_app, far_app] = apps(rng, (&links[0].0, &links[0].1), &near, &far);
-    let mut scenario = TcpScenario::new(Seed(seed), links[0].0.clone()).with_way_back(links[0].1.clone());
+    let mut scenario = TcpScenario::over(Seed(seed), links[0].0.clone()).with_link_back(links[0].1.clone());
     for (there, back) in &links[1..] {
-        scenario = scenario.path(there.clone()).with_way_back(back.clone());
+        scenario = scenario.path(there.clone()).with_link_back(back.clone());
     }
     let mut simulation = scenario
         .config_of(Side::Near, near)
@@ -243,7 +243,7 @@ fn play_over_several_paths(seed: u64) {
         simulation.run_for(ms(rng.below(3_000)));
         let path = rng.below(count.into()) as usize;
         let change = pick(rng, &[true, true, false]);
-        simulation.change_path(path, &if change { LinkChange::Cut } else { LinkChange::Heal });
+        simulation.happens(if change { Step::Cut(path) } else { Step::Heal(path) });
         if rng.chance(1, 8) && count > 1 && path > 0 {
             let side = pick(rng, &Side::BOTH);
             let address = match side {
@@ -256,7 +256,7 @@ fn play_over_several_paths(seed: u64) {
         }
     }
     for path in 0..usize::from(count) {
-        simulation.change_path(path, &LinkChange::Heal);
+        simulation.happens(Step::Heal(path));
     }
     end(&mut simulation, [near_app.1, far_app.1]);
 }

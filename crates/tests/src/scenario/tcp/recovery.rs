@@ -14,7 +14,7 @@ const BYTES: u64 = 1_000_000;
 
 /// A transfer in which the data segments with these numbers, counted from 0, are lost.
 fn transfer(config: &TcpConfig, lost: &'static [usize]) -> TcpSimulation {
-    let mut simulation = TcpScenario::new(Seed(1), dsl().queue(QueueConfig::Packets(2_000)))
+    let mut simulation = TcpScenario::over(Seed(1), dsl().queue(QueueConfig::Packets(2_000)))
         .config(config.clone())
         .near_talks(TcpApp::sender(BYTES))
         .build();
@@ -104,7 +104,7 @@ fn third_duplicate_ack_detects_loss_of_small_segment() {
         nagle: false,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::new(Seed(1), dsl())
+    let mut simulation = TcpScenario::over(Seed(1), dsl())
         .config(config)
         .near_talks(TcpApp::paced(200, ms(10)))
         .build();
@@ -150,7 +150,7 @@ fn carries_everything_with(question: &str, choice: &str) -> Instant {
         policies,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::new(Seed(1), lossy(0.01))
+    let mut simulation = TcpScenario::over(Seed(1), lossy(0.01))
         .config(config)
         .near_talks(TcpApp::sender(BYTES))
         .build();
@@ -178,7 +178,7 @@ fn application_limited_cwnd_does_not_grow_with_tcp_pacing() {
         receive_buffer: 4 << 20,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::new(Seed(1), LinkConfig::new(mbit(100), ms(100)))
+    let mut simulation = TcpScenario::over(Seed(1), LinkConfig::new(mbit(100), ms(100)))
         .config(config)
         .near_talks(TcpApp::paced(89_600, ms(100)))
         .build();
@@ -201,7 +201,7 @@ fn application_limited_cwnd_does_not_grow_with_tcp_pacing() {
 #[test]
 fn transfer_completes_under_heavy_loss() {
     for config in [TcpConfig::default(), without_sack()] {
-        let mut simulation = TcpScenario::new(Seed(3), lossy(0.2))
+        let mut simulation = TcpScenario::over(Seed(3), lossy(0.2))
             .config(config)
             .near_talks(TcpApp::sender(200_000))
             .far_talks(TcpApp::sender(200_000))

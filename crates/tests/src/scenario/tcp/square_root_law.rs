@@ -41,8 +41,8 @@ fn goodput(loss: f64) -> f64 {
         receive_buffer: 1 << 24,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::new(Seed(1), there)
-        .with_way_back(way_back)
+    let mut simulation = TcpScenario::over(Seed(1), there)
+        .with_link_back(way_back)
         .config(buffers)
         .near_talks(TcpApp::bulk())
         .build();

@@ -6,7 +6,7 @@ use crate::Histogram;
 
 /// What was counted of the SACKs and NR-SACKs that a host received, whatever it made of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SackCensus {
+pub struct SackStatistics {
     /// TSNs that each reports beyond the cumulative one.
     pub gap_tsns: Histogram,
     /// Blocks in which it reports them.
@@ -15,7 +15,7 @@ pub struct SackCensus {
     pub tsns_of_single_block: Histogram,
 }
 
-impl SackCensus {
+impl SackStatistics {
     /// Counts the SACKs of a packet.
     pub(crate) fn note(&mut self, packet: &[u8]) {
         let Ok(packet) = Packet::parse_unverified(packet) else {

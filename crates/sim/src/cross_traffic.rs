@@ -1,5 +1,5 @@
-//! Who else wants the bottleneck? Further pairs of hosts, each with one path of its own through it, or over the link of
-//! one path.
+//! Cross traffic. Who else sends through the bottleneck? Further pairs of hosts, each with a path of its own through it, or
+//! over the link of one path.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -10,14 +10,14 @@ use anabranch_types::Seed;
 
 use crate::app::Conversation;
 use crate::network::{self, Both};
-use crate::tcp::{TCP_PORT, TcpApp, TcpConfig, TcpHost};
-use crate::{AnyHost, SctpHost};
+use crate::tcp::{TCP_PORT, Tcp, TcpApp, TcpConfig, TcpHost};
+use crate::{AnyHost, Sctp, SctpHost, Transport};
 
 /// Two hosts that have nothing to do with the others, except that the one path between them leads through the
 /// scenario's bottleneck: over a link of their own, then through it. They speak either of two transports, whatever the
 /// others speak, and are measured, not checked.
 #[derive(Clone, Debug)]
-pub struct Rival {
+pub struct CrossTraffic {
     link: LinkConfig,
     talk: Talk,
     /// The number of the path whose own link it crosses, instead of the bottleneck.
@@ -38,28 +38,28 @@ enum Talk {
     },
 }
 
-/// Puts rivals into a network with these paths and this bottleneck.
+/// Puts cross traffic into a network with these paths and this bottleneck.
 pub(crate) fn build(
-    rivals: Vec<Rival>,
+    all: Vec<CrossTraffic>,
     network: &mut Network<AnyHost>,
     seed: Seed,
     paths: &[Path],
     bottleneck: Option<Both>,
-) -> Vec<RivalHosts> {
+) -> Vec<CrossTrafficHosts> {
     let own = |path: &Path| Some((*path.there.first()?, *path.back.last()?));
-    let numbered = (0..=u8::MAX).zip(rivals);
+    let numbered = (0..=u8::MAX).zip(all);
     numbered
-        .map(|(number, rival)| {
-            let shared = match rival.through {
+        .map(|(number, cross_traffic)| {
+            let shared = match cross_traffic.through {
                 Some(path) => paths.get(usize::from(path)).and_then(own),
                 None => bottleneck,
             };
-            rival.build(network, seed, number, shared)
+            cross_traffic.build(network, seed, number, shared)
         })
         .collect()
 }
 
-impl Rival {
+impl CrossTraffic {
     /// Two hosts with an association, on which the near one talks and the far one reads.
     #[must_use]
     pub fn sctp(link: LinkConfig, config: AssociationConfig, conversation: Conversation) -> Self {
@@ -115,14 +115,14 @@ impl Rival {
         self
     }
 
-    /// Puts rival number `number` into the network; `shared` is what it shares with others, there and back.
+    /// Puts cross traffic number `number` into the network; `shared` is what it shares with others, there and back.
     fn build(
         self,
         network: &mut Network<AnyHost>,
         seed: Seed,
         number: u8,
         shared: Option<Both>,
-    ) -> RivalHosts {
+    ) -> CrossTrafficHosts {
         // From the other end than the paths of the scenario.
         let subnet = u8::MAX - number;
         let ends = (topology::near(subnet), topology::far(subnet));
@@ -130,7 +130,7 @@ impl Rival {
         let hosts = (network.add_host(hosts.0), network.add_host(hosts.1));
         let own = topology::duplex(network, &self.link.named(format!("rival {number}")));
         network::lead(network, hosts, ends, own, shared);
-        RivalHosts {
+        CrossTrafficHosts {
             near: hosts.0,
             far: hosts.1,
             ends,
@@ -165,15 +165,15 @@ impl Talk {
     }
 }
 
-/// A rival in the network.
-pub(crate) struct RivalHosts {
+/// Cross traffic in the network.
+pub(crate) struct CrossTrafficHosts {
     near: HostId,
     far: HostId,
     ends: (IpAddr, IpAddr),
     talk: Talk,
 }
 
-impl RivalHosts {
+impl CrossTrafficHosts {
     pub(crate) fn connect(&self, network: &mut Network<AnyHost>) {
         let (near, far) = self.ends;
         network.act(self.near, |host, now| match &self.talk {
@@ -184,8 +184,8 @@ impl RivalHosts {
             } => {
                 let remotes = [SocketAddr::new(far, *port)];
                 let conversation = Conversation::clone(conversation);
-                let connected = host.sctp_mut().connect(now, &remotes, config, conversation);
-                connected.expect("invariant: a rival's address can be connected");
+                let connected = Sctp::of_mut(host).connect(now, &remotes, config, conversation);
+                connected.expect("invariant: its address can be connected");
             }
             Talk::Tcp {
                 config,
@@ -194,8 +194,7 @@ impl RivalHosts {
             } => {
                 let ends = (SocketAddr::new(near, 0), SocketAddr::new(far, TCP_PORT));
                 let (config, app) = (TcpConfig::clone(config), TcpApp::clone(app));
-                host.tcp_mut()
-                    .connect_in_turn(now, *connections, ends, config, app);
+                Tcp::of_mut(host).connect_in_turn(now, *connections, ends, config, app);
             }
         });
     }
@@ -203,13 +202,8 @@ impl RivalHosts {
     /// Bytes that the far end has read.
     pub(crate) fn delivered(&self, network: &Network<AnyHost>) -> u64 {
         match network.host(self.far) {
-            AnyHost::Sctp(host) => {
-                let conversations = host.associations().filter_map(|id| host.conversation(id));
-                conversations
-                    .map(|conversation| conversation.inbox().bytes())
-                    .sum()
-            }
-            AnyHost::Tcp(host) => host.apps().map(|(_, app)| app.bytes_read()).sum(),
+            AnyHost::Sctp(host) => Sctp::bytes_read(host),
+            AnyHost::Tcp(host) => Tcp::bytes_read(host),
         }
     }
 }

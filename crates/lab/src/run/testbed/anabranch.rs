@@ -1,19 +1,20 @@
-//! How does our own library talk? Each end in a thread on its host, with a runtime and sockets of its own.
+//! Our own library on both hosts: each end in a thread on its host, with a runtime and sockets of its own.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use anabranch::{Association, Endpoint, EndpointBuilder, Message, StreamId};
 use anabranch_emu::bed::{Hosts, Side};
 use anabranch_netsim::topology;
+use anabranch_sim::DataCounters;
 use tokio::sync::watch;
 
-use super::letters::Letters;
-use super::talk::{Repeats, Talk, Tally};
+use super::payload::TestPayload;
+use super::stack::{Stack, StackCounters};
 use crate::plan::Setting;
 use crate::run::scenario;
 
@@ -21,11 +22,11 @@ use crate::run::scenario;
 const PORT: u16 = 9_899;
 
 /// Both ends.
-pub(super) struct Ours {
+pub(super) struct Library {
     near: Arc<Shared>,
     far: Arc<Shared>,
-    /// By address of the near end.
-    paths: Vec<(String, std::net::IpAddr)>,
+    /// Addresses of the near end, by path.
+    paths: Vec<IpAddr>,
     end: Option<watch::Sender<()>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -38,7 +39,7 @@ struct Shared {
     messages: AtomicU64,
     damaged: AtomicU64,
     /// Why it gave up.
-    complaint: Mutex<Option<String>>,
+    error: Mutex<Option<String>>,
 }
 
 impl Shared {
@@ -53,11 +54,8 @@ impl Shared {
         *self.association.lock().unwrap_or_else(PoisonError::into_inner) = Some(association.clone());
     }
 
-    fn complaint(&self) -> Option<String> {
-        self.complaint
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    fn error(&self) -> Option<String> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -68,45 +66,45 @@ struct Part {
     shared: Arc<Shared>,
 }
 
-impl Ours {
-    pub(super) fn begin(setting: &Setting, hosts: &Hosts) -> io::Result<Self> {
+impl Library {
+    pub(super) fn start(setting: &Setting, hosts: &Hosts) -> io::Result<Self> {
         let setting = Arc::new(setting.clone());
         let (end, is_over) = watch::channel(());
         let numbers = 0..u8::try_from(setting.paths.len()).unwrap_or(u8::MAX);
-        let mut ours = Self {
+        let mut library = Self {
             near: Arc::default(),
             far: Arc::default(),
-            paths: setting
-                .paths
-                .names()
-                .map(str::to_owned)
-                .zip(numbers.map(topology::near))
-                .collect(),
+            paths: numbers.map(topology::near).collect(),
             end: Some(end),
             threads: Vec::new(),
         };
         for side in [Side::Far, Side::Near] {
             let part = Part {
                 setting: Arc::clone(&setting),
-                shared: Arc::clone(if side == Side::Near { &ours.near } else { &ours.far }),
+                shared: Arc::clone(if side == Side::Near {
+                    &library.near
+                } else {
+                    &library.far
+                }),
             };
             let (hosts, is_over) = (hosts.clone(), is_over.clone());
             let thread = std::thread::Builder::new().name(format!("lab-{side:?}").to_lowercase());
-            ours.threads
+            library
+                .threads
                 .push(thread.spawn(move || part.perform(side, &hosts, is_over))?);
         }
-        Ok(ours)
+        Ok(library)
     }
 
     fn check(&self) -> io::Result<()> {
-        match self.near.complaint().or_else(|| self.far.complaint()) {
-            Some(complaint) => Err(io::Error::other(complaint)),
+        match self.near.error().or_else(|| self.far.error()) {
+            Some(error) => Err(io::Error::other(error)),
             None => Ok(()),
         }
     }
 }
 
-impl Drop for Ours {
+impl Drop for Library {
     fn drop(&mut self) {
         self.end = None;
         for thread in self.threads.drain(..) {
@@ -116,50 +114,44 @@ impl Drop for Ours {
     }
 }
 
-impl Talk for Ours {
+impl Stack for Library {
     fn is_connected(&mut self) -> io::Result<bool> {
         self.check()?;
         Ok(self.near.association().is_some() && self.far.association().is_some())
     }
 
-    fn bytes(&mut self) -> io::Result<u64> {
+    fn bytes_read(&mut self) -> io::Result<u64> {
         self.check()?;
         Ok(self.far.bytes.load(Ordering::Relaxed))
     }
 
-    fn tally(&mut self) -> io::Result<Tally> {
-        let counters = self
-            .near
-            .association()
-            .map(|association| association.statistics().paths);
-        let counters = counters.unwrap_or_default();
-        let repeats = |of: Option<std::net::IpAddr>| {
-            let paths = counters
+    fn counters(&mut self) -> io::Result<StackCounters> {
+        let association = self.near.association();
+        let statistics = association.map(|association| association.statistics().paths);
+        let statistics = statistics.unwrap_or_default();
+        let sum = |local: Option<IpAddr>| {
+            let mut sum = DataCounters::default();
+            let paths = statistics
                 .iter()
-                .filter(|path| of.is_none_or(|near| path.addr.local.ip() == near));
-            paths.fold(Repeats::default(), |sum, path| {
-                let add = |sum: Option<u64>, more: u64| Some(sum.unwrap_or(0) + more);
-                let counters = path.counters;
-                Repeats {
-                    timeouts: add(sum.timeouts, counters.timeouts),
-                    fast: add(sum.fast, counters.fast_retransmits),
-                    sent: add(sum.sent, counters.payload_sent + counters.payload_retransmitted),
-                    again: add(sum.again, counters.payload_retransmitted),
-                }
-            })
+                .filter(|path| local.is_none_or(|local| path.addr.local.ip() == local));
+            for path in paths {
+                sum += DataCounters {
+                    timeouts: Some(path.counters.timeouts),
+                    fast_retransmits: Some(path.counters.fast_retransmits),
+                    sent: Some(path.counters.payload_sent + path.counters.payload_retransmitted),
+                    retransmitted: Some(path.counters.payload_retransmitted),
+                    ..DataCounters::default()
+                };
+            }
+            sum
         };
-        let paths = self
-            .paths
-            .iter()
-            .map(|(name, near)| (name.clone(), repeats(Some(*near))));
+        let paths = self.paths.iter().map(|local| sum(Some(*local)));
         self.check()?;
-        Ok(Tally {
-            bytes: self.far.bytes.load(Ordering::Relaxed),
-            messages: self.far.messages.load(Ordering::Relaxed),
-            damaged: self.far.damaged.load(Ordering::Relaxed),
-            repeats: repeats(None),
-            paths: paths.collect(),
-        })
+        Ok(StackCounters::new(sum(None), paths.collect()).read(
+            self.far.messages.load(Ordering::Relaxed),
+            self.far.bytes.load(Ordering::Relaxed),
+            self.far.damaged.load(Ordering::Relaxed),
+        ))
     }
 }
 
@@ -180,7 +172,7 @@ impl Part {
             })
         });
         if let Err(error) = result {
-            *shared.complaint.lock().unwrap_or_else(PoisonError::into_inner) =
+            *shared.error.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(format!("{side:?} end: {error}"));
         }
     }
@@ -208,7 +200,7 @@ impl Part {
         }
     }
 
-    fn addresses(&self, side: Side) -> impl Iterator<Item = std::net::IpAddr> {
+    fn addresses(&self, side: Side) -> impl Iterator<Item = IpAddr> {
         let address = match side {
             Side::Near => topology::near,
             Side::Far => topology::far,
@@ -238,11 +230,11 @@ impl Part {
             return Ok(());
         };
         let streams = u64::from(app.streams.map_or(1, |streams| streams.0));
-        let letters = Letters::new(app);
+        let payload = TestPayload::new(app);
         let messages = app.messages.map_or(u64::MAX, |messages| u64::from(messages.0));
         for number in 0..messages {
             let stream = StreamId((number % streams) as u16);
-            let message = Message::new(stream, letters.write(number / streams));
+            let message = Message::new(stream, payload.write(number / streams));
             let message = if app.unordered {
                 message.unordered()
             } else {
@@ -256,16 +248,16 @@ impl Part {
     async fn listen(&self, association: &Association) -> io::Result<()> {
         let mut expected: BTreeMap<StreamId, u64> = BTreeMap::new();
         let app = self.setting.apps.iter().next().map(|(_, app)| app);
-        let letters = app.map(Letters::new);
+        let payload = app.map(TestPayload::new);
         let may_overtake = app.is_some_and(|app| app.unordered);
         loop {
             let Some(message) = association.recv().await.map_err(io::Error::other)? else {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             };
             let next = expected.entry(message.stream).or_default();
-            let is_good = letters.as_ref().is_some_and(|letters| {
-                let number = letters.read(&message.payload);
-                number.is_some_and(|number| may_overtake || number == letters.visible(*next))
+            let is_good = payload.as_ref().is_some_and(|payload| {
+                let number = payload.read(&message.payload);
+                number.is_some_and(|number| may_overtake || number == payload.visible(*next))
             });
             *next += 1;
             self.shared

@@ -1,0 +1,297 @@
+//! TCP and Multipath TCP as the transport of a simulation. What do their scenarios have beside paths and applications?
+
+use core::net::{IpAddr, SocketAddr};
+
+use anabranch_netsim::LinkConfig;
+use anabranch_netsim::topology::Path;
+use anabranch_policy::PathFacts;
+use anabranch_tcp::{Connection, ConnectionId, ConnectionStatistics, State, TcpConfig, TcpCounters};
+use anabranch_types::{Instant, PathAddr, Seed};
+
+use super::{TCP_PORT, TcpApp, TcpHost};
+use crate::app::StreamMeter;
+use crate::measurement::{
+    DataCounters, Duplicates, HostCounters, HostState, PathState, SendBufferState, path_between,
+};
+use crate::scenario::addresses_v6;
+use crate::transport::{HostSetup, Transport};
+use crate::{AnyHost, Scenario, Side, Simulation};
+
+/// TCP (RFC 9293) and Multipath TCP (RFC 8684).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tcp;
+
+/// A scenario of two TCP hosts.
+pub type TcpScenario = Scenario<Tcp>;
+
+/// A running scenario of two TCP hosts.
+pub type TcpSimulation = Simulation<Tcp>;
+
+impl Transport for Tcp {
+    type Host = TcpHost;
+    type Config = TcpConfig;
+    type App = TcpApp;
+    type Id = ConnectionId;
+
+    fn port(&self) -> u16 {
+        TCP_PORT
+    }
+
+    /// Multipath TCP advertises all addresses but the first, unless the configuration names some.
+    fn configure(mut config: TcpConfig, addresses: &[IpAddr]) -> TcpConfig {
+        if let Some(mptcp) = config.mptcp.as_mut().filter(|mptcp| mptcp.local.is_empty()) {
+            mptcp.local = addresses.iter().skip(1).copied().collect();
+        }
+        config
+    }
+
+    fn host(&self, setup: HostSetup<'_, Self>) -> TcpHost {
+        match setup.side {
+            Side::Near => TcpHost::new(setup.seed, TcpApp::reader()),
+            Side::Far => {
+                let mut host = TcpHost::new(setup.seed, setup.app);
+                host.listen(setup.config.clone());
+                host
+            }
+        }
+    }
+
+    fn of(host: &AnyHost) -> &TcpHost {
+        host.as_tcp().expect("invariant: this host speaks TCP")
+    }
+
+    fn of_mut(host: &mut AnyHost) -> &mut TcpHost {
+        host.as_tcp_mut().expect("invariant: this host speaks TCP")
+    }
+
+    fn connect(
+        host: &mut TcpHost,
+        now: Instant,
+        local: IpAddr,
+        remotes: &[SocketAddr],
+        config: TcpConfig,
+        app: TcpApp,
+    ) -> ConnectionId {
+        host.connect(now, SocketAddr::new(local, 0), remotes[0], config, app)
+    }
+
+    /// Addresses are advertised when a connection is established, and not later.
+    fn add_address(_host: &mut TcpHost, _now: Instant, _address: SocketAddr) {}
+
+    fn remove_address(host: &mut TcpHost, now: Instant, address: SocketAddr) {
+        let ids: Vec<ConnectionId> = host.apps().map(|(id, _)| id).collect();
+        for id in ids {
+            host.talk(now, id, |_, connection| {
+                connection.remove_local_address(address.ip());
+            });
+        }
+    }
+
+    fn path_facts(host: &TcpHost) -> &[PathFacts] {
+        let newest = host.endpoint().connections().next_back();
+        newest.map_or(&[], |(_, connection)| connection.path_facts())
+    }
+
+    fn bytes_read(host: &TcpHost) -> u64 {
+        host.apps().map(|(_, app)| app.bytes_read()).sum()
+    }
+
+    fn count_overhead(host: &mut TcpHost) {
+        host.count_overhead();
+    }
+
+    fn state(host: &TcpHost, paths: &[Path]) -> Option<HostState> {
+        let mut state = HostState {
+            applications: host.apps().len() as u64,
+            messages_read: messages(host),
+            bytes_read: Self::bytes_read(host),
+            last_read_at: host.apps().filter_map(|(_, app)| app.last_read_at()).max(),
+            finished_at: finished_at(host),
+            paths: vec![PathState::default(); paths.len()],
+            ..HostState::default()
+        };
+        for (_, connection) in host.endpoint().connections() {
+            let statistics = connection.statistics();
+            state.send_buffers.push(SendBufferState {
+                used: statistics.send_buffer_used,
+                sent: statistics.send_buffer_sent,
+                peer_window: None,
+            });
+            let held = connection.unread() + statistics.out_of_order_bytes;
+            state.receive_buffers.push(held);
+            for subflow in subflows(connection, &statistics, paths) {
+                if subflow.state != State::Closed {
+                    // A segment leaves only if the window admits all of it.
+                    let next = subflow.facts.in_flight + u64::from(subflow.facts.max_data_chunk);
+                    let is_full = next > subflow.facts.cwnd;
+                    state.paths[subflow.path].facts.push((subflow.facts, is_full));
+                }
+            }
+        }
+        Some(state)
+    }
+
+    fn counters(host: &TcpHost, paths: &[Path]) -> Option<HostCounters> {
+        let mut counters = HostCounters {
+            state: Self::state(host, paths)?,
+            paths: vec![DataCounters::default(); paths.len()],
+            overhead: host.overhead().copied(),
+            ..HostCounters::default()
+        };
+        let (mut duplicate_bytes, mut retransmissions) = (0, 0);
+        for (_, connection) in host.endpoint().connections() {
+            let statistics = connection.statistics();
+            duplicate_bytes += statistics.counters.duplicate_bytes;
+            retransmissions += statistics.counters.retransmissions;
+            counters.data += of_counters(&statistics.counters);
+            if let Some(data) = statistics.data {
+                duplicate_bytes += data.duplicate_bytes;
+                *counters.reinjections.get_or_insert(0) += data.reinjections;
+            }
+            for subflow in subflows(connection, &statistics, paths) {
+                counters.paths[subflow.path] += of_counters(&subflow.counters);
+            }
+            let redundant = connection.paths();
+            counters.data.redundant += redundant
+                .map(|subflow| subflow.reinjected_bytes + subflow.duplicated_bytes)
+                .sum::<u64>();
+        }
+        counters.duplicates = Some(Duplicates::Bytes(duplicate_bytes));
+        counters.segments_retransmitted = Some(retransmissions);
+        let streams = host.apps().map(|(id, app)| (id.0, of_app(app)));
+        counters.streams = streams.collect();
+        Some(counters)
+    }
+}
+
+/// One subflow of Multipath TCP, or plain TCP, on a path of the scenario.
+struct Subflow {
+    path: usize,
+    state: State,
+    counters: TcpCounters,
+    facts: PathFacts,
+}
+
+/// What a connection has on each path: plain TCP is on the first.
+fn subflows(connection: &Connection, statistics: &ConnectionStatistics, paths: &[Path]) -> Vec<Subflow> {
+    let subflows = connection.paths().map(|subflow| {
+        let addr = PathAddr {
+            local: subflow.tuple.local,
+            remote: subflow.tuple.remote,
+        };
+        Some(Subflow {
+            path: path_between(paths, addr)?,
+            state: subflow.state,
+            counters: subflow.counters,
+            facts: subflow.facts,
+        })
+    });
+    let subflows: Vec<Option<Subflow>> = subflows.collect();
+    if subflows.is_empty() {
+        return vec![Subflow {
+            path: 0,
+            state: statistics.state,
+            counters: statistics.counters,
+            facts: statistics.facts.clone(),
+        }];
+    }
+    subflows.into_iter().flatten().collect()
+}
+
+const fn of_counters(counters: &TcpCounters) -> DataCounters {
+    DataCounters {
+        timeouts: Some(counters.timeouts),
+        fast_retransmits: Some(counters.found_lost),
+        rescheduled: None,
+        sent: Some(counters.bytes_sent + counters.bytes_retransmitted),
+        retransmitted: Some(counters.bytes_retransmitted),
+        redundant: 0,
+        received: Some(counters.bytes_received),
+    }
+}
+
+fn of_app(app: &TcpApp) -> StreamMeter {
+    let meter = app.meter();
+    StreamMeter {
+        messages: meter.map_or(0, super::TcpMeter::messages),
+        bytes: app.bytes_read(),
+        delays: meter.map(|meter| meter.delays().clone()).unwrap_or_default(),
+        last_at: app.last_read_at(),
+    }
+}
+
+fn messages(host: &TcpHost) -> u64 {
+    let meters = host.apps().filter_map(|(_, app)| app.meter());
+    meters.map(super::TcpMeter::messages).sum()
+}
+
+/// When the last connection had delivered everything; `None` before.
+fn finished_at(host: &TcpHost) -> Option<Instant> {
+    let finished = host.apps().map(|(_, app)| app.finished_at());
+    finished.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+impl Scenario<Tcp> {
+    /// Two hosts with one path between them. Both applications only read. Each further path is one between further
+    /// addresses of both hosts, for Multipath TCP.
+    #[must_use]
+    pub fn over(seed: Seed, link: LinkConfig) -> Self {
+        Self::tcp(seed).path(link)
+    }
+
+    /// Two hosts with nothing between them yet. Both applications only read.
+    #[must_use]
+    pub fn tcp(seed: Seed) -> Self {
+        Self::with_transport(seed, Tcp)
+            .near_talks(TcpApp::reader())
+            .far_talks(TcpApp::reader())
+    }
+
+    /// The addresses of all paths so far are of IP version 6.
+    #[must_use]
+    pub fn v6(mut self) -> Self {
+        for (number, path) in (0..=u8::MAX).zip(&mut self.paths) {
+            (path.near, path.far) = addresses_v6(number);
+        }
+        self
+    }
+}
+
+impl Simulation<Tcp> {
+    /// The near side connects `count` times, each time when the connection before is established.
+    pub fn connect_in_turn(&mut self, count: u64) {
+        let (config, app) = self.near.clone();
+        let local = SocketAddr::new(self.end_of(0, Side::Near).ip(), 0);
+        let ends = (local, self.end_of(0, Side::Far));
+        self.act(Side::Near, |host, now| {
+            host.connect_in_turn(now, count, ends, config, app);
+        });
+    }
+
+    /// Lets the user act on a side's connection number `nth`, counted from 0, and its application.
+    pub fn talk<R>(
+        &mut self,
+        side: Side,
+        nth: usize,
+        act: impl FnOnce(&mut TcpApp, &mut Connection, Instant) -> R,
+    ) -> Option<R> {
+        let (id, _) = self.host(side).apps().nth(nth)?;
+        self.act(side, |host, now| {
+            host.talk(now, id, |app, connection| act(app, connection, now))
+        })
+    }
+
+    /// A side's connection number `nth`, counted from 0.
+    #[must_use]
+    pub fn connection(&self, side: Side, nth: usize) -> Option<&Connection> {
+        let (id, _) = self.host(side).apps().nth(nth)?;
+        self.host(side).endpoint().connection(id)
+    }
+
+    /// The application on it.
+    #[must_use]
+    pub fn app(&self, side: Side, nth: usize) -> Option<&TcpApp> {
+        let (_, app) = self.host(side).apps().nth(nth)?;
+        Some(app)
+    }
+}
