@@ -43,7 +43,7 @@ struct options {
 	struct sockaddr_in own[MAX_ADDRESSES], peer[MAX_ADDRESSES];
 	int owns, peers;
 	uint16_t own_udp, peer_udp, own_port, peer_port;
-	uint32_t say, hear, seconds, progress;
+	uint32_t send, receive, seconds, progress;
 	uint32_t length[MAX_LENGTHS], lengths;
 	uint16_t streams;
 	bool odd_unordered;
@@ -53,11 +53,11 @@ struct options {
 
 struct report {
 	bool connected, finished, aborted;
-	uint32_t said, heard;
+	uint32_t sent, received;
 	uint64_t bytes;
 	double first, last;
 	int paths;
-	char complaint[160];
+	char error[160];
 };
 
 static struct options options = {
@@ -105,10 +105,10 @@ fail(const char *format, ...)
 }
 
 static void
-complain(const char *what, int error)
+note_error(const char *what, int error)
 {
-	if (report.complaint[0] == '\0')
-		snprintf(report.complaint, sizeof report.complaint, "%s: %s", what, strerror(error));
+	if (report.error[0] == '\0')
+		snprintf(report.error, sizeof report.error, "%s: %s", what, strerror(error));
 }
 
 static double
@@ -187,37 +187,37 @@ check_message(const uint8_t *bytes, size_t length, uint16_t stream)
 	for (size_t at = 0; at < 4 && at < length; at++)
 		number = number << 8 | bytes[at];
 	if (length < 4 || length != length_of(number) || stream != stream_of(number)) {
-		complain("a message is not what it should be", EBADMSG);
+		note_error("a message is not what it should be", EBADMSG);
 		return;
 	}
 	for (size_t at = 4; at < length; at++) {
 		if (bytes[at] != (uint8_t)(number + at)) {
-			complain("a message has changed", EBADMSG);
+			note_error("a message has changed", EBADMSG);
 			return;
 		}
 	}
 	bool ordered = !(options.odd_unordered && stream % 2 == 1);
 	if (ordered && number != (begun[stream] ? next[stream] : stream))
-		complain("a message came out of its order", EBADMSG);
+		note_error("a message came out of its order", EBADMSG);
 	begun[stream] = true;
 	next[stream] = number + options.streams;
 }
 
-/* Ends the association, once: when all is said and all is heard. Called by the thread that speaks and the one that
- * hears; the latter learns of the end as of any other. */
+/* Ends the association, once: when all is sent and all is received. Called by the thread that sends and the one that
+ * receives; the latter learns of the end as of any other. */
 static void
-end_if_done(bool has_said_all)
+end_if_done(bool has_sent_all)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool said_all, ended;
+	static bool sent_all, ended;
 	struct sctp_sndinfo abort = { .snd_flags = SCTP_ABORT };
 
 	pthread_mutex_lock(&lock);
-	said_all |= has_said_all;
-	if (said_all && report.heard >= options.hear && !ended) {
+	sent_all |= has_sent_all;
+	if (sent_all && report.received >= options.receive && !ended) {
 		ended = true;
 		if (options.end == SHUTDOWN && usrsctp_shutdown(association, SHUT_WR) < 0)
-			complain("shutdown", errno);
+			note_error("shutdown", errno);
 		if (options.end == ABORT) {
 			report.aborted = true;
 			usrsctp_sendv(association, "enough", 6, NULL, 0, &abort, sizeof abort, SCTP_SENDV_SNDINFO, 0);
@@ -228,7 +228,7 @@ end_if_done(bool has_said_all)
 
 /* Says everything, in a thread of its own: the socket blocks. */
 static void *
-speak(void *unused)
+send_all(void *unused)
 {
 	uint32_t longest = 0;
 	double end = now() + options.seconds;
@@ -237,7 +237,7 @@ speak(void *unused)
 	for (uint32_t at = 0; at < options.lengths; at++)
 		longest = options.length[at] > longest ? options.length[at] : longest;
 	uint8_t *bytes = malloc(longest);
-	for (uint32_t number = 0; options.seconds > 0 ? now() < end : number < options.say; number++) {
+	for (uint32_t number = 0; options.seconds > 0 ? now() < end : number < options.send; number++) {
 		struct sctp_sndinfo info = { .snd_sid = stream_of(number) };
 
 		if (options.odd_unordered && info.snd_sid % 2 == 1)
@@ -245,10 +245,10 @@ speak(void *unused)
 		write_message(bytes, number);
 		if (usrsctp_sendv(association, bytes, length_of(number), NULL, 0, &info, sizeof info, SCTP_SENDV_SNDINFO,
 		    0) < 0) {
-			complain("send", errno);
+			note_error("send", errno);
 			break;
 		}
-		report.said++;
+		report.sent++;
 	}
 	free(bytes);
 	end_if_done(true);
@@ -266,7 +266,7 @@ count_paths(void)
 }
 
 static void
-hear_notification(const union sctp_notification *notification)
+handle_notification(const union sctp_notification *notification)
 {
 	if (notification->sn_header.sn_type != SCTP_ASSOC_CHANGE)
 		return;
@@ -288,7 +288,7 @@ hear_notification(const union sctp_notification *notification)
 
 /* The next piece of whatever there is; false when there will be nothing any more. A message may come in pieces. */
 static bool
-hear(void)
+receive_one(void)
 {
 	static uint8_t *message;
 	static size_t length, room;
@@ -306,13 +306,13 @@ hear(void)
 	if (read < 0) {
 		report.aborted |= errno == ECONNRESET || errno == ECONNABORTED;
 		if (!report.aborted)
-			complain("receive", errno);
+			note_error("receive", errno);
 		return false;
 	}
 	if (read == 0)
 		return false;
 	if (flags & MSG_NOTIFICATION) {
-		hear_notification((union sctp_notification *)(message + length));
+		handle_notification((union sctp_notification *)(message + length));
 		return !report.aborted && !report.finished;
 	}
 	length += (size_t)read;
@@ -321,7 +321,7 @@ hear(void)
 		check_message(message, length, info.rcv_sid);
 		length = 0;
 		report.last = now();
-		if (report.heard++ == 0)
+		if (report.received++ == 0)
 			report.first = report.last;
 		end_if_done(false);
 	}
@@ -395,7 +395,7 @@ associate(void)
 		for (int at = 0; at < options.peers; at++)
 			options.peer[at].sin_port = htons(options.peer_port);
 		if (usrsctp_connectx(socket, (struct sockaddr *)options.peer, options.peers, NULL) < 0) {
-			complain("connect", errno);
+			note_error("connect", errno);
 			return;
 		}
 		association = socket;
@@ -406,7 +406,7 @@ associate(void)
 		fflush(stdout);
 		association = usrsctp_accept(socket, NULL, NULL);
 		if (association == NULL) {
-			complain("accept", errno);
+			note_error("accept", errno);
 			return;
 		}
 		usrsctp_close(socket);
@@ -419,12 +419,12 @@ associate(void)
 static void
 converse(void)
 {
-	pthread_t speaker;
+	pthread_t sender;
 
-	pthread_create(&speaker, NULL, speak, NULL);
-	while (hear())
+	pthread_create(&sender, NULL, send_all, NULL);
+	while (receive_one())
 		continue;
-	pthread_join(speaker, NULL);
+	pthread_join(sender, NULL);
 	usrsctp_close(association);
 }
 
@@ -435,14 +435,14 @@ print_report(const char *event)
 	double seconds = report.last - report.first;
 
 	usrsctp_get_stat(&statistics);
-	printf("{\"event\":\"%s\",\"stack\":\"usrsctp\",\"connected\":%s,\"ended\":\"%s\",\"said\":%u,\"heard\":%u,"
+	printf("{\"event\":\"%s\",\"stack\":\"usrsctp\",\"connected\":%s,\"ended\":\"%s\",\"sent\":%u,\"received\":%u,"
 	    "\"bytes\":%llu,\"seconds\":%.6f,\"goodput_bit_per_second\":%.0f,\"paths\":%d,\"data_chunks\":%u,"
-	    "\"retransmitted\":%u,\"fast_retransmitted\":%u,\"timeouts\":%u,\"complaint\":\"%s\"}\n",
+	    "\"retransmitted\":%u,\"fast_retransmitted\":%u,\"timeouts\":%u,\"error\":\"%s\"}\n",
 	    event, report.connected ? "true" : "false", report.finished ? "finished" : report.aborted ? "aborted" : "failed",
-	    report.said, report.heard, (unsigned long long)report.bytes, seconds,
+	    report.sent, report.received, (unsigned long long)report.bytes, seconds,
 	    seconds > 0 ? (double)report.bytes * 8 / seconds : 0, report.paths, statistics.sctps_senddata,
 	    statistics.sctps_sendretransdata, statistics.sctps_sendfastretrans, statistics.sctps_timodata,
-	    report.complaint);
+	    report.error);
 	fflush(stdout);
 }
 
@@ -554,10 +554,10 @@ read_options(int count, char **arguments, bool knobs_only)
 			options.own_port = (uint16_t)atoi(value);
 		else if (strcmp(name, "--peer-port") == 0)
 			options.peer_port = (uint16_t)atoi(value);
-		else if (strcmp(name, "--say") == 0)
-			options.say = (uint32_t)atoi(value);
-		else if (strcmp(name, "--hear") == 0)
-			options.hear = (uint32_t)atoi(value);
+		else if (strcmp(name, "--send") == 0)
+			options.send = (uint32_t)atoi(value);
+		else if (strcmp(name, "--receive") == 0)
+			options.receive = (uint32_t)atoi(value);
 		else if (strcmp(name, "--seconds") == 0)
 			options.seconds = (uint32_t)atoi(value);
 		else if (strcmp(name, "--progress") == 0)

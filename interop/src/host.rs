@@ -1,4 +1,4 @@
-//! What is our side? The core on real sockets, everything that passes recorded.
+//! Our side of a test: the core on real sockets, with a capture.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,22 +17,21 @@ use tempfile::NamedTempFile;
 
 use crate::dissect;
 
-/// The longest time without looking around.
+/// Maximum time between two calls of the application.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Our core, its sockets, a clock and a recorder.
+/// Our core with sockets, clock and capture.
 #[derive(Debug)]
 pub struct Host {
     /// The core.
     pub endpoint: Endpoint,
     /// The association, once there is one.
     pub association: Option<AssociationId>,
-    /// Why it ended, once it has.
+    /// Why the association ended, once it has.
     pub closed: Option<CloseReason>,
-    /// The kinds of chunks that the peer sent.
-    pub heard: BTreeSet<u8>,
-    /// Packets that our own dissector does not understand to their end, sent or received; without one fault of pion's that is
-    /// known.
+    /// Types of chunks that the peer sent.
+    pub received: BTreeSet<u8>,
+    /// Packets that our dissector cannot decode completely, except for one known error of pion.
     pub undissected: Vec<String>,
     sockets: Vec<Box<dyn Transport>>,
     port: u16,
@@ -44,11 +43,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// With a UDP socket at each of `addresses`, all at one port that is free; `config` says the rest.
+    /// Creates a host with a UDP socket at each of `addresses`, all with the same free port.
     ///
     /// # Errors
     ///
-    /// No socket, no file, or no randomness.
+    /// Errors of sockets and files.
     pub fn new(addresses: &[IpAddr], config: EndpointConfig) -> io::Result<Self> {
         let mut sockets: Vec<Box<dyn Transport>> = Vec::new();
         let mut port = 0;
@@ -60,7 +59,7 @@ impl Host {
         Self::on(sockets, port, config)
     }
 
-    /// Directly over IP, which root may do; in a namespace, for such a socket sees what is for others too.
+    /// Creates a host directly over IP, which needs root; in a namespace, since raw sockets see all SCTP packets.
     ///
     /// # Errors
     ///
@@ -78,7 +77,7 @@ impl Host {
             local: sockets.iter().map(|socket| socket.local_addr()).collect(),
             ..config
         };
-        // Nobody attacks a test; the port makes the secrets of two tests differ.
+        // A test needs no secure seed; the port makes the secrets of two tests differ.
         let seed = anabranch_types::Seed(port.into());
         let record = NamedTempFile::with_suffix(".pcapng")?;
         let mut recorder = PcapngWriter::new(BufWriter::new(record.reopen()?))?;
@@ -87,7 +86,7 @@ impl Host {
             endpoint: Endpoint::new(config, seed),
             association: None,
             closed: None,
-            heard: BTreeSet::new(),
+            received: BTreeSet::new(),
             undissected: Vec::new(),
             sockets,
             port,
@@ -111,8 +110,7 @@ impl Host {
         Instant::ZERO + self.start.elapsed()
     }
 
-    /// Talks until `done` says so, or the association ends, or `patience` does; `act` is called again and again
-    /// to do what the application would do. Tells whether it was done in time.
+    /// Runs until `act`, the application, returns `true`, at most for `patience`. Returns whether it did.
     ///
     /// # Errors
     ///
@@ -120,7 +118,7 @@ impl Host {
     pub fn talk(&mut self, patience: Duration, mut act: impl FnMut(&mut Self) -> bool) -> io::Result<bool> {
         let end = Wall::now() + patience;
         while Wall::now() < end {
-            self.hear_events();
+            self.poll_events();
             let done = act(self);
             self.transmit()?;
             if done {
@@ -139,7 +137,7 @@ impl Host {
         Ok(false)
     }
 
-    fn hear_events(&mut self) {
+    fn poll_events(&mut self) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {
                 Event::Connected { .. } => self.association = Some(id),
@@ -160,7 +158,7 @@ impl Host {
             let mut locals = self.endpoint.local().iter();
             let socket = locals.position(|local| *local == transmit.path.local);
             let socket = &self.sockets[socket.unwrap_or_default()];
-            // A full socket buffer is a loss like any other.
+            // A full socket buffer counts as packet loss.
             let _ = socket.try_send(&Outgoing {
                 path: transmit.path,
                 ecn: transmit.ecn,
@@ -171,7 +169,7 @@ impl Host {
         }
     }
 
-    /// Waits for the first datagram, takes all.
+    /// Waits for datagrams and handles all that have arrived.
     fn receive(&mut self) -> io::Result<()> {
         let mut wait = TICK;
         if let Some(deadline) = self.endpoint.poll_timeout() {
@@ -205,7 +203,7 @@ impl Host {
                 if !dissect::is_empty_heartbeat(datagram) {
                     self.note(Direction::In, path.reversed(), datagram.to_vec())?;
                 }
-                self.heard.extend(dissect::kinds(datagram));
+                self.received.extend(dissect::kinds(datagram));
                 let now = self.now();
                 self.endpoint.handle_datagram(now, path, batch.ecn(), datagram);
             }
@@ -214,7 +212,7 @@ impl Host {
     }
 
     fn note(&mut self, direction: Direction, path: PathAddr, payload: Vec<u8>) -> io::Result<()> {
-        self.undissected.extend(dissect::complaint(&payload));
+        self.undissected.extend(dissect::error(&payload));
         let datagram = Datagram {
             path,
             protocol: Protocol::SCTP,
@@ -226,7 +224,7 @@ impl Host {
         self.recorder.write(at, self.interface, direction, &datagram)
     }
 
-    /// Ends the recording and gives it to `look`.
+    /// Finishes the capture and passes its file to `look`.
     ///
     /// # Errors
     ///

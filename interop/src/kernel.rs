@@ -1,9 +1,8 @@
-//! Where is a TCP that nobody here wrote? In the kernel: a network namespace of its own, with TUN devices whose packets
-//! come to us.
+//! Linux' TCP and MPTCP in a separate network namespace, with TUN devices whose packets come to us.
 //!
-//! The thread that makes a [`Kernel`] moves into the namespace, and so do its sockets; nothing else on the machine
-//! is touched, and nothing is left behind. What leads the packets from a device to a socket of ours is `socat`, for a
-//! program without `unsafe` cannot open such a device itself.
+//! The thread that creates a [`Kernel`] moves into the namespace with its sockets; the rest of the machine is not
+//! affected, and nothing remains. `socat` relays packets between a device and a socket of ours, because opening a TUN
+//! device needs `unsafe`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -17,30 +16,30 @@ use tempfile::TempDir;
 
 use crate::tools::{SOCAT, needed};
 
-/// Longer than any device needs to appear.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for a device.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The kernel's side: a namespace with as many devices as there are lines.
+/// The kernel's side: a namespace with TUN devices.
 #[derive(Debug)]
 pub struct Kernel {
-    /// What its devices send, and hear.
-    pub lines: Vec<Line>,
+    /// Its devices.
+    pub devices: Vec<Device>,
     bridges: Vec<Child>,
     _sockets: TempDir,
 }
 
-/// What the kernel does so that a connection gets further flows.
+/// How the kernel adds subflows to an MPTCP connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MultipathRole {
-    /// It connects, and begins flows to the addresses that it is told of.
-    Begins,
-    /// It is connected to, and tells the peer of its further addresses, to which that one begins flows.
-    Tells,
+    /// It connects, and opens subflows to the addresses that the peer announces (ADD_ADDR).
+    InitiatesSubflows,
+    /// It accepts, and announces further addresses (ADD_ADDR), to which the peer opens subflows.
+    AnnouncesAddresses,
 }
 
-/// One TUN device and the socket that its packets come to, one packet in each datagram.
+/// A TUN device and the socket that exchanges its packets, one per datagram.
 #[derive(Debug)]
-pub struct Line {
+pub struct Device {
     /// Whole IP packets, to and from the device.
     pub socket: UnixDatagram,
     /// The kernel's address.
@@ -50,8 +49,8 @@ pub struct Line {
 }
 
 impl Kernel {
-    /// Moves this thread into a new network namespace with `count` devices. `None`, and a message, if that is not allowed
-    /// on somebody's own machine.
+    /// Moves this thread into a new network namespace with `count` devices. `None`, with a message, if that is not
+    /// allowed outside CI.
     ///
     /// # Errors
     ///
@@ -59,8 +58,7 @@ impl Kernel {
     ///
     /// # Panics
     ///
-    /// If it is not allowed, or a program is missing, where CI runs (the variable `CI` is set): there, a test that is
-    /// skipped is a lie.
+    /// If it is not allowed, or a program is missing, in CI (the variable `CI` is set), where tests must not be skipped.
     pub fn isolated(count: u8) -> io::Result<Option<Self>> {
         let moved = unshare(CloneFlags::CLONE_NEWNET).ok();
         if needed(moved, "a network namespace", "run as root").is_none() || SOCAT.find().is_none() {
@@ -68,19 +66,18 @@ impl Kernel {
         }
         let sockets = TempDir::new()?;
         let mut kernel = Self {
-            lines: Vec::new(),
+            devices: Vec::new(),
             bridges: Vec::new(),
             _sockets: sockets,
         };
         run("ip", "link set lo up")?;
         for number in 0..count {
-            kernel.add_line(number)?;
+            kernel.add_device(number)?;
         }
         Ok(Some(kernel))
     }
 
-    /// Lets the kernel use all its devices for each connection of Multipath TCP. `None`, and a message, if it cannot do that
-    /// on somebody's own machine.
+    /// Lets the kernel use all devices for each MPTCP connection. `None`, with a message, if it cannot do that outside CI.
     ///
     /// # Errors
     ///
@@ -88,7 +85,7 @@ impl Kernel {
     ///
     /// # Panics
     ///
-    /// If it cannot be done where CI runs.
+    /// If it cannot be done in CI.
     pub fn with_multipath(self, role: MultipathRole) -> io::Result<Option<Self>> {
         let limits = run("ip", "mptcp limits set subflows 8 add_addr_accepted 8").ok();
         if needed(
@@ -101,16 +98,16 @@ impl Kernel {
             return Ok(None);
         }
         let told = match role {
-            MultipathRole::Begins => &[],
-            MultipathRole::Tells => &self.lines[1..],
+            MultipathRole::InitiatesSubflows => &[],
+            MultipathRole::AnnouncesAddresses => &self.devices[1..],
         };
-        for line in told {
-            run("ip", &format!("mptcp endpoint add {} signal", line.theirs))?;
+        for device in told {
+            run("ip", &format!("mptcp endpoint add {} signal", device.theirs))?;
         }
         Ok(Some(self))
     }
 
-    fn add_line(&mut self, number: u8) -> io::Result<()> {
+    fn add_device(&mut self, number: u8) -> io::Result<()> {
         let path = |name: &str| self._sockets.path().join(format!("{name}{number}"));
         let (ours, theirs) = (path("ours"), path("theirs"));
         let socket = UnixDatagram::bind(&ours)?;
@@ -125,7 +122,7 @@ impl Kernel {
             .stdin(Stdio::null())
             .spawn()?;
         self.bridges.push(bridge);
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while socket.connect(&theirs).is_err()
             || run("ip", &format!("route get 10.213.{number}.2 from {address}")).is_err()
         {
@@ -134,7 +131,7 @@ impl Kernel {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        self.lines.push(Line {
+        self.devices.push(Device {
             socket,
             theirs: address,
             ours: Ipv4Addr::new(10, 213, number, 2),
@@ -146,14 +143,14 @@ impl Kernel {
 impl Drop for Kernel {
     fn drop(&mut self) {
         for bridge in &mut self.bridges {
-            // It may have ended by itself.
+            // It may already have ended.
             let _ = bridge.kill();
             let _ = bridge.wait();
         }
     }
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits for it.
 fn run(program: &str, arguments: &str) -> io::Result<()> {
     let output = Command::new(program)
         .args(arguments.split_whitespace())

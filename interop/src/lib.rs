@@ -1,38 +1,38 @@
-//! Do others understand us, and we them? Conversations with stacks that nobody here wrote, judged by a dissector.
+//! Interoperability tests with other stacks, checked by dissectors. Do others understand us, and we them?
 //!
 //! | file | what |
 //! |---|---|
-//! | `letters` | messages that are recognised when they arrive |
+//! | `messages` | numbered test messages and an inbox that checks them |
 //! | `core` | cores in virtual time: ours, dcsctp, sctp-proto |
-//! | `meeting` | two cores and a bad link, everything that passes recorded |
-//! | `host` | our core on UDP sockets, everything that passes recorded |
+//! | `core_pair` | two cores with a lossy link between them, captured |
+//! | `host` | our core on UDP or raw sockets, captured |
 //! | `stack` | usrsctp, pion and aiortc, in the programs of `peers/` |
-//! | `peer` | how those are spoken to |
-//! | `namespace` | two hosts with several cables between them |
-//! | `kernel` | the TCP of the system, in a network namespace of its own |
-//! | `tcp_host` | our TCP before it, over links of the simulator in real time |
-//! | `dissect` | our own dissector's opinion |
-//! | `verdict` | tshark's opinion of what was recorded |
-//! | `tools` | what happens if a program is missing |
+//! | `peer` | starting those programs and reading their reports |
+//! | `namespace` | two hosts with several links between them |
+//! | `kernel` | Linux' TCP and MPTCP in a network namespace |
+//! | `tcp_host` | our TCP opposite the kernel's, over simulated links in real time |
+//! | `dissect` | checks by our own dissector |
+//! | `tshark` | checks by tshark |
+//! | `tools` | external programs, and what to do if one is missing |
 
 pub mod core;
+pub mod core_pair;
 mod dissect;
 mod host;
 mod kernel;
-mod letters;
-pub mod meeting;
+mod messages;
 mod namespace;
 mod peer;
 mod stack;
 mod tcp_host;
 pub mod tools;
-mod verdict;
+mod tshark;
 
 pub use host::Host;
-pub use kernel::{Kernel, Line, MultipathRole};
-pub use letters::{Inbox, Plan, payload};
+pub use kernel::{Device, Kernel, MultipathRole};
+pub use messages::{Inbox, Workload, payload};
 pub use namespace::Hosts;
 pub use peer::{Peer, Report};
 pub use stack::Stack;
 pub use tcp_host::TcpHost;
-pub use verdict::Verdict;
+pub use tshark::TsharkReport;

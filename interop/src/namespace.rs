@@ -1,4 +1,4 @@
-//! How does one machine become two with several cables between them? By network namespaces. Needs root and `ip`.
+//! Two hosts with several links between them, made of network namespaces. Needs root and `ip`.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::tools::needed;
 
-/// Two hosts, joined by cables; gone when dropped.
+/// Two hosts connected by links; removed when dropped.
 #[derive(Debug)]
 pub struct Hosts {
     near: String,
@@ -19,20 +19,20 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// With so many cables of 80 Mbit/s. `None`, and a message, for somebody who is not root.
+    /// Creates hosts with `links` links of 80 Mbit/s. `None`, with a message, without root.
     ///
     /// # Panics
     ///
-    /// If they cannot be made where CI runs.
+    /// If they cannot be created in CI.
     #[must_use]
-    pub fn joined_by(cables: u8) -> Option<Self> {
+    pub fn with_links(links: u8) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let unique = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let hosts = Self {
             near: format!("interop-near-{unique}"),
             far: format!("interop-far-{unique}"),
         };
-        let made = hosts.make(cables);
+        let made = hosts.make(links);
         needed(
             made.then_some(hosts),
             "network namespaces",
@@ -40,32 +40,32 @@ impl Hosts {
         )
     }
 
-    /// Address of the near host at `cable`, counted from 0.
+    /// Address of the near host at `link`, counted from 0.
     #[must_use]
-    pub const fn near_address(cable: u8) -> Ipv4Addr {
-        Ipv4Addr::new(10, 78, cable, 1)
+    pub const fn near_address(link: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 78, link, 1)
     }
 
-    /// Address of the far host at `cable`, counted from 0.
+    /// Address of the far host at `link`, counted from 0.
     #[must_use]
-    pub const fn far_address(cable: u8) -> Ipv4Addr {
-        Ipv4Addr::new(10, 78, cable, 2)
+    pub const fn far_address(link: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 78, link, 2)
     }
 
-    fn make(&self, cables: u8) -> bool {
+    fn make(&self, links: u8) -> bool {
         let names = [&self.near, &self.far];
         names.iter().all(|name| ip(&["netns", "add", name]))
             && names
                 .iter()
                 .all(|name| ip(&["-n", name, "link", "set", "lo", "up"]))
-            && (0..cables).all(|cable| self.join(cable))
+            && (0..links).all(|link| self.join(link))
     }
 
-    fn join(&self, cable: u8) -> bool {
-        let [near, far] = ["near", "far"].map(|side| format!("{side}{cable}"));
+    fn join(&self, link: u8) -> bool {
+        let [near, far] = ["near", "far"].map(|side| format!("{side}{link}"));
         let ends = [
-            (&self.near, &near, Self::near_address(cable)),
-            (&self.far, &far, Self::far_address(cable)),
+            (&self.near, &near, Self::near_address(link)),
+            (&self.far, &far, Self::far_address(link)),
         ];
         let between = [
             "link", "add", &near, "netns", &self.near, "type", "veth", "peer", "name", &far, "netns",
@@ -86,7 +86,7 @@ impl Hosts {
             })
     }
 
-    /// Moves the calling thread to the near host, for good: what it opens from now on is there.
+    /// Moves the calling thread to the near host permanently.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Hosts {
         )?)
     }
 
-    /// The same program, on the far host.
+    /// Wraps a command so that it runs on the far host.
     #[must_use]
     pub fn on_far(&self, program: &Command) -> Command {
         let mut there = Command::new("ip");
@@ -111,7 +111,7 @@ impl Hosts {
     }
 }
 
-/// A cable without a limit would leave nothing for the others to do.
+/// Limits the rate: one unlimited link would carry everything.
 fn shape(host: &str, device: &str) -> bool {
     let place = ["netns", "exec", host, "tc", "qdisc", "add", "dev", device, "root"];
     let shape = ["tbf", "rate", "80mbit", "burst", "64kb", "latency", "30ms"];

@@ -1,4 +1,4 @@
-//! How is a foreign program spoken to? It is told what to do when it starts, and reports at the end.
+//! Driver of peer programs: starts them with options and reads their reports.
 
 use std::io::{self, BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// The longest that a program may take to open its socket.
+/// How long a program may take to open its socket.
 const START: Duration = Duration::from_secs(30);
 
-/// A line that a program prints.
+/// A JSON line that a program prints.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line {
@@ -18,25 +18,25 @@ enum Line {
     Report(Report),
 }
 
-/// What a program says in the end; see `peers/README.md`.
+/// Final report of a program; see `peers/README.md`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct Report {
     /// Whether the handshake was completed.
     pub connected: bool,
-    /// `finished`, `aborted`, or what else.
+    /// `finished`, `aborted`, or another reason.
     pub ended: String,
     /// Messages sent.
-    pub said: u32,
+    pub sent: u32,
     /// Messages received.
-    pub heard: u32,
-    /// Bytes of them.
+    pub received: u32,
+    /// Bytes received.
     pub bytes: u64,
     /// Bits per second, from the first message received to the last.
     pub goodput_bit_per_second: f64,
-    /// Addresses of ours that it knows.
+    /// Number of our addresses that it knows.
     pub paths: i32,
-    /// What was wrong with what it received, or nothing.
-    pub complaint: String,
+    /// First error in received messages; empty if none.
+    pub error: String,
 }
 
 /// A running program. It is killed when this is dropped.
@@ -52,7 +52,7 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// It does not start, or says something else than it should.
+    /// The program does not start.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let mut child = command
             .stdin(Stdio::null())
@@ -80,19 +80,19 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// It ended before, or takes too long.
-    pub fn listens(&mut self) -> io::Result<()> {
+    /// It ended early or takes too long.
+    pub fn wait_until_listening(&mut self) -> io::Result<()> {
         match self.lines.recv_timeout(START) {
             Ok(Ok(Line::Listening)) => Ok(()),
             other => Err(io::Error::other(format!("no word of listening: {other:?}"))),
         }
     }
 
-    /// Its report, once there is one.
+    /// Its report, once it has printed one.
     ///
     /// # Errors
     ///
-    /// It said something that is no report.
+    /// Its output is not valid.
     pub fn report(&mut self) -> io::Result<Option<&Report>> {
         for line in self.lines.try_iter() {
             match line.map_err(io::Error::other)? {
@@ -106,7 +106,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It may have ended by itself; either way nothing is left to do.
+        // It may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Which stacks run as programs of their own? Those of `interop/peers`, which are built here when they are needed.
+//! Foreign SCTP stacks in separate programs (`interop/peers`), built when needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::tools::{CC, GO, PYTHON, needed};
 
-/// A stack that nobody here wrote, in a program of ours.
+/// A foreign stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stack {
-    /// FreeBSD's, in user space.
+    /// usrsctp: FreeBSD's stack in user space (C).
     Usrsctp,
-    /// Of WebRTC in Go.
+    /// pion: SCTP for WebRTC in Go.
     Pion,
-    /// Of WebRTC in Python.
+    /// aiortc: SCTP for WebRTC in Python.
     Aiortc,
 }
 
 impl Stack {
-    /// The program, built or installed below `folder` if it was not yet. `None`, and a message, if something is missing
-    /// on somebody's own machine, be it a way to the modules of Go and Python.
+    /// Returns the program, built or installed below `folder` if needed. `None`, with a message, if something is missing
+    /// outside CI, for example access to Go or Python packages.
     ///
     /// # Panics
     ///
-    /// If it cannot be built with what is there, or something is missing where CI runs.
+    /// If it cannot be built, or something is missing in CI.
     #[must_use]
     pub fn program(self, folder: &Path) -> Option<Command> {
         /// Tests run at the same time and may want the same program.
@@ -67,7 +67,7 @@ fn pion(folder: &Path) -> Option<Command> {
     Some(Command::new(program))
 }
 
-/// The machine's own, if it is new enough for `pion/go.mod`, else one from Python's packages: Debian 12 has 1.19.
+/// The installed Go if it is new enough for `pion/go.mod`, else one from Python's packages: Debian 12 has 1.19.
 fn compiler_of_go(folder: &Path) -> Option<PathBuf> {
     let own = GO.look();
     if let Some(go) = own.filter(|go| is_new_enough(go)) {
@@ -78,7 +78,7 @@ fn compiler_of_go(folder: &Path) -> Option<PathBuf> {
     Some(packages.join("go/bin/go"))
 }
 
-/// `go version` says `go version go1.26.6 linux/amd64`.
+/// Parses output such as `go version go1.26.6 linux/amd64`.
 fn is_new_enough(go: &Path) -> bool {
     const MINOR: u32 = 24; // of go.mod
     let said = Command::new(go)
@@ -89,7 +89,7 @@ fn is_new_enough(go: &Path) -> bool {
         let said = String::from_utf8(said.stdout).ok()?;
         let (_, version) = said.split_once(" go1.")?;
         version
-            .split(|letter: char| !letter.is_ascii_digit())
+            .split(|message: char| !message.is_ascii_digit())
             .next()?
             .parse()
             .ok()
@@ -108,7 +108,7 @@ fn aiortc(folder: &Path) -> Option<Command> {
     Some(program)
 }
 
-/// The packages of Python that `requirements.txt` in `sources` names. The list is copied beside them when they are all there.
+/// Installs the Python packages of `requirements.txt` in `sources`. A copy of the list marks a complete installation.
 fn install(sources: &Path, packages: &Path) -> Option<()> {
     let name = sources.file_name().unwrap_or_default().to_string_lossy();
     let (wanted, installed) = (
@@ -116,7 +116,7 @@ fn install(sources: &Path, packages: &Path) -> Option<()> {
         packages.join("requirements.txt"),
     );
     if fs::read(&wanted).ok() != fs::read(&installed).ok() {
-        // What is left of another try, or of another version.
+        // Remove an incomplete or outdated installation.
         let _ = fs::remove_dir_all(packages);
         let mut install = Command::new(PYTHON.find()?);
         install.args(["-m", "pip", "install", "--quiet", "--no-deps", "--target"]);
@@ -139,13 +139,13 @@ fn is_older(made: &Path, source: &Path) -> bool {
     time(made) < time(source)
 }
 
-/// What is fetched from elsewhere may fail to come, which is nobody's fault on somebody's own machine.
+/// A failed download skips the test outside CI.
 fn fetched(result: Result<(), String>, name: &str) -> Option<()> {
     let why = result.as_ref().err().cloned().unwrap_or_default();
     needed(result.ok(), name, &why)
 }
 
-/// What it complained about, if it failed.
+/// Runs a command; its error output if it failed.
 fn run(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! What is our side of a conversation with the kernel's TCP? An endpoint behind links of the simulator, in real time.
+//! Our TCP endpoint opposite the kernel's, behind links of the simulator in real time.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,25 +10,25 @@ use anabranch_netsim::{Datagram, Link, LinkConfig, Protocol};
 use anabranch_tcp::{AddressPair, ConnectionId, Endpoint, Event};
 use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 
-use crate::Line;
+use crate::kernel::Device;
 
-/// The longest time without looking around.
+/// Maximum time between two calls of the application.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Our TCP, a clock, and the lines to the kernel.
+/// Our TCP endpoint with a clock and the devices to the kernel.
 #[derive(Debug)]
 pub struct TcpHost {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// What happened, in order.
+    /// Its events, in order.
     pub events: Vec<(ConnectionId, Event)>,
     start: Wall,
-    lines: Vec<ShapedLine>,
+    devices: Vec<ShapedDevice>,
 }
 
-/// A line with a link of the simulator in each direction.
+/// A device with a simulated link in each direction.
 #[derive(Debug)]
-struct ShapedLine {
+struct ShapedDevice {
     socket: UnixDatagram,
     ours: Ipv4Addr,
     there: Link<Vec<u8>>,
@@ -36,18 +36,18 @@ struct ShapedLine {
 }
 
 impl TcpHost {
-    /// An endpoint at the end of `lines`, each of which is like `link` in both directions.
+    /// Creates an endpoint at the end of `devices`, each behind `link` in both directions.
     ///
     /// # Errors
     ///
     /// Those of the sockets.
-    pub fn new(lines: &[Line], link: &LinkConfig, seed: Seed) -> io::Result<Self> {
-        let shaped = lines.iter().zip(0..).map(|(line, number)| {
-            line.socket.set_nonblocking(true)?;
+    pub fn new(devices: &[Device], link: &LinkConfig, seed: Seed) -> io::Result<Self> {
+        let shaped = devices.iter().zip(0..).map(|(device, number)| {
+            device.socket.set_nonblocking(true)?;
             let seed = seed.nth(number);
-            Ok(ShapedLine {
-                socket: line.socket.try_clone()?,
-                ours: line.ours,
+            Ok(ShapedDevice {
+                socket: device.socket.try_clone()?,
+                ours: device.ours,
                 there: Link::new(link.clone(), seed.split("there")),
                 back: Link::new(link.clone(), seed.split("back")),
             })
@@ -56,7 +56,7 @@ impl TcpHost {
             endpoint: Endpoint::new(seed),
             events: Vec::new(),
             start: Wall::now(),
-            lines: shaped.collect::<io::Result<_>>()?,
+            devices: shaped.collect::<io::Result<_>>()?,
         })
     }
 
@@ -66,8 +66,7 @@ impl TcpHost {
         Instant::ZERO + self.start.elapsed()
     }
 
-    /// Talks until `done` says so, or `patience` ends; `act` is called again and again to do what the application
-    /// would do. Tells whether it was done in time.
+    /// Runs until `act`, the application, returns `true`, at most for `patience`. Returns whether it did.
     ///
     /// # Errors
     ///
@@ -96,21 +95,21 @@ impl TcpHost {
         Ok(false)
     }
 
-    /// From the devices into the links, and out of the links to the endpoint.
+    /// Moves packets from the devices into the links, and from the links to the endpoint.
     fn hear(&mut self, now: Instant) -> io::Result<()> {
         let mut packet = [0; 1 << 16];
-        for line in &mut self.lines {
+        for device in &mut self.devices {
             loop {
-                match line.socket.recv(&mut packet) {
+                match device.socket.recv(&mut packet) {
                     Ok(length) => {
-                        line.back.offer(now, packet[..length].to_vec(), length as u32);
+                        device.back.offer(now, packet[..length].to_vec(), length as u32);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(error),
                 }
             }
-            while line.back.deadline().is_some_and(|deadline| deadline <= now) {
-                let Some(packet) = line.back.take_due(now) else {
+            while device.back.deadline().is_some_and(|deadline| deadline <= now) {
+                let Some(packet) = device.back.take_due(now) else {
                     continue;
                 };
                 if let Some((addresses, segment)) = segment(&packet) {
@@ -121,23 +120,27 @@ impl TcpHost {
         Ok(())
     }
 
-    /// From the endpoint into the links, and out of the links to the devices.
+    /// Moves packets from the endpoint into the links, and from the links to the devices.
     fn say(&mut self, now: Instant) -> io::Result<()> {
         let mut segment = Vec::new();
         while let Some(addresses) = self.endpoint.poll_transmit(now, &mut segment) {
             let packet = packet(addresses, std::mem::take(&mut segment));
-            if let Some(line) = self.lines.iter_mut().find(|line| line.ours == addresses.source) {
+            if let Some(device) = self
+                .devices
+                .iter_mut()
+                .find(|device| device.ours == addresses.source)
+            {
                 let length = packet.len() as u32;
-                line.there.offer(now, packet, length);
+                device.there.offer(now, packet, length);
             }
         }
-        for line in &mut self.lines {
-            while line.there.deadline().is_some_and(|deadline| deadline <= now) {
-                let Some(packet) = line.there.take_due(now) else {
+        for device in &mut self.devices {
+            while device.there.deadline().is_some_and(|deadline| deadline <= now) {
+                let Some(packet) = device.there.take_due(now) else {
                     continue;
                 };
-                match line.socket.send(&packet) {
-                    // A full socket is a loss like any other.
+                match device.socket.send(&packet) {
+                    // A full socket counts as packet loss.
                     Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
                     _ => {}
                 }
@@ -146,12 +149,12 @@ impl TcpHost {
         Ok(())
     }
 
-    /// Until the next moment that matters, or for a tick.
+    /// Waits until the next deadline, at most one tick.
     fn sleep(&self) {
         let links = self
-            .lines
+            .devices
             .iter()
-            .flat_map(|line| [line.there.deadline(), line.back.deadline()]);
+            .flat_map(|device| [device.there.deadline(), device.back.deadline()]);
         let next = links.chain([self.endpoint.poll_timeout()]).flatten().min();
         let wait = next.map_or(TICK, |next| (next - self.now()).min(TICK));
         std::thread::sleep(wait.min(Duration::from_micros(300)));

@@ -1,31 +1,31 @@
-//! Which foreign programs are there? What is missing where CI runs is an error; elsewhere a test is skipped, and says so.
+//! External programs. A missing one is an error in CI; elsewhere the test is skipped with a message.
 
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 
-/// A program that tests need, and who has it.
+/// A program that tests need.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool {
     name: &'static str,
-    /// A folder to look in before those of the variable `PATH`.
+    /// A folder to search besides those of `PATH`.
     home: &'static str,
-    /// Where to get it.
+    /// How to install it.
     advice: &'static str,
 }
 
 /// Wireshark's dissector for terminals.
 pub const TSHARK: Tool = Tool::new("tshark", "/usr/bin", "scripts/setup, or apt-get install tshark");
-/// What leads packets between a device and a socket.
+/// Relays packets between a device and a socket.
 pub const SOCAT: Tool = Tool::new("socat", "/usr/bin", "scripts/setup, or apt-get install socat");
-/// The compiler of C.
+/// C compiler.
 pub const CC: Tool = Tool::new("cc", "/usr/bin", "scripts/setup, or apt-get install gcc");
-/// The compiler of Go. Where it is missing, or too old, it is fetched.
+/// Go compiler. If missing or too old, it is downloaded.
 pub const GO: Tool = Tool::new(
     "go",
     "/usr/local/go/bin",
     "Go 1.24 or newer, from go.dev or a package",
 );
-/// The interpreter of Python.
+/// Python interpreter.
 pub const PYTHON: Tool = Tool::new("python3", "/usr/bin", "Python 3.10 or newer, and its pip");
 
 impl Tool {
@@ -33,17 +33,17 @@ impl Tool {
         Self { name, home, advice }
     }
 
-    /// Finds it. `None`, and a message, if it is missing on somebody's own machine.
+    /// Finds the program. `None`, with a message, if it is missing outside CI.
     ///
     /// # Panics
     ///
-    /// If it is missing where CI runs: there, a test that is skipped is a lie.
+    /// If it is missing in CI, where tests must not be skipped.
     #[must_use]
     pub fn find(&self) -> Option<PathBuf> {
         needed(self.look(), self.name, self.advice)
     }
 
-    /// Finds it, where nothing depends on it.
+    /// Finds an optional program.
     #[must_use]
     pub fn look(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -53,11 +53,11 @@ impl Tool {
     }
 }
 
-/// Something that a test cannot do without: `None`, and a message, if it is not there on somebody's own machine.
+/// Checks a precondition of a test: `None`, with a message, if it does not hold outside CI.
 ///
 /// # Panics
 ///
-/// If it is not there where CI runs (the variable `CI` is set).
+/// If it does not hold in CI (the variable `CI` is set).
 #[must_use]
 pub fn needed<T>(found: Option<T>, name: &str, advice: &str) -> Option<T> {
     if found.is_none() {
@@ -67,7 +67,7 @@ pub fn needed<T>(found: Option<T>, name: &str, advice: &str) -> Option<T> {
     found
 }
 
-/// A UDP port that was free a moment ago, for a program that wants a number.
+/// Returns a UDP port that is free now.
 ///
 /// # Panics
 ///

@@ -1,13 +1,13 @@
-//! Do dcsctp and sctp-proto and we understand each other? In virtual time, over a link that loses, reorders and doubles.
+//! Interoperability with dcsctp and sctp-proto in virtual time, over a link with loss, reordering and duplication.
 
-use anabranch_interop::Plan;
+use anabranch_interop::Workload;
 use anabranch_interop::core::{Core, Dcsctp, Ending, Ours, SctpProto};
-use anabranch_interop::meeting::{Meeting, path, rough_link};
+use anabranch_interop::core_pair::{CorePair, path, rough_link};
 use anabranch_policy::NoParameters;
 use anabranch_policy::catalog::{InterleavingChoice, NrSackChoice};
 use anabranch_proto::AssociationConfig;
 
-/// Makes the core on the far side.
+/// Creates the core on the far side.
 type Peer = fn() -> Box<dyn Core>;
 
 fn dcsctp() -> Box<dyn Core> {
@@ -22,109 +22,109 @@ fn ours() -> Box<dyn Core> {
     Box::new(Ours::new(path(), AssociationConfig::webrtc()))
 }
 
-/// Both say `plan`, we connect.
-fn both_say(peer: Peer, plan: Plan) -> Meeting {
-    let mut meeting = Meeting::new((ours(), plan), (peer(), plan), &rough_link(), 1);
-    meeting.connect(meeting.near);
-    meeting.talk();
-    meeting
+/// Both sides send `workload`; we connect.
+fn both_say(peer: Peer, workload: Workload) -> CorePair {
+    let mut pair = CorePair::new((ours(), workload), (peer(), workload), &rough_link(), 1);
+    pair.connect(pair.near);
+    pair.talk();
+    pair
 }
 
-const SMALL: Plan = Plan::ordered(2_000, &[4, 100, 1_000], 3);
-const LARGE: Plan = Plan::ordered(12, &[262_144, 40_000, 700_001, 4], 3);
-const MANY_STREAMS: Plan = Plan::ordered(5_000, &[200], 1_000);
+const SMALL: Workload = Workload::ordered(2_000, &[4, 100, 1_000], 3);
+const LARGE: Workload = Workload::ordered(12, &[262_144, 40_000, 700_001, 4], 3);
+const MANY_STREAMS: Workload = Workload::ordered(5_000, &[200], 1_000);
 
-fn messages_of_a_few_bytes_arrive(peer: Peer) {
+fn small_messages_are_delivered(peer: Peer) {
     both_say(peer, SMALL).judge();
 }
 
-fn unordered_messages_arrive(peer: Peer) {
-    both_say(peer, Plan { streams: 2, ..SMALL }.half_unordered()).judge();
+fn unordered_messages_are_delivered(peer: Peer) {
+    both_say(peer, Workload { streams: 2, ..SMALL }.half_unordered()).judge();
 }
 
-fn messages_of_hundreds_of_fragments_arrive(peer: Peer) {
+fn messages_of_hundreds_of_fragments_are_delivered(peer: Peer) {
     both_say(peer, LARGE.half_unordered()).judge();
 }
 
-fn messages_on_a_thousand_streams_arrive(peer: Peer) {
+fn messages_on_a_thousand_streams_are_delivered(peer: Peer) {
     both_say(peer, MANY_STREAMS).judge();
 }
 
-fn it_connects_and_talks(peer: Peer) {
-    let mut meeting = Meeting::new((ours(), SMALL), (peer(), SMALL), &rough_link(), 2);
-    meeting.connect(meeting.far);
-    meeting.talk();
-    meeting.judge();
+fn peer_connects_and_transfers(peer: Peer) {
+    let mut pair = CorePair::new((ours(), SMALL), (peer(), SMALL), &rough_link(), 2);
+    pair.connect(pair.far);
+    pair.talk();
+    pair.judge();
 }
 
-fn both_connect_at_once_and_talk(peer: Peer) {
-    let mut meeting = Meeting::new((ours(), SMALL), (peer(), SMALL), &rough_link(), 3);
-    meeting.connect(meeting.near);
-    meeting.connect(meeting.far);
-    meeting.talk();
-    meeting.judge();
+fn both_connect_at_once(peer: Peer) {
+    let mut pair = CorePair::new((ours(), SMALL), (peer(), SMALL), &rough_link(), 3);
+    pair.connect(pair.near);
+    pair.connect(pair.far);
+    pair.talk();
+    pair.judge();
 }
 
-fn we_finish(peer: Peer) {
-    let mut meeting = both_say(peer, SMALL);
-    meeting.act(meeting.near, |core, _| core.shutdown());
-    meeting.end(Ending::Finished);
-    meeting.judge();
+fn we_shut_down(peer: Peer) {
+    let mut pair = both_say(peer, SMALL);
+    pair.act(pair.near, |core, _| core.shutdown());
+    pair.end(Ending::Finished);
+    pair.judge();
 }
 
-fn it_finishes(peer: Peer) {
-    let mut meeting = both_say(peer, SMALL);
-    meeting.act(meeting.far, |core, _| core.shutdown());
-    meeting.end(Ending::Finished);
-    meeting.judge();
+fn peer_shuts_down(peer: Peer) {
+    let mut pair = both_say(peer, SMALL);
+    pair.act(pair.far, |core, _| core.shutdown());
+    pair.end(Ending::Finished);
+    pair.judge();
 }
 
 /// sctp-proto 0.10.8 sends the SHUTDOWN COMPLETE and stays in SHUTDOWN-SENT.
-fn it_finishes_and_does_not_notice(peer: Peer) {
-    let mut meeting = both_say(peer, SMALL);
-    meeting.act(meeting.far, |core, _| core.shutdown());
-    meeting.end_for_us(Ending::Finished);
-    meeting.judge();
+fn peer_shuts_down_and_stays_in_shutdown_sent(peer: Peer) {
+    let mut pair = both_say(peer, SMALL);
+    pair.act(pair.far, |core, _| core.shutdown());
+    pair.wait_for_own_end(Ending::Finished);
+    pair.judge();
 }
 
-fn both_finish_at_once(peer: Peer) {
-    let mut meeting = both_say(peer, SMALL);
-    meeting.act(meeting.near, |core, _| core.shutdown());
-    meeting.act(meeting.far, |core, _| core.shutdown());
-    meeting.end(Ending::Finished);
-    meeting.judge();
+fn both_shut_down_at_once(peer: Peer) {
+    let mut pair = both_say(peer, SMALL);
+    pair.act(pair.near, |core, _| core.shutdown());
+    pair.act(pair.far, |core, _| core.shutdown());
+    pair.end(Ending::Finished);
+    pair.judge();
 }
 
-/// An ABORT is not repeated, so the link is better here.
+/// ABORT is not retransmitted, so the link has no loss here.
 fn we_abort(peer: Peer) {
-    let mut meeting = over_a_good_link(peer);
-    meeting.act(meeting.near, |core, _| core.abort());
-    meeting.end(Ending::Aborted);
-    meeting.judge();
+    let mut pair = over_a_good_link(peer);
+    pair.act(pair.near, |core, _| core.abort());
+    pair.end(Ending::Aborted);
+    pair.judge();
 }
 
-fn it_aborts(peer: Peer) {
-    let mut meeting = over_a_good_link(peer);
-    meeting.act(meeting.far, |core, _| core.abort());
-    meeting.end(Ending::Aborted);
-    meeting.judge();
+fn peer_aborts(peer: Peer) {
+    let mut pair = over_a_good_link(peer);
+    pair.act(pair.far, |core, _| core.abort());
+    pair.end(Ending::Aborted);
+    pair.judge();
 }
 
-fn over_a_good_link(peer: Peer) -> Meeting {
+fn over_a_good_link(peer: Peer) -> CorePair {
     let mut link = rough_link();
     link.loss = anabranch_netsim::link::Loss::None;
-    let mut meeting = Meeting::new((ours(), SMALL), (peer(), SMALL), &link, 4);
-    meeting.connect(meeting.near);
-    meeting.talk();
-    meeting
+    let mut pair = CorePair::new((ours(), SMALL), (peer(), SMALL), &link, 4);
+    pair.connect(pair.near);
+    pair.talk();
+    pair
 }
 
-/// Everything that can be negotiated, and a peer that takes some of it or nothing.
-fn what_is_offered_may_be_refused(peer: Peer) {
-    let mut meeting = Meeting::new((offers_everything(), SMALL), (peer(), SMALL), &rough_link(), 5);
-    meeting.connect(meeting.near);
-    meeting.talk();
-    meeting.judge();
+/// We offer all extensions, of which the peer accepts some or none.
+fn peer_may_refuse_offered_extensions(peer: Peer) {
+    let mut pair = CorePair::new((offers_everything(), SMALL), (peer(), SMALL), &rough_link(), 5);
+    pair.connect(pair.near);
+    pair.talk();
+    pair.judge();
 }
 
 fn offers_everything() -> Box<dyn Core> {
@@ -137,41 +137,41 @@ fn offers_everything() -> Box<dyn Core> {
     Box::new(Ours::new(path(), config))
 }
 
-/// RFC 8260: both have I-DATA. Pieces of long messages alternate with short ones on other streams.
+/// Both support I-DATA (RFC 8260): fragments of long messages alternate with short messages on other streams.
 #[test]
-fn dcsctp_interleaves_messages_with_us() {
+fn dcsctp_negotiates_interleaving() {
     let peer = Dcsctp::new(|options| options.enable_message_interleaving = true);
-    let plan = LARGE.half_unordered();
-    let mut meeting = Meeting::new(
-        (offers_everything(), plan),
-        (Box::new(peer), plan),
+    let workload = LARGE.half_unordered();
+    let mut pair = CorePair::new(
+        (offers_everything(), workload),
+        (Box::new(peer), workload),
         &rough_link(),
         6,
     );
-    meeting.connect(meeting.near);
-    meeting.talk();
-    meeting.judge();
+    pair.connect(pair.near);
+    pair.talk();
+    pair.judge();
 }
 
-/// One test for each story that the peer can take part in.
-macro_rules! stories {
-    ($peer:ident: $($story:ident),+) => {
+/// Defines a test for each scenario that the peer supports.
+macro_rules! scenarios {
+    ($peer:ident: $($scenario:ident),+) => {
         mod $peer {
             $(#[test]
-            fn $story() {
-                super::$story(super::$peer);
+            fn $scenario() {
+                super::$scenario(super::$peer);
             })+
         }
     };
 }
 
-stories!(dcsctp: messages_of_a_few_bytes_arrive, unordered_messages_arrive, messages_of_hundreds_of_fragments_arrive,
-    messages_on_a_thousand_streams_arrive, it_connects_and_talks, both_connect_at_once_and_talk,
-    what_is_offered_may_be_refused, we_finish,
-    it_finishes, both_finish_at_once, we_abort, it_aborts);
-// It has no way to abort: what it closes falls silent.
-stories!(sctp_proto: messages_of_a_few_bytes_arrive, unordered_messages_arrive,
-    messages_of_hundreds_of_fragments_arrive, messages_on_a_thousand_streams_arrive, it_connects_and_talks,
-    both_connect_at_once_and_talk,
-    what_is_offered_may_be_refused, we_finish, it_finishes_and_does_not_notice,
-    both_finish_at_once, we_abort);
+scenarios!(dcsctp: small_messages_are_delivered, unordered_messages_are_delivered, messages_of_hundreds_of_fragments_are_delivered,
+    messages_on_a_thousand_streams_are_delivered, peer_connects_and_transfers, both_connect_at_once,
+    peer_may_refuse_offered_extensions, we_shut_down,
+    peer_shuts_down, both_shut_down_at_once, we_abort, peer_aborts);
+// sctp-proto cannot abort: an association that it closes falls silent.
+scenarios!(sctp_proto: small_messages_are_delivered, unordered_messages_are_delivered,
+    messages_of_hundreds_of_fragments_are_delivered, messages_on_a_thousand_streams_are_delivered, peer_connects_and_transfers,
+    both_connect_at_once,
+    peer_may_refuse_offered_extensions, we_shut_down, peer_shuts_down_and_stays_in_shutdown_sent,
+    both_shut_down_at_once, we_abort);

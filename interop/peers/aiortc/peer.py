@@ -98,7 +98,7 @@ class Peer(sctp.RTCSctpTransport):
         self.options = options
         self.established = asyncio.Event()
         self.closed = asyncio.Event()
-        self.heard_all = asyncio.Event()
+        self.received_all = asyncio.Event()
         self.next = {}
         self.times = []
         self.report = {
@@ -106,13 +106,13 @@ class Peer(sctp.RTCSctpTransport):
             "stack": "aiortc",
             "connected": False,
             "ended": "failed",
-            "said": 0,
-            "heard": 0,
+            "sent": 0,
+            "received": 0,
             "bytes": 0,
             "seconds": 0,
             "goodput_bit_per_second": 0,
             "paths": 1,
-            "complaint": "",
+            "error": "",
         }
 
     async def _init(self):
@@ -135,35 +135,35 @@ class Peer(sctp.RTCSctpTransport):
     async def _receive(self, stream_id, _protocol, data):
         number = int.from_bytes(data[:4], "big")
         if len(data) < 4 or stream_id != self.plan.stream(number) or data != self.plan.message(number):
-            self.complain(f"message {number} is not what it should be")
+            self.fail(f"message {number} is not what it should be")
         if not self.plan.is_unordered(stream_id) and number != self.next.get(stream_id, stream_id):
-            self.complain(f"message {number} came out of its order")
+            self.fail(f"message {number} came out of its order")
         self.next[stream_id] = number + self.plan.streams
         self.times.append(time.monotonic())
-        self.report["heard"] += 1
+        self.report["received"] += 1
         self.report["bytes"] += len(data)
-        if self.report["heard"] >= self.options.hear:
-            self.heard_all.set()
+        if self.report["received"] >= self.options.receive:
+            self.received_all.set()
 
-    def complain(self, what):
-        self.report["complaint"] = self.report["complaint"] or what
+    def fail(self, what):
+        self.report["error"] = self.report["error"] or what
 
-    async def speak(self):
-        for number in range(self.options.say):
+    async def send_all(self):
+        for number in range(self.options.send):
             stream = self.plan.stream(number)
             while len(self._outbound_queue) * sctp.USERDATA_MAX_LENGTH > BACKLOG:
                 await asyncio.sleep(0.001)
             ordered = not self.plan.is_unordered(stream)
             await self._send(stream, 53, self.plan.message(number), ordered=ordered)
-            self.report["said"] += 1
+            self.report["sent"] += 1
 
     async def converse(self):
         await self.start(None, 5000)
         await asyncio.wait_for(self.established.wait(), PATIENCE)
-        await self.speak()
+        await self.send_all()
         if self.options.end == "abort":
-            if self.options.hear:
-                await asyncio.wait_for(self.heard_all.wait(), PATIENCE)
+            if self.options.receive:
+                await asyncio.wait_for(self.received_all.wait(), PATIENCE)
             while self._outbound_queue or self._sent_queue:
                 await asyncio.sleep(0.001)
             await self.stop()
@@ -184,7 +184,7 @@ async def run(options):
     done, _ = await asyncio.wait([reader, talker], return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         if task.exception() is not None:
-            peer.complain(repr(task.exception()))
+            peer.fail(repr(task.exception()))
     report = peer.report
     if len(peer.times) > 1:
         report["seconds"] = peer.times[-1] - peer.times[0]
@@ -198,8 +198,8 @@ def main():
     parser.add_argument("--peer", default="127.0.0.1")
     parser.add_argument("--own-udp", type=int, required=True)
     parser.add_argument("--peer-udp", type=int, required=True)
-    parser.add_argument("--say", type=int, default=0)
-    parser.add_argument("--hear", type=int, default=0)
+    parser.add_argument("--send", type=int, default=0)
+    parser.add_argument("--receive", type=int, default=0)
     parser.add_argument("--lengths", default="1000")
     parser.add_argument("--streams", type=int, default=1)
     parser.add_argument("--odd-unordered", action="store_true")

@@ -31,10 +31,10 @@ const (
 )
 
 type plan struct {
-	say, hear    uint
-	lengths      []int
-	streams      uint
-	oddUnordered bool
+	toSend, toReceive uint
+	lengths           []int
+	streams           uint
+	oddUnordered      bool
 }
 
 func (p plan) length(number uint32) int { return p.lengths[int(number)%len(p.lengths)] }
@@ -71,13 +71,13 @@ type report struct {
 	Stack     string  `json:"stack"`
 	Connected bool    `json:"connected"`
 	Ended     string  `json:"ended"`
-	Said      uint    `json:"said"`
-	Heard     uint    `json:"heard"`
+	Sent      uint    `json:"sent"`
+	Received  uint    `json:"received"`
 	Bytes     uint64  `json:"bytes"`
 	Seconds   float64 `json:"seconds"`
 	Goodput   float64 `json:"goodput_bit_per_second"`
 	Paths     int     `json:"paths"`
-	Complaint string  `json:"complaint"`
+	Error     string  `json:"error"`
 }
 
 type peer struct {
@@ -88,28 +88,28 @@ type peer struct {
 	reading     map[uint16]bool
 	readers     sync.WaitGroup
 	first, last time.Time
-	heardAll    chan struct{}
+	receivedAll chan struct{}
 }
 
-func (p *peer) complain(err error) {
+func (p *peer) fail(err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.report.Complaint == "" {
-		p.report.Complaint = err.Error()
+	if p.report.Error == "" {
+		p.report.Error = err.Error()
 	}
 }
 
-func (p *peer) heard(message []byte) {
+func (p *peer) received(message []byte) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.last = time.Now()
-	if p.report.Heard == 0 {
+	if p.report.Received == 0 {
 		p.first = p.last
 	}
-	p.report.Heard++
+	p.report.Received++
 	p.report.Bytes += uint64(len(message))
-	if p.report.Heard == p.hear {
-		close(p.heardAll)
+	if p.report.Received == p.toReceive {
+		close(p.receivedAll)
 	}
 }
 
@@ -140,10 +140,10 @@ func (p *peer) read(stream *sctp.Stream) {
 				err = fmt.Errorf("message %d came before %d", number, next)
 			}
 			if err != nil {
-				p.complain(err)
+				p.fail(err)
 			}
 			next = number + uint32(p.streams)
-			p.heard(buffer[:length])
+			p.received(buffer[:length])
 		}
 	}()
 }
@@ -165,7 +165,7 @@ func (p *peer) end(err error) {
 }
 
 func (p *peer) speak() error {
-	for number := uint32(0); uint(number) < p.say; number++ {
+	for number := uint32(0); uint(number) < p.toSend; number++ {
 		id := p.stream(number)
 		stream, err := p.association.OpenStream(id, sctp.PayloadTypeWebRTCBinary)
 		if err != nil {
@@ -179,18 +179,18 @@ func (p *peer) speak() error {
 		if _, err := stream.WriteSCTP(p.message(number), sctp.PayloadTypeWebRTCBinary); err != nil {
 			return err
 		}
-		p.report.Said++
+		p.report.Sent++
 	}
 
 	return nil
 }
 
 func (p *peer) finish(how string) {
-	if p.hear > 0 {
+	if p.toReceive > 0 {
 		select {
-		case <-p.heardAll:
+		case <-p.receivedAll:
 		case <-time.After(patience):
-			p.complain(errors.New("not everything was heard"))
+			p.fail(errors.New("not everything was received"))
 		}
 	}
 	switch how {
@@ -198,7 +198,7 @@ func (p *peer) finish(how string) {
 		context, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := p.association.Shutdown(context); err != nil {
-			p.complain(err)
+			p.fail(err)
 		}
 	case "abort":
 		for p.association.BufferedAmount() > 0 {
@@ -222,7 +222,7 @@ func (p *peer) converse(how string) {
 		}
 	}()
 	if err := p.speak(); err != nil {
-		p.complain(err)
+		p.fail(err)
 	}
 	if how != "wait" {
 		p.finish(how)
@@ -230,7 +230,7 @@ func (p *peer) converse(how string) {
 	select {
 	case <-accepted:
 	case <-time.After(patience):
-		p.complain(errors.New("no end"))
+		p.fail(errors.New("no end"))
 	}
 	p.readers.Wait()
 	if p.report.Ended == "" {
@@ -252,13 +252,13 @@ func lengths(text string) ([]int, error) {
 }
 
 func run() error {
-	p := &peer{reading: map[uint16]bool{}, heardAll: make(chan struct{})}
+	p := &peer{reading: map[uint16]bool{}, receivedAll: make(chan struct{})}
 	connect := flag.Bool("connect", false, "begin the association instead of waiting for it")
 	remote := flag.String("peer", "127.0.0.1", "address of the peer")
 	ownUDP := flag.Int("own-udp", 0, "own UDP port")
 	peerUDP := flag.Int("peer-udp", 0, "UDP port of the peer")
-	flag.UintVar(&p.say, "say", 0, "messages to send")
-	flag.UintVar(&p.hear, "hear", 0, "messages to expect")
+	flag.UintVar(&p.toSend, "send", 0, "messages to send")
+	flag.UintVar(&p.toReceive, "receive", 0, "messages to expect")
 	list := flag.String("lengths", "1000", "lengths of messages in bytes, in turn")
 	flag.UintVar(&p.streams, "streams", 1, "streams, in turn")
 	flag.BoolVar(&p.oddUnordered, "odd-unordered", false, "messages on odd streams are unordered")
@@ -296,7 +296,7 @@ func run() error {
 	}
 	p.report = report{Event: "report", Stack: "pion", Connected: err == nil, Paths: 1}
 	if err != nil {
-		p.complain(err)
+		p.fail(err)
 	} else {
 		p.converse(*how)
 	}

@@ -1,4 +1,4 @@
-//! How is dcsctp spoken to? The SCTP of Chromium's data channels.
+//! dcsctp, the SCTP stack of Chromium's data channels, as a test core.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use dcsctp::api::{
     SocketTime, StreamId as TheirStreamId,
 };
 
-use super::{Core, Ending, LARGEST_PACKET, LONGEST_MESSAGE, Letter};
+use super::{Core, Ending, MAX_MESSAGE, MAX_PACKET, TestMessage};
 
-/// A socket of dcsctp.
+/// A dcsctp socket.
 pub struct Dcsctp {
     socket: Socket,
     packets: std::collections::VecDeque<Vec<u8>>,
@@ -20,12 +20,12 @@ pub struct Dcsctp {
 }
 
 impl Dcsctp {
-    /// A closed socket; `change` may choose more than ports and sizes.
+    /// Creates a closed socket; `change` may set further options.
     #[must_use]
     pub fn new(change: impl FnOnce(&mut Options)) -> Self {
         let mut options = Options {
-            mtu: LARGEST_PACKET.into(),
-            max_message_size: LONGEST_MESSAGE,
+            mtu: MAX_PACKET.into(),
+            max_message_size: MAX_MESSAGE,
             ..Options::default()
         };
         change(&mut options);
@@ -86,14 +86,14 @@ impl Core for Dcsctp {
         (deadline < Duration::MAX).then(|| Instant::ZERO + deadline)
     }
 
-    fn send(&mut self, letter: &Letter) -> bool {
-        let stream = TheirStreamId(letter.stream.0);
-        let message = Message::new(stream, PpId(0), letter.payload.to_vec());
+    fn send(&mut self, message: &TestMessage) -> bool {
+        let stream = TheirStreamId(message.stream.0);
+        let outgoing = Message::new(stream, PpId(0), message.payload.to_vec());
         let options = SendOptions {
-            unordered: letter.unordered,
+            unordered: message.unordered,
             ..SendOptions::default()
         };
-        let sent = self.socket.send(message, &options).is_ok();
+        let sent = self.socket.send(outgoing, &options).is_ok();
         self.hear();
         sent
     }
@@ -117,7 +117,7 @@ impl Core for Dcsctp {
         self.hear();
     }
 
-    /// It tells nobody that it closed by itself.
+    /// dcsctp does not report when it closes by itself.
     fn abort(&mut self) {
         self.socket.close();
         self.hear();

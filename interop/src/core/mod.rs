@@ -1,4 +1,4 @@
-//! Which cores can meet in virtual time? Ours, and two that others wrote, all behind the same few verbs.
+//! SCTP cores in virtual time behind one trait: ours, dcsctp and sctp-proto.
 
 mod dcsctp;
 mod ours;
@@ -11,57 +11,57 @@ pub use self::dcsctp::Dcsctp;
 pub use self::ours::Ours;
 pub use self::sctp_proto::SctpProto;
 
-/// Largest SCTP packet of both sides, in bytes.
-pub(crate) const LARGEST_PACKET: u16 = 1_400;
+/// Maximum SCTP packet of both sides in bytes.
+pub(crate) const MAX_PACKET: u16 = 1_400;
 
-/// The longest message that any core is told to take, in bytes.
-pub const LONGEST_MESSAGE: usize = 1 << 20;
+/// Maximum message size of all cores in bytes.
+pub const MAX_MESSAGE: usize = 1 << 20;
 
-/// A message, as it is handed to a core.
+/// A message to send.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Letter {
-    /// The stream it goes on.
+pub struct TestMessage {
+    /// Its stream.
     pub stream: StreamId,
-    /// Whether it may overtake earlier ones of its stream.
+    /// Whether it is sent unordered.
     pub unordered: bool,
     /// Never empty.
     pub payload: Bytes,
 }
 
-/// How an association ended, as one side saw it.
+/// How an association ended, as one side reports it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// Both finished.
+    /// Graceful shutdown.
     Finished,
-    /// This side or the other ended it at once.
+    /// Aborted by either side.
     Aborted,
-    /// In a way that must not happen in a conversation of friends.
+    /// Failed unexpectedly.
     Failed(String),
 }
 
-/// One side of one association, without sockets and clocks.
+/// One side of one association, sans I/O.
 pub trait Core {
-    /// Begins an association with the peer.
+    /// Initiates an association with the peer.
     fn connect(&mut self, now: Instant);
-    /// An SCTP packet arrived.
+    /// Handles a received SCTP packet.
     fn on_packet(&mut self, now: Instant, packet: &[u8]);
-    /// The moment that [`Core::deadline`] named has come.
+    /// Handles the deadline that [`Core::deadline`] returned.
     fn on_deadline(&mut self, now: Instant);
-    /// The next SCTP packet to send.
+    /// Returns the next SCTP packet to send.
     fn poll_packet(&mut self, now: Instant) -> Option<Vec<u8>>;
-    /// When it wants [`Core::on_deadline`].
+    /// When to call [`Core::on_deadline`].
     fn deadline(&self) -> Option<Instant>;
-    /// Hands a message over; `false` if there is no room for it now.
-    fn send(&mut self, letter: &Letter) -> bool;
-    /// The next message that arrived whole, and its stream.
+    /// Queues a message; `false` if there is no room.
+    fn send(&mut self, message: &TestMessage) -> bool;
+    /// Returns the next complete message and its stream.
     fn read(&mut self) -> Option<(StreamId, Bytes)>;
     /// Whether messages can be sent.
     fn is_connected(&self) -> bool;
-    /// Whether everything handed over was acknowledged, as far as it tells.
+    /// Whether all queued messages are acknowledged, as far as the core reports it.
     fn is_flushed(&mut self) -> bool;
-    /// Finishes gracefully.
+    /// Shuts down gracefully.
     fn shutdown(&mut self);
-    /// Ends it at once.
+    /// Aborts the association.
     fn abort(&mut self);
     /// How it ended, once it has.
     fn ending(&self) -> Option<Ending>;

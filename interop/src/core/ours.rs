@@ -1,4 +1,4 @@
-//! How does our core meet others?
+//! Our core as a test core.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use anabranch_proto::{AssociationConfig, CloseReason, Endpoint, EndpointConfig, 
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed, StreamId};
 use bytes::Bytes;
 
-use super::{Core, Ending, LARGEST_PACKET, LONGEST_MESSAGE, Letter};
+use super::{Core, Ending, MAX_MESSAGE, MAX_PACKET, TestMessage};
 
 /// IP and UDP headers.
 const OVERHEAD: u16 = 28;
@@ -22,12 +22,12 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// At the local end of `path`, as `config` says, but for sizes.
+    /// Creates our core at the local end of `path` with `config`, except for sizes.
     #[must_use]
     pub fn new(path: PathAddr, config: AssociationConfig) -> Self {
         let config = AssociationConfig {
-            mtu: LARGEST_PACKET + OVERHEAD,
-            max_message: LONGEST_MESSAGE,
+            mtu: MAX_PACKET + OVERHEAD,
+            max_message: MAX_MESSAGE,
             ..config
         };
         let endpoint = EndpointConfig {
@@ -94,9 +94,9 @@ impl Core for Ours {
         self.endpoint.poll_timeout()
     }
 
-    fn send(&mut self, letter: &Letter) -> bool {
-        let message = Message::new(letter.stream, letter.payload.clone());
-        let message = if letter.unordered {
+    fn send(&mut self, test: &TestMessage) -> bool {
+        let message = Message::new(test.stream, test.payload.clone());
+        let message = if test.unordered {
             message.unordered()
         } else {
             message

@@ -1,4 +1,4 @@
-//! How is sctp-proto spoken to? The SCTP of `str0m`, a descendant of pion's in Rust.
+//! sctp-proto, the SCTP stack of `str0m` (a port of pion's to Rust), as a test core.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -13,40 +13,40 @@ use sctp_proto::{
     TransportConfig,
 };
 
-use super::{Core, Ending, LARGEST_PACKET, LONGEST_MESSAGE, Letter};
+use super::{Core, Ending, MAX_MESSAGE, MAX_PACKET, TestMessage};
 
-/// Bytes that may wait on a stream: it has no limit itself.
+/// Maximum bytes queued on a stream: sctp-proto itself has no limit.
 const BACKLOG: usize = 1 << 20;
 
-/// An endpoint of sctp-proto with one association.
+/// A sctp-proto endpoint with one association.
 #[derive(Debug)]
 pub struct SctpProto {
     endpoint: Endpoint,
     association: Option<(AssociationHandle, Association)>,
     transport: Arc<TransportConfig>,
     remote: SocketAddr,
-    /// Virtual time begins here.
+    /// Origin of virtual time.
     epoch: Wall,
     packets: VecDeque<Vec<u8>>,
     readable: VecDeque<u16>,
     connected: bool,
     ending: Option<Ending>,
-    /// One of the sides wants to finish: what it calls a loss is the good end.
+    /// Whether a side has started a shutdown: then a reported loss is a graceful end.
     finishing: bool,
 }
 
 impl SctpProto {
-    /// At the local end of `path`.
+    /// Creates an endpoint at the local end of `path`.
     #[must_use]
     pub fn new(path: PathAddr) -> Self {
-        let longest = LONGEST_MESSAGE as u32;
+        let longest = MAX_MESSAGE as u32;
         let transport = TransportConfig::default()
             .with_max_receive_buffer_size(2 * longest)
             .with_max_send_message_size(longest)
             .with_max_receive_message_size(longest);
         let transport = Arc::new(transport);
         let mut config = EndpointConfig::new();
-        config.max_payload_size(u32::from(LARGEST_PACKET));
+        config.max_payload_size(u32::from(MAX_PACKET));
         let mut server = ServerConfig::new();
         server.transport = transport.clone();
         Self {
@@ -72,8 +72,8 @@ impl SctpProto {
             return;
         };
         while let Some(event) = association.poll_endpoint_event() {
-            // "Drained" comes with the wish to finish already, and the endpoint would forget an association that still
-            // has its SHUTDOWN to exchange.
+            // `Drained` comes when the shutdown starts; the endpoint would drop an association that still has to
+            // exchange SHUTDOWN chunks.
             let is_over = association.is_closed();
             if is_over && let Some(event) = self.endpoint.handle_event(*handle, event) {
                 association.handle_event(event);
@@ -117,7 +117,7 @@ fn packets_of(transmit: Transmit) -> Vec<Vec<u8>> {
     }
 }
 
-/// It has one word for "the peer aborted" and for "both finished".
+/// sctp-proto reports an abort by the peer and a graceful end in the same way.
 fn ending_of(reason: &AssociationError, finishing: bool) -> Ending {
     match reason {
         AssociationError::AssociationClosed if finishing => Ending::Finished,
@@ -173,12 +173,12 @@ impl Core for SctpProto {
         Some(Instant::ZERO + deadline.saturating_duration_since(self.epoch))
     }
 
-    /// Whether a message is ordered is a property of its stream here, as it is of a data channel.
-    fn send(&mut self, letter: &Letter) -> bool {
+    /// In sctp-proto a stream is ordered or unordered, like a data channel.
+    fn send(&mut self, message: &TestMessage) -> bool {
         let Some((_, association)) = &mut self.association else {
             return false;
         };
-        let (id, kind) = (letter.stream.0, PayloadProtocolIdentifier::Binary);
+        let (id, kind) = (message.stream.0, PayloadProtocolIdentifier::Binary);
         if association.stream(id).is_err() && association.open_stream(id, kind).is_err() {
             return false;
         }
@@ -186,8 +186,8 @@ impl Core for SctpProto {
             return false;
         };
         let has_room = stream.buffered_amount().is_ok_and(|waiting| waiting < BACKLOG);
-        let shaped = stream.set_reliability_params(letter.unordered, ReliabilityType::Reliable, 0);
-        has_room && shaped.is_ok() && stream.write_with_ppi(&letter.payload, kind).is_ok()
+        let shaped = stream.set_reliability_params(message.unordered, ReliabilityType::Reliable, 0);
+        has_room && shaped.is_ok() && stream.write_with_ppi(&message.payload, kind).is_ok()
     }
 
     fn read(&mut self) -> Option<(StreamId, Bytes)> {
@@ -226,7 +226,7 @@ impl Core for SctpProto {
         }
     }
 
-    /// It has no word for that to the peer: it vanishes.
+    /// sctp-proto cannot send an ABORT: it falls silent.
     fn abort(&mut self) {
         if let Some((_, association)) = &mut self.association {
             association.close().expect("it always can");

@@ -1,4 +1,4 @@
-//! What do both ends say? Each sends ten megabytes of its own, ends, and reads to the end, both at once.
+//! Applications of both ends: each sends ten megabytes, closes, and reads to the end, at the same time.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -13,10 +13,10 @@ use bytes::Bytes;
 
 const BYTES: usize = 10_000_000;
 pub(crate) const PORT: u16 = 8_080;
-/// Far more than it takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+/// Timeout, ample for a busy machine.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// As the kernel has them.
+/// The kernel's defaults.
 pub(crate) fn policies() -> PolicyRecipe {
     let mut policies = PolicyRecipe::tcp();
     policies.set("cc", "cubic").expect("a name of the catalog");
@@ -32,7 +32,7 @@ fn content(seed: u64) -> Bytes {
     content.into()
 }
 
-/// What our application does.
+/// Our application.
 pub(crate) struct App {
     unsent: Bytes,
     read: Vec<u8>,
@@ -60,7 +60,7 @@ impl App {
     }
 }
 
-/// What the kernel's application does.
+/// The kernel's application.
 pub(crate) fn kernel_talks(mut stream: TcpStream) -> io::Result<Vec<u8>> {
     let mut reader = stream.try_clone()?;
     let reading = thread::spawn(move || {
@@ -72,21 +72,21 @@ pub(crate) fn kernel_talks(mut stream: TcpStream) -> io::Result<Vec<u8>> {
     reading.join().expect("the reader does not panic")
 }
 
-/// Does something in another thread of this namespace, and tells when it is done.
+/// Runs `act` in another thread of this namespace; the channel signals its end.
 pub(crate) fn in_here<T: Send + 'static>(
     act: impl FnOnce() -> T + Send + 'static,
 ) -> (Receiver<()>, thread::JoinHandle<T>) {
     let (tell, told) = channel();
     let handle = thread::spawn(move || {
         let result = act();
-        // Nobody listens any more where the other side has given up.
+        // The receiver is gone if the other side has failed.
         let _ = tell.send(());
         result
     });
     (told, handle)
 }
 
-/// Each has what the other one sent.
+/// Asserts that each side received what the other sent.
 pub(crate) fn judge(app: &App, theirs: &[u8]) {
     let ours = &app.read;
     assert!(

@@ -1,4 +1,4 @@
-//! Do the kernel's TCP and Multipath TCP and ours understand each other? Stories over links of the simulator in real time.
+//! Interoperability with Linux' TCP and MPTCP, over links of the simulator in real time.
 #![cfg(test)]
 
 mod ends;

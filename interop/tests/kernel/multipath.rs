@@ -1,5 +1,5 @@
-//! Do the kernel's Multipath TCP and ours understand each other? Ten megabytes each way over two flows, on links that
-//! lose one packet in a hundred. Needs root, for a network namespace of its own, and a kernel that has Multipath TCP.
+//! Interoperability with Linux' MPTCP: ten megabytes each way over two subflows with 1 % loss. Needs root for a network
+//! namespace, and a kernel with MPTCP.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -14,7 +14,7 @@ use anabranch_tcp::{ConnectionId, Event, MptcpConfig, TcpConfig};
 use anabranch_types::{Rate, Seed};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::ends::{App, PATIENCE, PORT, in_here, judge, kernel_talks, policies};
+use crate::ends::{App, PORT, TIMEOUT, in_here, judge, kernel_talks, policies};
 
 /// `IPPROTO_MPTCP`.
 const MULTIPATH: i32 = 262;
@@ -23,12 +23,12 @@ fn lossy() -> LinkConfig {
     LinkConfig::new(Rate::mbit(50), Duration::from_millis(5)).loss(Loss::Bernoulli(Probability::of(0.01)))
 }
 
-/// Of a host whose further address is at the second line.
+/// Configuration of a host whose second address is at the second device.
 fn config(kernel: &Kernel, checksum: bool) -> TcpConfig {
     TcpConfig {
         policies: policies(),
         mptcp: Some(MptcpConfig {
-            local: vec![IpAddr::V4(kernel.lines[1].ours)],
+            local: vec![IpAddr::V4(kernel.devices[1].ours)],
             checksum,
             ..MptcpConfig::default()
         }),
@@ -36,12 +36,12 @@ fn config(kernel: &Kernel, checksum: bool) -> TcpConfig {
     }
 }
 
-/// A socket of the kernel's Multipath TCP.
+/// An MPTCP socket of the kernel.
 fn socket() -> io::Result<Socket> {
     Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::from(MULTIPATH)))
 }
 
-/// Both talk until both have everything; then it is held against what was sent, and against what two flows carry.
+/// Runs until both have received everything, then checks the data and that both subflows carried some.
 fn talk(
     host: &mut TcpHost,
     theirs: &Receiver<()>,
@@ -50,7 +50,7 @@ fn talk(
     let mut app = App::new();
     let mut id: Option<ConnectionId> = None;
     let mut carried = Vec::new();
-    let finished = host.talk(PATIENCE, |host| {
+    let finished = host.talk(TIMEOUT, |host| {
         let opened = |(id, event): &(ConnectionId, Event)| (*event == Event::Connected).then_some(*id);
         id = id.or_else(|| host.events.iter().find_map(opened));
         if let Some(id) = id {
@@ -77,7 +77,7 @@ fn talk(
     Ok(())
 }
 
-/// The kernel has two devices; `None` where it cannot be had.
+/// A kernel with two devices; `None` if not available.
 fn kernel(role: MultipathRole) -> io::Result<Option<Kernel>> {
     match Kernel::isolated(2)? {
         Some(kernel) => kernel.with_multipath(role),
@@ -86,13 +86,13 @@ fn kernel(role: MultipathRole) -> io::Result<Option<Kernel>> {
 }
 
 #[test]
-fn the_kernel_connects_and_both_send_over_two_flows() -> io::Result<()> {
-    let Some(kernel) = kernel(MultipathRole::Begins)? else {
+fn kernel_connects_and_both_send_over_two_subflows() -> io::Result<()> {
+    let Some(kernel) = kernel(MultipathRole::InitiatesSubflows)? else {
         return Ok(());
     };
-    let mut host = TcpHost::new(&kernel.lines, &lossy(), Seed(1))?;
+    let mut host = TcpHost::new(&kernel.devices, &lossy(), Seed(1))?;
     host.endpoint.listen(PORT, config(&kernel, false));
-    let ours = SocketAddr::from((kernel.lines[0].ours, PORT));
+    let ours = SocketAddr::from((kernel.devices[0].ours, PORT));
     let (theirs, kernel_side) = in_here(move || {
         let socket = socket()?;
         socket.connect(&ours.into())?;
@@ -102,18 +102,18 @@ fn the_kernel_connects_and_both_send_over_two_flows() -> io::Result<()> {
 }
 
 #[test]
-fn we_connect_to_the_kernel_and_both_send_over_two_flows_with_checksums() -> io::Result<()> {
-    let Some(kernel) = kernel(MultipathRole::Tells)? else {
+fn we_connect_and_both_send_over_two_subflows_with_checksums() -> io::Result<()> {
+    let Some(kernel) = kernel(MultipathRole::AnnouncesAddresses)? else {
         return Ok(());
     };
-    let mut host = TcpHost::new(&kernel.lines, &lossy(), Seed(2))?;
+    let mut host = TcpHost::new(&kernel.devices, &lossy(), Seed(2))?;
     let socket = socket()?;
     socket.bind(&SocketAddr::from(([0, 0, 0, 0], PORT)).into())?;
     socket.listen(1)?;
     let listener = TcpListener::from(socket);
     let (theirs, kernel_side) = in_here(move || kernel_talks(listener.accept()?.0));
-    let ours = SocketAddr::from((kernel.lines[0].ours, 0));
-    let remote = SocketAddr::from((kernel.lines[0].theirs, PORT));
+    let ours = SocketAddr::from((kernel.devices[0].ours, 0));
+    let remote = SocketAddr::from((kernel.devices[0].theirs, PORT));
     let connected = host.endpoint.connect(ours, remote, config(&kernel, true));
     connected.expect("both ends are of one IP version");
     talk(&mut host, &theirs, kernel_side)

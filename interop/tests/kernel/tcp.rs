@@ -1,5 +1,4 @@
-//! Do the kernel's TCP and ours understand each other? Ten megabytes each way, over links that lose one packet in a
-//! hundred. Needs root, for a network namespace of its own.
+//! Interoperability with Linux' TCP: ten megabytes each way with 1 % loss. Needs root for a network namespace.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +10,7 @@ use anabranch_netsim::{LinkConfig, Probability};
 use anabranch_tcp::{Connection, Event, TcpConfig};
 use anabranch_types::{Rate, Seed};
 
-use crate::ends::{App, PATIENCE, PORT, in_here, judge, kernel_talks, policies};
+use crate::ends::{App, PORT, TIMEOUT, in_here, judge, kernel_talks, policies};
 
 fn lossy() -> LinkConfig {
     LinkConfig::new(Rate::mbit(100), Duration::from_millis(5)).loss(Loss::Bernoulli(Probability::of(0.01)))
@@ -25,16 +24,16 @@ fn config() -> TcpConfig {
 }
 
 #[test]
-fn the_kernel_connects_and_both_send() -> io::Result<()> {
+fn kernel_connects_and_both_send() -> io::Result<()> {
     let Some(kernel) = Kernel::isolated(1)? else {
         return Ok(());
     };
-    let mut host = TcpHost::new(&kernel.lines, &lossy(), Seed(1))?;
+    let mut host = TcpHost::new(&kernel.devices, &lossy(), Seed(1))?;
     host.endpoint.listen(PORT, config());
-    let ours = SocketAddr::from((kernel.lines[0].ours, PORT));
+    let ours = SocketAddr::from((kernel.devices[0].ours, PORT));
     let (theirs, kernel_side) = in_here(move || TcpStream::connect(ours).and_then(kernel_talks));
     let mut app = App::new();
-    let finished = host.talk(PATIENCE, |host| {
+    let finished = host.talk(TIMEOUT, |host| {
         if let Some((id, _)) = host.events.first() {
             host.endpoint.with(*id, |connection| app.act(connection));
         }
@@ -46,18 +45,18 @@ fn the_kernel_connects_and_both_send() -> io::Result<()> {
 }
 
 #[test]
-fn we_connect_to_the_kernel_and_both_send() -> io::Result<()> {
+fn we_connect_to_kernel_and_both_send() -> io::Result<()> {
     let Some(kernel) = Kernel::isolated(1)? else {
         return Ok(());
     };
-    let mut host = TcpHost::new(&kernel.lines, &lossy(), Seed(2))?;
-    let listener = TcpListener::bind((kernel.lines[0].theirs, PORT))?;
+    let mut host = TcpHost::new(&kernel.devices, &lossy(), Seed(2))?;
+    let listener = TcpListener::bind((kernel.devices[0].theirs, PORT))?;
     let (theirs, kernel_side) = in_here(move || kernel_talks(listener.accept()?.0));
-    let ours = SocketAddr::from((kernel.lines[0].ours, 0));
-    let remote = SocketAddr::from((kernel.lines[0].theirs, PORT));
+    let ours = SocketAddr::from((kernel.devices[0].ours, 0));
+    let remote = SocketAddr::from((kernel.devices[0].theirs, PORT));
     let id = host.endpoint.connect(ours, remote, config()).unwrap();
     let mut app = App::new();
-    let finished = host.talk(PATIENCE, |host| {
+    let finished = host.talk(TIMEOUT, |host| {
         if host.events.contains(&(id, Event::Connected)) {
             host.endpoint.with(id, |connection| app.act(connection));
         }

@@ -1,4 +1,4 @@
-//! How does a test with a foreign program go? Both say and hear what is planned, one of them ends it, both agree on how.
+//! Test with a peer program: both send and receive their workload, one side ends the association, both agree on how.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -7,79 +7,79 @@ use std::process::Command;
 use std::time::Duration;
 
 use anabranch_interop::tools::{TSHARK, free_udp_port};
-use anabranch_interop::{Host, Hosts, Inbox, Peer, Plan, Report, Stack, Verdict};
+use anabranch_interop::{Host, Hosts, Inbox, Peer, Report, Stack, TsharkReport, Workload};
 use anabranch_proto::{Association, AssociationConfig, CloseReason, EndpointConfig, Message};
 
-/// Far more than a healthy run takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout, ample for a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Who ends it, and how.
+/// Which side ends the association, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
-    WeFinish,
-    ItFinishes,
+    WeShutDown,
+    PeerShutsDown,
     WeAbort,
-    ItAborts,
+    PeerAborts,
 }
 
 impl End {
-    /// As the peer is told.
+    /// Option of the peer program.
     const fn option(self) -> &'static str {
         match self {
-            Self::WeFinish | Self::WeAbort => "wait",
-            Self::ItFinishes => "shutdown",
-            Self::ItAborts => "abort",
+            Self::WeShutDown | Self::WeAbort => "wait",
+            Self::PeerShutsDown => "shutdown",
+            Self::PeerAborts => "abort",
         }
     }
 
     const fn is_abort(self) -> bool {
-        matches!(self, Self::WeAbort | Self::ItAborts)
+        matches!(self, Self::WeAbort | Self::PeerAborts)
     }
 }
 
-/// A conversation before it takes place.
+/// Configuration of a test.
 pub(crate) struct Conversation {
     stack: Stack,
-    /// What we say; the peer says the same, `it_says` messages of it.
-    plan: Plan,
-    it_says: u32,
+    /// What we send; the peer sends the first `peer_sends` messages of the same.
+    workload: Workload,
+    peer_sends: u32,
     end: End,
-    we_connect: bool,
-    it_connects: bool,
+    connects: bool,
+    peer_connects: bool,
     config: AssociationConfig,
     options: Vec<String>,
-    cables: u8,
+    links: u8,
     raw: bool,
-    /// A kind of chunk that the peer must send.
-    it_sends: Option<u8>,
+    /// A chunk type that the peer must send.
+    peer_sends_chunk: Option<u8>,
 }
 
 impl Conversation {
-    /// In which both say `plan`; we connect, and finish.
-    pub(crate) fn with(stack: Stack, plan: Plan) -> Self {
+    /// Both send `workload`; we connect and shut down.
+    pub(crate) fn with(stack: Stack, workload: Workload) -> Self {
         let config = match stack {
             Stack::Usrsctp => AssociationConfig::default(),
             Stack::Pion | Stack::Aiortc => AssociationConfig::webrtc(),
         };
         Self {
             stack,
-            plan,
-            it_says: plan.count,
-            end: End::WeFinish,
-            we_connect: true,
-            it_connects: false,
+            workload,
+            peer_sends: workload.count,
+            end: End::WeShutDown,
+            connects: true,
+            peer_connects: false,
             config,
             options: Vec::new(),
-            cables: 0,
+            links: 0,
             raw: false,
-            it_sends: None,
+            peer_sends_chunk: None,
         }
     }
 
     /// The peer connects.
-    pub(crate) fn it_connects(self) -> Self {
+    pub(crate) fn peer_connects(self) -> Self {
         Self {
-            we_connect: false,
+            connects: false,
             ..self.both_connect()
         }
     }
@@ -87,67 +87,66 @@ impl Conversation {
     /// Both connect at once.
     pub(crate) fn both_connect(self) -> Self {
         Self {
-            it_connects: true,
+            peer_connects: true,
             ..self
         }
     }
 
-    /// Ended otherwise.
+    /// Sets how the association ends.
     pub(crate) fn ends(self, end: End) -> Self {
         Self { end, ..self }
     }
 
-    /// The peer says so many messages only.
-    pub(crate) fn it_says(self, it_says: u32) -> Self {
-        Self { it_says, ..self }
+    /// Sets the number of messages that the peer sends.
+    pub(crate) fn peer_sends(self, peer_sends: u32) -> Self {
+        Self { peer_sends, ..self }
     }
 
-    /// The peer's program gets these options too.
+    /// Adds options of the peer program.
     pub(crate) fn option(mut self, options: &[&str]) -> Self {
         self.options.extend(options.iter().map(ToString::to_string));
         self
     }
 
-    /// Our side is set up otherwise.
+    /// Changes our configuration.
     pub(crate) fn we(mut self, change: impl FnOnce(&mut AssociationConfig)) -> Self {
         change(&mut self.config);
         self
     }
 
-    /// On hosts of their own, joined by so many cables, which root can make.
-    pub(crate) fn over_cables(self, cables: u8) -> Self {
-        Self { cables, ..self }
+    /// Runs on two hosts with `links` links between them, which needs root.
+    pub(crate) fn over_links(self, links: u8) -> Self {
+        Self { links, ..self }
     }
 
-    /// Without UDP, on hosts of their own.
+    /// Runs without UDP, on two hosts.
     pub(crate) fn directly_over_ip(self) -> Self {
         Self { raw: true, ..self }
     }
 
-    /// The peer has to send a chunk of this kind.
-    pub(crate) fn it_sends(self, kind: u8) -> Self {
+    /// Requires the peer to send a chunk of this type.
+    pub(crate) fn peer_sends_chunk(self, kind: u8) -> Self {
         Self {
-            it_sends: Some(kind),
+            peer_sends_chunk: Some(kind),
             ..self
         }
     }
 
-    /// Lets it take place. Gives the peer's report and our side's view of its paths: bytes sent on each; nothing where
-    /// something is missing.
-    pub(crate) fn takes_place(self) -> io::Result<Option<(Report, Vec<u64>)>> {
+    /// Runs the test. Returns the peer's report and the bytes that we sent on each path; `None` if something is missing.
+    pub(crate) fn run(self) -> io::Result<Option<(Report, Vec<u64>)>> {
         let Some(program) = self.stack.program(Path::new(env!("CARGO_TARGET_TMPDIR"))) else {
             return Ok(None);
         };
-        if self.cables == 0 {
+        if self.links == 0 {
             return self
                 .between(&[Ipv4Addr::LOCALHOST], &[Ipv4Addr::LOCALHOST], program)
                 .map(Some);
         }
-        let Some(hosts) = Hosts::joined_by(self.cables) else {
+        let Some(hosts) = Hosts::with_links(self.links) else {
             return Ok(None);
         };
-        let near: Vec<_> = (0..self.cables).map(Hosts::near_address).collect();
-        let far: Vec<_> = (0..self.cables).map(Hosts::far_address).collect();
+        let near: Vec<_> = (0..self.links).map(Hosts::near_address).collect();
+        let far: Vec<_> = (0..self.links).map(Hosts::far_address).collect();
         hosts.enter_near()?;
         self.between(&near, &far, hosts.on_far(&program)).map(Some)
     }
@@ -164,8 +163,8 @@ impl Conversation {
         let port = if self.raw { 0 } else { free_udp_port() };
         let mut peer = Peer::start(self.tell(&mut program, near, host.port(), port))?;
         let remotes: Vec<SocketAddr> = far.iter().map(|address| (*address, port).into()).collect();
-        if self.we_connect {
-            peer.listens()?;
+        if self.connects {
+            peer.wait_until_listening()?;
             let now = host.now();
             host.association = Some(
                 host.endpoint
@@ -173,23 +172,25 @@ impl Conversation {
                     .expect("a path"),
             );
         }
-        let mut talker = Talker::new(&self);
-        host.talk(PATIENCE, |host| {
-            talker.act(host);
+        let mut app = App::new(&self);
+        host.talk(TIMEOUT, |host| {
+            app.act(host);
             host.closed.is_some()
         })?;
-        talker.is_satisfied(&host);
+        app.check(&host);
         let mut report = None;
-        host.talk(PATIENCE, |_| {
+        host.talk(TIMEOUT, |_| {
             report = peer.report().expect("a report").cloned();
             report.is_some()
         })?;
         let report = report.expect("the peer comes to an end");
         self.agrees(&report);
-        let was_sent = self.it_sends.is_none_or(|kind| host.heard.contains(&kind));
-        assert!(was_sent, "{:?} not in {:?}", self.it_sends, host.heard);
+        let was_sent = self
+            .peer_sends_chunk
+            .is_none_or(|kind| host.received.contains(&kind));
+        assert!(was_sent, "{:?} not in {:?}", self.peer_sends_chunk, host.received);
         judge(host)?;
-        Ok((report, talker.bytes_on_paths))
+        Ok((report, app.bytes_on_paths))
     }
 
     fn endpoint(&self) -> EndpointConfig {
@@ -203,25 +204,25 @@ impl Conversation {
         }
     }
 
-    /// Options as `peers/README.md` has them.
+    /// Adds the options of `peers/README.md`.
     fn tell<'p>(&self, program: &'p mut Command, near: &[Ipv4Addr], ours: u16, its: u16) -> &'p mut Command {
         let near: Vec<String> = near.iter().map(ToString::to_string).collect();
-        let lengths: Vec<String> = self.plan.lengths.iter().map(ToString::to_string).collect();
+        let lengths: Vec<String> = self.workload.lengths.iter().map(ToString::to_string).collect();
         for (option, value) in [
             ("--own-udp", its.to_string()),
             ("--peer-udp", ours.to_string()),
             ("--peer", near.join(",")),
-            ("--say", self.it_says.to_string()),
-            ("--hear", self.plan.count.to_string()),
+            ("--send", self.peer_sends.to_string()),
+            ("--receive", self.workload.count.to_string()),
             ("--lengths", lengths.join(",")),
-            ("--streams", self.plan.streams.to_string()),
+            ("--streams", self.workload.streams.to_string()),
             ("--end", self.end.option().to_owned()),
         ] {
             program.args([option, &value]);
         }
         let flags = [
-            ("--connect", self.it_connects),
-            ("--odd-unordered", self.plan.odd_unordered),
+            ("--connect", self.peer_connects),
+            ("--odd-unordered", self.workload.odd_unordered),
         ];
         program.args(flags.iter().filter(|(_, wanted)| *wanted).map(|(flag, _)| flag));
         program.args(&self.options)
@@ -234,35 +235,35 @@ impl Conversation {
             "finished"
         };
         assert_eq!(report.ended, ended, "{report:?}");
-        assert!(report.connected && report.complaint.is_empty(), "{report:?}");
+        assert!(report.connected && report.error.is_empty(), "{report:?}");
         assert_eq!(
-            (report.said, report.heard),
-            (self.it_says, self.plan.count),
+            (report.sent, report.received),
+            (self.peer_sends, self.workload.count),
             "{report:?}"
         );
     }
 }
 
-/// The application on our side.
-struct Talker {
-    plan: Plan,
-    said: u32,
-    heard: Inbox,
+/// Our application.
+struct App {
+    workload: Workload,
+    sent: u32,
+    received: Inbox,
     end: End,
     has_ended: bool,
     bytes_on_paths: Vec<u64>,
 }
 
-impl Talker {
+impl App {
     fn new(conversation: &Conversation) -> Self {
-        let its = Plan {
-            count: conversation.it_says,
-            ..conversation.plan
+        let its = Workload {
+            count: conversation.peer_sends,
+            ..conversation.workload
         };
         Self {
-            plan: conversation.plan,
-            said: 0,
-            heard: Inbox::new(its),
+            workload: conversation.workload,
+            sent: 0,
+            received: Inbox::new(its),
             end: conversation.end,
             has_ended: false,
             bytes_on_paths: Vec::new(),
@@ -275,8 +276,8 @@ impl Talker {
             return;
         };
         while let Some(message) = association.receive() {
-            let taken = self.heard.take(message.stream, &message.payload);
-            taken.expect("what was said");
+            let taken = self.received.take(message.stream, &message.payload);
+            taken.expect("what was sent");
         }
         if association.is_connected() {
             self.speak(&mut association);
@@ -284,10 +285,10 @@ impl Talker {
     }
 
     fn speak(&mut self, association: &mut Association) {
-        while self.said < self.plan.count {
-            let letter = self.plan.letter(self.said);
-            let message = Message::new(letter.stream, letter.payload);
-            let message = if letter.unordered {
+        while self.sent < self.workload.count {
+            let test = self.workload.message(self.sent);
+            let message = Message::new(test.stream, test.payload);
+            let message = if test.unordered {
                 message.unordered()
             } else {
                 message
@@ -295,28 +296,31 @@ impl Talker {
             if association.send(message).is_err() {
                 return;
             }
-            self.said += 1;
+            self.sent += 1;
         }
         let paths = association.statistics().paths;
         self.bytes_on_paths = paths.iter().map(|path| path.counters.bytes_sent).collect();
-        if self.heard.is_complete() && association.is_flushed() && !self.has_ended {
+        if self.received.is_complete() && association.is_flushed() && !self.has_ended {
             self.has_ended = true;
             match self.end {
-                End::WeFinish => association.shutdown(),
+                End::WeShutDown => association.shutdown(),
                 End::WeAbort => association.abort(b"enough"),
-                End::ItFinishes | End::ItAborts => {}
+                End::PeerShutsDown | End::PeerAborts => {}
             }
         }
     }
 
-    fn is_satisfied(&self, host: &Host) {
-        let (said, heard) = (self.said, self.heard.arrived());
+    fn check(&self, host: &Host) {
+        let (sent, received) = (self.sent, self.received.arrived());
         let closed = host.closed.as_ref();
-        assert!(self.heard.is_complete(), "said {said}, heard {heard}, {closed:?}");
+        assert!(
+            self.received.is_complete(),
+            "sent {sent}, received {received}, {closed:?}"
+        );
         let as_planned = match self.end {
-            End::WeFinish | End::ItFinishes => closed == Some(&CloseReason::Finished),
+            End::WeShutDown | End::PeerShutsDown => closed == Some(&CloseReason::Finished),
             End::WeAbort => closed == Some(&CloseReason::Aborted),
-            End::ItAborts => matches!(closed, Some(CloseReason::AbortedByPeer(_))),
+            End::PeerAborts => matches!(closed, Some(CloseReason::AbortedByPeer(_))),
         };
         assert!(as_planned, "{closed:?}");
     }
@@ -328,8 +332,8 @@ fn judge(host: Host) -> io::Result<()> {
     };
     let port = host.port();
     assert!(host.undissected.is_empty(), "{:#?}", host.undissected);
-    let verdict = host.judge(|recording| Verdict::of(&tshark, recording, port))?;
-    assert!(verdict.good_checksums > 0, "{verdict:?}");
-    assert!(verdict.is_clean(), "{verdict:#?}");
+    let report = host.judge(|recording| TsharkReport::of(&tshark, recording, port))?;
+    assert!(report.good_checksums > 0, "{report:?}");
+    assert!(report.is_clean(), "{report:#?}");
     Ok(())
 }

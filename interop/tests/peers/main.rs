@@ -1,4 +1,4 @@
-//! Do usrsctp, pion and aiortc and we understand each other? Over real sockets, with everything recorded and judged.
+//! Interoperability with usrsctp, pion and aiortc over real sockets; every packet is captured and checked.
 
 mod conversation;
 mod multihomed;

@@ -1,27 +1,27 @@
-//! Do usrsctp and we share several paths? Hosts of their own with two cables between them, and CMT on both sides.
+//! Multihomed interoperability with usrsctp: two hosts with two links between them, and CMT on both sides.
 
 use std::io;
 
-use anabranch_interop::{Plan, Stack};
+use anabranch_interop::{Stack, Workload};
 use anabranch_proto::AssociationConfig;
 use anabranch_wire::chunk::kind;
 
 use crate::conversation::{Conversation, End};
 
-const PLAN: Plan = Plan::ordered(1_500, &[1_200, 10_000], 20);
+const WORKLOAD: Workload = Workload::ordered(1_500, &[1_200, 10_000], 20);
 
-/// In turn: the windows of a fast and short path alone would take everything.
-fn two_cables() -> Conversation {
-    let conversation = Conversation::with(Stack::Usrsctp, PLAN).over_cables(2);
+/// Round robin: otherwise the window of one fast path could carry everything.
+fn two_links() -> Conversation {
+    let conversation = Conversation::with(Stack::Usrsctp, WORKLOAD).over_links(2);
     conversation.we(|config| {
         let set = config.policies.set("path-scheduler", "round-robin");
         set.expect("a name of the catalog");
     })
 }
 
-/// Every path carried a good part of it.
-fn both_are_used(conversation: Conversation) -> io::Result<()> {
-    let Some((report, bytes_on_paths)) = conversation.takes_place()? else {
+/// Asserts that every path carried a substantial part.
+fn check_both_paths_are_used(conversation: Conversation) -> io::Result<()> {
+    let Some((report, bytes_on_paths)) = conversation.run()? else {
         return Ok(());
     };
     assert_eq!(report.paths, 2, "{report:?}");
@@ -35,20 +35,20 @@ fn both_are_used(conversation: Conversation) -> io::Result<()> {
 }
 
 #[test]
-fn we_send_over_two_paths_to_a_receiver_without_cmt() -> io::Result<()> {
-    both_are_used(two_cables())
+fn cmt_sends_to_a_receiver_without_cmt() -> io::Result<()> {
+    check_both_paths_are_used(two_links())
 }
 
 #[test]
-fn both_send_over_two_paths() -> io::Result<()> {
-    both_are_used(two_cables().it_connects().option(&["--set", "cmt_on_off=1"]))
+fn cmt_works_in_both_directions() -> io::Result<()> {
+    check_both_paths_are_used(two_links().peer_connects().option(&["--set", "cmt_on_off=1"]))
 }
 
-/// Protocol 132, without UDP.
+/// IP protocol 132, without UDP.
 #[test]
-fn both_send_over_two_paths_directly_over_ip() -> io::Result<()> {
+fn cmt_works_directly_over_ip() -> io::Result<()> {
     let options = ["--set", "cmt_on_off=1"];
-    both_are_used(two_cables().directly_over_ip().option(&options))
+    check_both_paths_are_used(two_links().directly_over_ip().option(&options))
 }
 
 fn with_nr_sack(config: &mut AssociationConfig) {
@@ -58,9 +58,9 @@ fn with_nr_sack(config: &mut AssociationConfig) {
         .expect("an option that exists");
 }
 
-/// What the papers of CMT-SCTP add, on both sides.
+/// The extensions of the CMT-SCTP papers, on both sides.
 #[test]
-fn both_delay_acknowledgements_use_nr_sacks_and_split_buffers() -> io::Result<()> {
+fn cmt_works_with_dac_nr_sack_and_buffer_split() -> io::Result<()> {
     let knobs = [
         "cmt_on_off=1",
         "cmt_use_dac=1",
@@ -68,9 +68,9 @@ fn both_delay_acknowledgements_use_nr_sacks_and_split_buffers() -> io::Result<()
         "buffer_splitting=3",
     ];
     let options: Vec<&str> = knobs.iter().flat_map(|knob| ["--set", *knob]).collect();
-    let conversation = two_cables()
+    let conversation = two_links()
         .we(with_nr_sack)
         .option(&options)
-        .it_sends(kind::NR_SACK);
-    both_are_used(conversation.ends(End::ItFinishes))
+        .peer_sends_chunk(kind::NR_SACK);
+    check_both_paths_are_used(conversation.ends(End::PeerShutsDown))
 }

@@ -1,76 +1,76 @@
-//! Do usrsctp and we understand each other? FreeBSD's stack, in user space.
+//! Interoperability with usrsctp, FreeBSD's stack in user space.
 
 use std::io;
 
-use anabranch_interop::{Plan, Stack};
+use anabranch_interop::{Stack, Workload};
 
 use crate::conversation::{Conversation, End};
 
-const SMALL: Plan = Plan::ordered(5_000, &[1_000, 40, 4], 10);
-const LARGE: Plan = Plan::ordered(40, &[262_144, 30_000, 700_001], 3);
-const ONE_STREAM: Plan = Plan::ordered(5_000, &[1_000, 40], 1);
-const MANY_STREAMS: Plan = Plan::ordered(6_000, &[300], 2_000);
+const SMALL: Workload = Workload::ordered(5_000, &[1_000, 40, 4], 10);
+const LARGE: Workload = Workload::ordered(40, &[262_144, 30_000, 700_001], 3);
+const ONE_STREAM: Workload = Workload::ordered(5_000, &[1_000, 40], 1);
+const MANY_STREAMS: Workload = Workload::ordered(6_000, &[300], 2_000);
 
-fn with_usrsctp(plan: Plan) -> Conversation {
-    Conversation::with(Stack::Usrsctp, plan)
+fn with_usrsctp(workload: Workload) -> Conversation {
+    Conversation::with(Stack::Usrsctp, workload)
 }
 
-/// It takes a message only if its send buffer has room for all of it.
-fn with_large_messages(plan: Plan) -> Conversation {
-    with_usrsctp(plan).option(&["--send-buffer", "2000000", "--receive-buffer", "2000000"])
+/// usrsctp accepts a message only if its send buffer has room for the whole message.
+fn with_large_messages(workload: Workload) -> Conversation {
+    with_usrsctp(workload).option(&["--send-buffer", "2000000", "--receive-buffer", "2000000"])
 }
 
-fn takes_place(conversation: Conversation) -> io::Result<()> {
-    conversation.takes_place().map(|_| ())
-}
-
-#[test]
-fn we_connect_talk_and_finish() -> io::Result<()> {
-    takes_place(with_usrsctp(SMALL))
+fn run(conversation: Conversation) -> io::Result<()> {
+    conversation.run().map(|_| ())
 }
 
 #[test]
-fn it_connects_talks_and_finishes() -> io::Result<()> {
-    takes_place(with_usrsctp(SMALL).it_connects().ends(End::ItFinishes))
+fn we_connect_and_shut_down() -> io::Result<()> {
+    run(with_usrsctp(SMALL))
 }
 
 #[test]
-fn half_of_the_messages_are_unordered() -> io::Result<()> {
-    takes_place(with_usrsctp(SMALL.half_unordered()).ends(End::ItFinishes))
+fn peer_connects_and_shuts_down() -> io::Result<()> {
+    run(with_usrsctp(SMALL).peer_connects().ends(End::PeerShutsDown))
 }
 
 #[test]
-fn messages_have_hundreds_of_fragments() -> io::Result<()> {
-    takes_place(with_large_messages(LARGE))
+fn ordered_and_unordered_messages_are_delivered() -> io::Result<()> {
+    run(with_usrsctp(SMALL.half_unordered()).ends(End::PeerShutsDown))
 }
 
 #[test]
-fn large_unordered_messages_arrive() -> io::Result<()> {
-    takes_place(with_large_messages(LARGE.half_unordered()).it_connects())
+fn messages_of_hundreds_of_fragments_are_delivered() -> io::Result<()> {
+    run(with_large_messages(LARGE))
 }
 
 #[test]
-fn messages_go_over_two_thousand_streams() -> io::Result<()> {
-    takes_place(with_usrsctp(MANY_STREAMS).we(|config| config.outbound_streams = 2_000))
+fn large_unordered_messages_are_delivered() -> io::Result<()> {
+    run(with_large_messages(LARGE.half_unordered()).peer_connects())
 }
 
 #[test]
-fn everything_goes_over_one_stream() -> io::Result<()> {
-    takes_place(with_usrsctp(ONE_STREAM).we(|config| config.outbound_streams = 1))
+fn messages_on_two_thousand_streams_are_delivered() -> io::Result<()> {
+    run(with_usrsctp(MANY_STREAMS).we(|config| config.outbound_streams = 2_000))
 }
 
 #[test]
-fn half_of_the_messages_are_unordered_over_two_paths() -> io::Result<()> {
-    let conversation = with_usrsctp(SMALL.half_unordered()).over_cables(2);
-    takes_place(conversation.option(&["--set", "cmt_on_off=1"]))
+fn messages_on_one_stream_are_delivered() -> io::Result<()> {
+    run(with_usrsctp(ONE_STREAM).we(|config| config.outbound_streams = 1))
+}
+
+#[test]
+fn unordered_messages_over_two_paths_are_delivered() -> io::Result<()> {
+    let conversation = with_usrsctp(SMALL.half_unordered()).over_links(2);
+    run(conversation.option(&["--set", "cmt_on_off=1"]))
 }
 
 #[test]
 fn we_abort() -> io::Result<()> {
-    takes_place(with_usrsctp(SMALL).ends(End::WeAbort))
+    run(with_usrsctp(SMALL).ends(End::WeAbort))
 }
 
 #[test]
-fn it_aborts() -> io::Result<()> {
-    takes_place(with_usrsctp(SMALL).it_says(0).ends(End::ItAborts))
+fn peer_aborts() -> io::Result<()> {
+    run(with_usrsctp(SMALL).peer_sends(0).ends(End::PeerAborts))
 }

@@ -1,44 +1,44 @@
-//! Do the data channels of others and we understand each other? pion and aiortc, without the DTLS.
+//! Interoperability with SCTP for WebRTC: pion and aiortc, without DTLS.
 
 use std::io;
 
-use anabranch_interop::{Plan, Stack};
+use anabranch_interop::{Stack, Workload};
 
 use crate::conversation::{Conversation, End};
 
-const SMALL: Plan = Plan::ordered(500, &[1_000, 40, 4], 10);
-const LARGE: Plan = Plan::ordered(12, &[262_144, 30_000, 700_001], 3);
+const SMALL: Workload = Workload::ordered(500, &[1_000, 40, 4], 10);
+const LARGE: Workload = Workload::ordered(12, &[262_144, 30_000, 700_001], 3);
 
-fn takes_place(conversation: Conversation) -> io::Result<()> {
-    conversation.takes_place().map(|_| ())
+fn run(conversation: Conversation) -> io::Result<()> {
+    conversation.run().map(|_| ())
 }
 
 mod pion {
     use super::*;
 
-    fn with_pion(plan: Plan) -> Conversation {
-        Conversation::with(Stack::Pion, plan)
+    fn with_pion(workload: Workload) -> Conversation {
+        Conversation::with(Stack::Pion, workload)
     }
 
     #[test]
-    fn we_connect_talk_and_finish() -> io::Result<()> {
-        takes_place(with_pion(SMALL))
+    fn we_connect_and_shut_down() -> io::Result<()> {
+        run(with_pion(SMALL))
     }
 
     #[test]
-    fn it_connects_talks_and_finishes() -> io::Result<()> {
-        takes_place(with_pion(SMALL).it_connects().ends(End::ItFinishes))
+    fn peer_connects_and_shuts_down() -> io::Result<()> {
+        run(with_pion(SMALL).peer_connects().ends(End::PeerShutsDown))
     }
 
     #[test]
-    fn large_and_unordered_messages_arrive() -> io::Result<()> {
-        takes_place(with_pion(LARGE.half_unordered()).it_connects())
+    fn large_and_unordered_messages_are_delivered() -> io::Result<()> {
+        run(with_pion(LARGE.half_unordered()).peer_connects())
     }
 
     #[test]
     fn messages_are_interleaved() -> io::Result<()> {
         let conversation = with_pion(LARGE).option(&["--interleaving"]);
-        takes_place(conversation.we(|config| {
+        run(conversation.we(|config| {
             config
                 .policies
                 .set("interleaving", "on")
@@ -48,50 +48,50 @@ mod pion {
 
     #[test]
     fn we_abort() -> io::Result<()> {
-        takes_place(with_pion(SMALL).ends(End::WeAbort))
+        run(with_pion(SMALL).ends(End::WeAbort))
     }
 
     #[test]
-    fn it_aborts() -> io::Result<()> {
-        takes_place(with_pion(SMALL).ends(End::ItAborts))
+    fn peer_aborts() -> io::Result<()> {
+        run(with_pion(SMALL).ends(End::PeerAborts))
     }
 }
 
 mod aiortc {
     use super::*;
 
-    fn with_aiortc(plan: Plan) -> Conversation {
-        Conversation::with(Stack::Aiortc, plan)
+    fn with_aiortc(workload: Workload) -> Conversation {
+        Conversation::with(Stack::Aiortc, workload)
     }
 
     #[test]
-    fn we_connect_talk_and_finish() -> io::Result<()> {
-        takes_place(with_aiortc(SMALL))
+    fn we_connect_and_shut_down() -> io::Result<()> {
+        run(with_aiortc(SMALL))
     }
 
     #[test]
-    fn it_connects_and_we_finish() -> io::Result<()> {
-        takes_place(with_aiortc(SMALL).it_connects())
+    fn peer_connects_and_we_shut_down() -> io::Result<()> {
+        run(with_aiortc(SMALL).peer_connects())
     }
 
-    /// As RFC 8841 §9.3 has it.
+    /// Both sides connect (RFC 8841 §9.3).
     #[test]
     fn both_connect_at_once() -> io::Result<()> {
-        takes_place(with_aiortc(SMALL).both_connect())
+        run(with_aiortc(SMALL).both_connect())
     }
 
     #[test]
-    fn large_and_unordered_messages_arrive() -> io::Result<()> {
-        takes_place(with_aiortc(LARGE.half_unordered()).it_connects())
+    fn large_and_unordered_messages_are_delivered() -> io::Result<()> {
+        run(with_aiortc(LARGE.half_unordered()).peer_connects())
     }
 
     #[test]
     fn we_abort() -> io::Result<()> {
-        takes_place(with_aiortc(SMALL).ends(End::WeAbort))
+        run(with_aiortc(SMALL).ends(End::WeAbort))
     }
 
     #[test]
-    fn it_aborts() -> io::Result<()> {
-        takes_place(with_aiortc(SMALL).ends(End::ItAborts))
+    fn peer_aborts() -> io::Result<()> {
+        run(with_aiortc(SMALL).ends(End::PeerAborts))
     }
 }

@@ -62,13 +62,13 @@ enum Line {
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Progress {
     connected: bool,
-    heard: u64,
+    received: u64,
     bytes: u64,
     data_chunks: u64,
     retransmitted: u64,
     fast_retransmitted: u64,
     timeouts: u64,
-    complaint: String,
+    error: String,
 }
 
 impl Usrsctp {
@@ -107,9 +107,9 @@ impl Usrsctp {
         for (end, program) in [("near", &self.near), ("far", &self.far)] {
             let said = program.said();
             if let Some(last_words) = &said.last_words {
-                let complaint = &said.progress.complaint;
+                let error = &said.progress.error;
                 return Err(io::Error::other(format!(
-                    "usrsctp, {end} end, has ended: {complaint} {last_words}"
+                    "usrsctp, {end} end, has ended: {error} {last_words}"
                 )));
             }
         }
@@ -159,7 +159,7 @@ fn arguments(setting: &Setting, side: Side) -> Vec<String> {
     if side == Side::Near {
         arguments.extend(["--connect".to_owned(), "--peer".to_owned(), addresses(Side::Far)]);
         let (option, count) = match app.and_then(|app| app.messages) {
-            Some(messages) => ("--say", messages.0),
+            Some(messages) => ("--send", messages.0),
             None => ("--seconds", FOR_EVER),
         };
         arguments.extend([option.to_owned(), count.to_string()]);
@@ -225,7 +225,7 @@ fn hear(said: &Mutex<Said>, line: &str) {
     match serde_json::from_str(line) {
         Ok(Line::Listening) => said.is_listening = true,
         Ok(Line::Progress(progress) | Line::Report(progress)) => said.progress = progress,
-        Err(error) => said.progress.complaint = format!("{error}: {line}"),
+        Err(error) => said.progress.error = format!("{error}: {line}"),
     }
 }
 
@@ -267,7 +267,7 @@ impl Stack for Usrsctp {
             retransmitted: Some(near.retransmitted),
             ..DataCounters::default()
         };
-        let damaged = u64::from(!far.complaint.is_empty());
-        Ok(StackCounters::new(data, Vec::new()).read(far.heard, far.bytes, damaged))
+        let damaged = u64::from(!far.error.is_empty());
+        Ok(StackCounters::new(data, Vec::new()).read(far.received, far.bytes, damaged))
     }
 }

@@ -1,29 +1,29 @@
-//! What is said, and did it arrive? Numbered messages that can be recognised, and a box that checks them.
+//! Test messages: numbered payloads, and an inbox that checks them. Did everything arrive once, intact and in order?
 
 use anabranch_types::StreamId;
 use bytes::Bytes;
 
-use crate::core::Letter;
+use crate::core::TestMessage;
 
-/// Bytes of a letter's number, at its beginning.
+/// Length of the number at the start of a message, in bytes.
 const NUMBER: usize = 4;
 
-/// What one side has to say.
+/// The messages that one side sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Plan {
-    /// How many messages.
+pub struct Workload {
+    /// Number of messages.
     pub count: u32,
-    /// Their lengths in bytes, in turn; at least 4 each.
+    /// Lengths in bytes, used in turn; at least 4 each.
     pub lengths: &'static [usize],
-    /// They go to so many streams, in turn.
+    /// Number of streams, used in turn.
     pub streams: u16,
-    /// Those on streams with an odd number are unordered.
+    /// Whether messages on odd streams are unordered.
     pub odd_unordered: bool,
 }
 
-impl Plan {
-    /// Nothing.
-    pub const SILENCE: Self = Self::ordered(0, &[NUMBER], 1);
+impl Workload {
+    /// No messages.
+    pub const NONE: Self = Self::ordered(0, &[NUMBER], 1);
 
     /// Ordered messages.
     #[must_use]
@@ -47,10 +47,10 @@ impl Plan {
 
     /// Message number `number`.
     #[must_use]
-    pub fn letter(&self, number: u32) -> Letter {
+    pub fn message(&self, number: u32) -> TestMessage {
         let stream = StreamId((number % u32::from(self.streams)) as u16);
         let length = self.lengths[number as usize % self.lengths.len()];
-        Letter {
+        TestMessage {
             stream,
             unordered: self.odd_unordered && stream.0 % 2 == 1,
             payload: payload(number, length),
@@ -58,7 +58,7 @@ impl Plan {
     }
 }
 
-/// The number, then bytes that count up from it.
+/// Payload of a message: its number, then bytes that count up from it.
 #[must_use]
 pub fn payload(number: u32, length: usize) -> Bytes {
     let mut payload: Vec<u8> = (0..length).map(|at| (number as usize + at) as u8).collect();
@@ -67,45 +67,45 @@ pub fn payload(number: u32, length: usize) -> Bytes {
     payload.into()
 }
 
-/// Checks what arrives against what was to be said.
+/// Checks received messages against the peer's workload.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    plan: Plan,
+    workload: Workload,
     seen: Vec<bool>,
-    /// The number that an ordered stream has to bring next, less its own.
+    /// Next expected message number of each stream.
     next: Vec<u32>,
     arrived: u32,
 }
 
 impl Inbox {
-    /// For a peer that says `plan`.
+    /// Creates an inbox for a peer that sends `workload`.
     #[must_use]
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(workload: Workload) -> Self {
         Self {
-            plan,
-            seen: vec![false; plan.count as usize],
-            next: (0..u32::from(plan.streams)).collect(),
+            workload,
+            seen: vec![false; workload.count as usize],
+            next: (0..u32::from(workload.streams)).collect(),
             arrived: 0,
         }
     }
 
-    /// How many arrived.
+    /// Number of received messages.
     #[must_use]
     pub const fn arrived(&self) -> u32 {
         self.arrived
     }
 
-    /// Whether all arrived.
+    /// Whether all messages were received.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.arrived == self.plan.count
+        self.arrived == self.workload.count
     }
 
-    /// A message arrived.
+    /// Checks a received message.
     ///
     /// # Errors
     ///
-    /// It is none of the plan's, has changed, came twice, or overtook another one of its stream.
+    /// The message is not in the workload, was altered, came twice, or overtook an earlier one of its stream.
     pub fn take(&mut self, stream: StreamId, payload: &Bytes) -> Result<(), String> {
         let Some(head) = payload.first_chunk::<NUMBER>() else {
             return Err(format!("{} bytes on {stream:?}", payload.len()));
@@ -117,18 +117,18 @@ impl Inbox {
         if std::mem::replace(seen, true) {
             return Err(format!("message {number} came twice"));
         }
-        let letter = self.plan.letter(number);
-        if (letter.stream, &letter.payload) != (stream, payload) {
+        let message = self.workload.message(number);
+        if (message.stream, &message.payload) != (stream, payload) {
             let length = payload.len();
             return Err(format!(
                 "message {number} came with {length} bytes on {stream:?}, changed"
             ));
         }
         let next = &mut self.next[usize::from(stream.0)];
-        if !letter.unordered && *next != number {
+        if !message.unordered && *next != number {
             return Err(format!("message {number} came before {next} of {stream:?}"));
         }
-        *next = number + u32::from(self.plan.streams);
+        *next = number + u32::from(self.workload.streams);
         self.arrived += 1;
         Ok(())
     }
@@ -138,19 +138,19 @@ impl Inbox {
 mod tests {
     use super::*;
 
-    const PLAN: Plan = Plan::ordered(10, &[4, 100], 2).half_unordered();
+    const WORKLOAD: Workload = Workload::ordered(10, &[4, 100], 2).half_unordered();
 
     fn inbox_after(numbers: &[u32]) -> Result<Inbox, String> {
-        let mut inbox = Inbox::new(PLAN);
+        let mut inbox = Inbox::new(WORKLOAD);
         for number in numbers {
-            let letter = PLAN.letter(*number);
-            inbox.take(letter.stream, &letter.payload)?;
+            let message = WORKLOAD.message(*number);
+            inbox.take(message.stream, &message.payload)?;
         }
         Ok(inbox)
     }
 
     #[test]
-    fn what_was_said_is_accepted_once_and_in_its_order() {
+    fn sent_messages_are_accepted_once_and_in_order() {
         let all: Vec<u32> = (0..10).collect();
         assert!(inbox_after(&all).is_ok_and(|inbox| inbox.is_complete()));
         assert!(inbox_after(&[3, 1, 0, 2]).is_ok_and(|inbox| !inbox.is_complete()));
@@ -159,20 +159,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_said_is_refused() {
-        let mut inbox = Inbox::new(PLAN);
-        let letter = PLAN.letter(1);
+    fn unexpected_message_is_refused() {
+        let mut inbox = Inbox::new(WORKLOAD);
+        let message = WORKLOAD.message(1);
         assert!(
-            inbox.clone().take(StreamId(0), &letter.payload).is_err(),
+            inbox.clone().take(StreamId(0), &message.payload).is_err(),
             "another stream"
         );
         assert!(
             inbox
                 .clone()
-                .take(letter.stream, &letter.payload.slice(..99))
+                .take(message.stream, &message.payload.slice(..99))
                 .is_err()
         );
         assert!(inbox.clone().take(StreamId(0), &payload(10, 4)).is_err());
-        assert!(inbox.take(letter.stream, &letter.payload).is_ok());
+        assert!(inbox.take(message.stream, &message.payload).is_ok());
     }
 }

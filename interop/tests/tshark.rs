@@ -1,8 +1,8 @@
-//! Is the judge awake? A recording with faults in it must be found faulty.
+//! Tests of the tshark check: errors in a capture must be reported.
 
 use std::io;
 
-use anabranch_interop::Verdict;
+use anabranch_interop::TsharkReport;
 use anabranch_interop::tools::TSHARK;
 use anabranch_netsim::capture::{Direction, PcapngWriter};
 use anabranch_netsim::{Datagram, Protocol};
@@ -24,7 +24,7 @@ fn packet() -> Vec<u8> {
     bytes
 }
 
-fn verdict_on(packets: &[Vec<u8>]) -> io::Result<Option<Verdict>> {
+fn report_on(packets: &[Vec<u8>]) -> io::Result<Option<TsharkReport>> {
     let Some(tshark) = TSHARK.find() else {
         return Ok(None);
     };
@@ -46,56 +46,56 @@ fn verdict_on(packets: &[Vec<u8>]) -> io::Result<Option<Verdict>> {
         recorder.write(Instant::ZERO, interface, Direction::Out, &datagram)?;
     }
     recorder.finish()?;
-    Verdict::of(&tshark, record.path(), OWN_PORT).map(Some)
+    TsharkReport::of(&tshark, record.path(), OWN_PORT).map(Some)
 }
 
 #[test]
-fn a_faultless_packet_passes() -> io::Result<()> {
-    let Some(verdict) = verdict_on(&[packet()])? else {
+fn valid_packet_is_clean() -> io::Result<()> {
+    let Some(report) = report_on(&[packet()])? else {
         return Ok(());
     };
-    assert!(verdict.is_clean(), "{verdict:?}");
-    assert_eq!(verdict.good_checksums, 1);
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!(report.good_checksums, 1);
     Ok(())
 }
 
 #[test]
-fn a_wrong_checksum_is_found() -> io::Result<()> {
+fn wrong_checksum_is_reported() -> io::Result<()> {
     let mut damaged = packet();
     damaged[15] ^= 1;
-    let Some(verdict) = verdict_on(&[packet(), damaged])? else {
+    let Some(report) = report_on(&[packet(), damaged])? else {
         return Ok(());
     };
     assert_eq!(
-        (verdict.good_checksums, verdict.bad_checksums.len()),
+        (report.good_checksums, report.bad_checksums.len()),
         (1, 1),
-        "{verdict:?}"
+        "{report:?}"
     );
     Ok(())
 }
 
 #[test]
-fn a_chunk_that_ends_too_early_is_found() -> io::Result<()> {
+fn too_short_chunk_is_reported() -> io::Result<()> {
     let mut short = packet();
     short.truncate(16);
     short[15] = 4;
     checksum::seal(&mut short);
-    let Some(verdict) = verdict_on(&[packet(), short])? else {
+    let Some(report) = report_on(&[packet(), short])? else {
         return Ok(());
     };
-    assert_eq!(verdict.good_checksums, 2);
-    assert_eq!(verdict.expert_errors.len(), 1, "{verdict:?}");
+    assert_eq!(report.good_checksums, 2);
+    assert_eq!(report.expert_errors.len(), 1, "{report:?}");
     Ok(())
 }
 
 #[test]
-fn a_chunk_that_is_cut_off_is_found() -> io::Result<()> {
+fn truncated_chunk_is_reported() -> io::Result<()> {
     let mut short = packet();
     short.truncate(18);
     checksum::seal(&mut short);
-    let Some(verdict) = verdict_on(&[packet(), short])? else {
+    let Some(report) = report_on(&[packet(), short])? else {
         return Ok(());
     };
-    assert!(!verdict.is_clean(), "{verdict:?}");
+    assert!(!report.is_clean(), "{report:?}");
     Ok(())
 }

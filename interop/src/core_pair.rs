@@ -1,4 +1,4 @@
-//! What if two cores meet over a bad link? Virtual time, everything that passes recorded.
+//! Two cores connected by a simulated link in virtual time, with a capture that tshark checks.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 use tempfile::NamedTempFile;
 
 use crate::core::{Core, Ending};
-use crate::letters::{Inbox, Plan};
+use crate::messages::{Inbox, Workload};
 use crate::tools::TSHARK;
-use crate::{Verdict, dissect};
+use crate::{TsharkReport, dissect};
 
-/// UDP ports of the two sides: the judge holds ours to a higher standard.
+/// UDP ports of the two sides: the checks of our own packets are stricter.
 const PORTS: [u16; 2] = [9_899, 9_900];
 
-/// No conversation of the tests takes as long, in virtual time.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Limit of a test in virtual time.
+const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The way between the near side and the far side.
+/// The path between the near and the far side.
 #[must_use]
 pub fn path() -> PathAddr {
     PathAddr {
@@ -30,7 +30,7 @@ pub fn path() -> PathAddr {
     }
 }
 
-/// A link that loses every fiftieth packet, holds back every twentieth and doubles every hundredth.
+/// A link that loses 2 % of packets, reorders 5 % and duplicates 1 %.
 #[must_use]
 pub fn rough_link() -> LinkConfig {
     let link = LinkConfig::new(Rate::mbit(20), Duration::from_millis(10))
@@ -39,39 +39,39 @@ pub fn rough_link() -> LinkConfig {
     link.duplicate(Probability::of(0.01))
 }
 
-/// A core, what it has to say, and what it heard.
-pub struct Speaker {
+/// A core with the application that sends its workload and checks what it receives.
+pub struct CoreHost {
     core: Box<dyn Core>,
     path: PathAddr,
-    plan: Plan,
-    said: u32,
-    heard: Inbox,
-    /// What was wrong with what it heard, or with a packet of the other.
-    complaints: Vec<String>,
+    workload: Workload,
+    sent: u32,
+    received: Inbox,
+    /// Errors in received messages or packets.
+    errors: Vec<String>,
 }
 
-impl Speaker {
-    /// Whether it said everything, which was acknowledged, and heard everything.
+impl CoreHost {
+    /// Whether everything was sent, acknowledged and received.
     fn is_done(&mut self) -> bool {
-        self.said == self.plan.count && self.heard.is_complete() && self.core.is_flushed()
+        self.sent == self.workload.count && self.received.is_complete() && self.core.is_flushed()
     }
 
     fn serve(&mut self) {
         while let Some((stream, payload)) = self.core.read() {
-            self.complaints.extend(self.heard.take(stream, &payload).err());
+            self.errors.extend(self.received.take(stream, &payload).err());
         }
-        while self.core.is_connected() && self.said < self.plan.count {
-            if !self.core.send(&self.plan.letter(self.said)) {
+        while self.core.is_connected() && self.sent < self.workload.count {
+            if !self.core.send(&self.workload.message(self.sent)) {
                 break;
             }
-            self.said += 1;
+            self.sent += 1;
         }
     }
 }
 
-impl Host for Speaker {
+impl Host for CoreHost {
     fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
-        self.complaints.extend(dissect::complaint(&datagram.payload));
+        self.errors.extend(dissect::error(&datagram.payload));
         self.core.on_packet(now, &datagram.payload);
         self.serve();
     }
@@ -97,37 +97,37 @@ impl Host for Speaker {
     }
 }
 
-/// Two cores, and a link between them.
-pub struct Meeting {
-    network: Network<Speaker>,
-    /// Ours.
+/// Two cores with a link between them.
+pub struct CorePair {
+    network: Network<CoreHost>,
+    /// Host of our core.
     pub near: HostId,
-    /// The other.
+    /// Host of the foreign core.
     pub far: HostId,
     record: SharedBuffer,
 }
 
-impl Meeting {
-    /// Of `near`, which is ours, and `far`, with what each has to say.
+impl CorePair {
+    /// Connects `near`, our core, and `far`, each with its workload.
     #[must_use]
     pub fn new(
-        near: (Box<dyn Core>, Plan),
-        far: (Box<dyn Core>, Plan),
+        near: (Box<dyn Core>, Workload),
+        far: (Box<dyn Core>, Workload),
         link: &LinkConfig,
         seed: u64,
     ) -> Self {
         let mut network = Network::new(Seed(seed));
-        let plans = [near.1, far.1];
-        let speaker = |(core, plan): (Box<dyn Core>, Plan), path, other: Plan| Speaker {
+        let workloads = [near.1, far.1];
+        let host = |(core, workload): (Box<dyn Core>, Workload), path, other: Workload| CoreHost {
             core,
             path,
-            plan,
-            said: 0,
-            heard: Inbox::new(other),
-            complaints: Vec::new(),
+            workload,
+            sent: 0,
+            received: Inbox::new(other),
+            errors: Vec::new(),
         };
-        let near = network.add_host(speaker(near, path(), plans[1]));
-        let far = network.add_host(speaker(far, path().reversed(), plans[0]));
+        let near = network.add_host(host(near, path(), workloads[1]));
+        let far = network.add_host(host(far, path().reversed(), workloads[0]));
         one_path(&mut network, (near, far), link);
         let record = SharedBuffer::default();
         network.capture_host(near, "near", record.clone());
@@ -139,45 +139,45 @@ impl Meeting {
         }
     }
 
-    /// Lets a side do something.
+    /// Acts on the core of a side.
     pub fn act(&mut self, who: HostId, act: impl FnOnce(&mut dyn Core, Instant)) {
-        self.network.act(who, |speaker, now| {
-            act(&mut *speaker.core, now);
-            speaker.serve();
+        self.network.act(who, |host, now| {
+            act(&mut *host.core, now);
+            host.serve();
         });
     }
 
-    /// Begins an association from `who`.
+    /// Initiates an association from `who`.
     pub fn connect(&mut self, who: HostId) {
         self.act(who, |core, now| core.connect(now));
     }
 
-    /// Time passes until each side has said and heard everything.
+    /// Runs until both sides have sent and received everything.
     ///
     /// # Panics
     ///
-    /// If that does not happen, or something was wrong.
+    /// If that does not happen in time, or an error was found.
     pub fn talk(&mut self) {
-        self.run_until(&[self.near, self.far], Speaker::is_done, "talked");
+        self.run_until(&[self.near, self.far], CoreHost::is_done, "talked");
     }
 
-    /// Time passes until both sides know the end, which must be `ending`.
+    /// Runs until both sides report `ending`.
     ///
     /// # Panics
     ///
     /// If that does not happen.
     pub fn end(&mut self, ending: Ending) {
-        let ended = |speaker: &mut Speaker| speaker.core.ending().as_ref() == Some(&ending);
+        let ended = |host: &mut CoreHost| host.core.ending().as_ref() == Some(&ending);
         self.run_until(&[self.near, self.far], ended, "ended");
     }
 
-    /// Time passes until our side knows the end, which must be `ending`, whatever the other knows.
+    /// Runs until our side reports `ending`.
     ///
     /// # Panics
     ///
     /// If that does not happen.
-    pub fn end_for_us(&mut self, ending: Ending) {
-        let ended = |speaker: &mut Speaker| speaker.core.ending().as_ref() == Some(&ending);
+    pub fn wait_for_own_end(&mut self, ending: Ending) {
+        let ended = |host: &mut CoreHost| host.core.ending().as_ref() == Some(&ending);
         self.run_until(&[self.near], ended, "ended");
     }
 
@@ -185,8 +185,8 @@ impl Meeting {
         self.network.run_until(self.network.now() + time);
     }
 
-    fn run_until(&mut self, who: &[HostId], mut done: impl FnMut(&mut Speaker) -> bool, what: &str) {
-        let end = self.network.now() + PATIENCE;
+    fn run_until(&mut self, who: &[HostId], mut done: impl FnMut(&mut CoreHost) -> bool, what: &str) {
+        let end = self.network.now() + TIMEOUT;
         while !who.iter().all(|side| done(self.network.host_mut(*side))) {
             assert!(self.network.now() < end, "{what}: {}", self.state());
             self.run_for(Duration::from_millis(5));
@@ -195,33 +195,37 @@ impl Meeting {
     }
 
     fn check(&self) {
-        for (_, speaker) in self.network.hosts() {
-            assert!(speaker.complaints.is_empty(), "{:#?}", speaker.complaints);
+        for (_, host) in self.network.hosts() {
+            assert!(host.errors.is_empty(), "{:#?}", host.errors);
         }
     }
 
     fn state(&self) -> String {
-        let sides = self.network.hosts().map(|(_, speaker)| {
-            let Speaker {
-                core, said, heard, ..
-            } = speaker;
-            format!("said {said}, heard {}, {:?}", heard.arrived(), core.ending())
+        let sides = self.network.hosts().map(|(_, host)| {
+            let CoreHost {
+                core, sent, received, ..
+            } = host;
+            format!(
+                "sent {sent}, received {}, {:?}",
+                received.arrived(),
+                core.ending()
+            )
         });
         sides.collect::<Vec<_>>().join("; ")
     }
 
-    /// Gives the recording to tshark. Nothing happens where there is none.
+    /// Checks the capture with tshark, if it is installed.
     ///
     /// # Panics
     ///
-    /// If it has something to complain about.
+    /// If tshark reports an error.
     pub fn judge(mut self) {
         self.check();
         let Some(tshark) = TSHARK.find() else { return };
         self.network.finish_captures().expect("memory takes everything");
         let mut file = NamedTempFile::with_suffix(".pcapng").expect("a file for the recording");
         file.write_all(&self.record.take()).expect("room on the disk");
-        let verdict = Verdict::of(&tshark, file.path(), PORTS[0]).expect("tshark runs");
-        assert!(verdict.good_checksums > 0 && verdict.is_clean(), "{verdict:#?}");
+        let report = TsharkReport::of(&tshark, file.path(), PORTS[0]).expect("tshark runs");
+        assert!(report.good_checksums > 0 && report.is_clean(), "{report:#?}");
     }
 }

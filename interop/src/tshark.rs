@@ -1,13 +1,13 @@
-//! What does a dissector that is not ours think of a recording?
+//! Check of a capture by tshark.
 
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// Wireshark's severity "error" and what is graver.
+/// Wireshark's severity "error".
 const SEVERITY_ERROR: u32 = 0x0080_0000;
 
-/// What is asked of each packet: four things to decide, the rest to understand a complaint.
+/// Fields of each packet: four for the checks, the rest for error messages.
 const FIELDS: [&str; 7] = [
     "udp.srcport",
     "sctp.checksum.status",
@@ -18,40 +18,40 @@ const FIELDS: [&str; 7] = [
     "_ws.expert.message",
 ];
 
-/// The status of a checksum that was verified.
+/// Status of a correct checksum.
 const CHECKSUM_GOOD: &str = "1";
 
-/// Findings in a recording. Each is what the dissector says of a packet, in one line.
+/// Findings of tshark in a capture, one line per packet.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Verdict {
-    /// SCTP packets whose CRC32c is right.
+pub struct TsharkReport {
+    /// SCTP packets with a correct CRC32c.
     pub good_checksums: usize,
-    /// Packets with a wrong checksum, or none, or that are no SCTP at all.
+    /// Packets with a wrong or missing checksum, or that are not SCTP.
     pub bad_checksums: Vec<String>,
-    /// Packets that cannot be dissected to their end.
+    /// Packets that cannot be dissected completely.
     pub malformed: Vec<String>,
-    /// Packets from `own_port` that break the protocol in the eyes of the dissector.
+    /// Packets from `own_port` with an expert error.
     pub expert_errors: Vec<String>,
 }
 
-impl Verdict {
-    /// Lets tshark look at `recording`, in which the UDP port `own_port` is ours; 0 if there is no UDP in it, and then
-    /// the peer's packets are held to the standard of ours.
+impl TsharkReport {
+    /// Runs tshark on `recording`, in which UDP port `own_port` is ours; 0 without UDP, in which case expert errors count
+    /// for the peer's packets too.
     ///
     /// # Errors
     ///
-    /// It does not start, or it ends with an error.
+    /// tshark does not start or fails.
     pub fn of(tshark: &Path, recording: &Path, own_port: u16) -> io::Result<Self> {
-        let mut verdict = Self::default();
+        let mut report = Self::default();
         let own = if own_port == 0 {
             String::new()
         } else {
             own_port.to_string()
         };
         for line in dissect(tshark, recording, own_port)?.lines() {
-            verdict.add(line, &own);
+            report.add(line, &own);
         }
-        Ok(verdict)
+        Ok(report)
     }
 
     fn add(&mut self, line: &str, own_port: &str) {
@@ -72,14 +72,14 @@ impl Verdict {
         }
     }
 
-    /// Whether there is nothing to complain about.
+    /// Whether there are no findings.
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.bad_checksums.is_empty() && self.malformed.is_empty() && self.expert_errors.is_empty()
     }
 }
 
-/// A line for each packet, the fields of [`FIELDS`] between tabs.
+/// One line per packet with the [`FIELDS`] separated by tabs.
 fn dissect(tshark: &Path, recording: &Path, port: u16) -> io::Result<String> {
     let output = Command::new(tshark)
         .args(["-n", "-r"])
@@ -90,8 +90,8 @@ fn dissect(tshark: &Path, recording: &Path, port: u16) -> io::Result<String> {
         .args(FIELDS.iter().flat_map(|field| ["-e", field]))
         .output()?;
     if !output.status.success() {
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(io::Error::other(complaint));
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(io::Error::other(error));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
