@@ -1,4 +1,4 @@
-//! Does the workspace still have the shape of ARCHITECTURE.md?
+//! Architecture checks. Does the workspace still have the shape of ARCHITECTURE.md?
 //!
 //! Five rules: only the dependencies of [`table`] exist, per-path state has one home, the core crates are
 //! `#![no_std]`, its table of decisions is whole, and the files that documents name exist.

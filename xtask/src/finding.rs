@@ -1,4 +1,4 @@
-//! What does a check report? Findings if it ran, a failure if it could not.
+//! Result of a check: findings if it ran, a failure if it could not.
 
 use std::fmt;
 

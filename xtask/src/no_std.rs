@@ -1,4 +1,4 @@
-//! Do the core crates, and everything that they depend on, do without std?
+//! Independence of std. Do the core crates, and everything that they depend on, do without it?
 //!
 //! `#![no_std]` says it of one crate, not of its dependencies. Two proofs of the whole: each library is used by a
 //! probe that has a panic handler of its own (std has one too, and Rust allows only one), which needs no further

@@ -1,4 +1,4 @@
-//! Which Rust files does the repository have?
+//! Rust sources of the repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Do the core crates begin with `#![no_std]`? It makes "no clock, no socket, no thread" a compile error.
+//! `#![no_std]` in the core crates. It makes "no clock, no socket, no thread" a compile error.
 
 use crate::finding::Finding;
 use crate::sources::Source;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_core_crate_with_std_is_found() {
+    fn core_crate_with_std_is_found() {
         let lib = |name: &str, text: &str| Source {
             path: format!("crates/{name}/src/lib.rs"),
             text: text.to_owned(),

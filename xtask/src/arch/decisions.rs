@@ -1,4 +1,4 @@
-//! Does ARCHITECTURE.md tell of every decision? Each record in `docs/adr` is linked from its table.
+//! Decision table of ARCHITECTURE.md. Does it link every record in `docs/adr`?
 
 use std::fs;
 use std::path::Path;
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_that_no_row_links_is_found() {
+    fn record_without_a_row_is_found() {
         let table = "| the core does no I/O | purity | [0001](docs/adr/0001-sans-io.md) |";
         let records = ["0001-sans-io.md", "0002-policies.md"].map(str::to_owned);
         let found: Vec<String> = missing(table, &records)

@@ -1,4 +1,4 @@
-//! Which crate of the workspace uses which, and is it allowed to?
+//! Dependency graph of the workspace. Which crate uses which, and is it allowed to?
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Does per-path state have one home? In the core, only `path/` and the scoreboard's lists key a container by
+//! Containers keyed by path. Does per-path state have one home? In the core, only `path/` and the scoreboard's lists key a container by
 //! `PathId`; everywhere else a path is an argument.
 
 use crate::finding::Finding;
@@ -63,14 +63,14 @@ mod tests {
     }
 
     #[test]
-    fn a_map_by_path_outside_its_home_is_found() {
+    fn map_by_path_elsewhere_is_found() {
         let text = "//! Who?\nstruct Sender {\n    lost: BTreeMap<PathId, u32>,\n    sent: Vec<( PathId, Tsn)>,\n}\n";
         let path = "crates/proto/src/send/retransmit.rs";
         assert_eq!(found_in(path, text), [format!("{path}:3"), format!("{path}:4")]);
     }
 
     #[test]
-    fn the_homes_and_other_crates_may_key_by_path() {
+    fn allowed_files_and_other_crates_may_key_by_path() {
         let text = "struct Lists { by_path: PathMap<List> }\n";
         assert!(found_in("crates/proto/src/send/scoreboard/lists.rs", text).is_empty());
         assert!(found_in("crates/proto/src/path/set.rs", text).is_empty());
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_is_not_a_container() {
+    fn comment_is_not_a_container() {
         assert!(
             found_in(
                 "crates/proto/src/recv/tracker.rs",

@@ -1,4 +1,4 @@
-//! Which crate may use which? The one table of it; ARCHITECTURE.md draws it.
+//! Table of allowed dependencies between crates. ARCHITECTURE.md draws it.
 
 /// A crate and the crates of this workspace that it may name in its manifest.
 #[derive(Debug)]

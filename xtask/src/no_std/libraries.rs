@@ -1,4 +1,4 @@
-//! Which libraries does the core consist of, and where are they compiled?
+//! Libraries of the core. Which are they, and where are they compiled?
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_with_metadata_announces_a_library() {
+    fn message_with_metadata_announces_a_library() {
         let message =
             json!({ "target": { "name": "crc-fast" }, "filenames": ["/t/crc.so", "/t/libcrc.rmeta"] });
         let expected = Library {

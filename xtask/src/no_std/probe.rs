@@ -1,4 +1,4 @@
-//! Does a library bring std along? Then it cannot be used beside a panic handler.
+//! Probe for std. A library that links std cannot be used beside a panic handler.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn a_library_without_std_passes() {
+    fn library_without_std_passes() {
         assert_eq!(verdict_on("pure", "#![no_std]"), None);
     }
 
     #[test]
-    fn a_library_with_std_is_found_and_named() {
+    fn library_with_std_is_found_and_named() {
         let message = verdict_on("impure", "// std comes along").unwrap();
         assert!(blames(&message, "impure"), "{message}");
         assert!(!blames(&message, "crc_fast"));

@@ -1,4 +1,4 @@
-//! Are forbidden arrows found, and allowed ones left alone?
+//! Tests of the dependency check.
 
 use serde_json::json;
 
@@ -27,25 +27,25 @@ fn an_arrow_of_the_table_is_allowed() {
 }
 
 #[test]
-fn a_policy_that_knows_the_core_is_found() {
+fn policy_depending_on_proto_is_found() {
     let bad = graph(&[("anabranch-policy", &["anabranch-proto", "anabranch-types"])]);
     let found: Vec<String> = check(&bad, CRATES).iter().map(ToString::to_string).collect();
     assert_eq!(found, ["anabranch-policy: must not depend on anabranch-proto"]);
 }
 
 #[test]
-fn a_crate_that_uses_itself_is_found() {
+fn crate_depending_on_itself_is_found() {
     let bad = graph(&[("anabranch-tests", &["anabranch-tests"])]);
     assert_eq!(check(&bad, CRATES).len(), 1);
 }
 
 #[test]
-fn a_crate_that_the_table_does_not_know_is_found() {
+fn crate_missing_from_the_table_is_found() {
     assert_eq!(check(&graph(&[("anabranch-surprise", &[])]), CRATES).len(), 1);
 }
 
 #[test]
-fn the_tests_may_use_everything() {
+fn tests_may_depend_on_everything() {
     let all: Vec<&str> = CRATES
         .iter()
         .filter(|rule| rule.level < 8)
@@ -84,7 +84,7 @@ fn dependencies_of_tests_count_and_strangers_do_not() {
 }
 
 #[test]
-fn the_drawing_stands_on_its_ground() {
+fn drawing_puts_dependencies_below() {
     let small = graph(&[("anabranch-types", &[]), ("anabranch-wire", &["anabranch-types"])]);
     assert_eq!(
         drawing(&small, CRATES),
