@@ -99,7 +99,7 @@ bench-testbed: ## measure how late packets are on a test bed of more than 200 Mb
 ##@ Check
 
 .PHONY: check
-check: fmt clippy arch lines words no-std doc ## run the checks that every commit must pass
+check: fmt clippy arch lines words conformance no-std doc ## run the checks that every commit must pass
 
 .PHONY: fmt
 fmt: ## check formatting

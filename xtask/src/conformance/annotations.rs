@@ -32,7 +32,7 @@ pub(super) fn of(source: &Source) -> (Vec<Annotation>, Vec<Finding>) {
         let Some(list) = line.trim_start().strip_prefix(MARK) else {
             continue;
         };
-        let is_test = index >= tests_from;
+        let is_test = index >= tests_from || has_test_attribute(&lines, index);
         match (ids(list), subject(&lines, index, is_test)) {
             (Some((rfc, ids)), Ok(item)) => annotations.extend(ids.into_iter().map(|id| Annotation {
                 rfc,
@@ -94,13 +94,8 @@ fn subject(lines: &[&str], at: usize, is_test: bool) -> Result<String, &'static 
         .find(|line| !is_preamble(line.trim()))
         .ok_or("nothing stands below the annotation")?;
     if is_test {
-        let has_test_attribute = lines[at + 1..]
-            .iter()
-            .map(|line| line.trim())
-            .take_while(|line| is_preamble(line))
-            .any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"));
         return match item(below.trim()) {
-            Some((kind, name)) if has_test_attribute && kind == "fn" => Ok(name),
+            Some((kind, name)) if has_test_attribute(lines, at) && kind == "fn" => Ok(name),
             _ => Err("in tests an annotation stands directly above a test function"),
         };
     }
@@ -108,6 +103,15 @@ fn subject(lines: &[&str], at: usize, is_test: bool) -> Result<String, &'static 
         return Ok(name);
     }
     around(lines, at).ok_or("the annotation is in no item")
+}
+
+/// Whether a test stands below the line.
+fn has_test_attribute(lines: &[&str], at: usize) -> bool {
+    lines[at + 1..]
+        .iter()
+        .map(|line| line.trim())
+        .take_while(|line| is_preamble(line))
+        .any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))
 }
 
 /// The innermost function around a line, else the innermost item. Formatted code shows it by its indentation.

@@ -1,5 +1,6 @@
 //! Requirements of an RFC, read from `docs/conformance/rfcNNNN*.toml`. What does the standard ask, and is it done?
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -144,6 +145,8 @@ pub(super) fn read(root: &Path) -> Result<Standards, Failure> {
                 }));
         }
     }
+    // The newest standard comes first.
+    standards.counts.sort_by_key(|counts| Reverse(counts.rfc));
     standards.requirements.sort_by_key(|requirement| {
         (
             requirement.rfc,
