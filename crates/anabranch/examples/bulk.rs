@@ -1,6 +1,6 @@
-//! How fast is it between two processes? Run `bulk recv` and then, elsewhere, `bulk send`; each prints a line of
-//! JSON. Goodput is what the receiver counts from the first message to the last. `bulk pong` and `bulk ping` do
-//! the same for round trips.
+//! Bulk transfer between two processes. Run `bulk recv` and then, elsewhere, `bulk send`; each prints a line of
+//! JSON. Goodput is what the receiver counts from the first message to the last. `bulk pong` and `bulk ping` measure
+//! round trips in the same way.
 //!
 //! ```text
 //! bulk recv [--local ADDR,..] [--receive-buffer BYTES]
@@ -29,7 +29,7 @@ fn main() -> Result<(), Failure> {
         _ => tokio::runtime::Builder::new_multi_thread(),
     };
     runtime.enable_all().build()?.block_on(async {
-        // A task like any other: the future that the runtime blocks on runs apart from its workers.
+        // In a task: the future that the runtime blocks on runs apart from its workers.
         tokio::spawn(async move {
             match verb.as_str() {
                 "recv" => receive(&options).await,
@@ -81,7 +81,7 @@ async fn send(options: &Options) -> Result<(), Failure> {
     let mut messages = 0_u64;
     while start.elapsed() < span {
         for _ in 0..64 {
-            // A copy for each message, as a program with something to say would have.
+            // A copy for each message, as a program with real data would make.
             let message = Message::new(StreamId(0), Bytes::copy_from_slice(&payload));
             association
                 .send(if unordered { message.unordered() } else { message })

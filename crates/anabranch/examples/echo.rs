@@ -1,4 +1,4 @@
-//! How does a server look that sends back what it gets? `echo serve [ADDR,..]` and `echo say TEXT [ADDR,..]`.
+//! Echo server and client: `echo serve [ADDR,..]` and `echo say TEXT [ADDR,..]`.
 
 use std::error::Error;
 use std::net::SocketAddr;

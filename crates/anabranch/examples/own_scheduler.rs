@@ -1,14 +1,14 @@
-//! How does a program bring its own path scheduler? It puts one in the place of that of the recipe.
+//! A custom path scheduler, which replaces the one of the recipe.
 //!
-//! Two endpoints of this process have two loopback addresses each; every packet goes on the path that has carried
-//! least so far.
+//! Two endpoints of this process have two loopback addresses each; every packet is sent on the path that has carried
+//! the fewest bytes so far.
 
 use std::error::Error;
 
 use anabranch::policy::{Backlog, PathFacts, PathScheduler, Pick, Policy, may_carry_data};
 use anabranch::{AssociationConfig, Endpoint, OwnPolicies, PathId, StreamId};
 
-/// The path that has carried least.
+/// The path that has carried the fewest bytes.
 #[derive(Debug, Default)]
 struct Fair {
     carried: [u64; 8],

@@ -1,4 +1,4 @@
-//! What do two paths look like from a program? Sends 64 MiB between two endpoints of this process that have two
+//! Transfer over two paths. Sends 64 MiB between two endpoints of this process that have two
 //! loopback addresses each, and shows what each path carried.
 
 use std::error::Error;
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .listen()
         .bind()
         .await?;
-    // One path after the other in turn, because two loopback paths are equally fast.
+    // Round robin, because two loopback paths are equally fast.
     let config = anabranch::AssociationConfig {
         policies: PolicyRecipe::cmt(),
         ..Default::default()

@@ -1,4 +1,4 @@
-//! What can a program do with an association? Send, receive, watch and end it.
+//! Association handle: send, receive, observe and close.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
@@ -15,10 +15,10 @@ use crate::error::{ConnectError, RecvError, SendError, TrySendError, UnfinishedE
 use crate::events::Events;
 use crate::stream::SendStream;
 
-/// A handle of one association. Clones are the same association.
+/// A handle of one association. Clones refer to the same association.
 ///
-/// Dropping the last handle ends it in the background: what was sent still arrives, what the peer still sends
-/// is thrown away. To be sure that everything arrived, await [`shutdown`](Self::shutdown).
+/// Dropping the last handle shuts the association down in the background: sent messages are still delivered, messages
+/// that the peer still sends are discarded. To be sure that everything arrived, await [`shutdown`](Self::shutdown).
 #[derive(Clone, Debug)]
 pub struct Association(Arc<Handle>);
 
@@ -46,14 +46,14 @@ impl Association {
         Ok(self)
     }
 
-    /// Hands over a message, waiting while the send buffer is full. That it was handed over does not mean that
-    /// it arrived: see [`flushed`](Self::flushed).
+    /// Sends a message, waiting while the send buffer is full. When this returns the message is in the send buffer, not
+    /// yet delivered: see [`flushed`](Self::flushed).
     ///
     /// If the future is dropped before it is ready, the message was not sent.
     ///
     /// # Errors
     ///
-    /// The association is over or shutting down, or the message fits neither stream nor buffer.
+    /// The association is closed or closing, or the message is not valid for its stream or buffer.
     pub async fn send(&self, message: Message) -> Result<MessageId, SendError> {
         let mut message = Some(message);
         until(&self.0.signals.writable, || match self.0.try_send(&mut message) {
@@ -64,23 +64,23 @@ impl Association {
         .await
     }
 
-    /// Hands over a message if the send buffer has room for it now.
+    /// Sends a message if the send buffer has space for it now.
     ///
     /// # Errors
     ///
-    /// No room, or as [`send`](Self::send).
+    /// The send buffer is full, or as [`send`](Self::send).
     pub fn try_send(&self, message: Message) -> Result<MessageId, TrySendError> {
         self.0.try_send(&mut Some(message))
     }
 
-    /// The next message, from any stream; `None` after the last one of a peer that finished in order.
+    /// The next message, from any stream; `None` after the last one of a peer that shut the association down.
     ///
     /// Several tasks may receive; each message goes to one of them. Nothing is lost if the future is dropped
     /// before it is ready.
     ///
     /// # Errors
     ///
-    /// The association broke; what had arrived before was received before.
+    /// The association was aborted or failed; messages that arrived before are returned first.
     pub async fn recv(&self) -> Result<Option<ReceivedMessage>, RecvError> {
         until(&self.0.signals.readable, || self.0.try_recv()).await
     }
@@ -91,38 +91,38 @@ impl Association {
         SendStream::new(self.clone(), stream)
     }
 
-    /// Says how urgent `stream` is: with the stream scheduler `priority`, the lower number is served first, strictly
-    /// (RFC 8260 §3.4). 0 unless set; other schedulers take no notice.
+    /// Sets the priority of `stream`: with the stream scheduler `priority`, lower numbers are served strictly first
+    /// (RFC 8260 §3.4). 0 by default; other schedulers ignore it.
     ///
     /// # Errors
     ///
-    /// The association is over, or has no such stream.
+    /// The association is closed, or has no such stream.
     pub fn set_stream_priority(&self, stream: StreamId, priority: u16) -> Result<(), SendError> {
         self.0
             .set(|association| association.set_stream_priority(stream, priority))
     }
 
-    /// Says what `stream` gets in proportion to others with the stream scheduler `wfq` (RFC 8260 §3.6). 1 unless set;
-    /// other schedulers take no notice.
+    /// Sets the weight of `stream`, which gets bytes in proportion to it with the stream scheduler `wfq` (RFC 8260 §3.6).
+    /// 1 by default; other schedulers ignore it.
     ///
     /// # Errors
     ///
-    /// The association is over, or has no such stream.
+    /// The association is closed, or has no such stream.
     pub fn set_stream_weight(&self, stream: StreamId, weight: NonZeroU16) -> Result<(), SendError> {
         self.0
             .set(|association| association.set_stream_weight(stream, weight))
     }
 
-    /// What happens to the association from now on.
+    /// The events of the association from now on.
     #[must_use]
     pub fn events(&self) -> Events {
-        // The driver tells of the end under the lock.
+        // The driver reports the end under the lock.
         let _state = self.0.shared.lock();
         let signals = &self.0.signals;
         Events::new(signals.subscribe(), signals.ended().is_some())
     }
 
-    /// Counters and the state of each path, as of now.
+    /// Counters and the present state of each path.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
         let state = self.0.shared.lock();
@@ -136,7 +136,7 @@ impl Association {
     ///
     /// # Errors
     ///
-    /// The association ended before.
+    /// The association ended first.
     pub async fn flushed(&self) -> Result<(), UnfinishedError> {
         until(&self.0.signals.progress, || {
             let mut state = self.0.shared.lock();
@@ -154,15 +154,15 @@ impl Association {
         .await
     }
 
-    /// Ends the association in order: nothing more can be sent, and when everything sent is acknowledged, both
-    /// sides part. Waits for that.
+    /// Shuts the association down: nothing more can be sent, and it closes when everything sent is acknowledged. Waits
+    /// for that.
     ///
-    /// The peer may have more to say: its messages can be received meanwhile, and if nobody does, its unread
-    /// messages hold up the end.
+    /// The peer may have more to send: its messages can be received meanwhile, and if nobody receives them, they delay
+    /// the end.
     ///
     /// # Errors
     ///
-    /// It broke instead; something sent may not have arrived.
+    /// The association was aborted or failed; something sent may not have arrived.
     pub async fn shutdown(&self) -> Result<(), UnfinishedError> {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {
@@ -175,7 +175,7 @@ impl Association {
         }
     }
 
-    /// Ends the association at once. What is under way is lost; the peer is told, with `reason` for people.
+    /// Aborts the association at once. Data in flight is lost; the peer gets `reason` in the ABORT.
     pub fn abort(&self, reason: &str) {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {
@@ -184,21 +184,21 @@ impl Association {
         });
     }
 
-    /// Waits for the end, whoever brings it about.
+    /// Waits for the end of the association, whatever its cause.
     pub async fn closed(&self) -> CloseReason {
         let signals = &self.0.signals;
         until(&signals.progress, || signals.ended().cloned()).await
     }
 
-    /// Whether it is over.
+    /// Whether the association has ended.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.signals.ended().is_some()
     }
 
-    /// Sends a heartbeat on `path` at once, unless one is under way (RFC 9260 §11.1.10): who must know soon whether the peer is there
-    /// need not wait for the interval. If it is not answered in time, that counts as an error of the path. A path that does not
-    /// exist is ignored, and one that is not confirmed is asked anyway.
+    /// Sends a heartbeat on `path` at once, unless one is outstanding (RFC 9260 §11.1.10), to learn whether the peer is
+    /// reachable without waiting for the interval. If it is not answered in time, that counts as an error of the path. An
+    /// unknown path is ignored; an unconfirmed one is probed too.
     pub fn request_heartbeat(&self, path: PathId) {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {
@@ -207,8 +207,8 @@ impl Association {
         });
     }
 
-    /// Makes `path` the primary one, which policies may prefer (RFC 9260 §6.4); others stand in for it while it is down. A
-    /// path that does not exist is ignored.
+    /// Makes `path` the primary path, which policies may prefer (RFC 9260 §6.4); others replace it while it has failed. An
+    /// unknown path is ignored.
     pub fn set_primary(&self, path: PathId) {
         self.0.shared.command(|state| {
             if let Some(mut association) = state.core.association_mut(self.0.id) {
@@ -218,14 +218,14 @@ impl Association {
     }
 }
 
-/// Buffers, and what waits in them.
+/// Buffers and queues.
 impl Association {
-    /// Holds `bytes` of messages for sending from now on, sent ones until they are acknowledged included. Who waits for
-    /// room is woken. What is held already stays: a smaller buffer takes nothing more until it is no fuller than that.
+    /// Sets the size of the send buffer, which holds unsent messages and sent ones until they are acknowledged. Tasks that
+    /// wait for space are woken. A smaller buffer keeps what it holds and takes nothing more until it fits.
     ///
     /// # Errors
     ///
-    /// The size is below 1,500 bytes, or the association is over.
+    /// The size is below 1,500 bytes, or the association is closed.
     pub fn set_send_buffer(&self, bytes: u64) -> Result<(), BufferError> {
         let resized = self
             .0
@@ -235,12 +235,12 @@ impl Association {
         resized
     }
 
-    /// Holds `bytes` of messages until they are received from now on. The peer is told of a larger buffer at once. A
-    /// smaller one keeps what the peer was told, and shrinks as that is used up and received.
+    /// Sets the size of the receive buffer, which holds messages until they are received. A larger buffer is advertised at
+    /// once. A smaller one keeps what was advertised, and shrinks as that is used and received.
     ///
     /// # Errors
     ///
-    /// The size is below that of the longest message that was allowed up to now, or the association is over.
+    /// The size is below that of the longest message allowed so far, or the association is closed.
     pub fn set_receive_buffer(&self, bytes: u64) -> Result<(), BufferError> {
         let resized = self.0.shared.command(|state| {
             let mut association = state.core.association_mut(self.0.id)?;
@@ -249,7 +249,7 @@ impl Association {
         resized.unwrap_or(Err(BufferError::NotConnected))
     }
 
-    /// What waits to be sent, on which stream.
+    /// Unsent data, by stream.
     #[must_use]
     pub fn send_queue(&self) -> SendQueue {
         let state = self.0.shared.lock();
@@ -265,28 +265,28 @@ impl Association {
         association.map_or(0, |association| association.queued_on(stream))
     }
 
-    /// Waits until no more than `bytes` wait on `stream`.
+    /// Waits until no more than `bytes` are unsent on `stream`.
     pub(crate) async fn low_water(&self, stream: StreamId, bytes: u64) -> Result<(), SendError> {
         until(&self.0.signals.progress, || self.0.is_low(stream, bytes)).await
     }
 }
 
-/// Addresses that come and go.
+/// Address changes (RFC 5061).
 impl Association {
-    /// Uses `local` too, an address of this host for which the endpoint has a socket
+    /// Adds `local`, an address of this host for which the endpoint has a socket
     /// ([`Endpoint::add_local`](crate::Endpoint::add_local)). When the peer agrees, a path from there is confirmed and
     /// used: [`PathChange::Added`](crate::PathChange::Added) and a change of reachability follow.
     ///
     /// # Errors
     ///
-    /// The association is not established, the peer did not agree to such changes (RFC 5061), or the address is not that
-    /// of one host.
+    /// The association is not established, the peer does not support address changes (RFC 5061), or the address is not a
+    /// unicast address.
     pub fn add_local_address(&self, local: SocketAddr) -> Result<(), AddressError> {
         self.0
             .about_addresses(|association| association.add_local_address(local))
     }
 
-    /// Uses `local` no more. What is under way over it is sent again on other paths.
+    /// Removes `local`. Data in flight over it is sent again on other paths.
     ///
     /// # Errors
     ///
@@ -336,7 +336,7 @@ impl Handle {
         set.map_err(|error| SendError::of(error, self.signals.ended()))
     }
 
-    /// Whether no more than `bytes` wait on `stream`. `None` if more do: then watchers are woken when that changes.
+    /// Whether no more than `bytes` are unsent on `stream`. `None` if more are: then waiting tasks are woken when that changes.
     fn is_low(&self, stream: StreamId, bytes: u64) -> Option<Result<(), SendError>> {
         if let Some(reason) = self.signals.ended() {
             return Some(Err(SendError::Closed(reason.clone())));
@@ -351,7 +351,7 @@ impl Handle {
         }
     }
 
-    /// Takes the message, unless the buffer is full.
+    /// Sends the message, unless the buffer is full.
     fn try_send(&self, message: &mut Option<Message>) -> Result<MessageId, TrySendError> {
         if let Some(reason) = self.signals.ended() {
             return Err(SendError::Closed(reason.clone()).into());
@@ -360,7 +360,7 @@ impl Handle {
             let mut association = state.core.association_mut(self.id)?;
             let offered = message.take()?;
             if offered.payload.len() as u64 > association.send_room() {
-                // It will be refused, if only for now, and is offered again then.
+                // It will be refused, perhaps only for now, and is offered again then.
                 *message = Some(offered.clone());
             }
             Some(association.send(offered))
@@ -371,7 +371,7 @@ impl Handle {
 
     /// `None` while there is nothing to receive yet.
     fn try_recv(&self) -> Option<Result<Option<ReceivedMessage>, RecvError>> {
-        // Before the look: whatever arrived before the end was delivered before the end was told.
+        // Before the check: whatever arrived before the end was delivered before the end was reported.
         let ended = self.signals.ended();
         let finished = self.signals.peer_has_finished() || ended == Some(&CloseReason::Finished);
         let mut asked_in_vain = false;

@@ -1,4 +1,4 @@
-//! How is an endpoint set up? With addresses or sockets, and as many settings as one likes to change.
+//! Endpoint builder: addresses, sockets and settings.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,10 +15,10 @@ use crate::error::BindError;
 use crate::observe::Observer;
 use crate::runtime::{self, Clock, Watched};
 
-/// Associations that may wait to be accepted, unless told otherwise.
+/// Default limit of associations that wait to be accepted.
 const DEFAULT_BACKLOG: usize = 1_024;
 
-/// Settings of an endpoint before it exists.
+/// Builds an endpoint.
 ///
 /// ```
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,7 +43,7 @@ pub struct EndpointBuilder {
     observer: Option<Box<dyn Observer>>,
 }
 
-/// Where packets come from.
+/// The source of a socket.
 #[derive(Debug)]
 enum Place {
     Udp(String),
@@ -66,8 +66,8 @@ impl Default for EndpointBuilder {
 
 impl EndpointBuilder {
     /// Adds a UDP socket at `address`, for instance `192.0.2.10:9899`. Port 0 takes a free one; an unspecified
-    /// address (`0.0.0.0`, `[::]`) stands for all addresses of this host that exist now, each of which can have
-    /// its path.
+    /// address (`0.0.0.0`, `[::]`) stands for all present addresses of this host, each of which can have a path.
+    ///
     #[must_use]
     pub fn local(mut self, address: impl Into<String>) -> Self {
         self.places.push(Place::Udp(address.into()));
@@ -81,29 +81,29 @@ impl EndpointBuilder {
         self
     }
 
-    /// Adds a socket that exists already, for instance one that shapes what passes.
+    /// Adds an existing socket, for instance one that shapes traffic.
     #[must_use]
     pub fn socket(mut self, socket: Arc<dyn Socket>) -> Self {
         self.places.push(Place::Given(socket));
         self
     }
 
-    /// Settings of the endpoint. Its list of addresses is replaced by those of the sockets.
+    /// Sets the configuration of the endpoint. Its list of addresses is replaced by those of the sockets.
     #[must_use]
     pub fn endpoint_config(mut self, config: EndpointConfig) -> Self {
         self.endpoint_config = config;
         self
     }
 
-    /// Settings of all associations that do not get their own. The MTU is lowered to that of the interfaces.
+    /// Sets the default configuration of associations. The MTU is lowered to that of the interfaces.
     #[must_use]
     pub fn association_config(mut self, config: AssociationConfig) -> Self {
         self.association_config = config;
         self
     }
 
-    /// For data channels of WebRTC, or of anything that speaks like them: SCTP port 5000 on both sides, one path, no word
-    /// of addresses; see [`AssociationConfig::webrtc`]. DTLS, where it is wanted, is for the [socket](Self::socket) to do.
+    /// Configures the endpoint for WebRTC data channels and compatible peers: SCTP port 5000 on both sides, one path, no
+    /// address parameters; see [`AssociationConfig::webrtc`]. DTLS, if needed, is up to the [socket](Self::socket).
     #[must_use]
     pub fn webrtc(self) -> Self {
         let endpoint_config = EndpointConfig {
@@ -114,22 +114,22 @@ impl EndpointBuilder {
             .association_config(AssociationConfig::webrtc())
     }
 
-    /// Lets peers set up associations; else only we do.
+    /// Accepts associations from peers.
     #[must_use]
     pub const fn listen(mut self) -> Self {
         self.listens = true;
         self
     }
 
-    /// How many associations of peers may wait to be accepted; further ones are aborted. 1,024 unless told.
-    /// What breaks while it waits is forgotten.
+    /// How many associations of peers may wait to be accepted; further ones are aborted. 1,024 by default.
+    /// An association that fails while it waits is dropped.
     #[must_use]
     pub const fn backlog(mut self, associations: usize) -> Self {
         self.backlog = associations;
         self
     }
 
-    /// Lets `observer` see all packets, and what is known of the paths after each of them. Without one, nobody pays for it.
+    /// Installs an `observer` of all packets and of the path facts after each of them. Without one there is no cost.
     #[must_use]
     pub fn observe(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Some(Box::new(observer));
@@ -140,7 +140,7 @@ impl EndpointBuilder {
     ///
     /// # Errors
     ///
-    /// An address is not ours or in use, or the operating system denies sockets or randomness.
+    /// An address is not local or in use, or the operating system denies sockets or randomness.
     pub async fn bind(self) -> Result<Endpoint, BindError> {
         let Self {
             places,
@@ -184,7 +184,7 @@ fn reachable_at(sockets: &[Arc<dyn Socket>]) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-/// What this host's interfaces impose on associations.
+/// Limits that this host's interfaces impose on associations.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     mtus: RangeInclusive<u32>,
@@ -198,8 +198,8 @@ impl Limits {
         }
     }
 
-    /// The same settings, as far as they are possible. Packets of a fixed size must fit all interfaces; where every
-    /// path has its own size, the largest interface is the limit, and the others refuse what is too large for them.
+    /// The configuration, limited by the interfaces. Packets of a fixed size must fit all interfaces; where every path
+    /// has its own MTU, the largest interface is the limit, and the others reject what is too large for them.
     pub(crate) fn apply(&self, config: AssociationConfig) -> AssociationConfig {
         let limit = match config.policies.path_mtu {
             PathMtuChoice::Fixed(_) => self.mtus.start(),

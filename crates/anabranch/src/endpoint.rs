@@ -1,4 +1,4 @@
-//! Where do associations begin? At an endpoint: a set of local addresses that all of them share.
+//! Endpoint handle: a set of local addresses that all its associations share.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,9 +14,9 @@ use crate::driver::{Shared, until};
 use crate::error::{BindError, ConnectError};
 use crate::runtime;
 
-/// A handle of one endpoint. Clones are the same endpoint.
+/// A handle of one endpoint. Clones refer to the same endpoint.
 ///
-/// Dropping the last handle refuses further associations; those that exist go on. See also
+/// When the last handle is dropped, no further associations are accepted; existing ones continue. See also
 /// [`close`](Self::close).
 #[derive(Clone, Debug)]
 pub struct Endpoint(Arc<Handle>);
@@ -37,7 +37,7 @@ impl Endpoint {
         }))
     }
 
-    /// Sets an endpoint up step by step.
+    /// Creates a builder.
     #[must_use]
     pub fn builder() -> EndpointBuilder {
         EndpointBuilder::default()
@@ -48,7 +48,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// An address is not ours or in use, or the operating system denies sockets or randomness.
+    /// An address is not local or in use, or the operating system denies sockets or randomness.
     pub async fn bind(local: &[SocketAddr], config: EndpointConfig) -> Result<Self, BindError> {
         let builder = Self::builder().endpoint_config(config);
         local
@@ -65,13 +65,13 @@ impl Endpoint {
         state.sockets.iter().map(|socket| socket.local_addr()).collect()
     }
 
-    /// Opens one more UDP socket, at `local`, for associations that begin from now on and for those that are told so by
-    /// [`Association::add_local_address`]. Port 0 takes a free one; the address that it got is returned. If a socket of
-    /// this endpoint that is bound to all addresses serves `local` too, that one is used.
+    /// Opens one more UDP socket, at `local`, for new associations and for those that are told so by
+    /// [`Association::add_local_address`]. Port 0 takes a free one; the actual address is returned. If a wildcard socket of
+    /// this endpoint covers `local` already, that one is used.
     ///
     /// # Errors
     ///
-    /// The address is not ours or in use, or the operating system denies a socket; or the endpoint is closed.
+    /// The address is not local or in use, or the operating system denies a socket; or the endpoint is closed.
     pub fn add_local(&self, local: SocketAddr) -> io::Result<SocketAddr> {
         if self.0.shared.lock().driver_is_gone {
             return Err(io::ErrorKind::NotConnected.into());
@@ -88,15 +88,15 @@ impl Endpoint {
         Ok(self.add_socket(runtime::udp_socket(local)?))
     }
 
-    /// Uses a socket that exists already in the same way; gives its address. An endpoint that is closed does not use it.
+    /// Adds an existing socket in the same way; returns its address. A closed endpoint does not use it.
     pub fn add_socket(&self, socket: Arc<dyn Socket>) -> SocketAddr {
         let local = socket.local_addr();
         self.0.shared.command(|state| state.add_socket(socket));
         local
     }
 
-    /// Closes the socket at `local`. Associations that use it should have been told before, by
-    /// [`Association::remove_local_address`]; to them it is a path that has died.
+    /// Closes the socket at `local`. Associations that use it should have removed the address before, by
+    /// [`Association::remove_local_address`]; otherwise it is a failed path to them.
     pub fn remove_local(&self, local: SocketAddr) {
         self.0.shared.command(|state| {
             state.core.remove_local(local);
@@ -105,9 +105,9 @@ impl Endpoint {
         });
     }
 
-    /// Sets up an association with a peer that has all the addresses that `peer` resolves to: a slice of
-    /// addresses, or a name with a port. The port is that of the UDP encapsulation. Further addresses of the
-    /// peer are learned from itself.
+    /// Sets up an association with the peer at the addresses that `peer` resolves to: a slice of addresses, or a name with
+    /// a port. The port is that of the UDP encapsulation. Further addresses of the peer are learned from its INIT ACK.
+    ///
     ///
     /// ```no_run
     /// # async fn example(endpoint: anabranch::Endpoint) -> Result<(), anabranch::ConnectError> {
@@ -123,12 +123,12 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// Nobody answers, or the peer does not want us, or no socket of ours can reach it.
+    /// The peer does not answer or refuses, or no local socket can reach it.
     pub async fn connect(&self, peer: impl ToSocketAddrs) -> Result<Association, ConnectError> {
         self.connect_with(peer, &self.0.association_config).await
     }
 
-    /// As [`connect`](Self::connect), with settings of its own.
+    /// As [`connect`](Self::connect), with its own configuration.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Endpoint {
             .await
     }
 
-    /// The next association that a peer set up, and that did not break since; `None` when the endpoint is closed.
+    /// The next association that a peer set up and that has not failed since; `None` when the endpoint is closed.
     ///
     /// Nothing is lost if the future is dropped before it is ready.
     pub async fn accept(&self) -> Option<Association> {
@@ -168,7 +168,7 @@ impl Endpoint {
         .await
     }
 
-    /// Ends all associations in order and waits until they have ended and the sockets are closed. No new ones are set up.
+    /// Shuts all associations down and waits until they have ended and the sockets are closed. No new ones are set up.
     pub async fn close(&self) {
         let shared = &self.0.shared;
         shared.command(|state| {

@@ -1,8 +1,8 @@
-//! What can go wrong? One enum for each operation.
+//! Errors of the library: one enum for each operation.
 
 use std::io;
 
-pub use anabranch_proto::ConnectError as Impossible;
+pub use anabranch_proto::ConnectError as ConnectConfigError;
 use anabranch_proto::{self as proto, CloseReason};
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// No socket and no local address was given.
+    /// No socket and no local address were given.
     #[error("an endpoint needs a local address")]
     NoAddress,
     /// A name given as local address could not be resolved.
@@ -18,18 +18,18 @@ pub enum BindError {
     Address {
         /// As given.
         name: String,
-        /// What the resolver said.
+        /// The error of the resolver.
         source: io::Error,
     },
     /// A socket could not be opened.
     #[error("socket: {0}")]
     Socket(#[from] io::Error),
-    /// The operating system gave no random seed.
+    /// The operating system provided no random seed.
     #[error("no randomness from the operating system: {0}")]
     NoRandomness(#[from] getrandom::Error),
 }
 
-/// Why no association came into being.
+/// Why no association was set up.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -39,13 +39,13 @@ pub enum ConnectError {
     /// The endpoint is closed.
     #[error("the endpoint is closed")]
     EndpointClosed,
-    /// It cannot even be tried.
+    /// The peer's addresses or the configuration are not valid.
     #[error(transparent)]
-    Impossible(#[from] Impossible),
-    /// Nobody answered at any of the addresses.
+    Config(#[from] ConnectConfigError),
+    /// No answer from any of the addresses.
     #[error("no answer from the peer")]
     NoAnswer,
-    /// The handshake began, and failed.
+    /// The handshake failed.
     #[error("the handshake failed: {0}")]
     Failed(CloseReason),
 }
@@ -59,14 +59,15 @@ impl From<CloseReason> for ConnectError {
     }
 }
 
-/// Why a message was not taken.
+/// Why a message was not sent. Unlike the core's error it tells why the association was closed; a full buffer is
+/// [`TrySendError::Full`], for [`Association::send`](crate::Association::send) waits for space.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The message would never fit: [`AssociationConfig::max_message`](crate::AssociationConfig::max_message).
+    /// The message exceeds [`AssociationConfig::max_message`](crate::AssociationConfig::max_message).
     #[error("the message is longer than {max} bytes")]
     TooLarge {
-        /// The longest message, in bytes.
+        /// Length of the longest message, in bytes.
         max: usize,
     },
     /// SCTP has no empty messages.
@@ -75,31 +76,31 @@ pub enum SendError {
     /// The association has no such stream.
     #[error("there are only {streams} outbound streams")]
     InvalidStream {
-        /// How many there are, numbered from 0.
+        /// Number of outbound streams, which are numbered from 0.
         streams: u16,
     },
-    /// The association is shutting down, by our wish or the peer's.
+    /// The association is shutting down, by either side.
     #[error("the association is closing")]
     Closing,
-    /// The association is over.
+    /// The association has ended.
     #[error("the association is closed: {0}")]
     Closed(CloseReason),
 }
 
-/// Why a message was not taken without waiting.
+/// Why a message was not sent without waiting.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum TrySendError {
     /// The send buffer is full now.
     #[error("the send buffer is full")]
     Full,
-    /// It would not be taken later either.
+    /// It can never be sent.
     #[error(transparent)]
     Never(#[from] SendError),
 }
 
 impl SendError {
-    /// What the core says about anything but a full buffer; `ended` is how the association ended, if it did.
+    /// Converts errors of the core other than a full buffer; `ended` is how the association ended, if it did.
     pub(crate) fn of(error: proto::SendError, ended: Option<&CloseReason>) -> Self {
         match error {
             proto::SendError::TooLarge { max } => Self::TooLarge { max },
@@ -111,7 +112,7 @@ impl SendError {
 }
 
 impl TrySendError {
-    /// `ended` is how the association ended, if it did.
+    /// Converts an error of the core; `ended` is how the association ended, if it did.
     pub(crate) fn of(error: proto::SendError, ended: Option<&CloseReason>) -> Self {
         match error {
             proto::SendError::BufferFull => Self::Full,
@@ -120,7 +121,7 @@ impl TrySendError {
     }
 }
 
-/// Why no further message will be received: the association broke before the peer had finished.
+/// Why no further message will be received: the association failed before the peer had finished.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the association is closed: {0}")]
 pub struct RecvError(
@@ -128,7 +129,7 @@ pub struct RecvError(
     pub CloseReason,
 );
 
-/// Why an association did not end in order, or not everything sent was acknowledged.
+/// Why an association was not shut down in order, or not everything sent was acknowledged.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the association ended early: {0}")]
 pub struct UnfinishedError(

@@ -1,30 +1,30 @@
-//! What can a program watch at an association? Paths that come and go, and the peer's doings.
+//! Events of an association: path changes, and what the peer did.
 
 use anabranch_proto::{CloseReason, Event, PathEvent};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Something happened to an association.
+/// An event of an association.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AssociationEvent {
     /// A path changed.
     Path(PathEvent),
-    /// The peer lost its state and began anew (RFC 9260 §5.2.4 A).
+    /// The peer restarted (RFC 9260 §5.2.4 A).
     Restarted {
-        /// Messages of ours that the peer may not have received.
+        /// Messages that the peer may not have received.
         undelivered: u64,
     },
-    /// The peer will send nothing more, and asks us to finish.
+    /// The peer sends nothing more and waits for our shutdown.
     PeerShutdown,
     /// The peer reported an error (RFC 9260 §3.3.10).
     PeerError(String),
-    /// The association is over.
+    /// The association has ended.
     Closed(CloseReason),
 }
 
 impl AssociationEvent {
-    /// `None` for what the handles translate into readiness.
+    /// `None` for events that the handles translate into readiness.
     pub(crate) fn of(event: Event) -> Option<Self> {
         match event {
             Event::Path(event) => Some(Self::Path(event)),
@@ -39,12 +39,12 @@ impl AssociationEvent {
 
 /// The events of one association from the moment of subscription.
 ///
-/// A subscriber that falls far behind misses the oldest events and can know [how many](Self::missed).
+/// A subscriber that falls far behind misses the oldest events and can read [how many](Self::missed).
 #[derive(Debug)]
 pub struct Events {
     receiver: broadcast::Receiver<AssociationEvent>,
     missed: u64,
-    /// The last one was taken, or came before the subscription.
+    /// The last event was taken, or happened before the subscription.
     is_over: bool,
 }
 
@@ -58,7 +58,7 @@ impl Events {
         }
     }
 
-    /// The next event; `None` when there will be none, which is after [`AssociationEvent::Closed`].
+    /// The next event; `None` after [`AssociationEvent::Closed`].
     ///
     /// Nothing is lost if the future is dropped before it is ready.
     pub async fn next(&mut self) -> Option<AssociationEvent> {
@@ -75,7 +75,7 @@ impl Events {
         None
     }
 
-    /// How many events were lost because they were not taken in time.
+    /// How many events were missed because they were not taken in time.
     #[must_use]
     pub const fn missed(&self) -> u64 {
         self.missed

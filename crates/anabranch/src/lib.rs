@@ -33,13 +33,13 @@
 //! }
 //! ```
 //!
-//! **SCTP does not encrypt.** Do not send what others must not read without a secure layer below, such as a VPN.
+//! **SCTP does not encrypt.** Do not send confidential data without a secure layer below, such as a VPN.
 //!
 //! # How it runs
 //!
 //! Each endpoint has one task on the tokio runtime that carries packets between the sockets and the protocol
-//! core; handles talk to the core directly. A handle that sends fills a buffer; the task empties it in batches.
-//! Dropping handles ends things in order, in the background; awaiting [`Association::shutdown`] or
+//! core; handles call the core directly. A handle that sends fills a buffer; the task empties it in batches.
+//! Dropping handles shuts associations down in the background; awaiting [`Association::shutdown`] or
 //! [`Endpoint::close`] makes sure.
 
 mod association;
@@ -64,9 +64,11 @@ pub use association::Association;
 pub use builder::EndpointBuilder;
 pub use bytes::Bytes;
 pub use endpoint::Endpoint;
-pub use error::{BindError, ConnectError, Impossible, RecvError, SendError, TrySendError, UnfinishedError};
+pub use error::{
+    BindError, ConnectConfigError, ConnectError, RecvError, SendError, TrySendError, UnfinishedError,
+};
 pub use events::{AssociationEvent, Events};
-pub use observe::{Observer, Way};
+pub use observe::{Direction, Observer};
 #[cfg(target_os = "linux")]
 pub use runtime::InterfaceChanges;
 pub use runtime::{udp_socket, uplink_socket};

@@ -1,4 +1,4 @@
-//! Who may watch an endpoint? An observer: it sees every packet, and what is known of all paths after each step.
+//! Observer of an endpoint: it sees every packet, and the facts of all paths after each step.
 
 use core::fmt;
 
@@ -8,22 +8,22 @@ use anabranch_types::{AssociationId, Instant, PathAddr};
 
 use crate::driver::State;
 
-/// Which way a packet went.
+/// The direction of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
-    /// Out.
+pub enum Direction {
+    /// From this host.
     Sent,
-    /// In.
+    /// To this host.
     Received,
 }
 
-/// Watches an endpoint, for logs. It is called by the endpoint's task, between packets, so it should not take long. Times count
-/// from the endpoint's beginning.
+/// Observes an endpoint, for logs. Called by the endpoint's task, between packets, so it should return quickly. Times count
+/// from the start of the endpoint.
 pub trait Observer: Send + fmt::Debug {
-    /// An SCTP packet came, or is about to go.
-    fn on_packet(&mut self, at: Instant, way: Way, path: PathAddr, packet: &[u8]);
+    /// An SCTP packet arrived, or is about to be sent.
+    fn on_packet(&mut self, at: Instant, direction: Direction, path: PathAddr, packet: &[u8]);
 
-    /// This is how an association is after packets came or went. `facts` are of the same paths as in `statistics`.
+    /// The state of an association after packets were processed. `facts` are of the same paths as in `statistics`.
     fn on_association(
         &mut self,
         at: Instant,
@@ -37,7 +37,7 @@ pub trait Observer: Send + fmt::Debug {
 pub(crate) struct Seen(Vec<(AssociationId, AssociationStatistics, Vec<PathFacts>)>);
 
 impl State {
-    /// What an observer is to see.
+    /// The state that an observer is to see.
     pub(crate) fn look(&self) -> Seen {
         let of = |id: AssociationId| {
             let association: &Association = self.core.association(id)?;
@@ -47,15 +47,15 @@ impl State {
     }
 }
 
-/// Tells an observer of packets and of what became of them.
+/// Reports packets and the resulting state to an observer.
 pub(crate) fn tell<'p>(
     observer: &mut dyn Observer,
-    (at, way): (Instant, Way),
+    (at, direction): (Instant, Direction),
     packets: impl Iterator<Item = (PathAddr, &'p [u8])>,
     Seen(seen): &Seen,
 ) {
     for (path, packet) in packets {
-        observer.on_packet(at, way, path, packet);
+        observer.on_packet(at, direction, path, packet);
     }
     for (id, statistics, facts) in seen {
         observer.on_association(at, *id, statistics, facts);

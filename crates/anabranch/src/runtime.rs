@@ -1,4 +1,4 @@
-//! What do we need of the asynchronous runtime? Readiness, a timer, a clock and a place to run: tokio's, all in
+//! The asynchronous runtime: readiness, a timer, a clock and tasks. All use of tokio is in
 //! this file.
 
 use std::future::Future;
@@ -15,12 +15,12 @@ use anabranch_io::{self as sockets, Egress, Incoming, Outgoing, Socket, Transpor
 use anabranch_types::Instant;
 use tokio::io::Interest;
 
-/// Runs `task` until it is done, in the background.
+/// Runs `task` to completion, in the background.
 pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);
 }
 
-/// Has the task polled again after the others and the runtime itself had their turn. Waking it at once would let
+/// Has the task polled again after others and the runtime itself had a turn. Waking it at once would let
 /// it run dozens of times before the future that a single-threaded runtime blocks on.
 pub(crate) fn yield_to_others(cx: &mut Context<'_>) {
     let _ = pin!(tokio::task::yield_now()).poll(cx);
@@ -48,7 +48,7 @@ impl Clock {
     }
 }
 
-/// One timer, armed again and again.
+/// A timer that is armed repeatedly.
 #[derive(Debug)]
 pub(crate) struct Timer {
     clock: Clock,
@@ -65,8 +65,8 @@ impl Timer {
         }
     }
 
-    /// Ready at `deadline` or a little earlier: a deadline that moved into the future, as retransmission timers
-    /// do with every acknowledgement, is not worth arming the timer anew.
+    /// Ready at `deadline` or a little earlier: when a deadline moves into the future, as retransmission timers
+    /// do with every acknowledgement, arming the timer again is not worth it.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
         if self.armed.is_none_or(|armed| deadline < armed) {
             self.sleep.as_mut().reset(self.clock.runtime_instant(deadline));
@@ -88,7 +88,7 @@ pub fn udp_socket(local: SocketAddr) -> io::Result<Arc<dyn Socket>> {
     Ok(Arc::new(Watched::new(UdpSocket::bind(local)?)?))
 }
 
-/// Opens a UDP socket at `local`, an address of one device, such that packets to `remotes` leave by that device; tells
+/// Opens a UDP socket at `local`, an address of one device, such that packets to `remotes` leave by that device; returns
 /// how they leave. See [`UdpSocket::bind_to_uplink`].
 ///
 /// # Errors
@@ -144,8 +144,8 @@ impl InterfaceChanges {
 #[derive(Debug)]
 pub(crate) struct Watched<T> {
     transport: T,
-    /// A second descriptor of the same socket. tokio watches it and never reads or writes: sockets with
-    /// batches and control messages are the transport's business.
+    /// A second descriptor of the same socket. tokio watches it and never reads or writes: batches and control messages
+    /// are handled by the transport.
     watch: tokio::net::UdpSocket,
 }
 
@@ -160,7 +160,7 @@ impl<T: Transport> Watched<T> {
     }
 }
 
-/// The runtime that watched has ended, says an error of readiness: nothing will ever be ready.
+/// The error of a socket whose runtime has ended: it will never be ready.
 fn ended(_: io::Error) -> io::Error {
     sockets::broken()
 }

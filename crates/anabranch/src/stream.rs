@@ -1,4 +1,4 @@
-//! How to send on one stream without naming it each time? By a handle that remembers it.
+//! Stream handle: sends on one stream of an association.
 
 use anabranch_proto::Message;
 use anabranch_types::{MessageId, StreamId};
@@ -7,10 +7,9 @@ use bytes::Bytes;
 use crate::association::Association;
 use crate::error::{SendError, TrySendError};
 
-/// Sends on one stream of an association. Messages of a stream arrive in the order of sending; streams do not
-/// wait for each other.
+/// Sends on one stream of an association. Messages of a stream are delivered in order; streams do not block each other.
 ///
-/// It is a handle like any other: while it lives, the association does.
+/// Like any other handle it keeps the association open.
 #[derive(Clone, Debug)]
 pub struct SendStream {
     association: Association,
@@ -22,7 +21,7 @@ impl SendStream {
         Self { association, stream }
     }
 
-    /// Which stream.
+    /// Id of the stream.
     #[must_use]
     pub const fn id(&self) -> StreamId {
         self.stream
@@ -34,20 +33,20 @@ impl SendStream {
         &self.association
     }
 
-    /// Bytes of the messages on it that have not been sent yet.
+    /// Bytes of its messages that have not been sent yet.
     #[must_use]
     pub fn queued(&self) -> u64 {
         self.association.queued_on(self.stream)
     }
 
     /// Waits until `bytes` or fewer of its messages have not been sent yet. So a program that feeds several streams can
-    /// keep a little waiting on each, and none starves behind another in the send buffer.
+    /// keep a little queued on each, and none starves behind another in the send buffer.
     ///
-    /// One task for each stream should wait: of several, the one with the lowest mark may wake all.
+    /// One task for each stream should wait: of several, the one with the lowest limit may wake all.
     ///
     /// # Errors
     ///
-    /// The association is over, or has no such stream.
+    /// The association is closed, or has no such stream.
     pub async fn low_water(&self, bytes: u64) -> Result<(), SendError> {
         self.association.low_water(self.stream, bytes).await
     }

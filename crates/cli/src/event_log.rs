@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anabranch::policy::PathFacts;
-use anabranch::{AssociationId, AssociationStatistics, EndpointBuilder, Instant, Observer, PathAddr, Way};
+use anabranch::{
+    AssociationId, AssociationStatistics, Direction, EndpointBuilder, Instant, Observer, PathAddr,
+};
 use anabranch_trace::log::{self, Clock, LogInfo};
 
 use crate::failure::Failure;
@@ -57,12 +59,12 @@ impl EventLog {
 }
 
 impl Observer for EventLog {
-    fn on_packet(&mut self, at: Instant, way: Way, path: PathAddr, packet: &[u8]) {
-        let way = match way {
-            Way::Sent => log::Direction::Sent,
-            Way::Received => log::Direction::Received,
+    fn on_packet(&mut self, at: Instant, direction: Direction, path: PathAddr, packet: &[u8]) {
+        let direction = match direction {
+            Direction::Sent => log::Direction::Sent,
+            Direction::Received => log::Direction::Received,
         };
-        self.with(|log| log.packet(at, way, path, packet));
+        self.with(|log| log.packet(at, direction, path, packet));
     }
 
     fn on_association(

@@ -127,7 +127,7 @@ pub(crate) async fn connect(
              UDP through?",
             patience.as_secs_f64()
         ))),
-        Ok(Err(ConnectError::Impossible(error))) => Err(Failure::Usage(format!("{peer}: {error}"))),
+        Ok(Err(ConnectError::Config(error))) => Err(Failure::Usage(format!("{peer}: {error}"))),
         Ok(Err(error)) => Err(Failure::Work(format!("{peer}: {error}"))),
     }
 }

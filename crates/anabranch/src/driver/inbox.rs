@@ -1,5 +1,5 @@
-//! Where do received messages wait for the application? Between the driver, which fills, and the handles, which
-//! empty, under a lock of their own: a receiver does not contend with the traffic of its endpoint.
+//! Inbox: received messages between the driver, which fills it, and the handles, which empty it. It has its own lock,
+//! so that a receiver does not contend with the traffic of its endpoint.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use anabranch_proto::ReceivedMessage;
 
 /// Bytes beyond which the driver leaves messages in the core, where they count against the receive buffer. A message
-/// takes memory beside its payload, or a flood of tiny ones would take much more.
+/// counts with its overhead, or many tiny ones would take much more memory.
 const LIMIT: usize = 64 << 10;
 
-/// Messages on their way from the core to the handles of one association.
+/// Messages between the core and the handles of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     delivered: Mutex<Delivered>,
-    /// What a handle took in one go. Locked before `delivered`.
+    /// What a handle took at once. Locked before `delivered`.
     taken: Mutex<VecDeque<ReceivedMessage>>,
 }
 
@@ -27,17 +27,17 @@ struct Delivered {
     left_some: bool,
 }
 
-/// What a look into the inbox showed.
+/// The result of a look into the inbox.
 #[derive(Debug)]
 pub(crate) enum Looked {
     Message(ReceivedMessage),
-    /// Nothing is here, but the core has more: it must be asked, then looked again.
+    /// The inbox is empty, but the core has more: it must be asked, then the inbox read again.
     Ask,
     Empty,
 }
 
 impl Inbox {
-    /// Takes messages from `next` until it has none or the inbox is full; `true` if any came.
+    /// Takes messages from `next` until it has none or the inbox is full; `true` if there were any.
     pub(crate) fn fill(&self, mut next: impl FnMut() -> Option<ReceivedMessage>) -> bool {
         let mut delivered = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
         let before = delivered.messages.len();
@@ -59,7 +59,7 @@ impl Inbox {
             let mut delivered = self.delivered.lock().unwrap_or_else(PoisonError::into_inner);
             mem::swap(&mut *taken, &mut delivered.messages);
             delivered.bytes = 0;
-            // Several may look; all of them ask until there is no more.
+            // Several tasks may read; all of them ask until there is no more.
             if taken.is_empty() && delivered.left_some {
                 return Looked::Ask;
             }

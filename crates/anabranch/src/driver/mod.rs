@@ -1,7 +1,7 @@
-//! Who carries packets between the core and the sockets? One task for each endpoint.
+//! Driver: one task for each endpoint, which carries packets between the core and the sockets.
 //!
-//! The driver works in rounds: receive a batch from every socket, feed the core, send whatever the core has to
-//! say, in batches too; then see whether handles or the timer brought new work, and sleep if not.
+//! The driver works in rounds: it receives a batch from every socket, passes it to the core and sends what the core has to
+//! send, in batches too; then it checks whether handles or the timer brought new work, and sleeps if not.
 
 mod inbox;
 mod shared;
@@ -19,13 +19,13 @@ pub(crate) use inbox::Looked;
 pub(crate) use shared::{Shared, State};
 pub(crate) use signals::{Signals, until};
 
-use crate::observe::{Observer, Way, tell};
+use crate::observe::{Direction, Observer, tell};
 use crate::runtime::{self, Clock, Timer};
 use signals::Wakings;
-use sockets::Lanes;
+use sockets::SocketQueues;
 
-/// Rounds before other tasks of the thread get their turn. Small: what was received is still in the cache when
-/// the application reads it, and its memory is free again before the next batch needs some.
+/// Rounds before other tasks of the thread run. Small: received data is still in the cache when the application reads it,
+/// and its memory is free again before the next batch needs some.
 const ROUNDS: usize = 2;
 
 /// Batches received per socket and round, up to 64 KiB each.
@@ -34,18 +34,18 @@ const RECEIVE_BATCHES: usize = 2;
 /// Batches sent per round, up to 64 KiB each.
 const SEND_BATCHES: usize = 8;
 
-/// The task of one endpoint.
+/// The driver task of one endpoint.
 #[derive(Debug)]
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    lanes: Lanes,
+    queues: SocketQueues,
     timer: Timer,
     incoming: Vec<Incoming>,
     outgoing: Vec<u8>,
     wakings: Wakings,
     observer: Option<Box<dyn Observer>>,
-    /// Of which nothing was received yet.
-    has_new_lanes: bool,
+    /// Sockets were added from which nothing was received yet.
+    has_new_sockets: bool,
 }
 
 /// What to do after a round.
@@ -64,27 +64,27 @@ impl Driver {
     ) -> Self {
         Self {
             shared,
-            lanes: Lanes::new(sockets),
+            queues: SocketQueues::new(sockets),
             timer: Timer::new(clock),
             incoming: vec![Incoming::new(); RECEIVE_BATCHES],
             outgoing: Vec::new(),
             wakings: Wakings::default(),
             observer,
-            has_new_lanes: false,
+            has_new_sockets: false,
         }
     }
 
-    /// Feeds the core; `false` if nothing had arrived.
+    /// Passes received packets to the core; `false` if nothing had arrived.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         let Self {
             shared,
-            lanes,
+            queues,
             incoming,
             wakings,
             observer,
             ..
         } = self;
-        lanes.receive(cx, incoming, |batches| {
+        queues.receive(cx, incoming, |batches| {
             let now = shared.now();
             let mut state = shared.lock();
             for batch in batches {
@@ -102,7 +102,7 @@ impl Driver {
                     let path = batch.path();
                     batch.datagrams().map(move |datagram| (path, datagram))
                 });
-                tell(&mut **observer, (now, Way::Received), packets, &seen);
+                tell(&mut **observer, (now, Direction::Received), packets, &seen);
             }
             wakings.carry_out();
             if happened.acceptable {
@@ -111,7 +111,7 @@ impl Driver {
         })
     }
 
-    /// Sends until the core has no more to say (`true`), or the sockets or the others' patience is exhausted.
+    /// Sends until the core has nothing more to send (`true`), or sockets are full or the budget of the round is used up.
     fn transmit(&mut self) -> bool {
         for batch in 0..SEND_BATCHES {
             self.outgoing.clear();
@@ -120,14 +120,14 @@ impl Driver {
             if batch == 0 {
                 state.work = false;
                 if mem::take(&mut state.sockets_changed) {
-                    self.lanes.follow(&state.sockets);
-                    self.has_new_lanes = true;
+                    self.queues.follow(&state.sockets);
+                    self.has_new_sockets = true;
                 }
             }
-            if self.lanes.are_full() {
+            if self.queues.are_full() {
                 return false;
             }
-            let max_segments = self.lanes.max_segments();
+            let max_segments = self.queues.max_segments();
             let transmit = state.core.poll_transmit(now, &mut self.outgoing, max_segments);
             let seen = self.observer.as_ref().map(|_| state.look());
             drop(state);
@@ -138,19 +138,19 @@ impl Driver {
                     .outgoing
                     .chunks(segment)
                     .map(|packet| (transmit.path, packet));
-                tell(&mut **observer, (now, Way::Sent), packets, &seen);
+                tell(&mut **observer, (now, Direction::Sent), packets, &seen);
             }
-            self.lanes.send(&transmit, &self.outgoing);
+            self.queues.send(&transmit, &self.outgoing);
         }
         false
     }
 
-    /// Looks for a reason not to sleep; without one, has the task woken by whatever brings one.
+    /// Checks for a reason not to sleep; without one, registers the task to be woken by whatever brings one.
     fn settle(&mut self, cx: &mut Context<'_>, received: bool, core_is_silent: bool) -> Next {
-        self.lanes.flush(cx);
+        self.queues.flush(cx);
         let now = self.shared.now();
         let mut state = self.shared.lock();
-        let refusing = self.lanes.take_refusing();
+        let refusing = self.queues.take_refusing();
         let refused = !refusing.is_empty();
         for path in refusing {
             state.core.handle_too_large(now, path, None);
@@ -159,23 +159,23 @@ impl Driver {
         if due {
             state.core.handle_timeout(now);
         }
-        // Nobody looked there yet, nor waits for anything there.
-        let has_new_lanes = mem::take(&mut self.has_new_lanes);
+        // New sockets were not polled yet.
+        let has_new_sockets = mem::take(&mut self.has_new_sockets);
         let happened = state.collect(&mut self.wakings);
-        // What came up since may have something to say, be it the last word.
+        // What happened since may require a packet, perhaps the last one.
         let is_silent = core_is_silent && !due && !state.work;
         if is_silent {
             state.tidy_up();
         }
-        let unsent = !core_is_silent && !self.lanes.are_full();
-        let next = if self.lanes.are_broken() || is_over(&state) && is_silent && self.lanes.are_empty() {
+        let unsent = !core_is_silent && !self.queues.are_full();
+        let next = if self.queues.are_broken() || is_over(&state) && is_silent && self.queues.are_empty() {
             Next::End
         } else if received
             || due
             || refused
             || unsent
-            || has_new_lanes
-            || state.work && !self.lanes.are_full()
+            || has_new_sockets
+            || state.work && !self.queues.are_full()
         {
             Next::Round
         } else {
@@ -218,11 +218,11 @@ impl Future for Driver {
     }
 }
 
-/// The end of the driver, orderly or because its runtime ends or all sockets broke, is the end of everything.
+/// When the driver ends, in order or because its runtime ends or all sockets broke, all associations end.
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Who waits for the end may want their addresses.
-        self.lanes.close();
+        // Tasks that wait for the end may reuse the addresses.
+        self.queues.close();
         let sockets = mem::take(&mut self.shared.lock().sockets);
         drop(sockets);
         self.shared.lock().abort_all(&mut self.wakings);

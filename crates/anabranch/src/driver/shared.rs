@@ -1,6 +1,6 @@
-//! What do the handles and the driver share? The core and its bookkeeping, behind one lock.
+//! State that the handles and the driver share: the core and its bookkeeping, behind one lock.
 //!
-//! Handles lock, act on the core and wake the driver; the driver feeds the core and carries its packets. No
+//! Handles lock it, call the core and wake the driver; the driver passes packets between the core and the sockets. No
 //! system call is made under the lock.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -18,17 +18,17 @@ use super::signals::{Signals, Wake, Wakings};
 use crate::events::AssociationEvent;
 use crate::runtime::Clock;
 
-/// The text of the ABORT to associations that nobody accepts.
+/// The reason in the ABORT to associations that nobody accepts.
 const NOT_ACCEPTED: &[u8] = b"not accepted";
 
-/// One endpoint, seen by its handles and its driver.
+/// One endpoint, as its handles and its driver share it.
 #[derive(Debug)]
 pub(crate) struct Shared {
     state: Mutex<State>,
     clock: Clock,
-    /// An association can be accepted, or none ever will.
+    /// An association can be accepted, or none ever will be.
     pub(crate) acceptable: Notify,
-    /// The driver has gone.
+    /// The driver has ended.
     pub(crate) gone: Notify,
 }
 
@@ -51,13 +51,13 @@ impl Shared {
         self.clock.now()
     }
 
-    /// The state. If a thread panicked while it held the lock, the driver has ended or will: the others find
-    /// their associations aborted rather than panic in turn.
+    /// The state. If a thread panicked while it held the lock, the driver has ended or will: the other threads find
+    /// their associations aborted rather than panic too.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Acts on the state on behalf of a handle, then lets the driver see to the consequences.
+    /// Changes the state on behalf of a handle, then lets the driver process the consequences.
     pub(crate) fn command<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = act(&mut state);
@@ -71,44 +71,44 @@ impl Shared {
     }
 }
 
-/// What the lock guards.
+/// The state behind the lock.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) core: proto::Endpoint,
     /// In the order of binding.
     pub(crate) sockets: Vec<Arc<dyn Socket>>,
-    /// The driver has other sockets than these.
+    /// The set of sockets has changed, and the driver has not followed yet.
     pub(crate) sockets_changed: bool,
     /// Set by handles, cleared by the driver: the core may have something to send.
     pub(crate) work: bool,
     /// The driver's waker while it sleeps.
     pub(crate) driver: Option<Waker>,
-    /// Whether associations of peers are taken in.
+    /// Whether associations of peers are accepted.
     pub(crate) accepting: bool,
     pub(crate) driver_is_gone: bool,
     associations: BTreeMap<AssociationId, Tracked>,
     /// Established by peers, not accepted yet.
     backlog: VecDeque<AssociationId>,
     backlog_limit: usize,
-    /// Somebody waits until everything is acknowledged.
+    /// A task waits until everything is acknowledged.
     flushing: BTreeSet<AssociationId>,
-    /// Somebody waits for room to send, and there is some, but not much yet.
+    /// A task waits for space in the send buffer, and there is little so far.
     congested: BTreeSet<AssociationId>,
-    /// Ended and without a handle: forgotten once their last packet has left.
+    /// Ended and without a handle: dropped once their last packet was sent.
     forgettable: Vec<AssociationId>,
 }
 
-/// What the driver knows of an association.
+/// The driver's state of an association.
 #[derive(Debug)]
 struct Tracked {
     signals: Arc<Signals>,
     owner: Owner,
-    /// Room in the send buffer at which writers are woken.
+    /// Free space in the send buffer at which writers are woken.
     comfortable_room: u64,
 }
 
-/// Room at which writers have enough to do to be worth the waking. More would be dear: where the buffer bounds what is sent,
-/// nearly all of it is sent and waits, and paths are idle while nobody fills what is free.
+/// Free space at which it is worth waking writers. More would be costly: where the buffer limits what is sent, nearly all of
+/// it is sent and unacknowledged, and paths are idle until the free part is filled.
 fn comfortable_room(buffer: u64) -> u64 {
     (buffer / 32).min(64 << 10)
 }
@@ -119,7 +119,7 @@ enum Owner {
     Application,
     /// It waits to be accepted.
     Backlog,
-    /// All handles are gone: it finishes by itself.
+    /// All handles were dropped: it shuts down by itself.
     Nobody,
 }
 
@@ -160,7 +160,7 @@ impl State {
         Some((id, Arc::clone(&tracked.signals)))
     }
 
-    /// Takes no more associations in, and shuts down those that wait to be accepted.
+    /// Accepts no more associations, and shuts down those that wait to be accepted.
     pub(crate) fn stop_accepting(&mut self) {
         self.accepting = false;
         for id in mem::take(&mut self.backlog) {
@@ -168,12 +168,12 @@ impl State {
         }
     }
 
-    /// All associations that are not forgotten.
+    /// All associations.
     pub(crate) fn ids(&self) -> impl Iterator<Item = AssociationId> + '_ {
         self.associations.keys().copied()
     }
 
-    /// Begins the end of every association.
+    /// Starts the shutdown of every association.
     pub(crate) fn shut_down_all(&mut self) {
         for id in self.associations.keys() {
             if let Some(mut association) = self.core.association_mut(*id) {
@@ -190,7 +190,7 @@ impl State {
     }
 
     //= rfc9260 9-1
-    /// The last handle is gone: what was sent still arrives, what arrives is thrown away.
+    /// The last handle was dropped: sent messages are still delivered, received ones are discarded.
     pub(crate) fn release(&mut self, id: AssociationId) {
         let Some(tracked) = self.associations.get_mut(&id) else {
             return;
@@ -201,7 +201,7 @@ impl State {
         } else if let Some(mut association) = self.core.association_mut(id) {
             if tracked.signals.is_connected() {
                 association.shutdown();
-                // What arrived already holds up the peer's end if it stays.
+                // Messages that stay unread would delay the peer's shutdown.
                 while association.receive().is_some() {}
             } else {
                 association.abort(&[]);
@@ -209,7 +209,7 @@ impl State {
         }
     }
 
-    /// Gives the send buffer of an association another size, and asks for as much room before writers are woken.
+    /// Sets the size of the send buffer of an association, and the free space at which writers are woken.
     pub(crate) fn resize_send_buffer(&mut self, id: AssociationId, bytes: u64) -> Result<(), BufferError> {
         let association = self.core.association_mut(id);
         let (Some(mut association), Some(tracked)) = (association, self.associations.get_mut(&id)) else {
@@ -223,7 +223,7 @@ impl State {
         Ok(())
     }
 
-    /// Watches for the moment when everything sent is acknowledged.
+    /// Waits for the moment when everything sent is acknowledged.
     pub(crate) fn watch_flush(&mut self, id: AssociationId) {
         self.flushing.insert(id);
     }
@@ -233,7 +233,7 @@ impl State {
         self.core.association(id).is_none_or(Association::is_flushed)
     }
 
-    /// Translates what happened in the core into wakings.
+    /// Translates the events of the core into wake-ups.
     pub(crate) fn collect(&mut self, wakings: &mut Wakings) -> Happened {
         let mut happened = Happened::default();
         while let Some((id, event)) = self.core.poll_event() {
@@ -267,8 +267,8 @@ impl State {
         happened
     }
 
-    /// Moves what can be received to the inbox of the association; `true` if anything moved. What nobody will
-    /// ever read is thrown away.
+    /// Moves what can be received to the inbox of the association; `true` if anything moved. Messages that nobody will
+    /// ever read are discarded.
     pub(crate) fn deliver(&mut self, id: AssociationId) -> bool {
         let Some(Tracked { signals, owner, .. }) = self.associations.get(&id) else {
             return false;
@@ -282,7 +282,7 @@ impl State {
         signals.inbox.fill(next)
     }
 
-    /// One more socket, unless nobody serves it any more.
+    /// Adds a socket, unless the driver has ended.
     pub(crate) fn add_socket(&mut self, socket: Arc<dyn Socket>) {
         if !self.driver_is_gone {
             self.core.add_local(socket.local_addr());
@@ -291,7 +291,7 @@ impl State {
         }
     }
 
-    /// Forgets what is over; to be called when nothing is left to send.
+    /// Drops ended associations; to be called when nothing is left to send.
     pub(crate) fn tidy_up(&mut self) {
         for id in self.forgettable.drain(..) {
             self.core.forget(id);
@@ -299,7 +299,7 @@ impl State {
         }
     }
 
-    /// Ends everything at once.
+    /// Ends all associations at once.
     pub(crate) fn abort_all(&mut self, wakings: &mut Wakings) {
         self.accepting = false;
         self.backlog.clear();
@@ -353,17 +353,17 @@ impl State {
                 if let Some(event) = AssociationEvent::of(event) {
                     signals.publish(event);
                 }
-                // Nothing waits to be sent any more.
+                // Nothing is unsent any more.
                 wakings.add(signals, Wake::Everybody);
             }
             Event::Closed(reason) => {
-                // Whoever shut it down knows that all was heard: it is there to be read, though the last farewell was lost.
+                // Whoever shut it down knows that everything was received: it can be read, even if the last packet was lost.
                 let is_broken = !matches!(reason, CloseReason::Finished) && !signals.peer_has_finished();
                 signals.end(reason);
                 wakings.add(signals, Wake::Everybody);
                 match owner {
                     Owner::Nobody => self.forgettable.push(id),
-                    // Who calls and gives up would otherwise keep others out.
+                    // Peers that connect and give up would otherwise fill the accept queue.
                     Owner::Backlog if is_broken => {
                         self.backlog.retain(|waiting| *waiting != id);
                         self.forgettable.push(id);
@@ -394,7 +394,7 @@ impl State {
     }
 }
 
-/// What concerns the endpoint as a whole.
+/// Events of the endpoint as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Happened {
     /// There is an association to accept.

@@ -1,4 +1,4 @@
-//! Who waits for what at an association? Tasks that send, receive or wait for its end, and how they are woken.
+//! Wake-ups: which tasks wait for what at an association, and how are they woken?
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,10 +9,10 @@ use tokio::sync::{Notify, broadcast};
 use super::inbox::Inbox;
 use crate::events::AssociationEvent;
 
-/// Events that a slow subscriber may fall behind before it misses some.
+/// How many events a slow subscriber may fall behind before it misses some.
 const EVENT_BACKLOG: usize = 256;
 
-/// What the driver tells the handles of one association.
+/// What the driver signals to the handles of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     pub(crate) inbox: Inbox,
@@ -20,9 +20,9 @@ pub(crate) struct Signals {
     pub(crate) readable: Notify,
     /// A message can be sent, or none ever will.
     pub(crate) writable: Notify,
-    /// The association connected, got everything acknowledged or ended.
+    /// The association connected, had everything acknowledged or ended.
     pub(crate) progress: Notify,
-    /// Nobody subscribes to most associations: the channel is made when somebody does.
+    /// Most associations have no subscriber: the channel is made for the first one.
     events: OnceLock<broadcast::Sender<AssociationEvent>>,
     connected: AtomicBool,
     peer_finished: AtomicBool,
@@ -34,7 +34,7 @@ impl Signals {
         self.connected.load(Ordering::Acquire)
     }
 
-    /// Whether nothing more will arrive because the peer said so. It may begin anew all the same.
+    /// Whether nothing more will arrive because the peer shut down. A restart of the peer ends that.
     pub(crate) fn peer_has_finished(&self) -> bool {
         self.peer_finished.load(Ordering::Acquire)
     }
@@ -51,12 +51,12 @@ impl Signals {
         self.peer_finished.store(true, Ordering::Release);
     }
 
-    /// The peer lost its state and began anew: it may send again.
+    /// The peer restarted: it may send again.
     pub(crate) fn peer_began_anew(&self) {
         self.peer_finished.store(false, Ordering::Release);
     }
 
-    /// The association is over. The first reason stays, and is told.
+    /// The association has ended. The first reason is kept and reported.
     pub(crate) fn end(&self, reason: CloseReason) {
         if self.ended.set(reason.clone()).is_ok() {
             self.publish(AssociationEvent::Closed(reason));
@@ -71,7 +71,7 @@ impl Signals {
 
     pub(crate) fn publish(&self, event: AssociationEvent) {
         if let Some(events) = self.events.get() {
-            // An error says that nobody listens any more.
+            // An error means that there is no subscriber any more.
             let _ = events.send(event);
         }
     }
@@ -86,8 +86,8 @@ pub(crate) enum Wake {
     Everybody,
 }
 
-/// Wakings, collected while the state is locked and carried out after: a task that wakes up should not run
-/// into the lock that its waker holds.
+/// Wake-ups collected while the state is locked and carried out afterwards: a woken task should not run into the lock
+/// that its waker holds.
 #[derive(Debug, Default)]
 pub(crate) struct Wakings(Vec<(Arc<Signals>, Wake)>);
 
@@ -112,10 +112,10 @@ impl Wakings {
     }
 }
 
-/// Tries until `attempt` succeeds, once now and once after each waking.
+/// Tries until `attempt` succeeds, once now and once after each wake-up.
 pub(crate) async fn until<T>(notify: &Notify, mut attempt: impl FnMut() -> Option<T>) -> T {
     loop {
-        // Counts from its creation: a waking between the attempt and the await is not missed.
+        // Counts from its creation: a wake-up between the attempt and the await is not missed.
         let notified = notify.notified();
         if let Some(value) = attempt() {
             return value;

@@ -1,5 +1,5 @@
-//! How do packets of one endpoint share several sockets? Each has a lane of its own, so that one that is full
-//! or broken does not hold up the others.
+//! Socket queues: how do packets of one endpoint share several sockets? Each socket has its own queue, so that one that is
+//! full or broken does not block the others.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -11,40 +11,40 @@ use anabranch_io::{ErrorClass, Incoming, LARGEST_BATCH, Outgoing, Socket, classi
 use anabranch_proto::Transmit;
 use anabranch_types::PathAddr;
 
-/// Bytes that wait for a full socket before further ones are lost, as in the queue of any interface.
+/// Bytes that wait for a full socket before further ones are dropped, as in the queue of an interface.
 const WAITING_LIMIT: usize = 1 << 20;
 
 /// The sockets of an endpoint.
 #[derive(Debug)]
-pub(crate) struct Lanes {
-    lanes: Vec<Lane>,
-    /// Whose turn it is to be received from first.
+pub(crate) struct SocketQueues {
+    queues: Vec<SocketQueue>,
+    /// The socket that is received from first.
     first: usize,
     /// Paths whose packets turned out to be too large for the interface.
     refusing: Vec<PathAddr>,
 }
 
-impl Lanes {
+impl SocketQueues {
     pub(crate) fn new(sockets: Vec<Arc<dyn Socket>>) -> Self {
         Self {
-            lanes: sockets.into_iter().map(Lane::new).collect(),
+            queues: sockets.into_iter().map(SocketQueue::new).collect(),
             first: 0,
             refusing: Vec::new(),
         }
     }
 
-    /// Has a lane for each of `sockets` from now on, and no others.
+    /// Keeps a queue for each of `sockets`, and no others.
     pub(crate) fn follow(&mut self, sockets: &[Arc<dyn Socket>]) {
-        self.lanes
-            .retain(|lane| sockets.iter().any(|socket| Arc::ptr_eq(socket, &lane.socket)));
+        self.queues
+            .retain(|queue| sockets.iter().any(|socket| Arc::ptr_eq(socket, &queue.socket)));
         for socket in sockets {
-            if !self.lanes.iter().any(|lane| Arc::ptr_eq(socket, &lane.socket)) {
-                self.lanes.push(Lane::new(Arc::clone(socket)));
+            if !self.queues.iter().any(|queue| Arc::ptr_eq(socket, &queue.socket)) {
+                self.queues.push(SocketQueue::new(Arc::clone(socket)));
             }
         }
     }
 
-    /// Lets each socket fill `incoming` once, beginning with another one each time, and hands `take` what came.
+    /// Lets each socket fill `incoming` once, beginning with another one each time, and passes what arrived to `take`.
     /// `false` if no socket had anything: then the task is woken when one has.
     pub(crate) fn receive(
         &mut self,
@@ -53,10 +53,10 @@ impl Lanes {
         mut take: impl FnMut(&[Incoming]),
     ) -> bool {
         let mut received = false;
-        self.first = (self.first + 1) % self.lanes.len().max(1);
-        let (before, from) = self.lanes.split_at_mut(self.first);
-        for lane in from.iter_mut().chain(before) {
-            let count = lane.receive(cx, incoming);
+        self.first = (self.first + 1) % self.queues.len().max(1);
+        let (before, from) = self.queues.split_at_mut(self.first);
+        for queue in from.iter_mut().chain(before) {
+            let count = queue.receive(cx, incoming);
             if count > 0 {
                 received = true;
                 take(&incoming[..count]);
@@ -65,16 +65,16 @@ impl Lanes {
         received
     }
 
-    /// Sends `bytes`, or keeps them for later, or loses them.
+    /// Sends `bytes`, or queues or drops them.
     pub(crate) fn send(&mut self, transmit: &Transmit, bytes: &[u8]) {
         let local = transmit.path.local;
-        let lane = self
-            .lanes
+        let queue = self
+            .queues
             .iter_mut()
-            .filter(|lane| lane.serves(local))
-            .max_by_key(|lane| lane.local == local);
-        if let Some(lane) = lane {
-            lane.send(transmit, bytes, &mut self.refusing);
+            .filter(|queue| queue.serves(local))
+            .max_by_key(|queue| queue.local == local);
+        if let Some(queue) = queue {
+            queue.send(transmit, bytes, &mut self.refusing);
         }
     }
 
@@ -83,45 +83,45 @@ impl Lanes {
         mem::take(&mut self.refusing)
     }
 
-    /// Sends what waits as far as sockets have room now, and has the task woken when they have more.
+    /// Sends what is queued as far as sockets take it now, and has the task woken when they take more.
     pub(crate) fn flush(&mut self, cx: &mut Context<'_>) {
-        for lane in &mut self.lanes {
-            lane.flush(cx, &mut self.refusing);
+        for queue in &mut self.queues {
+            queue.flush(cx, &mut self.refusing);
         }
     }
 
-    /// Whether no socket takes anything now. Where there is none, packets are lost, and nobody waits.
+    /// Whether no socket takes anything now. Without sockets packets are dropped, and nothing waits.
     pub(crate) fn are_full(&self) -> bool {
-        !self.lanes.is_empty() && self.lanes.iter().all(Lane::is_full)
+        !self.queues.is_empty() && self.queues.iter().all(SocketQueue::is_full)
     }
 
-    /// Whether nothing waits to be sent.
+    /// Whether nothing is queued.
     pub(crate) fn are_empty(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.waiting.is_empty())
+        self.queues.iter().all(|queue| queue.waiting.is_empty())
     }
 
-    /// Whether nothing will ever pass again. Where there is no socket, one may be added.
+    /// Whether all sockets are broken. If there is none, one may be added.
     pub(crate) fn are_broken(&self) -> bool {
-        !self.lanes.is_empty() && self.lanes.iter().all(|lane| lane.broken)
+        !self.queues.is_empty() && self.queues.iter().all(|queue| queue.broken)
     }
 
-    /// Closes the sockets, unless somebody else has them too.
+    /// Drops the sockets, which closes those that are not shared.
     pub(crate) fn close(&mut self) {
-        self.lanes.clear();
+        self.queues.clear();
     }
 
-    /// The longest batch that any socket takes; others cut it up.
+    /// The most segments of a batch that any socket takes; others split it.
     pub(crate) fn max_segments(&self) -> usize {
-        self.lanes
+        self.queues
             .iter()
-            .map(|lane| lane.socket.max_segments())
+            .map(|queue| queue.socket.max_segments())
             .max()
             .unwrap_or(1)
     }
 }
 
 #[derive(Debug)]
-struct Lane {
+struct SocketQueue {
     socket: Arc<dyn Socket>,
     local: SocketAddr,
     waiting: VecDeque<Waiting>,
@@ -129,21 +129,21 @@ struct Lane {
     broken: bool,
 }
 
-/// A batch that the socket had no room for.
+/// A batch that the socket had no space for.
 #[derive(Debug)]
 struct Waiting {
     transmit: Transmit,
     bytes: Vec<u8>,
 }
 
-/// How far a batch got.
+/// How much of a batch was sent.
 enum Sent {
     Everything,
-    /// The rest begins here.
+    /// The rest begins at this offset.
     UpTo(usize),
 }
 
-impl Lane {
+impl SocketQueue {
     fn new(socket: Arc<dyn Socket>) -> Self {
         let local = socket.local_addr();
         Self {
@@ -155,7 +155,7 @@ impl Lane {
         }
     }
 
-    /// Whether packets from `local` leave here.
+    /// Whether packets from `local` are sent on this socket.
     fn serves(&self, local: SocketAddr) -> bool {
         let same_kind = self.local.is_ipv4() == local.is_ipv4() && self.local.port() == local.port();
         self.local == local || same_kind && (self.local.ip().is_unspecified() || local.ip().is_unspecified())
@@ -227,7 +227,7 @@ impl Lane {
             match self.socket.try_send(&outgoing).as_ref().map_err(classify) {
                 Err(ErrorClass::WouldBlock) => return Sent::UpTo(sent),
                 Err(ErrorClass::Broken) => self.broken = true,
-                // What is lost is sent again, on another path if this one does not recover.
+                // What is lost is retransmitted, on another path if this one does not recover.
                 Ok(()) | Err(ErrorClass::Lost) => sent += piece.len(),
                 Err(ErrorClass::TooLarge) => {
                     refusing.push(transmit.path);

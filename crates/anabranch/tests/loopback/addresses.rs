@@ -1,4 +1,4 @@
-//! Can a program get and lose addresses while it talks?
+//! Address changes while data is transferred.
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ fn carried(association: &Association, local: SocketAddr) -> u64 {
 }
 
 #[tokio::test]
-async fn a_program_moves_from_one_address_to_another_in_the_middle_of_a_transfer() {
+async fn a_transfer_survives_a_change_of_address() {
     story(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = client(&["127.0.0.2:0"]).await;
@@ -68,7 +68,7 @@ async fn a_program_moves_from_one_address_to_another_in_the_middle_of_a_transfer
 }
 
 #[tokio::test]
-async fn the_last_address_stays() {
+async fn the_last_address_cannot_be_removed() {
     story(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = client(&["127.0.0.2:0"]).await;
@@ -108,7 +108,7 @@ async fn an_endpoint_without_sockets_waits_for_one() {
 }
 
 #[tokio::test]
-async fn who_calls_at_an_address_that_a_silent_endpoint_has_since_is_heard() {
+async fn an_idle_endpoint_accepts_at_an_added_address() {
     story(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = client(&["127.0.0.2:0"]).await;
@@ -126,7 +126,7 @@ async fn who_calls_at_an_address_that_a_silent_endpoint_has_since_is_heard() {
     .await;
 }
 
-/// A modem whose queue stands still.
+/// A modem whose queue does not drain.
 #[derive(Debug)]
 struct Stuck;
 
@@ -153,7 +153,7 @@ impl Socket for Stuck {
 }
 
 #[tokio::test]
-async fn a_socket_that_is_stuck_can_be_replaced() {
+async fn a_stuck_socket_can_be_replaced() {
     story(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = Endpoint::builder().socket(Arc::new(Stuck)).bind().await.unwrap();

@@ -1,4 +1,4 @@
-//! What do all stories begin with? Two endpoints that know each other.
+//! Shared setup: two endpoints that know each other.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use anabranch::{
     StreamId,
 };
 
-/// How long a story may take before it counts as stuck. Only a broken test waits that long.
+/// How long a test may take before it counts as stuck.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Timers short enough for failures to be noticed while one looks on.
+/// Timers short enough for failures to be detected within a test.
 pub(crate) fn hasty() -> AssociationConfig {
     let (min, max) = (Duration::from_millis(20), Duration::from_millis(100));
     let mut policies = PolicyRecipe::cmt();
@@ -75,7 +75,7 @@ pub(crate) async fn next(association: &Association) -> ReceivedMessage {
     association.recv().await.unwrap().expect("one more message")
 }
 
-/// Runs a story that must come to an end.
+/// Runs a test that must end in time.
 pub(crate) async fn story(story: impl Future<Output = ()>) {
     tokio::time::timeout(PATIENCE, story)
         .await

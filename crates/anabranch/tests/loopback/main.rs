@@ -1,11 +1,10 @@
-//! Does the library keep its promises over real sockets? Stories between endpoints on this host's loopback
-//! addresses.
+//! Tests of the library over real sockets: endpoints on this host's loopback addresses.
 #![cfg(test)]
 
 mod addresses;
+mod closing;
 mod common;
-mod ending;
 mod many;
+mod messages;
 mod paths;
 mod pressure;
-mod talking;

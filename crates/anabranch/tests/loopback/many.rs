@@ -1,9 +1,9 @@
-//! Do many associations fit into one endpoint?
+//! Many associations in one endpoint.
 
 use crate::common::{client, next, numbered, server, story};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_associations_of_one_endpoint_echo_at_the_same_time() {
+async fn a_hundred_associations_of_one_endpoint_echo() {
     story(async {
         let server = server(&["127.0.0.1:0", "127.0.0.2:0"]).await;
         let addresses = server.local_addrs();

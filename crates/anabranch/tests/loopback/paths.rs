@@ -1,4 +1,4 @@
-//! Are all paths used, and does the loss of one go unnoticed by the data?
+//! Several paths, and the failure of one of them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -63,7 +63,7 @@ async fn ten_megabytes_travel_over_both_paths() {
 }
 
 #[tokio::test]
-async fn a_path_of_each_ip_version_carries_bytes() {
+async fn one_association_uses_ipv4_and_ipv6_paths() {
     story(async {
         let mixed = ["127.0.0.1:0", "[::1]:0"];
         let server = at(&mixed)
@@ -92,12 +92,12 @@ async fn a_path_of_each_ip_version_carries_bytes() {
     .await;
 }
 
-/// A socket whose cable can be pulled, or whose interface can go away.
+/// A socket whose cable can be unplugged, or whose interface can go down.
 #[derive(Debug)]
 struct Cable {
     socket: Arc<dyn Socket>,
     pulled: AtomicBool,
-    /// Instead of losing packets in silence, the system says that the network is unreachable.
+    /// Instead of dropping packets silently, the system reports that the network is unreachable.
     says_so: bool,
 }
 
@@ -182,18 +182,18 @@ async fn sends_while_a_cable_is_pulled(says_so: bool) {
 }
 
 #[tokio::test]
-async fn a_pulled_cable_costs_no_message() {
+async fn an_unplugged_cable_costs_no_message() {
     story(sends_while_a_cable_is_pulled(false)).await;
 }
 
 #[tokio::test]
-async fn an_error_of_one_socket_is_no_error_of_the_association() {
+async fn a_socket_error_does_not_end_the_association() {
     story(sends_while_a_cable_is_pulled(true)).await;
 }
 
 /// What waited is lost with the peer's first incarnation: nothing will ever leave the queue.
 #[tokio::test]
-async fn who_waits_for_a_stream_is_woken_when_the_peer_begins_anew() {
+async fn low_water_returns_when_the_peer_restarts() {
     story(async {
         let server = server(&["127.0.0.1:0"]).await;
         let from_one_port = || {
@@ -213,7 +213,7 @@ async fn who_waits_for_a_stream_is_woken_when_the_peer_begins_anew() {
             bob.send(numbered(number, 10_000)).await.unwrap();
         }
         let waiting = tokio::spawn(async move { bob.stream(StreamId(0)).low_water(1_000).await });
-        // Its last word is lost.
+        // Its last packet is lost.
         alice.abort("gone");
         drop((alice, client, cable));
         let client = loop {
@@ -262,7 +262,7 @@ impl Socket for Narrow {
 }
 
 #[tokio::test]
-async fn a_socket_that_is_full_now_and_then_loses_nothing() {
+async fn a_socket_that_is_sometimes_full_loses_nothing() {
     story(async {
         let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
         let narrow = Arc::new(Narrow {

@@ -1,4 +1,4 @@
-//! Does memory stay bounded when one side is slow?
+//! Bounded memory when one side is slow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::common::{at, join, next, number_of, numbered, pair, story};
 
 const BUFFER: u64 = 256 << 10;
 
-/// What lies between the buffers: messages already handed to the receiving application's side.
+/// Between the buffers: messages already passed to the receiving application's side.
 const IN_BETWEEN: u64 = 128 << 10;
 
 fn small_buffers() -> AssociationConfig {
@@ -22,7 +22,7 @@ fn small_buffers() -> AssociationConfig {
 }
 
 #[tokio::test]
-async fn a_receiver_that_does_not_read_holds_the_sender_back() {
+async fn a_receiver_that_does_not_read_blocks_the_sender() {
     story(async {
         let server = at(&["127.0.0.1:0"])
             .association_config(small_buffers())
@@ -66,7 +66,7 @@ async fn a_receiver_that_does_not_read_holds_the_sender_back() {
 }
 
 #[tokio::test]
-async fn a_full_buffer_is_told_to_who_does_not_want_to_wait() {
+async fn try_send_reports_a_full_buffer() {
     story(async {
         let (alice, bob, _endpoints) = pair().await;
         let mut taken = 0;
@@ -87,7 +87,7 @@ async fn a_full_buffer_is_told_to_who_does_not_want_to_wait() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_senders_wait_for_room_and_all_get_it() {
+async fn many_waiting_senders_all_send() {
     story(async {
         let (alice, bob, _endpoints) = pair().await;
         let senders: Vec<_> = (0..8)
@@ -124,7 +124,7 @@ async fn small_pair() -> (Association, Association, [Endpoint; 2]) {
 }
 
 #[tokio::test]
-async fn a_writer_goes_on_when_the_send_buffer_grows() {
+async fn a_writer_continues_when_the_send_buffer_grows() {
     story(async {
         let (alice, bob, _endpoints) = small_pair().await;
         let mut taken = 0;
@@ -160,7 +160,7 @@ async fn a_writer_goes_on_when_the_send_buffer_grows() {
 }
 
 #[tokio::test]
-async fn a_writer_goes_on_long_before_half_of_a_large_buffer_is_free() {
+async fn a_writer_is_woken_long_before_half_the_buffer_is_free() {
     story(async {
         let (alice, bob, _endpoints) = small_pair().await;
         alice.set_send_buffer(8 * BUFFER).unwrap();
@@ -181,7 +181,7 @@ async fn a_writer_goes_on_long_before_half_of_a_large_buffer_is_free() {
 }
 
 #[tokio::test]
-async fn writers_are_woken_by_a_buffer_that_has_shrunk() {
+async fn writers_are_woken_after_the_buffer_shrinks() {
     story(async {
         let (alice, bob, _endpoints) = small_pair().await;
         let writer = tokio::spawn({
@@ -204,7 +204,7 @@ async fn writers_are_woken_by_a_buffer_that_has_shrunk() {
 }
 
 #[tokio::test]
-async fn a_receive_buffer_that_grows_lets_more_come() {
+async fn a_larger_receive_buffer_admits_more() {
     story(async {
         let (alice, bob, _endpoints) = small_pair().await;
         assert_eq!(
@@ -231,7 +231,7 @@ async fn a_receive_buffer_that_grows_lets_more_come() {
 }
 
 #[tokio::test]
-async fn a_program_that_knows_its_queues_keeps_a_little_waiting_on_each_stream() {
+async fn low_water_keeps_a_little_queued_on_each_stream() {
     story(async {
         let (alice, bob, _endpoints) = small_pair().await;
         let feeders: Vec<_> = (0..3)
@@ -266,7 +266,7 @@ async fn a_program_that_knows_its_queues_keeps_a_little_waiting_on_each_stream()
 }
 
 #[tokio::test]
-async fn who_waits_for_an_empty_stream_hears_of_the_end() {
+async fn low_water_fails_when_the_association_ends() {
     story(async {
         let (alice, _bob, _endpoints) = small_pair().await;
         let stream = alice.stream(StreamId(0));

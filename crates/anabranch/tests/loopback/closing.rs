@@ -1,11 +1,11 @@
-//! Does everything end as announced?
+//! The end of associations and endpoints.
 
 use anabranch::{AssociationEvent, CloseReason, ConnectError, Endpoint, RecvError, SendError};
 
 use crate::common::{client, join, next, number_of, numbered, pair, server, story, text};
 
 #[tokio::test]
-async fn a_graceful_end_loses_nothing() {
+async fn shutdown_loses_nothing() {
     story(async {
         let (alice, bob, _endpoints) = pair().await;
         for number in 0..1_000 {
@@ -25,7 +25,7 @@ async fn a_graceful_end_loses_nothing() {
 
 //= rfc9260 9-1
 #[tokio::test]
-async fn dropping_the_last_handle_delivers_what_was_sent() {
+async fn dropping_the_last_handle_delivers_sent_messages() {
     story(async {
         let (alice, bob, endpoints) = pair().await;
         let stream = alice.stream(anabranch::StreamId(0));
@@ -43,11 +43,11 @@ async fn dropping_the_last_handle_delivers_what_was_sent() {
 }
 
 #[tokio::test]
-async fn a_peer_that_sends_to_a_dropped_association_can_still_finish() {
+async fn a_peer_can_finish_after_our_handle_is_dropped() {
     story(async {
         let (alice, bob, _endpoints) = pair().await;
         drop(bob);
-        // More than the receive buffer: nobody reads it, and it must not jam.
+        // More than the receive buffer: nobody reads it, and it must not block.
         let sent = async {
             for number in 0..10_000 {
                 alice.send(numbered(number, 1_000)).await?;
@@ -95,7 +95,7 @@ async fn an_abort_is_seen_by_both_sides() {
 }
 
 #[tokio::test]
-async fn what_arrived_before_an_abort_can_still_be_read() {
+async fn messages_before_an_abort_can_be_read() {
     story(async {
         let (alice, bob, _endpoints) = pair().await;
         for number in 0..200 {
@@ -141,7 +141,7 @@ async fn closing_an_endpoint_waits_for_its_associations() {
 }
 
 #[tokio::test]
-async fn a_connect_that_is_given_up_leaves_nothing_behind() {
+async fn a_dropped_connect_leaves_nothing_behind() {
     story(async {
         let client = client(&["127.0.0.1:0"]).await;
         let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -151,7 +151,7 @@ async fn a_connect_that_is_given_up_leaves_nothing_behind() {
             _ = client.connect(target) => unreachable!("nobody answers"),
             () = tokio::task::yield_now() => {}
         }
-        // It would wait for the association to end, had it not gone.
+        // It would wait for the association to end, had that not been dropped.
         client.close().await;
     })
     .await;
@@ -164,7 +164,7 @@ async fn server_for_one_at_a_time() -> Endpoint {
 }
 
 #[tokio::test]
-async fn associations_that_nobody_accepts_are_limited() {
+async fn the_accept_queue_is_limited() {
     story(async {
         let server = server_for_one_at_a_time().await;
         let client = client(&["127.0.0.1:0"]).await;
@@ -183,7 +183,7 @@ async fn associations_that_nobody_accepts_are_limited() {
 }
 
 #[tokio::test]
-async fn who_gives_up_before_being_accepted_keeps_no_place() {
+async fn failed_associations_leave_the_accept_queue() {
     story(async {
         let server = server_for_one_at_a_time().await;
         let client = client(&["127.0.0.1:0"]).await;
@@ -199,7 +199,7 @@ async fn who_gives_up_before_being_accepted_keeps_no_place() {
 }
 
 #[tokio::test]
-async fn what_was_said_before_a_farewell_is_heard_though_it_was_accepted_later() {
+async fn messages_before_a_shutdown_are_read_after_a_late_accept() {
     story(async {
         let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
         let early = client.connect(&server.local_addrs()[..]).await.unwrap();
@@ -212,7 +212,7 @@ async fn what_was_said_before_a_farewell_is_heard_though_it_was_accepted_later()
 }
 
 #[test]
-fn the_end_of_the_runtime_is_the_end_of_its_associations() {
+fn associations_end_with_their_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -225,7 +225,7 @@ fn the_end_of_the_runtime_is_the_end_of_its_associations() {
 }
 
 #[tokio::test]
-async fn the_addresses_of_a_closed_endpoint_can_be_used_again() {
+async fn addresses_of_a_closed_endpoint_can_be_reused() {
     story(async {
         let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
         let (_alice, bob) = join(&client, &server).await;

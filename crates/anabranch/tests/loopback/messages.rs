@@ -1,4 +1,4 @@
-//! Do messages arrive as they were sent?
+//! Messages in both directions.
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
@@ -34,7 +34,7 @@ async fn messages_go_back_and_forth_over_either_ip_version() {
 }
 
 #[tokio::test]
-async fn a_server_bound_to_all_addresses_is_reached_at_each_of_them() {
+async fn a_wildcard_server_is_reached_at_each_address() {
     story(async {
         let (client, server) = (client(&["0.0.0.0:0"]).await, server(&["0.0.0.0:0"]).await);
         let port = server.local_addrs()[0].port();
@@ -50,7 +50,7 @@ async fn a_server_bound_to_all_addresses_is_reached_at_each_of_them() {
 }
 
 #[tokio::test]
-async fn sctp_directly_over_ip_works_where_it_is_allowed() {
+async fn sctp_over_raw_sockets_works_if_permitted() {
     story(async {
         // Different addresses, because every raw socket sees all that is sent to its address.
         let [ours, theirs] = ["127.0.9.1", "127.0.9.2"].map(|address| address.parse().unwrap());
@@ -71,7 +71,7 @@ async fn sctp_directly_over_ip_works_where_it_is_allowed() {
 }
 
 #[tokio::test]
-async fn long_and_short_messages_keep_their_boundaries_and_their_order() {
+async fn messages_keep_their_boundaries_and_order() {
     story(async {
         let (alice, bob, _endpoints) = pair().await;
         let sizes = [4, 1_400, 100_000, 5, 1 << 20, 64];
@@ -92,7 +92,7 @@ async fn long_and_short_messages_keep_their_boundaries_and_their_order() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_an_error_after_a_few_tries() {
+async fn connect_to_a_silent_address_fails() {
     story(async {
         let nobody = client(&["127.0.0.1:0"]).await.local_addrs();
         let client = at(&["127.0.0.1:0"])
@@ -122,7 +122,7 @@ async fn an_endpoint_that_does_not_listen_refuses() {
 }
 
 #[tokio::test]
-async fn what_can_never_be_sent_is_refused_with_the_reason() {
+async fn invalid_messages_are_refused_with_the_reason() {
     story(async {
         let (alice, _bob, _endpoints) = pair().await;
         assert_eq!(alice.send(text("")).await, Err(SendError::Empty));
@@ -141,7 +141,7 @@ async fn what_can_never_be_sent_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_receive_that_is_given_up_loses_nothing() {
+async fn a_dropped_recv_loses_nothing() {
     story(async {
         let (alice, bob, _endpoints) = pair().await;
         for number in 0..100 {
@@ -192,8 +192,8 @@ async fn several_tasks_share_the_messages() {
     .await;
 }
 
-/// The streams of the first messages that arrive when two streams have `each` messages to send, and `prepare` has said
-/// how they are to be treated.
+/// The streams of the first messages that arrive when two streams have `each` messages to send, and `prepare` has set
+/// how they are scheduled.
 async fn first_streams(
     scheduler: &str,
     each: usize,
@@ -207,7 +207,7 @@ async fn first_streams(
     let server = builder().listen().bind().await.unwrap();
     let (alice, bob) = join(&client, &server).await;
     prepare(&alice);
-    // Nothing leaves while this task does not pause.
+    // Nothing is sent while this task does not pause.
     for stream in [0, 1] {
         for _ in 0..each {
             alice
@@ -223,7 +223,7 @@ async fn first_streams(
 }
 
 #[tokio::test]
-async fn an_urgent_stream_goes_first_though_it_was_filled_last() {
+async fn a_high_priority_stream_is_sent_first() {
     story(async {
         let streams = first_streams("priority", 20, 40, |alice| {
             alice.set_stream_priority(StreamId(0), 7).unwrap();
@@ -251,7 +251,7 @@ async fn a_stream_gets_in_proportion_to_its_weight() {
 }
 
 #[tokio::test]
-async fn streams_of_an_association_that_is_over_cannot_be_set() {
+async fn stream_settings_of_a_closed_association_fail() {
     story(async {
         let (alice, _bob, _endpoints) = pair().await;
         alice.abort("enough");
