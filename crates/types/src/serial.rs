@@ -37,7 +37,7 @@ impl Serial for u32 {
 mod tests {
     use super::Serial;
 
-    //= rfc5061 3-2
+    //= rfc5061 3-2, 3-4
     //= rfc9260 1.6-2
     #[test]
     fn order_survives_the_wrap() {

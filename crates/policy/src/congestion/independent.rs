@@ -95,6 +95,7 @@ impl<A: SinglePath> Policy for Independent<A> {
 }
 
 impl<A: SinglePath> CongestionControl for Independent<A> {
+    //= rfc9260 7.2.5-1
     fn add_path(&mut self, path: &PathFacts, now: Instant) {
         self.paths.insert(path.id, self.algorithm.start(path, now));
     }

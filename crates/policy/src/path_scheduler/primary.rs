@@ -33,7 +33,7 @@ impl Policy for Primary {
 }
 
 impl PathScheduler for Primary {
-    //= rfc9260 6.4-1, 6.4.1-1
+    //= rfc9260 6.4-1, 6.4.1-1, 8.2-6
     fn pick(&mut self, paths: &[PathFacts], _backlog: &Backlog, _now: Instant) -> Pick {
         paths
             .iter()

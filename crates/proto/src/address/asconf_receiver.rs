@@ -61,7 +61,7 @@ impl AsconfReceiver {
         self.due_on
     }
 
-    //= rfc5061 5.1.1-4, 5.2-8
+    //= rfc5061 5.1.1-4, 5.1.1-6, 5.2-8
     /// The answers to be sent, in the order of their numbers (RFC 5061 §5.1.1 C3).
     pub(super) fn take_due(&mut self) -> Vec<OutboundAsconfAck> {
         self.due_on = None;
@@ -133,7 +133,7 @@ impl Addresses {
         effects
     }
 
-    //= rfc5061 4.2.6-5, 5.1.1-6, 5.2-4
+    //= rfc5061 4.2.6-5, 5.2-4
     /// Does what is asked, one after the other; gives the responses.
     fn carry_out(
         &mut self,

@@ -243,6 +243,7 @@ impl Association {
         ports && !self.is_done() && !self.is_of_predecessor(packet)
     }
 
+    //= rfc9260 14.2-1
     /// Whether it ended and has said so. Until then it still takes packets, or an answer to an unknown peer would reach the peer
     /// before the reason does.
     pub(crate) fn is_done(&self) -> bool {

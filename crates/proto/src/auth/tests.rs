@@ -51,7 +51,7 @@ fn judged(receiver: &Authentication, bytes: &[u8]) -> Verdict {
     receiver.judge(&auth, &bytes[raw.at..])
 }
 
-//= rfc4895 6.2-3, 6.2-4
+//= rfc4895 6.2-3, 6.2-4, 6.2-6
 #[test]
 fn what_one_end_seals_the_other_believes_and_a_third_does_not() {
     let (alice, bob) = ends([b"", b""]);

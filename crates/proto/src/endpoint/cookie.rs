@@ -103,7 +103,7 @@ impl CookieKeys {
         }
     }
 
-    //= rfc9260 5.1.3-5, 5.1.5-1, 14.1-1
+    //= rfc9260 5.1.3-5, 5.1.5-1
     /// A key seals for one life and opens for two more at most, so that a cookie of its last moment can still
     /// be told stale from forged.
     fn rotate(&mut self, now: Instant) {

@@ -88,7 +88,6 @@ impl Directory {
         self.unlist(association, association.transfer.paths.remotes());
     }
 
-    //= rfc9260 14.2-1
     /// `association` ended, or begins anew with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
     /// of its cookie does not bring it back to life.
     pub(crate) fn retire(&mut self, association: &Association) {

@@ -16,7 +16,6 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    //= rfc5061 4.2.7-1
     /// What an association with this configuration offers: the one place where an extension is switched on.
     pub(crate) fn offered(config: &AssociationConfig) -> Self {
         let interleaving = matches!(config.policies.interleaving, InterleavingChoice::On(_));
@@ -38,6 +37,7 @@ impl Extensions {
         matches!(kind, kind::AUTH | kind::NR_SACK | kind::ASCONF_ACK | kind::ASCONF)
     }
 
+    //= rfc5061 4.2.7-1
     /// Whether both ends support chunks of type `kind`, as numbered in [`kind`].
     pub(crate) fn agreed(&self, kind: u8) -> bool {
         self.ours.contains(kind) && self.theirs.contains(kind)

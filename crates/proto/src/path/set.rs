@@ -353,7 +353,6 @@ impl PathSet {
             .any(|facts| facts.reachability != Reachability::Unconfirmed)
     }
 
-    //= rfc9260 8.2-6
     /// The path for what has no path of its own: the primary one if it works, else the best of the others.
     pub(crate) fn best(&self) -> PathId {
         let first = |fit: fn(&PathFacts) -> bool| {

@@ -23,7 +23,6 @@ impl Transfer {
     }
 
     //= rfc5061 5.3-4, 5.3-28, 5.3-29
-    //= rfc9260 7.2.5-1
     /// Adds a path, to be confirmed by heartbeats; `None` if there are no more numbers for paths.
     pub(crate) fn add_path(&mut self, addr: PathAddr, now: Instant) -> Option<Effects> {
         // A number that the send buffer still knows would credit the new path with what the old one carried.

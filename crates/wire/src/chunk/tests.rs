@@ -335,7 +335,7 @@ fn abort_and_error_carry_their_causes() {
     );
 }
 
-//= rfc5061 4.1.1-6
+//= rfc5061 4.1.1-5, 4.1.1-6
 #[test]
 fn asconf_and_its_answer_keep_number_address_and_lists() {
     let mut requests = ParameterWriter::new();

@@ -103,6 +103,7 @@ fn a_long_message_on_a_stream_that_does_not_exist_ends_nothing() {
     }
 }
 
+//= rfc9260 14.2-1
 /// RFC 9260 §8.4 would have an association that is gone answer with an ABORT that says nothing.
 #[test]
 fn the_reason_of_an_abort_is_not_overtaken_by_an_answer_to_a_stranger() {
@@ -117,7 +118,6 @@ fn the_reason_of_an_abort_is_not_overtaken_by_an_answer_to_a_stranger() {
     assert_eq!(kinds(&later), [kind::ABORT], "now it is a stranger");
 }
 
-//= rfc9260 14.2-1
 /// A batch of packets is heard before anything is said. What the first copy of a cookie stood for may have ended by then.
 #[test]
 fn a_second_copy_of_a_cookie_brings_nothing_back_to_life_while_the_abort_waits() {

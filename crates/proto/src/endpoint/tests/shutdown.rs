@@ -146,6 +146,7 @@ fn after_the_peers_shutdown_data_is_repeated_and_no_more_is_taken() {
     assert!(hears(&mut endpoint, START, peer(2), tag, &shutdown(0)).is_empty());
     let refused = act(&mut endpoint, |association| {
         association.shutdown();
+        assert_eq!(association.statistics().state, "SHUTDOWN-RECEIVED");
         association.send(Message::new(StreamId(0), "more"))
     });
     assert_eq!(refused, Err(SendError::Closing));
