@@ -9,7 +9,7 @@ use anabranch_policy::catalog::{AddIpChoice, RtoChoice};
 use anabranch_policy::options::RtoParameters;
 use anabranch_policy::{PolicyRecipe, PolicySet};
 
-use crate::OwnPolicies;
+use crate::own_policies::OwnPolicies;
 
 /// SCTP's port in the UDP encapsulation (RFC 6951 §5.1), also a sensible SCTP port to listen on.
 pub const DEFAULT_PORT: u16 = 9899;

@@ -27,6 +27,7 @@ mod association;
 mod auth;
 mod config;
 mod endpoint;
+mod extensions;
 mod handshake;
 mod input;
 mod message;

@@ -4,9 +4,13 @@ use anabranch_types::{Seed, VerificationTag};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::endpoint::TieTags;
-
 pub(crate) type HmacSha256 = Hmac<Sha256>;
+
+//= rfc9260 5.1.3-6
+/// Stands for the two tags of an association: whoever receives at an address of our peer's can ask for a cookie and read
+/// it, and must learn no tag from it (RFC 9260 §5.1.3, RFC 5062 §3.3). The seal keeps them from being chosen, so they need not be longer than a tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TieTags(pub(crate) [u8; 4]);
 
 /// Where the secrets of an endpoint start.
 ///

@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 use anabranch_types::StreamId;
 use thiserror::Error;
 
-use super::Event;
-use crate::Association;
+use super::{Association, Event};
 use crate::config::MIN_RECEIVE_BUFFER;
 use crate::send::SendError;
 

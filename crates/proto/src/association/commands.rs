@@ -6,8 +6,7 @@ use core::num::NonZeroU16;
 use anabranch_policy::PathFacts;
 use anabranch_types::{AssociationId, MessageId, PathAddr, PathId, StreamId};
 
-use super::{CloseReason, State, close};
-use crate::Association;
+use super::{Association, CloseReason, State, close};
 use crate::message::{Message, ReceivedMessage};
 use crate::send::SendError;
 

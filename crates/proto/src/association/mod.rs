@@ -7,6 +7,7 @@
 mod addresses;
 mod buffers;
 mod commands;
+mod control;
 mod events;
 mod peer_error;
 mod shutdown;
@@ -27,15 +28,15 @@ use anabranch_wire::chunk::kind;
 use crate::address::Addresses;
 use crate::auth::{Authentication, KeyVector, RANDOM_LEN};
 use crate::config::AssociationConfig;
-use crate::endpoint::Seal;
-use crate::handshake::{ChunkKinds, Extensions};
-use crate::output::Control;
+use crate::endpoint::cookie::Seal;
+use crate::extensions::{ChunkKinds, Extensions};
 use crate::path::PathChange;
 use crate::recv::ReceiverConfig;
 use crate::secrets::Secrets;
 use crate::transfer::{Effects, InitialTsns, Transfer};
 
 pub use buffers::{BufferError, SendQueue};
+pub(crate) use control::{Control, LastWords};
 pub(crate) use events::Events;
 pub use events::{CloseReason, Event};
 pub(crate) use peer_error::PeerError;

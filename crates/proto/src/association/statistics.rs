@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::Association;
+use super::Association;
 use crate::path::PathStatistics;
 
 /// Counts of one association. Bytes are of user data unless said otherwise.

@@ -7,7 +7,8 @@ use core::net::SocketAddr;
 use anabranch_types::{AddressScope, AssociationId, Instant, PathId, Tsn, VerificationTag};
 use thiserror::Error;
 
-use super::{Correspondent, Endpoint};
+use super::Endpoint;
+use super::directory::Correspondent;
 use crate::association::{Association, Retry, Setup, Side, State};
 use crate::config::AssociationConfig;
 use crate::path::pair_addresses;

@@ -13,8 +13,8 @@ use anabranch_types::{Instant, Tsn, VerificationTag};
 use hmac::{KeyInit as _, Mac as _};
 
 use crate::auth::KeyVector;
-use crate::handshake::ChunkKinds;
-use crate::secrets::{HmacSha256, Secrets};
+use crate::extensions::ChunkKinds;
+use crate::secrets::{HmacSha256, Secrets, TieTags};
 
 /// Bytes of the seal: half of the HMAC, as RFC 2104 §5 allows.
 const SEAL_LEN: usize = 16;
@@ -56,13 +56,6 @@ pub(crate) struct Cookie {
     /// The addresses that the INIT listed, in its order.
     pub(crate) listed: Vec<IpAddr>,
 }
-
-//= rfc9260 5.1.3-6
-/// Stands for the two tags of an association: whoever receives at an address of our peer's can ask for a cookie and read
-/// it, and must learn no tag from it: "not reveal the true Verification Tags of an existing association" (RFC 9260 §1.3,
-/// RFC 5062 §3.3). The seal keeps them from being chosen, so they need not be longer than a tag.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct TieTags(pub(crate) [u8; 4]);
 
 /// What is sealed with a cookie but not in it: every packet says it anyway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

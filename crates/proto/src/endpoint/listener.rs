@@ -11,13 +11,17 @@ use anabranch_wire::{
     UnknownAction,
 };
 
-use super::cookie::{Cookie, MAX_ADDRESSES, TieTags};
+use super::Endpoint;
+use super::cookie::{Cookie, MAX_ADDRESSES};
+use super::directory::Correspondent;
+use super::inbound::Inbound;
 use super::replies::MAX_AMPLIFICATION;
-use super::{Correspondent, Endpoint, Inbound};
 use crate::association::State;
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
-use crate::handshake::{self, ChunkKinds, Extensions};
+use crate::extensions::{ChunkKinds, Extensions};
+use crate::handshake;
+use crate::secrets::TieTags;
 
 /// Common header, chunk header and fixed fields of an INIT ACK.
 const INIT_ACK_FIXED: usize = CommonHeader::LEN + 20;

@@ -2,8 +2,9 @@
 
 mod agenda;
 mod connect;
-mod cookie;
+pub(crate) mod cookie;
 mod directory;
+mod inbound;
 mod listener;
 mod out_of_the_blue;
 mod replies;
@@ -25,10 +26,9 @@ use crate::output::Transmit;
 use crate::secrets::{Entropy, Secrets};
 use agenda::{Agenda, Entry};
 pub use connect::ConnectError;
-use cookie::{CookieKeys, Ports};
-pub(crate) use cookie::{Seal, TieTags};
-pub(crate) use directory::Correspondent;
-use directory::Directory;
+use cookie::CookieKeys;
+use directory::{Correspondent, Directory};
+use inbound::Inbound;
 use replies::Replies;
 
 /// Associations that are asked whether a packet with an unknown tag is theirs. Honest peers at one address have one for each
@@ -59,33 +59,6 @@ pub struct Endpoint {
     replies: Replies,
     next_id: u32,
     counters: EndpointCounters,
-}
-
-/// A packet that is about to find its association.
-#[derive(Clone, Copy)]
-struct Inbound<'p> {
-    now: Instant,
-    arrival: PathAddr,
-    packet: &'p Packet<'p>,
-}
-
-impl Inbound<'_> {
-    fn correspondent(&self) -> Correspondent {
-        let header = self.packet.header();
-        Correspondent {
-            remote: self.arrival.remote,
-            peer_port: header.source_port,
-            local_port: header.destination_port,
-        }
-    }
-
-    fn ports(&self) -> Ports {
-        let header = self.packet.header();
-        Ports {
-            ours: header.destination_port,
-            peers: header.source_port,
-        }
-    }
 }
 
 #[derive(Debug)]

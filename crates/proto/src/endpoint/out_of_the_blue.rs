@@ -3,7 +3,7 @@
 use anabranch_types::VerificationTag;
 use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, RawChunk, ShutdownComplete};
 
-use super::Inbound;
+use super::inbound::Inbound;
 use super::replies::Replies;
 
 //= rfc4895 6.3-13

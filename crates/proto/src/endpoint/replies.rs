@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use anabranch_types::{PathAddr, VerificationTag};
 use anabranch_wire::{CommonHeader, OutboundAbort, PacketBuilder, WriteChunk};
 
-use super::Inbound;
+use super::inbound::Inbound;
 use crate::input::contains_abort;
 
 /// Before its address is verified, a stranger gets at most this many times the bytes that it sent: less than

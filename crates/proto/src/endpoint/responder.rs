@@ -9,7 +9,8 @@ use anabranch_types::{AssociationId, PathAddr, PathId};
 use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 
 use super::cookie::{BadCookie, Cookie, seal_of};
-use super::{Endpoint, Inbound, listener};
+use super::inbound::Inbound;
+use super::{Endpoint, listener};
 use crate::association::{Agreement, Association, Event, Setup, Side, State};
 use crate::config::AssociationConfig;
 use crate::path::{Arrived, MAX_PATHS, pair_addresses, pair_through};

@@ -7,11 +7,11 @@ use core::net::{IpAddr, SocketAddr};
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::{Cause, CauseWriter, Chunk, InitAck, Packet, Parameter, Parameters, UnknownAction};
 
-use super::ChunkKinds;
 use crate::address::{Addresses, is_believable};
 use crate::association::{Agreement, Association, Retry, Side, State};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
 use crate::config::MIN_RECEIVE_BUFFER;
+use crate::extensions::ChunkKinds;
 use crate::path::{Path, PathSet, covers, pair_through};
 use crate::violation::Violation;
 

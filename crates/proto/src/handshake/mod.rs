@@ -1,21 +1,20 @@
 //! Handshake (RFC 9260 §5.1). How do two ends become associated? The side that initiates; the side that answers keeps no
 //! state and is in [`crate::endpoint`].
 
-mod extensions;
 mod init_ack;
 
 use alloc::vec::Vec;
 
 use anabranch_types::{Instant, PathId};
-use anabranch_wire::{OutboundInit, PacketBuilder, ParameterWriter};
+use anabranch_wire::{CommonHeader, OutboundInit, PacketBuilder, ParameterWriter};
 
 use crate::address::{Addresses, listed};
 use crate::association::{Association, CloseReason, Retry, State};
 use crate::auth::{Authentication, KeyVector};
-use crate::output::bundled_cookie_len;
+use crate::extensions::Extensions;
 use crate::path::PathSet;
+use crate::transfer::HEARTBEAT_LEN;
 
-pub(crate) use extensions::{ChunkKinds, Extensions};
 pub(crate) use init_ack::{introduce, on_init_ack};
 
 /// PAD parameter (RFC 4820 §4): skipped by those who do not know it.
@@ -28,6 +27,11 @@ pub(crate) const ASCONF_WITHOUT_AUTH: &str = "ASCONF is supported without AUTH";
 /// Chunk header and fixed fields of an INIT.
 const INIT_FIXED: usize = 20;
 const PARAMETER_HEADER: usize = 4;
+
+/// Bytes of a packet with a COOKIE ECHO of so many and a HEARTBEAT.
+pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
+    CommonHeader::LEN + (4 + cookie).next_multiple_of(4) + HEARTBEAT_LEN
+}
 
 //= rfc9260 3.3.2-1
 /// Writes the INIT of an association that asks.

@@ -4,9 +4,10 @@ use anabranch_types::{Instant, PathId};
 use anabranch_wire::{Cause, CauseWriter, Chunk, ErrorChunk, Packet, RawChunk, UnknownAction};
 
 use super::guard::{Admission, Guard};
+use crate::association::Control;
 use crate::association::{Association, CloseReason, Event, PeerError, State, close};
-use crate::handshake::{self, Extensions};
-use crate::output::Control;
+use crate::extensions::Extensions;
+use crate::handshake;
 use crate::recv::DataOutcome;
 use crate::user_data::UserData;
 use crate::violation::Violation;

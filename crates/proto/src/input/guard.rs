@@ -4,7 +4,7 @@ use anabranch_wire::chunk::kind;
 use anabranch_wire::{Chunk, HmacId, Packet, RawChunk};
 
 use crate::auth::{Authentication, Verdict};
-use crate::handshake::Extensions;
+use crate::extensions::Extensions;
 
 /// Walks along a packet with its chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

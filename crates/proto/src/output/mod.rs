@@ -3,7 +3,6 @@
 //! [`plan`] decides, [`packet`] writes what was decided and commits it chunk by chunk. Which data leaves is
 //! [`Transfer`](crate::transfer::Transfer)'s to say.
 
-mod control;
 mod packet;
 mod plan;
 
@@ -15,8 +14,6 @@ use anabranch_wire::CommonHeader;
 use crate::association::Association;
 use crate::transfer::DataPlan;
 
-pub(crate) use control::Control;
-pub(crate) use packet::bundled_cookie_len;
 use plan::{Lead, Parts, TransmitPlan};
 
 /// Bytes that a batch may not exceed: what one UDP datagram could carry.

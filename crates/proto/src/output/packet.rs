@@ -13,18 +13,12 @@ use anabranch_wire::{
     Shutdown, ShutdownAck, ShutdownComplete,
 };
 
-use super::control::{Control, LastWords};
 use super::plan::{Lead, TransmitPlan};
 use crate::address::Addresses;
-use crate::association::{Association, State};
-use crate::handshake;
+use crate::association::{Association, Control, LastWords, State};
+use crate::handshake::{self, bundled_cookie_len};
 use crate::recv::{Promises, SackForm};
-use crate::transfer::{HEARTBEAT_LEN, Transfer};
-
-/// Bytes of a packet with a COOKIE ECHO of so many and a HEARTBEAT.
-pub(crate) const fn bundled_cookie_len(cookie: usize) -> usize {
-    CommonHeader::LEN + (4 + cookie).next_multiple_of(4) + HEARTBEAT_LEN
-}
+use crate::transfer::Transfer;
 
 //= rfc9260 8.5.1-1, 8.5.1-14, 12.3-1, 12.3-2
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.

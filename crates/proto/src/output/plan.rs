@@ -5,9 +5,8 @@
 
 use anabranch_types::{Instant, PathId};
 
-use super::control::Control;
 use crate::address::{Addresses, Due};
-use crate::association::State;
+use crate::association::{Control, State};
 use crate::path::PathSet;
 use crate::recv::SackWanted;
 use crate::transfer::{DataPlan, Transfer};

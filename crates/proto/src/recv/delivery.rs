@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::ReceivedMessage;
+use crate::message::ReceivedMessage;
 
 /// Slots that an empty queue keeps; more would weigh on associations that fell idle after a burst.
 const KEPT_SLOTS: usize = 16;

@@ -29,7 +29,7 @@ use self::sack::SackWriter;
 pub(crate) use self::sack::{Promises, SackForm};
 use self::tracker::{NewTsn, Position, Sighting, Tracker};
 use self::window::Window;
-use crate::ReceivedMessage;
+use crate::message::ReceivedMessage;
 use crate::user_data::UserData;
 use crate::violation::Violation;
 

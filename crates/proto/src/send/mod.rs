@@ -37,8 +37,8 @@ use self::low_water::LowWater;
 use self::scoreboard::{Applied, Scoreboard};
 use self::streams::{PeerRoom, Streams};
 use self::window::PeerWindow;
-use crate::Message;
 use crate::config::SackWalks;
+use crate::message::Message;
 use crate::user_data::UserData;
 
 /// How many entries each buffer keeps once everything is acknowledged; what a burst needed beyond is given back.

@@ -7,7 +7,7 @@ use core::{mem, num::NonZeroU32};
 
 use anabranch_types::MessageId;
 
-use crate::Message;
+use crate::message::Message;
 
 /// A message of which at least one byte has not been sent; its payload is what is left.
 #[derive(Debug)]

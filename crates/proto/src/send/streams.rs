@@ -10,7 +10,7 @@ use anabranch_wire::{Data, DataFlags, IData};
 
 use super::chunk::{Chunk, Place};
 use super::queue::{Queue, Slab, Waiting};
-use crate::Message;
+use crate::message::Message;
 
 //= rfc9260 6.1-24
 /// RFC 9260 §6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user messages in the current

@@ -7,7 +7,7 @@ use anabranch_types::{Instant, Seed, Tsn, VerificationTag};
 
 use super::{BadCookie, Cookie, CookieKeys, Ports, TieTags};
 use crate::auth::KeyVector;
-use crate::handshake::ChunkKinds;
+use crate::extensions::ChunkKinds;
 use crate::secrets::{Entropy, Secrets};
 
 const LIFE: Duration = Duration::from_secs(60);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
-use crate::ReceivedMessage;
+use crate::message::ReceivedMessage;
 use crate::recv::delivery::Delivery;
 use crate::recv::tracker::Tracker;
 use crate::recv::window::Window;

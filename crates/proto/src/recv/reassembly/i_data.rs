@@ -13,7 +13,7 @@ use bytes::Bytes;
 use super::Verdict;
 use super::fragments::{self, Fragment, Fragments};
 use super::ordered::{Count as _, StreamOrder, Turn};
-use crate::ReceivedMessage;
+use crate::message::ReceivedMessage;
 use crate::recv::delivery::Delivery;
 use crate::recv::window::Window;
 use crate::violation::Violation;

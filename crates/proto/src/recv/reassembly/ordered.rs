@@ -10,7 +10,7 @@ use core::cmp::Ordering;
 use anabranch_types::{Mid, Serial, Ssn, StreamId};
 
 use super::super::delivery::Delivery;
-use crate::ReceivedMessage;
+use crate::message::ReceivedMessage;
 use crate::violation::Violation;
 
 /// Streams whose expected SSNs lie together: two bytes for each stream if all are used, 128 for a lonely one. MIDs take

@@ -1,0 +1,34 @@
+//! Inbound packet. Where does it come from, and which ports does it name?
+
+use anabranch_types::{Instant, PathAddr};
+use anabranch_wire::Packet;
+
+use super::cookie::Ports;
+use super::directory::Correspondent;
+
+/// A packet that is about to find its association.
+#[derive(Clone, Copy)]
+pub(super) struct Inbound<'p> {
+    pub(super) now: Instant,
+    pub(super) arrival: PathAddr,
+    pub(super) packet: &'p Packet<'p>,
+}
+
+impl Inbound<'_> {
+    pub(super) fn correspondent(&self) -> Correspondent {
+        let header = self.packet.header();
+        Correspondent {
+            remote: self.arrival.remote,
+            peer_port: header.source_port,
+            local_port: header.destination_port,
+        }
+    }
+
+    pub(super) fn ports(&self) -> Ports {
+        let header = self.packet.header();
+        Ports {
+            ours: header.destination_port,
+            peers: header.source_port,
+        }
+    }
+}
