@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 
-use anabranch_types::{AsconfNumber, Instant, PathId, Tsn};
+use anabranch_types::{AsconfNumber, Instant, PathAddr, PathId, Tsn};
 use anabranch_wire::{NoRoom, PacketBuilder};
 
 pub(crate) use asconf_sender::Request;
@@ -84,11 +84,18 @@ impl Addresses {
         self.asconf_receiver.expect(AsconfNumber(theirs.0));
     }
 
-    /// Other paths take the place of those to `remotes`, before anything was sent on them.
-    pub(crate) fn replace(&mut self, peer_addrs: Vec<SocketAddr>, remotes: impl Iterator<Item = SocketAddr>) {
-        self.removed_addrs.extend(remotes);
+    /// Puts other paths in the place of the present ones, before anything was sent on them.
+    pub(crate) fn replace_paths(
+        &mut self,
+        transfer: &mut Transfer,
+        pairs: &[PathAddr],
+        peer_addrs: Vec<SocketAddr>,
+        now: Instant,
+    ) {
+        self.removed_addrs.extend(transfer.paths.remotes());
         self.is_moved = true;
         self.peer_addrs = peer_addrs;
+        transfer.replace_paths(pairs, now);
     }
 
     /// The addresses that the peer was known by until now, if it moved since this was asked last.

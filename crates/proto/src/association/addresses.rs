@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use anabranch_types::{AddressScope, Instant, PathAddr};
+use anabranch_types::{AddressScope, Instant};
 use anabranch_wire::AsconfAck;
 
 use super::{Association, Event};
@@ -64,7 +64,8 @@ impl Association {
         Ok(())
     }
 
-    fn check_request(&self) -> Result<(), AddressError> {
+    /// Whether a change of addresses may be asked for now.
+    pub(crate) fn check_request(&self) -> Result<(), AddressError> {
         if !self.state.changes_addresses() {
             return Err(AddressError::NotConnected);
         }
@@ -72,16 +73,6 @@ impl Association {
             return Err(AddressError::NotAgreed);
         }
         self.addresses.check_request()
-    }
-
-    /// The application asks the peer of the association before this one again for what it had not done: the peer restarted.
-    pub(crate) fn repeat_requests(&mut self, before: &Self) {
-        for request in before.addresses.requests_to_repeat() {
-            // The peer may have come back without what that takes.
-            if self.check_request().is_ok() {
-                self.addresses.request(request);
-            }
-        }
     }
 
     /// The peer acknowledges an ASCONF, or pretends to.
@@ -99,12 +90,5 @@ impl Association {
         let effects = self.addresses.follow(&mut self.transfer, now);
         self.apply(effects);
         Ok(())
-    }
-
-    /// A packet was too large for the path with these ends; `largest` is the size of IP packets that would have
-    /// passed, if anybody said.
-    pub(crate) fn handle_too_large(&mut self, now: Instant, addr: PathAddr, largest: Option<u16>) {
-        let effects = self.transfer.on_too_large(now, addr, largest);
-        self.apply(effects);
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use anabranch_types::StreamId;
 use thiserror::Error;
 
-use super::{Association, Event};
+use super::Association;
 use crate::config::MIN_RECEIVE_BUFFER;
 use crate::send::SendError;
 
@@ -55,7 +55,8 @@ impl Association {
         }
         Arc::make_mut(&mut self.config).send_buffer = bytes;
         self.transfer.sender.resize(bytes);
-        self.tell_writable();
+        self.owed
+            .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
         Ok(())
     }
 
@@ -104,7 +105,7 @@ impl Association {
         self.transfer.sender.queued_on(stream)
     }
 
-    /// Asks for [`Event::StreamLow`] whenever the bytes that wait on `stream` have fallen to `bytes` or fewer after they
+    /// Asks for [`crate::Event::StreamLow`] whenever the bytes that wait on `stream` have fallen to `bytes` or fewer after they
     /// were more. [`u64::MAX`] ends that. One mark for each stream; it survives a restart of the peer.
     ///
     /// # Errors
@@ -112,14 +113,5 @@ impl Association {
     /// [`SendError::InvalidStream`].
     pub fn set_stream_low_water(&mut self, stream: StreamId, bytes: u64) -> Result<(), SendError> {
         self.transfer.sender.set_low_water(stream, bytes)
-    }
-
-    /// The application waits for room, and there is some.
-    pub(crate) fn tell_writable(&mut self) {
-        let accepting = self.state.accepts_messages() && !self.owed.shutdown;
-        if self.owed.writable && accepting && self.transfer.sender.free_space() > 0 {
-            self.owed.writable = false;
-            self.events.push(Event::Writable);
-        }
     }
 }

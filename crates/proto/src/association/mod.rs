@@ -10,11 +10,11 @@ mod commands;
 mod control;
 mod events;
 mod peer_error;
-mod shutdown;
 mod state;
 mod statistics;
 
 pub(crate) mod close;
+pub(crate) mod shutdown;
 pub(crate) mod timers;
 
 use alloc::sync::Arc;
@@ -33,6 +33,7 @@ use crate::extensions::{ChunkKinds, Extensions};
 use crate::path::PathChange;
 use crate::recv::ReceiverConfig;
 use crate::secrets::Secrets;
+use crate::send::Sender;
 use crate::transfer::{Effects, InitialTsns, Transfer};
 
 pub use buffers::{BufferError, SendQueue};
@@ -87,6 +88,17 @@ pub(crate) struct Owed {
     pub(crate) readable_told: bool,
     /// The application wants to finish, before the handshake was complete.
     pub(crate) shutdown: bool,
+}
+
+impl Owed {
+    /// The application may wait for space in the send buffer, and there may be some.
+    fn tell_writable(&mut self, state: &State, sender: &Sender, events: &mut Events) {
+        let accepting = state.accepts_messages() && !self.shutdown;
+        if self.writable && accepting && sender.free_space() > 0 {
+            self.writable = false;
+            events.push(Event::Writable);
+        }
+    }
 }
 
 /// With what an association starts; the handshake knows the rest.
@@ -155,13 +167,6 @@ impl Association {
         }
     }
 
-    /// Puts other paths in the place of the present ones, before anything was sent on them.
-    pub(crate) fn replace_paths(&mut self, pairs: &[PathAddr], peer_addrs: Vec<SocketAddr>, now: Instant) {
-        self.control.forget_paths();
-        self.addresses.replace(peer_addrs, self.transfer.paths.remotes());
-        self.transfer.replace_paths(pairs, now);
-    }
-
     /// The handshake told what both ends agreed on. Messages that wait to be read outlive it; those that wait on streams beyond
     /// what the peer takes are dropped, and the application is told.
     pub(crate) fn agree(&mut self, agreement: Agreement) {
@@ -197,6 +202,10 @@ impl Association {
                 self.control.forget_path(event.id);
             }
             self.events.push(Event::Path(event));
+        }
+        if effects.is_acknowledged {
+            self.owed
+                .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
         }
         if effects.is_confirmed {
             let preferred = self.addresses.on_confirmed(&mut self.transfer);

@@ -10,46 +10,15 @@
 //!
 //! SHUTDOWN ACK and SHUTDOWN COMPLETE end it. T2 repeats what was sent last, T5-shutdown-guard says for how long.
 
+use core::time::Duration;
+
 use anabranch_types::{Instant, PathId};
 use anabranch_wire::Shutdown;
 
-use super::{Association, CloseReason, Event, Guard, Retry, State};
+use super::{Association, CloseReason, Control, Event, Guard, Retry, State};
+use crate::transfer::Transfer;
 
 impl Association {
-    //= rfc9260 3.3.8-1, 3.3.9-1, 4-11, 9.2-1, 9.2-15, 9.2-16, 9.2-24
-    /// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged.
-    pub(crate) fn advance_shutdown(&mut self, now: Instant) {
-        let finishing = matches!(self.state, State::ShutdownPending | State::ShutdownReceived);
-        if !finishing || !self.transfer.sender.is_drained() {
-            return;
-        }
-        let paths = &self.transfer.paths;
-        let retry = Retry::start(paths.fact(paths.best()).rto, now);
-        // Five times RTO.Max is what RFC 9260 §9.2 recommends.
-        let guard = Guard(now + self.config.rto().max * 5);
-        self.transfer.stop_heartbeats();
-        if matches!(self.state, State::ShutdownPending) {
-            self.state = State::ShutdownSent(retry, guard);
-            self.control.send_shutdown();
-        } else {
-            self.state = State::ShutdownAckSent(retry, guard);
-            self.control.send_shutdown_ack();
-        }
-    }
-
-    //= rfc9260 9.2-7, 9.2-12
-    /// Any packet came. In SHUTDOWN-SENT it restarts T2 and clears the error count, for the peer may have much to send before it
-    /// can finish too (RFC 9260 §9.2); T5-shutdown-guard bounds that. The back-off of T2 is forgotten: the heartbeats of a peer that
-    /// missed the SHUTDOWN would come before it expired, for ever.
-    pub(crate) fn restart_t2(&mut self, now: Instant) {
-        if let State::ShutdownSent(retry, _) = &mut self.state {
-            let best = self.transfer.paths.best();
-            let rto = self.transfer.paths.path(best).rtt.rto_without_back_off();
-            *retry = Retry::start(rto, now);
-            self.transfer.forget_errors();
-        }
-    }
-
     //= rfc9260 9.2-2, 9.2-4, 9.2-5, 9.2-6, 9.2-14, 9.2-17, 9.2-18, 9.2-19, 9.2-20
     /// T2 or T5 expired: SHUTDOWN or SHUTDOWN ACK goes again, on another path than last time if one works, as data would
     /// (RFC 9260 §6.4.1).
@@ -100,15 +69,42 @@ impl Association {
         }
         let effects = self.transfer.on_cumulative(now, path, chunk.cumulative);
         self.apply(effects);
-        self.tell_writable();
     }
+}
 
-    //= rfc9260 3.3.13-1, 9.2-21, 9.2-30
-    /// The peer has nothing outstanding either: it is told that we know, and that is the end.
-    pub(crate) fn on_shutdown_ack(&mut self) {
-        if matches!(self.state, State::ShutdownSent(..) | State::ShutdownAckSent(..)) {
-            self.end(CloseReason::Finished, None);
-            self.control.send_shutdown_complete();
-        }
+//= rfc9260 9.2-7, 9.2-12
+/// Any packet came. In SHUTDOWN-SENT it restarts T2 and clears the error count, for the peer may have much to send before it
+/// can finish too (RFC 9260 §9.2); T5-shutdown-guard bounds that. The back-off of T2 is forgotten: the heartbeats of a peer that
+/// missed the SHUTDOWN would come before it expired, for ever.
+pub(crate) fn restart_t2(state: &mut State, transfer: &mut Transfer, now: Instant) {
+    if let State::ShutdownSent(retry, _) = state {
+        let best = transfer.paths.path(transfer.paths.best());
+        *retry = Retry::start(best.rtt.rto_without_back_off(), now);
+        transfer.forget_errors();
+    }
+}
+
+//= rfc9260 3.3.8-1, 3.3.9-1, 4-11, 9.2-1, 9.2-15, 9.2-16, 9.2-24
+/// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged. T5-shutdown-guard runs for `longest`.
+pub(crate) fn advance(
+    state: &mut State,
+    control: &mut Control,
+    transfer: &mut Transfer,
+    longest: Duration,
+    now: Instant,
+) {
+    let finishing = matches!(state, State::ShutdownPending | State::ShutdownReceived);
+    if !finishing || !transfer.sender.is_drained() {
+        return;
+    }
+    let retry = Retry::start(transfer.paths.fact(transfer.paths.best()).rto, now);
+    let guard = Guard(now + longest);
+    transfer.stop_heartbeats();
+    if matches!(state, State::ShutdownPending) {
+        *state = State::ShutdownSent(retry, guard);
+        control.send_shutdown();
+    } else {
+        *state = State::ShutdownAckSent(retry, guard);
+        control.send_shutdown_ack();
     }
 }

@@ -99,6 +99,11 @@ impl State {
     }
 
     //= rfc5061 5.1.1-5
+    /// Whether SHUTDOWN or SHUTDOWN ACK was sent.
+    pub(crate) const fn is_finishing(&self) -> bool {
+        matches!(self, Self::ShutdownSent(..) | Self::ShutdownAckSent(..))
+    }
+
     /// Whether addresses may be changed; other states have nothing to do with them (RFC 5061 §5.1.1 C4).
     pub(crate) const fn changes_addresses(&self) -> bool {
         matches!(

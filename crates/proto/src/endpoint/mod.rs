@@ -268,7 +268,8 @@ impl Endpoint {
     pub fn handle_too_large(&mut self, now: Instant, path: PathAddr, largest: Option<u16>) {
         for id in self.directory.at(path.remote) {
             if let Some(slot) = self.slots.get_mut(&id) {
-                slot.association.handle_too_large(now, path, largest);
+                let effects = slot.association.transfer.on_too_large(now, path, largest);
+                slot.association.apply(effects);
                 self.touch(id);
             }
         }

@@ -11,9 +11,11 @@ use anabranch_wire::{Cause, CauseWriter, OutboundError, ShutdownAck};
 use super::cookie::{BadCookie, Cookie, seal_of};
 use super::inbound::Inbound;
 use super::{Endpoint, listener};
-use crate::association::{Agreement, Association, Event, Setup, Side, State};
+use crate::association::{Agreement, Association, Control, Event, Setup, Side, State};
 use crate::config::AssociationConfig;
-use crate::path::{Arrived, MAX_PATHS, pair_addresses, pair_through};
+use crate::handshake;
+use crate::path::{Arrived, MAX_PATHS, PathSet, pair_addresses, pair_through};
+use crate::transfer::Transfer;
 
 /// What the table of RFC 9260 §5.2.4 says, by how the tags of cookie and association compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,7 +95,12 @@ fn acknowledge_late_copy(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: 
     }
     let id = association.id;
     let otherwise = association.transfer.paths.best();
-    acknowledge(association, inbound, otherwise);
+    acknowledge(
+        &mut association.control,
+        &mut association.transfer,
+        inbound,
+        otherwise,
+    );
     endpoint.touch(id);
     true
 }
@@ -170,7 +177,18 @@ fn apply(
         // Its call crossed ours, and what it had before, when it heard from us, is gone: our tag stays.
         Verdict::B if association.state.is_connected() => restart(endpoint, inbound, id, cookie),
         Verdict::B => collide(association, inbound, cookie),
-        Verdict::D => repeat(association, inbound, cookie),
+        //= rfc9260 5.2.4-12, 5.2.4-13
+        // Our own handshake met the peer's in the middle.
+        Verdict::D if matches!(association.state, State::CookieEchoed(..)) => {
+            association.events.push(Event::Connected { incoming: false });
+            complete(association, inbound, cookie);
+        }
+        // The COOKIE ACK was lost.
+        Verdict::D => {
+            let (control, transfer) = (&mut association.control, &mut association.transfer);
+            let path = had_at(&transfer.paths, inbound, cookie);
+            acknowledge(control, transfer, inbound, path);
+        }
         //= rfc9260 5.2.4-3, 5.2.4-9, 5.2.4-10, 5.2.4-11
         Verdict::C | Verdict::None => endpoint.counters.dropped += 1,
     }
@@ -189,20 +207,13 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
         inbound,
         cookie,
     );
-    association.replace_paths(&pairs, remotes(cookie), inbound.now);
+    association.control.forget_paths();
+    let transfer = &mut association.transfer;
+    association
+        .addresses
+        .replace_paths(transfer, &pairs, remotes(cookie), inbound.now);
     association.events.push(Event::Connected { incoming: false });
     complete(association, inbound, cookie);
-}
-
-//= rfc9260 5.2.4-12, 5.2.4-13
-/// D: our own handshake met the peer's in the middle, or the COOKIE ACK was lost.
-fn repeat(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
-    if matches!(association.state, State::CookieEchoed(..)) {
-        association.events.push(Event::Connected { incoming: false });
-        complete(association, inbound, cookie);
-    } else {
-        acknowledge(association, inbound, had_at(association, inbound, cookie));
-    }
 }
 
 //= rfc9260 5.2.4-4, 5.2.4-5
@@ -258,7 +269,12 @@ fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, co
     // The application does not ask twice.
     anew.owed.shutdown = slot.association.owed.shutdown;
     complete(&mut anew, inbound, cookie);
-    anew.repeat_requests(&slot.association);
+    for request in slot.association.addresses.requests_to_repeat() {
+        // The peer may have come back without what that takes.
+        if anew.check_request().is_ok() {
+            anew.addresses.request(request);
+        }
+    }
     endpoint.directory.insert(&anew);
     *slot.association = anew;
 }
@@ -327,34 +343,34 @@ fn agreement(cookie: &Cookie) -> Agreement {
 /// Confirmed is only the address that the INIT ACK was sent to (RFC 9260 §5.4): the peer received the cookie there. It may
 /// send the COOKIE ECHO from any address that an attacker writes into it.
 fn complete(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie) {
-    let path = had_at(association, inbound, cookie);
-    if path_to(association, proven(inbound, cookie)).is_some() {
+    let path = had_at(&association.transfer.paths, inbound, cookie);
+    if path_to(&association.transfer.paths, proven(inbound, cookie)).is_some() {
         let effects = association.transfer.confirm(path);
         association.apply(effects);
     }
-    association.establish(inbound.now);
-    acknowledge(association, inbound, path);
+    let wants_shutdown = association.owed.shutdown;
+    let (state, transfer) = (&mut association.state, &mut association.transfer);
+    handshake::establish(state, wants_shutdown, transfer, inbound.now);
+    acknowledge(&mut association.control, &mut association.transfer, inbound, path);
 }
 
 /// The path over which the cookie was had.
-fn had_at(association: &Association, inbound: &Inbound<'_>, cookie: &Cookie) -> PathId {
-    let path = path_to(association, proven(inbound, cookie));
-    path.unwrap_or_else(|| association.transfer.paths.primary())
+fn had_at(paths: &PathSet, inbound: &Inbound<'_>, cookie: &Cookie) -> PathId {
+    let path = path_to(paths, proven(inbound, cookie));
+    path.unwrap_or_else(|| paths.primary())
 }
 
 //= rfc9260 5.4-3, 6.4-2
 /// The COOKIE ACK goes the way that the cookie came, since the other one may have broken. To an address that is not
 /// confirmed it "MUST be bundled with a HEARTBEAT chunk" (RFC 9260 §5.4); if none can go there now, it goes `otherwise`.
-fn acknowledge(association: &mut Association, inbound: &Inbound<'_>, otherwise: PathId) {
-    let came = path_to(association, inbound.arrival).filter(|path| {
-        let transfer = &mut association.transfer;
-        transfer.paths.is_confirmed(*path) || transfer.hurry_heartbeat(*path, inbound.now)
-    });
-    association.control.send_cookie_ack(came.unwrap_or(otherwise));
+fn acknowledge(control: &mut Control, transfer: &mut Transfer, inbound: &Inbound<'_>, otherwise: PathId) {
+    let came = path_to(&transfer.paths, inbound.arrival)
+        .filter(|path| transfer.paths.is_confirmed(*path) || transfer.hurry_heartbeat(*path, inbound.now));
+    control.send_cookie_ack(came.unwrap_or(otherwise));
 }
 
-fn path_to(association: &Association, addr: PathAddr) -> Option<PathId> {
-    match association.transfer.paths.arrived(addr) {
+fn path_to(paths: &PathSet, addr: PathAddr) -> Option<PathId> {
+    match paths.arrived(addr) {
         Arrived::On(path) | Arrived::Rebound(path) => Some(path),
         Arrived::Unknown => None,
     }

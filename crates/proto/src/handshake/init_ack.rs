@@ -10,9 +10,10 @@ use anabranch_wire::{Cause, CauseWriter, Chunk, InitAck, Packet, Parameter, Para
 use crate::address::{Addresses, is_believable};
 use crate::association::{Agreement, Association, Retry, Side, State};
 use crate::auth::{BadRandom, KeyVector, KeyVectorReader};
-use crate::config::MIN_RECEIVE_BUFFER;
+use crate::config::{AssociationConfig, MIN_RECEIVE_BUFFER};
 use crate::extensions::ChunkKinds;
 use crate::path::{Path, PathSet, covers, pair_through};
+use crate::transfer::Transfer;
 use crate::violation::Violation;
 
 /// Addresses of the peer beyond this number are not looked at.
@@ -54,7 +55,13 @@ pub(crate) fn on_init_ack(
     if association.config.offers_address_changes() && offer.extensions.lack_authentication() {
         return Err(Violation::Protocol(super::ASCONF_WITHOUT_AUTH));
     }
-    take_peer(association, chunk, offer.extensions, offer.vector);
+    association.peer = Side {
+        tag: chunk.initiate_tag,
+        initial_tsn: chunk.initial_tsn,
+        ..association.peer
+    };
+    let agreement = agreement(&association.config, chunk, offer.extensions, offer.vector);
+    association.agree(agreement);
     if retry.repeated == 0 {
         // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
         let sent_at = retry.expires - retry.timeout;
@@ -65,11 +72,21 @@ pub(crate) fn on_init_ack(
             .rtt
             .on_sample(sent_at, now);
     }
+    let measured = association.transfer.paths.path(path).rtt.clone();
     let path = if association.config.single_homed {
         association.transfer.paths.publish_rtt(path);
         path
     } else {
-        take_addresses(association, &offer.addresses, answered_from, path, now)
+        let (addresses, transfer) = (&mut association.addresses, &mut association.transfer);
+        let taken = take_addresses(addresses, transfer, &offer.addresses, answered_from, now);
+        if taken == Paths::Replaced {
+            association.control.forget_paths();
+        }
+        let paths = &mut association.transfer.paths;
+        let path = path_between(paths, answered_from).unwrap_or_default();
+        paths.path_mut(path).rtt = measured;
+        paths.publish_rtt(path);
+        path
     };
     if !offer.unrecognized.is_empty() {
         association
@@ -197,56 +214,51 @@ impl Offer {
 }
 
 //= rfc9260 5.1.1-2, 5.1.1-3
-/// Who the peer is, and what was agreed on. There are as many streams as one side asks for and the other allows, whichever is
-/// fewer (RFC 9260 §5.1.1).
-fn take_peer(
-    association: &mut Association,
+/// What was agreed on. There are as many streams as one side asks for and the other allows, whichever is fewer
+/// (RFC 9260 §5.1.1).
+fn agreement(
+    config: &AssociationConfig,
     chunk: &InitAck<'_>,
     extensions: ChunkKinds,
     vector: Option<KeyVector>,
-) {
-    association.peer = Side {
-        tag: chunk.initiate_tag,
-        initial_tsn: chunk.initial_tsn,
-        ..association.peer
-    };
-    let config = &association.config;
-    association.agree(Agreement {
+) -> Agreement {
+    Agreement {
         extensions,
         vector,
         peer_tsn: chunk.initial_tsn,
         peer_window: chunk.a_rwnd,
         outbound_streams: config.wanted_streams().min(chunk.inbound_streams),
         inbound_streams: config.allowed_streams().min(chunk.outbound_streams),
-    });
+    }
 }
 
 //= rfc9260 3.3.3-26, 5.1.2-1, 5.1.2-4
 /// Pairs our addresses with those that the peer listed, in its order, those that the application named, and the source of an
 /// answer that was none of them.
-/// Returns the path that the handshake goes on with.
 fn take_addresses(
-    association: &mut Association,
+    addresses: &mut Addresses,
+    transfer: &mut Transfer,
     listed: &[IpAddr],
     answered_from: PathAddr,
-    path: PathId,
     now: Instant,
-) -> PathId {
-    let (addresses, paths) = (&mut association.addresses, &association.transfer.paths);
+) -> Paths {
+    let paths = &transfer.paths;
     let remotes = peer_addresses(addresses, paths, listed, answered_from);
     let pairs = pair_through(&addresses.local_addrs, &remotes, answered_from);
-    let same = pairs.iter().copied().eq(paths.iter().map(|(_, path)| path.addr));
-    let measured = paths.path(path).rtt.clone();
-    if same {
+    if pairs.iter().copied().eq(paths.iter().map(|(_, path)| path.addr)) {
         addresses.peer_addrs = remotes;
+        Paths::Kept
     } else {
-        association.replace_paths(&pairs, remotes, now);
+        addresses.replace_paths(transfer, &pairs, remotes, now);
+        Paths::Replaced
     }
-    let paths = &mut association.transfer.paths;
-    let path = path_between(paths, answered_from).unwrap_or_default();
-    paths.path_mut(path).rtt = measured;
-    paths.publish_rtt(path);
-    path
+}
+
+/// What became of the paths that INIT was sent on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Paths {
+    Kept,
+    Replaced,
 }
 
 /// What the peer listed, with the encapsulation ports that are known of it, and what is known of it besides.

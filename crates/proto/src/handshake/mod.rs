@@ -13,7 +13,7 @@ use crate::association::{Association, CloseReason, Retry, State};
 use crate::auth::{Authentication, KeyVector};
 use crate::extensions::Extensions;
 use crate::path::PathSet;
-use crate::transfer::HEARTBEAT_LEN;
+use crate::transfer::{HEARTBEAT_LEN, Transfer};
 
 pub(crate) use init_ack::{introduce, on_init_ack};
 
@@ -105,18 +105,16 @@ pub(crate) fn fixed_fields(association: &Association) -> OutboundInit {
     }
 }
 
-impl Association {
-    /// The handshake is complete; where the peer proved itself is confirmed already. The address that a COOKIE ACK came from
-    /// proves nothing, since anything may be written there (RFC 9260 §5.4).
-    pub(crate) fn establish(&mut self, now: Instant) {
-        self.state = if self.owed.shutdown {
-            State::ShutdownPending
-        } else {
-            State::Established
-        };
-        self.transfer.forget_errors();
-        self.transfer.start_heartbeats(now);
-    }
+/// The handshake is complete; where the peer proved itself is confirmed already. The address that a COOKIE ACK came from
+/// proves nothing, since anything may be written there (RFC 9260 §5.4).
+pub(crate) fn establish(state: &mut State, wants_shutdown: bool, transfer: &mut Transfer, now: Instant) {
+    *state = if wants_shutdown {
+        State::ShutdownPending
+    } else {
+        State::Established
+    };
+    transfer.forget_errors();
+    transfer.start_heartbeats(now);
 }
 
 /// The path of the `number`th INIT: those to addresses that the application named, in turn.

@@ -72,7 +72,14 @@ fn one(
     match chunk {
         Chunk::Data(chunk) => on_data(association, now, path, UserData::Data(chunk))?,
         Chunk::IData(chunk) => on_data(association, now, path, UserData::IData(chunk))?,
-        Chunk::Sack(_) | Chunk::NrSack(_) => on_sack(association, now, path, &chunk)?,
+        Chunk::Sack(sack) if state.is_connected() => {
+            let effects = association.transfer.on_sack(now, path, &sack)?;
+            association.apply(effects);
+        }
+        Chunk::NrSack(sack) if state.is_connected() => {
+            let effects = association.transfer.on_nr_sack(now, path, &sack)?;
+            association.apply(effects);
+        }
         Chunk::InitAck(chunk) => {
             handshake::on_init_ack(association, now, path, &chunk)?;
             // It stands alone (RFC 9260 §6.10), and `path` may be no more.
@@ -81,7 +88,9 @@ fn one(
         //= rfc9260 5.2.5-1
         Chunk::CookieAck if matches!(state, State::CookieEchoed(..)) => {
             association.events.push(Event::Connected { incoming: false });
-            association.establish(now);
+            let wants_shutdown = association.owed.shutdown;
+            let transfer = &mut association.transfer;
+            handshake::establish(&mut association.state, wants_shutdown, transfer, now);
         }
         //= rfc9260 3.3.6-1, 3.3.6-2, 8.3-2, 8.3-10
         // It goes back over the path that it came by, all that it holds untouched (RFC 9260 §8.3).
@@ -99,7 +108,12 @@ fn one(
         }
         Chunk::Error(chunk) => on_error(association, now, &chunk),
         Chunk::Shutdown(chunk) => association.on_shutdown(now, path, chunk),
-        Chunk::ShutdownAck => association.on_shutdown_ack(),
+        //= rfc9260 3.3.13-1, 9.2-21, 9.2-30
+        // The peer has nothing outstanding either: it is told that we know, and that is the end.
+        Chunk::ShutdownAck if state.is_finishing() => {
+            association.end(CloseReason::Finished, None);
+            association.control.send_shutdown_complete();
+        }
         //= rfc9260 8.5.1-13, 9.2-22, 9.2-23
         Chunk::ShutdownComplete(_) if matches!(state, State::ShutdownAckSent(..)) => {
             association.end(CloseReason::Finished, None);
@@ -121,7 +135,10 @@ fn one(
         | Chunk::Ecne(_)
         | Chunk::Cwr(_)
         | Chunk::Pad(_)
+        | Chunk::Sack(_)
+        | Chunk::NrSack(_)
         | Chunk::CookieAck
+        | Chunk::ShutdownAck
         | Chunk::Heartbeat(_)
         | Chunk::ShutdownComplete(_) => {}
     }
@@ -163,26 +180,6 @@ fn on_data(
         transfer.receiver.force_sack();
         control.send_shutdown();
     }
-    Ok(())
-}
-
-fn on_sack(
-    association: &mut Association,
-    now: Instant,
-    path: PathId,
-    chunk: &Chunk<'_>,
-) -> Result<(), Violation> {
-    // Before that nothing was sent that it could acknowledge.
-    if !association.state.is_connected() {
-        return Ok(());
-    }
-    let effects = match chunk {
-        Chunk::Sack(sack) => association.transfer.on_sack(now, path, sack)?,
-        Chunk::NrSack(sack) => association.transfer.on_nr_sack(now, path, sack)?,
-        _ => return Ok(()),
-    };
-    association.apply(effects);
-    association.tell_writable();
     Ok(())
 }
 

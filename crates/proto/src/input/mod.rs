@@ -9,7 +9,7 @@ pub(crate) use verify::contains_abort;
 use anabranch_types::{Instant, PathAddr, PathId};
 use anabranch_wire::Packet;
 
-use crate::association::{Association, State, close};
+use crate::association::{Association, State, close, shutdown};
 use crate::handshake;
 use crate::path::Arrived;
 
@@ -18,16 +18,12 @@ impl Association {
     /// A packet that is for this association arrived.
     pub(crate) fn handle_packet(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) {
         let located = verify::admits(self, arrival, packet).then(|| self.locate(now, arrival, packet));
-        match located.flatten() {
-            Some(path) => self.handle_located(now, path, packet),
-            None => self.counters.packets_dropped += 1,
-        }
-        self.debug_check();
-    }
-
-    fn handle_located(&mut self, now: Instant, path: PathId, packet: &Packet<'_>) {
+        let Some(path) = located.flatten() else {
+            self.counters.packets_dropped += 1;
+            return;
+        };
         self.transfer.packet_received(path, packet.len());
-        self.restart_t2(now);
+        shutdown::restart_t2(&mut self.state, &mut self.transfer, now);
         match dispatch::chunks(self, now, path, packet) {
             Ok(carried_data) if carried_data && !self.state.is_closed() => {
                 self.transfer.data_packet_done(path, now);
@@ -42,6 +38,7 @@ impl Association {
             // The peer ends it, too, and expects no answer (RFC 9260 §9.1).
             self.control.clear();
         }
+        self.debug_check();
     }
 
     //= rfc5061 5.3.2-2

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use anabranch_types::{Ecn, Instant, PathAddr, PathId};
 use anabranch_wire::CommonHeader;
 
-use crate::association::Association;
+use crate::association::{Association, shutdown};
 use crate::transfer::DataPlan;
 
 use plan::{Lead, Parts, TransmitPlan};
@@ -44,59 +44,54 @@ impl Association {
         buffer: &mut Vec<u8>,
         max_segments: usize,
     ) -> Option<Transmit> {
-        let transmit = next_packets(self, now, buffer, max_segments);
-        self.debug_check();
-        transmit
-    }
-}
-
-fn next_packets(
-    association: &mut Association,
-    now: Instant,
-    buffer: &mut Vec<u8>,
-    max_segments: usize,
-) -> Option<Transmit> {
-    association.advance_shutdown(now);
-    if association.state.changes_addresses() {
-        let effects = association.addresses.advance(&mut association.transfer, now);
-        association.apply(effects);
-    }
-    if let Some(words) = association.control.take_last_words() {
-        let (path, size) = packet::last_words(association, words, buffer);
-        return Some(transmit(association, path, size));
-    }
-    if !association.control.is_waiting() {
-        let header = packet::header(association, association.peer.tag);
-        if let Some((path, size)) = association.transfer.write_mtu_probe(header, buffer, now) {
-            return Some(transmit(association, path, size));
+        // Five times RTO.Max is what RFC 9260 §9.2 recommends for T5-shutdown-guard.
+        let longest = self.config.rto().max * 5;
+        shutdown::advance(
+            &mut self.state,
+            &mut self.control,
+            &mut self.transfer,
+            longest,
+            now,
+        );
+        if self.state.changes_addresses() {
+            let effects = self.addresses.advance(&mut self.transfer, now);
+            self.apply(effects);
         }
-    }
-    let (plan, first) = loop {
-        let Some(plan) = plan_packet(association, now) else {
-            association.transfer.policies.path_scheduler.on_round();
-            return None;
+        if let Some(words) = self.control.take_last_words() {
+            let (path, size) = packet::last_words(self, words, buffer);
+            return Some(transmit(self, path, size));
+        }
+        if !self.control.is_waiting() {
+            let header = packet::header(self, self.peer.tag);
+            if let Some((path, size)) = self.transfer.write_mtu_probe(header, buffer, now) {
+                return Some(transmit(self, path, size));
+            }
+        }
+        let (plan, first) = loop {
+            let Some(plan) = plan_packet(self, now) else {
+                self.transfer.policies.path_scheduler.on_round();
+                return None;
+            };
+            let limit = limit(self, &plan);
+            let written = packet::write(self, &plan, limit, buffer, now);
+            if written > 0 {
+                break (plan, written);
+            }
+            // What was rescheduled without being written waits to be sent again now.
+            let waits = self.transfer.sender.next_lost().is_some();
+            let goes_on = plan.data == Some(DataPlan::Reschedule) && waits;
+            if !plan.has_control && !goes_on {
+                return None;
+            }
         };
-        let limit = limit(association, &plan);
-        let written = packet::write(association, &plan, limit, buffer, now);
-        if written > 0 {
-            break (plan, written);
-        }
-        // What was rescheduled without being written waits to be sent again now.
-        let waits = association.transfer.sender.next_lost().is_some();
-        let goes_on = plan.data == Some(DataPlan::Reschedule) && waits;
-        if !plan.has_control && !goes_on {
-            return None;
-        }
-    };
-    let size = first + more_for_the_same_path(association, &plan, first, max_segments, buffer, now);
-    association
-        .events
-        .push_low_streams(&mut association.transfer.sender);
-    Some(Transmit {
-        segment_size: (size > first).then_some(first),
-        may_fragment: first > usize::from(association.transfer.paths.fact(plan.path).max_packet),
-        ..transmit(association, plan.path, size)
-    })
+        let size = first + more_for_the_same_path(self, &plan, first, max_segments, buffer, now);
+        self.events.push_low_streams(&mut self.transfer.sender);
+        Some(Transmit {
+            segment_size: (size > first).then_some(first),
+            may_fragment: first > usize::from(self.transfer.paths.fact(plan.path).max_packet),
+            ..transmit(self, plan.path, size)
+        })
+    }
 }
 
 /// One packet of `size` bytes on `path`.

@@ -18,7 +18,7 @@ use crate::address::Addresses;
 use crate::association::{Association, Control, LastWords, State};
 use crate::handshake::{self, bundled_cookie_len};
 use crate::recv::{Promises, SackForm};
-use crate::transfer::Transfer;
+use crate::transfer::{Effects, Transfer};
 
 //= rfc9260 8.5.1-1, 8.5.1-14, 12.3-1, 12.3-2
 /// Writes the packet and returns its length; 0 if nothing of the plan fits into `limit` bytes.
@@ -38,8 +38,30 @@ pub(super) fn write(
     };
     let mut packet = PacketBuilder::new(buffer, header(association, tag), limit);
     match plan.lead {
-        Some(lead) => write_lead(association, lead, plan.path, &mut packet, now),
-        None => write_bundle(association, plan, &mut packet, now),
+        Some(Lead::Init) => {
+            association.control.handshake_sent();
+            handshake::write_init(association, &mut packet);
+        }
+        Some(Lead::CookieEcho) => {
+            association.control.handshake_sent();
+            let (state, addresses) = (&association.state, &association.addresses);
+            let transfer = &mut association.transfer;
+            write_cookie(state, addresses, transfer, (plan.path, now), &mut packet);
+        }
+        Some(Lead::Addresses(due)) => {
+            let paths = &association.transfer.paths;
+            if let Some(authentication) = &association.authentication {
+                let addresses = &mut association.addresses;
+                addresses.write(due, authentication, paths, &mut packet, now);
+            }
+        }
+        None => {
+            let form = plan.sack.then(|| sack_form(association));
+            let (state, control) = (&association.state, &mut association.control);
+            let transfer = &mut association.transfer;
+            let effects = write_bundle((state, control, transfer), plan, form, &mut packet, now);
+            association.apply(effects);
+        }
     }
     if packet.is_empty() {
         drop(packet);
@@ -51,51 +73,38 @@ pub(super) fn write(
     length
 }
 
-fn write_lead(
-    association: &mut Association,
-    lead: Lead,
-    path: PathId,
+//= rfc9260 3.2.2-3, 3.3.11-2, 5.1-7, 5.4-5, 5.4-6, 5.4-7
+fn write_cookie(
+    state: &State,
+    addresses: &Addresses,
+    transfer: &mut Transfer,
+    (path, now): (PathId, Instant),
     packet: &mut PacketBuilder<'_>,
-    now: Instant,
 ) {
-    match lead {
-        Lead::Init => {
-            association.control.handshake_sent();
-            handshake::write_init(association, packet);
-        }
-        Lead::CookieEcho => {
-            association.control.handshake_sent();
-            if let State::CookieEchoed(_, cookie) = &association.state {
-                let echo = CookieEcho { cookie };
-                let (addresses, transfer) = (&association.addresses, &mut association.transfer);
-                write_cookie_echo(echo, addresses, transfer, (path, now), packet);
-            }
-        }
-        Lead::Addresses(due) => {
-            let paths = &association.transfer.paths;
-            if let Some(authentication) = &association.authentication {
-                association
-                    .addresses
-                    .write(due, authentication, paths, packet, now);
-            }
-        }
+    let State::CookieEchoed(_, cookie) = state else {
+        return;
+    };
+    let echo = CookieEcho { cookie };
+    if addresses.is_proven(&transfer.paths, path) {
+        // A cookie that does not fit one packet cannot be echoed; the handshake then times out.
+        let _ = packet.push(&echo);
+        return;
+    }
+    // To an address that is not confirmed it goes together with a HEARTBEAT (RFC 9260 §5.4), or it goes elsewhere.
+    let fits = bundled_cookie_len(cookie.len()) <= CommonHeader::LEN + packet.room();
+    if fits && packet.push(&echo).is_ok() {
+        transfer.write_heartbeat(path, packet, now);
     }
 }
 
 //= rfc9260 6-10, 6.1-17, 6.9-9, 6.10-3
 fn write_bundle(
-    association: &mut Association,
+    (state, control, transfer): (&State, &mut Control, &mut Transfer),
     plan: &TransmitPlan,
+    form: Option<SackForm>,
     packet: &mut PacketBuilder<'_>,
     now: Instant,
-) {
-    let form = plan.sack.then(|| sack_form(association));
-    let Association {
-        state,
-        control,
-        transfer,
-        ..
-    } = &mut *association;
+) -> Effects {
     if plan.has_control {
         write_slots(state, control, transfer, plan.path, packet);
         transfer.write_due_heartbeat(plan.path, packet, now);
@@ -103,9 +112,9 @@ fn write_bundle(
     if let Some(form) = form {
         transfer.write_sack(form, plan.path, packet);
     }
-    if let Some(data) = plan.data {
-        let effects = transfer.write_data(plan.path, data, packet, now);
-        association.apply(effects);
+    match plan.data {
+        Some(data) => transfer.write_data(plan.path, data, packet, now),
+        None => Effects::default(),
     }
 }
 
@@ -136,26 +145,6 @@ pub(super) fn header(association: &Association, tag: VerificationTag) -> CommonH
         source_port: association.local.port,
         destination_port: association.peer.port,
         tag,
-    }
-}
-
-//= rfc9260 3.2.2-3, 3.3.11-2, 5.1-7, 5.4-5, 5.4-6, 5.4-7
-fn write_cookie_echo(
-    echo: CookieEcho<'_>,
-    addresses: &Addresses,
-    transfer: &mut Transfer,
-    (path, now): (PathId, Instant),
-    packet: &mut PacketBuilder<'_>,
-) {
-    if addresses.is_proven(&transfer.paths, path) {
-        // A cookie that does not fit one packet cannot be echoed; the handshake then times out.
-        let _ = packet.push(&echo);
-        return;
-    }
-    // To an address that is not confirmed it goes together with a HEARTBEAT (RFC 9260 §5.4), or it goes elsewhere.
-    let fits = bundled_cookie_len(echo.cookie.len()) <= CommonHeader::LEN + packet.room();
-    if fits && packet.push(&echo).is_ok() {
-        transfer.write_heartbeat(path, packet, now);
     }
 }
 

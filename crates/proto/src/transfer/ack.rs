@@ -121,6 +121,7 @@ impl Transfer {
         self.window_probe_answered(acknowledged, now);
         self.publish(now);
         self.reduce_rates();
+        effects.is_acknowledged = true;
         effects
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct Effects {
     /// The peer was found at the far end of an unconfirmed path (RFC 9260 §5.4): which paths are needed may be another question
     /// now, and which one the peer prefers.
     pub(crate) is_confirmed: bool,
+    /// The peer acknowledged something, so the send buffer may have space again.
+    pub(crate) is_acknowledged: bool,
     /// Association.Max.Retrans is exceeded: the association ends (RFC 9260 §8.1).
     pub(crate) peer_is_unreachable: bool,
 }
@@ -41,11 +43,13 @@ impl Effects {
             self.path_events.extend(later.path_events);
         }
         self.is_confirmed |= later.is_confirmed;
+        self.is_acknowledged |= later.is_acknowledged;
         self.peer_is_unreachable |= later.peer_is_unreachable;
     }
 
     /// Whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
-        self.path_events.is_empty() && !self.is_confirmed && !self.peer_is_unreachable
+        let is_nothing_else = !self.is_confirmed && !self.is_acknowledged && !self.peer_is_unreachable;
+        self.path_events.is_empty() && is_nothing_else
     }
 }
