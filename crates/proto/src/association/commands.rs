@@ -84,7 +84,7 @@ impl Association {
         match self.state {
             State::Established => self.state = State::ShutdownPending,
             State::CookieWait(_) if !self.transfer.sender.has_unsent() => {
-                self.end(CloseReason::Aborted, None)
+                self.end(CloseReason::Aborted, None);
             }
             State::CookieWait(_)
             | State::CookieEchoed(..)

@@ -19,7 +19,6 @@ use crate::violation::Violation;
 /// Addresses of the peer beyond this number are not looked at.
 const MAX_ADDRESSES: usize = 32;
 
-//= rfc5061 6-4, 6-5
 pub(crate) fn on_init_ack(
     association: &mut Association,
     now: Instant,
@@ -45,6 +44,56 @@ pub(crate) fn on_init_ack(
     let path = path_of_answer(addresses, paths, path, retry);
     let answered_from = paths.path(path).addr;
     let offer = Offer::read(&chunk.parameters, answered_from.remote.ip())?;
+    object(association, &offer)?;
+    association.peer = Side {
+        tag: chunk.initiate_tag,
+        initial_tsn: chunk.initial_tsn,
+        ..association.peer
+    };
+    let agreement = agreement(&association.config, chunk, offer.extensions, offer.vector);
+    association.agree(agreement);
+    if retry.repeated == 0 {
+        // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
+        let rtt = &mut association.transfer.paths.path_mut(path).rtt;
+        rtt.on_sample(retry.expires - retry.timeout, now);
+    }
+    let (addresses, transfer) = (&mut association.addresses, &mut association.transfer);
+    let path = if association.config.single_homed {
+        transfer.paths.publish_rtt(path);
+        path
+    } else {
+        let measured = transfer.paths.path(path).rtt.clone();
+        let taken = take_addresses(addresses, transfer, &offer.addresses, answered_from, now);
+        if taken == Paths::Replaced {
+            association.control.forget_paths();
+        }
+        let path = path_between(&transfer.paths, answered_from).unwrap_or_default();
+        transfer.paths.path_mut(path).rtt = measured;
+        transfer.paths.publish_rtt(path);
+        path
+    };
+    if !offer.unrecognized.is_empty() {
+        association
+            .control
+            .report(CauseWriter::one(Cause::UnrecognizedParameters(
+                &offer.unrecognized,
+            )));
+    }
+    let retry = Retry {
+        begun_again: retry.begun_again,
+        ..Retry::start(association.transfer.paths.fact(path).rto, now)
+    };
+    //= rfc9260 3.3.3-25, 5.1.4-1, 5.1.4-2
+    association.state = State::CookieEchoed(retry, offer.cookie);
+    association.control.send_handshake(path);
+    let effects = association.transfer.confirm(path);
+    association.apply(effects);
+    Ok(())
+}
+
+//= rfc5061 6-4, 6-5
+/// What an association cannot be set up with.
+fn object(association: &Association, offer: &Offer) -> Result<(), Violation> {
     // To send data that the peer wants vouched for is beyond us; better no association than a mute one.
     if offer.vector.as_ref().is_some_and(|vector| !vector.is_modest()) && association.authentication.is_some()
     {
@@ -55,56 +104,6 @@ pub(crate) fn on_init_ack(
     if association.config.offers_address_changes() && offer.extensions.lack_authentication() {
         return Err(Violation::Protocol(super::ASCONF_WITHOUT_AUTH));
     }
-    association.peer = Side {
-        tag: chunk.initiate_tag,
-        initial_tsn: chunk.initial_tsn,
-        ..association.peer
-    };
-    let agreement = agreement(&association.config, chunk, offer.extensions, offer.vector);
-    association.agree(agreement);
-    if retry.repeated == 0 {
-        // The INIT was sent once, so its answer measures a round trip (RFC 9260 §6.3.1 C5).
-        let sent_at = retry.expires - retry.timeout;
-        association
-            .transfer
-            .paths
-            .path_mut(path)
-            .rtt
-            .on_sample(sent_at, now);
-    }
-    let measured = association.transfer.paths.path(path).rtt.clone();
-    let path = if association.config.single_homed {
-        association.transfer.paths.publish_rtt(path);
-        path
-    } else {
-        let (addresses, transfer) = (&mut association.addresses, &mut association.transfer);
-        let taken = take_addresses(addresses, transfer, &offer.addresses, answered_from, now);
-        if taken == Paths::Replaced {
-            association.control.forget_paths();
-        }
-        let paths = &mut association.transfer.paths;
-        let path = path_between(paths, answered_from).unwrap_or_default();
-        paths.path_mut(path).rtt = measured;
-        paths.publish_rtt(path);
-        path
-    };
-    if !offer.unrecognized.is_empty() {
-        association
-            .control
-            .report(CauseWriter::one(Cause::UnrecognizedParameters(
-                &offer.unrecognized,
-            )));
-    }
-    let rto = association.transfer.paths.fact(path).rto;
-    let retry = Retry {
-        begun_again: retry.begun_again,
-        ..Retry::start(rto, now)
-    };
-    //= rfc9260 3.3.3-25, 5.1.4-1, 5.1.4-2
-    association.state = State::CookieEchoed(retry, offer.cookie);
-    association.control.send_handshake(path);
-    let effects = association.transfer.confirm(path);
-    association.apply(effects);
     Ok(())
 }
 

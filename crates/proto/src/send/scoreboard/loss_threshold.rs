@@ -75,7 +75,7 @@ impl Scoreboard {
             (SackWalks::Counted, _) => self.count_search(threshold_of),
             (SackWalks::Done, SackHandlingChoice::Scan(_)) => self.scan_for_losses(threshold_of),
             (SackWalks::Done, SackHandlingChoice::OutstandingArray(_)) => {
-                self.look_through_array(threshold_of)
+                self.look_through_array(threshold_of);
             }
         }
     }
