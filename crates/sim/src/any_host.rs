@@ -1,4 +1,4 @@
-//! Which transport does a host speak? Either one, so that SCTP and TCP can share a network.
+//! Host of any transport, so that SCTP and TCP can share a network.
 
 use anabranch_netsim::{Datagram, Host};
 use anabranch_types::Instant;

@@ -1,4 +1,4 @@
-//! How does the core meet the simulated network? As a host that hands datagrams, deadlines and buffers on.
+//! SCTP host on the simulated network: it passes datagrams, deadlines and buffers to the core.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -1,11 +1,11 @@
-//! What does the core do on a given network? The very same core, on simulated paths, in virtual time.
+//! Simulator of the SCTP core and of TCP, in virtual time. What does the core do on a given network?
 //!
-//! A [`Scenario`] says who talks to whom, over which paths and about what; [`Scenario::build`] makes a
-//! [`Simulation`] of it, whose [`Outcome`] says what became of it. The same scenario with the same seed gives the
-//! same packets, bit by bit. The [`adversary`] makes up scenarios of its own, as unpleasant as it can.
+//! A [`Scenario`] has two hosts with their applications, the paths between them and a script; [`Scenario::build`] makes a
+//! [`Simulation`] of it, whose [`Outcome`] are its results. Both are generic over the [`Transport`]. The same scenario with the
+//! same seed gives the same packets, bit by bit. [`randomized`] draws scenarios of its own, as hostile as possible.
 
-pub mod adversary;
 pub mod app;
+pub mod randomized;
 pub mod replay;
 pub mod tcp;
 

@@ -3,17 +3,17 @@
 use core::fmt::Write as _;
 
 use crate::Side;
-use crate::adversary::{Op, Plan, Shape};
+use crate::randomized::{Op, RandomizedTest, Shape};
 
-/// Plays of a plan that [`shrink`] allows itself.
+/// Plays of a test that [`shrink`] allows itself.
 const BUDGET: u32 = 2_000;
 
-/// The smallest plan found that still `fails`: steps are left out, many at first, then one by one; then times and
+/// The smallest test found that still `fails`: steps are left out, many at first, then one by one; then times and
 /// numbers are halved.
-pub fn shrink(plan: &Plan, mut fails: impl FnMut(&Plan) -> bool) -> Plan {
-    let mut smallest = plan.clone();
+pub fn shrink(test: &RandomizedTest, mut fails: impl FnMut(&RandomizedTest) -> bool) -> RandomizedTest {
+    let mut smallest = test.clone();
     let mut budget = BUDGET;
-    let mut try_out = |candidate: &Plan| {
+    let mut try_out = |candidate: &RandomizedTest| {
         budget = budget.saturating_sub(1);
         budget > 0 && fails(candidate)
     };
@@ -27,16 +27,16 @@ pub fn shrink(plan: &Plan, mut fails: impl FnMut(&Plan) -> bool) -> Plan {
     }
 }
 
-fn leave_out(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
-    let mut length = plan.ops.len().div_ceil(2);
+fn leave_out(test: &mut RandomizedTest, fails: &mut impl FnMut(&RandomizedTest) -> bool) {
+    let mut length = test.ops.len().div_ceil(2);
     while length > 0 {
         let mut start = 0;
-        while start < plan.ops.len() {
-            let mut candidate = plan.clone();
+        while start < test.ops.len() {
+            let mut candidate = test.clone();
             let end = (start + length).min(candidate.ops.len());
             candidate.ops.drain(start..end);
             if fails(&candidate) {
-                *plan = candidate;
+                *test = candidate;
             } else {
                 start += length;
             }
@@ -45,40 +45,44 @@ fn leave_out(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
     }
 }
 
-fn simplify(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool) {
-    for index in 0..plan.ops.len() {
-        while let Some(op) = simpler(&plan.ops[index]) {
-            let mut candidate = plan.clone();
+fn simplify(test: &mut RandomizedTest, fails: &mut impl FnMut(&RandomizedTest) -> bool) {
+    for index in 0..test.ops.len() {
+        while let Some(op) = simpler(&test.ops[index]) {
+            let mut candidate = test.clone();
             candidate.ops[index] = op;
             if !fails(&candidate) {
                 break;
             }
-            *plan = candidate;
+            *test = candidate;
         }
     }
-    for path in (1..plan.shape.paths.len()).rev() {
-        adopt(plan, fails, |shape| {
+    for path in (1..test.shape.paths.len()).rev() {
+        adopt(test, fails, |shape| {
             shape.paths.remove(path);
         });
     }
     for side in Side::BOTH {
-        for policy in (0..plan.shape.of_mut(side).policies.len()).rev() {
-            adopt(plan, fails, |shape| {
+        for policy in (0..test.shape.of_mut(side).policies.len()).rev() {
+            adopt(test, fails, |shape| {
                 shape.of_mut(side).policies.remove(policy);
             });
         }
-        adopt(plan, fails, |shape| shape.of_mut(side).profile = "default");
+        adopt(test, fails, |shape| shape.of_mut(side).profile = "default");
     }
-    adopt(plan, fails, |shape| shape.ipv6 = false);
-    adopt(plan, fails, |shape| shape.collides = false);
+    adopt(test, fails, |shape| shape.ipv6 = false);
+    adopt(test, fails, |shape| shape.collides = false);
 }
 
-/// Changes the network if the plan still fails in the changed one.
-fn adopt(plan: &mut Plan, fails: &mut impl FnMut(&Plan) -> bool, change: impl FnOnce(&mut Shape)) {
-    let mut candidate = plan.clone();
+/// Changes the network if the test still fails in the changed one.
+fn adopt(
+    test: &mut RandomizedTest,
+    fails: &mut impl FnMut(&RandomizedTest) -> bool,
+    change: impl FnOnce(&mut Shape),
+) {
+    let mut candidate = test.clone();
     change(&mut candidate.shape);
-    if candidate != *plan && fails(&candidate) {
-        *plan = candidate;
+    if candidate != *test && fails(&candidate) {
+        *test = candidate;
     }
 }
 
@@ -95,22 +99,22 @@ fn simpler(op: &Op) -> Option<Op> {
     Some(op)
 }
 
-/// A test that plays `plan`, as Rust source.
+/// A test that plays `test`, as Rust source.
 #[must_use]
-pub fn source(name: &str, plan: &Plan) -> String {
-    let Plan { shape, ops } = plan;
+pub fn source(name: &str, test: &RandomizedTest) -> String {
+    let RandomizedTest { shape, ops } = test;
     let mut text = String::new();
-    // Lists are printed as arrays; a plan holds vectors.
+    // Lists are printed as arrays; a test holds vectors.
     let shape = format!("{shape:?}")
         .replace(": [PathShape", ": vec![PathShape")
         .replace("policies: [", "policies: vec![");
-    let written = writeln!(text, "#[test]\nfn {name}() {{\n    let plan = Plan {{")
+    let written = writeln!(text, "#[test]\nfn {name}() {{\n    let test = RandomizedTest {{")
         .and_then(|()| writeln!(text, "        shape: {shape},\n        ops: vec!["))
         .and_then(|()| {
             ops.iter()
                 .try_for_each(|op| writeln!(text, "            {},", step(op)))
         })
-        .and_then(|()| writeln!(text, "        ],\n    }};\n    plan.run().unwrap();\n}}"));
+        .and_then(|()| writeln!(text, "        ],\n    }};\n    test.run().unwrap();\n}}"));
     written.expect("invariant: a string takes all that is written to it");
     text
 }
@@ -125,21 +129,21 @@ fn step(op: &Op) -> String {
 mod tests {
     use super::{shrink, source};
     use crate::Side;
-    use crate::adversary::{Op, Plan};
+    use crate::randomized::{Op, RandomizedTest};
 
     #[test]
     fn only_the_steps_that_matter_remain() {
-        let mut plan = Plan::draw(1);
-        plan.ops.insert(3, Op::Abort { side: Side::Far });
-        let fails = |plan: &Plan| plan.ops.contains(&Op::Abort { side: Side::Far });
-        assert_eq!(shrink(&plan, fails).ops, [Op::Abort { side: Side::Far }]);
+        let mut test = RandomizedTest::draw(1);
+        test.ops.insert(3, Op::Abort { side: Side::Far });
+        let fails = |test: &RandomizedTest| test.ops.contains(&Op::Abort { side: Side::Far });
+        assert_eq!(shrink(&test, fails).ops, [Op::Abort { side: Side::Far }]);
     }
 
     #[test]
     fn a_plan_is_written_as_a_test() {
-        let mut plan = Plan::draw(1);
-        plan.ops = vec![Op::Cut { path: 0 }, Op::Abort { side: Side::Far }];
-        let text = source("something_holds", &plan);
+        let mut test = RandomizedTest::draw(1);
+        test.ops = vec![Op::Cut { path: 0 }, Op::Abort { side: Side::Far }];
+        let text = source("something_holds", &test);
         assert!(text.starts_with("#[test]\nfn something_holds() {"), "{text}");
         assert!(
             text.contains("Op::Cut { path: 0 },\n            Op::Abort { side: Side::Far },"),

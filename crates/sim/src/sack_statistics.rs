@@ -1,10 +1,10 @@
-//! What do the SACKs say that a host receives? How many TSNs beyond the cumulative one, in how many blocks.
+//! SACK statistics. What do the SACKs report that a host receives? TSNs beyond the cumulative one, and their blocks.
 
 use anabranch_wire::{Chunk, GapBlock, Packet};
 
 use crate::Histogram;
 
-/// What was counted of the SACKs and NR-SACKs that a host received, whatever it made of them.
+/// Counts over the SACKs and NR-SACKs that a host received, discarded ones included.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SackStatistics {
     /// TSNs that each reports beyond the cumulative one.

@@ -1,4 +1,4 @@
-//! Who talks to whom, over which paths, how, and what happens meanwhile? A builder for one simulation.
+//! Scenario: a builder for one simulation. Which hosts, over which paths, with which applications and events?
 
 use core::net::{IpAddr, Ipv6Addr};
 use core::time::Duration;

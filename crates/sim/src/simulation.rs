@@ -1,4 +1,4 @@
-//! What is going on now, and what next? Two hosts on their network, and the hand of whoever plays fate.
+//! Running simulation: two hosts on their network, and what happens to them.
 
 use core::net::SocketAddr;
 use core::time::Duration;

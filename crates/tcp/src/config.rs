@@ -1,4 +1,4 @@
-//! How is a connection set up?
+//! Configuration of a connection.
 
 use core::time::Duration;
 

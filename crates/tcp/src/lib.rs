@@ -1,5 +1,4 @@
-//! What would TCP have done? A TCP to compare SCTP with, of one path or several: sans-IO like the core, on the same
-//! policies.
+//! TCP and Multipath TCP to compare SCTP with. What would TCP have done? Sans-IO like the core, on the same policies.
 //!
 //! An [`Endpoint`] takes segments and moments and gives segments and events; it knows no clock, no socket and no
 //! simulator. Congestion control, path schedulers and acknowledgement policies are the very code that SCTP uses.
@@ -7,10 +6,10 @@
 //! | where | what |
 //! |---|---|
 //! | [`wire`] | segments and options |
-//! | `endpoint` | whose segment is it? |
-//! | `connection` | what the application hands over and reads |
-//! | `subflow` | one sequence space: scoreboard, recovery, timers, windows |
-//! | `multipath` | several subflows under one sequence of data |
+//! | `endpoint` | all connections of a host |
+//! | `connection` | socket buffers, and the protocol behind them |
+//! | `tcb` | one sequence space: scoreboard, recovery, timers, windows |
+//! | `mptcp` | several subflows under one data sequence space |
 //! | `buffer` | bytes between application and network |
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! Which byte is it? Sequence numbers wrap; positions do not.
+//! Sequence numbers, which wrap, and positions (relative sequence numbers), which do not.
 
 use core::fmt;
 use core::ops::Add;

@@ -1,4 +1,4 @@
-//! Does it do what it promises? Stories, hostile peers and an adversary, on simulated networks in virtual time.
+//! Scenario tests: hostile peers and randomized simulations, on simulated networks in virtual time.
 //!
 //! `cargo test -p anabranch-tests` runs them all. The vocabulary that the stories are told in is in `story`.
 

@@ -3,7 +3,7 @@
 use anabranch_types::StreamId;
 
 use super::Draft;
-use super::workload::Line;
+use super::workload::MessageWriter;
 
 /// Sends objects, each on a stream of its own: pieces in turn over all streams that have something left, so that no
 /// object waits for another one.
@@ -43,7 +43,7 @@ impl Objects {
         }
     }
 
-    pub(super) fn act(&mut self, line: &mut Line<'_>) {
+    pub(super) fn act(&mut self, writer: &mut MessageWriter<'_>) {
         let count = self.left.len();
         while let Some(stream) = (self.next..self.next + count)
             .map(|turn| turn % count)
@@ -51,7 +51,7 @@ impl Objects {
         {
             self.next = stream;
             let bytes = self.left[stream].min(self.piece as u64);
-            if line.takes(Draft::new(stream as u16, bytes as usize)).is_err() {
+            if writer.takes(Draft::new(stream as u16, bytes as usize)).is_err() {
                 return;
             }
             self.left[stream] -= bytes;
@@ -79,8 +79,8 @@ impl Requests {
         }
     }
 
-    pub(super) fn act(&mut self, line: &mut Line<'_>) {
-        while self.asked < self.count && line.takes(Draft::new(self.asked, self.bytes)).is_ok() {
+    pub(super) fn act(&mut self, writer: &mut MessageWriter<'_>) {
+        while self.asked < self.count && writer.takes(Draft::new(self.asked, self.bytes)).is_ok() {
             self.asked += 1;
         }
     }

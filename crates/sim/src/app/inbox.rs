@@ -1,4 +1,4 @@
-//! Did everything arrive as it was sent? A reader that checks each message at once and the whole at the end.
+//! Received messages. Did everything arrive as it was sent? Each message is checked at once, and all of them at the end.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use super::{Meter, Outbox, pattern};
 /// How finely the course of reception is kept.
 const BUCKET: Duration = Duration::from_millis(100);
 
-/// What is wrong with what arrived. Numbers are those of messages.
+/// A message that was not delivered as it was sent. Numbers are those of messages.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum Complaint {
+pub enum DeliveryError {
     /// The text is not the one of this number and length.
     #[error("message {0} is corrupt")]
     Corrupt(u32),
@@ -55,7 +55,7 @@ pub struct Inbox {
     messages: u64,
     bytes: u64,
     course: Vec<u64>,
-    first_complaint: Option<Complaint>,
+    first_error: Option<DeliveryError>,
     last_at: Option<Instant>,
     /// What is measured, where nothing is checked.
     meter: Option<Meter>,
@@ -89,26 +89,26 @@ impl Inbox {
         }
         let number = message.ppid.0.wrapping_sub(FIRST_PPID);
         self.note_course(now, message.payload.len() as u64);
-        let complaint = self.check(now, number, message).err();
-        self.first_complaint = self.first_complaint.take().or(complaint);
+        let delivery_error = self.check(now, number, message).err();
+        self.first_error = self.first_error.take().or(delivery_error);
     }
 
     /// Forgets what came, but not what was wrong with it.
     pub(super) fn begin_anew(&mut self) {
         *self = Self {
-            first_complaint: self.first_complaint.take(),
+            first_error: self.first_error.take(),
             meter: self.meter.take(),
             ..Self::default()
         };
     }
 
-    fn check(&mut self, now: Instant, number: u32, message: &ReceivedMessage) -> Result<(), Complaint> {
+    fn check(&mut self, now: Instant, number: u32, message: &ReceivedMessage) -> Result<(), DeliveryError> {
         if message.payload != pattern(number, message.payload.len()) {
-            return Err(Complaint::Corrupt(number));
+            return Err(DeliveryError::Corrupt(number));
         }
         let (life, index) = life_of(number);
         if *self.life.get_or_insert(life) != life {
-            return Err(Complaint::NeverSent(number));
+            return Err(DeliveryError::NeverSent(number));
         }
         if self.arrived.len() <= index {
             self.arrived.resize(index + 1, None);
@@ -120,13 +120,13 @@ impl Inbox {
             bytes: message.payload.len() as u32,
         };
         if self.arrived[index].replace(arrived).is_some() {
-            return Err(Complaint::Twice(number));
+            return Err(DeliveryError::Twice(number));
         }
         if message.unordered {
             return Ok(());
         }
         match self.last_of_stream.insert(message.stream, number) {
-            Some(before) if before > number => Err(Complaint::OutOfOrder { number, before }),
+            Some(before) if before > number => Err(DeliveryError::OutOfOrder { number, before }),
             _ => Ok(()),
         }
     }
@@ -144,10 +144,10 @@ impl Inbox {
     ///
     /// # Errors
     ///
-    /// The first complaint.
-    pub fn agrees_with(&self, outbox: &Outbox) -> Result<(), Complaint> {
-        if let Some(complaint) = &self.first_complaint {
-            return Err(complaint.clone());
+    /// The first delivery_error.
+    pub fn agrees_with(&self, outbox: &Outbox) -> Result<(), DeliveryError> {
+        if let Some(delivery_error) = &self.first_error {
+            return Err(delivery_error.clone());
         }
         if !self.is_of(outbox) {
             return Ok(());
@@ -155,7 +155,7 @@ impl Inbox {
         if let Some(number) =
             (outbox.sent().len()..self.arrived.len()).find(|index| self.arrived[*index].is_some())
         {
-            return Err(Complaint::NeverSent(number as u32));
+            return Err(DeliveryError::NeverSent(number as u32));
         }
         let mut ended: BTreeMap<StreamId, u32> = BTreeMap::new();
         for (number, sent) in (0..).zip(outbox.sent()) {
@@ -168,10 +168,10 @@ impl Inbox {
             let as_sent = (arrived.stream, arrived.unordered, arrived.bytes as usize)
                 == (sent.stream, sent.unordered, sent.bytes);
             if !as_sent {
-                return Err(Complaint::NotAsSent(number));
+                return Err(DeliveryError::NotAsSent(number));
             }
             if let Some(missing) = ended.get(&sent.stream).filter(|_| !sent.unordered) {
-                return Err(Complaint::Skipped(*missing));
+                return Err(DeliveryError::Skipped(*missing));
             }
         }
         Ok(())
@@ -181,13 +181,13 @@ impl Inbox {
     ///
     /// # Errors
     ///
-    /// The first complaint.
-    pub fn equals(&self, outbox: &Outbox) -> Result<(), Complaint> {
+    /// The first delivery_error.
+    pub fn equals(&self, outbox: &Outbox) -> Result<(), DeliveryError> {
         self.agrees_with(outbox)?;
         let is_here =
             |index: usize| self.is_of(outbox) && self.arrived.get(index).is_some_and(Option::is_some);
         let missing = (0..outbox.sent().len()).find(|index| !is_here(*index));
-        missing.map_or(Ok(()), |number| Err(Complaint::Missing(number as u32)))
+        missing.map_or(Ok(()), |number| Err(DeliveryError::Missing(number as u32)))
     }
 
     fn is_of(&self, outbox: &Outbox) -> bool {
@@ -196,8 +196,8 @@ impl Inbox {
 
     /// What was wrong at first sight, if anything.
     #[must_use]
-    pub const fn complaint(&self) -> Option<&Complaint> {
-        self.first_complaint.as_ref()
+    pub const fn delivery_error(&self) -> Option<&DeliveryError> {
+        self.first_error.as_ref()
     }
 
     /// Whether message `number` arrived.

@@ -1,4 +1,4 @@
-//! What do applications do with an association? They send by a workload, read at their pace, and check everything.
+//! Applications on an association: they send by a workload, read at their pace, and check everything.
 
 mod download;
 mod inbox;
@@ -11,11 +11,11 @@ use anabranch_proto::{Association, Event};
 use anabranch_types::{Instant, Rate};
 
 pub use download::{Objects, Requests};
-pub use inbox::{Complaint, Inbox};
+pub use inbox::{DeliveryError, Inbox};
 pub use meter::{Meter, StreamMeter};
 pub use outbox::{Draft, Outbox};
 pub use pattern::{LONGEST_MESSAGE, pattern};
-use workload::Line;
+use workload::MessageWriter;
 pub use workload::{Bulk, Client, Even, Paced, Refill, Server, Streams, Workload};
 
 /// How the application reads.
@@ -185,13 +185,13 @@ impl Conversation {
         let Self {
             workloads, outbox, ..
         } = self;
-        let mut line = Line {
+        let mut writer = MessageWriter {
             now,
             association,
             outbox,
         };
         for workload in workloads {
-            workload.act(now, &mut line);
+            workload.act(now, &mut writer);
         }
     }
 

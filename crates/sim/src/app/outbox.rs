@@ -1,4 +1,4 @@
-//! What was sent? Each message by number, so that it can be held against what arrived.
+//! Sent messages. What was sent? Each message by number, to be compared with what arrived.
 
 use anabranch_proto::{Association, Message, SendError};
 use anabranch_types::{Instant, Ppid, StreamId};

@@ -1,4 +1,4 @@
-//! What does an application send, and when? All it can, at a pace, or question by question.
+//! Workloads. What does an application send, and when? All it can, at a pace, or request by request.
 
 use core::time::Duration;
 
@@ -31,16 +31,16 @@ pub enum Workload {
 
 impl Workload {
     /// Sends what is to be sent now.
-    pub(super) fn act(&mut self, now: Instant, line: &mut Line<'_>) {
+    pub(super) fn act(&mut self, now: Instant, writer: &mut MessageWriter<'_>) {
         match self {
-            Self::Bulk(bulk) => bulk.act(line),
-            Self::Even(even) => even.act(line),
-            Self::Refill(refill) => refill.act(line),
-            Self::Paced(paced) => paced.act(now, line),
-            Self::Client(client) => client.act(now, line),
-            Self::Server(server) => server.act(line),
-            Self::Objects(objects) => objects.act(line),
-            Self::Requests(requests) => requests.act(line),
+            Self::Bulk(bulk) => bulk.act(writer),
+            Self::Even(even) => even.act(writer),
+            Self::Refill(refill) => refill.act(writer),
+            Self::Paced(paced) => paced.act(now, writer),
+            Self::Client(client) => client.act(now, writer),
+            Self::Server(server) => server.act(writer),
+            Self::Objects(objects) => objects.act(writer),
+            Self::Requests(requests) => requests.act(writer),
         }
     }
 
@@ -68,15 +68,15 @@ impl Workload {
     }
 }
 
-/// What a workload speaks into.
+/// An association to which a workload writes messages.
 #[derive(Debug)]
-pub(super) struct Line<'a> {
+pub(super) struct MessageWriter<'a> {
     pub(super) now: Instant,
     pub(super) association: &'a mut Association,
     pub(super) outbox: &'a mut Outbox,
 }
 
-impl Line<'_> {
+impl MessageWriter<'_> {
     /// `false` if the message has to wait, or will never be taken.
     pub(super) fn takes(&mut self, draft: Draft) -> Result<(), SendError> {
         self.outbox.send(self.association, draft, self.now).map(|_| ())
@@ -180,7 +180,7 @@ impl Bulk {
         }
     }
 
-    fn act(&mut self, line: &mut Line<'_>) {
+    fn act(&mut self, writer: &mut MessageWriter<'_>) {
         while self.left > 0 {
             let stream = self.waiting.take().unwrap_or_else(|| self.streams.choose());
             let draft = Draft {
@@ -188,7 +188,7 @@ impl Bulk {
                 bytes: self.bytes,
                 unordered: self.unordered,
             };
-            if line.takes(draft).is_err() {
+            if writer.takes(draft).is_err() {
                 self.waiting = Some(stream);
                 return;
             }
@@ -213,10 +213,10 @@ impl Even {
         Self { bytes, streams }
     }
 
-    fn act(&self, line: &mut Line<'_>) {
+    fn act(&self, writer: &mut MessageWriter<'_>) {
         loop {
             let streams = (0..self.streams).map(StreamId);
-            let Some(stream) = streams.min_by_key(|stream| line.association.queued_on(*stream)) else {
+            let Some(stream) = streams.min_by_key(|stream| writer.association.queued_on(*stream)) else {
                 return;
             };
             let draft = Draft {
@@ -224,7 +224,7 @@ impl Even {
                 bytes: self.bytes,
                 unordered: false,
             };
-            if line.takes(draft).is_err() {
+            if writer.takes(draft).is_err() {
                 return;
             }
         }
@@ -251,20 +251,20 @@ impl Refill {
         }
     }
 
-    fn act(&self, line: &mut Line<'_>) {
+    fn act(&self, writer: &mut MessageWriter<'_>) {
         for stream in (0..self.streams).map(StreamId) {
             let draft = Draft {
                 stream,
                 bytes: self.bytes,
                 unordered: false,
             };
-            if line.association.queued_on(stream) > self.level / 2 {
+            if writer.association.queued_on(stream) > self.level / 2 {
                 continue;
             }
-            let is_watched = line.association.set_stream_low_water(stream, self.level / 2);
+            let is_watched = writer.association.set_stream_low_water(stream, self.level / 2);
             while is_watched.is_ok()
-                && line.association.queued_on(stream) < self.level
-                && line.takes(draft).is_ok()
+                && writer.association.queued_on(stream) < self.level
+                && writer.takes(draft).is_ok()
             {}
         }
     }
@@ -323,7 +323,7 @@ impl Paced {
         Self { burst, ..self }
     }
 
-    fn act(&mut self, now: Instant, line: &mut Line<'_>) {
+    fn act(&mut self, now: Instant, writer: &mut MessageWriter<'_>) {
         if self.next.is_some_and(|next| next <= now) {
             self.owed += self.burst;
             self.next = Some(now + self.every);
@@ -335,7 +335,7 @@ impl Paced {
                 bytes: self.bytes,
                 unordered: self.unordered,
             };
-            if line.takes(draft).is_err() {
+            if writer.takes(draft).is_err() {
                 self.waiting = Some(stream);
                 return;
             }
@@ -377,7 +377,7 @@ impl Client {
         &self.answer_times
     }
 
-    fn act(&mut self, now: Instant, line: &mut Line<'_>) {
+    fn act(&mut self, now: Instant, writer: &mut MessageWriter<'_>) {
         if self.next.take_if(|next| *next <= now).is_some() {
             self.owed = true;
         }
@@ -386,7 +386,7 @@ impl Client {
             bytes: self.bytes,
             unordered: false,
         };
-        if self.owed && line.takes(draft).is_ok() {
+        if self.owed && writer.takes(draft).is_ok() {
             self.owed = false;
             self.asked_at = Some(now);
         }
@@ -417,7 +417,7 @@ impl Server {
         }
     }
 
-    fn act(&mut self, line: &mut Line<'_>) {
+    fn act(&mut self, writer: &mut MessageWriter<'_>) {
         let bytes = self.bytes;
         let answered = self.owed.iter().take_while(|stream| {
             let draft = Draft {
@@ -425,7 +425,7 @@ impl Server {
                 bytes,
                 unordered: false,
             };
-            line.takes(draft).is_ok()
+            writer.takes(draft).is_ok()
         });
         let answered = answered.count();
         self.owed.drain(..answered);

@@ -1,4 +1,4 @@
-//! What do applications do with a TCP connection? They send bytes that tell their place, and check those that come.
+//! Applications on a TCP connection: they send bytes that depend on their position, and check those that arrive.
 
 use core::time::Duration;
 

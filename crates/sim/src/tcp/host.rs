@@ -1,4 +1,4 @@
-//! How does the TCP endpoint meet the simulated network? As a host that hands segments, deadlines and bytes on.
+//! TCP host on the simulated network: it passes segments, deadlines and bytes to the endpoint.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

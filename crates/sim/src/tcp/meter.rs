@@ -1,5 +1,5 @@
-//! How long is a message under way? Bytes have no borders for TCP, so that both ends agree on the length of messages, and
-//! each message begins with the moment at which it was handed over.
+//! Message delays over TCP. TCP delivers bytes without message boundaries, so both ends agree on the length of messages, and
+//! each message begins with the time at which it was written.
 
 use anabranch_types::Instant;
 use bytes::Bytes;

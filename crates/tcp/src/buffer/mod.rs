@@ -1,4 +1,4 @@
-//! Where are the bytes between application and network?
+//! Buffers between application and network.
 
 mod reassembly;
 mod send;

@@ -1,4 +1,4 @@
-//! What may the application ask of a connection?
+//! Commands of the application on a connection.
 
 use core::net::{IpAddr, SocketAddr};
 

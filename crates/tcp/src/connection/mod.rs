@@ -1,7 +1,7 @@
-//! One connection: the desk where the application hands over and reads, and what carries the bytes.
+//! Connection: socket buffers, and the protocol behind them.
 //!
-//! Plain TCP has one subflow and Multipath TCP several with a second sequence space above them. The application sees no
-//! difference, so both stand behind the same desk.
+//! Plain TCP has one control block, Multipath TCP one for each subflow and a data sequence space above them. The application
+//! sees no difference, so both have the same socket buffers.
 
 mod commands;
 mod plain;
@@ -50,7 +50,7 @@ pub struct Connection {
     protocol: Protocol,
 }
 
-/// What carries the bytes.
+/// The protocol behind the socket buffers.
 #[derive(Debug)]
 enum Protocol {
     /// Plain TCP.
@@ -59,7 +59,7 @@ enum Protocol {
     Mptcp(Box<MptcpConnection>),
 }
 
-/// What is known of a connection.
+/// Statistics of a connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionStatistics {
     /// Where it is in its life.
@@ -82,14 +82,14 @@ pub struct ConnectionStatistics {
     pub data: Option<DataStatistics>,
 }
 
-/// What a connection begins with.
+/// What a new connection needs.
 pub(crate) struct NewConnection {
     pub(crate) tuple: FourTuple,
     pub(crate) iss: SequenceNumber,
     pub(crate) config: TcpConfig,
 }
 
-/// What is known of a subflow that has not said anything yet.
+/// Path facts of a subflow before its handshake.
 pub(crate) fn initial_facts(parameters: &OpenParameters, config: &TcpConfig) -> PathFacts {
     let rto = config.rto().initial;
     let mut facts = PathFacts::new(parameters.id, config.mtu, parameters.mss, rto);
@@ -183,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// A further subflow that it would have begun now.
+    /// A further subflow that is to be joined now.
     pub(crate) fn next_pending_join(&mut self, now: Instant) -> Option<PendingJoin> {
         match &mut self.protocol {
             Protocol::Tcp(_) => None,
@@ -233,7 +233,7 @@ impl Connection {
         }
     }
 
-    /// An occasion to send: what leaves until the next one is one burst.
+    /// A transmission opportunity: what leaves until the next one is one burst.
     fn begin_burst(&mut self) {
         match &mut self.protocol {
             Protocol::Tcp(tcp) => tcp.policies.burst.on_transmission_opportunity(),

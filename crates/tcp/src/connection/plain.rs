@@ -1,4 +1,4 @@
-//! Who carries the bytes of plain TCP? One subflow.
+//! Plain TCP: one control block between two addresses.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What lies between the application and what carries its bytes? Two buffers, and what is to be told.
+//! Socket buffers. What lies between the application and the protocol? Send buffer, receive queue and events.
 
 use alloc::collections::VecDeque;
 

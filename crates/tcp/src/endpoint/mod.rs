@@ -1,4 +1,4 @@
-//! Whose segment is it? All connections of a host: who listens, who connects, and what strangers are answered.
+//! Endpoint: all connections of a host. Which connection does a segment belong to, and what is answered if to none?
 
 mod reset;
 

@@ -1,5 +1,4 @@
-//! What is a segment answered that belongs to no connection? A reset (RFC 9293 §3.10.7.1); to who would join one, with the
-//! reason (RFC 8684 §3.6).
+//! Reset for a segment that belongs to no connection (RFC 9293 §3.10.7.1); for an MP_JOIN, with the reason (RFC 8684 §3.6).
 
 use alloc::vec::Vec;
 

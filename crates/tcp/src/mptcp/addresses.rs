@@ -1,4 +1,4 @@
-//! Between which addresses do further subflows go? What both ends have, and what was tried of it.
+//! Addresses of both ends. Between which of them are further subflows joined?
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};

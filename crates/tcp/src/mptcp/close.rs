@@ -1,4 +1,4 @@
-//! What ends? Subflows one by one, and the connection when its data is through or its last subflow is gone.
+//! Close of subflows, and of the connection when all data is acknowledged or its last subflow is closed.
 
 use anabranch_types::PathId;
 

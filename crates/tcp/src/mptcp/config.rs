@@ -1,4 +1,4 @@
-//! How are connections of several subflows set up?
+//! Configuration of Multipath TCP.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;

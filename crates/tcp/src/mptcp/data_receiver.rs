@@ -1,4 +1,4 @@
-//! What of the data has arrived, over whichever subflow? The receive buffer that all subflows share.
+//! Receive buffer that all subflows share. What of the data has arrived?
 
 use alloc::vec::Vec;
 use core::ops::Range;

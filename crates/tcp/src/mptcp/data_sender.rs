@@ -1,4 +1,4 @@
-//! What was sent of the data, and what has become of it? The send window that all subflows share.
+//! Data sent and not acknowledged (DATA_ACK), under the send window that all subflows share.
 //!
 //! A subflow acknowledges its own numbers; the data itself is acknowledged here (DATA_ACK). So a subflow that has failed takes
 //! nothing with it: what it carried is still held and can go over another one.

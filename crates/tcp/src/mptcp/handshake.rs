@@ -1,4 +1,4 @@
-//! Who may open a connection, and who may join it? The handshakes of MP_CAPABLE and MP_JOIN (RFC 8684 §3.1 and §3.2).
+//! Handshakes of MP_CAPABLE and MP_JOIN (RFC 8684 §3.1 and §3.2). Who may open a connection, and who may join it?
 
 use super::initial_dsn::InitialDsn;
 use super::subflow::{Role, Stage, Subflow};
@@ -112,7 +112,7 @@ impl Handshake {
         }
     }
 
-    /// What a SYN or SYN-ACK of `lane` says.
+    /// What a SYN or SYN-ACK of `subflow` says.
     pub(super) fn syn_option(&self, subflow: &Subflow) -> Option<PrimaryOption> {
         Some(match subflow.role {
             Role::CapableInitiator => self.capable(MpCapableForm::Syn),
@@ -132,7 +132,7 @@ impl Handshake {
         })
     }
 
-    /// What the third segment of `lane` says.
+    /// What the third segment of `subflow` says.
     pub(super) fn proof(&self, subflow: &Subflow) -> Option<PrimaryOption> {
         let receiver = self.peer?;
         Some(match (subflow.role, subflow.stage) {

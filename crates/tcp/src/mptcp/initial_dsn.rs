@@ -1,4 +1,4 @@
-//! Where does the sequence of data begin? Its numbers have 64 bits and wrap; positions do not.
+//! Initial data sequence number (IDSN). Data sequence numbers have 64 bits and wrap; positions do not.
 
 use crate::sequence::Position;
 use crate::wire::{Dsn, Key};

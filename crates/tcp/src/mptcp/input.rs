@@ -1,4 +1,4 @@
-//! A segment has arrived on one of the subflows: what does it mean for the connection?
+//! Segment arrival on a subflow. What does it mean for the connection?
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -20,7 +20,7 @@ use crate::wire::{
     ResetReason, Segment,
 };
 
-/// What a call works with beside the bundle.
+/// What a call works with beside the MPTCP connection.
 pub(super) struct CallContext<'a> {
     pub(super) now: Instant,
     pub(super) buffers: &'a mut SocketBuffers,
@@ -229,7 +229,7 @@ impl MptcpConnection {
         subflow.stage = Stage::Established;
         match subflow.role {
             Role::CapableInitiator => {
-                // Its addresses come right behind; a braid is better made of all of them.
+                // The peer advertises its addresses right afterwards; address pairs are better chosen among all of them.
                 let patience = if self.settings.remote.is_empty() {
                     self.facts[at].srtt.unwrap_or_default()
                 } else {

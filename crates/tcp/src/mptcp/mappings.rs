@@ -1,4 +1,4 @@
-//! Which bytes of a subflow are which bytes of the data? What the peer has said of what is still to come.
+//! Data sequence mappings of a subflow. Which of its bytes are which bytes of the data?
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;

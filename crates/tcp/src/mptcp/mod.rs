@@ -1,17 +1,17 @@
-//! Who carries the bytes of Multipath TCP (RFC 8684)? A bundle of subflows under one sequence of data.
+//! Multipath TCP connection (RFC 8684): several subflows under one data sequence space.
 //!
-//! Each subflow is a TCP of its own: it numbers, acknowledges, loses and repeats what was put on it. Above them the data has
-//! numbers of its own, one send window and one receive buffer. A segment that carries data says which data (a mapping),
+//! Each subflow is a TCP connection of its own, with sequence numbers, acknowledgements and retransmissions. Above them the data
+//! has sequence numbers of its own, one send window and one receive buffer. A segment that carries data says which data (a mapping),
 //! and every segment says what of the data has arrived (DATA_ACK).
 //!
-//! | where | what |
+//! | module | content |
 //! |---|---|
-//! | `handshake` | who may open a connection or join it |
-//! | `lane` | one subflow and its part in the connection |
-//! | `input`, `mappings`, `receiving` | from a segment to the application |
-//! | `output`, `sending`, `moving` | from the application to a segment; what goes over another subflow |
-//! | `addresses`, `notices` | between which addresses subflows go |
-//! | `ending`, `timers` | what ends, and what is overdue |
+//! | `handshake` | MP_CAPABLE and MP_JOIN |
+//! | `subflow` | a control block and its part in the connection |
+//! | `input`, `mappings`, `data_receiver` | from a segment to the application |
+//! | `output`, `data_sender`, `reinjection` | from the application to a segment |
+//! | `addresses`, `options` | addresses of further subflows, and the options that advertise them |
+//! | `close`, `timers` | close of subflows and of the connection, timers |
 
 mod addresses;
 mod close;
@@ -62,7 +62,7 @@ const MAX_SUBFLOWS: usize = 32;
 pub(crate) struct MptcpConnection {
     settings: MptcpConfig,
     pub(crate) policies: PolicySet,
-    /// By the numbers of subflows, as `lanes`.
+    /// By the numbers of subflows, as `subflows`.
     facts: Vec<PathFacts>,
     subflows: Vec<Subflow>,
     handshake: Handshake,
@@ -92,7 +92,7 @@ pub(crate) struct TupleChange {
     pub(crate) path: Option<PathId>,
 }
 
-/// What a subflow begins with that joins.
+/// What a subflow that joins needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewSubflow {
     pub(crate) tuple: FourTuple,
@@ -101,7 +101,7 @@ pub(crate) struct NewSubflow {
 }
 
 impl MptcpConnection {
-    /// A bundle whose first subflow sends a SYN.
+    /// A connection whose first subflow sends a SYN.
     pub(crate) fn connect(new_connection: &NewConnection, settings: &MptcpConfig, key: Key) -> Self {
         let mut mptcp = Self::new(new_connection, settings, key, State::SynSent);
         let parameters = mptcp.parameters(
@@ -119,7 +119,7 @@ impl MptcpConnection {
         mptcp
     }
 
-    /// A bundle whose first subflow answers `syn`, which offers it.
+    /// A connection whose first subflow answers `syn`, which offers MP_CAPABLE.
     pub(crate) fn accept(
         new_connection: &NewConnection,
         settings: &MptcpConfig,

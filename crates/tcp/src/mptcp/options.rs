@@ -1,4 +1,4 @@
-//! What do the two ends tell each other beside the data? Addresses, priorities and ends (RFC 8684 §3.3.8 to §3.5).
+//! MPTCP options beside the data: ADD_ADDR, REMOVE_ADDR, MP_PRIO and the ends (RFC 8684 §3.3.8 to §3.5).
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! Which segment leaves next, and on which subflow?
+//! Segments to send. Which segment leaves next, and on which subflow?
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What goes over another subflow? Data that a subflow has carried in vain, data that blocks the buffers, and copies.
+//! Reinjection. Which data is sent over another subflow? Data that timed out, data that blocks the buffers, and duplicates.
 
 use alloc::vec::Vec;
 
@@ -146,8 +146,8 @@ impl MptcpConnection {
         }
     }
 
-    /// Data in flight on another subflow, as the path scheduler wishes. A copy is numbered on its subflow as everything else: what
-    /// becomes of it is known there, which SCTP cannot say of its copies.
+    /// Data in flight on another subflow, as the path scheduler decides. A duplicate is numbered on its subflow as everything else: what
+    /// becomes of it is known there, which SCTP cannot say of its duplicates.
     pub(super) fn next_duplicate(&mut self, call: &CallContext<'_>) -> Option<SubflowSegment> {
         if !self.policies.path_scheduler.sends_duplicates() {
             return None;

@@ -1,4 +1,4 @@
-//! What was counted, for each subflow and for the data?
+//! Statistics of each subflow and of the data.
 
 use anabranch_policy::PathFacts;
 use anabranch_types::PathId;

@@ -1,4 +1,4 @@
-//! One subflow of several: what belongs to it beside the subflow itself.
+//! Subflow: a control block and its part in the MPTCP connection.
 
 use alloc::collections::VecDeque;
 

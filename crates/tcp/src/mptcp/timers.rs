@@ -1,4 +1,4 @@
-//! When must something happen although nothing arrives?
+//! Timers of an MPTCP connection. What happens although no segment arrives?
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! When is what arrived acknowledged? As the acknowledgement policy says, and at once in the beginning.
+//! Delayed acknowledgements. When is received data acknowledged? As the acknowledgement policy says, and at once at the start.
 
 use anabranch_policy::{AckPolicy, AckWhen, Arrival};
 use anabranch_types::Instant;

@@ -1,4 +1,4 @@
-//! How does a connection begin? SYN, SYN-ACK, ACK (RFC 9293 §3.5), and what the two ends agree on with them.
+//! Three-way handshake: SYN, SYN-ACK, ACK (RFC 9293 §3.5), and the options negotiated with them.
 
 use anabranch_policy::Reachability;
 use anabranch_types::{Instant, PathId};

@@ -1,4 +1,4 @@
-//! A segment has arrived: what does it mean? The steps of RFC 9293 §3.10.7.4, with the checks of RFC 5961.
+//! Segment arrival: the steps of RFC 9293 §3.10.7.4, with the checks of RFC 5961.
 
 use alloc::vec::Vec;
 use core::ops::Range;

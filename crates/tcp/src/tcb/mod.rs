@@ -1,4 +1,4 @@
-//! One conversation in one sequence space: what is sent, what has arrived, and when is something overdue?
+//! Transmission control block (TCB, RFC 9293 §3.3.1): one sequence space, of a TCP connection or of an MPTCP subflow.
 //!
 //! A connection knows no application and no endpoint. It is told of segments and moments, and asked what it wants to send;
 //! bytes come from the connection's send buffer and go to its reader.

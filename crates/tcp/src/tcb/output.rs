@@ -1,4 +1,4 @@
-//! What does a connection want to send now? A SYN, what was lost, what is new, the FIN, an acknowledgement: in this order.
+//! Segments to send. Which comes first? A SYN, retransmissions, new data, the FIN, an acknowledgement: in this order.
 
 use anabranch_policy::PathFacts;
 use anabranch_types::Instant;

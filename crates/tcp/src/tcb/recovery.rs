@@ -1,13 +1,10 @@
-//! What was lost, and how is that made good? RFC 6675 with SACK, RFC 6582 without.
+//! Loss recovery: RFC 6675 with SACK, RFC 6582 (NewReno) without.
 
 use anabranch_policy::{LossCause, LossEvent};
 
-use super::scoreboard::Changes;
+use super::scoreboard::{Changes, DUP_THRESH};
 use super::{Context, ControlBlock};
 use crate::sequence::Position;
-
-/// Duplicate acknowledgements that mean a loss (RFC 5681 §3.2).
-const DUPLICATES: u64 = 3;
 
 /// Whether losses are being made good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -130,7 +127,7 @@ impl ControlBlock {
             self.recovery.duplicates = 0;
         } else if changes.newly_sacked > 0 {
             self.recovery.duplicates += 1;
-            if self.recovery.duplicates == DUPLICATES && self.recovery.phase == Phase::Open {
+            if self.recovery.duplicates == u64::from(DUP_THRESH) && self.recovery.phase == Phase::Open {
                 self.scoreboard
                     .lose(self.scoreboard.first()..self.scoreboard.first() + 1);
             }
@@ -154,7 +151,7 @@ impl ControlBlock {
             _ if changes.advanced => self.recovery.duplicates = 0,
             phase if is_duplicate => {
                 self.recovery.duplicates += 1;
-                if self.recovery.duplicates == DUPLICATES && phase == Phase::Open {
+                if self.recovery.duplicates == u64::from(DUP_THRESH) && phase == Phase::Open {
                     self.scoreboard.lose(oldest);
                 }
             }

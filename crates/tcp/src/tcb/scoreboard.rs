@@ -12,8 +12,8 @@ use anabranch_types::{Instant, IntervalSet};
 use super::sent_segment::{Payload, SegmentState, SentSegment};
 use crate::sequence::Position;
 
-/// "the number of duplicate acknowledgments required to trigger a retransmission" (DupThresh of RFC 6675 §2).
-const DUPLICATES: u32 = 3;
+/// Duplicate acknowledgements that mean a loss (RFC 5681 §3.2; DupThresh of RFC 6675 §2).
+pub(super) const DUP_THRESH: u32 = 3;
 
 /// All records of a connection.
 #[derive(Debug)]
@@ -318,7 +318,7 @@ impl Scoreboard {
         let overtaken = self
             .repeated
             .iter()
-            .filter(|(_, repeated)| repeated.overtaken >= DUPLICATES);
+            .filter(|(_, repeated)| repeated.overtaken >= DUP_THRESH);
         let overtaken: alloc::vec::Vec<Position> = overtaken.map(|(_, repeated)| repeated.start).collect();
         for start in overtaken {
             self.lose(start..start + 1);
@@ -335,7 +335,7 @@ impl Scoreboard {
         for block in self.sacked.iter().rev() {
             bytes += block.end - block.start;
             blocks += 1;
-            if blocks >= DUPLICATES || bytes > u64::from(DUPLICATES - 1) * segment {
+            if blocks >= DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * segment {
                 return Some(block.start);
             }
         }

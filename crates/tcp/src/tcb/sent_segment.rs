@@ -1,4 +1,4 @@
-//! What is remembered of a segment that was sent?
+//! Sent segment. What is remembered of it until it is acknowledged?
 
 use anabranch_types::Instant;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Where in its life is a connection, and what may follow? The states of RFC 9293 §3.3.2.
+//! Connection states of RFC 9293 §3.3.2, and their transitions.
 
 use core::fmt;
 

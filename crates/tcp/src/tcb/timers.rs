@@ -1,4 +1,4 @@
-//! When must something happen although nothing arrives?
+//! Timers of a control block. What happens although no segment arrives?
 
 use core::time::Duration;
 

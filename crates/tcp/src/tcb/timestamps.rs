@@ -1,4 +1,4 @@
-//! What do timestamps tell? Old duplicates, and round trips that retransmissions leave ambiguous (RFC 7323).
+//! Timestamps option (RFC 7323): protection against old duplicates, and RTT samples from retransmissions.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How much may the other one send? The windows of RFC 9293 §3.8.6, theirs and ours.
+//! Send and receive windows (RFC 9293 §3.8.6). How much may each end send?
 
 use crate::sequence::Position;
 

@@ -1,4 +1,4 @@
-//! Why are these bytes no segment? An offset and a reason.
+//! Decode errors of a segment: an offset and a reason.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! What stands behind the fixed header? The options that this implementation knows.
+//! TCP options that this implementation knows.
 
 use alloc::vec::Vec;
 

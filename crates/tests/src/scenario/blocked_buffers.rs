@@ -29,7 +29,7 @@ fn carried(choices: &[(&str, &str)]) -> (Rate, u64) {
         .connected();
     pair.alice().send_forever();
     pair.run_for(secs(30));
-    assert_eq!(pair.bob().inbox().complaint(), None);
+    assert_eq!(pair.bob().inbox().delivery_error(), None);
     let goodput = pair.bob().goodput_in_last(secs(20));
     let moved = pair.alice().statistics().paths.into_iter();
     let moved = moved.map(|path| path.counters.rescheduled).sum();

@@ -15,7 +15,7 @@ fn goodput(builder: PairBuilder) -> Rate {
     pair.alice().send_forever();
     pair.run_for(secs(30));
     let goodput = pair.bob().goodput_in_last(secs(20));
-    assert_eq!(pair.bob().inbox().complaint(), None);
+    assert_eq!(pair.bob().inbox().delivery_error(), None);
     goodput
 }
 

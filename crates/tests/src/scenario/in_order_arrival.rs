@@ -186,7 +186,7 @@ fn in_order_arrival_needs_less_receive_buffer_than_min_rtt() {
         pair.run_for(secs(3));
         pair.alice().start_bulk(Bulk::new(FULL, Streams::one(0)));
         pair.run_for(secs(40));
-        assert_eq!(pair.bob().inbox().complaint(), None);
+        assert_eq!(pair.bob().inbox().delivery_error(), None);
         pair.bob().goodput_in_last(secs(30))
     };
     let (default, in_order) = (goodput("min-rtt"), goodput("in-order-arrival"));

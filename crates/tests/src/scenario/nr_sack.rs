@@ -38,7 +38,7 @@ fn nr_sack_frees_send_buffer_across_gaps() {
         pair.alice().send_forever();
         pair.run_for(secs(20));
         let goodput = pair.bob().goodput_in_last(secs(15));
-        assert_eq!(pair.bob().inbox().complaint(), None);
+        assert_eq!(pair.bob().inbox().delivery_error(), None);
         goodput.as_bits_per_second() as f64 / 1e6
     };
     let (with, without) = (goodput("on"), goodput("off"));

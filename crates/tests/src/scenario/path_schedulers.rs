@@ -103,7 +103,7 @@ fn ecf_and_blest_use_the_slow_path_for_bulk_data() {
         pair.run_for(secs(20));
         let slow = carried(&mut pair)[1];
         assert!(slow > 2_000_000, "{scheduler}: {slow} bytes on the slow path");
-        assert_eq!(pair.bob().inbox().complaint(), None);
+        assert_eq!(pair.bob().inbox().delivery_error(), None);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Does everything hold whatever happens? Thousands of random simulations, each from its seed.
 //!
-//! `ANABRANCH_SEEDS=n` plays the first n plans (20,000 unless set); `ANABRANCH_SEED=n` plays the plan number n alone
+//! `ANABRANCH_SEEDS=n` plays the first n tests (20,000 unless set); `ANABRANCH_SEED=n` plays the test number n alone
 //! and shows the packets if it fails.
 
 use std::env;
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use anabranch_sim::Side;
-use anabranch_sim::adversary::Plan;
+use anabranch_sim::randomized::RandomizedTest;
 use anabranch_sim::replay;
 
 use crate::fixture::print_packet;
 
 const SEEDS: u64 = 20_000;
-/// Plans named of those that fail.
+/// Tests named of those that fail.
 const LISTED: usize = 100;
-/// Packets shown of a plan that fails.
+/// Packets shown of a test that fails.
 const SHOWN_PACKETS: usize = 400;
 
 #[test]
@@ -43,12 +43,12 @@ fn randomized_simulations_hold_all_invariants() {
 #[test]
 fn randomized_simulation_is_deterministic() {
     for seed in 0..50 {
-        let plan = Plan::draw(seed);
-        assert_eq!(plan.run(), plan.run(), "seed {seed}");
+        let test = RandomizedTest::draw(seed);
+        assert_eq!(test.run(), test.run(), "seed {seed}");
     }
 }
 
-/// The seeds of the plans that failed, and how, in ascending order.
+/// The seeds of the tests that failed, and how, in ascending order.
 fn play(seeds: u64) -> Vec<(u64, String)> {
     let (next, broken) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     let worker = || {
@@ -57,7 +57,7 @@ fn play(seeds: u64) -> Vec<(u64, String)> {
             if seed >= seeds {
                 return;
             }
-            if let Err(what) = verdict(&Plan::draw(seed)) {
+            if let Err(what) = verdict(&RandomizedTest::draw(seed)) {
                 broken.lock().unwrap().push((seed, what));
             }
         }
@@ -80,9 +80,9 @@ fn kind(what: &str) -> String {
         .collect()
 }
 
-/// How a plan fails, a panic included.
-fn verdict(plan: &Plan) -> Result<(), String> {
-    match catch_unwind(AssertUnwindSafe(|| plan.run())) {
+/// How a test fails, a panic included.
+fn verdict(test: &RandomizedTest) -> Result<(), String> {
+    match catch_unwind(AssertUnwindSafe(|| test.run())) {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(failure)) => Err(failure.to_string()),
         Err(panic) => {
@@ -93,12 +93,12 @@ fn verdict(plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// Plays a plan, and if it fails, makes it small and shows everything about it.
+/// Plays a test, and if it fails, makes it small and shows everything about it.
 fn play_in_the_open(seed: u64) {
-    let plan = Plan::draw(seed);
-    let Err(what) = verdict(&plan) else { return };
-    let smallest = replay::shrink(&plan, |plan| {
-        verdict(plan).is_err_and(|other| kind(&other) == kind(&what))
+    let test = RandomizedTest::draw(seed);
+    let Err(what) = verdict(&test) else { return };
+    let smallest = replay::shrink(&test, |test| {
+        verdict(test).is_err_and(|other| kind(&other) == kind(&what))
     });
     println!("{}", replay::source("what_went_wrong", &smallest));
     if let Err(failure) = smallest.run_keeping(SHOWN_PACKETS) {

@@ -1,7 +1,7 @@
-//! What went wrong once? Finds of the adversary, made small and named after the fault.
+//! What went wrong once? Failures found by randomized simulations, reduced and named after the fault.
 
 use anabranch_sim::Side;
-use anabranch_sim::adversary::{Op, PathShape, Plan, Shape, SideShape};
+use anabranch_sim::randomized::{Op, PathShape, RandomizedTest, Shape, SideShape};
 
 /// Responsive timeouts, and buffers that hold anything.
 fn roomy() -> SideShape {
@@ -42,7 +42,7 @@ const fn path(kbit: u32, millis: u32) -> PathShape {
 
 #[track_caller]
 fn holds(shape: Shape, ops: Vec<Op>) {
-    if let Err(failure) = (Plan { shape, ops }).run() {
+    if let Err(failure) = (RandomizedTest { shape, ops }).run() {
         panic!("{failure}");
     }
 }

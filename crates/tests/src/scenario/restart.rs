@@ -82,7 +82,7 @@ fn restart_in_mid_transfer_does_not_mix_old_and_new_data() {
     );
     pair.run_for(secs(3));
     assert_eq!(pair.bob().inbox().messages(), 500);
-    assert_eq!(pair.bob().inbox().complaint(), None);
+    assert_eq!(pair.bob().inbox().delivery_error(), None);
 }
 
 /// RFC 9260 §8.5.1 E, §9.2: Bob, who waits for the end of the last association, is told that it is over.

@@ -120,7 +120,7 @@ fn is_rtt_needs_few_additional_sacks() {
         let mut pair = asymmetric(sampling, [ms(5), ms(100)]).connected();
         pair.alice().send_forever();
         pair.run_for(secs(10));
-        assert_eq!(pair.bob().inbox().complaint(), None);
+        assert_eq!(pair.bob().inbox().delivery_error(), None);
         pair.bob().statistics().sacks_sent as f64
     };
     let (without, with) = (sacks("slow-path-rtt"), sacks("is-rtt"));

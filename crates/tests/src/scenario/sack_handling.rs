@@ -4,7 +4,7 @@ use std::env;
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::PolicyRecipe;
-use anabranch_sim::adversary::{Plan, Report};
+use anabranch_sim::randomized::{RandomizedTest, Report};
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
@@ -15,8 +15,8 @@ const SEEDS: u64 = 300;
 
 /// What becomes of a random pair if both sides handle SACKs so, or how it fails.
 fn played(seed: u64, handling: &'static str) -> Result<Report, String> {
-    let mut plan = Plan::draw(seed);
-    for side in [&mut plan.shape.near, &mut plan.shape.far] {
+    let mut test = RandomizedTest::draw(seed);
+    for side in [&mut test.shape.near, &mut test.shape.far] {
         side.policies.push(("sack-handling", handling));
         if handling == "outstanding-array" {
             // Small, so that it overflows.
@@ -24,7 +24,7 @@ fn played(seed: u64, handling: &'static str) -> Result<Report, String> {
             side.policies.push(("sack-handling.limit", "16"));
         }
     }
-    plan.run().map_err(|failure| failure.to_string())
+    test.run().map_err(|failure| failure.to_string())
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn run_with(
             .map(|stream| pair.mean_stream_delay(stream, since))
             .collect(),
     };
-    assert_eq!(pair.bob().inbox().complaint(), None);
+    assert_eq!(pair.bob().inbox().delivery_error(), None);
     println!(
         "{scheduler}, {} KiB: {:.1} Mbit/s in all, {:.1?}, {:?}",
         buffer >> 10,

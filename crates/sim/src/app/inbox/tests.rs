@@ -5,7 +5,7 @@ use anabranch_types::{Instant, Ppid, StreamId};
 
 use super::super::outbox::FIRST_PPID;
 use super::super::{Draft, Outbox, pattern};
-use super::{Complaint, Inbox};
+use super::{DeliveryError, Inbox};
 
 /// Messages 0 and 2 on stream 0, message 1 on stream 1, message 3 unordered.
 fn outbox() -> Outbox {
@@ -51,16 +51,16 @@ fn what_arrives_as_it_was_sent_is_fine_in_any_order_of_streams() {
 fn the_end_may_be_missing_until_all_must_be_there() {
     let inbox = inbox_of(&[0, 1]);
     assert_eq!(inbox.agrees_with(&outbox()), Ok(()));
-    assert_eq!(inbox.equals(&outbox()), Err(Complaint::Missing(2)));
+    assert_eq!(inbox.equals(&outbox()), Err(DeliveryError::Missing(2)));
     assert_eq!(Inbox::default().agrees_with(&outbox()), Ok(()));
-    assert_eq!(Inbox::default().equals(&outbox()), Err(Complaint::Missing(0)));
+    assert_eq!(Inbox::default().equals(&outbox()), Err(DeliveryError::Missing(0)));
 }
 
 #[test]
 fn a_hole_in_a_stream_is_noticed() {
     assert_eq!(
         inbox_of(&[1, 2]).agrees_with(&outbox()),
-        Err(Complaint::Skipped(0))
+        Err(DeliveryError::Skipped(0))
     );
     assert_eq!(
         inbox_of(&[1, 3]).agrees_with(&outbox()),
@@ -71,9 +71,12 @@ fn a_hole_in_a_stream_is_noticed() {
 
 #[test]
 fn a_message_that_comes_twice_or_too_late_is_noticed_at_once() {
-    assert_eq!(inbox_of(&[0, 1, 0]).complaint(), Some(&Complaint::Twice(0)));
-    let late = Complaint::OutOfOrder { number: 0, before: 2 };
-    assert_eq!(inbox_of(&[2, 0]).complaint(), Some(&late));
+    assert_eq!(
+        inbox_of(&[0, 1, 0]).delivery_error(),
+        Some(&DeliveryError::Twice(0))
+    );
+    let late = DeliveryError::OutOfOrder { number: 0, before: 2 };
+    assert_eq!(inbox_of(&[2, 0]).delivery_error(), Some(&late));
 }
 
 #[test]
@@ -84,7 +87,10 @@ fn a_single_wrong_byte_is_noticed_at_once() {
         payload: damaged.into(),
         ..message(2)
     };
-    assert_eq!(inbox([damaged]).complaint(), Some(&Complaint::Corrupt(2)));
+    assert_eq!(
+        inbox([damaged]).delivery_error(),
+        Some(&DeliveryError::Corrupt(2))
+    );
 }
 
 #[test]
@@ -95,7 +101,7 @@ fn a_message_cut_short_or_on_another_stream_is_noticed() {
     };
     assert_eq!(
         inbox([short]).agrees_with(&outbox()),
-        Err(Complaint::NotAsSent(0))
+        Err(DeliveryError::NotAsSent(0))
     );
     let astray = ReceivedMessage {
         stream: StreamId(7),
@@ -103,7 +109,7 @@ fn a_message_cut_short_or_on_another_stream_is_noticed() {
     };
     assert_eq!(
         inbox([astray]).agrees_with(&outbox()),
-        Err(Complaint::NotAsSent(0))
+        Err(DeliveryError::NotAsSent(0))
     );
 }
 
@@ -116,7 +122,7 @@ fn a_message_that_nobody_sent_is_noticed() {
     };
     assert_eq!(
         inbox([made_up]).agrees_with(&outbox()),
-        Err(Complaint::NeverSent(9))
+        Err(DeliveryError::NeverSent(9))
     );
 }
 

@@ -1,4 +1,4 @@
-//! Did somebody on the way change the data of a mapping? The checksum that two ends may ask for (RFC 8684 §3.3.1).
+//! DSS checksum (RFC 8684 §3.3.1). Did a middlebox change the data of a mapping?
 
 use super::super::checksum::Sum;
 

@@ -1,5 +1,4 @@
-//! Where in the connection's data do the bytes of this segment belong, and what of the data has arrived? DSS, the data
-//! sequence signal (RFC 8684 §3.3), with room for NR-SACKs (Yang 2015, appendix A.2).
+//! Data sequence signal (DSS, RFC 8684 §3.3): mapping and acknowledgement of data, with NR-SACKs (Yang 2015, appendix A.2).
 
 use alloc::vec::Vec;
 

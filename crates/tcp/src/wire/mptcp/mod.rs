@@ -1,4 +1,4 @@
-//! What do the two ends of a multipath connection tell each other? The options of RFC 8684 §3, all of kind 30.
+//! MPTCP options (RFC 8684 §3), all of kind 30.
 //!
 //! [`MptcpOptions`] is what one segment carries of them. What leads (opens a connection, joins one, or maps data) excludes
 //! the others of its sort; notices of addresses and of ends may stand beside it. Options of other versions and unknown

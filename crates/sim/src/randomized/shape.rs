@@ -1,4 +1,4 @@
-//! In what kind of world does a plan take place? Paths, buffers and mechanisms, drawn from a seed.
+//! In what kind of world does a test take place? Paths, buffers and mechanisms, drawn from a seed.
 
 use core::time::Duration;
 

@@ -1,10 +1,11 @@
-//! What must hold whatever the adversary does? Delivery, bounds, quiet, and an end that has a reason.
+//! Oracle of randomized simulations. Which invariants hold whatever happens? Delivery, limits, silence when idle, and
+//! termination for a reason.
 
 use core::time::Duration;
 
 use anabranch_proto::{Association, CloseReason, Event};
 
-use super::excuses::Excuses;
+use super::expected_terminations::ExpectedTerminations;
 use super::limits::Limits;
 use crate::app::{Conversation, Inbox, Outbox};
 use crate::{Side, Simulation};
@@ -17,11 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(2_400);
 pub(super) fn conclude(
     simulation: &mut Simulation,
     limits: &Limits,
-    excuses: &Excuses,
+    expected: &ExpectedTerminations,
 ) -> Result<(), String> {
     let settled = simulation.run_until(PATIENCE, is_settled);
     check_at_any_time(simulation, limits)?;
-    check_reasons(simulation, excuses)?;
+    check_reasons(simulation, expected)?;
     if !settled {
         return Err(format!(
             "not settled after {} s: {}",
@@ -29,7 +30,7 @@ pub(super) fn conclude(
             describe(simulation)
         ));
     }
-    check_delivery(simulation, excuses)?;
+    check_delivery(simulation, expected)?;
     if Side::BOTH.iter().all(|side| is_open(simulation, *side)) {
         check_emptiness(simulation)?;
         check_quiet(simulation)?;
@@ -40,11 +41,11 @@ pub(super) fn conclude(
 /// What must hold at any time: nothing wrong arrived, and no buffer holds more than it may.
 pub(super) fn check_at_any_time(simulation: &Simulation, limits: &Limits) -> Result<(), String> {
     for side in Side::BOTH {
-        let complaint = simulation
+        let delivery_error = simulation
             .conversation(side)
-            .and_then(|one| one.inbox().complaint());
-        if let Some(complaint) = complaint {
-            return Err(format!("{side:?}: {complaint}"));
+            .and_then(|one| one.inbox().delivery_error());
+        if let Some(delivery_error) = delivery_error {
+            return Err(format!("{side:?}: {delivery_error}"));
         }
         check_buffers(simulation, limits, side)?;
     }
@@ -101,7 +102,7 @@ fn all_delivered(simulation: &Simulation, from: Side) -> bool {
     flushed && sent == read
 }
 
-fn check_delivery(simulation: &Simulation, excuses: &Excuses) -> Result<(), String> {
+fn check_delivery(simulation: &Simulation, expected: &ExpectedTerminations) -> Result<(), String> {
     let finished = Side::BOTH.iter().any(|side| {
         let reason = simulation.conversation(*side).and_then(close_reason);
         reason == Some(&CloseReason::Finished)
@@ -115,23 +116,23 @@ fn check_delivery(simulation: &Simulation, excuses: &Excuses) -> Result<(), Stri
         let inbox = simulation
             .conversation(from.other())
             .map_or(&nothing_read, Conversation::inbox);
-        let verdict = if open || (finished && !excuses.restarted()) {
+        let verdict = if open || (finished && !expected.restarted()) {
             inbox.equals(outbox)
         } else {
             inbox.agrees_with(outbox)
         };
-        verdict.map_err(|complaint| format!("from {from:?}: {complaint}"))?;
+        verdict.map_err(|delivery_error| format!("from {from:?}: {delivery_error}"))?;
     }
     Ok(())
 }
 
-fn check_reasons(simulation: &Simulation, excuses: &Excuses) -> Result<(), String> {
+fn check_reasons(simulation: &Simulation, expected: &ExpectedTerminations) -> Result<(), String> {
     for side in Side::BOTH {
         let Some(reason) = simulation.conversation(side).and_then(close_reason) else {
             continue;
         };
         let other = simulation.conversation(side.other()).and_then(close_reason);
-        if !excuses.explain(side, reason, other) {
+        if !expected.explain(side, reason, other) {
             return Err(format!("{side:?} closed without a cause: {reason}"));
         }
     }

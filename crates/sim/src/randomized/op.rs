@@ -1,4 +1,4 @@
-//! What can the adversary do? Everything that a network or an application may do, one small step at a time.
+//! Steps of randomized simulations: everything that a network or an application may do, one small step at a time.
 
 use anabranch_types::Rng;
 
@@ -6,7 +6,7 @@ use super::shape::{Shape, pick};
 use crate::Side;
 
 /// One step. Everything is plain numbers, so that it can be printed as source. Streams and paths that do not exist
-/// are taken modulo those that do, so that a plan stays meaningful when its world is made smaller.
+/// are taken modulo those that do, so that a test stays meaningful when its world is made smaller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Op {
     /// Time passes.

@@ -1,12 +1,12 @@
-//! What is the worst that can happen? Two hosts, random steps against them, and an oracle that knows what must hold.
+//! Randomized simulations. What is the worst that can happen? Two hosts, random steps against them, and an oracle.
 //!
-//! A [`Plan`] is a world and steps, both plain data drawn from a seed. [`Plan::run`] plays it and judges: every
-//! message arrives once, intact and in the order of its stream; after all paths heal, everything sent arrives; an
-//! association ends only for a reason; buffers keep their bounds; who has nothing to say is quiet. A plan that fails
-//! can be made smaller and written down as source ([`crate::replay`]).
+//! A [`RandomizedTest`] is a setup and steps, both plain data drawn from a seed. [`RandomizedTest::run`] simulates it and checks:
+//! every message arrives once, intact and in the order of its stream; after all paths are restored, everything sent arrives; an
+//! association terminates only for a reason; buffers keep their limits; an idle host sends heartbeats alone. A test that fails
+//! can be reduced and written as source code ([`crate::replay`]).
 
 mod apply;
-mod excuses;
+mod expected_terminations;
 mod limits;
 mod op;
 mod oracle;
@@ -16,7 +16,7 @@ use core::time::Duration;
 
 use anabranch_netsim::LinkChange;
 use anabranch_types::{Instant, Seed};
-use excuses::Excuses;
+use expected_terminations::ExpectedTerminations;
 use limits::Limits;
 use thiserror::Error;
 
@@ -29,16 +29,16 @@ use crate::{Side, Simulation, Step};
 /// A link takes packets as large as anybody sends.
 const WIDE: u32 = 1_500;
 
-/// A world and what happens in it.
+/// Hosts and paths, and what happens to them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
-    /// The world.
+pub struct RandomizedTest {
+    /// Hosts and paths.
     pub shape: Shape,
     /// What happens, in order.
     pub ops: Vec<Op>,
 }
 
-/// What must hold did not.
+/// An invariant that did not hold.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("at {at}: {what}")]
 pub struct Failure {
@@ -50,7 +50,7 @@ pub struct Failure {
     pub logs: [Vec<LoggedPacket>; 2],
 }
 
-/// What a plan that held came to.
+/// Result of a test that passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Messages read on both sides.
@@ -63,8 +63,8 @@ pub struct Report {
     pub trace_hash: u64,
 }
 
-impl Plan {
-    /// The plan number `seed`.
+impl RandomizedTest {
+    /// Test number `seed`.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let shape = Shape::draw(seed);
@@ -74,7 +74,7 @@ impl Plan {
         Self { shape, ops }
     }
 
-    /// Plays it.
+    /// Simulates it.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// As [`Plan::run`].
+    /// As [`RandomizedTest::run`].
     pub fn run_keeping(&self, packets: usize) -> Result<Report, Failure> {
         let mut simulation = self.shape.build();
         for side in Side::BOTH {
@@ -107,17 +107,17 @@ impl Plan {
     }
 
     fn play(&self, simulation: &mut Simulation) -> Result<(), String> {
-        let mut excuses = Excuses::new(&self.shape);
+        let mut expected = ExpectedTerminations::new(&self.shape);
         let mut limits = Limits::of(&self.shape);
         self.shape.connect(simulation);
         for op in &self.ops {
-            excuses.note(op);
+            expected.note(op);
             limits.note(op);
             op.apply(simulation, &self.shape);
             oracle::check_at_any_time(simulation, &limits)?;
         }
         self.restore(simulation);
-        oracle::conclude(simulation, &limits, &excuses)
+        oracle::conclude(simulation, &limits, &expected)
     }
 
     /// All paths work again, and everybody reads.

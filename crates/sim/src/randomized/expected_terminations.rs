@@ -1,4 +1,4 @@
-//! Which ends does a plan explain? An association may die of what was done to it, and of nothing else.
+//! Expected terminations. Which of its steps may end an association? It may end because of them, and for no other reason.
 
 use core::time::Duration;
 
@@ -20,9 +20,9 @@ const HEAVY_LOSS: u32 = 150;
 /// So many packets lost on purpose count as an impairment that lasts.
 const MANY_LOSSES: u32 = 3;
 
-/// What the steps so far would explain.
+/// Terminations that the steps so far explain.
 #[derive(Clone, Debug)]
-pub(super) struct Excuses {
+pub(super) struct ExpectedTerminations {
     aborted: [bool; 2],
     shut_down: bool,
     /// Something may keep an end from coming in time: somebody reads slowly or not at all, or the time is short.
@@ -66,7 +66,7 @@ impl Impairment {
     }
 }
 
-impl Excuses {
+impl ExpectedTerminations {
     pub(super) fn new(shape: &Shape) -> Self {
         Self {
             aborted: [false; 2],
