@@ -3,7 +3,7 @@
 use crate::harness::{Receiver, file, run};
 
 #[test]
-fn wrong_arguments_are_one_line_and_exit_code_2() {
+fn invalid_arguments_give_one_line_and_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 10);
     let (path, folder) = (path.to_str().unwrap(), folder.path().to_str().unwrap());
@@ -50,7 +50,7 @@ fn a_port_in_use_is_named() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn unreadable_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().join("missing"), folder.path().to_owned()] {
         let name = path.to_str().unwrap();
@@ -73,7 +73,7 @@ fn errors_are_events_for_programs() {
 }
 
 #[test]
-fn every_verb_has_examples_and_shells_get_completions() {
+fn every_verb_has_examples_and_completions() {
     let verbs = "|send|recv|demo|lab|lab run|lab list|lab show|lab compare|lab report|lab claims|testbed|testbed up|testbed down\
                  |testbed status|policies|profiles|trace|trace list|trace flow|trace gaps|trace idle|completions";
     for verb in verbs.split('|') {
@@ -104,7 +104,7 @@ fn every_verb_has_examples_and_shells_get_completions() {
 }
 
 #[test]
-fn a_file_of_policies_that_is_not_understood_is_refused_with_its_line() {
+fn invalid_policy_file_is_refused_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let policies = folder.path().join("mine.policies");
     std::fs::write(&policies, "profile = dre-2010\n\npath-schedule = min-rtt\n").unwrap();
@@ -119,7 +119,7 @@ fn a_file_of_policies_that_is_not_understood_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_profile_that_was_printed_is_read_as_a_file() {
+fn printed_profile_can_be_used_as_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let printed = run(&["profiles", "freebsd-2017"]);
     let policies = folder.path().join("mine.policies");

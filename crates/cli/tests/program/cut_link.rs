@@ -74,7 +74,7 @@ impl Drop for Hosts {
 }
 
 #[test]
-fn pulling_a_cable_in_mid_transfer_loses_no_byte() {
+fn transfer_survives_a_cut_link() {
     let Some(hosts) = needs_root("network namespaces", Hosts::make) else {
         return;
     };

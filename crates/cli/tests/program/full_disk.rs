@@ -30,7 +30,7 @@ impl Drop for SmallDisk<'_> {
 }
 
 #[test]
-fn a_full_disk_is_told_to_both_sides_and_leaves_nothing() {
+fn full_disk_is_reported_to_both_sides() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "big.bin", 3_000_000);
     let target = tempfile::tempdir().unwrap();

@@ -96,7 +96,7 @@ fn with_receiver_of(options: &[&str], test: impl AsyncFnOnce(&mut Receiver)) {
 }
 
 #[test]
-fn a_peer_that_gives_signs_of_life_and_offers_nothing_does_not_stay() {
+fn peer_without_offer_is_dropped() {
     with_patient_receiver("1s", async |receiver| {
         let mut config = AssociationConfig::default();
         config.policies.set("failover.heartbeat", "0s").unwrap();
@@ -107,7 +107,7 @@ fn a_peer_that_gives_signs_of_life_and_offers_nothing_does_not_stay() {
 }
 
 #[test]
-fn who_has_offered_nothing_is_given_little_room() {
+fn unaccepted_peer_gets_a_small_buffer() {
     with_receiver(async |receiver| {
         let peer = Peer::connect(receiver).await;
         assert_eq!(peer.association.statistics().peer_window, 64 << 10);
@@ -117,7 +117,7 @@ fn who_has_offered_nothing_is_given_little_room() {
 }
 
 #[test]
-fn no_name_gets_out_of_the_folder() {
+fn unsafe_file_names_are_rejected() {
     with_receiver(async |receiver| {
         for name in [
             "../out",
@@ -151,7 +151,7 @@ fn no_name_gets_out_of_the_folder() {
 
 /// Who offers a pipe does not know how long it is, and tells at the end. Nothing says that the pieces come before.
 #[test]
-fn an_end_that_comes_first_allows_no_more_than_the_receiver_takes() {
+fn early_end_does_not_exceed_the_size_limit() {
     with_receiver_of(&["--max-size", "1kB"], async |receiver| {
         let peer = Peer::connect(receiver).await;
         peer.control(r#"{"type":"offer","version":1,"name":"victim"}"#)
@@ -167,7 +167,7 @@ fn an_end_that_comes_first_allows_no_more_than_the_receiver_takes() {
 }
 
 #[test]
-fn another_version_is_told_which_one_we_speak() {
+fn other_version_is_rejected_with_ours() {
     with_receiver(async |receiver| {
         let peer = Peer::connect(receiver).await;
         peer.control(r#"{"type":"offer","version":2,"name":"a","size":1,"new":true}"#)
@@ -178,7 +178,7 @@ fn another_version_is_told_which_one_we_speak() {
 }
 
 #[test]
-fn whoever_talks_nonsense_is_cut_off() {
+fn invalid_messages_abort_the_association() {
     with_receiver(async |receiver| {
         for nonsense in [
             "hello",
@@ -205,7 +205,7 @@ fn whoever_talks_nonsense_is_cut_off() {
 }
 
 #[test]
-fn pieces_that_do_not_fit_the_offer_are_refused() {
+fn pieces_beyond_the_offer_are_refused() {
     let piece = [7; 10];
     let cases: [(&[u64], &str); 4] = [
         (&[95], "beyond the end"),
@@ -228,7 +228,7 @@ fn pieces_that_do_not_fit_the_offer_are_refused() {
 }
 
 #[test]
-fn a_wrong_digest_or_size_at_the_end_leaves_nothing() {
+fn wrong_digest_or_size_leaves_no_file() {
     with_receiver(async |receiver| {
         let peer = Peer::connect(receiver).await;
         peer.offer(10).await;
@@ -249,7 +249,7 @@ fn a_wrong_digest_or_size_at_the_end_leaves_nothing() {
 }
 
 #[test]
-fn whoever_ends_early_leaves_nothing() {
+fn early_end_leaves_no_file() {
     with_receiver(async |receiver| {
         let peer = Peer::connect(receiver).await;
         peer.offer(10).await;

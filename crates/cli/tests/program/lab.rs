@@ -73,7 +73,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn an_experiment_is_run_once_found_again_and_compared() {
+fn experiment_is_cached_and_compared() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, cache) = (plan(&folder, PLAN), inside(&folder, "cache"));
     let experiment = |out: &str, set: &str| {
@@ -90,7 +90,7 @@ fn an_experiment_is_run_once_found_again_and_compared() {
     assert_eq!(of_event(&first, "experiment-done")[0]["runs"], 6);
     let again = experiment("again", "seed=1");
     let progress = of_event(&again, "lab-progress");
-    assert_eq!(progress[0]["found"], progress[0]["all"], "nothing is run twice");
+    assert_eq!(progress[0]["cached"], progress[0]["all"], "nothing is run twice");
     for file in files(&folder.path().join("first")) {
         let other = folder.path().join("again").join(file.file_name().unwrap());
         assert_eq!(
@@ -127,7 +127,7 @@ fn an_experiment_is_run_once_found_again_and_compared() {
 }
 
 #[test]
-fn an_experiment_that_is_run_quietly_says_nothing() {
+fn quiet_experiment_prints_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, cache, out) = (
         plan(&folder, PLAN),
@@ -141,7 +141,7 @@ fn an_experiment_that_is_run_quietly_says_nothing() {
 }
 
 #[test]
-fn an_experiment_that_is_interrupted_goes_on_where_it_was() {
+fn interrupted_experiment_continues() {
     let folder = tempfile::tempdir().unwrap();
     let long = PLAN
         .replace("[time]", "repetitions = 8\n\n[time]")
@@ -164,12 +164,12 @@ fn an_experiment_that_is_interrupted_goes_on_where_it_was() {
     let again = run(&arguments);
     assert!(again.status.success());
     let progress = objects(&again.stdout);
-    let found = of_event(&progress, "lab-progress")[0]["found"].as_u64().unwrap();
+    let found = of_event(&progress, "lab-progress")[0]["cached"].as_u64().unwrap();
     assert!(found >= 2, "{found}");
 }
 
 #[test]
-fn a_plan_that_cannot_be_run_is_refused_in_one_line_with_the_place() {
+fn invalid_plan_is_refused_with_its_position() {
     let folder = tempfile::tempdir().unwrap();
     for (from, to, expected) in [
         (
@@ -209,7 +209,7 @@ fn a_plan_that_cannot_be_run_is_refused_in_one_line_with_the_place() {
 }
 
 #[test]
-fn nothing_is_run_if_results_cannot_be_kept() {
+fn unwritable_cache_is_refused_before_running() {
     let folder = tempfile::tempdir().unwrap();
     let (plan, out) = (plan(&folder, PLAN), inside(&folder, "out"));
     let cache = inside(&folder, "small.toml/cache");
@@ -217,14 +217,14 @@ fn nothing_is_run_if_results_cannot_be_kept() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("cannot keep results in") && said.contains("choose another folder with --cache"),
+        said.contains("cannot write to the cache") && said.contains("choose another folder with --cache"),
         "{said}"
     );
     assert!(!Path::new(&out).exists());
 }
 
 #[test]
-fn what_no_run_could_be_written_down_of_is_refused_before_any() {
+fn unsupported_recording_is_refused_before_running() {
     let folder = tempfile::tempdir().unwrap();
     let [one, other] = ["one", "other"].map(|name| {
         let file = folder.path().join(name).join("small.toml");
@@ -250,7 +250,7 @@ fn what_no_run_could_be_written_down_of_is_refused_before_any() {
 }
 
 #[test]
-fn results_outlive_a_try_in_which_all_runs_fail() {
+fn earlier_results_survive_failed_runs() {
     let folder = tempfile::tempdir().unwrap();
     let (cache, out) = (inside(&folder, "cache"), inside(&folder, "out"));
     let experiment = |text: &str| {
@@ -269,7 +269,7 @@ fn results_outlive_a_try_in_which_all_runs_fail() {
 }
 
 #[test]
-fn a_broken_plan_does_not_hide_the_others() {
+fn invalid_plan_does_not_hide_the_others() {
     let folder = tempfile::tempdir().unwrap();
     plan(&folder, PLAN);
     std::fs::write(folder.path().join("broken.toml"), "title = 1").unwrap();
@@ -283,7 +283,7 @@ fn a_broken_plan_does_not_hide_the_others() {
 }
 
 #[test]
-fn what_would_be_run_is_shown() {
+fn show_lists_the_runs() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(&folder, PLAN);
     let text = String::from_utf8(run(&["lab", "show", &plan]).stdout).unwrap();
@@ -300,7 +300,7 @@ fn what_would_be_run_is_shown() {
 }
 
 #[test]
-fn the_page_of_claims_is_what_plans_and_kept_results_make() {
+fn claims_page_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let experiments = root.join("experiments");
     let output = run(&["lab", "claims", experiments.to_str().unwrap()]);

@@ -29,7 +29,7 @@ fn message(event: &serde_json::Value) -> &str {
 }
 
 #[test]
-fn a_sender_notices_that_the_receiver_was_killed() {
+fn killed_receiver_is_reported() {
     let mut receiver = Receiver::start(TWO, &[]);
     let (mut sender, _input) = endless_sender(&mut receiver, &["--timeout", "2s"]);
     receiver.running.kill();
@@ -42,7 +42,7 @@ fn a_sender_notices_that_the_receiver_was_killed() {
 }
 
 #[test]
-fn a_receiver_notices_that_the_sender_was_killed_and_keeps_nothing() {
+fn killed_sender_leaves_no_file() {
     let mut receiver = Receiver::start(TWO, &["--timeout", "2s"]);
     let (mut sender, _input) = endless_sender(&mut receiver, &[]);
     sender.kill();
@@ -52,7 +52,7 @@ fn a_receiver_notices_that_the_sender_was_killed_and_keeps_nothing() {
 }
 
 #[test]
-fn an_interrupted_receiver_tells_the_sender_and_removes_the_file() {
+fn interrupted_receiver_aborts_and_removes_the_file() {
     let mut receiver = Receiver::start(TWO, &[]);
     let (mut sender, _input) = endless_sender(&mut receiver, &[]);
     receiver.running.interrupt();
@@ -67,7 +67,7 @@ fn an_interrupted_receiver_tells_the_sender_and_removes_the_file() {
 }
 
 #[test]
-fn a_receiver_whose_terminal_goes_removes_the_file() {
+fn receiver_removes_the_file_on_hangup() {
     let mut receiver = Receiver::start(TWO, &[]);
     let (mut sender, _input) = endless_sender(&mut receiver, &[]);
     receiver.running.hang_up();
@@ -105,7 +105,7 @@ fn a_slow_pipe_is_not_a_lost_sender() {
 
 /// As one that has enough to do with others.
 #[test]
-fn a_receiver_that_answers_late_is_not_a_lost_one() {
+fn slow_receiver_is_not_lost() {
     let (runtime, late) = listener();
     let folder = tempfile::tempdir().unwrap();
     let mut sender = sender_to(&late, &file(&folder, "a", 10), "2s");
@@ -122,7 +122,7 @@ fn a_receiver_that_answers_late_is_not_a_lost_one() {
 
 /// Timers of what finds its window shut back off until they are further apart than the sender's patience lasts.
 #[test]
-fn a_receiver_that_does_not_come_to_read_is_not_a_lost_one() {
+fn receiver_that_does_not_read_is_not_lost() {
     let (runtime, busy) = listener();
     let folder = tempfile::tempdir().unwrap();
     let mut sender = sender_to(&busy, &file(&folder, "a", 30_000_000), "1s");
@@ -166,7 +166,7 @@ fn listener() -> (tokio::runtime::Runtime, Endpoint) {
 }
 
 #[test]
-fn a_log_does_not_take_the_place_of_the_file_that_is_sent() {
+fn log_over_the_sent_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 10);
     let path = path.to_str().unwrap();
@@ -179,7 +179,7 @@ fn a_log_does_not_take_the_place_of_the_file_that_is_sent() {
 }
 
 #[test]
-fn nobody_at_the_address_is_said_plainly() {
+fn unreachable_receiver_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 10);
     let (_socket, address) = silent_address();

@@ -165,17 +165,17 @@ fn a_browser_draws_the_figures_of_a_report() {
 }
 
 #[test]
-fn a_browser_shows_that_a_quick_run_is_not_the_papers_size() {
+fn browser_shows_the_quick_size() {
     let Some(chromium) = chromium() else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
     let document = open(chromium, &report(&folder, &["--quick"]), "--dump-dom");
-    assert!(document.contains("quick size") && document.contains("not that of the paper"));
+    assert!(document.contains("quick size") && document.contains("not the size of the paper"));
 }
 
 #[test]
-fn reports_have_an_index_with_what_is_not_measured_yet() {
+fn report_index_lists_unmeasured_experiments() {
     let folder = tempfile::tempdir().unwrap();
     report(&folder, &[]);
     let inside = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -207,7 +207,7 @@ fn reports_have_an_index_with_what_is_not_measured_yet() {
 }
 
 #[test]
-fn a_quick_summary_does_not_take_the_place_of_a_full_one() {
+fn quick_summary_does_not_replace_a_full_one() {
     let folder = tempfile::tempdir().unwrap();
     let inside = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let kept = || std::fs::read_to_string(folder.path().join("results/two.json")).unwrap();
@@ -229,7 +229,7 @@ fn a_quick_summary_does_not_take_the_place_of_a_full_one() {
     let changed = PLAN.replace("at-least = 0.9", "at-least = 0.8");
     std::fs::write(folder.path().join("two.toml"), changed).unwrap();
     assert!(
-        claims().contains("| full; an earlier form of the plan |"),
+        claims().contains("| full; the plan has changed since |"),
         "{}",
         claims()
     );

@@ -112,7 +112,7 @@ fn largest_packet(summary: &Value) -> u64 {
 }
 
 #[test]
-fn a_file_passes_a_small_link_between_the_hosts() {
+fn transfer_over_a_link_with_small_mtu() {
     let Some(network) = needs_root("network namespaces", || Network::make("small")) else {
         return;
     };
@@ -123,7 +123,7 @@ fn a_file_passes_a_small_link_between_the_hosts() {
 
 /// What was cut for larger packets is fragmented by the router.
 #[test]
-fn a_link_that_becomes_small_in_mid_transfer_loses_no_byte() {
+fn transfer_survives_an_mtu_reduction() {
     let Some(network) = needs_root("network namespaces", || Network::make("narrowing")) else {
         return;
     };

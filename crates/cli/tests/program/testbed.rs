@@ -38,7 +38,7 @@ fn known(name: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_bed_is_set_up_twice_used_and_put_away_twice() {
+fn testbed_can_be_replaced_and_removed_twice() {
     if !is_root() {
         return;
     }
@@ -77,14 +77,14 @@ fn a_bed_is_set_up_twice_used_and_put_away_twice() {
         String::from_utf8_lossy(&there.stdout).contains("dev path1 src 10.1.0.1"),
         "{there:?}"
     );
-    assert_eq!(say(&["down", "--name", name])[0]["was_there"], true);
+    assert_eq!(say(&["down", "--name", name])[0]["existed"], true);
     assert_eq!(known(name), None);
-    assert_eq!(say(&["down", "--name", name])[0]["was_there"], false);
+    assert_eq!(say(&["down", "--name", name])[0]["existed"], false);
 }
 
 /// Nothing in `/run` tells of test beds before.
 #[test]
-fn the_first_bed_of_a_machine_is_set_up() {
+fn testbed_creates_its_state_folder() {
     if !is_root() {
         return;
     }
@@ -99,7 +99,7 @@ fn the_first_bed_of_a_machine_is_set_up() {
 }
 
 #[test]
-fn why_a_bed_cannot_be_set_up_is_said_once() {
+fn testbed_failure_is_reported_once() {
     if !is_root() {
         return;
     }
@@ -132,7 +132,7 @@ message = 1400
 "#;
 
 #[test]
-fn a_plan_of_the_simulator_runs_on_real_hosts_and_then_every_run_is_kept() {
+fn simulator_plan_runs_on_a_test_bed_and_keeps_all_runs() {
     if !is_root() {
         return;
     }
@@ -154,7 +154,7 @@ fn a_plan_of_the_simulator_runs_on_real_hosts_and_then_every_run_is_kept() {
 }
 
 #[test]
-fn a_name_that_is_none_is_the_users_fault() {
+fn invalid_testbed_name_is_a_usage_error() {
     if !is_root() {
         return;
     }

@@ -32,7 +32,7 @@ fn capture(folder: &TempDir) -> PathBuf {
 }
 
 #[test]
-fn a_connection_is_listed_drawn_and_counted() {
+fn tcp_connection_is_listed_drawn_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     let file = capture(&folder);
     let file = file.to_str().unwrap();
@@ -53,7 +53,7 @@ fn a_connection_is_listed_drawn_and_counted() {
 }
 
 #[test]
-fn a_picture_is_written_to_the_file_named() {
+fn svg_is_written_to_the_given_file() {
     let folder = tempfile::tempdir().unwrap();
     let (file, svg) = (capture(&folder), folder.path().join("flow.svg"));
     let drawn = run(&[
@@ -68,7 +68,7 @@ fn a_picture_is_written_to_the_file_named() {
 }
 
 #[test]
-fn of_a_capture_that_is_cut_off_the_beginning_is_shown_and_the_cut_is_told() {
+fn truncated_capture_is_shown_up_to_the_cut() {
     let folder = tempfile::tempdir().unwrap();
     let whole = fs::read(capture(&folder)).unwrap();
     let file = folder.path().join("cut.pcap");
@@ -87,7 +87,7 @@ fn of_a_capture_that_is_cut_off_the_beginning_is_shown_and_the_cut_is_told() {
 }
 
 #[test]
-fn a_time_in_which_nothing_was_said_is_refused() {
+fn empty_time_range_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = capture(&folder);
     for (time, expected) in [
@@ -128,7 +128,7 @@ fn a_picture_goes_where_a_name_leads() {
 }
 
 #[test]
-fn a_picture_does_not_take_the_place_of_its_capture() {
+fn svg_over_the_capture_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = capture(&folder);
     let before = fs::read(&file).unwrap();
@@ -141,7 +141,7 @@ fn a_picture_does_not_take_the_place_of_its_capture() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused_in_one_line() {
+fn invalid_capture_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let whole = fs::read(capture(&folder)).unwrap();
     let svg = folder.path().join("flow.svg");

@@ -19,7 +19,7 @@ fn carried(summary: &Value, counter: &str) -> Vec<u64> {
 }
 
 #[test]
-fn twenty_megabytes_arrive_over_two_paths_that_both_carry_some() {
+fn transfer_uses_both_paths() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "big.bin", 20_000_000);
     let mut receiver = Receiver::start(TWO, &["--once"]);
@@ -51,7 +51,7 @@ fn twenty_megabytes_arrive_over_two_paths_that_both_carry_some() {
 }
 
 #[test]
-fn what_happens_is_logged_if_asked_for() {
+fn events_are_logged_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "small.bin", 200_000);
     let log = folder.path().join("events.jsonl");
@@ -80,7 +80,7 @@ fn what_happens_is_logged_if_asked_for() {
 }
 
 #[test]
-fn one_address_of_the_other_ip_version_does_as_well() {
+fn transfer_over_ipv6() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "six.bin", 20_000_000);
     let mut receiver = Receiver::start("[::1]", &["--once"]);
@@ -92,7 +92,7 @@ fn one_address_of_the_other_ip_version_does_as_well() {
 }
 
 #[test]
-fn a_pipe_can_be_sent_and_so_can_nothing_at_all() {
+fn pipe_and_empty_file_can_be_sent() {
     let mut receiver = Receiver::start(TWO, &[]);
     for content in [&b"what a pipe gives"[..], b""] {
         let name = format!("pipe-{}", content.len());
@@ -110,7 +110,7 @@ fn a_pipe_can_be_sent_and_so_can_nothing_at_all() {
 }
 
 #[test]
-fn several_senders_are_served_side_by_side() {
+fn several_senders_are_served_concurrently() {
     let folder = tempfile::tempdir().unwrap();
     let mut receiver = Receiver::start(TWO, &[]);
     let mut senders: Vec<Running> = (0..5)
@@ -140,7 +140,7 @@ fn mechanisms_can_be_chosen_by_name() {
 }
 
 #[test]
-fn a_file_that_exists_is_overwritten_only_by_force() {
+fn existing_file_is_overwritten_only_with_force() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 10);
     let mut receiver = Receiver::start(TWO, &[]);
@@ -175,7 +175,7 @@ fn a_file_that_exists_is_overwritten_only_by_force() {
 }
 
 #[test]
-fn a_file_above_the_limit_is_refused_before_it_is_sent() {
+fn file_above_the_size_limit_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "a", 1_001);
     let mut receiver = Receiver::start(TWO, &["--once", "--max-size", "1kB"]);
@@ -193,7 +193,7 @@ fn a_file_above_the_limit_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn the_demo_finds_both_paths_faster_and_survives_a_cut() {
+fn demo_is_faster_over_both_paths_and_survives_a_cut() {
     let mut command = anabranch();
     command.args(["demo", "--json", "--duration", "500ms", "--cut", "1"]);
     command.args(["--path", "20Mbit,5ms", "--path", "20Mbit,10ms"]);
@@ -214,7 +214,7 @@ fn the_demo_finds_both_paths_faster_and_survives_a_cut() {
 }
 
 #[test]
-fn how_large_packets_may_be_is_told_when_it_was_found_out() {
+fn path_mtu_is_reported_when_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, "big.bin", 5_000_000);
     let receiver = Receiver::start("127.0.0.1", &["--once"]);
@@ -235,7 +235,7 @@ fn how_large_packets_may_be_is_told_when_it_was_found_out() {
 
 /// A pipe opens when somebody writes to it, which may be never.
 #[test]
-fn a_pipe_that_nobody_writes_to_can_be_given_up() {
+fn waiting_for_a_pipe_can_be_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
@@ -254,7 +254,7 @@ fn a_pipe_that_nobody_writes_to_can_be_given_up() {
 }
 
 #[test]
-fn a_reader_of_errors_that_went_away_changes_no_exit_code() {
+fn closed_stderr_does_not_change_the_exit_code() {
     for arguments in [&["send", "missing", "--to", "127.0.0.1"][..], &["sned"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -1,4 +1,4 @@
-//! Do verdicts follow from lines? Results made by hand, and each kind of check on them.
+//! Tests of the evaluation of checks, on hand-made results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn verdict_of(check: &str, outcome: impl Fn(&Point) -> Outcome) -> (Verdict, Str
 }
 
 #[test]
-fn a_value_holds_everywhere_somewhere_or_nowhere() {
+fn value_holds_at_all_some_or_no_points() {
     let about = |series: &str, least: f64| {
         verdict(&format!(
             "kind = \"value\"\nseries = \"{series}\"\nat-least = {least}"
@@ -107,7 +107,7 @@ fn a_value_holds_everywhere_somewhere_or_nowhere() {
 }
 
 #[test]
-fn a_ratio_is_held_against_variants_formulas_points_and_other_metrics() {
+fn ratio_compares_variants_references_and_metrics() {
     let of = |rest: &str| verdict(&format!("kind = \"ratio\"\n{rest}")).0;
     assert_eq!(
         of("series = \"fast\"\nto = \"slow\"\nat-least = 1.9"),
@@ -130,7 +130,7 @@ fn a_ratio_is_held_against_variants_formulas_points_and_other_metrics() {
 }
 
 #[test]
-fn a_place_without_a_value_is_not_as_was_said() {
+fn missing_value_fails_the_check() {
     let early = |x: &str| {
         verdict(&format!(
             "kind = \"value\"\ny = \"completed\"\nseries = \"fast\"\n{x}\nat-most = 25"
@@ -141,7 +141,7 @@ fn a_place_without_a_value_is_not_as_was_said() {
 }
 
 #[test]
-fn nor_is_a_line_without_any_nor_what_is_held_against_it() {
+fn series_or_baseline_without_values_fails_the_check() {
     let nowhere = "not so: nothing at 10, nothing at 20, nothing at 30";
     let completed = |rest: &str| verdict(&format!("y = \"completed\"\n{rest}"));
     let value = completed("kind = \"value\"\nseries = \"slow\"\nat-most = 25");
@@ -162,7 +162,7 @@ fn nor_is_a_line_without_any_nor_what_is_held_against_it() {
 }
 
 #[test]
-fn a_place_has_to_lie_in_its_range() {
+fn first_and_peak_must_lie_in_the_range() {
     let first = |from: u32, until: u32| {
         let check = format!(
             "kind = \"first\"\nseries = \"fast\"\nto = \"ideal\"\nx = [{from}, {until}]\nat-most = 0.96"
@@ -179,7 +179,7 @@ fn a_place_has_to_lie_in_its_range() {
 }
 
 #[test]
-fn a_line_is_monotone_if_each_of_its_steps_is() {
+fn monotone_checks_each_step() {
     let rising = |rest: &str| verdict(&format!("kind = \"monotone\"\ndirection = \"rising\"\n{rest}"));
     assert_eq!(rising("series = \"fast\"").0, Verdict::Reproduced);
     assert_eq!(
@@ -193,7 +193,7 @@ fn a_line_is_monotone_if_each_of_its_steps_is() {
 }
 
 #[test]
-fn a_share_is_that_of_the_histogram() {
+fn share_is_computed_from_the_histogram() {
     let share = |least: f64| {
         let check = format!(
             "kind = \"share\"\ny = \"sack.tsns\"\nseries = \"fast\"\nbetween = [0, 100]\nat-least = {least}"
@@ -207,7 +207,7 @@ fn a_share_is_that_of_the_histogram() {
 }
 
 #[test]
-fn nothing_measured_is_no_verdict_on_the_claim() {
+fn check_without_points_is_not_measured() {
     let beyond = verdict("kind = \"value\"\nseries = \"paper\"\nx = [15, 25]\nat-least = 1.0");
     assert_eq!(beyond, (Verdict::NotMeasured, "nothing was measured".into()));
     assert_eq!(
@@ -218,7 +218,7 @@ fn nothing_measured_is_no_verdict_on_the_claim() {
 }
 
 #[test]
-fn nothing_is_as_much_as_nothing_and_something_is_more() {
+fn ratio_of_zero_to_zero_is_one() {
     let ratio = "kind = \"ratio\"\ny = \"timeouts\"\nseries = \"slow\"\nto = \"fast\"\nat-most = 1.05";
     let (found, told) = verdict(ratio);
     assert_eq!(
@@ -228,7 +228,7 @@ fn nothing_is_as_much_as_nothing_and_something_is_more() {
 }
 
 #[test]
-fn where_runs_failed_nobody_knows() {
+fn failed_runs_are_not_measured() {
     let failing = |check: &str, series: &'static str| {
         verdict_of(check, move |point| {
             match (&*point.series, &*point.coordinates[0].text) {
