@@ -133,7 +133,7 @@ fn ratio_compares_variants_references_and_metrics() {
 fn missing_value_fails_the_check() {
     let early = |x: &str| {
         verdict(&format!(
-            "kind = \"value\"\ny = \"completed\"\nseries = \"fast\"\n{x}\nat-most = 25"
+            "kind = \"value\"\ny = \"completion-time\"\nseries = \"fast\"\n{x}\nat-most = 25"
         ))
     };
     assert_eq!(early(""), (Verdict::Partly, "not so: nothing at 30".into()));
@@ -143,7 +143,7 @@ fn missing_value_fails_the_check() {
 #[test]
 fn series_or_baseline_without_values_fails_the_check() {
     let nowhere = "not so: nothing at 10, nothing at 20, nothing at 30";
-    let completed = |rest: &str| verdict(&format!("y = \"completed\"\n{rest}"));
+    let completed = |rest: &str| verdict(&format!("y = \"completion-time\"\n{rest}"));
     let value = completed("kind = \"value\"\nseries = \"slow\"\nat-most = 25");
     assert_eq!(value, (Verdict::Contradicted, nowhere.into()));
     let ratio = completed("kind = \"ratio\"\nseries = \"fast\"\nto = \"slow\"\nat-most = 25");
@@ -156,7 +156,7 @@ fn series_or_baseline_without_values_fails_the_check() {
         let (verdict, told) = completed(&format!("{kind}\nseries = \"slow\""));
         assert_eq!(
             (verdict, told.as_str()),
-            (Verdict::Contradicted, "not so: nothing at all places")
+            (Verdict::Contradicted, "not so: nothing at all points")
         );
     }
 }
