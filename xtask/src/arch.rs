@@ -1,13 +1,17 @@
 //! Architecture checks. Does the workspace still have the shape of ARCHITECTURE.md?
 //!
-//! Five rules: only the dependencies of [`table`] exist, per-path state has one home, the core crates are
-//! `#![no_std]`, its table of decisions is whole, and the files that documents name exist.
+//! Seven rules: only the dependencies of [`table`] exist, per-path state has one home, the core crates are
+//! `#![no_std]`, its table of decisions is whole, the files that documents name exist, few functions of the core take the
+//! whole association mutably, and few of its files need each other.
 
 pub(crate) mod core_crates;
 mod decisions;
 mod doc_paths;
 mod graph;
+mod modules;
+mod ownership;
 mod path_keys;
+mod rings;
 mod table;
 
 use std::path::Path;
@@ -15,7 +19,10 @@ use std::path::Path;
 use crate::finding::Outcome;
 use crate::sources;
 
-/// Prints the graph of the crates and checks the five rules.
+/// The sources of the protocol core.
+const CORE: &str = "crates/proto/src/";
+
+/// Prints the graph of the crates and checks the seven rules.
 pub(crate) fn run(root: &Path) -> Outcome {
     let graph = graph::of_workspace(root)?;
     print!("{}", graph::drawing(&graph, table::CRATES));
@@ -25,5 +32,8 @@ pub(crate) fn run(root: &Path) -> Outcome {
     findings.extend(core_crates::check(&sources));
     findings.extend(decisions::check(root)?);
     findings.extend(doc_paths::check(root)?);
+    let core = modules::of_crate(&sources, CORE);
+    findings.extend(ownership::check(&core, CORE));
+    findings.extend(rings::check(&core, CORE));
     Ok(findings)
 }

@@ -16,7 +16,7 @@ pub(crate) struct Effects {
     pub(crate) is_confirmed: bool,
     /// The peer acknowledged something, so the send buffer may have space again.
     pub(crate) is_acknowledged: bool,
-    /// Association.Max.Retrans is exceeded: the association ends (RFC 9260 §8.1).
+    /// More errors in a row than the configuration allows: the association ends (RFC 9260 §8.1).
     pub(crate) peer_is_unreachable: bool,
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct Transfer {
 /// Limits of data transfer, from the configuration.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Association.Max.Retrans (RFC 9260 §16).
+    /// Errors in a row before the peer counts as unreachable (RFC 9260 §8.1, §16).
     max_retransmits: u16,
     rto: RtoParameters,
     /// Which sizes packets may have.
