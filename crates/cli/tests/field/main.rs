@@ -3,6 +3,7 @@
 //! Needs root, Debian's iproute2, nftables and conntrack.
 #![cfg(all(test, target_os = "linux"))]
 
+mod changes;
 #[path = "../program/harness.rs"]
 mod harness;
 mod nat;
@@ -11,3 +12,4 @@ mod outage;
 mod packet_size;
 mod transfer;
 mod uplinks;
+mod words;

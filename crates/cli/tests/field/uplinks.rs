@@ -27,51 +27,94 @@ pub(crate) struct Uplinks {
     pub(crate) isps: Vec<Host>,
     pub(crate) server: Host,
     settings: Settings,
-    _network: Network,
+    network: Network,
 }
 
 /// The server's address.
 pub(crate) const SERVER: &str = "203.0.113.1";
-/// The same in the other family.
-pub(crate) const SERVER_V6: &str = "2001:db8:113::1";
+
+/// Where the providers' routers are plugged in.
+#[derive(Clone, Debug)]
+struct Upstream {
+    switch: Host,
+    /// The first three numbers of the addresses there.
+    subnet: &'static str,
+    /// The router that leads to the server, if that is not in the same network.
+    gateway: Option<String>,
+}
 
 impl Uplinks {
     /// `None` without the right to make namespaces.
     pub(crate) fn make(settings: Settings) -> Option<Self> {
+        Self::make_behind(settings, |_, upstream| upstream)
+    }
+
+    /// The same behind one more NAT, that of a carrier: the server sees a single address.
+    pub(crate) fn make_behind_one_address(settings: Settings) -> Option<Self> {
+        Self::make_behind(settings, |network, upstream| {
+            let carrier = network.router("carrier");
+            let inner = network.switch("inner");
+            carrier.plug_into("outside", &upstream.switch, "carrier");
+            carrier.add_address("outside", &format!("{}.9/24", upstream.subnet));
+            carrier.masquerade("outside");
+            carrier.plug_into("inside", &inner, "carrier");
+            carrier.add_address("inside", "100.64.0.1/24");
+            Upstream {
+                switch: inner,
+                subnet: "100.64.0",
+                gateway: Some("100.64.0.1".to_owned()),
+            }
+        })
+    }
+
+    /// With what `extend` puts between the providers' routers and the server.
+    fn make_behind(
+        settings: Settings,
+        extend: impl FnOnce(&mut Network, Upstream) -> Upstream,
+    ) -> Option<Self> {
         let mut network = Network::new()?;
         let client = network.host("client");
         let server = network.host("server");
         let switch = network.switch("switch");
         server.plug_into("eth0", &switch, "server");
         server.add_address("eth0", &format!("{SERVER}/24"));
-        server.add_address("eth0", &format!("{SERVER_V6}/64"));
+        let upstream = Upstream {
+            switch,
+            subnet: "203.0.113",
+            gateway: None,
+        };
+        let upstream = extend(&mut network, upstream);
         let mut uplinks = Self {
             client,
             isps: Vec::new(),
             server,
             settings,
-            _network: network,
+            network,
         };
         for number in 0..settings.rates.len() {
-            uplinks.add_uplink(number, &switch);
+            uplinks.add_uplink(number, &upstream);
         }
         Some(uplinks)
     }
 
-    fn add_uplink(&mut self, number: usize, switch: &Host) {
-        let isp = self._network.router(&format!("isp{number}"));
+    fn add_uplink(&mut self, number: usize, upstream: &Upstream) {
+        let isp = self.network.router(&format!("isp{number}"));
+        let outside = format!("{}.{}", upstream.subnet, 11 + number);
         self.client.connect(&device(number), &isp, "lan");
-        isp.plug_into("wan", switch, &format!("isp{number}"));
+        isp.plug_into("wan", &upstream.switch, &format!("isp{number}"));
         isp.add_address("lan", &format!("{}/24", gateway(number)));
-        isp.add_address("wan", &format!("203.0.113.{}/24", 11 + number));
+        isp.add_address("wan", &format!("{outside}/24"));
+        if let Some(gateway) = &upstream.gateway {
+            isp.run(&format!("ip route add default via {gateway}"));
+        }
         isp.shape("wan", self.settings.rates[number]);
         isp.shape("lan", self.settings.rates[number]);
         if self.settings.nat {
             isp.masquerade("wan");
         } else {
-            let subnet = address(number).replace(".5", ".0");
+            let subnet = subnet(number);
             self.server
-                .run(&format!("ip route add {subnet}/24 via 203.0.113.{}", 11 + number));
+                .run(&format!("ip route add {subnet}.0/24 via {outside}"));
         }
         self.isps.push(isp);
         self.bring_up(number);
