@@ -49,7 +49,10 @@ fn uplink_without_an_answer_is_reported_during_and_after_the_transfer() {
     let mut transfer = order.start();
     let warning = transfer.sender.event("warning");
     assert_eq!(warning["path"], 1, "{warning}");
-    assert!(warning["message"].as_str().unwrap().contains("10.0.0.5"), "{warning}");
+    assert!(
+        warning["message"].as_str().unwrap().contains("10.0.0.5"),
+        "{warning}"
+    );
     let summary = transfer.finish();
     assert_eq!(summary["paths"][1]["state"], "unconfirmed", "{summary}");
 }
@@ -57,7 +60,9 @@ fn uplink_without_an_answer_is_reported_during_and_after_the_transfer() {
 /// Both uplinks end at one router with one public address.
 #[test]
 fn two_uplinks_behind_one_public_address_do_not_displace_each_other() {
-    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make_behind_one_address(TWO_UPLINKS)) else {
+    let Some(uplinks) = needs_root("network namespaces", || {
+        Uplinks::make_behind_one_address(TWO_UPLINKS)
+    }) else {
         return;
     };
     let from = [address(0), address(1)].join(",");

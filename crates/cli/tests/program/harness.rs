@@ -70,6 +70,11 @@ impl Running {
 
     /// The next event of this name; those before it are skipped.
     pub(crate) fn event(&mut self, name: &str) -> Value {
+        self.event_after(name, |_| {})
+    }
+
+    /// The same; `each` sees those before it.
+    pub(crate) fn event_after(&mut self, name: &str, mut each: impl FnMut(&Value)) -> Value {
         let parsed = self
             .lines
             .by_ref()
@@ -79,6 +84,7 @@ impl Running {
             if event["event"] == name {
                 return event;
             }
+            each(&event);
             seen.push(event);
         }
         panic!("no event {name} among {seen:#?}");
