@@ -24,7 +24,7 @@ pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArgume
 
 use crate::output::{Output, remark};
 use crate::parse::{
-    LocalAddresses, PeerAddresses, ShapedPath, parse_duration, parse_from, parse_listen, parse_path,
+    Origins, PeerAddresses, LocalAddresses, ShapedPath, parse_duration, parse_from, parse_listen, parse_path,
     parse_size, parse_to,
 };
 use crate::settings::{Choices, Settings};
@@ -264,9 +264,9 @@ pub(crate) struct SendArguments {
     #[arg(long, value_name = "HOST[:PORT],...", value_parser = parse_to)]
     pub(crate) to: PeerAddresses,
 
-    /// Local addresses to send from [default: chosen by the routing table for each address of the receiver]
-    #[arg(long, value_name = "IP[:PORT],...", value_parser = parse_from)]
-    pub(crate) from: Option<LocalAddresses>,
+    /// Uplinks to send from: local addresses or devices [default: all devices with a default route]
+    #[arg(long, value_name = "IP[:PORT]|DEVICE,...", value_parser = parse_from)]
+    pub(crate) from: Option<Origins>,
 
     /// File name at the receiver [default: the name of the file]
     #[arg(long, required_if_eq("file", "-"))]

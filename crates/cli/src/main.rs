@@ -19,6 +19,7 @@ mod parse;
 mod same_file;
 mod settings;
 mod transfer;
+mod uplinks;
 mod verb;
 
 use std::process::ExitCode;

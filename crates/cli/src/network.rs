@@ -1,7 +1,7 @@
 //! Opening and closing of sockets, endpoints and associations, with errors that name the address.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,46 +45,8 @@ fn is_missing(error: &io::Error) -> bool {
     has_no_addresses || error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
 
-/// Opens sockets on the source addresses that the routing table selects for `remotes`.
-///
-/// Not on all addresses of this host: a bridge to virtual machines, for example, would be paired with peer addresses that
-/// it cannot reach.
-pub(crate) fn open_towards(remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
-    let mut sources: Vec<SocketAddr> = Vec::new();
-    let mut no_route = None;
-    for remote in remotes {
-        match source_towards(*remote) {
-            Ok(source) if sources.iter().any(|known| known.ip() == source.ip()) => {}
-            Ok(source) => sources.push(source),
-            Err(error) => {
-                no_route = Some(Failure::Work(format!(
-                    "no route to {}: {error}; check the address and the routing table",
-                    remote.ip()
-                )))
-            }
-        }
-    }
-    match no_route {
-        Some(failure) if sources.is_empty() => Err(failure),
-        _ => sources.into_iter().map(open).collect(),
-    }
-}
-
-/// The source address from the routing table: connecting a UDP socket sends nothing.
-fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
-    let unspecified: IpAddr = if remote.is_ipv4() {
-        Ipv4Addr::UNSPECIFIED.into()
-    } else {
-        Ipv6Addr::UNSPECIFIED.into()
-    };
-    let probe = UdpSocket::bind((unspecified, 0))?;
-    probe.connect(remote)?;
-    let mut source = probe.local_addr()?;
-    source.set_port(0);
-    Ok(source)
-}
-
-fn bind_failure(local: SocketAddr, error: &io::Error) -> Failure {
+/// Explains why a socket cannot be opened at `local`.
+pub(crate) fn bind_failure(local: SocketAddr, error: &io::Error) -> Failure {
     let text = match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("{local} is in use by another program; stop it, or choose another port")

@@ -44,6 +44,16 @@ pub fn usable_addresses() -> io::Result<Vec<IpAddr>> {
     Ok(found.into_iter().map(|(_, address)| address).collect())
 }
 
+/// All addresses of this host, of whatever scope and state.
+///
+/// # Errors
+///
+/// The system does not list its interfaces.
+pub fn host_addresses() -> io::Result<Vec<IpAddr>> {
+    let interfaces = if_addrs::get_if_addrs()?;
+    Ok(interfaces.iter().map(if_addrs::Interface::ip).collect())
+}
+
 /// The smallest and the largest MTU of the interfaces that have `addresses`, in bytes of IP; `None` if the system does
 /// not tell.
 ///

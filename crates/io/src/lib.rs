@@ -41,7 +41,7 @@ mod watch;
 
 pub use datagram::{Incoming, LARGEST_BATCH, Outgoing};
 pub use errors::{ErrorClass, broken, classify};
-pub use interfaces::{expand_wildcard, mtus, usable_addresses};
+pub use interfaces::{expand_wildcard, host_addresses, mtus, usable_addresses};
 pub use raw::{PROTOCOL_NUMBER, RawSocket};
 pub use socket::{Socket, Transport};
 pub use udp::UdpSocket;

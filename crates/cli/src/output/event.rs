@@ -74,6 +74,14 @@ pub(crate) enum Event<'a> {
         note: &'a str,
         passed: bool,
     },
+    /// Something does not work as it should, and the transfer goes on.
+    Warning {
+        transfer: u64,
+        /// The path that it is about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<u64>,
+        message: &'a str,
+    },
     /// A transfer failed, and the program goes on or ends.
     Error {
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -62,6 +62,9 @@ impl Reporter for Human {
                 let prefix = if goes_on { "warning" } else { "error" };
                 self.suspend(|| super::remark(format_args!("{prefix}: {}", printable(message))));
             }
+            Event::Warning { message, .. } => {
+                self.suspend(|| super::remark(format_args!("warning: {}", printable(message))));
+            }
             Event::Summary(summary) => {
                 self.finish(Some(summary.transfer));
                 self.line(&summary_text(summary));
@@ -142,6 +145,7 @@ fn short_text(event: &Event<'_>) -> Option<String> {
         | Event::Progress(_)
         | Event::Summary(_)
         | Event::Row { .. }
+        | Event::Warning { .. }
         | Event::Error { .. } => {
             return None;
         }
@@ -175,6 +179,12 @@ fn summary_text(summary: &Summary) -> String {
             path.remote,
             bytes_text(carried)
         );
+        text += match path.state {
+            "unconfirmed" => ", never answered",
+            "potentially-failed" => ", does not answer at the moment",
+            "inactive" => ", failed",
+            _ => "",
+        };
         if path.payload_retransmitted > 0 {
             text += &format!(
                 ", of which {} retransmitted",

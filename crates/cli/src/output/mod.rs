@@ -6,6 +6,7 @@ mod human;
 mod json;
 mod observe;
 mod paths;
+mod silent_paths;
 mod table;
 mod units;
 

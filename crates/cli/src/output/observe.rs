@@ -10,6 +10,7 @@ use anabranch::{Association, AssociationEvent, Events, PathChange, PathEvent};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::paths::state_name;
+use super::silent_paths::SilentPaths;
 use super::{Event, PathMonitor, PathReport, Progress, Reporter};
 use crate::transfer::acknowledged;
 
@@ -90,6 +91,7 @@ pub(crate) async fn observe(
         transfer,
         paths: monitor.latest(),
     });
+    let mut silent_paths = SilentPaths::default();
     let mut ticks = interval(reporter.interval());
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
@@ -97,6 +99,9 @@ pub(crate) async fn observe(
         tokio::select! {
             _ = ticks.tick() => {
                 let paths = monitor.update(association).to_vec();
+                if counter.role == Role::Send {
+                    silent_paths.report(transfer, &paths, reporter);
+                }
                 reporter.report(&Event::Progress(&counter.progress(association, paths)));
             }
             change = next_change(&mut events) => report_change(transfer, change, reporter),

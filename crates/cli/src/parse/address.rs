@@ -30,6 +30,18 @@ pub(crate) struct PeerAddresses(pub(crate) Vec<PeerAddress>);
 #[derive(Clone, Debug)]
 pub(crate) struct LocalAddresses(pub(crate) Vec<SocketAddr>);
 
+/// Where packets are sent from: at least one address or device, none twice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Origins(pub(crate) Vec<Origin>);
+
+/// An address of this host, or a device with all addresses that it has at the time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// With port 0 for any free one.
+    Address(SocketAddr),
+    Device(String),
+}
+
 /// Addresses of the peer, separated by commas.
 pub(crate) fn parse_to(text: &str) -> Result<PeerAddresses, String> {
     let mut addresses: Vec<PeerAddress> = Vec::new();
@@ -43,9 +55,37 @@ pub(crate) fn parse_to(text: &str) -> Result<PeerAddresses, String> {
     Ok(PeerAddresses(addresses))
 }
 
-/// Addresses to send from; default: any free port.
-pub(crate) fn parse_from(text: &str) -> Result<LocalAddresses, String> {
-    locals(text, 0)
+/// Addresses and devices to send from.
+pub(crate) fn parse_from(text: &str) -> Result<Origins, String> {
+    let mut origins: Vec<Origin> = Vec::new();
+    for part in text.split(',') {
+        let part = part.trim();
+        let origin = match locals(part, 0) {
+            Ok(LocalAddresses(addresses)) => Origin::Address(addresses[0]),
+            Err(_) if is_device_name(part) => Origin::Device(part.to_owned()),
+            Err(_) => {
+                return Err(format!(
+                    "{part:?} is neither an address of this host, such as 192.0.2.1, nor a device, such as wwan0"
+                ));
+            }
+        };
+        let is_known = |known: &Origin| match (known, &origin) {
+            (Origin::Address(known), Origin::Address(new)) => known.ip() == new.ip(),
+            (Origin::Device(known), Origin::Device(new)) => known == new,
+            (Origin::Address(_), Origin::Device(_)) | (Origin::Device(_), Origin::Address(_)) => false,
+        };
+        if origins.iter().any(is_known) {
+            return Err(format!("{part} is given twice"));
+        }
+        origins.push(origin);
+    }
+    Ok(Origins(origins))
+}
+
+/// Whether Linux takes it for the name of a device: 1 to 15 bytes without a slash, a colon or a space.
+fn is_device_name(text: &str) -> bool {
+    let is_fit = |letter: char| !letter.is_whitespace() && letter != '/' && letter != ':';
+    (1..=15).contains(&text.len()) && text.chars().all(is_fit)
 }
 
 /// Addresses to listen on; default port 9899.

@@ -51,7 +51,7 @@ fn invalid_addresses_are_refused() {
 fn local_addresses_must_be_numeric() {
     assert_eq!(
         parse_from("192.0.2.1").unwrap().0,
-        ["192.0.2.1:0".parse().unwrap()]
+        [Origin::Address("192.0.2.1:0".parse().unwrap())]
     );
     assert_eq!(parse_listen("[::]").unwrap().0, ["[::]:9899".parse().unwrap()]);
     assert!(parse_listen("server.example").is_err());
@@ -114,5 +114,22 @@ fn path_is_rate_delay_and_optional_loss() {
         "10MB,1ms",
     ] {
         assert!(parse_path(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn origins_are_addresses_and_devices() {
+    let origins = parse_from("wwan0, 192.0.2.1:7,enp3s0").unwrap().0;
+    assert_eq!(
+        origins,
+        [
+            Origin::Device("wwan0".to_owned()),
+            Origin::Address("192.0.2.1:7".parse().unwrap()),
+            Origin::Device("enp3s0".to_owned()),
+        ]
+    );
+    assert!(parse_from("eth0,eth0").unwrap_err().contains("twice"));
+    for text in ["", "a/b", "no such device at all", "wwan0,"] {
+        assert!(parse_from(text).is_err(), "{text}");
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anabranch::Endpoint;
-use anabranch::io::Socket;
 
 use crate::arguments::SendArguments;
 use crate::event_log::EventLog;
@@ -14,9 +13,10 @@ use crate::failure::Failure;
 use crate::interrupt::{Interrupt, on_thread};
 use crate::network;
 use crate::output::{Counter, Event, Reporter, Role, observe};
-use crate::parse::{LocalAddresses, PeerAddresses};
+use crate::parse::{Origins, PeerAddresses};
 use crate::same_file::is_same_file;
 use crate::transfer::{FileName, Sending, Source, conclude_sending, send_file};
+use crate::uplinks::{self, Following, Opened};
 
 /// Number of the only transfer.
 const TRANSFER: u64 = 1;
@@ -33,7 +33,10 @@ pub(crate) async fn run(
     // Opening a pipe blocks until it has a writer.
     let source = interrupt.or(on_thread(move || open(&file))).await?;
     let remotes = interrupt.or(resolve(&arguments.to)).await?;
-    let sockets = sockets(arguments.from.as_ref(), &remotes)?;
+    let Opened { sockets, warnings } = sockets(arguments.from.as_ref(), &remotes)?;
+    for text in &warnings {
+        warn(text, &**reporter);
+    }
     let log = arguments.log.as_deref();
     if log.is_some_and(|log| is_same_file(log, &arguments.file)) {
         let text = "--log names the file to be sent and would overwrite it; choose another file";
@@ -52,7 +55,12 @@ pub(crate) async fn run(
         source,
         patience: arguments.timeout,
     };
-    let work = connect_and_send(&endpoint, &remotes, sending, &counter, &**reporter);
+    let route = Route {
+        endpoint: &endpoint,
+        from: arguments.from.as_ref(),
+        remotes: &remotes,
+    };
+    let work = connect_and_send(route, sending, &counter, &**reporter);
     let result = interrupt.or(work).await;
     // After an interruption too, to inform the receiver.
     network::close(&endpoint).await;
@@ -60,18 +68,45 @@ pub(crate) async fn run(
     result.and(logged)
 }
 
+/// From where to where.
+#[derive(Clone, Copy, Debug)]
+struct Route<'a> {
+    endpoint: &'a Endpoint,
+    from: Option<&'a Origins>,
+    remotes: &'a [SocketAddr],
+}
+
+fn warn(message: &str, reporter: &dyn Reporter) {
+    reporter.report(&Event::Warning {
+        transfer: TRANSFER,
+        path: None,
+        message,
+    });
+}
+
 async fn connect_and_send(
-    endpoint: &Endpoint,
-    remotes: &[SocketAddr],
+    route: Route<'_>,
     sending: Sending,
     counter: &Counter,
     reporter: &dyn Reporter,
 ) -> Result<(), Failure> {
+    let Route {
+        endpoint,
+        from,
+        remotes,
+    } = route;
     let association = network::connect(endpoint, remotes, sending.patience).await?;
+    let following = Following {
+        endpoint,
+        association: &association,
+        from,
+        remotes,
+    };
     let name = sending.name.to_string();
     let result = tokio::select! {
         result = send_file(&association, sending, &counter.bytes) => result,
         never = observe(&association, counter, reporter) => match never {},
+        never = following.run(|text| warn(text, reporter)) => match never {},
     };
     if let Ok(receipt) = &result {
         let summary = super::summary(&association, counter, name, receipt.size, receipt.digest);
@@ -127,9 +162,10 @@ async fn resolve(addresses: &PeerAddresses) -> Result<Vec<SocketAddr>, Failure> 
     Ok(remotes)
 }
 
-fn sockets(from: Option<&LocalAddresses>, remotes: &[SocketAddr]) -> Result<Vec<Arc<dyn Socket>>, Failure> {
-    match from {
-        Some(locals) => locals.0.iter().map(|local| network::open(*local)).collect(),
-        None => network::open_towards(remotes),
+fn sockets(from: Option<&Origins>, remotes: &[SocketAddr]) -> Result<Opened, Failure> {
+    let mut opened = Opened::default();
+    for local in uplinks::locals(from, remotes)? {
+        opened.open(local, remotes)?;
     }
+    Ok(opened)
 }

@@ -1,0 +1,211 @@
+//! Uplinks of a sender: which sockets to send from, and how they follow the host's interfaces.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+use anabranch::InterfaceChanges;
+use anabranch::io::{Egress, Socket, Uplink, host_addresses, uplinks, uplinks_of_device};
+use anabranch::{Association, Endpoint, uplink_socket};
+#[cfg(target_os = "linux")]
+use tokio::time::sleep;
+
+use crate::failure::Failure;
+use crate::network::bind_failure;
+use crate::parse::{Origin, Origins};
+
+/// Sockets to send from, and what the user should know about them.
+#[derive(Debug, Default)]
+pub(crate) struct Opened {
+    pub(crate) sockets: Vec<Arc<dyn Socket>>,
+    /// What cannot work, with what to do about it.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Opened {
+    pub(crate) fn open(&mut self, local: SocketAddr, remotes: &[SocketAddr]) -> Result<(), Failure> {
+        let (socket, egress) = uplink_socket(local, remotes).map_err(|error| bind_failure(local, &error))?;
+        self.sockets.push(socket);
+        self.warnings.extend(warning(local.ip(), &egress));
+        Ok(())
+    }
+}
+
+fn warning(address: IpAddr, egress: &Egress) -> Option<String> {
+    match egress {
+        Egress::Routed | Egress::Bound { .. } => None,
+        Egress::Elsewhere { device } => Some(format!(
+            "packets from {address} do not leave by {device}, which has no route to the receiver; add one, for instance \
+             `ip route add default via GATEWAY dev {device} metric 1000`"
+        )),
+    }
+}
+
+/// The local addresses to send from at this moment, the preferred ones first.
+///
+/// # Errors
+///
+/// An address or device was named that this host does not have, or no route leads to any of `remotes`.
+pub(crate) fn locals(from: Option<&Origins>, remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
+    match from {
+        Some(origins) => of_origins(origins, remotes),
+        None => towards(remotes),
+    }
+}
+
+fn of_origins(origins: &Origins, remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
+    let mut locals = Vec::new();
+    for origin in &origins.0 {
+        match origin {
+            Origin::Address(address) => locals.push(*address),
+            Origin::Device(name) => {
+                let found = uplinks_of_device(name, |address| is_wanted(*address, remotes));
+                let found = found.map_err(|error| device_failure(name, &error))?;
+                if found.is_empty() {
+                    return Err(Failure::Work(format!(
+                        "{name} has no address that reaches the receiver; `ip address show {name}` lists those that it has"
+                    )));
+                }
+                locals.extend(found.iter().map(local_of));
+            }
+        }
+    }
+    Ok(locals)
+}
+
+fn device_failure(name: &str, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::NotFound => Failure::Usage(format!(
+            "{name} is neither an address nor a device of this host; `ip address` lists both"
+        )),
+        _ => Failure::Work(format!("cannot list the addresses of {name}: {error}")),
+    }
+}
+
+/// The addresses that the system would send from to each of `remotes`, then those of all other devices with a default
+/// route; one address of each device for each IP version.
+///
+/// Not simply all addresses of this host: a bridge to virtual machines, say, would be paired with an address
+/// of the peer that it cannot reach.
+fn towards(remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
+    let mut locals: Vec<SocketAddr> = Vec::new();
+    let mut no_route = None;
+    for remote in remotes {
+        match source_towards(*remote) {
+            Ok(source) if locals.contains(&source) => {}
+            Ok(source) => locals.push(source),
+            Err(error) => no_route = Some(Failure::Work(format!("no route to {}: {error}; check the address and the routing table", remote.ip()))),
+        }
+    }
+    // A receiver on this host or in its own network is not reached over the Internet.
+    let is_far = |remote: &&SocketAddr| {
+        !remote.ip().is_loopback() && !locals.iter().any(|local| local.ip() == remote.ip())
+    };
+    let far: Vec<SocketAddr> = remotes.iter().filter(is_far).copied().collect();
+    let others = uplinks(|address| is_wanted(*address, &far)).unwrap_or_default();
+    for local in others.iter().map(local_of) {
+        if !locals.contains(&local) {
+            locals.push(local);
+        }
+    }
+    match no_route {
+        Some(failure) if locals.is_empty() => Err(failure),
+        _ => Ok(locals),
+    }
+}
+
+fn local_of(uplink: &Uplink) -> SocketAddr {
+    SocketAddr::new(uplink.address, 0)
+}
+
+/// Whether `address` is of the IP version of one of `remotes`.
+fn is_wanted(address: IpAddr, remotes: &[SocketAddr]) -> bool {
+    remotes.iter().any(|remote| remote.is_ipv4() == address.is_ipv4())
+}
+
+/// Asks the routing table: connecting a UDP socket sends nothing.
+fn source_towards(remote: SocketAddr) -> io::Result<SocketAddr> {
+    let unspecified: IpAddr = if remote.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
+    let probe = UdpSocket::bind((unspecified, 0))?;
+    probe.connect(remote)?;
+    let mut source = probe.local_addr()?;
+    source.set_port(0);
+    Ok(source)
+}
+
+/// How long interfaces may go on changing before it is looked what there is: one event brings many messages.
+#[cfg(target_os = "linux")]
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// A sender whose addresses follow the host's interfaces.
+#[derive(Debug)]
+pub(crate) struct Following<'a> {
+    pub(crate) endpoint: &'a Endpoint,
+    pub(crate) association: &'a Association,
+    pub(crate) from: Option<&'a Origins>,
+    pub(crate) remotes: &'a [SocketAddr],
+}
+
+#[cfg(target_os = "linux")]
+impl Following<'_> {
+    /// Adds addresses that come and removes those that go, until dropped.
+    pub(crate) async fn run(&self, warn: impl Fn(&str)) -> Infallible {
+        let Ok(changes) = InterfaceChanges::start() else {
+            // Without rtnetlink the addresses stay those of the start.
+            return pending().await;
+        };
+        while changes.changed().await.is_ok() {
+            sleep(SETTLING).await;
+            // What is named and is not there may come back.
+            let wanted = locals(self.from, self.remotes).unwrap_or_default();
+            self.add_new(&wanted, &warn);
+            self.remove_gone();
+        }
+        pending().await
+    }
+
+    fn add_new(&self, wanted: &[SocketAddr], warn: impl Fn(&str)) {
+        let known = self.endpoint.local_addrs();
+        let is_new = |local: &&SocketAddr| !known.iter().any(|known| known.ip() == local.ip());
+        for local in wanted.iter().filter(is_new) {
+            let mut opened = Opened::default();
+            // It may have gone again meanwhile.
+            if opened.open(*local, self.remotes).is_ok() {
+                for socket in opened.sockets {
+                    let local = self.endpoint.add_socket(socket);
+                    // A peer that does not agree to changes of addresses goes on with those that it knows.
+                    let _ = self.association.add_local_address(local);
+                }
+                opened.warnings.iter().for_each(|text| warn(text));
+            }
+        }
+    }
+
+    /// The last address stays: it may come back, and without it there would be no association.
+    fn remove_gone(&self) {
+        let Ok(present) = host_addresses() else { return };
+        for local in self.endpoint.local_addrs() {
+            let is_gone = !present.contains(&local.ip());
+            if is_gone && self.association.remove_local_address(local).is_ok() {
+                self.endpoint.remove_local(local);
+            }
+        }
+    }
+}
+
+/// Elsewhere the addresses stay those of the start.
+#[cfg(not(target_os = "linux"))]
+impl Following<'_> {
+    pub(crate) async fn run(&self, _warn: impl Fn(&str)) -> Infallible {
+        pending().await
+    }
+}
