@@ -24,7 +24,7 @@ pub(crate) use testbed::{TestbedArguments, TestbedDownArguments, TestbedUpArgume
 
 use crate::output::{Output, remark};
 use crate::parse::{
-    Origins, PeerAddresses, LocalAddresses, ShapedPath, parse_duration, parse_from, parse_listen, parse_path,
+    LocalAddresses, Origins, PeerAddresses, ShapedPath, parse_duration, parse_from, parse_listen, parse_path,
     parse_size, parse_to,
 };
 use crate::settings::{Choices, Settings};

@@ -99,7 +99,12 @@ fn towards(remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
         match source_towards(*remote) {
             Ok(source) if locals.contains(&source) => {}
             Ok(source) => locals.push(source),
-            Err(error) => no_route = Some(Failure::Work(format!("no route to {}: {error}; check the address and the routing table", remote.ip()))),
+            Err(error) => {
+                no_route = Some(Failure::Work(format!(
+                    "no route to {}: {error}; check the address and the routing table",
+                    remote.ip()
+                )))
+            }
         }
     }
     // A receiver on this host or in its own network is not reached over the Internet.

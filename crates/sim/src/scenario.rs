@@ -73,6 +73,8 @@ pub enum Step {
     Change(usize, LinkChange),
     /// The translator before the near end of a path gives it another port.
     Rebind(usize, u16),
+    /// A NAT gives what host A sends over a path this source address from now on, and forgets the one before.
+    Translate(usize, SocketAddr),
     /// A side begins to use its end of a path, in its newest association too.
     Join(Side, usize),
     /// A side uses its end of a path no more.

@@ -202,6 +202,10 @@ impl<T: Transport> Simulation<T> {
                     outside: SocketAddr::new(inside.ip(), port),
                 }]
             }
+            Step::Translate(path, outside) => {
+                let inside = SocketAddr::new(self.paths[path].near, self.port);
+                vec![Change::Rebind { inside, outside }]
+            }
             Step::Join(side, path) => vec![self.change_address(side, path, T::add_address)],
             Step::Leave(side, path) => vec![self.change_address(side, path, T::remove_address)],
         }

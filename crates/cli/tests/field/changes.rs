@@ -111,3 +111,14 @@ fn address_that_the_server_gets_later_carries_too() {
     let has_second = |path: &serde_json::Value| path["remote"].as_str().unwrap().starts_with("203.0.113.2:");
     assert!(remotes.clone().any(has_second), "{summary}");
 }
+
+/// The NAT of the fast uplink is switched off and on: it gives other ports to the same packets.
+#[test]
+fn nat_that_is_restarted_in_mid_transfer_carries_again() {
+    let Some((uplinks, transfer)) = begin(TWO_UPLINKS, 60_000_000) else {
+        return;
+    };
+    uplinks.isps[1].restart_nat("wan", "20000-30000");
+    let summary = transfer.finish();
+    assert!(carried(&summary)[1] > 20_000_000, "{summary}");
+}

@@ -90,12 +90,6 @@ impl Host {
         succeeds(&mut self.line(line))
     }
 
-    /// What a command line prints.
-    pub(crate) fn ask(&self, line: &str) -> String {
-        let output = self.line(line).output().unwrap();
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
     fn line(&self, line: &str) -> Command {
         let mut words = line.split_whitespace();
         let mut command = self.command(words.next().unwrap());

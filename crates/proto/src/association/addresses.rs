@@ -83,6 +83,10 @@ impl Association {
         if let Some(path) = acknowledged.path {
             let effects = self.transfer.answered_at_some_time(path, now);
             self.apply(effects);
+            if acknowledged.joined() == Some(self.transfer.paths.path(path).addr.local) {
+                // The peer knows the address now, and answers heartbeats from there.
+                self.transfer.ask(path, now);
+            }
         }
         for refusal in self.addresses.settle(acknowledged, chunk) {
             self.events.push(Event::PeerError(refusal));
