@@ -9,10 +9,6 @@ const TWO_UPLINKS: Settings = Settings {
     nat: true,
     policy_routing: false,
 };
-const ONE_UPLINK: Settings = Settings {
-    rates: &[20],
-    ..TWO_UPLINKS
-};
 
 /// A transfer over all uplinks that the program finds by itself, after the first second.
 fn begin(settings: Settings, bytes: usize) -> Option<(Uplinks, Transfer)> {
@@ -27,28 +23,6 @@ fn begin(settings: Settings, bytes: usize) -> Option<(Uplinks, Transfer)> {
     let mut transfer = order.start();
     transfer.sender.event("progress");
     Some((uplinks, transfer))
-}
-
-#[test]
-fn new_address_of_the_only_uplink_goes_on() {
-    let Some((uplinks, transfer)) = begin(ONE_UPLINK, 20_000_000) else {
-        return;
-    };
-    uplinks.take_down(0);
-    uplinks.configure(0, "192.168.1.77");
-    transfer.finish();
-}
-
-#[test]
-fn new_addresses_of_both_uplinks_go_on() {
-    let Some((uplinks, transfer)) = begin(TWO_UPLINKS, 40_000_000) else {
-        return;
-    };
-    for (number, address) in ["192.168.1.77", "10.0.0.77"].into_iter().enumerate() {
-        uplinks.take_down(number);
-        uplinks.configure(number, address);
-    }
-    transfer.finish();
 }
 
 #[test]
@@ -88,28 +62,6 @@ fn uplink_that_comes_up_later_carries_too() {
     let summary = transfer.finish();
     let carried = carried(&summary);
     assert!(carried.len() == 2 && carried[1] > 20_000_000, "{summary}");
-}
-
-/// `recv` on all addresses: one that the server gets later is used, too.
-#[test]
-fn address_that_the_server_gets_later_carries_too() {
-    let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS)) else {
-        return;
-    };
-    let order = Order {
-        client: &uplinks.client,
-        server: &uplinks.server,
-        bytes: 60_000_000,
-        send: &["--to", SERVER],
-        recv: &[],
-    };
-    let mut transfer = order.start();
-    transfer.sender.event("progress");
-    uplinks.server.add_address("eth0", "203.0.113.2/24");
-    let summary = transfer.finish();
-    let remotes = summary["paths"].as_array().unwrap().iter();
-    let has_second = |path: &serde_json::Value| path["remote"].as_str().unwrap().starts_with("203.0.113.2:");
-    assert!(remotes.clone().any(has_second), "{summary}");
 }
 
 /// The NAT of the fast uplink is switched off and on: it gives other ports to the same packets.

@@ -9,8 +9,6 @@ mod changes;
 mod harness;
 mod nat;
 mod network;
-mod outage;
-mod packet_size;
 mod transfer;
 mod uplinks;
 mod words;

@@ -169,11 +169,6 @@ impl Host {
         self.run("nft add chain inet filter through { type filter hook forward priority 0 ; }");
         self.run(&format!("nft add rule inet filter through {rule} drop"));
     }
-
-    /// Forwards everything again.
-    pub(crate) fn forward_all(&self) {
-        self.try_run("nft delete table inet filter");
-    }
 }
 
 fn ip(arguments: &[&str]) -> Command {
