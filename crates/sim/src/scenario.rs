@@ -1,6 +1,6 @@
 //! Scenario: a builder for one simulation. Which hosts, over which paths, with which applications and events?
 
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::io;
 
