@@ -1,4 +1,4 @@
-//! How is a packet put together? In place, every chunk padded, never beyond the limit.
+//! Packet builder: writes chunks in place, padded, up to a limit.
 
 use alloc::vec::Vec;
 
@@ -7,15 +7,15 @@ use thiserror::Error;
 use crate::writer::padded;
 use crate::{CommonHeader, WriteChunk, Writer, checksum};
 
-/// The chunk does not fit into the packet any more; nothing of it was written.
+/// The chunk does not fit into the packet; nothing of it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("no room for another chunk")]
 pub struct NoRoom;
 
 /// Writes one packet at the end of a buffer.
 ///
-/// Several packets may be built one behind the other in the same buffer, as segmentation offload wants them.
-/// Which chunks may share a packet (RFC 9260 §6.10) is the caller's business.
+/// Several packets may be built one after the other in the same buffer, for segmentation offload.
+/// Which chunks may be bundled (RFC 9260 §6.10) is up to the caller.
 ///
 /// ```
 /// use anabranch_types::{Tsn, VerificationTag};
@@ -37,7 +37,7 @@ pub struct PacketBuilder<'b> {
 }
 
 impl<'b> PacketBuilder<'b> {
-    /// Begins a packet of at most `limit` bytes behind what `buffer` already holds. The common header is
+    /// Starts a packet of at most `limit` bytes at the end of `buffer`. The common header is
     /// always written, so a `limit` below its 12 bytes acts like 12.
     pub fn new(buffer: &'b mut Vec<u8>, header: CommonHeader, limit: usize) -> Self {
         let start = buffer.len();
@@ -92,14 +92,14 @@ impl<'b> PacketBuilder<'b> {
         Ok(())
     }
 
-    /// What was written since the packet was `length` bytes long: for an AUTH chunk, whose code depends on what
+    /// What was written since the packet was `length` bytes long: for an AUTH chunk, whose HMAC covers what
     /// follows it.
     pub fn written_since(&mut self, length: usize) -> &mut [u8] {
         let from = (self.start + length).min(self.buffer.len());
         &mut self.buffer[from..]
     }
 
-    /// Writes the checksum and returns the length of the packet. A packet without chunks is taken back: the
+    /// Writes the checksum and returns the length of the packet. A packet without chunks is removed: the
     /// buffer is as before, and the length is 0.
     pub fn finish(self) -> usize {
         if !self.is_empty() {
@@ -108,7 +108,7 @@ impl<'b> PacketBuilder<'b> {
         self.finish_unsealed()
     }
 
-    /// The same with zeros in the place of the checksum: for who calls [`checksum::seal`] later, or need not.
+    /// The same with a checksum of zero: for callers that call [`checksum::seal`] later, or need no checksum.
     pub fn finish_unsealed(self) -> usize {
         if self.is_empty() {
             self.buffer.truncate(self.start);

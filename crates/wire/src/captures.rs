@@ -1,4 +1,4 @@
-//! What do packets of another implementation look like? Recorded from usrsctp talking to itself.
+//! Captured packets of another implementation: two endpoints of usrsctp.
 //!
 //! Commit `fd070e05` with its defaults; the last three with `nrsack_enable`, `cmt_on_off` and `cmt_use_dac`.
 //! Some DATA packets were dropped to provoke gap blocks.

@@ -1,11 +1,11 @@
-//! Did the packet arrive as it was sent? CRC32c over all of it (RFC 9260 §6.8, Appendix A).
+//! Checksum: CRC32c over the whole packet (RFC 9260 §6.8, Appendix A).
 //!
-//! The polynomial work is done by the `crc-fast` crate, which picks the fastest instructions of the running
+//! The CRC is computed by the `crc-fast` crate, which uses the fastest instructions of the running
 //! processor.
 
 use crc_fast::{CrcAlgorithm, Digest, crc32_iscsi};
 
-/// Where the checksum stands in a packet.
+/// The position of the checksum in a packet.
 const FIELD: core::ops::Range<usize> = 8..12;
 
 //= rfc9260 6.8-1, 6.8-2
@@ -20,7 +20,7 @@ pub fn seal(packet: &mut [u8]) {
     packet[FIELD].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Whether the checksum in `packet` is that of the rest.
+/// Whether the checksum in `packet` is correct.
 #[must_use]
 pub fn is_valid(packet: &[u8]) -> bool {
     let Some((header, chunks)) = packet.split_first_chunk::<12>() else {
@@ -41,7 +41,7 @@ mod tests {
 
     //= rfc9260 6.8-2
     #[test]
-    fn the_check_value_of_the_castagnoli_polynomial_comes_out() {
+    fn crc32c_check_value_is_correct() {
         // RFC 3720 §B.4 lists the CRC of 32 zero bytes.
         assert_eq!(crc32_iscsi(&[0; 32]), 0x8a91_36aa);
     }

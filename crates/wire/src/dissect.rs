@@ -1,11 +1,11 @@
-//! What does this packet say, in one line? For traces and the messages of failing tests.
+//! Dissector: a packet as one line of text, for traces and the messages of failing tests.
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
 use crate::{Packet, checksum};
 
-/// One line for a packet; any bytes give one.
+/// One line for a packet, whatever its bytes.
 ///
 /// ```
 /// use anabranch_wire::dissect;
@@ -13,7 +13,7 @@ use crate::{Packet, checksum};
 /// ```
 ///
 /// Like `5000>5001 tag=0a1b2c3d DATA tsn=17 sid=0 ssn=3 len=1400 BE | SACK cum=16 rwnd=65536 gaps=2-3,7-7`.
-/// What cannot be decoded stands behind a `!`; a wrong checksum is told at the end.
+/// What cannot be decoded is marked by `!`; a wrong checksum is reported at the end.
 #[must_use]
 pub fn line(bytes: &[u8]) -> String {
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Why are these bytes not what they claim to be? An offset and a reason.
+//! Decode errors: an offset and a reason.
 
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ pub struct DecodeError {
     pub kind: DecodeErrorKind,
 }
 
-/// What can be wrong with received bytes.
+/// Why received bytes could not be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum DecodeErrorKind {
     /// Fewer bytes than a common header has.
@@ -27,7 +27,7 @@ pub enum DecodeErrorKind {
     /// A field reaches beyond the end of what contains it.
     #[error("truncated field")]
     Truncated,
-    /// A length field contradicts the form that its type prescribes.
+    /// A length field is not valid for its type.
     #[error("impossible length")]
     BadLength,
     /// An address of a form that must not be sent, such as an IPv4-mapped IPv6 address (RFC 9260 §3.3.2.1.2).

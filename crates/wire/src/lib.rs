@@ -1,4 +1,4 @@
-//! What do SCTP packets look like? Bytes to valid types and back (RFC 9260 §3).
+//! Wire format of SCTP (RFC 9260 §3): bytes to valid types and back.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -18,12 +18,12 @@
 //! ```
 //!
 //! Inbound, everything borrows from the received bytes: [`Packet::parse`] checks length and checksum,
-//! [`Packet::chunks`] walks the frames, [`RawChunk::decode`] gives a [`Chunk`]. Each step either yields a
-//! type that needs no further checking or a [`DecodeError`] with the byte where it went wrong. Outbound,
+//! [`Packet::chunks`] iterates over the chunks, [`RawChunk::decode`] returns a [`Chunk`]. Each step either returns a
+//! type that needs no further checking or a [`DecodeError`] with the offset of the error. Outbound,
 //! [`PacketBuilder`] writes any [`WriteChunk`] in place.
 //!
-//! What a field *means* in a state of the association (a zero initiate tag, a DATA chunk without data) is not
-//! decided here; only the form is.
+//! This crate checks the form only; what a field *means* in a state of the association (a zero initiate tag, a DATA
+//! chunk without data) is not decided here.
 #![no_std]
 
 extern crate alloc;

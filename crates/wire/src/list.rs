@@ -1,4 +1,4 @@
-//! How are lists of parameters and of causes walked? The same way: frame by frame, decoded as one goes.
+//! Lists of parameters and of error causes, decoded item by item.
 
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
@@ -7,7 +7,7 @@ use crate::DecodeError;
 use crate::reader::Reader;
 use crate::tlv;
 
-/// A list of frames of one kind, decoded as it is walked.
+/// A list of TLV items of one kind, decoded as it is iterated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct List<'a, Kind> {
     reader: Reader<'a>,
@@ -28,13 +28,13 @@ impl<'a, Kind> List<'a, Kind> {
         }
     }
 
-    /// The list as it stands in the packet.
+    /// The list as in the packet.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
         self.reader.rest()
     }
 
-    /// The frames in order; ends after the first one that is malformed.
+    /// The items in order; ends after the first one that is malformed.
     #[must_use]
     pub const fn iter(&self) -> Frames<'a, Kind> {
         Frames {
@@ -62,7 +62,7 @@ impl<'a, Kind> IntoIterator for &List<'a, Kind> {
     }
 }
 
-/// Walks a [`List`].
+/// Iterates over a [`List`].
 #[derive(Clone, Debug)]
 pub struct Frames<'a, Kind> {
     reader: Reader<'a>,
@@ -79,22 +79,22 @@ impl<'a, Kind> Iterator for Frames<'a, Kind> {
 
 impl<Kind> FusedIterator for Frames<'_, Kind> {}
 
-/// One frame of a list, its value not looked at yet.
+/// One item of a list, its value not decoded yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a, Kind> {
-    /// The number of what it carries; see [`crate::parameter::kind`] and [`crate::cause::kind`].
+    /// The type or cause code; see [`crate::parameter::kind`] and [`crate::cause::kind`].
     pub kind: u16,
     /// What follows the length field, without padding.
     pub value: &'a [u8],
-    /// The whole frame without padding, as a report must quote it.
+    /// The whole item without padding, as a report must quote it.
     pub bytes: &'a [u8],
-    /// Where the frame begins in its packet.
+    /// Where the item begins in its packet.
     pub at: usize,
     of: PhantomData<Kind>,
 }
 
 impl<'a, Kind> Frame<'a, Kind> {
-    /// The frame `bytes` that begins at `at`, with its number and its value told apart.
+    /// The item `bytes` that begins at `at`, split into code and value.
     pub(crate) const fn new(kind: u16, value: &'a [u8], bytes: &'a [u8], at: usize) -> Self {
         Self {
             kind,

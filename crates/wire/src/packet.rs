@@ -1,4 +1,4 @@
-//! Which chunks does a packet carry? A checked common header, and a walk over the frames behind it.
+//! Packets: a checked common header, and an iterator over the chunks behind it.
 
 use core::fmt;
 use core::iter::FusedIterator;
@@ -9,7 +9,7 @@ use crate::reader::Reader;
 use crate::writer::padded;
 use crate::{DecodeError, DecodeErrorKind, RawChunk, checksum};
 
-/// What stands before the chunks (RFC 9260 §3.1), without the checksum.
+/// The common header (RFC 9260 §3.1), without the checksum.
 ///
 /// ```text
 /// +-------------------------------+-------------------------------+
@@ -26,12 +26,12 @@ pub struct CommonHeader {
     pub source_port: u16,
     /// Port of the endpoint that the packet is for; never zero in a parsed packet.
     pub destination_port: u16,
-    /// The incarnation of the association that the packet belongs to; zero with INIT.
+    /// Verification tag: the incarnation of the association that the packet belongs to; zero with INIT.
     pub tag: VerificationTag,
 }
 
 impl CommonHeader {
-    /// Bytes on the wire, the checksum included.
+    /// Bytes on the wire, including the checksum.
     pub const LEN: usize = 12;
 
     /// The header of an answer: ports exchanged, `tag` as the answerer must set it.
@@ -90,7 +90,7 @@ impl<'a> Packet<'a> {
         packet
     }
 
-    /// The same without the checksum: for bytes that cannot have changed on their way.
+    /// The same without a check of the checksum: for bytes that cannot have been corrupted.
     ///
     /// # Errors
     /// [`DecodeErrorKind::TooShort`] or [`DecodeErrorKind::ZeroPort`].
@@ -132,7 +132,7 @@ impl<'a> Packet<'a> {
         self.bytes
     }
 
-    /// The frames behind the common header, in order.
+    /// The chunks behind the common header, in order.
     #[must_use]
     pub fn chunks(&self) -> Chunks<'a> {
         Chunks {
@@ -150,7 +150,7 @@ fn port(reader: &mut Reader<'_>) -> Result<u16, DecodeError> {
     }
 }
 
-/// The frames of a packet; ends after the first one that is malformed.
+/// The chunks of a packet; ends after the first one that is malformed.
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {
     reader: Reader<'a>,
@@ -166,7 +166,7 @@ impl<'a> Chunks<'a> {
             return Err(start.error(DecodeErrorKind::BadLength));
         };
         let value = self.reader.take(value_len)?;
-        // The last chunk is accepted without its padding: nothing is lost by it.
+        // The last chunk is accepted without its padding, which carries no information.
         self.reader.skip_at_most(padded(length) - length);
         Ok(RawChunk {
             kind,

@@ -1,4 +1,4 @@
-//! What comes next in these bytes? A cursor that knows where it stands and never reads beyond the end.
+//! Reader: a cursor over received bytes that knows its offset and never reads beyond the end.
 
 use crate::{DecodeError, DecodeErrorKind};
 

@@ -1,4 +1,4 @@
-//! How are parameters and causes framed? Type, length, value, padded to 4 bytes (RFC 9260 §3.2.1).
+//! TLV format of parameters and causes: type, length, value, padded to 4 bytes (RFC 9260 §3.2.1).
 //!
 //! ```text
 //! +-------------------------------+-------------------------------+
@@ -21,7 +21,7 @@ pub(crate) const HEADER_LEN: usize = 4;
 
 //= rfc4895 3.1-4, 3.2-4, 3.3-5, 4.1-5, 5.1-6
 //= rfc9260 3.2.1-3
-/// The next frame of a list, `None` at its end. After an error the list is at its end.
+/// The next item of a list, `None` at its end. An error ends the list.
 pub(crate) fn next<'a, Kind>(reader: &mut Reader<'a>) -> Option<Result<Frame<'a, Kind>, DecodeError>> {
     // RFC 9260 §3.2: "A robust implementation is expected to accept the chunk whether or not the final
     // padding has been included in the Chunk Length." So up to three bytes behind the last frame are padding.
@@ -50,9 +50,9 @@ fn frame<'a, Kind>(reader: &mut Reader<'a>) -> Result<Frame<'a, Kind>, DecodeErr
 //= rfc4895 3.1-2, 3.1-3, 3.2-2, 3.2-3, 3.3-3, 3.3-4, 4.1-3, 4.1-4
 //= rfc5061 4.2.7-3
 //= rfc9260 3.2.1-1, 3.2.1-2
-/// Appends one frame to a list.
+/// Appends one item to a list.
 ///
-/// The padding of a frame is written only when another follows: the last one's does not count in the length
+/// The padding of an item is written only when another one follows: that of the last one is not part of the length
 /// of the chunk (RFC 9260 §3.2).
 pub(crate) fn push(list: &mut Vec<u8>, kind: u16, value: &[&[u8]]) {
     let length = HEADER_LEN + value.iter().map(|part| part.len()).sum::<usize>();
@@ -66,16 +66,16 @@ pub(crate) fn push(list: &mut Vec<u8>, kind: u16, value: &[&[u8]]) {
     value.iter().for_each(|part| list.extend_from_slice(part));
 }
 
-/// What to do with a chunk or parameter of unknown type: its two highest bits say it (RFC 9260 §3.2, §3.2.1).
+/// What to do with a chunk or parameter of unknown type, by its two highest bits (RFC 9260 §3.2, §3.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnknownAction {
-    /// 00: discard it and everything behind it.
+    /// 00: stop processing.
     Stop,
-    /// 01: the same, and report it.
+    /// 01: stop processing and report it.
     StopAndReport,
-    /// 10: go on with the next.
+    /// 10: skip it and continue.
     Skip,
-    /// 11: the same, and report it.
+    /// 11: skip it, continue and report it.
     SkipAndReport,
 }
 
@@ -97,13 +97,13 @@ impl UnknownAction {
         Self::of_chunk((kind >> 8) as u8)
     }
 
-    /// Whether what stands behind the unknown is still looked at.
+    /// Whether processing continues behind it.
     #[must_use]
     pub const fn goes_on(self) -> bool {
         matches!(self, Self::Skip | Self::SkipAndReport)
     }
 
-    /// Whether the sender wants to hear about it.
+    /// Whether it is reported to the sender.
     #[must_use]
     pub const fn reports(self) -> bool {
         matches!(self, Self::StopAndReport | Self::SkipAndReport)
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_two_bits_say_what_to_do_with_the_unknown() {
+    fn the_upper_two_bits_select_the_unknown_action() {
         assert_eq!(UnknownAction::of_chunk(0x3f), UnknownAction::Stop);
         assert_eq!(UnknownAction::of_chunk(0x7f), UnknownAction::StopAndReport);
         assert_eq!(UnknownAction::of_parameter(0x8008), UnknownAction::Skip);

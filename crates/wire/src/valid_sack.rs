@@ -1,4 +1,4 @@
-//! What does a SACK or NR-SACK say once hostile forms are gone? Sorted, disjoint blocks of TSNs that were really sent.
+//! Validated SACKs and NR-SACKs: sorted, disjoint blocks of TSNs that were really sent.
 
 use alloc::vec::Vec;
 
@@ -7,12 +7,12 @@ use thiserror::Error;
 
 use crate::{GapBlock, NrSack, Sack};
 
-/// A SACK that can be believed: it acknowledges nothing that was not sent and takes nothing back.
+/// A validated SACK: it acknowledges nothing that was not sent, and its cumulative TSN does not go back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValidSack {
-    /// Everything up to this TSN has arrived; not before the ack point it was parsed against.
+    /// Cumulative TSN Ack, at least the ack point it was validated against.
     pub cumulative: UnwrappedTsn,
-    /// Room in the receiver's buffer, in bytes, before what is in flight is taken off.
+    /// Advertised receiver window (a_rwnd) in bytes, from which what is in flight is not subtracted yet.
     pub a_rwnd: u32,
     /// How many packets it acknowledges; see [`Sack::packet_count`].
     pub packet_count: Option<u8>,
@@ -25,7 +25,7 @@ pub struct ValidSack {
     pub duplicates: u32,
 }
 
-/// Why a well-formed SACK is not to be believed.
+/// Why a well-formed SACK is not valid.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum SackError {
     /// Its cumulative TSN lies before one already acknowledged: an old SACK that was overtaken. RFC 9260

@@ -1,4 +1,4 @@
-//! How do numbers become bytes? Appended in network order, up to a limit that nothing passes.
+//! Writer: appends bytes in network order, up to a hard limit.
 
 use alloc::vec::Vec;
 
@@ -33,9 +33,9 @@ impl<'b> Writer<'b> {
         self.end - self.buffer.len()
     }
 
-    /// Appends `bytes`; what would pass the limit is cut off.
+    /// Appends `bytes`, up to the limit.
     ///
-    /// A chunk that writes more than it announced is a mistake of its author, yet the packet must not outgrow
+    /// A chunk that writes more than it announced is a bug, yet the packet must not exceed
     /// the path MTU because of it.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
@@ -73,7 +73,7 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// `length` as it stands in a 16-bit length field.
+/// `length` as a 16-bit length field.
 ///
 /// The builder refuses chunks whose length does not fit, so the upper end is never reached on the wire.
 pub(crate) fn length_field(length: usize) -> u16 {

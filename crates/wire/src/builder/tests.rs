@@ -1,4 +1,4 @@
-//! Packets stay within their limit, whatever is pushed.
+//! Tests of the packet builder: packets stay within their limit.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ fn data(payload: &[u8]) -> Data<'_> {
 
 //= rfc9260 6.10-1, 6.10-5
 #[test]
-fn a_chunk_as_large_as_the_room_fits_and_one_byte_more_does_not() {
+fn a_chunk_as_large_as_room_fits_but_not_one_byte_more() {
     for limit in 12..80 {
         let mut buffer = Vec::new();
         let mut packet = PacketBuilder::new(&mut buffer, HEADER, limit);
@@ -47,7 +47,7 @@ fn a_chunk_as_large_as_the_room_fits_and_one_byte_more_does_not() {
 //= rfc4895 5.1-4, 5.1-5
 //= rfc9260 3.2-1, 3.2-2, 3.2-3
 #[test]
-fn chunks_are_padded_with_zeros_and_the_packet_can_be_read_again() {
+fn padded_chunks_can_be_read_again() {
     let mut buffer = Vec::new();
     let mut packet = PacketBuilder::new(&mut buffer, HEADER, 1_200);
     packet
@@ -68,7 +68,7 @@ fn chunks_are_padded_with_zeros_and_the_packet_can_be_read_again() {
 }
 
 #[test]
-fn packets_stand_one_behind_the_other_in_one_buffer() {
+fn several_packets_fit_in_one_buffer() {
     let mut buffer = Vec::new();
     let lengths: Vec<usize> = (0..3)
         .map(|tsn| {
@@ -82,7 +82,7 @@ fn packets_stand_one_behind_the_other_in_one_buffer() {
 }
 
 #[test]
-fn a_packet_without_chunks_is_taken_back() {
+fn a_packet_without_chunks_is_removed() {
     let mut buffer = vec![1, 2, 3];
     assert_eq!(PacketBuilder::new(&mut buffer, HEADER, 100).finish(), 0);
     assert_eq!(buffer, [1, 2, 3]);
@@ -97,7 +97,7 @@ fn a_limit_below_the_header_leaves_no_room() {
 }
 
 #[test]
-fn a_chunk_longer_than_its_length_field_can_say_is_refused() {
+fn a_chunk_beyond_the_16_bit_length_is_refused() {
     let mut buffer = Vec::new();
     let mut packet = PacketBuilder::new(&mut buffer, HEADER, 200_000);
     let payload = vec![0; usize::from(u16::MAX)];
@@ -107,7 +107,7 @@ fn a_chunk_longer_than_its_length_field_can_say_is_refused() {
 }
 
 #[test]
-fn writing_data_allocates_nothing_once_the_buffer_is_large_enough() {
+fn writing_data_to_a_large_buffer_allocates_nothing() {
     let mut buffer = Vec::with_capacity(1_500);
     let before = buffer.as_ptr();
     let chunk = data(&[9; 1_400]);

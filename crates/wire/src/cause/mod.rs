@@ -1,5 +1,5 @@
-//! What went wrong? The causes in ABORT and ERROR chunks (RFC 9260 §3.3.10.1 to §3.3.10.13,
-//! RFC 5061 §4.3, RFC 4895 §4.1), and in responses to requests about addresses.
+//! Error causes in ABORT and ERROR chunks (RFC 9260 §3.3.10.1 to §3.3.10.13,
+//! RFC 5061 §4.3, RFC 4895 §4.1), and in responses to address configuration requests.
 
 mod writer;
 
@@ -13,7 +13,7 @@ use crate::reader::{Reader, u16s};
 use crate::tlv::{self, Hex};
 use crate::{DecodeError, HmacId, Parameters};
 
-/// The numbers of the causes.
+/// Cause codes.
 pub mod kind {
     /// Invalid Stream Identifier (RFC 9260 §3.3.10.1).
     pub const INVALID_STREAM: u16 = 1;
@@ -60,13 +60,13 @@ pub mod kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OfCause {}
 
-/// A list of causes, decoded as it is walked.
+/// A list of causes, decoded as it is iterated.
 pub type Causes<'a> = List<'a, OfCause>;
 
-/// Walks a list of causes.
+/// Iterates over a list of causes.
 pub type CauseIter<'a> = Frames<'a, OfCause>;
 
-/// One cause, its value not looked at yet.
+/// One cause, its value not decoded yet.
 pub type RawCause<'a> = Frame<'a, OfCause>;
 
 /// `[no user data tsn=3, user abort "bye"]`
@@ -76,16 +76,16 @@ impl fmt::Display for Causes<'_> {
     }
 }
 
-/// A cause whose form is in order.
+/// A well-formed cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause<'a> {
-    /// A DATA chunk came on a stream that does not exist.
+    /// A DATA chunk arrived on a stream that does not exist.
     InvalidStream(StreamId),
     /// INIT or INIT ACK lacks parameters that it must have.
     MissingParameters(MissingParameters<'a>),
-    /// A genuine cookie came too late.
+    /// A valid cookie arrived too late.
     StaleCookie {
-        /// By how much, in µs; 0 if the sender does not say.
+        /// Measure of staleness in µs; 0 if the sender does not report it.
         staleness: u32,
     },
     /// The sender lacks memory or the like.
@@ -94,33 +94,33 @@ pub enum Cause<'a> {
     UnresolvableAddress(&'a [u8]),
     /// A chunk that the sender does not know: the whole chunk.
     UnrecognizedChunk(&'a [u8]),
-    /// A fixed field of INIT or INIT ACK has an impossible value.
+    /// A mandatory parameter of INIT or INIT ACK has an invalid value.
     InvalidMandatoryParameter,
     /// Parameters of the INIT ACK that the sender does not know: the whole frames.
     UnrecognizedParameters(&'a [u8]),
     /// The DATA chunk with this TSN had no data.
     NoUserData(Tsn),
-    /// A COOKIE ECHO came after the SHUTDOWN ACK.
+    /// A COOKIE ECHO arrived after the SHUTDOWN ACK was sent.
     CookieWhileShuttingDown,
     /// A restart wanted to add these addresses.
     RestartWithNewAddresses(Parameters<'a>),
-    /// The application wished it, for this reason.
+    /// The application aborted, for this reason.
     UserInitiatedAbort(&'a [u8]),
-    /// Something else that the protocol forbids; what, is for the eyes of a human.
+    /// Another protocol violation, with additional information.
     ProtocolViolation(&'a [u8]),
     /// A request, here as it came, would have left its sender without address.
     DeleteLastAddress(&'a [u8]),
-    /// There is no room for what this request wants.
+    /// There are no resources for this request.
     ResourceShortage(&'a [u8]),
-    /// A request would have deleted the address that it came from.
+    /// A request would have deleted the source address of its packet.
     DeleteSourceAddress(&'a [u8]),
-    /// An ASCONF ACK came for an ASCONF that was never sent.
+    /// An ASCONF ACK arrived for an ASCONF that was never sent.
     IllegalAsconfAck,
     /// This request is not allowed here.
     NoAuthorization(&'a [u8]),
-    /// An AUTH chunk was computed in a way that its receiver did not offer.
+    /// An AUTH chunk has an HMAC identifier that its receiver did not offer.
     UnsupportedHmac(HmacId),
-    /// A code not known here.
+    /// An unknown code.
     Unknown(RawCause<'a>),
 }
 
@@ -145,10 +145,10 @@ impl<'a> MissingParameters<'a> {
 }
 
 impl<'a> RawCause<'a> {
-    /// Looks at the value. Codes that are not known here become [`Cause::Unknown`].
+    /// Decodes the value. Unknown codes become [`Cause::Unknown`].
     ///
     /// # Errors
-    /// If the value is shorter than the code prescribes. More is accepted: nothing hangs on it.
+    /// If the value is shorter than the code prescribes. A longer value is accepted: the rest is ignored.
     pub fn decode(self) -> Result<Cause<'a>, DecodeError> {
         let mut reader = Reader::new(self.value, self.at + tlv::HEADER_LEN);
         Ok(match self.kind {

@@ -1,4 +1,4 @@
-//! Each cause, out and in again, and the forms that are refused.
+//! Tests of each cause: written and read again, and malformed.
 
 use alloc::string::ToString;
 
@@ -8,7 +8,7 @@ use super::{Cause, CauseWriter, Causes, RawCause, kind};
 use crate::{DecodeErrorKind, HmacId, Parameters};
 
 #[test]
-fn causes_come_back_as_they_were_pushed() {
+fn causes_are_read_as_written() {
     let address = [0, 5, 0, 8, 10, 0, 0, 1];
     for (cause, text) in [
         (Cause::InvalidStream(StreamId(7)), "invalid stream 7"),

@@ -1,4 +1,4 @@
-//! How is a list of causes put together? One push per cause.
+//! Writer of error causes.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Why is the association gone? ABORT (RFC 9260 §3.3.7).
+//! ABORT chunk (RFC 9260 §3.3.7).
 //!
 //! ```text
 //! +---------------+-------------+-+-------------------------------+
@@ -15,16 +15,16 @@ use super::{RawChunk, kind};
 use crate::reader::Reader;
 use crate::{Causes, WriteChunk, Writer};
 
-/// T: the packet carries the tag of the receiver's own packets, for the sender has no association of its own
+/// T bit: the packet carries the tag of the receiver's own packets, because the sender has no association
 /// (RFC 9260 §8.5.1 B, C). Shared with SHUTDOWN COMPLETE.
 pub(super) const TAG_REFLECTED: u8 = 0x01;
 
 /// A received ABORT chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abort<'a> {
-    /// The T bit: the verification tag is a copy of the tag that the receiver of this chunk had sent.
+    /// The T bit: the verification tag is reflected, a copy of the tag that the receiver of this chunk had sent.
     pub tag_reflected: bool,
-    /// The reasons, if any are given.
+    /// The error causes, possibly none.
     pub causes: Causes<'a>,
 }
 
@@ -67,9 +67,9 @@ impl fmt::Display for Abort<'_> {
 /// An ABORT chunk to be sent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OutboundAbort {
-    /// The T bit: we have no association, and the packet's tag is the one that we received.
+    /// The T bit: we have no association, and the packet's tag is the received one.
     pub tag_reflected: bool,
-    /// What a [`crate::CauseWriter`] put together; may be empty.
+    /// Error causes made by a [`crate::CauseWriter`]; may be empty.
     pub causes: Vec<u8>,
 }
 

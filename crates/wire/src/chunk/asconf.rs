@@ -1,4 +1,4 @@
-//! How do addresses come and go while an association lives? ASCONF asks, ASCONF ACK answers (RFC 5061 §4.1).
+//! ASCONF and ASCONF ACK chunks (RFC 5061 §4.1).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -39,20 +39,20 @@ const NUMBER_LEN: usize = 4;
 /// A received ASCONF chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asconf<'a> {
-    /// Its place among the ASCONF chunks of this direction.
+    /// Sequence number among the ASCONF chunks of this direction.
     pub number: AsconfNumber,
-    /// An address of the sender that finds the association if the packet's source does not; may be unspecified.
+    /// An address of the sender by which the association is found if the packet's source is unknown; may be unspecified.
     pub address: IpAddr,
-    /// What the sender wants, in the order in which it is to be done.
+    /// The requests, in the order in which they are to be processed.
     pub requests: Parameters<'a>,
 }
 
 /// A received ASCONF ACK chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AsconfAck<'a> {
-    /// The number of the ASCONF that this answers.
+    /// The sequence number of the ASCONF.
     pub number: AsconfNumber,
-    /// What became of its requests.
+    /// The responses to its requests.
     pub responses: Parameters<'a>,
 }
 
@@ -122,11 +122,11 @@ impl fmt::Display for AsconfAck<'_> {
 /// An ASCONF chunk to be sent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OutboundAsconf {
-    /// Its place among our ASCONF chunks.
+    /// Sequence number among our ASCONF chunks.
     pub number: AsconfNumber,
-    /// An address that the peer knows us by.
+    /// One of our addresses that the peer knows.
     pub address: IpAddr,
-    /// What a [`crate::ParameterWriter`] put together.
+    /// Requests made by a [`crate::ParameterWriter`].
     pub requests: Vec<u8>,
 }
 
@@ -153,9 +153,9 @@ impl WriteChunk for OutboundAsconf {
 /// An ASCONF ACK chunk to be sent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OutboundAsconfAck {
-    /// The number of the ASCONF that this answers.
+    /// The sequence number of the ASCONF.
     pub number: AsconfNumber,
-    /// What a [`crate::ParameterWriter`] put together; empty if all went well.
+    /// Responses made by a [`crate::ParameterWriter`]; empty if all requests succeeded.
     pub responses: Vec<u8>,
 }
 

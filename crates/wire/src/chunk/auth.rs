@@ -1,4 +1,4 @@
-//! Who vouches for the chunks behind this one? AUTH: a code that only the two ends can compute (RFC 4895 §5.1).
+//! AUTH chunk (RFC 4895 §5.1): authenticates the chunks behind it.
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -20,16 +20,16 @@ use crate::{DecodeError, HmacId, WriteChunk, Writer};
 /// An AUTH chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Auth<'a> {
-    /// Which key that the two ends share beforehand; 0 is the empty one.
+    /// Shared key identifier; 0 is the empty key.
     pub key: u16,
-    /// How the code was computed.
+    /// HMAC identifier.
     pub hmac: HmacId,
-    /// The code. Its length follows from [`Auth::hmac`], which the receiver must check.
+    /// The HMAC. Its length follows from [`Auth::hmac`]; the receiver must check it.
     pub code: &'a [u8],
 }
 
 impl<'a> Auth<'a> {
-    /// Bytes before the code.
+    /// Bytes before the HMAC.
     pub const HEADER_LEN: usize = 8;
 
     //= rfc4895 5.1-3

@@ -1,4 +1,4 @@
-//! How does the handshake end? COOKIE ECHO and COOKIE ACK (RFC 9260 §3.3.11, §3.3.12).
+//! COOKIE ECHO and COOKIE ACK chunks (RFC 9260 §3.3.11, §3.3.12).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -20,7 +20,7 @@ use crate::{WriteChunk, Writer};
 /// A COOKIE ECHO chunk. It must be the first of its packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CookieEcho<'a> {
-    /// The cookie, exactly as the INIT ACK had it.
+    /// The state cookie, exactly as in the INIT ACK.
     pub cookie: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! What does a DATA chunk say? A message or a fragment of one, and where it belongs (RFC 9260 §3.3.1).
+//! DATA chunk (RFC 9260 §3.3.1): a message or a fragment of one.
 //!
 //! ```text
 //! +---------------+-------+-+-+-+-+-------------------------------+
@@ -26,18 +26,18 @@ use crate::{DecodeError, WriteChunk, Writer};
 /// A DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Data<'a> {
-    /// Its place among all DATA chunks of this direction.
+    /// Transmission sequence number.
     pub tsn: Tsn,
-    /// The stream that its message belongs to.
+    /// Stream identifier.
     pub stream: StreamId,
-    /// The place of its message in the stream; without meaning if unordered.
+    /// Stream sequence number; without meaning if unordered.
     pub ssn: Ssn,
-    /// The application's mark, carried untouched.
+    /// Payload protocol identifier, set by the application and carried unchanged.
     pub ppid: Ppid,
-    /// Which part of its message it is, and how to treat it.
+    /// The flags.
     pub flags: DataFlags,
-    /// The user data. RFC 9260 §3.3.1 wants at least one byte; an empty payload gets as far as here because
-    /// the receiver must answer it with an ABORT that names the TSN (§6.2).
+    /// The user data. RFC 9260 §3.3.1 requires at least one byte; an empty payload is decoded because the receiver must
+    /// answer it with an ABORT that names the TSN (§6.2).
     pub payload: &'a [u8],
 }
 
@@ -48,9 +48,9 @@ pub struct DataFlags {
     pub beginning: bool,
     /// E: the last fragment of its message.
     pub ending: bool,
-    /// U: the message is delivered without regard to its stream's order.
+    /// U: the message is unordered.
     pub unordered: bool,
-    /// I: the receiver shall acknowledge at once (RFC 9260 §6.2, from RFC 7053).
+    /// I: the receiver is to acknowledge immediately (RFC 9260 §6.2, from RFC 7053).
     pub immediate: bool,
 }
 
@@ -60,7 +60,7 @@ impl DataFlags {
     const UNORDERED: u8 = 0x04;
     const IMMEDIATE: u8 = 0x08;
 
-    /// An ordered message in one piece.
+    /// An ordered message in one chunk.
     pub const WHOLE: Self = Self {
         beginning: true,
         ending: true,
@@ -130,7 +130,7 @@ impl<'a> Data<'a> {
 
     #[inline]
     pub(crate) fn decode(flags: u8, mut reader: Reader<'a>) -> Result<Self, DecodeError> {
-        // One check for the header: this is the busiest line of a receiver.
+        // One bounds check for the header: this is the hot path of a receiver.
         let [t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3] = reader.array()?;
         Ok(Self {
             tsn: Tsn(u32::from_be_bytes([t0, t1, t2, t3])),
@@ -152,7 +152,7 @@ impl WriteChunk for Data<'_> {
     //= rfc9260 3.3.1-1
     #[inline]
     fn write(&self, writer: &mut Writer<'_>) {
-        // One append for the header and one for the payload: this is the busiest line of a sender.
+        // One append for the header and one for the payload: this is the hot path of a sender.
         let [l0, l1] = length_field(self.wire_len()).to_be_bytes();
         let [t0, t1, t2, t3] = self.tsn.0.to_be_bytes();
         let [s0, s1] = self.stream.0.to_be_bytes();

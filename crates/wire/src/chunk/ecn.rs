@@ -1,4 +1,4 @@
-//! Who tells of congestion marks, and who answers? ECNE and CWR (RFC 4960 Appendix A).
+//! ECNE and CWR chunks (RFC 4960 Appendix A).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -16,14 +16,14 @@ use super::{RawChunk, kind};
 use crate::reader::Reader;
 use crate::{DecodeError, WriteChunk, Writer};
 
-/// An ECNE chunk: a packet arrived with the mark "congestion experienced".
+/// An ECNE chunk: a packet arrived marked as congestion experienced (CE).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ecne {
     /// The lowest TSN of the marked packet.
     pub lowest: Tsn,
 }
 
-/// A CWR chunk: the sender has reduced its window because of an ECNE.
+/// A CWR chunk: the sender has reduced its cwnd because of an ECNE.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Cwr {
     /// The lowest TSN of the ECNE that this answers.

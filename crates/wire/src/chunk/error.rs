@@ -1,4 +1,4 @@
-//! What went wrong that the association survives? ERROR (RFC 9260 §3.3.10).
+//! ERROR chunk (RFC 9260 §3.3.10): errors that do not end the association.
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -18,7 +18,7 @@ use crate::{Causes, WriteChunk, Writer};
 /// A received ERROR chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ErrorChunk<'a> {
-    /// What went wrong.
+    /// The error causes.
     pub causes: Causes<'a>,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for ErrorChunk<'_> {
 /// An ERROR chunk to be sent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OutboundError {
-    /// What a [`crate::CauseWriter`] put together; not empty.
+    /// Error causes made by a [`crate::CauseWriter`]; not empty.
     pub causes: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! Is this path alive? HEARTBEAT asks, HEARTBEAT ACK answers with the same bytes (RFC 9260 §3.3.5, §3.3.6).
+//! HEARTBEAT and HEARTBEAT ACK chunks (RFC 9260 §3.3.5, §3.3.6).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -21,14 +21,14 @@ use crate::{DecodeError, DecodeErrorKind, RawParameter, WriteChunk, Writer, para
 /// A HEARTBEAT chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Heartbeat<'a> {
-    /// What the sender wants back: the value of the Heartbeat Info parameter.
+    /// The value of the Heartbeat Info parameter.
     pub info: &'a [u8],
 }
 
 /// A HEARTBEAT ACK chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HeartbeatAck<'a> {
-    /// What stood in the HEARTBEAT.
+    /// The value of the Heartbeat Info parameter of the HEARTBEAT.
     pub info: &'a [u8],
 }
 
@@ -36,7 +36,7 @@ pub struct HeartbeatAck<'a> {
 /// copied unchanged from the received HEARTBEAT chunk" (RFC 9260 §8.3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OutboundHeartbeatAck<'a> {
-    /// The value of the HEARTBEAT chunk, as it came.
+    /// The value of the HEARTBEAT chunk, unchanged.
     pub value: &'a [u8],
 }
 

@@ -1,5 +1,5 @@
-//! What does an I-DATA chunk say? A DATA chunk whose fragments are numbered by message, so that messages may be
-//! interleaved (RFC 8260 §2.1).
+//! I-DATA chunk (RFC 8260 §2.1): a DATA chunk whose fragments are numbered within their message, so that messages may be
+//! interleaved.
 //!
 //! ```text
 //! +---------------+-------+-+-+-+-+-------------------------------+
@@ -30,30 +30,30 @@ use crate::{DecodeError, WriteChunk, Writer};
 /// An I-DATA chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct IData<'a> {
-    /// Its place among all I-DATA chunks of this direction.
+    /// Transmission sequence number.
     pub tsn: Tsn,
-    /// The stream that its message belongs to.
+    /// Stream identifier.
     pub stream: StreamId,
-    /// The message: ordered and unordered ones of a stream are counted apart.
+    /// Message identifier: ordered and unordered messages of a stream are counted separately.
     pub mid: Mid,
-    /// Its place in the message.
+    /// The fragment's position in the message.
     pub place: FragmentPlace,
     /// E: the last fragment of its message.
     pub ending: bool,
-    /// U: the message is delivered without regard to its stream's order.
+    /// U: the message is unordered.
     pub unordered: bool,
-    /// I: the receiver shall acknowledge at once.
+    /// I: the receiver is to acknowledge immediately.
     pub immediate: bool,
     /// The user data; not empty in a chunk that is acceptable, as with [`super::Data`].
     pub payload: &'a [u8],
 }
 
-/// Which fragment of its message is it? The B bit and the field whose meaning depends on it.
+/// The position of a fragment: the B bit and the field whose meaning depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FragmentPlace {
-    /// B: the first fragment, whose number is zero without saying so. It carries the application's mark.
+    /// B: the first fragment, whose number is implicitly zero. It carries the payload protocol identifier.
     First(Ppid),
-    /// A later fragment with its number.
+    /// A later fragment with its fragment sequence number.
     Later(Fsn),
 }
 
@@ -85,7 +85,7 @@ impl<'a> IData<'a> {
         })
     }
 
-    /// The flags as a DATA chunk has them.
+    /// The flags as in a DATA chunk.
     #[must_use]
     pub const fn flags(&self) -> DataFlags {
         DataFlags {

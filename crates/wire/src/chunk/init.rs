@@ -1,4 +1,4 @@
-//! How do two endpoints introduce themselves? INIT and INIT ACK, of the same form (RFC 9260 §3.3.2, §3.3.3).
+//! INIT and INIT ACK chunks, of the same form (RFC 9260 §3.3.2, §3.3.3).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -28,25 +28,25 @@ use crate::{DecodeError, Parameters, WriteChunk, Writer};
 /// Bytes of the fields before the parameters, without the chunk header.
 const FIXED_LEN: usize = 16;
 
-/// What an INIT chunk says. All values are as received: which of them are acceptable decides the receiver,
-/// because each has its own answer. RFC 9260 §3.3.2: silence to a tag of zero, an ABORT to zero streams.
+/// An INIT chunk. All values are as received: the receiver decides which are acceptable, because each has its own
+/// response. RFC 9260 §3.3.2: a tag of zero is discarded silently, zero streams are answered with an ABORT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Init<'a> {
     /// The tag that packets to the sender of this chunk must carry.
     pub initiate_tag: VerificationTag,
-    /// Room in the sender's receive buffer, in bytes.
+    /// Advertised receiver window (a_rwnd), in bytes.
     pub a_rwnd: u32,
-    /// How many streams the sender wishes to send on.
+    /// Number of outbound streams that the sender requests.
     pub outbound_streams: u16,
-    /// How many streams the sender is able to receive on.
+    /// Number of inbound streams that the sender supports.
     pub inbound_streams: u16,
-    /// The TSN that the sender will start with.
+    /// Initial TSN of the sender.
     pub initial_tsn: Tsn,
-    /// Addresses, cookie, extensions and what else there is.
+    /// Addresses, cookie, extensions and other parameters.
     pub parameters: Parameters<'a>,
 }
 
-/// What an INIT ACK chunk says: the same, of the answering side.
+/// An INIT ACK chunk: the same fields, of the responder.
 pub type InitAck<'a> = Init<'a>;
 
 impl<'a> Init<'a> {
@@ -94,19 +94,19 @@ impl fmt::Display for Init<'_> {
 /// An INIT or INIT ACK chunk to be sent.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OutboundInit {
-    /// INIT ACK instead of INIT.
+    /// Whether it is an INIT ACK instead of an INIT.
     pub acknowledges: bool,
     /// The tag that packets to us must carry; not zero.
     pub initiate_tag: VerificationTag,
-    /// Room in our receive buffer, in bytes.
+    /// Our advertised receiver window (a_rwnd), in bytes.
     pub a_rwnd: u32,
-    /// How many streams we wish to send on; not zero.
+    /// Number of outbound streams that we request; not zero.
     pub outbound_streams: u16,
-    /// How many streams we are able to receive on; not zero.
+    /// Number of inbound streams that we support; not zero.
     pub inbound_streams: u16,
-    /// The TSN that we will start with.
+    /// Our initial TSN.
     pub initial_tsn: Tsn,
-    /// What a [`crate::ParameterWriter`] put together.
+    /// Parameters made by a [`crate::ParameterWriter`].
     pub parameters: Vec<u8>,
 }
 

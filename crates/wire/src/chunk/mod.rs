@@ -1,4 +1,4 @@
-//! What does a chunk say? One file per chunk or pair of chunks, and the sum of them here (RFC 9260 §3.3).
+//! Chunks (RFC 9260 §3.3): one file per chunk or pair of chunks, and the enum of all here.
 
 mod abort;
 mod asconf;
@@ -83,7 +83,7 @@ pub mod kind {
     pub const ASCONF: u8 = 0xc1;
 }
 
-/// One frame of a packet, its value not looked at yet.
+/// One chunk of a packet, its value not decoded yet.
 ///
 /// ```text
 /// +---------------+---------------+-------------------------------+
@@ -100,9 +100,9 @@ pub struct RawChunk<'a> {
     pub flags: u8,
     /// What follows the length field, without padding.
     pub value: &'a [u8],
-    /// The whole frame without padding, as an error cause must quote it.
+    /// The whole chunk without padding, as an error cause must report it.
     pub bytes: &'a [u8],
-    /// Where the frame begins in its packet.
+    /// Where the chunk begins in its packet.
     pub at: usize,
 }
 
@@ -110,14 +110,14 @@ impl<'a> RawChunk<'a> {
     /// Bytes of type, flags and length.
     pub const HEADER_LEN: usize = 4;
 
-    /// Whether it is an ABORT or a SHUTDOWN COMPLETE with the T bit: the tag of its packet is the one that its receiver
-    /// puts into packets of its own (RFC 9260 §8.5.1 B, C).
+    /// Whether it is an ABORT or a SHUTDOWN COMPLETE with the T bit: the verification tag is reflected, that is the tag
+    /// of the receiver's own packets (RFC 9260 §8.5.1 B, C).
     #[must_use]
     pub const fn reflects_tag(&self) -> bool {
         matches!(self.kind, kind::ABORT | kind::SHUTDOWN_COMPLETE) && self.flags & abort::TAG_REFLECTED != 0
     }
 
-    /// Looks at the value. Types that are not known here become [`Chunk::Unknown`].
+    /// Decodes the value. Unknown types become [`Chunk::Unknown`].
     ///
     /// # Errors
     /// If the value does not have the form that the type prescribes. Lists inside (parameters, causes) are
@@ -153,7 +153,7 @@ impl<'a> RawChunk<'a> {
     }
 }
 
-/// Writes the frame as it stands.
+/// Writes the chunk unchanged.
 impl WriteChunk for RawChunk<'_> {
     fn wire_len(&self) -> usize {
         Self::HEADER_LEN + self.value.len()
@@ -183,52 +183,52 @@ impl fmt::Display for RawChunk<'_> {
     }
 }
 
-/// A chunk whose form is in order.
+/// A well-formed chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chunk<'a> {
     /// A message or a fragment of one.
     Data(Data<'a>),
-    /// The same, of messages that may be interleaved.
+    /// A message or a fragment of one, which may be interleaved.
     IData(IData<'a>),
-    /// "Let us associate."
+    /// Opens an association.
     Init(Init<'a>),
-    /// "Come back with this cookie."
+    /// Answers an INIT, with a state cookie.
     InitAck(InitAck<'a>),
-    /// What has arrived.
+    /// Acknowledges data.
     Sack(Sack<'a>),
-    /// What has arrived, and which of it stays.
+    /// Acknowledges data and tells which of it the receiver keeps.
     NrSack(NrSack<'a>),
-    /// "Is this path alive?"
+    /// Probes whether a path works.
     Heartbeat(Heartbeat<'a>),
-    /// "It is."
+    /// Answers a HEARTBEAT.
     HeartbeatAck(HeartbeatAck<'a>),
-    /// The association is gone, at once.
+    /// Ends the association at once.
     Abort(Abort<'a>),
-    /// "I have nothing more to send."
+    /// Starts the shutdown: the sender has nothing more to send.
     Shutdown(Shutdown),
-    /// "Neither have I."
+    /// Answers a SHUTDOWN.
     ShutdownAck,
-    /// Something went wrong that the association survives.
+    /// Reports an error that does not end the association.
     Error(ErrorChunk<'a>),
-    /// "Here is your cookie."
+    /// Returns the state cookie.
     CookieEcho(CookieEcho<'a>),
-    /// "The association stands."
+    /// Completes the handshake.
     CookieAck,
-    /// A router marked a packet: congestion.
+    /// Reports a packet marked as congestion experienced.
     Ecne(Ecne),
-    /// "I heard of the congestion and slowed down."
+    /// Answers an ECNE: the cwnd was reduced.
     Cwr(Cwr),
-    /// "It is over."
+    /// Completes the shutdown.
     ShutdownComplete(ShutdownComplete),
-    /// The code that vouches for what follows.
+    /// Authenticates the chunks behind it.
     Auth(Auth<'a>),
-    /// "I have an address more, or less."
+    /// Adds or removes addresses.
     Asconf(Asconf<'a>),
-    /// "I know; and this is what I think of it."
+    /// Answers an ASCONF.
     AsconfAck(AsconfAck<'a>),
-    /// Bytes without meaning.
+    /// Padding.
     Pad(Pad),
-    /// A type not known here; [`crate::UnknownAction::of_chunk`] says what to do.
+    /// An unknown type; [`crate::UnknownAction::of_chunk`] tells what to do.
     Unknown(RawChunk<'a>),
 }
 

@@ -1,5 +1,4 @@
-//! What has arrived, and which of it stays? The SACK of a receiver that promises not to renege
-//! (draft-natarajan-tsvwg-sctp-nrsack).
+//! NR-SACK chunk (draft-natarajan-tsvwg-sctp-nrsack): the SACK of a receiver that promises not to renege.
 //!
 //! ```text
 //! +---------------+---+-----------+-------------------------------+
@@ -21,8 +20,8 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! The receiver may still drop what only the first list names; what the second list names it keeps, so the
-//! sender can free it. Both ends announce the chunk in Supported Extensions.
+//! The receiver may still drop data that only the first list reports; data in the second list it keeps, so the
+//! sender can free it. Both sides list the chunk in Supported Extensions.
 
 use core::fmt;
 
@@ -38,12 +37,12 @@ use crate::{DecodeError, WriteChunk, Writer};
 /// Bytes of the fields before the blocks, without the chunk header.
 const FIXED_LEN: usize = 16;
 
-/// A received NR-SACK: well formed, not yet believed.
+/// A received NR-SACK: well formed, not validated yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NrSack<'a> {
-    /// Everything up to this TSN has arrived and stays.
+    /// Cumulative TSN Ack: everything up to this TSN has arrived and is kept.
     pub cumulative: Tsn,
-    /// Room in the receiver's buffer, in bytes.
+    /// Advertised receiver window (a_rwnd), in bytes.
     pub a_rwnd: u32,
     /// The flags byte; see [`NrSack::packet_count`].
     pub flags: u8,
@@ -73,23 +72,23 @@ impl<'a> NrSack<'a> {
     }
 
     /// How many packets this chunk acknowledges; 2 stands for two or more, `None` if the receiver does not
-    /// say.
+    /// report it.
     #[must_use]
     pub const fn packet_count(&self) -> Option<u8> {
         packet_count(self.flags)
     }
 
-    /// What arrived beyond the cumulative TSN and may still be dropped.
+    /// Renegable gap ack blocks: received above the cumulative TSN, and may still be dropped.
     pub fn gap_blocks(&self) -> impl ExactSizeIterator<Item = GapBlock> + Clone + use<'a> {
         u32s(self.renegable).map(GapBlock::from_bits)
     }
 
-    /// What arrived beyond the cumulative TSN and stays.
+    /// Non-renegable gap ack blocks: received above the cumulative TSN and kept.
     pub fn non_renegable_blocks(&self) -> impl ExactSizeIterator<Item = GapBlock> + Clone + use<'a> {
         u32s(self.non_renegable).map(GapBlock::from_bits)
     }
 
-    /// The TSNs that arrived more than once since the last acknowledgement.
+    /// The TSNs received more than once since the last acknowledgement.
     pub fn duplicates(&self) -> impl ExactSizeIterator<Item = Tsn> + Clone + use<'a> {
         u32s(self.duplicates).map(Tsn)
     }
@@ -118,7 +117,7 @@ impl WriteChunk for NrSack<'_> {
     }
 }
 
-/// `NR-SACK cum=16 rwnd=65536 gaps=2-3 nr=7-7 dup=1`; parts that say nothing are left out.
+/// `NR-SACK cum=16 rwnd=65536 gaps=2-3 nr=7-7 dup=1`; empty parts are left out.
 impl fmt::Display for NrSack<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NR-SACK cum={} rwnd={}", self.cumulative, self.a_rwnd)?;
@@ -131,18 +130,18 @@ impl fmt::Display for NrSack<'_> {
 /// An NR-SACK to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OutboundNrSack<'a> {
-    /// Everything up to this TSN has arrived and stays.
+    /// Cumulative TSN Ack: everything up to this TSN has arrived and is kept.
     pub cumulative: Tsn,
-    /// Room in our buffer, in bytes.
+    /// Our advertised receiver window (a_rwnd), in bytes.
     pub a_rwnd: u32,
     /// How many packets have arrived since the last acknowledgement; see
     /// [`super::OutboundSack::packet_count`].
     pub packet_count: Option<u8>,
-    /// What arrived beyond and may still be dropped, ascending and disjoint.
+    /// Received above and may still be dropped, ascending and disjoint.
     pub blocks: &'a [GapBlock],
-    /// What arrived beyond and stays, ascending, disjoint, and none of it in `blocks`.
+    /// Received above and kept, ascending, disjoint, and none of it in `blocks`.
     pub non_renegable: &'a [GapBlock],
-    /// What arrived more than once since the last acknowledgement.
+    /// TSNs received more than once since the last acknowledgement.
     pub duplicates: &'a [Tsn],
 }
 

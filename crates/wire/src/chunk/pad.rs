@@ -1,4 +1,4 @@
-//! How does a packet grow without saying more? PAD (RFC 4820 §3), used to probe the path MTU.
+//! PAD chunk (RFC 4820 §3), used to probe the path MTU.
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+

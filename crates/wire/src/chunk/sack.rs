@@ -1,4 +1,4 @@
-//! What has arrived? The Selective Acknowledgement (RFC 9260 §3.3.4).
+//! SACK chunk (RFC 9260 §3.3.4).
 //!
 //! ```text
 //! +---------------+---+-----------+-------------------------------+
@@ -18,7 +18,7 @@
 //!
 //! The two DAC bits are those of delayed acknowledgement in Concurrent Multipath Transfer (Iyengar, Amer and
 //! Stewart 2006): how many packets the receiver has got since its last SACK, so that the sender does not
-//! mistake a delayed acknowledgement for a gap. RFC 9260 leaves the flags at zero, which says nothing.
+//! mistake a delayed acknowledgement for a gap. In RFC 9260 the flags are zero, which carries no information.
 
 use core::fmt;
 
@@ -31,9 +31,9 @@ use crate::{DecodeError, WriteChunk, Writer};
 /// Bytes of the fields before the blocks, without the chunk header.
 const FIXED_LEN: usize = 12;
 
-/// A run of TSNs that arrived beyond the cumulative one: offsets from it, both inclusive.
+/// A gap ack block: offsets from the cumulative TSN, both inclusive.
 ///
-/// As received; a hostile block may be empty or reversed ([`crate::ValidSack`] takes care of that).
+/// As received; a hostile block may be empty or reversed ([`crate::ValidSack`] removes those).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GapBlock {
     /// Offset of the first TSN; at least 2 in an honest block, for an offset of 1 would be cumulative.
@@ -62,12 +62,12 @@ impl fmt::Display for GapBlock {
     }
 }
 
-/// A received SACK: well formed, not yet believed.
+/// A received SACK: well formed, not validated yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sack<'a> {
-    /// Everything up to this TSN has arrived.
+    /// Cumulative TSN Ack: everything up to this TSN has arrived.
     pub cumulative: Tsn,
-    /// Room in the receiver's buffer, in bytes.
+    /// Advertised receiver window (a_rwnd), in bytes.
     pub a_rwnd: u32,
     /// The flags byte; see [`Sack::packet_count`].
     pub flags: u8,
@@ -94,18 +94,18 @@ impl<'a> Sack<'a> {
     }
 
     /// How many packets this SACK acknowledges; 2 stands for two or more, `None` if the receiver does not
-    /// say.
+    /// report it.
     #[must_use]
     pub const fn packet_count(&self) -> Option<u8> {
         packet_count(self.flags)
     }
 
-    /// What arrived beyond the cumulative TSN, in the order of the wire.
+    /// The gap ack blocks, in the order of the wire.
     pub fn gap_blocks(&self) -> impl ExactSizeIterator<Item = GapBlock> + Clone + use<'a> {
         u32s(self.gap_blocks).map(GapBlock::from_bits)
     }
 
-    /// The TSNs that arrived more than once since the last SACK.
+    /// The TSNs received more than once since the last SACK.
     pub fn duplicates(&self) -> impl ExactSizeIterator<Item = Tsn> + Clone + use<'a> {
         u32s(self.duplicates).map(Tsn)
     }
@@ -141,7 +141,7 @@ impl WriteChunk for Sack<'_> {
     }
 }
 
-/// `SACK cum=16 rwnd=65536 gaps=2-3,7-7 dup=1`; parts that say nothing are left out.
+/// `SACK cum=16 rwnd=65536 gaps=2-3,7-7 dup=1`; empty parts are left out.
 impl fmt::Display for Sack<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SACK cum={} rwnd={}", self.cumulative, self.a_rwnd)?;
@@ -186,16 +186,16 @@ pub(super) fn count_field(count: usize) -> u16 {
 /// A SACK to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OutboundSack<'a> {
-    /// Everything up to this TSN has arrived.
+    /// Cumulative TSN Ack: everything up to this TSN has arrived.
     pub cumulative: Tsn,
-    /// Room in our buffer, in bytes.
+    /// Our advertised receiver window (a_rwnd), in bytes.
     pub a_rwnd: u32,
-    /// How many packets have arrived since the last SACK; goes out as "two" from two on. `None` (and zero)
-    /// says nothing, as plain RFC 9260 does.
+    /// How many packets have arrived since the last SACK; two or more are encoded alike. `None` (and zero) leaves the
+    /// flags at zero, as in RFC 9260.
     pub packet_count: Option<u8>,
-    /// What arrived beyond, ascending and disjoint.
+    /// Gap ack blocks, ascending and disjoint.
     pub blocks: &'a [GapBlock],
-    /// What arrived more than once since the last SACK.
+    /// TSNs received more than once since the last SACK.
     pub duplicates: &'a [Tsn],
 }
 
@@ -225,7 +225,7 @@ impl WriteChunk for OutboundSack<'_> {
 
 /// Appends the blocks of SACK and NR-SACK.
 pub(super) fn write_block_list(writer: &mut Writer<'_>, blocks: &[GapBlock]) {
-    // Some at a time: a list may be long, and each append costs a look at the limit.
+    // In pieces: a list may be long, and each append checks the limit.
     for some in blocks.chunks(16) {
         let mut bytes = [0; 16 * OutboundSack::ENTRY_LEN];
         for (place, block) in bytes.as_chunks_mut().0.iter_mut().zip(some) {

@@ -1,5 +1,4 @@
-//! How does an association end in good order? SHUTDOWN, SHUTDOWN ACK and SHUTDOWN COMPLETE
-//! (RFC 9260 §3.3.8, §3.3.9, §3.3.13).
+//! SHUTDOWN, SHUTDOWN ACK and SHUTDOWN COMPLETE chunks (RFC 9260 §3.3.8, §3.3.9, §3.3.13).
 //!
 //! ```text
 //! +---------------+---------------+-------------------------------+
@@ -29,7 +28,7 @@ use crate::{DecodeError, WriteChunk, Writer};
 /// A SHUTDOWN chunk: the sender has nothing more to send.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Shutdown {
-    /// Everything up to this TSN has arrived. Unlike a SACK it withdraws no gap blocks.
+    /// Cumulative TSN Ack: everything up to this TSN has arrived. Unlike a SACK it withdraws no gap ack blocks.
     pub cumulative: Tsn,
 }
 
@@ -37,7 +36,7 @@ pub struct Shutdown {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ShutdownAck;
 
-/// A SHUTDOWN COMPLETE chunk: the association is over.
+/// A SHUTDOWN COMPLETE chunk: the association is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ShutdownComplete {
     /// The T bit: the sender has no association, and the tag is a copy of the SHUTDOWN ACK's.

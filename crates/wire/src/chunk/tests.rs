@@ -1,4 +1,4 @@
-//! Each chunk: as another implementation sent it, as we send it, and in malformed forms.
+//! Tests of each chunk: captured from another implementation, written and read again, malformed.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::{
     PacketBuilder, ParameterWriter, dissect,
 };
 
-/// The chunks of a captured packet in words, without the common header.
+/// The text form of the chunks of a captured packet, without the common header.
 fn words(hex: &str) -> String {
     let line = dissect::line(&bytes(hex));
     line.splitn(3, ' ')
@@ -21,7 +21,7 @@ fn words(hex: &str) -> String {
         .into()
 }
 
-/// A packet that carries `chunk` alone.
+/// A packet with `chunk` only.
 fn packet_of(chunk: &impl WriteChunk) -> Vec<u8> {
     let header = CommonHeader {
         source_port: 1,
@@ -47,7 +47,7 @@ fn only(packet: &[u8]) -> Chunk<'_> {
     chunk
 }
 
-/// What decoding a chunk of `kind` with `value` complains about.
+/// The error of decoding a chunk of `kind` with `value`.
 fn complaint(kind: u8, value: &[u8]) -> Option<DecodeErrorKind> {
     let raw = RawChunk {
         kind,
@@ -60,7 +60,7 @@ fn complaint(kind: u8, value: &[u8]) -> Option<DecodeErrorKind> {
 }
 
 #[test]
-fn captured_packets_come_out_as_they_went_in() {
+fn captured_packets_are_written_unchanged() {
     for (name, hex) in captures::ALL {
         let original = bytes(hex);
         let packet = Packet::parse(&original).expect("a valid packet");
@@ -80,7 +80,7 @@ fn captured_packets_come_out_as_they_went_in() {
 }
 
 #[test]
-fn captured_chunks_say_what_was_recorded() {
+fn captured_chunks_are_dissected() {
     for (hex, expected) in [
         (captures::COOKIE_ECHO, "COOKIE-ECHO len=308"),
         (captures::COOKIE_ACK, "COOKIE-ACK"),
@@ -111,7 +111,7 @@ fn captured_chunks_say_what_was_recorded() {
 }
 
 #[test]
-fn the_captured_init_offers_what_its_sender_can_do() {
+fn captured_init_lists_its_extensions() {
     assert_eq!(
         words(captures::INIT),
         "INIT itag=bb652475 rwnd=131072 os=10 is=2048 tsn=2075617749 [type 0xc000 len=0, \
@@ -121,7 +121,7 @@ fn the_captured_init_offers_what_its_sender_can_do() {
 
 //= rfc9260 3-2, 3.3.1-1
 #[test]
-fn data_is_written_as_the_diagram_says() {
+fn data_matches_the_diagram_of_the_rfc() {
     let flags = DataFlags {
         beginning: true,
         immediate: true,
@@ -148,7 +148,7 @@ fn data_is_written_as_the_diagram_says() {
 }
 
 #[test]
-fn data_flags_survive_the_byte_and_reserved_bits_do_not() {
+fn data_flags_are_kept_and_reserved_bits_dropped() {
     for bits in 0..=u8::MAX {
         assert_eq!(DataFlags::from_bits(bits).bits(), bits & 0x0f);
     }
@@ -156,7 +156,7 @@ fn data_flags_survive_the_byte_and_reserved_bits_do_not() {
 }
 
 #[test]
-fn data_without_payload_is_decoded_so_that_it_can_be_answered() {
+fn empty_data_is_decoded() {
     assert_eq!(complaint(kind::DATA, &[0; 12]), None);
     assert_eq!(complaint(kind::DATA, &[0; 11]), Some(DecodeErrorKind::Truncated));
 }
@@ -200,7 +200,7 @@ fn a_first_fragment_of_i_data_has_a_ppid_and_a_later_one_its_number() {
 
 //= rfc9260 3.3.2.1-1, 3.3.3.1-2
 #[test]
-fn init_and_init_ack_tell_themselves_apart_by_type_alone() {
+fn init_and_init_ack_differ_in_type_only() {
     let mut parameters = ParameterWriter::new();
     parameters
         .push_address([10, 0, 0, 1].into())
@@ -291,7 +291,7 @@ fn an_nr_sack_keeps_its_three_lists_apart() {
 }
 
 #[test]
-fn a_heartbeat_is_answered_with_its_own_bytes() {
+fn heartbeat_ack_returns_the_bytes_of_the_heartbeat() {
     let captured = bytes(captures::HEARTBEAT);
     let packet = Packet::parse(&captured).expect("a packet in order");
     let heartbeat = packet.chunks().next().expect("a chunk").expect("in order");
@@ -337,7 +337,7 @@ fn abort_and_error_carry_their_causes() {
 
 //= rfc5061 4.1.1-5, 4.1.1-6
 #[test]
-fn asconf_and_its_answer_keep_number_address_and_lists() {
+fn asconf_and_asconf_ack_are_read_as_written() {
     let mut requests = ParameterWriter::new();
     requests.push_add_address(AddressRequest {
         id: CorrelationId(1),
@@ -381,7 +381,7 @@ fn an_asconf_without_its_address_is_refused() {
 }
 
 #[test]
-fn a_code_covers_what_was_written_since() {
+fn hmac_covers_what_was_written_since() {
     let header = CommonHeader {
         source_port: 1,
         destination_port: 2,
@@ -418,7 +418,7 @@ fn a_code_covers_what_was_written_since() {
 }
 
 #[test]
-fn chunks_of_fixed_form_come_back_equal() {
+fn chunks_of_fixed_length_are_read_as_written() {
     for chunk in [
         Chunk::Shutdown(Shutdown { cumulative: Tsn(41) }),
         Chunk::ShutdownAck,
@@ -439,7 +439,7 @@ fn chunks_of_fixed_form_come_back_equal() {
 }
 
 #[test]
-fn chunks_of_fixed_form_refuse_any_other_length() {
+fn chunks_of_fixed_length_refuse_any_other_length() {
     for kind in [kind::SHUTDOWN, kind::ECNE, kind::CWR] {
         assert_eq!(complaint(kind, &[0; 3]), Some(DecodeErrorKind::Truncated));
         assert_eq!(complaint(kind, &[0; 5]), Some(DecodeErrorKind::BadLength));

@@ -44,7 +44,7 @@ fn chunks_of_one_packet_stand_on_one_line() {
 }
 
 #[test]
-fn a_wrong_checksum_is_told_and_the_rest_is_still_read() {
+fn a_wrong_checksum_is_reported_after_the_chunks() {
     let mut packet = bytes(captures::COOKIE_ACK);
     packet[8] ^= 1;
     assert_eq!(
@@ -54,7 +54,7 @@ fn a_wrong_checksum_is_told_and_the_rest_is_still_read() {
 }
 
 #[test]
-fn what_cannot_be_decoded_stands_behind_an_exclamation_mark() {
+fn undecodable_bytes_are_marked() {
     let mut packet = bytes(captures::SHUTDOWN);
     packet[15] = 7;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The walk over the frames, and the border it keeps.
+//! Tests of packets: iteration over chunks within the bounds of the packet.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -65,7 +65,7 @@ fn a_flipped_bit_anywhere_makes_the_checksum_wrong() {
 }
 
 #[test]
-fn the_header_tells_ports_and_tag_and_how_to_answer() {
+fn header_has_ports_and_tag_and_makes_a_reply() {
     let bytes = bytes(captures::COOKIE_ACK);
     let header = Packet::parse(&bytes).expect("a valid packet").header();
     let tag = VerificationTag(0xbb65_2475);
@@ -83,7 +83,7 @@ fn the_header_tells_ports_and_tag_and_how_to_answer() {
 
 //= rfc9260 3.1-1, 3.1-2
 #[test]
-fn too_few_bytes_and_zero_ports_are_no_packet() {
+fn short_packets_and_zero_ports_are_refused() {
     let short = Packet::parse(&[0; 11]).expect_err("eleven bytes");
     assert_eq!(
         short,
@@ -118,7 +118,7 @@ fn the_last_chunk_may_lack_its_padding() {
 }
 
 #[test]
-fn the_walk_ends_at_a_length_below_the_header() {
+fn iteration_ends_at_a_length_below_the_header() {
     let (chunks, error) = walk(&[11, 0, 0, 4, 11, 0, 0, 3, 11, 0, 0, 4]);
     assert_eq!(chunks.len(), 1);
     assert_eq!(
@@ -132,7 +132,7 @@ fn the_walk_ends_at_a_length_below_the_header() {
 
 //= rfc9260 6.10-7
 #[test]
-fn the_walk_ends_at_a_chunk_that_reaches_beyond_the_packet() {
+fn iteration_ends_at_a_chunk_beyond_the_packet() {
     let (chunks, error) = walk(&[11, 0, 0, 9, 0, 0, 0, 0]);
     assert!(chunks.is_empty());
     assert_eq!(error.map(|error| error.kind), Some(DecodeErrorKind::Truncated));

@@ -1,4 +1,4 @@
-//! How does an address stand on the wire, alone or in a request about it? (RFC 9260 §3.3.2.1, RFC 5061 §4.2)
+//! Address parameters, alone or in an address configuration request (RFC 9260 §3.3.2.1, RFC 5061 §4.2).
 //!
 //! ```text
 //! +-------------------------------+-------------------------------+
@@ -19,7 +19,7 @@ use crate::tlv;
 use crate::writer::length_field;
 use crate::{DecodeError, DecodeErrorKind, Writer};
 
-/// Tells which response is for which request; its sender chooses it, its receiver copies it.
+/// ASCONF-Request Correlation ID: chosen by the sender of a request, copied into its response.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CorrelationId(pub u32);
 
@@ -29,10 +29,10 @@ impl fmt::Display for CorrelationId {
     }
 }
 
-/// A wish about one address of its sender.
+/// A request about one address of its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AddressRequest {
-    /// What the response must repeat.
+    /// The correlation ID that the response repeats.
     pub id: CorrelationId,
     /// The address; an unspecified one stands for the source of the packet (RFC 5061 §4.2).
     pub address: IpAddr,

@@ -1,4 +1,4 @@
-//! What do INIT, INIT ACK, ASCONF and ASCONF ACK say besides their fixed fields? Parameters (RFC 9260 §3.3.2.1,
+//! Parameters of INIT, INIT ACK, ASCONF and ASCONF ACK (RFC 9260 §3.3.2.1,
 //! §3.3.3.1, RFC 4895 §3, RFC 5061 §4.2).
 
 mod address;
@@ -17,7 +17,7 @@ use crate::reader::{Reader, u16s};
 use crate::tlv::{self, Hex};
 use crate::{Causes, DecodeError};
 
-/// The numbers of the parameter types.
+/// Parameter types.
 pub mod kind {
     /// Heartbeat Info (RFC 9260 §3.3.5).
     pub const HEARTBEAT_INFO: u16 = 1;
@@ -66,13 +66,13 @@ pub mod kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OfParameter {}
 
-/// A list of parameters, decoded as it is walked.
+/// A list of parameters, decoded as it is iterated.
 pub type Parameters<'a> = List<'a, OfParameter>;
 
-/// Walks a list of parameters.
+/// Iterates over a list of parameters.
 pub type ParameterIter<'a> = Frames<'a, OfParameter>;
 
-/// One parameter, its value not looked at yet.
+/// One parameter, its value not decoded yet.
 pub type RawParameter<'a> = Frame<'a, OfParameter>;
 
 /// `[ipv4 10.0.0.1, cookie len=240]`
@@ -82,45 +82,45 @@ impl fmt::Display for Parameters<'_> {
     }
 }
 
-/// A parameter whose form is in order.
+/// A well-formed parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parameter<'a> {
-    /// Bytes that a HEARTBEAT wants back.
+    /// Heartbeat information, which the HEARTBEAT ACK returns.
     HeartbeatInfo(&'a [u8]),
     /// An address of the sender.
     Ipv4(Ipv4Addr),
     /// An address of the sender; never an IPv4-mapped one.
     Ipv6(Ipv6Addr),
-    /// What the receiver of an INIT ACK must echo.
+    /// The state cookie, which the receiver of an INIT ACK must echo.
     StateCookie(&'a [u8]),
-    /// A parameter of the INIT that its receiver did not know: the whole frame.
+    /// A parameter of the INIT that its receiver did not recognize, including type and length.
     Unrecognized(&'a [u8]),
-    /// How much longer than usual the cookie should live; milliseconds on the wire.
+    /// Suggested increment of the cookie's life span; milliseconds on the wire.
     CookiePreservative(Duration),
-    /// The deprecated host name; its receiver must abort.
+    /// The deprecated host name address; its receiver must abort.
     HostName,
-    /// Which versions of IP the sender can use. Types other than these two are ignored.
+    /// The address types that the sender supports. Types other than these two are ignored.
     SupportedAddressTypes {
         /// IPv4 is listed.
         ipv4: bool,
         /// IPv6 is listed.
         ipv6: bool,
     },
-    /// The sender understands congestion marks.
+    /// The sender supports ECN.
     EcnCapable,
-    /// Chunk types beyond RFC 9260 that the sender understands.
+    /// Chunk types beyond RFC 9260 that the sender supports.
     SupportedExtensions(&'a [u8]),
-    /// The sender's part of the key, by RFC 4895 §3.1 of 32 bytes; the receiver checks that.
+    /// The sender's random number for the key, 32 bytes by RFC 4895 §3.1; the receiver checks that.
     Random(&'a [u8]),
-    /// Chunk types that the sender accepts only behind an AUTH chunk.
+    /// Chunk types that the sender accepts only if they are authenticated.
     ChunkList(&'a [u8]),
-    /// Which codes the sender can check, best first.
+    /// HMAC identifiers that the sender supports, in order of preference.
     HmacAlgorithms(HmacIds<'a>),
-    /// The sender got an address.
+    /// The sender adds an address.
     AddAddress(AddressRequest),
-    /// The sender gives up an address.
+    /// The sender removes an address.
     DeleteAddress(AddressRequest),
-    /// The sender would like to be sent to at this address.
+    /// The sender asks the peer to send to this address.
     SetPrimary(AddressRequest),
     /// A request failed.
     ErrorIndication {
@@ -131,14 +131,14 @@ pub enum Parameter<'a> {
     },
     /// The request with this number succeeded.
     SuccessIndication(CorrelationId),
-    /// What runs above SCTP: for the application's eyes only.
+    /// The adaptation layer above SCTP, for the application only.
     AdaptationLayer(u32),
-    /// A type not known here; [`crate::UnknownAction::of_parameter`] says what to do.
+    /// An unknown type; [`crate::UnknownAction::of_parameter`] tells what to do.
     Unknown(RawParameter<'a>),
 }
 
 impl<'a> RawParameter<'a> {
-    /// Looks at the value. Types that are not known here become [`Parameter::Unknown`].
+    /// Decodes the value. Unknown types become [`Parameter::Unknown`].
     ///
     /// # Errors
     /// If the value does not have the form that the type prescribes.
@@ -186,7 +186,7 @@ impl<'a> RawParameter<'a> {
     }
 }
 
-/// How the code in an AUTH chunk is computed (RFC 4895 §3.3).
+/// HMAC identifier of an AUTH chunk (RFC 4895 §3.3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HmacId(pub u16);
 
@@ -207,12 +207,12 @@ impl fmt::Display for HmacId {
     }
 }
 
-/// A list of ways to compute codes.
+/// A list of HMAC identifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HmacIds<'a>(&'a [u8]);
 
 impl<'a> HmacIds<'a> {
-    /// In the order of the wire: what the sender likes best comes first.
+    /// In the order of the wire, that is in the sender's order of preference.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = HmacId> + Clone + use<'a> {
         u16s(self.0).map(HmacId)
     }

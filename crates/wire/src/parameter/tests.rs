@@ -1,4 +1,4 @@
-//! Each parameter, out and in again, and the forms that are refused.
+//! Tests of each parameter: written and read again, and malformed.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ fn complaint(kind: u16, value: &[u8]) -> Option<DecodeErrorKind> {
 }
 
 #[test]
-fn parameters_come_back_as_they_were_pushed() {
+fn parameters_are_read_as_written() {
     let v6: IpAddr = "2001:db8::1".parse().expect("an address");
     let mut writer = ParameterWriter::new();
     writer
@@ -55,7 +55,7 @@ fn parameters_come_back_as_they_were_pushed() {
 }
 
 #[test]
-fn requests_about_addresses_and_their_responses_come_back_as_they_were_pushed() {
+fn asconf_parameters_are_read_as_written() {
     let request = |id, address: &str| AddressRequest {
         id: CorrelationId(id),
         address: address.parse().expect("an address"),
@@ -76,7 +76,7 @@ fn requests_about_addresses_and_their_responses_come_back_as_they_were_pushed() 
 }
 
 #[test]
-fn a_request_looks_as_rfc_5061_draws_it() {
+fn a_request_matches_the_diagram_of_rfc_5061() {
     let mut writer = ParameterWriter::new();
     writer.push_add_address(AddressRequest {
         id: CorrelationId(0x0102_3474),
@@ -112,7 +112,7 @@ fn a_request_without_address_or_with_more_than_one_is_refused() {
 
 //= rfc4895 3.1-1, 3.2-1, 3.3-2
 #[test]
-fn what_authentication_needs_comes_back_as_it_was_pushed() {
+fn auth_parameters_are_read_as_written() {
     let mut writer = ParameterWriter::new();
     writer
         .push_random(&[7; 32])
@@ -125,7 +125,7 @@ fn what_authentication_needs_comes_back_as_it_was_pushed() {
 }
 
 #[test]
-fn the_captured_init_ack_lists_extensions_and_a_cookie() {
+fn captured_init_ack_has_extensions_and_a_cookie() {
     let packet = bytes(captures::INIT_ACK);
     let mut chunks = Packet::parse(&packet).expect("a valid packet").chunks();
     let chunk = chunks
@@ -145,7 +145,7 @@ fn the_captured_init_ack_lists_extensions_and_a_cookie() {
 
 //= rfc9260 3.3.2.1.2-1, 3.3.2.1.2-2
 #[test]
-fn a_mapped_address_goes_out_as_ipv4_and_is_refused_coming_in() {
+fn mapped_addresses_are_sent_as_ipv4_and_refused_inbound() {
     let mapped: IpAddr = "::ffff:10.0.0.1".parse().expect("an address");
     let mut writer = ParameterWriter::new();
     writer.push_address(mapped);
@@ -188,7 +188,7 @@ fn address_types_other_than_ip_are_ignored() {
 
 //= rfc9260 3.3.2-2, 3.3.2.1.4-1, 3.3.3-1, 3.3.3.1-1
 #[test]
-fn a_host_name_is_seen_but_can_not_be_sent() {
+fn a_host_name_is_decoded_but_cannot_be_sent() {
     let raw = RawParameter::new(kind::HOST_NAME, b"example\0", &[], 0);
     assert_eq!(raw.decode(), Ok(Parameter::HostName));
 }

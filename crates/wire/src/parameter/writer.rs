@@ -1,4 +1,4 @@
-//! How is a list of parameters put together? One push per parameter; the forbidden ones have none.
+//! Writer of parameters. Parameters that must not be sent have no method.
 
 use alloc::vec::Vec;
 use core::net::IpAddr;
@@ -36,7 +36,7 @@ impl ParameterWriter {
     }
 
     //= rfc9260 3.3.2-2, 3.3.2.1.4-1, 3.3.3-1, 3.3.3.1-1
-    /// An address of ours. An IPv4-mapped IPv6 address goes out as the IPv4 address that it means.
+    /// One of our addresses. An IPv4-mapped IPv6 address goes out as the IPv4 address that it means.
     pub fn push_address(&mut self, address: IpAddr) -> &mut Self {
         with_octets(address, |kind, octets| self.push_raw(kind, octets))
     }
@@ -51,14 +51,14 @@ impl ParameterWriter {
         self.push_raw(kind::UNRECOGNIZED, parameter)
     }
 
-    /// How much longer than usual the peer's cookie should live; in milliseconds, cut at 2³² − 1.
+    /// Suggested increment of the cookie's life span; in milliseconds, at most 2³² − 1.
     pub fn push_cookie_preservative(&mut self, increment: Duration) -> &mut Self {
         let millis = u32::try_from(increment.as_millis()).unwrap_or(u32::MAX);
         self.push_raw(kind::COOKIE_PRESERVATIVE, &millis.to_be_bytes())
     }
 
     //= rfc9260 3.3.2.1.5-1
-    /// Which versions of IP we can use; nothing is written if none.
+    /// The address types that we support; nothing is written if there are none.
     pub fn push_supported_address_types(&mut self, ipv4: bool, ipv6: bool) -> &mut Self {
         let [v4, v6] = [kind::IPV4.to_be_bytes(), kind::IPV6.to_be_bytes()];
         match (ipv4, ipv6) {
@@ -69,43 +69,43 @@ impl ParameterWriter {
         }
     }
 
-    /// We understand congestion marks.
+    /// We support ECN.
     pub fn push_ecn_capable(&mut self) -> &mut Self {
         self.push_raw(kind::ECN_CAPABLE, &[])
     }
 
-    /// Chunk types beyond RFC 9260 that we understand.
+    /// Chunk types beyond RFC 9260 that we support.
     pub fn push_supported_extensions(&mut self, chunk_kinds: &[u8]) -> &mut Self {
         self.push_raw(kind::SUPPORTED_EXTENSIONS, chunk_kinds)
     }
 
-    /// Our part of the key (RFC 4895 §3.1).
+    /// Our random number for the key (RFC 4895 §3.1).
     pub fn push_random(&mut self, random: &[u8; 32]) -> &mut Self {
         self.push_raw(kind::RANDOM, random)
     }
 
-    /// Chunk types that we accept only behind an AUTH chunk.
+    /// Chunk types that we accept only if they are authenticated.
     pub fn push_chunk_list(&mut self, chunk_kinds: &[u8]) -> &mut Self {
         self.push_raw(kind::CHUNK_LIST, chunk_kinds)
     }
 
-    /// Which codes we can check, best first.
+    /// HMAC identifiers that we support, in order of preference.
     pub fn push_hmac_algorithms(&mut self, ids: &[HmacId]) -> &mut Self {
         let bytes: Vec<u8> = ids.iter().flat_map(|id| id.0.to_be_bytes()).collect();
         self.push_raw(kind::HMAC_ALGORITHMS, &bytes)
     }
 
-    /// We got an address.
+    /// Adds an address.
     pub fn push_add_address(&mut self, request: AddressRequest) -> &mut Self {
         self.push_request(kind::ADD_ADDRESS, request)
     }
 
-    /// We give up an address.
+    /// Removes an address.
     pub fn push_delete_address(&mut self, request: AddressRequest) -> &mut Self {
         self.push_request(kind::DELETE_ADDRESS, request)
     }
 
-    /// We would like to be sent to at this address.
+    /// Asks the peer to send to this address.
     pub fn push_set_primary(&mut self, request: AddressRequest) -> &mut Self {
         self.push_request(kind::SET_PRIMARY, request)
     }
@@ -118,7 +118,7 @@ impl ParameterWriter {
         self
     }
 
-    /// A request failed; `causes` is what a [`crate::CauseWriter`] put together.
+    /// A request failed; `causes` are made by a [`crate::CauseWriter`].
     pub fn push_error_indication(&mut self, id: CorrelationId, causes: &[u8]) -> &mut Self {
         tlv::push(
             &mut self.bytes,
@@ -133,7 +133,7 @@ impl ParameterWriter {
         self.push_raw(kind::SUCCESS_INDICATION, &id.0.to_be_bytes())
     }
 
-    /// What runs above us (RFC 5061 §4.2.6).
+    /// The adaptation layer above SCTP (RFC 5061 §4.2.6).
     pub fn push_adaptation_layer(&mut self, code: u32) -> &mut Self {
         self.push_raw(kind::ADAPTATION_LAYER, &code.to_be_bytes())
     }

@@ -1,4 +1,4 @@
-//! What a SACK may and may not claim.
+//! Tests of SACK validation.
 
 use alloc::collections::BTreeSet;
 use alloc::string::ToString;
@@ -57,7 +57,7 @@ fn offsets(sack: &ValidSack) -> alloc::string::String {
 }
 
 #[test]
-fn an_honest_sack_is_taken_as_it_is() {
+fn a_valid_sack_is_unchanged() {
     let sack = parse(110, &[(2, 3), (7, 7)]).expect("honest");
     assert_eq!(sack.cumulative.wrap(), Tsn(110));
     assert_eq!(
@@ -88,7 +88,7 @@ fn blocks_in_disorder_are_sorted_and_merged() {
 }
 
 #[test]
-fn empty_and_reversed_blocks_say_nothing() {
+fn empty_and_reversed_blocks_are_dropped() {
     let sack = parse(110, &[(0, 5), (9, 8), (0, 0), (65_535, 1), (12, 12)]).expect("honest enough");
     assert_eq!(offsets(&sack), "12");
 }
@@ -103,7 +103,7 @@ fn blocks_reach_across_the_wrap_of_the_tsn() {
 }
 
 #[test]
-fn the_allocation_of_an_earlier_set_is_used_and_its_content_forgotten() {
+fn allocations_are_reused_without_their_content() {
     let outbound = OutboundSack {
         cumulative: Tsn(100),
         a_rwnd: 0,
@@ -187,7 +187,7 @@ fn parse_nr(renegable: &[(u16, u16)], kept: &[(u16, u16)]) -> Result<ValidSack, 
 }
 
 #[test]
-fn what_either_list_of_an_nr_sack_names_has_arrived_and_what_the_second_names_stays() {
+fn nr_sack_lists_are_merged_and_the_second_is_kept() {
     let sack = parse_nr(&[(2, 3), (9, 9)], &[(5, 6)]).unwrap();
     assert_eq!(offsets(&sack), "2-3 5-6 9");
     let first = sack.cumulative.0;

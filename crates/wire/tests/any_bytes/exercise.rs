@@ -1,4 +1,4 @@
-//! What must hold for any received bytes? Shared by the tests and the fuzzer.
+//! Properties of the decoder for any received bytes, shared by the tests and the fuzzer.
 
 use anabranch_types::{Tsn, UnwrappedTsn};
 use anabranch_wire::{
@@ -6,7 +6,7 @@ use anabranch_wire::{
     ValidSack, dissect,
 };
 
-/// Decodes everything there is in `bytes`. Panics if a promise of the decoder is broken.
+/// Decodes everything in `bytes`. Panics if a property of the decoder does not hold.
 pub(crate) fn exercise(bytes: &[u8]) {
     let _ = dissect::line(bytes);
     let _ = Packet::parse(bytes);
