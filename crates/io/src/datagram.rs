@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use anabranch_types::{Ecn, PathAddr};
 
-/// Most bytes that one [`Outgoing`] may carry: what fits into one UDP datagram over IPv4, because the kernel
+/// Largest number of bytes of one [`Outgoing`]: what fits into one UDP datagram over IPv4, because the kernel
 /// takes a batch as one oversized datagram.
 pub const LARGEST_BATCH: usize = 65_507;
 
 /// One datagram to send, or several at once to the same destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
-    /// From where to where. An unspecified local address leaves the choice to the system.
+    /// Source and destination. An unspecified local address leaves the choice to the system.
     pub path: PathAddr,
     /// The ECN bits of each datagram.
     pub ecn: Ecn,
@@ -21,7 +21,7 @@ pub struct Outgoing<'a> {
     pub bytes: &'a [u8],
     /// Cut `bytes` into datagrams of this size, the last of which may be shorter; `None` for a single one.
     pub segment_size: Option<usize>,
-    /// IP may cut a datagram up on its way; otherwise one that is too large for some link is lost there.
+    /// IP may fragment the datagrams; otherwise one that is too large for some link is lost there.
     pub may_fragment: bool,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Outgoing<'a> {
         segments(self.bytes, self.segment_size.unwrap_or(self.bytes.len()))
     }
 
-    /// How many datagrams these are.
+    /// Number of datagrams.
     #[must_use]
     pub fn count(&self) -> usize {
         self.datagrams().count()
@@ -42,7 +42,7 @@ fn segments(bytes: &[u8], size: usize) -> std::slice::Chunks<'_, u8> {
     bytes.chunks(size.max(1))
 }
 
-/// A buffer to receive into, used again and again: one datagram, or several that came together from one
+/// A reusable receive buffer: one datagram, or several that came together from one
 /// sender.
 #[derive(Clone)]
 pub struct Incoming {
@@ -60,7 +60,7 @@ impl Incoming {
         Self::with_capacity(1 << 16)
     }
 
-    /// An empty buffer of `bytes` bytes; longer datagrams are cut off.
+    /// An empty buffer of `bytes` bytes; longer datagrams are truncated.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {
         let nowhere = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
@@ -98,8 +98,8 @@ impl Incoming {
         &mut self.buffer
     }
 
-    /// Says that `range` of the buffer now holds datagrams of `stride` bytes, the last of which may be
-    /// shorter, that came along `path`. A range beyond the buffer is cut off.
+    /// Reports that `range` of the buffer holds datagrams of `stride` bytes, the last of which may be
+    /// shorter, that came along `path`. A range beyond the buffer is truncated.
     pub fn filled(&mut self, range: Range<usize>, stride: usize, path: PathAddr, ecn: Ecn) {
         let end = range.end.min(self.buffer.len());
         self.filled = range.start.min(end)..end;

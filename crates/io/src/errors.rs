@@ -59,7 +59,7 @@ mod tests {
 
     //= rfc9260 10-2
     #[test]
-    fn a_firewall_a_full_queue_and_a_missing_route_only_lose_packets() {
+    fn firewall_full_queue_and_missing_route_only_lose_packets() {
         for number in [
             libc::EPERM,
             libc::ENOBUFS,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_that_is_no_socket_is_broken() {
+    fn a_descriptor_that_is_not_a_socket_is_broken() {
         assert_eq!(classify(&broken()), ErrorClass::Broken);
         assert_eq!(
             classify(&Error::from_raw_os_error(libc::ENOTSOCK)),

@@ -8,7 +8,7 @@ use std::io;
 
 use socket2::Socket;
 
-/// While it lives, datagrams of the socket may be fragmented.
+/// While it exists, datagrams of the socket may be fragmented.
 #[derive(Debug)]
 pub(crate) struct Permit<'s> {
     socket: &'s Socket,
@@ -16,7 +16,7 @@ pub(crate) struct Permit<'s> {
 }
 
 impl<'s> Permit<'s> {
-    /// Gives the permission. Where the system has none to give, datagrams leave as ever.
+    /// Permits fragmentation. Where the system cannot, datagrams are sent as before.
     pub(crate) fn give(socket: &'s Socket, is_ipv6: bool) -> Self {
         // Whatever fails, the datagram is sent: at worst it is lost.
         let _ = system::permit(socket, is_ipv6, true);

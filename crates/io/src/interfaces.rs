@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use anabranch_types::AddressScope;
 
-/// Addresses for documentation, which are nobody's neighbours (RFC 5737, RFC 3849).
+/// Documentation addresses, which no host has (RFC 5737, RFC 3849).
 const FAR_AWAY_V4: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(203, 0, 113, 1), 9));
 const FAR_AWAY_V6: SocketAddr = SocketAddr::V6(SocketAddrV6::new(
     Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
@@ -19,7 +19,7 @@ const FAR_AWAY_V6: SocketAddr = SocketAddr::V6(SocketAddrV6::new(
 /// Addresses of interfaces that are up, each once: first those that the system itself would choose to reach the
 /// outside, then the farthest-reaching.
 ///
-/// Link-local addresses are left out: they mean nothing without an interface, which SCTP's address parameters
+/// Link-local addresses are left out: they have no meaning without an interface, which SCTP's address parameters
 /// cannot carry (RFC 9260 §3.3.2.1).
 ///
 /// # Errors
@@ -70,7 +70,7 @@ pub fn mtus(addresses: &[SocketAddr]) -> Option<RangeInclusive<u32>> {
         .reduce(|all, one| *all.start().min(one.start())..=*all.end().max(one.end()))
 }
 
-/// As Linux tells it to everybody.
+/// From Linux's sysfs, readable without privilege.
 fn mtu_of(interface: &str) -> Option<u32> {
     fs::read_to_string(format!("/sys/class/net/{interface}/mtu"))
         .ok()?
@@ -91,7 +91,7 @@ fn preferred(destination: SocketAddr) -> Option<IpAddr> {
     socket.local_addr().ok().map(|local| local.ip())
 }
 
-/// What a socket bound to `local` can be reached at: `local` itself, or, if that is a wildcard, every usable
+/// The addresses at which a socket bound to `local` can be reached: `local` itself, or, if that is a wildcard, every usable
 /// address of its IP version with the same port.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_wildcard_stands_for_other_addresses() {
+    fn only_a_wildcard_is_expanded() {
         let one: SocketAddr = "192.0.2.7:9899".parse().expect("an address");
         assert_eq!(expand_wildcard(one).expect("interfaces can be listed"), [one]);
         let all: SocketAddr = "0.0.0.0:9899".parse().expect("an address");

@@ -11,11 +11,11 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::datagram::{Incoming, Outgoing};
 use crate::fragmentation::Permit;
 
-/// What to ask of the kernel for each direction. Linux gives at most `net.core.{r,w}mem_max`; a burst of
-/// several paths that finds no room is lost like any other packet.
+/// Buffer size requested for each direction. Linux gives at most `net.core.{r,w}mem_max`; a burst of
+/// several paths that does not fit is lost like any other packet.
 const SOCKET_BUFFER: usize = 4 << 20;
 
-/// A bound, non-blocking datagram socket with everything switched on that the system offers.
+/// A bound, non-blocking datagram socket with all offloads that the system supports.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     socket: Socket,
@@ -28,7 +28,7 @@ impl Kernel {
         Self::bind_by(kind, protocol, local, |_| Ok(()))
     }
 
-    /// The same; `prepare` sees the socket before it is bound.
+    /// The same; `prepare` is called with the socket before it is bound.
     pub(crate) fn bind_by(
         kind: Type,
         protocol: Protocol,
@@ -132,7 +132,7 @@ impl AsFd for Kernel {
     }
 }
 
-/// Asks for large buffers, and is content with what the system's limit leaves of the wish.
+/// Requests large buffers, within the limit of the system.
 fn enlarge(socket: &Socket) {
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER);

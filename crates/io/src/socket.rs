@@ -18,24 +18,24 @@ pub trait Transport: AsFd + fmt::Debug + Send + Sync {
     /// during operation, when a network interface turns out not to support it.
     fn max_segments(&self) -> usize;
 
-    /// Hands datagrams to the kernel.
+    /// Sends datagrams.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if the kernel has no room; nothing was sent then. See [`classify`](crate::classify) for all
+    /// `WouldBlock` if the socket buffer is full; then nothing was sent. See [`classify`](crate::classify) for all
     /// others.
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()>;
 
-    /// Takes what has arrived, into as many of `incoming` as needed, and says how many were filled.
+    /// Receives what has arrived, into as many of `incoming` as needed; returns how many were filled.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if nothing is there. See [`classify`](crate::classify) for all others.
+    /// `WouldBlock` if nothing has arrived. See [`classify`](crate::classify) for all others.
     fn try_receive(&self, incoming: &mut [Incoming]) -> io::Result<usize>;
 }
 
 /// A socket that wakes its user when it becomes ready: a [`Transport`] inside an asynchronous runtime, or
-/// something around another `Socket` that delays, shapes or loses what passes through.
+/// a wrapper of another `Socket` that delays, shapes or drops packets.
 ///
 /// There is one user, a driver task: each `poll_` method remembers the waker of its last call only. `try_send`
 /// may be called from anywhere.
@@ -47,11 +47,11 @@ pub trait Socket: fmt::Debug + Send + Sync {
     /// during operation.
     fn max_segments(&self) -> usize;
 
-    /// Sends now or not at all.
+    /// Sends without waiting.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if there is no room; nothing was sent then, and [`poll_writable`](Self::poll_writable)
+    /// `WouldBlock` if the socket buffer is full; then nothing was sent, and [`poll_writable`](Self::poll_writable)
     /// tells when to try again. See [`classify`](crate::classify) for all others.
     fn try_send(&self, outgoing: &Outgoing<'_>) -> io::Result<()>;
 

@@ -62,7 +62,7 @@ fn a_datagram_arrives_with_its_path_and_its_ecn_bits() {
 }
 
 #[test]
-fn a_batch_is_cut_into_datagrams_again() {
+fn a_batch_arrives_as_its_datagrams() {
     let (alice, bob) = (udp("127.0.0.1:0"), udp("127.0.0.1:0"));
     let segments = alice.max_segments().min(3);
     let bytes: Vec<u8> = (0..segments * 1_000 - 300)
@@ -81,7 +81,7 @@ fn a_batch_is_cut_into_datagrams_again() {
 }
 
 #[test]
-fn the_largest_batch_passes_in_one_piece() {
+fn the_largest_batch_is_sent_at_once() {
     let (alice, bob) = (udp("127.0.0.1:0"), udp("127.0.0.1:0"));
     if alice.max_segments() == 1 {
         return;
@@ -96,7 +96,7 @@ fn the_largest_batch_passes_in_one_piece() {
 }
 
 #[test]
-fn a_wildcard_socket_tells_and_chooses_its_address() {
+fn a_wildcard_socket_reports_and_selects_its_address() {
     let everywhere = udp("0.0.0.0:0");
     let port = everywhere.local_addr().port();
     let peer = udp("127.0.0.1:0");
@@ -124,7 +124,7 @@ fn a_wildcard_socket_tells_and_chooses_its_address() {
 }
 
 #[test]
-fn nobody_there_and_nothing_there_are_no_disasters() {
+fn unreachable_peer_and_empty_socket_are_not_fatal() {
     let alice = udp("127.0.0.1:0");
     let nobody = udp("127.0.0.1:0").local_addr();
     for _ in 0..3 {
@@ -143,7 +143,7 @@ fn nobody_there_and_nothing_there_are_no_disasters() {
 }
 
 #[test]
-fn raw_packets_arrive_without_ip_header_and_port_or_the_error_names_the_privilege() {
+fn raw_packets_arrive_or_the_error_names_the_privilege() {
     for address in ["127.0.9.3", "::1"] {
         let address: IpAddr = address.parse().unwrap();
         let socket = match RawSocket::bind(address) {

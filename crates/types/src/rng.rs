@@ -85,7 +85,7 @@ mod tests {
     use super::Seed;
 
     #[test]
-    fn the_same_seed_gives_the_same_numbers_and_labels_give_others() {
+    fn same_seed_gives_same_numbers_and_labels_differ() {
         let seed = Seed(7);
         assert_eq!(seed.rng().next_u64(), seed.rng().next_u64());
         assert_ne!(

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use anabranch::io::{Incoming, Outgoing, Socket};
 use anabranch::{AddressError, Association, AssociationEvent, Endpoint, Events, PathChange, Reachability};
 
-use crate::common::{client, join, number_of, numbered, server, story};
+use crate::common::{client, in_time, join, number_of, numbered, server};
 
 /// Waits until a path from `local` can be used.
 async fn is_used(events: &mut Events, local: SocketAddr) {
@@ -31,7 +31,7 @@ fn carried(association: &Association, local: SocketAddr) -> u64 {
 
 #[tokio::test]
 async fn a_transfer_survives_a_change_of_address() {
-    story(async {
+    in_time(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = client(&["127.0.0.2:0"]).await;
         let (alice, bob) = join(&client, &server).await;
@@ -69,7 +69,7 @@ async fn a_transfer_survives_a_change_of_address() {
 
 #[tokio::test]
 async fn the_last_address_cannot_be_removed() {
-    story(async {
+    in_time(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = client(&["127.0.0.2:0"]).await;
         let (alice, bob) = join(&client, &server).await;
@@ -91,7 +91,7 @@ async fn the_last_address_cannot_be_removed() {
 /// A host moves: for a while it has no address at all.
 #[tokio::test]
 async fn an_endpoint_without_sockets_waits_for_one() {
-    story(async {
+    in_time(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = client(&["127.0.0.2:0"]).await;
         let (alice, _bob) = join(&client, &server).await;
@@ -109,7 +109,7 @@ async fn an_endpoint_without_sockets_waits_for_one() {
 
 #[tokio::test]
 async fn an_idle_endpoint_accepts_at_an_added_address() {
-    story(async {
+    in_time(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = client(&["127.0.0.2:0"]).await;
         let idle = || async {
@@ -154,7 +154,7 @@ impl Socket for Stuck {
 
 #[tokio::test]
 async fn a_stuck_socket_can_be_replaced() {
-    story(async {
+    in_time(async {
         let server = server(&["127.0.0.1:0"]).await;
         let client = Endpoint::builder().socket(Arc::new(Stuck)).bind().await.unwrap();
         let stuck = client.local_addrs()[0];

@@ -2,11 +2,11 @@
 
 use anabranch::{AssociationEvent, CloseReason, ConnectError, Endpoint, RecvError, SendError};
 
-use crate::common::{client, join, next, number_of, numbered, pair, server, story, text};
+use crate::common::{client, in_time, join, next, number_of, numbered, pair, server, text};
 
 #[tokio::test]
 async fn shutdown_loses_nothing() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         for number in 0..1_000 {
             alice.send(numbered(number, 1_000)).await.unwrap();
@@ -26,7 +26,7 @@ async fn shutdown_loses_nothing() {
 //= rfc9260 9-1
 #[tokio::test]
 async fn dropping_the_last_handle_delivers_sent_messages() {
-    story(async {
+    in_time(async {
         let (alice, bob, endpoints) = pair().await;
         let stream = alice.stream(anabranch::StreamId(0));
         drop(alice);
@@ -44,7 +44,7 @@ async fn dropping_the_last_handle_delivers_sent_messages() {
 
 #[tokio::test]
 async fn a_peer_can_finish_after_our_handle_is_dropped() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         drop(bob);
         // More than the receive buffer: nobody reads it, and it must not block.
@@ -69,7 +69,7 @@ async fn a_peer_can_finish_after_our_handle_is_dropped() {
 
 #[tokio::test]
 async fn an_abort_is_seen_by_both_sides() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         let mut events = bob.events();
         alice.abort("enough");
@@ -96,7 +96,7 @@ async fn an_abort_is_seen_by_both_sides() {
 
 #[tokio::test]
 async fn messages_before_an_abort_can_be_read() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         for number in 0..200 {
             alice.send(numbered(number, 1_000)).await.unwrap();
@@ -114,7 +114,7 @@ async fn messages_before_an_abort_can_be_read() {
 
 #[tokio::test]
 async fn closing_an_endpoint_waits_for_its_associations() {
-    story(async {
+    in_time(async {
         let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
         let (alice, bob) = join(&client, &server).await;
         for number in 0..500 {
@@ -142,7 +142,7 @@ async fn closing_an_endpoint_waits_for_its_associations() {
 
 #[tokio::test]
 async fn a_dropped_connect_leaves_nothing_behind() {
-    story(async {
+    in_time(async {
         let client = client(&["127.0.0.1:0"]).await;
         let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let target = silent.local_addr().unwrap();
@@ -165,7 +165,7 @@ async fn server_for_one_at_a_time() -> Endpoint {
 
 #[tokio::test]
 async fn the_accept_queue_is_limited() {
-    story(async {
+    in_time(async {
         let server = server_for_one_at_a_time().await;
         let client = client(&["127.0.0.1:0"]).await;
         let addresses = server.local_addrs();
@@ -184,7 +184,7 @@ async fn the_accept_queue_is_limited() {
 
 #[tokio::test]
 async fn failed_associations_leave_the_accept_queue() {
-    story(async {
+    in_time(async {
         let server = server_for_one_at_a_time().await;
         let client = client(&["127.0.0.1:0"]).await;
         let addresses = server.local_addrs();
@@ -200,7 +200,7 @@ async fn failed_associations_leave_the_accept_queue() {
 
 #[tokio::test]
 async fn messages_before_a_shutdown_are_read_after_a_late_accept() {
-    story(async {
+    in_time(async {
         let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
         let early = client.connect(&server.local_addrs()[..]).await.unwrap();
         early.send(text("in passing")).await.unwrap();
@@ -226,7 +226,7 @@ fn associations_end_with_their_runtime() {
 
 #[tokio::test]
 async fn addresses_of_a_closed_endpoint_can_be_reused() {
-    story(async {
+    in_time(async {
         let (client, server) = (client(&["127.0.0.1:0"]).await, server(&["127.0.0.1:0"]).await);
         let (_alice, bob) = join(&client, &server).await;
         let mut events = bob.events();

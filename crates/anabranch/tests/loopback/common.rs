@@ -11,7 +11,7 @@ use anabranch::{
 };
 
 /// How long a test may take before it counts as stuck.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Timers short enough for failures to be detected within a test.
 pub(crate) fn hasty() -> AssociationConfig {
@@ -76,8 +76,8 @@ pub(crate) async fn next(association: &Association) -> ReceivedMessage {
 }
 
 /// Runs a test that must end in time.
-pub(crate) async fn story(story: impl Future<Output = ()>) {
-    tokio::time::timeout(PATIENCE, story)
+pub(crate) async fn in_time(test: impl Future<Output = ()>) {
+    tokio::time::timeout(TIME_LIMIT, test)
         .await
-        .expect("the story comes to an end");
+        .expect("the test ends in time");
 }

@@ -1,10 +1,10 @@
 //! Many associations in one endpoint.
 
-use crate::common::{client, next, numbered, server, story};
+use crate::common::{client, in_time, next, numbered, server};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_associations_of_one_endpoint_echo() {
-    story(async {
+    in_time(async {
         let server = server(&["127.0.0.1:0", "127.0.0.2:0"]).await;
         let addresses = server.local_addrs();
         let serving = server.clone();

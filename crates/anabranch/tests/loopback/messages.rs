@@ -8,11 +8,11 @@ use anabranch::{
     AssociationConfig, BindError, Bytes, ConnectError, Endpoint, Message, Ppid, SendError, StreamId,
 };
 
-use crate::common::{at, client, hasty, join, next, number_of, numbered, pair, server, story, text};
+use crate::common::{at, client, hasty, in_time, join, next, number_of, numbered, pair, server, text};
 
 #[tokio::test]
 async fn messages_go_back_and_forth_over_either_ip_version() {
-    story(async {
+    in_time(async {
         for address in ["127.0.0.1:0", "[::1]:0"] {
             let (client, server) = (client(&[address]).await, server(&[address]).await);
             let (alice, bob) = join(&client, &server).await;
@@ -35,7 +35,7 @@ async fn messages_go_back_and_forth_over_either_ip_version() {
 
 #[tokio::test]
 async fn a_wildcard_server_is_reached_at_each_address() {
-    story(async {
+    in_time(async {
         let (client, server) = (client(&["0.0.0.0:0"]).await, server(&["0.0.0.0:0"]).await);
         let port = server.local_addrs()[0].port();
         let addresses = anabranch::io::usable_addresses().unwrap();
@@ -51,7 +51,7 @@ async fn a_wildcard_server_is_reached_at_each_address() {
 
 #[tokio::test]
 async fn sctp_over_raw_sockets_works_if_permitted() {
-    story(async {
+    in_time(async {
         // Different addresses, because every raw socket sees all that is sent to its address.
         let [ours, theirs] = ["127.0.9.1", "127.0.9.2"].map(|address| address.parse().unwrap());
         let server = match Endpoint::builder().local_raw(theirs).listen().bind().await {
@@ -72,7 +72,7 @@ async fn sctp_over_raw_sockets_works_if_permitted() {
 
 #[tokio::test]
 async fn messages_keep_their_boundaries_and_order() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         let sizes = [4, 1_400, 100_000, 5, 1 << 20, 64];
         let sender = tokio::spawn(async move {
@@ -93,7 +93,7 @@ async fn messages_keep_their_boundaries_and_order() {
 
 #[tokio::test]
 async fn connect_to_a_silent_address_fails() {
-    story(async {
+    in_time(async {
         let nobody = client(&["127.0.0.1:0"]).await.local_addrs();
         let client = at(&["127.0.0.1:0"])
             .association_config(hasty())
@@ -113,7 +113,7 @@ async fn connect_to_a_silent_address_fails() {
 
 #[tokio::test]
 async fn an_endpoint_that_does_not_listen_refuses() {
-    story(async {
+    in_time(async {
         let (client, deaf) = (client(&["127.0.0.1:0"]).await, client(&["127.0.0.1:0"]).await);
         let error = client.connect(&deaf.local_addrs()[..]).await.unwrap_err();
         assert!(matches!(error, ConnectError::Failed(_)), "{error}");
@@ -123,7 +123,7 @@ async fn an_endpoint_that_does_not_listen_refuses() {
 
 #[tokio::test]
 async fn invalid_messages_are_refused_with_the_reason() {
-    story(async {
+    in_time(async {
         let (alice, _bob, _endpoints) = pair().await;
         assert_eq!(alice.send(text("")).await, Err(SendError::Empty));
         let max = 1 << 20;
@@ -142,7 +142,7 @@ async fn invalid_messages_are_refused_with_the_reason() {
 
 #[tokio::test]
 async fn a_dropped_recv_loses_nothing() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         for number in 0..100 {
             alice.send(numbered(number, 100)).await.unwrap();
@@ -165,7 +165,7 @@ async fn a_dropped_recv_loses_nothing() {
 
 #[tokio::test]
 async fn several_tasks_share_the_messages() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         let workers: Vec<_> = (0..4)
             .map(|_| {
@@ -224,7 +224,7 @@ async fn first_streams(
 
 #[tokio::test]
 async fn a_high_priority_stream_is_sent_first() {
-    story(async {
+    in_time(async {
         let streams = first_streams("priority", 20, 40, |alice| {
             alice.set_stream_priority(StreamId(0), 7).unwrap();
             let nowhere = alice.set_stream_priority(StreamId(u16::MAX), 1);
@@ -237,7 +237,7 @@ async fn a_high_priority_stream_is_sent_first() {
 
 #[tokio::test]
 async fn a_stream_gets_in_proportion_to_its_weight() {
-    story(async {
+    in_time(async {
         let streams = first_streams("wfq", 40, 40, |alice| {
             let three = NonZeroU16::new(3).unwrap();
             alice.set_stream_weight(StreamId(1), three).unwrap();
@@ -252,7 +252,7 @@ async fn a_stream_gets_in_proportion_to_its_weight() {
 
 #[tokio::test]
 async fn stream_settings_of_a_closed_association_fail() {
-    story(async {
+    in_time(async {
         let (alice, _bob, _endpoints) = pair().await;
         alice.abort("enough");
         alice.closed().await;

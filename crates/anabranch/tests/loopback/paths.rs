@@ -12,7 +12,7 @@ use anabranch::{
     StreamId,
 };
 
-use crate::common::{at, hasty, join, number_of, numbered, server, story};
+use crate::common::{at, hasty, in_time, join, number_of, numbered, server};
 
 const TWO: [&str; 2] = ["127.0.0.1:0", "127.0.0.2:0"];
 
@@ -33,7 +33,7 @@ async fn reads_all(association: Association, messages: u32) {
 
 #[tokio::test]
 async fn ten_megabytes_travel_over_both_paths() {
-    story(async {
+    in_time(async {
         let server = at(&TWO)
             .association_config(round_robin())
             .listen()
@@ -64,7 +64,7 @@ async fn ten_megabytes_travel_over_both_paths() {
 
 #[tokio::test]
 async fn one_association_uses_ipv4_and_ipv6_paths() {
-    story(async {
+    in_time(async {
         let mixed = ["127.0.0.1:0", "[::1]:0"];
         let server = at(&mixed)
             .association_config(round_robin())
@@ -138,7 +138,7 @@ impl Socket for Cable {
     }
 }
 
-async fn sends_while_a_cable_is_pulled(says_so: bool) {
+async fn sends_while_a_cable_is_unplugged(says_so: bool) {
     let cable = Cable::new(says_so);
     let server = at(&TWO)
         .association_config(hasty())
@@ -183,18 +183,18 @@ async fn sends_while_a_cable_is_pulled(says_so: bool) {
 
 #[tokio::test]
 async fn an_unplugged_cable_costs_no_message() {
-    story(sends_while_a_cable_is_pulled(false)).await;
+    in_time(sends_while_a_cable_is_unplugged(false)).await;
 }
 
 #[tokio::test]
 async fn a_socket_error_does_not_end_the_association() {
-    story(sends_while_a_cable_is_pulled(true)).await;
+    in_time(sends_while_a_cable_is_unplugged(true)).await;
 }
 
 /// What waited is lost with the peer's first incarnation: nothing will ever leave the queue.
 #[tokio::test]
 async fn low_water_returns_when_the_peer_restarts() {
-    story(async {
+    in_time(async {
         let server = server(&["127.0.0.1:0"]).await;
         let from_one_port = || {
             let config = AssociationConfig {
@@ -263,7 +263,7 @@ impl Socket for Narrow {
 
 #[tokio::test]
 async fn a_socket_that_is_sometimes_full_loses_nothing() {
-    story(async {
+    in_time(async {
         let socket = anabranch::udp_socket("127.0.0.2:0".parse().unwrap()).unwrap();
         let narrow = Arc::new(Narrow {
             socket,

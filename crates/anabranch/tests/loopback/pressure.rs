@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anabranch::{Association, AssociationConfig, BufferError, Endpoint, SendError, StreamId, TrySendError};
 
-use crate::common::{at, join, next, number_of, numbered, pair, story};
+use crate::common::{at, in_time, join, next, number_of, numbered, pair};
 
 const BUFFER: u64 = 256 << 10;
 
@@ -23,7 +23,7 @@ fn small_buffers() -> AssociationConfig {
 
 #[tokio::test]
 async fn a_receiver_that_does_not_read_blocks_the_sender() {
-    story(async {
+    in_time(async {
         let server = at(&["127.0.0.1:0"])
             .association_config(small_buffers())
             .listen()
@@ -67,7 +67,7 @@ async fn a_receiver_that_does_not_read_blocks_the_sender() {
 
 #[tokio::test]
 async fn try_send_reports_a_full_buffer() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         let mut taken = 0;
         // Nothing is acknowledged while this task does not pause: the buffer of 4 MiB must fill.
@@ -88,7 +88,7 @@ async fn try_send_reports_a_full_buffer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_waiting_senders_all_send() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = pair().await;
         let senders: Vec<_> = (0..8)
             .map(|_| {
@@ -125,7 +125,7 @@ async fn small_pair() -> (Association, Association, [Endpoint; 2]) {
 
 #[tokio::test]
 async fn a_writer_continues_when_the_send_buffer_grows() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = small_pair().await;
         let mut taken = 0;
         // Bob does not read: both buffers fill.
@@ -145,7 +145,7 @@ async fn a_writer_continues_when_the_send_buffer_grows() {
             }
         });
         tokio::task::yield_now().await;
-        assert!(!writer.is_finished(), "there is no room");
+        assert!(!writer.is_finished(), "the buffer is full");
         assert_eq!(alice.set_send_buffer(2 * BUFFER), Ok(()));
         writer.await.unwrap();
         for number in 0..full + 200 {
@@ -161,7 +161,7 @@ async fn a_writer_continues_when_the_send_buffer_grows() {
 
 #[tokio::test]
 async fn a_writer_is_woken_long_before_half_the_buffer_is_free() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = small_pair().await;
         alice.set_send_buffer(8 * BUFFER).unwrap();
         let mut taken = 0;
@@ -182,7 +182,7 @@ async fn a_writer_is_woken_long_before_half_the_buffer_is_free() {
 
 #[tokio::test]
 async fn writers_are_woken_after_the_buffer_shrinks() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = small_pair().await;
         let writer = tokio::spawn({
             let alice = alice.clone();
@@ -205,7 +205,7 @@ async fn writers_are_woken_after_the_buffer_shrinks() {
 
 #[tokio::test]
 async fn a_larger_receive_buffer_admits_more() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = small_pair().await;
         assert_eq!(
             bob.set_receive_buffer(1_000),
@@ -232,7 +232,7 @@ async fn a_larger_receive_buffer_admits_more() {
 
 #[tokio::test]
 async fn low_water_keeps_a_little_queued_on_each_stream() {
-    story(async {
+    in_time(async {
         let (alice, bob, _endpoints) = small_pair().await;
         let feeders: Vec<_> = (0..3)
             .map(|number| {
@@ -267,7 +267,7 @@ async fn low_water_keeps_a_little_queued_on_each_stream() {
 
 #[tokio::test]
 async fn low_water_fails_when_the_association_ends() {
-    story(async {
+    in_time(async {
         let (alice, _bob, _endpoints) = small_pair().await;
         let stream = alice.stream(StreamId(0));
         // More than Bob, who does not read, and the network hold.

@@ -58,13 +58,13 @@ impl Parameters for MaxBurstParameters {
 pub struct MaxBurst {
     parameters: MaxBurstParameters,
     /// Transmission opportunities so far.
-    occasion: u64,
+    opportunity: u64,
     paths: PathTable<Option<Burst>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    occasion: u64,
+    opportunity: u64,
     limit: u64,
 }
 
@@ -74,7 +74,7 @@ impl MaxBurst {
     pub fn new(parameters: MaxBurstParameters) -> Self {
         Self {
             parameters,
-            occasion: 0,
+            opportunity: 0,
             paths: PathTable::default(),
         }
     }
@@ -96,19 +96,19 @@ impl BurstPolicy for MaxBurst {
     }
 
     fn on_transmission_opportunity(&mut self) {
-        self.occasion += 1;
+        self.opportunity += 1;
     }
 
     //= rfc9260 6.1-15, 6.1-16
     fn allowance(&mut self, path: &PathFacts, _now: Instant) -> SendAllowance {
-        let occasion = self.occasion;
+        let opportunity = self.opportunity;
         let Some(burst) = self.paths.of_mut(path.id) else {
             return SendAllowance::NONE;
         };
-        let same = burst.filter(|burst| burst.occasion == occasion && path.in_flight > 0);
+        let same = burst.filter(|burst| burst.opportunity == opportunity && path.in_flight > 0);
         let most = u64::from(self.parameters.packets) * u64::from(path.max_data_chunk);
         let limit = same.map_or(path.in_flight + most, |burst| burst.limit);
-        *burst = Some(Burst { occasion, limit });
+        *burst = Some(Burst { opportunity, limit });
         SendAllowance {
             bytes: limit.saturating_sub(path.in_flight),
             again_at: None,

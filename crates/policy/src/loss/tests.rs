@@ -188,11 +188,7 @@ fn fr_once_per_rtt_needs_a_round_trip_between_losses() {
     let mut fixture = Fixture::new(MissCount::new(parameters));
     fixture.paths[0].srtt = None;
     (101..104).for_each(|number| fixture.sack(None, false, &[(0, number, number)]));
-    assert_eq!(
-        fixture.loss_threshold(0).resent_before,
-        None,
-        "nobody knows how long a round trip is"
-    );
+    assert_eq!(fixture.loss_threshold(0).resent_before, None, "no RTT sample yet");
     fixture.paths[0].srtt = Some(ms(20));
     fixture.now = at(120);
     fixture.sack(None, false, &[(0, 104, 104)]);

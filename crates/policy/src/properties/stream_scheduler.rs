@@ -198,8 +198,8 @@ fn served(
 fn spread(served: &BTreeMap<StreamId, u64>, of: &[StreamFacts]) -> (u64, u64) {
     let shares = || of.iter().map(|facts| served[&facts.id] / u64::from(facts.weight));
     (
-        shares().max().expect("somebody"),
-        shares().min().expect("somebody"),
+        shares().max().expect("a stream was served"),
+        shares().min().expect("a stream was served"),
     )
 }
 

@@ -58,7 +58,7 @@ fn oldest_chunk_moves_when_half_a_share_is_blocked() {
     assert_eq!(
         reschedule(Watched::Receiver, 120_000, &STUCK, &waiting()),
         None,
-        "the receiver has room"
+        "the receive buffer is not blocked"
     );
     assert_eq!(reschedule(Watched::Both, 120_000, &STUCK, &waiting()), cut);
 }

@@ -17,9 +17,5 @@ fn tlp_waits_two_srtt_plus_the_sack_delay() {
         "one packet may be acknowledged late"
     );
     path.srtt = None;
-    assert_eq!(
-        tlp.probe_after(&path),
-        None,
-        "nobody knows how long a round trip is"
-    );
+    assert_eq!(tlp.probe_after(&path), None, "no RTT sample yet");
 }

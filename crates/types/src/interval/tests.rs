@@ -8,7 +8,7 @@ use super::IntervalSet;
 use crate::Seed;
 
 #[test]
-fn neighbours_merge_into_one_range() {
+fn adjacent_ranges_merge() {
     let mut set = IntervalSet::new();
     set.insert(5..6);
     set.insert(7..8);
@@ -69,7 +69,7 @@ fn removing_below_a_number_cuts_the_range_it_falls_into() {
 }
 
 #[test]
-fn a_cleared_set_is_empty_and_grows_again() {
+fn a_cleared_set_can_grow_again() {
     let mut set: IntervalSet = [1..4, 6..9].into_iter().collect();
     set.clear();
     assert!(set.is_empty());
