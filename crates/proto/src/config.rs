@@ -1,4 +1,4 @@
-//! What may be chosen, and what happens if nothing is? Limits and timers with the defaults of RFC 9260 §16
+//! Configuration. What may be chosen, and what happens if nothing is? Limits and timers with the defaults of RFC 9260 §16
 //! unless said otherwise.
 
 use alloc::vec::Vec;

@@ -1,4 +1,5 @@
-//! Which chunks beyond RFC 9260 may be sent? Those that both ends listed in Supported Extensions (RFC 5061 §4.2.7).
+//! Extensions. Which chunks beyond RFC 9260 may be sent? Those that both ends listed in Supported Extensions (RFC 5061
+//! §4.2.7).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What does an application send and receive? Whole messages, each on one stream.
+//! Messages. What does an application send and receive? Whole messages, each on one stream.
 
 use anabranch_types::{Ppid, StreamId};
 use bytes::Bytes;

@@ -1,4 +1,5 @@
-//! How does a policy that is not in the catalog get into an association? It is put in the place of one that is.
+//! Own policies. How does a policy that is not in the catalog get into an association? It is put in the place of one that
+//! is.
 
 use alloc::sync::Arc;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! Which numbers must nobody guess? Tags, initial TSNs, cookie keys, heartbeat nonces, parts of keys.
+//! Secrets. Which numbers must nobody guess? Tags, initial TSNs, cookie keys, heartbeat nonces, parts of keys.
 
 use anabranch_types::{Seed, VerificationTag};
 use hmac::{Hmac, KeyInit as _, Mac as _};

@@ -1,4 +1,4 @@
-//! What carries the user's data? DATA, or I-DATA if both ends agreed on it (RFC 8260 §2.2.1).
+//! User data chunks. What carries the user's data? DATA, or I-DATA if both ends agreed on it (RFC 8260 §2.2.1).
 
 use anabranch_types::{StreamId, Tsn};
 use anabranch_wire::{Data, DataFlags, IData, WriteChunk, Writer};

@@ -1,4 +1,4 @@
-//! How can a peer break the protocol so badly that the association must end?
+//! Protocol violations. How can a peer break the protocol so badly that the association must end?
 
 use anabranch_types::Tsn;
 use thiserror::Error;

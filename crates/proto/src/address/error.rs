@@ -1,4 +1,4 @@
-//! Why can an address not be added or removed?
+//! Address errors. Why can an address not be added or removed?
 
 use core::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What became of each request? The rules for reading an ASCONF ACK (RFC 5061 §5.1 A6 to A8).
+//! Responses of an ASCONF ACK. What became of each request? The rules for reading an ASCONF ACK (RFC 5061 §5.1 A6 to A8).
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

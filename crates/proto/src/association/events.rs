@@ -18,7 +18,7 @@ pub enum Event {
         /// The peer began it.
         incoming: bool,
     },
-    /// The peer lost its state and began anew (RFC 9260 §5.2.4 A): what was not acknowledged is lost.
+    /// The peer lost its state and restarted (RFC 9260 §5.2.4 A): what was not acknowledged is lost.
     Restarted {
         /// Messages of ours that the peer may not have received.
         undelivered: u64,

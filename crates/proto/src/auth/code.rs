@@ -1,5 +1,5 @@
-//! How is the code of an AUTH chunk computed? HMAC over the chunk, with zeros for the code, and all behind it
-//! (RFC 4895 §6.2).
+//! AUTH chunk codes (HMAC). How is the code of an AUTH chunk computed? HMAC over the chunk, with zeros for the code, and
+//! all behind it (RFC 4895 §6.2).
 
 use anabranch_wire::{Auth, HmacId};
 use hmac::{Hmac, KeyInit, Mac};

@@ -1,5 +1,5 @@
-//! From what is the key of an association made? From what both ends said of authentication in the handshake, and a
-//! key that they may have shared before (RFC 4895 §6.1).
+//! Association keys (RFC 4895). From what is the key of an association made? From what both ends said of authentication
+//! in the handshake, and a key that they may have shared before (RFC 4895 §6.1).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ pub(crate) struct KeyVector {
 
 impl KeyVector {
     /// A peer that says more than this about authentication is not worth the room in a cookie.
-    pub(crate) const MOST: usize = 160;
+    pub(crate) const MAX_LEN: usize = 160;
 
     //= rfc4895 3.2-5, 3.2-6, 3.3-1, 3.3-6, 6.1-2, 6.1-5
     /// What we say.
@@ -159,7 +159,7 @@ impl<'a> KeyVectorReader<'a> {
             .flat_map(|raw| raw.bytes)
             .copied()
             .collect();
-        let is_short = bytes.len() <= KeyVector::MOST;
+        let is_short = bytes.len() <= KeyVector::MAX_LEN;
         Ok(is_short.then(|| KeyVector { bytes: bytes.into() }))
     }
 }

@@ -1,4 +1,5 @@
-//! Does this chunk come from the peer that shook hands with us? Codes under a key of the association (RFC 4895).
+//! Authentication (RFC 4895). Does this chunk come from the peer that shook hands with us? Codes under a key of the
+//! association (RFC 4895).
 //!
 //! The key is made from random numbers that cross in the clear, and from a key shared beforehand if there is one.
 //! Without the latter it keeps out everybody who did not see the handshake, and nobody else.

@@ -1,4 +1,4 @@
-//! How does an association begin from our side?
+//! Connecting. How does an association begin from our side?
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -62,7 +62,7 @@ impl Endpoint {
         } else {
             remotes
         };
-        let mut pairs = pair_addresses(&self.here, remotes);
+        let mut pairs = pair_addresses(&self.local_addrs, remotes);
         if pairs.is_empty() {
             return Err(ConnectError::Unreachable);
         }
@@ -75,7 +75,7 @@ impl Endpoint {
         let setup = Setup {
             id: self.fresh_id(),
             config: Arc::new(config.clone()),
-            local_addrs: self.here.clone(),
+            local_addrs: self.local_addrs.clone(),
             local: Side {
                 port,
                 tag,

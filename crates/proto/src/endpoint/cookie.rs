@@ -1,4 +1,4 @@
-//! How does the answering side remember a handshake without memory? In the State Cookie (RFC 9260 §5.1.3).
+//! State Cookies. How does the answering side remember a handshake without memory? In the State Cookie (RFC 9260 §5.1.3).
 //!
 //! The cookie holds what an association needs, sealed with HMAC-SHA-256 under a key that changes. Two keys are
 //! accepted, the present one and the one before, so a cookie lives at least as long as Valid.Cookie.Life. It is
@@ -195,7 +195,7 @@ impl Cookie {
             bytes.push(extensions.len() as u8);
             bytes.extend_from_slice(&extensions);
         }
-        // One byte for its length is enough for what is not longer than `KeyVector::MOST`.
+        // One byte for its length is enough for what is not longer than `KeyVector::MAX_LEN`.
         if let Some(vector) = self.vector.as_ref().map(KeyVector::bytes) {
             bytes.push(vector.len() as u8);
             bytes.extend_from_slice(vector);

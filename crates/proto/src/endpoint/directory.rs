@@ -1,4 +1,4 @@
-//! Which association is a packet for? By our tag, or by who is talking to whom.
+//! Association lookup. Which association is a packet for? By our tag, or by who is talking to whom.
 
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -83,12 +83,12 @@ impl Directory {
         }
     }
 
-    /// `association` begins anew under its tag: no address leads to it any more.
+    /// `association` restarts under its tag: no address leads to it any more.
     pub(crate) fn forget_addresses(&mut self, association: &Association) {
         self.unlist(association, association.transfer.paths.remotes());
     }
 
-    /// `association` ended, or begins anew with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
+    /// `association` ended, or restarts with another tag: nothing leads to it any more, its addresses are free for the next one, and a late copy
     /// of its cookie does not bring it back to life.
     pub(crate) fn retire(&mut self, association: &Association) {
         self.unlist(association, association.transfer.paths.remotes());

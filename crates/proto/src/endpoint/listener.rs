@@ -1,4 +1,5 @@
-//! How is an INIT answered? With everything in the cookie and nothing kept (RFC 9260 §5.1, §5.2.1, §5.2.2).
+//! INIT and INIT ACK. How is an INIT answered? With everything in the cookie and nothing kept (RFC 9260 §5.1, §5.2.1,
+//! §5.2.2).
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -43,7 +44,7 @@ struct Answer {
     tie_tags: Option<TieTags>,
     config: Arc<AssociationConfig>,
     /// The addresses that are told.
-    here: Arc<[SocketAddr]>,
+    local_addrs: Arc<[SocketAddr]>,
 }
 
 //= rfc9260 5.1-6, 8.4-3, 8.5.1-2, 8.5.1-3, 12.2.4.1-1, 12.3-3
@@ -70,12 +71,12 @@ pub(crate) fn on_init(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Ini
         .map(|id| (id, inbound.arrival))
         .or_else(|| crossing(endpoint, inbound, &wishes.addresses));
     let inbound = Inbound {
-        arrival: known.map_or(inbound.arrival, |(_, way_back)| way_back),
+        arrival: known.map_or(inbound.arrival, |(_, reverse_path)| reverse_path),
         ..*inbound
     };
     let answer = match known {
         Some((id, _)) => known_peer(endpoint, id, &inbound, init, &wishes),
-        None => stranger(endpoint, &inbound, init),
+        None => unknown_peer(endpoint, &inbound, init),
     };
     if let Some(answer) = answer {
         reply(endpoint, &inbound, init, &wishes, &answer);
@@ -130,16 +131,16 @@ pub(super) fn crossing(
         there.find_map(|id| {
             let association = &endpoint.slots.get(&id)?.association;
             let mut paths = association.transfer.paths.iter();
-            let way_back = paths.find(|(_, path)| path.addr.remote == remote);
+            let reverse_path = paths.find(|(_, path)| path.addr.remote == remote);
             matches!(association.state, State::CookieWait(_) | State::CookieEchoed(..))
-                .then_some((id, way_back?.1.addr))
+                .then_some((id, reverse_path?.1.addr))
         })
     })
 }
 
 //= rfc9260 3.3.2-4
 /// An INIT from nowhere: welcome if this endpoint listens on the port and has room.
-fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> Option<Answer> {
+fn unknown_peer(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> Option<Answer> {
     let listens = inbound.packet.header().destination_port == endpoint.config.sctp_port;
     let full = endpoint.slots.len() >= endpoint.config.max_associations;
     match endpoint.accept.clone().filter(|_| listens) {
@@ -154,7 +155,7 @@ fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> 
                 //= rfc9260 5.2.2-11
                 tie_tags: None,
                 config,
-                here: endpoint.here.clone(),
+                local_addrs: endpoint.local_addrs.clone(),
             })
         }
         None => {
@@ -165,7 +166,7 @@ fn stranger(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>) -> 
 }
 
 //= rfc9260 9.2-26
-/// An INIT from a peer that we know: both ends began at once, or the peer began anew.
+/// An INIT from a peer that we know: both ends began at once, or the peer restarted.
 fn known_peer(
     endpoint: &mut Endpoint,
     id: AssociationId,
@@ -175,7 +176,7 @@ fn known_peer(
 ) -> Option<Answer> {
     let slot = endpoint.slots.get_mut(&id)?;
     let association = &mut slot.association;
-    let (config, here) = (
+    let (config, local_addrs) = (
         association.config.clone(),
         association.addresses.local_addrs.clone(),
     );
@@ -189,7 +190,7 @@ fn known_peer(
             local_tag,
             tie_tags: None,
             config,
-            here,
+            local_addrs,
         }),
         // §9.2: "If an endpoint in SHUTDOWN-ACK-SENT receives an INIT, it SHOULD discard the INIT and retransmit
         // the SHUTDOWN ACK", whatever addresses it lists.
@@ -199,7 +200,7 @@ fn known_peer(
             None
         }
         // A closed association that is not forgotten yet does not stand in the way of a new one.
-        State::Closed => stranger(endpoint, inbound, init),
+        State::Closed => unknown_peer(endpoint, inbound, init),
         //= rfc9260 5.2.1-7, 5.2.1-8, 5.2.1-9, 5.2.1-10, 5.2.2-2, 5.2.2-3, 5.2.2-4
         // §5.2.1, §5.2.2: an INIT that adds addresses could hijack the association. The error "SHOULD list the
         // addresses that were added".
@@ -218,7 +219,7 @@ fn known_peer(
             local_tag,
             tie_tags: Some(tie_tags),
             config,
-            here,
+            local_addrs,
         }),
         //= rfc9260 5.2.2-5, 5.2.2-7, 5.2.2-9, 5.2.2-10
         // §5.2.2.
@@ -228,7 +229,7 @@ fn known_peer(
                 local_tag,
                 tie_tags: Some(tie_tags),
                 config,
-                here,
+                local_addrs,
             })
         }
     }
@@ -286,7 +287,11 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
     }
     if !config.single_homed {
         let arrival = inbound.arrival;
-        let addresses = crate::address::listed(&answer.here, Some(arrival.remote), Some(arrival.local.ip()));
+        let addresses = crate::address::listed(
+            &answer.local_addrs,
+            Some(arrival.remote),
+            Some(arrival.local.ip()),
+        );
         optional.extend(addresses.into_iter().map(address));
     }
     optional.extend(
@@ -381,7 +386,7 @@ impl Wishes {
         wishes
             .addresses
             .retain(|listed| crate::address::is_believable(*listed, source));
-        // Those that no cookie would remember are none of the peer's, now or when it begins anew with the same list.
+        // Those that no cookie would remember are none of the peer's, now or when it restarts with the same list.
         wishes.addresses.truncate(MAX_ADDRESSES);
         wishes
     }

@@ -1,6 +1,5 @@
-//! Who is this packet for? One object with all associations of a set of sockets.
+//! Endpoint. Who is this packet for? One object with all associations of a set of sockets.
 
-mod agenda;
 mod connect;
 pub(crate) mod cookie;
 mod directory;
@@ -9,6 +8,7 @@ mod listener;
 mod out_of_the_blue;
 mod replies;
 mod responder;
+mod timer_queue;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -24,16 +24,16 @@ use crate::association::{Association, Event};
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::output::Transmit;
 use crate::secrets::{Entropy, Secrets};
-use agenda::{Agenda, Entry};
 pub use connect::ConnectError;
 use cookie::CookieKeys;
 use directory::{Correspondent, Directory};
 use inbound::Inbound;
 use replies::Replies;
+use timer_queue::{Entry, TimerQueue};
 
 /// Associations that are asked whether a packet with an unknown tag is theirs. Honest peers at one address have one for each
 /// pair of ports; somebody who lists the address in many must not make such packets dear.
-const MOST_NAMESAKES: usize = 64;
+const MAX_NAMESAKES: usize = 64;
 
 /// An SCTP endpoint: all associations that share a set of sockets, without the sockets.
 ///
@@ -46,7 +46,7 @@ const MOST_NAMESAKES: usize = 64;
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
-    here: Arc<[SocketAddr]>,
+    local_addrs: Arc<[SocketAddr]>,
     accept: Option<Arc<AssociationConfig>>,
     secrets: Secrets,
     cookies: CookieKeys,
@@ -54,7 +54,7 @@ pub struct Endpoint {
     randoms: Secrets,
     slots: BTreeMap<AssociationId, Slot>,
     directory: Directory,
-    agenda: Agenda,
+    timers: TimerQueue,
     eventful: VecDeque<AssociationId>,
     replies: Replies,
     next_id: u32,
@@ -79,7 +79,7 @@ pub struct EndpointCounters {
     /// Packets that the handshake rules keep from beginning anything: forged cookies, INITs that do not stand alone,
     /// cookies for which there is no room any more.
     pub dropped: u64,
-    /// Packets of strangers that deserved an answer and got none: too many answers waited to be sent, or it would have been
+    /// Packets of unverified peers that deserved an answer and got none: too many answers waited to be sent, or it would have been
     /// more than three times as long.
     pub unanswered: u64,
 }
@@ -90,14 +90,14 @@ impl Endpoint {
     pub fn new(config: EndpointConfig, entropy: impl Into<Entropy>) -> Self {
         let mut secrets = Secrets::new(entropy.into());
         Self {
-            here: config.local.clone().into(),
+            local_addrs: config.local.clone().into(),
             accept: config.accept.clone().map(Arc::new),
             cookies: CookieKeys::new(secrets.split(), config.cookie_life),
             randoms: secrets.split(),
             secrets,
             slots: BTreeMap::new(),
             directory: Directory::default(),
-            agenda: Agenda::default(),
+            timers: TimerQueue::default(),
             eventful: VecDeque::new(),
             replies: Replies::default(),
             next_id: 0,
@@ -106,7 +106,7 @@ impl Endpoint {
         }
     }
 
-    /// What happened to packets of strangers.
+    /// What happened to packets of unverified peers.
     #[must_use]
     pub const fn counters(&self) -> EndpointCounters {
         EndpointCounters {
@@ -118,16 +118,16 @@ impl Endpoint {
     /// Another socket: associations that begin from now on use the address too. Those that there are use it when they
     /// are told to, by [`Association::add_local_address`].
     pub fn add_local(&mut self, local: SocketAddr) {
-        if !self.here.contains(&local) {
-            self.here = self.here.iter().copied().chain([local]).collect();
+        if !self.local_addrs.contains(&local) {
+            self.local_addrs = self.local_addrs.iter().copied().chain([local]).collect();
         }
     }
 
     /// A socket is gone: associations that begin from now on do without. Those that there are should be told before, by
     /// [`Association::remove_local_address`].
     pub fn remove_local(&mut self, local: SocketAddr) {
-        self.here = self
-            .here
+        self.local_addrs = self
+            .local_addrs
             .iter()
             .copied()
             .filter(|known| *known != local)
@@ -137,7 +137,7 @@ impl Endpoint {
     /// The addresses of the sockets, in order of preference.
     #[must_use]
     pub fn local(&self) -> &[SocketAddr] {
-        &self.here
+        &self.local_addrs
     }
 
     /// An association, to look at.
@@ -163,7 +163,7 @@ impl Endpoint {
     pub fn forget(&mut self, id: AssociationId) {
         if let Some(slot) = self.slots.remove(&id) {
             self.directory.retire(&slot.association);
-            self.agenda.forget(id, &slot.entry);
+            self.timers.forget(id, &slot.entry);
         }
     }
 
@@ -220,7 +220,7 @@ impl Endpoint {
         self.directory.with(correspondent).find(is_there)
     }
 
-    /// Whether it is up to this endpoint to answer strangers on the port. A packet straight over IP comes to every program on
+    /// Whether it is up to this endpoint to answer unknown peers on the port. A packet straight over IP comes to every program on
     /// the host that takes such packets: only for those ports that were ever used here is it known that no other does.
     fn answers_for(&self, inbound: &Inbound<'_>) -> bool {
         let port = inbound.ports().ours;
@@ -245,7 +245,7 @@ impl Endpoint {
         };
         let found = by_tag.or_else(|| {
             let listed = || self.directory.with(inbound.correspondent());
-            let there = || listed().take(MOST_NAMESAKES).filter(expects);
+            let there = || listed().take(MAX_NAMESAKES).filter(expects);
             // Several may list the address.
             there().find(reflected).or_else(|| there().next())
         });
@@ -277,7 +277,7 @@ impl Endpoint {
 
     /// The moment of [`Endpoint::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(id) = self.agenda.take_due(now) {
+        while let Some(id) = self.timers.take_due(now) {
             if let Some(slot) = self.slots.get_mut(&id) {
                 slot.entry.fired();
                 slot.association.handle_timeout(now);
@@ -317,9 +317,9 @@ impl Endpoint {
                 may_fragment: false,
             });
         }
-        while let Some(id) = self.agenda.front() {
+        while let Some(id) = self.timers.front() {
             let Some(slot) = self.slots.get_mut(&id) else {
-                self.agenda.pop_front(None);
+                self.timers.pop_front(None);
                 continue;
             };
             let transmit = slot.association.poll_transmit(now, buffer, max_segments);
@@ -328,12 +328,12 @@ impl Endpoint {
                 if slot.association.is_done() {
                     self.directory.retire(&slot.association);
                 }
-                self.agenda.rotate();
+                self.timers.rotate();
                 return transmit;
             }
-            self.agenda.pop_front(Some(&mut slot.entry));
+            self.timers.pop_front(Some(&mut slot.entry));
             let deadline = slot.association.poll_timeout();
-            self.agenda.list(id, &mut slot.entry, deadline);
+            self.timers.list(id, &mut slot.entry, deadline);
         }
         None
     }
@@ -342,7 +342,7 @@ impl Endpoint {
     /// returned `None`. May be earlier than needed, never later.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.agenda.next_deadline()
+        self.timers.next_deadline()
     }
 
     /// The next thing that happened, and to which association.
@@ -381,7 +381,7 @@ impl Endpoint {
             if slot.association.is_done() {
                 self.directory.retire(&slot.association);
             }
-            self.agenda.touch(id, &mut slot.entry);
+            self.timers.touch(id, &mut slot.entry);
         }
     }
 

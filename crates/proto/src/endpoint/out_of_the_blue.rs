@@ -1,4 +1,4 @@
-//! What is done with a packet that belongs to no association (RFC 9260 §8.4)?
+//! Out-of-the-blue packets. What is done with a packet that belongs to no association (RFC 9260 §8.4)?
 
 use anabranch_types::VerificationTag;
 use anabranch_wire::{Cause, Chunk, ErrorChunk, OutboundAbort, Packet, RawChunk, ShutdownComplete};

@@ -1,4 +1,4 @@
-//! What is said to strangers? Answers without state, few and small.
+//! Replies to unverified peers. What is answered without state? Little, and seldom.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,11 +9,11 @@ use anabranch_wire::{CommonHeader, OutboundAbort, PacketBuilder, WriteChunk};
 use super::inbound::Inbound;
 use crate::input::contains_abort;
 
-/// Before its address is verified, a stranger gets at most this many times the bytes that it sent: less than
+/// Before its address is verified, a peer gets at most this many times the bytes that it sent: less than
 /// what makes reflection worth an attacker's while (RFC 9000 §8.1 sets the same factor).
 pub(crate) const MAX_AMPLIFICATION: usize = 3;
 
-/// Packets that wait to be sent to strangers.
+/// Packets that wait to be sent to unverified peers.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     queue: VecDeque<(PathAddr, Vec<u8>)>,
@@ -21,7 +21,7 @@ pub(crate) struct Replies {
 }
 
 impl Replies {
-    /// More wait for the socket than this: further strangers are not answered.
+    /// More wait for the socket than this: further ones are not answered.
     const LIMIT: usize = 256;
 
     //= rfc9260 3-1, 6.10-8, 9.1-5
@@ -56,7 +56,7 @@ impl Replies {
         self.unanswered
     }
 
-    /// Answers with an ABORT that the stranger recognises by its own tag.
+    /// Answers with an ABORT that the peer recognises by its own tag.
     pub(crate) fn abort(&mut self, inbound: &Inbound<'_>, tag: VerificationTag, causes: Vec<u8>) {
         self.push(
             inbound,

@@ -1,5 +1,5 @@
-//! What does a COOKIE ECHO bring into being? A new association, or a decision about an old one (RFC 9260 §5.1,
-//! §5.2.4).
+//! COOKIE ECHO. What does a COOKIE ECHO bring into being? A new association, or a decision about an old one (RFC 9260
+//! §5.1, §5.2.4).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -292,11 +292,11 @@ fn accept(endpoint: &mut Endpoint, inbound: &Inbound<'_>, cookie: &Cookie) -> bo
         refuse(endpoint, inbound, cookie, CauseWriter::one(Cause::OutOfResource));
         return false;
     }
-    let pairs = pairs(&config, &endpoint.here, inbound, cookie);
+    let pairs = pairs(&config, &endpoint.local_addrs, inbound, cookie);
     let setup = Setup {
         id: endpoint.fresh_id(),
         config,
-        local_addrs: endpoint.here.clone(),
+        local_addrs: endpoint.local_addrs.clone(),
         local: Side {
             port: ports.ours,
             tag: cookie.local_tag,
@@ -389,7 +389,7 @@ const fn proven(inbound: &Inbound<'_>, cookie: &Cookie) -> PathAddr {
 /// address that the endpoint was not told of.
 fn pairs(
     config: &AssociationConfig,
-    here: &[SocketAddr],
+    local_addrs: &[SocketAddr],
     inbound: &Inbound<'_>,
     cookie: &Cookie,
 ) -> Vec<PathAddr> {
@@ -399,15 +399,15 @@ fn pairs(
     }
     let remotes = remotes(cookie);
     if inbound.arrival.remote == cookie.source {
-        return pair_through(here, &remotes, proven);
+        return pair_through(local_addrs, &remotes, proven);
     }
-    let pairs = pair_addresses(here, &remotes);
+    let pairs = pair_addresses(local_addrs, &remotes);
     if pairs.iter().any(|pair| pair.remote == cookie.source) {
         return pairs;
     }
     // A host with many addresses has no room left for it, or none that could reach it.
-    let ways_there = pair_addresses(here, &[cookie.source]);
-    let first = ways_there.first().copied().unwrap_or(proven);
+    let pairs_there = pair_addresses(local_addrs, &[cookie.source]);
+    let first = pairs_there.first().copied().unwrap_or(proven);
     core::iter::once(first).chain(pairs).take(MAX_PATHS).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Which duplicates fill the window of a path? Those that left on it within the last round trip.
+//! Duplicates of a path. Which duplicates fill the window of a path? Those that left on it within the last round trip.
 //!
 //! A duplicate has no record: the record of its chunk belongs to the path of the original, and an acknowledgement does not say
 //! which of the two came. So a duplicate counts as in flight for a smoothed round-trip time, as it would if it arrived.

@@ -1,4 +1,4 @@
-//! Is the peer still at this address? Heartbeats with nonces (RFC 9260 §5.4, §8.3).
+//! Heartbeat timer of a path. Is the peer still at this address? Heartbeats with nonces (RFC 9260 §5.4, §8.3).
 
 use core::time::Duration;
 

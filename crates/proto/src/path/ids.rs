@@ -1,4 +1,4 @@
-//! Which paths? A set of ids in a machine word.
+//! Sets of path ids. Which paths? A set of ids in a machine word.
 
 use anabranch_types::PathId;
 

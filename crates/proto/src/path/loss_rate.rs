@@ -1,4 +1,4 @@
-//! Which share of its chunks does a path lose? A smoothed rate, the same for every policy that asks.
+//! Loss rate. Which share of its chunks does a path lose? A smoothed rate, the same for every policy that asks.
 
 /// The share of chunks that were lost lately.
 ///

@@ -1,4 +1,4 @@
-//! What does the association keep for one path? Its addresses, timers, estimator and recovery.
+//! Paths. What does the association keep for one path? Its addresses, timers, estimator and recovery.
 //!
 //! What others may read is in [`anabranch_policy::PathFacts`]; the machinery is here. [`PathSet`] owns both.
 

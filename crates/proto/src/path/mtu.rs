@@ -1,4 +1,5 @@
-//! How large may the packets of a path be? Packetization layer path MTU discovery (RFC 8899), without the packets.
+//! Path MTU search. How large may the packets of a path be? Packetization layer path MTU discovery (RFC 8899), without
+//! the packets.
 //!
 //! ```text
 //!            begin                 base confirmed                 nothing left to try

@@ -1,4 +1,4 @@
-//! Which of our addresses talks to which of the peer's? The pair_addresses rule.
+//! Address pairing. Which of our addresses talks to which of the peer's?
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -26,7 +26,7 @@ pub(crate) fn pair_addresses(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec
     }
     let mut pairs: Vec<_> = realms
         .iter()
-        .flat_map(|realm| realm.pair_addresses(local, remote))
+        .flat_map(|realm| realm.pair(local, remote))
         .collect();
     pairs.truncate(MAX_PATHS);
     pairs
@@ -34,8 +34,8 @@ pub(crate) fn pair_addresses(local: &[SocketAddr], remote: &[SocketAddr]) -> Vec
 
 /// Joins them so that `proven`, the pair that carried the handshake, is a path.
 ///
-/// If the pair_addresses lacks it, the two ends list their addresses in orders that have nothing to do with each other, and the
-/// pair_addresses begins at the pair that works: path i joins the i-th local address after that of the pair with the i-th remote
+/// If the pairing rule lacks it, the two ends list their addresses in orders that have nothing to do with each other, and the
+/// pairing begins at the pair that works: path i joins the i-th local address after that of the pair with the i-th remote
 /// one. Both ends derive the same pairs in this way too.
 pub(crate) fn pair_through(local: &[SocketAddr], remote: &[SocketAddr], proven: PathAddr) -> Vec<PathAddr> {
     let pairs = pair_addresses(local, remote);
@@ -78,22 +78,22 @@ impl Realm {
         Self::of(address) == self || (address.ip().is_unspecified() && address.is_ipv4() == self.is_v4)
     }
 
-    fn pair_addresses(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
+    fn pair(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<PathAddr> {
         let local: Vec<_> = local.iter().filter(|address| self.has_local(address)).collect();
         let remote: Vec<_> = remote
             .iter()
             .filter(|address| Self::of(address) == self)
             .collect();
-        let strands = if local.is_empty() {
+        let rows = if local.is_empty() {
             0
         } else {
             local.len().max(remote.len())
         };
-        let pair = |strand: usize| PathAddr {
-            local: *local[strand % local.len()],
-            remote: *remote[strand % remote.len()],
+        let pair = |row: usize| PathAddr {
+            local: *local[row % local.len()],
+            remote: *remote[row % remote.len()],
         };
-        (0..strands).map(pair).collect()
+        (0..rows).map(pair).collect()
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_braid_that_has_the_proven_pair_stays_as_it_is() {
+    fn pairing_with_the_proven_pair_is_kept() {
         let lists = (
             addresses(&["10.0.0.1:1", "10.1.0.1:1"]),
             addresses(&["10.0.0.2:9", "10.1.0.2:9"]),

@@ -1,4 +1,4 @@
-//! How fast does a path send while it recovers from a loss? In proportion to what arrives, if so chosen.
+//! Fast recovery. How fast does a path send while it recovers from a loss? In proportion to what arrives, if so chosen.
 //!
 //! Source: RFC 9937 (Proportional Rate Reduction), once for each path.
 //!

@@ -1,4 +1,4 @@
-//! Who owns the state of the paths? One set: facts that policies read, and machinery that they do not.
+//! Path set. Who owns the state of the paths? One set: facts that policies read, and machinery that they do not.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! When is the oldest chunk of a path overdue? The T3-rtx timer of RFC 9260 §6.3.2, one for each path.
+//! T3-rtx timer. When is the oldest chunk of a path overdue? The T3-rtx timer of RFC 9260 §6.3.2, one for each path.
 
 use core::time::Duration;
 

@@ -1,4 +1,5 @@
-//! When is the tail of a path's data probed? The timer of a tail-loss probe (RFC 8985 §7), one for each path.
+//! Tail loss probe. When is the tail of a path's data probed? The timer of a tail-loss probe (RFC 8985 §7), one for each
+//! path.
 
 use anabranch_types::Instant;
 

@@ -1,4 +1,5 @@
-//! When is a SACK sent? When the ack policy says, or at once where RFC 9260 §6.2 leaves no choice.
+//! Delayed acknowledgement. When is a SACK sent? When the ack policy says, or at once where RFC 9260 §6.2 leaves no
+//! choice.
 
 use core::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Which of the TSNs above the cumulative one can be read? Asked only where SACKs promise no more than that.
+//! Readable TSNs. Which of the TSNs above the cumulative one can be read? Asked only where SACKs promise no more than
+//! that.
 
 use alloc::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use crate::user_data::UserData;
 
 /// Ranges of readable TSNs that are kept. A SACK has room for a third of them; without a limit, a peer that leaves out every
 /// second message could make each new one dear. What is not kept may be reneged on as far as the peer knows, which is no harm.
-const MOST_RANGES: usize = 1_024;
+const MAX_RANGES: usize = 1_024;
 
 /// A place in a stream: of DATA its Stream Sequence Number, of I-DATA its Message Identifier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +84,7 @@ impl Arrivals {
     }
 
     fn can_be_read(&mut self, tsn: UnwrappedTsn) {
-        let has_room = self.readable.iter().len() < MOST_RANGES;
+        let has_room = self.readable.iter().len() < MAX_RANGES;
         if tsn >= self.first && (has_room || self.readable.contains(tsn.0 - 1)) {
             self.readable.insert(tsn.0..tsn.0 + 1);
         }
@@ -97,7 +98,7 @@ mod tests {
     use anabranch_types::{Ppid, Ssn, StreamId, Tsn, UnwrappedTsn};
     use anabranch_wire::{Data, DataFlags};
 
-    use super::{Arrivals, MOST_RANGES, Turn};
+    use super::{Arrivals, MAX_RANGES, Turn};
     use crate::user_data::UserData;
 
     fn message(tsn: u64, number: u16, unordered: bool) -> (UnwrappedTsn, UserData<'static>) {
@@ -130,7 +131,7 @@ mod tests {
             arrivals.note(tsn, &data);
             waiting.push(Turn::of(&data).unwrap());
         }
-        assert_eq!(arrivals.readable().iter().len(), MOST_RANGES);
+        assert_eq!(arrivals.readable().iter().len(), MAX_RANGES);
         waiting.iter().for_each(|turn| arrivals.pass(*turn));
         assert!(arrivals.waiting.is_empty());
         assert_eq!(arrivals.readable().iter().next(), Some(10..12 + 2 * 1_023));

@@ -1,4 +1,4 @@
-//! Which messages wait for the application? Whole ones, in the order in which they became deliverable.
+//! Delivery. Which messages wait for the application? Whole ones, in the order in which they became deliverable.
 
 use alloc::collections::VecDeque;
 

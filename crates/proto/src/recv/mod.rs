@@ -1,4 +1,4 @@
-//! How does a DATA chunk become the application's message, and what does the peer hear of it?
+//! Receiver. How does a DATA chunk become the application's message, and what does the peer hear of it?
 //!
 //! A new chunk passes four questions, each in its own file: is its TSN new ([`tracker`]), is there room for
 //! it ([`window`]), does it fit its neighbours ([`reassembly`]), is a message deliverable now ([`delivery`])?

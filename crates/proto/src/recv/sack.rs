@@ -1,4 +1,4 @@
-//! What does a SACK say? As much as fits, from the lowest TSN up (RFC 9260 §6.7).
+//! SACK writer. What does a SACK say? As much as fits, from the lowest TSN up (RFC 9260 §6.7).
 
 use alloc::vec::Vec;
 use core::mem;

@@ -1,4 +1,4 @@
-//! Which TSNs are here? All up to the cumulative point, ranges above it, and some of them twice.
+//! TSN tracker. Which TSNs are here? All up to the cumulative point, ranges above it, and some of them twice.
 
 use alloc::vec::Vec;
 

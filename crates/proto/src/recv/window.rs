@@ -1,4 +1,4 @@
-//! How much may the peer still send? The receiver window (RFC 9260 §6.2): the buffer less what is held.
+//! Receiver window. How much may the peer still send? The receiver window (RFC 9260 §6.2): the buffer less what is held.
 //!
 //! Two budgets limit what waits for the application: user bytes, which is what the peer counts too, and
 //! memory, in which every held chunk also costs [`CHUNK_OVERHEAD`]. The window is what remains of the scarcer

@@ -1,4 +1,5 @@
-//! How does something leave before what is in front of it? What is passed over is cut, numbered and kept in a line.
+//! Sending ahead. How does something leave before what is in front of it? What is passed over is cut, numbered and kept
+//! in a line.
 //!
 //! So messages of one stream keep their order, whichever leaves first: their numbers say it (RFC 9260 §6.5), and TSNs
 //! say only when each chunk left.

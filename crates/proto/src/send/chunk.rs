@@ -1,4 +1,4 @@
-//! What is in a DATA or I-DATA chunk, apart from its TSN?
+//! Chunks of the sender. What is in a DATA or I-DATA chunk, apart from its TSN?
 
 use anabranch_types::{Fsn, MessageId, Mid, Ppid, Ssn, StreamId, UnwrappedTsn};
 use anabranch_wire::{Data, DataFlags, FragmentPlace, IData};

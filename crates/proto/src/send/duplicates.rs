@@ -1,4 +1,4 @@
-//! Which chunks in flight could go over another path too?
+//! Candidates for duplication. Which chunks in flight could go over another path too?
 
 use anabranch_policy::ChunkInFlight;
 use anabranch_types::{PathId, UnwrappedTsn};

@@ -1,4 +1,4 @@
-//! Why was a message not accepted?
+//! Send errors. Why was a message not accepted?
 
 use thiserror::Error;
 

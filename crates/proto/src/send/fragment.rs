@@ -1,4 +1,4 @@
-//! How long is the next piece of a message?
+//! Fragmentation. How long is the next piece of a message?
 //!
 //! As long as the path allows, and never shorter: a message is cut at the path's own limit or not at all, so
 //! neither a half-filled packet nor a nearly closed window at the peer makes small fragments.

@@ -1,4 +1,5 @@
-//! What was passed over, so that something behind it could leave before? Chunks in the order of handing over.
+//! Passed-over chunks. What was passed over, so that something behind it could leave before? Chunks in the order of
+//! handing over.
 //!
 //! A chunk is numbered when it is put here, as if it had been sent: its message keeps its place in its stream. Empty
 //! unless a path scheduler goes ahead.

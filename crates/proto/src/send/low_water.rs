@@ -1,4 +1,4 @@
-//! On which streams does little wait? Those that have fallen to their low-water marks.
+//! Low-water marks. On which streams does little wait? Those that have fallen to their low-water marks.
 
 use alloc::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How does a message become acknowledged chunks?
+//! Sender. How does a message become acknowledged chunks?
 //!
 //! [`Sender::enqueue`] queues it on its stream, [`Sender::send_new`] cuts the next piece of some message and gives
 //! it a TSN, [`Sender::on_sack`] takes note of what arrived, [`Sender::lose`] and [`Sender::lose_all`] of what did

@@ -1,4 +1,4 @@
-//! Where do messages wait? In one slab, chained into a queue per stream.
+//! Message queue. Where do messages wait? In one slab, chained into a queue per stream.
 //!
 //! A stream thus costs two numbers instead of a buffer of its own, and thousands of streams stay cheap.
 

@@ -1,4 +1,4 @@
-//! What may an application set while it sends? The buffer, and how each stream is treated.
+//! Sender settings. What may an application set while it sends? The buffer, and how each stream is treated.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU16;

@@ -1,4 +1,4 @@
-//! Whose message is next, and with which number?
+//! Outbound streams. Whose message is next, and with which number?
 
 use alloc::vec::Vec;
 use core::mem;

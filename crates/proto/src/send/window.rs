@@ -1,4 +1,4 @@
-//! How much more does the peer take? RFC 9260 §6.1 A and §6.2.1.
+//! Peer window. How much more does the peer take? RFC 9260 §6.1 A and §6.2.1.
 
 //= rfc9260 6.2.1-1
 /// The peer's receive buffer as it last described it.

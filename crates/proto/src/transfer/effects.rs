@@ -1,4 +1,4 @@
-//! What did a step of data transfer change that is the association's affair?
+//! Effects. What did a step of data transfer change that is the association's affair?
 
 use alloc::vec::Vec;
 

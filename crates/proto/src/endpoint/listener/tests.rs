@@ -76,8 +76,8 @@ fn calls_that_cross_on_different_addresses_make_one_association() {
     let (path, init) = sent_by(&mut alice, now).pop_front().expect("T1 repeats the INIT");
     assert_eq!(path.local, address(1, 1));
     bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &init);
-    let (way_back, _) = sent_by(&mut bob, now).pop_front().expect("the INIT is answered");
-    assert_eq!(way_back.remote, address(1, 0), "the address that Bob called");
+    let (reverse_path, _) = sent_by(&mut bob, now).pop_front().expect("the INIT is answered");
+    assert_eq!(reverse_path.remote, address(1, 0), "the address that Bob called");
     now += Duration::from_secs(10);
     alice.handle_timeout(now);
     bob.handle_timeout(now);
@@ -98,7 +98,7 @@ fn a_cookie_from_before_our_own_call_makes_no_second_association() {
     sent_by(&mut alice, now);
     now += Duration::from_secs(1);
     alice.handle_timeout(now);
-    // Bob answers as to a stranger, then calls Alice at her other address.
+    // Bob answers as to an unknown peer, then calls Alice at her other address.
     let (path, init) = sent_by(&mut alice, now).pop_front().expect("T1 repeats the INIT");
     bob.handle_datagram(now, path.reversed(), Ecn::NotCapable, &init);
     let (path, answer) = sent_by(&mut bob, now).pop_front().expect("an INIT ACK");

@@ -32,7 +32,7 @@ fn a_checksum_of_zeros_is_refused_where_nobody_else_checks() {
 fn who_offloads_checksums_neither_writes_nor_checks_them() {
     let mut endpoint = offloading();
     let answers = hears_bytes(&mut endpoint, START, peer(2), &unsealed_init());
-    assert_eq!(answers.len(), 1, "a stranger's answer");
+    assert_eq!(answers.len(), 1, "the answer to an unknown peer");
     let called = endpoint.connect(START, &[peer(3)], &config());
     assert!(called.is_ok());
     for packet in answers.iter().chain(&said(&mut endpoint, START)) {

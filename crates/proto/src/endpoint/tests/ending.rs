@@ -115,7 +115,7 @@ fn the_reason_of_an_abort_is_not_overtaken_by_an_answer_to_a_stranger() {
     assert_eq!(kinds(&answer), [kind::ABORT]);
     assert!(answer[0].windows(6).any(|bytes| bytes == b"enough"));
     let later = hears(&mut endpoint, START, peer(2), tag, &Heartbeat { info: b"busy" });
-    assert_eq!(kinds(&later), [kind::ABORT], "now it is a stranger");
+    assert_eq!(kinds(&later), [kind::ABORT], "now it is an unknown peer");
 }
 
 /// A batch of packets is heard before anything is said. What the first copy of a cookie stood for may have ended by then.

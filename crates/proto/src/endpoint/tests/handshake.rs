@@ -317,7 +317,7 @@ fn nothing_behind_a_forged_cookie_is_looked_at() {
 }
 
 #[test]
-fn strangers_who_get_no_answer_because_too_many_wait_for_one_are_counted() {
+fn unverified_peers_beyond_the_reply_limit_are_counted() {
     let mut endpoint = endpoint();
     let call = packet(VerificationTag::ZERO, |packet| {
         packet.push(&init(5, Vec::new())).expect("a small chunk");

@@ -1,4 +1,4 @@
-//! How do DATA chunks become messages? Fragments join by their TSNs.
+//! Reassembly of DATA chunks. How do DATA chunks become messages? Fragments join by their TSNs.
 //!
 //! A DATA chunk's place in its message follows from its TSN alone (RFC 9260 §3.3.1), ordered or not.
 

@@ -1,4 +1,4 @@
-//! Which fragments belong together? Those in consecutive places from one that begins to one that ends.
+//! Fragments. Which fragments belong together? Those in consecutive places from one that begins to one that ends.
 //!
 //! The place of a DATA chunk is its TSN, that of an I-DATA chunk its number within its message. Fragments that touch are kept as one run, so each arrival looks at two runs at most, and a message is
 //! whole when its run has both ends:

@@ -1,4 +1,5 @@
-//! How do I-DATA chunks become messages? Fragments join by their numbers within the message (RFC 8260 §2.2.3).
+//! Reassembly of I-DATA chunks. How do I-DATA chunks become messages? Fragments join by their numbers within the message
+//! (RFC 8260 §2.2.3).
 //!
 //! "The receiver MUST NOT make any assumption about the TSN assignments of the sender": a message is known by its stream,
 //! its U bit and its Message Identifier, and its fragments count from 0. So fragments of any number of messages may wait

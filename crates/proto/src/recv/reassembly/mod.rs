@@ -1,4 +1,4 @@
-//! How do chunks become messages? Fragments join, then ordered messages wait for their turn.
+//! Reassembly. How do chunks become messages? Fragments join, then ordered messages wait for their turn.
 //!
 //! An association uses DATA or I-DATA, never both (RFC 8260 §2.2.1): [`data`] and [`i_data`] know how to tell a chunk's
 //! place in its message. [`fragments`] joins fragments by their places; [`ordered`] concerns ordered messages only,

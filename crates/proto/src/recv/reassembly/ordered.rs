@@ -1,5 +1,5 @@
-//! Whose turn is it? In each stream, ordered messages pass by number: Stream Sequence Number (RFC 9260 §6.6) or Message
-//! Identifier (RFC 8260 §2.2.3).
+//! Ordered delivery. Whose turn is it? In each stream, ordered messages pass by number: Stream Sequence Number (RFC 9260
+//! §6.6) or Message Identifier (RFC 8260 §2.2.3).
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

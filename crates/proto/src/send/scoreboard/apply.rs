@@ -1,4 +1,4 @@
-//! What does a SACK acknowledge that the last one did not, and what does it take back?
+//! SACK application. What does a SACK acknowledge that the last one did not, and what does it take back?
 //!
 //! Nothing is walked but the blocks and what changed between them: with the blocks of the last SACK remembered,
 //! "newly acknowledged" and "reneged" are the two differences of two sorted lists of ranges.

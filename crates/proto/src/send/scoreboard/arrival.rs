@@ -1,4 +1,4 @@
-//! When did what was sent on a path arrive there in order?
+//! Pseudo-cumulative acknowledgement. When did what was sent on a path arrive there in order?
 //!
 //! One chunk at a time is followed, as a round-trip time would be measured with one timer: from its first transmission
 //! until it and everything that was first sent on the path before it has been acknowledged, on whatever path the

@@ -1,4 +1,4 @@
-//! What would the walks over what is outstanding have looked at?
+//! Counted walks. What would the walks over what is outstanding have looked at?
 //!
 //! A simulator charges its model of a processor for every record that a walk looks at. The finds being the same, it need
 //! not walk: the index finds, and what [`super::scan`] and [`super::outstanding_array`] would have looked at follows from

@@ -1,4 +1,4 @@
-//! Which numbers are in one sorted list of ranges and not in the other?
+//! Interval difference. Which numbers are in one sorted list of ranges and not in the other?
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Which sums must hold, whatever a peer sends?
+//! Scoreboard invariants. Which sums must hold, whatever a peer sends?
 
 use super::Scoreboard;
 

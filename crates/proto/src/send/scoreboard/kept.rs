@@ -1,4 +1,4 @@
-//! What does the peer keep for good, and what becomes of our copy? It is freed (NR-SACK).
+//! Non-renegable chunks. What does the peer keep for good, and what becomes of our copy? It is freed (NR-SACK).
 //!
 //! Sources: P. Natarajan et al., "Non-Renegable Selective Acknowledgments (NR-SACKs) for SCTP", ICNP 2008;
 //! draft-natarajan-tsvwg-sctp-nrsack. The TSN stays in the scoreboard until it is acknowledged cumulatively: split

@@ -1,4 +1,4 @@
-//! What is in flight on a path, and in which order did it leave?
+//! In-flight lists. What is in flight on a path, and in which order did it leave?
 //!
 //! Two lists per path, threaded through the records of the ring: first transmissions in the order of their
 //! TSNs, later ones in the order of sending. So what others have to search for is a head here: the earliest

@@ -1,4 +1,4 @@
-//! Which chunks does a loss threshold cut off? Those at the heads of the two lists, each touched once.
+//! Loss threshold. Which chunks does a loss threshold cut off? Those at the heads of the two lists, each touched once.
 
 use anabranch_policy::catalog::SackHandlingChoice;
 use anabranch_policy::{Eligible, Late, LossCause, LossThreshold};

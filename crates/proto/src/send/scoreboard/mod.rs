@@ -1,4 +1,4 @@
-//! What has become of every TSN that was sent?
+//! Scoreboard. What has become of every TSN that was sent?
 //!
 //! One ring of records, from the cumulative TSN ack point to the last TSN sent, and two lists per path threaded
 //! through it. A SACK costs its blocks plus what it newly acknowledges, a loss what it loses; nothing depends on

@@ -1,4 +1,4 @@
-//! What if the walk that finds what is acknowledged notes what is not, for the other two?
+//! Outstanding array. What if the walk that finds what is acknowledged notes what is not, for the other two?
 //!
 //! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.2). The first of the
 //! three walks of [`super::scan`] puts every chunk that the SACK does not report into an array; the second and the

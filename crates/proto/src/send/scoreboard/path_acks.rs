@@ -1,4 +1,4 @@
-//! What did one SACK change on each path?
+//! Acknowledgements by path. What did one SACK change on each path?
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What happens to a TSN between its first transmission and its cumulative acknowledgement?
+//! TSN record. What happens to a TSN between its first transmission and its cumulative acknowledgement?
 //!
 //! ```text
 //!            sent                     gap-acked

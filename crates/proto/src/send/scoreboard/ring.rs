@@ -1,4 +1,4 @@
-//! Where is the record of a TSN? At its distance from the cumulative TSN ack point.
+//! TSN ring. Where is the record of a TSN? At its distance from the cumulative TSN ack point.
 
 use alloc::collections::VecDeque;
 use core::ops::{Index, IndexMut};

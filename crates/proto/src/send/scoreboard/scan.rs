@@ -1,4 +1,4 @@
-//! What if a SACK is applied by walking over all that is outstanding?
+//! SACK scan. What if a SACK is applied by walking over all that is outstanding?
 //!
 //! Source: D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel" (HAW Hamburg 2017, §5.1.4), of which the
 //! FreeBSD kernel is the subject. Three walks over the queue of sent chunks, each from its first element: one marks

@@ -1,4 +1,4 @@
-//! About which TSNs is a SACK believed to say something?
+//! SACK scope. About which TSNs is a SACK believed to say something?
 //!
 //! RFC 9260 §6.2.1 has it that what one SACK reports and the next one does not is not acknowledged any more. But a
 //! SACK may be cut short: it holds as many blocks as fit its packet, the lowest first (§6.7). So about TSNs above its

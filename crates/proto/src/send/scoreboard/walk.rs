@@ -1,4 +1,4 @@
-//! What do the two ways of SACK handling share that walk over what is outstanding?
+//! SACK walks. What do the two ways of SACK handling share that walk over what is outstanding?
 //!
 //! Both exist to reproduce what such walks cost (D. Sarnow, "SACK Handling for CMT-SCTP in the FreeBSD Kernel", HAW
 //! Hamburg 2017, §5). They find exactly what the index finds, and what happens to the finds is the same code.

@@ -1,4 +1,4 @@
-//! Which association needs attention, and when? An idle one costs nothing.
+//! Timer queue. Which association needs attention, and when? An idle one costs nothing.
 
 use alloc::collections::{BTreeSet, VecDeque};
 
@@ -6,12 +6,12 @@ use anabranch_types::{AssociationId, Instant};
 
 /// Deadlines in order, and the associations that were touched and not polled since.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda {
+pub(crate) struct TimerQueue {
     deadlines: BTreeSet<(Instant, AssociationId)>,
     touched: VecDeque<AssociationId>,
 }
 
-/// What the agenda knows of one association; kept beside it.
+/// What the queue knows of one association; kept beside it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entry {
     deadline: Option<Instant>,
@@ -19,7 +19,7 @@ pub(crate) struct Entry {
     pub(crate) has_events: bool,
 }
 
-impl Agenda {
+impl TimerQueue {
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }
