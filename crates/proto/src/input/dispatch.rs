@@ -161,8 +161,8 @@ fn on_data(
         }
         DataOutcome::Accepted | DataOutcome::Duplicate | DataOutcome::NoRoom => {}
     }
+    //= rfc9260 4-9, 6.2-19
     if let State::ShutdownSent(..) = state {
-        //= rfc9260 4-9, 6.2-19
         // The peer may take our SHUTDOWN for lost otherwise: data in this state is answered by a SACK and another one at once
         // (RFC 9260 §9.2).
         transfer.receiver.force_sack();

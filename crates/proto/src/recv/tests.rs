@@ -499,7 +499,7 @@ fn a_closed_window_still_lets_gaps_be_filled() {
     assert_eq!(host.read().len(), 11);
 }
 
-//= rfc9260 6.2-6, 6.2-13
+//= rfc9260 6.2-6, 6.2-13, 6.2-24
 #[test]
 fn the_window_opens_in_worthwhile_steps_only() {
     let mut host = Host::new();

@@ -1,5 +1,7 @@
 //! Data transfer, rule by rule (RFC 9260 §3.3 and §6): what leaves in which packet, and what is acknowledged?
 
+use core::time::Duration;
+
 use anabranch_wire::{GapBlock, OutboundSack};
 
 use super::*;
@@ -122,29 +124,27 @@ fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
     assert!(!tsns(&after).is_empty(), "an acknowledgement makes room");
 }
 
-//= rfc9260 6.1-14
+//= rfc9260 6.1-14, 6.10-4
 #[test]
 fn lost_chunks_leave_before_new_ones() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     for _ in 0..100 {
-        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 1_400]));
+        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 400]));
     }
     let mut first = tsns(&said(&mut endpoint, START));
-    first.extend(tsns(&hears(
-        &mut endpoint,
-        START,
-        peer(2),
-        tag,
-        &sack(first[0], &[]),
-    )));
-    assert!(first.len() > 4, "{first:?}");
+    let acknowledged = sack(first[0], &[]);
+    first.extend(tsns(&hears(&mut endpoint, START, peer(2), tag, &acknowledged)));
+    assert!(first.len() > 5, "{first:?}");
     let mut again = Vec::new();
-    for end in 2..=4 {
-        let blocks = [GapBlock { start: 2, end }];
+    for end in 3..=5 {
+        let blocks = [GapBlock { start: 3, end }];
         again = hears(&mut endpoint, START, peer(2), tag, &sack(first[0], &blocks));
     }
-    assert_eq!(tsns(&again).first(), Some(&first[1]), "before what waits");
+    let numbers = tsns(&again[..1]);
+    assert_eq!(numbers[..2], first[1..3], "before what waits");
+    let distances = numbers.iter().map(|tsn| tsn.0.wrapping_sub(first[0].0));
+    assert!(distances.is_sorted(), "{numbers:?}");
 }
 
 //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 6.9-13, 6.9-14
@@ -328,4 +328,57 @@ fn data_before_establishment_and_after_a_shutdown_is_discarded() {
     hears(&mut endpoint, START, peer(2), tag, &Shutdown { cumulative });
     assert_eq!(hears(&mut endpoint, START, peer(2), tag, &DATA), nothing);
     assert!(!events(&mut endpoint).contains(&Event::Readable));
+}
+
+//= rfc9260 6.1-9
+#[test]
+fn cwnd_decays_while_nothing_is_sent() {
+    let mut endpoint = endpoint();
+    let tag = is_joined(&mut endpoint, 5, &[]);
+    let cwnd = |endpoint: &Endpoint| endpoint.associations().next().expect("it lives").path_facts()[0].cwnd;
+    let mut now = START;
+    for _ in 0..4 {
+        hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 50_000]));
+        let mut sent = said(&mut endpoint, now);
+        while let Some(last) = tsns(&sent).pop() {
+            now += Duration::from_millis(10);
+            sent = hears(&mut endpoint, now, peer(2), tag, &sack(last, &[]));
+        }
+    }
+    let grown = cwnd(&endpoint);
+    now += Duration::from_secs(5);
+    hands_over(&mut endpoint, Message::new(StreamId(0), "after a pause"));
+    said(&mut endpoint, now);
+    assert!(cwnd(&endpoint) < grown, "{grown}");
+}
+
+//= rfc9260 3.3.5-3
+#[test]
+fn heartbeat_to_an_unconfirmed_address_holds_a_random_nonce() {
+    let nonces: alloc::collections::BTreeSet<Vec<u8>> = (0..20)
+        .map(|seed| {
+            let config = EndpointConfig {
+                local: vec![here()],
+                accept: Some(config()),
+                ..EndpointConfig::default()
+            };
+            let mut endpoint = Endpoint::new(config, Seed(seed));
+            let call = init(5, listing(&[peer(2).ip(), peer(3).ip()]));
+            let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
+            let (tag, cookie) = tag_and_cookie(&answer);
+            let echo = CookieEcho { cookie: &cookie };
+            let packets = hears(&mut endpoint, START, peer(2), tag, &echo);
+            let heartbeat = packets.iter().find_map(|bytes| {
+                let packet = Packet::parse(bytes).expect("a packet in order");
+                let mut chunks = packet.chunks().flatten();
+                chunks
+                    .find(|chunk| chunk.kind == kind::HEARTBEAT)
+                    .map(|chunk| chunk.value.to_vec())
+            });
+            let info = heartbeat.expect("the other address is probed");
+            assert!(info.len() >= 4 + 8, "{info:?}");
+            info[info.len() - 8..].to_vec()
+        })
+        .collect();
+    assert_eq!(nonces.len(), 20);
 }
