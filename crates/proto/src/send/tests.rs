@@ -698,7 +698,6 @@ fn what_is_passed_over_is_of_all_streams_in_turn() {
     assert_eq!(sent.stream, StreamId(5));
 }
 
-//= rfc9260 1.6-3, 6.1-23
 /// A receiver tells numbers apart up to half of their space.
 #[test]
 fn nothing_leaves_so_far_ahead_that_its_number_looks_old() {
@@ -732,4 +731,12 @@ fn nothing_leaves_so_far_ahead_that_its_number_looks_old() {
         None,
         "half of the space lies between it and the first"
     );
+}
+
+//= rfc9260 1.6-3, 6.1-23
+#[test]
+fn send_window_takes_half_of_the_tsn_space() {
+    let half = 1 << 31;
+    assert!(!super::fills_tsn_window(half - 2));
+    assert!(super::fills_tsn_window(half - 1) && super::fills_tsn_window(half));
 }
