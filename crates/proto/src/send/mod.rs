@@ -285,7 +285,7 @@ impl Sender {
     }
 
     fn has_used_all_tsns(&self) -> bool {
-        fills_tsn_window(self.scoreboard.len())
+        window::fills_tsn_window(self.scoreboard.len())
     }
 
     /// What [`Sender::send_new`] gave last leaves with the I bit, to measure the round trip of its path.
@@ -590,13 +590,6 @@ impl Sender {
     pub(crate) fn peer_window(&self) -> u64 {
         self.window.open(self.scoreboard.payload_outstanding())
     }
-}
-
-//= rfc9260 1.6-3, 6.1-23
-/// Whether a send window of so many chunks takes no TSN more: serial numbers compare within half of their space
-/// (RFC 9260 §6.1).
-const fn fills_tsn_window(chunks: usize) -> bool {
-    chunks >= i32::MAX as usize
 }
 
 #[cfg(test)]

@@ -61,6 +61,13 @@ impl PeerWindow {
     }
 }
 
+//= rfc9260 1.6-3, 6.1-23
+/// Whether a send window of so many chunks takes no TSN more: serial numbers compare within half of their space
+/// (RFC 9260 §6.1).
+pub(super) const fn fills_tsn_window(chunks: usize) -> bool {
+    chunks >= i32::MAX as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::PeerWindow;
@@ -87,5 +94,13 @@ mod tests {
             window.is_worth_a_packet(5_000, 60_000, 9_000),
             "half the largest window"
         );
+    }
+
+    //= rfc9260 1.6-3, 6.1-23
+    #[test]
+    fn send_window_takes_half_of_the_tsn_space() {
+        let half = 1 << 31;
+        assert!(!fills_tsn_window(half - 2));
+        assert!(fills_tsn_window(half - 1) && fills_tsn_window(half));
     }
 }
