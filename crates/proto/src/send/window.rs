@@ -70,7 +70,7 @@ pub(super) const fn fills_tsn_window(chunks: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::PeerWindow;
+    use super::{PeerWindow, fills_tsn_window};
 
     //= rfc9260 6.2.1-1
     #[test]
