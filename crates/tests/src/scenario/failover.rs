@@ -283,7 +283,6 @@ fn one_minute_outage_is_survived_with_any_number_of_paths() {
     }
 }
 
-//= rfc9260 8.1-2
 /// RFC 9260 §8.1: heartbeats that are missed on other paths say nothing about a peer that is there.
 #[test]
 fn idle_association_survives_failure_of_three_of_four_paths() {

@@ -209,7 +209,6 @@ mod handshake {
         assert_eq!(forger.victim().poll_timeout(), None);
     }
 
-    //= rfc9260 12.4-6
     #[test]
     fn unverified_address_gets_at_most_three_times_its_bytes() {
         let mut forger = Forger::unknown();
@@ -227,7 +226,7 @@ mod handshake {
         }
     }
 
-    //= rfc9260 3.3.2-4, 8.4-3
+    //= rfc9260 3.3.2-4, 8.4-3, 12.4-6
     /// An INIT without parameters is all that it has to be (RFC 9260 §3.3.2), and deserves an answer.
     #[test]
     fn minimal_init_is_answered() {
