@@ -240,11 +240,14 @@ fn unsupported_recording_is_refused_before_running() {
         assert!(said.contains(expected), "{said}");
     };
     refused(&[&other], "would both write to target/lab/small");
-    refused(&["--set", "backend=testbed", "--capture", &logs], "of a test bed");
+    refused(
+        &["--set", "backend=testbed", "--capture", &logs],
+        "need the simulator",
+    );
     let tcp = ["--set", "transport=mptcp", "--set", "paths.b.delay=6ms"];
     refused(
         &[&tcp[..], &["--events", &logs]].concat(),
-        "events are written of SCTP only",
+        "--events supports SCTP only",
     );
     assert!(!Path::new(&logs).exists());
 }
