@@ -1,4 +1,4 @@
-//! What does every program of this crate take on its command line?
+//! Command line options of all benchmarks.
 
 /// The options that all programs share.
 #[derive(Clone, Copy, PartialEq, Debug)]

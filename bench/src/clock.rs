@@ -1,4 +1,4 @@
-//! How long did this thread work? Its CPU time, which other programs on the machine disturb least.
+//! CPU time of this thread, the measure that other load on the machine affects least.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Who writes packets that no peer of ours would write? A forger who knows the tag.
+//! Forger: writes SACKs that our peers would not send, with the right verification tag.
 
 use anabranch_types::Tsn;
 use anabranch_wire::{CommonHeader, GapBlock, OutboundSack, PacketBuilder};

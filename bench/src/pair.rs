@@ -1,4 +1,4 @@
-//! How do two endpoints talk without a network? One hands its packets to the other.
+//! Two endpoints in virtual time that pass packets to each other in memory.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How are figures shown? As a table for people, as JSON for programs.
+//! Output of results: a table, or JSON.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Does any sequence of packets, timers and calls make an association panic, spin or hoard?
+//! Fuzz target `association`. Can packets, timers and calls make an association panic, loop or exceed its memory?
 //!
 //! `cargo +nightly fuzz run association -- -max_total_time=60`.
 #![no_main]

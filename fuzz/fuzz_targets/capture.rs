@@ -1,4 +1,4 @@
-//! Does any file make the reader of captures panic, or draw out of proportion?
+//! Fuzz target `capture`. Can a file make the capture reader panic, or its drawings exceed a multiple of its size?
 //!
 //! `cargo +nightly fuzz run capture -- -max_total_time=60`.
 #![no_main]

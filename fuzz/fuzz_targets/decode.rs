@@ -1,4 +1,4 @@
-//! Does any packet make the decoder panic, or say something else after it was written again?
+//! Fuzz target `decode`. Can a packet make the decoder panic, or change its meaning when it is encoded again?
 //!
 //! `cargo +nightly fuzz run decode -- -max_total_time=60`. Seeds with names of words are kept in
 //! `corpus/decode`; what the fuzzer adds there is not.

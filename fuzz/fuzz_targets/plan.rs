@@ -1,4 +1,4 @@
-//! Does any text make the reader of experiments panic, or read something else the second time?
+//! Fuzz target `plan`. Can a text make the reader of experiments panic, or give a different result the second time?
 //!
 //! `cargo +nightly fuzz run plan -- -max_total_time=60`.
 #![no_main]

@@ -1,4 +1,4 @@
-//! Do fragments become the messages that they were cut from, in whatever order they arrive?
+//! Fuzz target `reassembly`. Are messages reassembled correctly in any order of their fragments?
 //!
 //! `cargo +nightly fuzz run reassembly -- -max_total_time=60`.
 #![no_main]

@@ -1,4 +1,4 @@
-//! Does any sequence of segments, timers and calls make a TCP connection panic, spin or hoard?
+//! Fuzz target `tcp`. Can segments, timers and calls make a TCP connection panic, loop or exceed its memory?
 //!
 //! `cargo +nightly fuzz run tcp -- -max_total_time=60`.
 #![no_main]

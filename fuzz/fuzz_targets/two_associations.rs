@@ -1,4 +1,5 @@
-//! Do two endpoints agree over a network that loses, repeats, reorders, delays and damages packets?
+//! Fuzz target `two_associations`. Do two endpoints agree over a network with loss, duplication, reordering, delay and
+//! corruption?
 //!
 //! `cargo +nightly fuzz run two_associations -- -max_total_time=60`.
 #![no_main]

@@ -1,7 +1,7 @@
-//! Does any sequence of packets, timers and calls make an association panic, spin or hoard?
+//! Fuzz target `association`. Can packets, timers and calls make an association panic, loop or exceed its memory?
 //!
-//! Alice is led into one of the states of RFC 9260 §4 with an honest Bob. Then the bytes decide: forged packets in
-//! Bob's name, honest packets, time, calls of the application.
+//! Alice first reaches a state of RFC 9260 §4 with a compliant Bob. Then the bytes select forged packets from Bob's
+//! address, genuine packets, time steps and calls of the application.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ const BOB: u8 = 2;
 /// Steps of one run; longer inputs find nothing that shorter ones do not.
 const MOST_STEPS: usize = 300;
 
-/// Reads `bytes` as a story and tells it.
+/// Runs the test that `bytes` encode.
 ///
 /// # Panics
 ///
-/// If something does not hold that must.
+/// If an invariant is violated.
 pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut scene = Scene::new(choices.byte());
@@ -114,7 +114,7 @@ impl Scene {
         scene
     }
 
-    /// Everything that both want to send is put in flight.
+    /// Puts all packets that both have to send in flight.
     fn rest(&mut self) {
         for flying in self.alice.rest(self.now, |_, _| ()) {
             self.overheard.of_victim(&flying.bytes);
@@ -126,7 +126,7 @@ impl Scene {
         }
     }
 
-    /// What is in flight arrives, once.
+    /// Delivers the packets in flight once.
     fn exchange(&mut self) {
         let (to_alice, to_bob) = (
             std::mem::take(&mut self.to_alice),
@@ -141,7 +141,7 @@ impl Scene {
         self.rest();
     }
 
-    /// Brings Alice into the middle of a handshake, of a conversation or of a shutdown.
+    /// Brings Alice into the middle of a handshake, a transfer or a shutdown.
     fn lead_to(&mut self, stage: u8) {
         let handshake = match stage & 15 {
             early @ 0..4 => early,

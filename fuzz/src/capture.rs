@@ -1,4 +1,4 @@
-//! Does any file make the reader of captures panic, and is what it draws bounded by what it read?
+//! Fuzz target `capture`. Can a file make the capture reader panic, or its drawings exceed a multiple of its size?
 
 use anabranch_trace::flow::{View, draw_svg, draw_text};
 use anabranch_trace::gaps::Histogram;

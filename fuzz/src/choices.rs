@@ -1,4 +1,4 @@
-//! How do bytes become decisions? One after the other; when they run out, every decision is the first one.
+//! Decisions from the fuzzer's bytes, in order. When they run out, every decision is 0.
 
 /// The fuzzer's bytes.
 #[derive(Clone, Copy, Debug)]

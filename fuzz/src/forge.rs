@@ -26,7 +26,7 @@ pub(crate) struct Overheard {
     pub(crate) cookie: Vec<u8>,
     /// What the victim wants back from its last HEARTBEAT.
     pub(crate) heartbeat: Vec<u8>,
-    /// What both said of authentication in the handshake, the victim first: the key is made of it (RFC 4895 §6.1).
+    /// What both said about authentication in the handshake, the victim first: the key is made of it (RFC 4895 §6.1).
     vectors: [Vec<u8>; 2],
     /// The number that the next question about addresses has (RFC 5061 §4.1.1).
     serial: u32,
@@ -172,7 +172,7 @@ impl Overheard {
             kind::DATA => self.data(choices),
             kind::SACK | kind::NR_SACK => self.sack(choices),
             kind::INIT | kind::INIT_ACK => self.init(choices),
-            kind::ASCONF => self.question(choices),
+            kind::ASCONF => self.asconf(choices),
             kind::ASCONF_ACK => {
                 let mut value = choices.near(self.victim_tsn).to_be_bytes().to_vec();
                 value.extend(parameters(choices, 0xc005));
@@ -229,7 +229,7 @@ impl Overheard {
     }
 
     /// Who asks, then what to add, delete or prefer: addresses that exist, others, and such as are of no use.
-    fn question(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
+    fn asconf(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
         let serial = match choices.byte() {
             0..192 => self.serial,
             _ => choices.near(self.serial),

@@ -1,4 +1,4 @@
-//! What must hold for an endpoint after every step?
+//! Endpoint under test with the checks after every step.
 
 use std::net::SocketAddr;
 
@@ -134,7 +134,7 @@ impl Host {
     }
 }
 
-/// What we send is well formed, all of it.
+/// Checks that a sent packet is well-formed.
 fn check_packet(bytes: &[u8], mtu: usize) {
     assert!(bytes.len() + 28 <= mtu, "a packet of {} bytes", bytes.len());
     assert!(checksum::is_valid(bytes), "a wrong checksum");

@@ -1,8 +1,7 @@
-//! What must hold for any input? What the fuzz targets do with their bytes, as plain functions.
+//! Fuzz targets as plain functions. Which invariants hold for any input?
 //!
-//! A fuzzer's bytes are read as decisions ([`Choices`]): whose turn it is, what happens, how much. The targets
-//! check after every step that each endpoint comes to rest, keeps its buffers within their limits and writes
-//! nothing but well-formed packets ([`Host`]).
+//! The fuzzer's bytes are read as decisions ([`Choices`]). After every step the targets check that each endpoint comes
+//! to rest, keeps its buffers within their limits and sends only well-formed packets ([`Host`]).
 
 pub mod association;
 pub mod capture;

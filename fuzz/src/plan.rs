@@ -1,4 +1,4 @@
-//! Does any text make the reader of experiments panic, or read something else the second time?
+//! Fuzz target `plan`. Can a text make the reader of experiments panic, or give a different result the second time?
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use anabranch_lab::plan::{Plan, PlanOptions};
 ///
 /// # Panics
 ///
-/// If that makes anything panic, or a complaint does not say where.
+/// If anything panics, or an error has no position.
 pub fn exercise(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -1,7 +1,7 @@
-//! Do fragments become the messages that they were cut from, in whatever order they arrive?
+//! Fuzz target `reassembly`. Are messages reassembled correctly in any order of their fragments?
 //!
-//! Bob's messages, and how they are cut, are read from the bytes first; then which fragment arrives next, often or never.
-//! At last all arrive once more, and what Alice reads must be what Bob wrote.
+//! The bytes define Bob's messages and their fragmentation, then which fragment arrives next, repeatedly or never.
+//! Finally all arrive once more, and Alice must read what Bob wrote.
 
 use std::collections::VecDeque;
 

@@ -1,14 +1,14 @@
-//! Does any sequence of segments, timers and calls make a TCP connection panic, spin or hoard?
+//! Fuzz target `tcp`. Can segments, timers and calls make a TCP connection panic, loop or exceed its memory?
 //!
-//! Alice and Bob connect. Then the bytes decide: segments of theirs again, changed by who sees them; honest ones, or lost
-//! ones; time; calls of the application. Where nobody forges, all that was written must be read.
+//! Alice and Bob connect. Then the bytes select forged variants of their segments, genuine or lost segments, time steps
+//! and calls of the application. Without forgery, everything written must be read.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anabranch_policy::PolicyRecipe;
 use anabranch_tcp::wire::{Kind, SackBlock, Segment, Timestamps};
-use anabranch_tcp::{ConnectionId, Endpoint, AddressPair, State, TcpConfig};
+use anabranch_tcp::{AddressPair, ConnectionId, Endpoint, State, TcpConfig};
 use anabranch_types::{Instant, Seed};
 use bytes::Bytes;
 
@@ -21,11 +21,11 @@ const MOST_SEGMENTS: usize = 5_000;
 const MOST_TIMERS: usize = 100;
 const BUFFER: u64 = 20_000;
 
-/// Reads `bytes` as a story and tells it.
+/// Runs the test that `bytes` encode.
 ///
 /// # Panics
 ///
-/// If something does not hold that must.
+/// If an invariant is violated.
 pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut scene = Scene::new(choices.byte());

@@ -1,9 +1,10 @@
-//! Do two endpoints agree over a network that loses, repeats, reorders, delays and damages packets?
+//! Fuzz target `two_associations`. Do two endpoints agree over a network with loss, duplication, reordering, delay and
+//! corruption?
 //!
-//! The bytes decide what becomes of each packet and what the applications do. Damage leaves the checksum wrong, so
-//! what arrives must be what was sent, in order within each stream, once; and when the network is kind again, all
-//! of it must arrive unless an association ended. In a second mode the damage has its checksum repaired, as by an
-//! attacker on the way: then nothing is promised but that both ends stay sane.
+//! The bytes decide what happens to each packet and what the applications do. Corruption leaves the checksum wrong, so
+//! messages must arrive intact, once, and in order within each stream; after the network recovers, all must arrive
+//! unless an association ended. In a second mode the checksum of corrupted packets is repaired, as by an on-path
+//! attacker: then only the invariants of each endpoint hold.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -18,14 +19,14 @@ use crate::{Choices, Flying, Host};
 /// Steps of one run.
 const MOST_STEPS: usize = 400;
 
-/// Rounds of a kind network, each as long as it takes to the next timer.
+/// Rounds without impairments at the end, each up to the next timer.
 const MOST_ROUNDS: usize = 20_000;
 
-/// Reads `bytes` as a story and tells it.
+/// Runs the test that `bytes` encode.
 ///
 /// # Panics
 ///
-/// If something does not hold that must.
+/// If an invariant is violated.
 pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let forging = choices.byte() & 1 == 1;
@@ -110,7 +111,7 @@ impl Scene {
             let end = &mut self.ends[index];
             let is_over = &mut end.is_over;
             let flying = end.host.rest(self.now, |_, event| match event {
-                // A peer that began anew has forgotten what was not delivered.
+                // A restarted peer has lost the undelivered messages.
                 Event::Closed(CloseReason::Finished) => {}
                 Event::Closed(_) | Event::Restarted { .. } => *is_over = true,
                 _ => {}
@@ -216,7 +217,7 @@ impl Scene {
         self.now = timeouts.min().map_or(self.now, |deadline| self.now.max(deadline));
     }
 
-    /// The network is kind from now on: everything arrives that both ends still owe each other.
+    /// Removes impairments: all outstanding messages must arrive.
     fn come_to_an_end(&mut self) {
         for _ in 0..MOST_ROUNDS {
             while self.ends.iter().any(|end| !end.inbound.is_empty()) {

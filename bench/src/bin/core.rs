@@ -1,5 +1,5 @@
-//! How much does one thread move in a second of CPU time, both ends together? Ours beside other cores, in turns
-//! within one run.
+//! Benchmark `core`: throughput per second of CPU time, both ends in one thread. Our core and others alternate within
+//! one run.
 
 use anabranch_bench::{Arguments, CONTENDERS, Column, Contender, Stopwatch, Table, median};
 

@@ -1,7 +1,7 @@
-//! How many instructions does a packet take? A fixed number of packets, to be run under a program that counts.
+//! Benchmark `fixed_work`: a fixed number of packets, to count instructions under valgrind.
 //!
-//! Times depend on what else a machine does; instructions hardly do. So this program does the same work in every run,
-//! and `valgrind --tool=callgrind` says what it took and where. Run alone it tells the time of a packet.
+//! Times depend on other load, instruction counts hardly. The program does the same work in every run;
+//! `valgrind --tool=callgrind` reports where. Run alone it prints the time per packet.
 
 use anabranch_bench::{CONTENDERS, Stopwatch};
 

@@ -1,7 +1,7 @@
-//! What does an association cost while nothing happens? Heap, timers, and whether anything grows.
+//! Benchmark `idle_memory`: heap and timers of an idle association, and growth over time.
 //!
-//! Heap is what was asked for and not given back, without the allocator's own overhead. The share of each side is
-//! what its endpoint gives back when it is dropped.
+//! Heap is memory allocated and not freed, without the allocator's overhead. The share of each side is what its
+//! endpoint frees when it is dropped.
 
 use std::alloc::System;
 use std::time::Duration;

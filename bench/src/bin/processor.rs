@@ -1,5 +1,5 @@
-//! What do a packet, a SACK and a look at a queue element cost on this machine? What the processors of the simulator
-//! (`crates/sim/src/processor.rs`) are scaled from.
+//! Benchmark `processor`: cost of a packet, a SACK and a visited queue element on this machine, from which the
+//! simulator's processor model (`crates/sim/src/processor.rs`) is scaled.
 //!
 //! A packet's cost is that of the core and of a system call on a loopback socket, which stands for everything between
 //! the core and the wire. The queue is one as a kernel has it: elements of 208 bytes, each of which points to the next.

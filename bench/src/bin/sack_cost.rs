@@ -1,4 +1,4 @@
-//! Does a SACK cost more when more is outstanding?
+//! Benchmark `sack_cost`. Does a SACK cost more when more TSNs are outstanding?
 //!
 //! One endpoint with 100, 1,000, 10,000 and 100,000 TSNs outstanding is fed with forged SACKs. *Advancing*: the
 //! cumulative TSN moves by two, no gaps, as on one path without loss. *Growing*: the cumulative TSN is stuck at a

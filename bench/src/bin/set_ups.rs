@@ -1,7 +1,7 @@
-//! How many associations does one core set up and end in a second? Both ends together.
+//! Benchmark `set_ups`: associations set up and shut down per second of CPU time, both ends together.
 //!
-//! A life is the handshake of four packets with its sealed cookie, a message each way where the row says so, the
-//! shutdown of three packets, and that both ends forget it.
+//! A life is the four-way handshake with its cookie, a message each way where the row says so, the shutdown of three
+//! packets, and the removal of the association at both ends.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! How fast is simulated time? Some seconds of two networks, and the processor time that they take.
+//! Benchmark `simulated_seconds`: CPU time of some simulated seconds of two networks.
 //!
-//! The number behind each name stands for every packet of both hosts: while it stays, a change made nothing but speed.
+//! The number after each name is a hash of all packets of both hosts: while it is the same, a change affects only speed.
 
 use std::time::Duration;
 

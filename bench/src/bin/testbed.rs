@@ -1,5 +1,4 @@
-//! How well does a test bed keep the time? Paths with more than 200 Mbit/s in all, and packets that carry the time at
-//! which they were sent.
+//! Benchmark `testbed`: timing error of a test bed at more than 200 Mbit/s in total, with timestamps in packets.
 //!
 //! What arrives is held against a link of the simulator to which the same packets are offered at the same moments: the
 //! error is that of everything between, system calls and kernel included. Packets before which the program that sends them was

@@ -1,5 +1,5 @@
-//! How fast is dcsctp? As published: version 0.1.16 writes every packet as text for a log, whether or not there
-//! is one, and that is most of its time.
+//! dcsctp under load, as published: version 0.1.16 formats every packet as text for a log, with or without a log, which
+//! takes most of its time.
 
 use std::time::Duration;
 

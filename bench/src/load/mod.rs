@@ -1,4 +1,4 @@
-//! How is a core kept busy? One end sends messages as fast as the other takes them, packets handed over in memory.
+//! Load for a core: one end sends messages as fast as the other accepts them; packets are passed in memory.
 //!
 //! The same pattern for every core, so that ratios mean something: both ends in one thread; the sender's queue is
 //! kept at a megabyte; every packet is handed over by itself, at most 1,460 bytes long, with its checksum; the

@@ -1,4 +1,4 @@
-//! How fast is our own core?
+//! Our core under load.
 
 use std::time::Duration;
 

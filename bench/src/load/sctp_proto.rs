@@ -1,4 +1,4 @@
-//! How fast is sctp-proto?
+//! sctp-proto under load.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

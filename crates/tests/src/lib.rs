@@ -1,6 +1,6 @@
-//! Scenario tests: hostile peers and randomized simulations, on simulated networks in virtual time.
+//! Scenario tests, tests with hostile peers and randomized tests, on simulated networks in virtual time.
 //!
-//! `cargo test -p anabranch-tests` runs them all. The vocabulary that the stories are told in is in `story`.
+//! `cargo test -p anabranch-tests` runs them all. `fixture` has the hosts, networks and assertions that scenarios use.
 
 #[cfg(test)]
 mod fixture;

@@ -1,7 +1,7 @@
-//! Does the page for newcomers work if one follows it to the letter? A copy of the workspace does.
+//! Executes `docs/add-a-path-scheduler.md` in a copy of the workspace.
 //!
-//! The page's code blocks say what they are: ```` ```rust new=FILE ```` is a new file, ```` ```rust after="LINE" in=FILE ````
-//! goes behind a line of a file, ```` ```sh ```` is run, without `make`, which the copy does not have.
+//! Code blocks of the page are marked: ```` ```rust new=FILE ```` is a new file, ```` ```rust after="LINE" in=FILE ````
+//! is inserted after a line of a file, ```` ```sh ```` is run, except `make`, which the copy does not have.
 #![cfg(test)]
 
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::Command;
 const PAGE: &str = include_str!("../../../docs/add-a-path-scheduler.md");
 const EXAMPLE: &str = include_str!("../../anabranch/examples/own_scheduler.rs");
 
-/// A code block: what stands behind its three backticks, and its lines.
+/// A code block: its info string and its lines.
 struct Block {
     info: String,
     code: String,
@@ -32,13 +32,13 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// What follows `key=` in the information of a block.
+/// Value of `key=` in the info string of a block.
 fn said<'a>(info: &'a str, key: &str) -> Option<&'a str> {
     let (_, value) = info.split_once(&format!("{key}="))?;
     value.split(' ').next()
 }
 
-/// The folders of the crates that the page's commands build: the stories' and what they depend on.
+/// Folders of the crates that the page's commands build: the scenario tests and their dependencies.
 fn crates(here: &Path) -> Vec<String> {
     let mut names = vec![String::from("tests")];
     let mut next = 0;
@@ -58,7 +58,7 @@ fn crates(here: &Path) -> Vec<String> {
     names
 }
 
-/// A workspace of some crates of this one, beside the build directory, so that what was built stays for next time.
+/// Creates a workspace with some crates of this one, next to the build directory so that build results are reused.
 fn workspace_copy() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("walkthrough");
@@ -71,7 +71,7 @@ fn workspace_copy() -> PathBuf {
     for file in ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
         fs::copy(here.join(file), copy.join(file)).unwrap();
     }
-    // This test itself stays behind, with what it reads.
+    // Without this test and the files that it reads.
     fs::remove_dir_all(copy.join("crates/tests/tests")).unwrap();
     let manifest = fs::read_to_string(copy.join("Cargo.toml")).unwrap();
     let (before, members) = manifest.split_once("members = [").unwrap();

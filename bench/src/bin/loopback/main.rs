@@ -1,7 +1,7 @@
-//! How much do two processes on one machine move over UDP? Ours beside QUIC and usrsctp, in turns within one run.
+//! Benchmark `loopback`: throughput of two processes over UDP. Ours, QUIC and usrsctp alternate within one run.
 //!
-//! Each end of ours and of QUIC has one thread. Rates are the receiver's, from its first message to its last by the
-//! clock on the wall; CPU time is that of both ends. On a machine that does other things too, only ratios tell much.
+//! Each end of ours and of QUIC has one thread. Rates are the receiver's, from its first message to its last in wall
+//! time; CPU time is that of both ends. On a machine with other load, only ratios are meaningful.
 
 mod ours;
 mod process;

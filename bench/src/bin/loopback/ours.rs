@@ -1,4 +1,4 @@
-//! How fast are we? Messages in order on one stream, with the defaults of the library.
+//! Our library on loopback: ordered messages on one stream, with its defaults.
 
 use std::net::SocketAddr;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! How is a second process started and measured? This program runs itself again; the second process says in lines
-//! on its standard output where it listens and, at the end, what it received.
+//! Second process of the loopback benchmark. The program runs itself again; the second process prints its address and,
+//! at the end, what it received.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Lines};

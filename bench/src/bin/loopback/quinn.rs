@@ -1,4 +1,4 @@
-//! How fast is QUIC? One stream of quinn with its defaults.
+//! QUIC on loopback: one stream of quinn with its defaults.
 
 use std::sync::Arc;
 

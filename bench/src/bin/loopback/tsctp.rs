@@ -1,7 +1,6 @@
-//! How fast is usrsctp? What its test program says about itself, in the UDP encapsulation as well.
+//! usrsctp on loopback: its own test program, with UDP encapsulation.
 //!
-//! Debian's build prints several lines for each packet: this is a floor of what usrsctp can do, not a measure of it,
-//! and its CPU time would be that of printing.
+//! Debian's build prints several lines per packet, so the result is a lower bound, and CPU time is not reported.
 
 use std::fs::File;
 use std::net::UdpSocket;

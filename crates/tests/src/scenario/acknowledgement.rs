@@ -1,4 +1,4 @@
-//! When does Bob acknowledge, if two paths put TSNs out of order, and if one of them loses some?
+//! Acknowledgement policies. When does Bob send SACKs if paths reorder TSNs, and if one loses some?
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 fn acknowledging(policy: &str, delays: [Duration; 2]) -> PairBuilder {
     let mut policies = PolicyRecipe::cmt();
     policies.set("ack-policy", policy).unwrap();
-    // A window that never overflows a queue: nothing is lost by itself.
+    // A fixed window that never overflows a queue, so nothing is lost.
     policies.set("cc", "fixed").unwrap();
     Pair::paths(delays.map(|delay| LinkConfig::new(mbit(20), delay))).policies(policies)
 }
 
-/// SACKs for each packet of data while one path is 45 ms longer than the other, and retransmissions.
+/// SACKs per data packet with a delay difference of 45 ms, and retransmissions.
 fn gap_flood(policy: &str) -> (f64, u64) {
     let mut pair = acknowledging(policy, [ms(5), ms(50)]).connected();
     pair.alice().send_forever();
@@ -44,7 +44,7 @@ fn qr_dac_sends_as_few_sacks_as_dac_without_loss() {
     assert_eq!(again, 0);
 }
 
-/// How long it takes from the loss of a packet to its retransmission, on average over a number of losses.
+/// Mean time from the loss of a packet to its retransmission.
 fn repair_time(policy: &str) -> Duration {
     const LOSSES: u64 = 50;
     let mut pair = acknowledging(policy, [ms(10), ms(15)]).connected();

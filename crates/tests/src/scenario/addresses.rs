@@ -1,4 +1,4 @@
-//! What if addresses come and go while the association lives (RFC 5061)?
+//! Dynamic address reconfiguration (RFC 5061). What happens if addresses are added and removed?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::{PolicyRecipe, Reachability};
@@ -14,8 +14,7 @@ fn link() -> LinkConfig {
     LinkConfig::new(mbit(10), ms(20))
 }
 
-/// `used` paths that both sides know of, and one more in the network.
-/// The profile of a paper or a standard, and address changes too.
+/// Adds address changes to a profile.
 fn with_address_changes(mut policies: PolicyRecipe) -> PolicyRecipe {
     policies.set("add-ip", "on").unwrap();
     policies
@@ -25,7 +24,7 @@ fn with_a_spare_path(used: usize) -> PairBuilder {
     Pair::paths((0..used).map(|_| link())).scenario(|scenario| scenario.spare_path(link()))
 }
 
-/// How many paths each side has that may carry data.
+/// Number of active paths of each side.
 fn active(pair: &mut Pair) -> [usize; 2] {
     let count = |paths: Vec<anabranch_proto::PathStatistics>| {
         let is_active = |path: &&anabranch_proto::PathStatistics| path.reachability == Reachability::Active;
@@ -159,11 +158,11 @@ fn removing_the_last_address_is_refused() {
         .alice()
         .act(|_, association, _| association.remove_local_address(address));
     assert_eq!(refused, Err(AddressError::LastAddress(address)));
-    let stranger = pair.simulation.end_of(0, Side::Far);
+    let peer_address = pair.simulation.end_of(0, Side::Far);
     let refused = pair
         .alice()
-        .act(|_, association, _| association.remove_local_address(stranger));
-    assert_eq!(refused, Err(AddressError::UnknownAddress(stranger)));
+        .act(|_, association, _| association.remove_local_address(peer_address));
+    assert_eq!(refused, Err(AddressError::UnknownAddress(peer_address)));
     pair.alice().send_messages(10, 1_400, Streams::one(0));
     pair.deliver_all(secs(5));
 }
@@ -251,7 +250,7 @@ fn address_is_added_while_the_only_path_is_lossy() {
     pair.deliver_all(secs(60));
 }
 
-/// A question that was asked in an outage is answered when it ends: what became of the data is asked then, too.
+/// An ASCONF sent in an outage is acknowledged when it ends; retransmission of data must resume then too.
 #[test]
 fn data_resumes_soon_after_asconf_ack_ends_an_outage() {
     let mut policies = PolicyRecipe::recommended();
@@ -277,7 +276,7 @@ fn data_resumes_soon_after_asconf_ack_ends_an_outage() {
     }
 }
 
-/// No heartbeats leave any more once SHUTDOWN was sent, but how else would it find its way to where Bob is now?
+/// No heartbeats are sent after SHUTDOWN (RFC 9260 §8.3), so its retransmission must find Bob's new address.
 #[test]
 fn shutdown_completes_after_peer_moved_to_a_new_address() {
     let mut pair = with_a_spare_path(1).connected();

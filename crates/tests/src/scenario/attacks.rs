@@ -1,6 +1,6 @@
-//! Do the attacks work that others have found? Those of RFC 5062 in its order, then some that follow from the same thoughts.
+//! Attacks and defences: those of RFC 5062 in its order, then related ones.
 //!
-//! `docs/security.md` says which defence answers which attack, and where the stories are that are not told here.
+//! `docs/security.md` lists the defence against each attack and its test, here or in other files.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -19,12 +19,12 @@ use anabranch_wire::{
 
 use crate::fixture::{Forger, Reply, first_tsn, secs};
 
-/// Somebody whom the forger wants to harm.
+/// Address of a host that the forger attacks.
 fn bystander(number: u8) -> SocketAddr {
     SocketAddr::from(([198, 51, 100, number], 4_000))
 }
 
-/// Parameters that list the forger's own address and those of so many others.
+/// Parameters with the forger's own address and those of `count` bystanders.
 fn listing_bystanders(count: u8) -> ParameterWriter {
     let mut parameters = ParameterWriter::new();
     parameters.push_address(Forger::address().ip());
@@ -34,7 +34,7 @@ fn listing_bystanders(count: u8) -> ParameterWriter {
     parameters
 }
 
-/// The forger's INIT lists addresses of others; nothing else happened yet.
+/// A forger whose INIT lists addresses of bystanders.
 fn claims_addresses(count: u8) -> Forger {
     Forger::against(AssociationConfig::default(), listing_bystanders(count).finish())
 }
@@ -43,7 +43,7 @@ fn to_bystanders(replies: &[Reply]) -> impl Iterator<Item = &Reply> {
     replies.iter().filter(|reply| reply.to != Forger::address())
 }
 
-/// What nobody but the owner of an address knows: the heartbeat that went there.
+/// Information of the heartbeat that was sent to `whom`, which only that host knows.
 fn heartbeat_to(replies: &[Reply], whom: SocketAddr) -> Option<Vec<u8>> {
     let sent = replies.iter().filter(|reply| reply.to == whom);
     sent.flat_map(Reply::chunks).find_map(|chunk| match chunk {
@@ -85,11 +85,11 @@ const fn sack(cumulative: Tsn, a_rwnd: u32, blocks: &[GapBlock]) -> OutboundSack
     }
 }
 
-/// §2: an attacker lists the address of another host, so that this one cannot connect.
+/// RFC 5062 §2, address camping: an attacker lists the address of another host so that it cannot connect.
 mod address_camping {
     use super::*;
 
-    /// The host that is camped upon answers a heartbeat as it answers anything out of the blue.
+    /// The owner of the address answers the heartbeat as an out-of-the-blue packet, with an ABORT.
     #[test]
     fn abort_of_address_owner_ends_the_forged_association() {
         let mut forger = claims_addresses(1);
@@ -113,7 +113,7 @@ mod address_camping {
         assert_eq!(answer[0].kinds(), [kind::INIT_ACK]);
     }
 
-    /// Hosts behind different NATs list the same private address, and each of them is welcome.
+    /// Hosts behind different NATs may list the same private address.
     #[test]
     fn listed_address_does_not_block_another_hosts_init() {
         let mut forger = claims_addresses(2);
@@ -144,7 +144,7 @@ mod address_camping {
     }
 }
 
-/// §3: who gets the old address of a peer asks for a cookie and takes the association over with what it says.
+/// RFC 5062 §3, hijacking: the new owner of a peer's old address requests a cookie to learn the association's tags.
 mod hijacking {
     use super::*;
 
@@ -166,7 +166,7 @@ mod hijacking {
     }
 }
 
-/// §5, §6: an attacker lists addresses of others and has data or heartbeats sent there.
+/// RFC 5062 §5 and §6, bombing: an attacker lists others' addresses so that data or heartbeats go there.
 mod bombing {
     use super::*;
 
@@ -178,7 +178,7 @@ mod bombing {
         for _ in 0..100 {
             sent.append(&mut forger.victim_send(Message::new(StreamId(0), vec![7; 10_000])));
         }
-        // The forger acknowledges nothing, so every timeout looks for another address.
+        // The forger acknowledges nothing, so every timeout selects another address.
         sent.append(&mut forger.run_for(secs(600)));
         assert!(to_bystanders(&sent).count() > 1, "it was probed");
         assert!(to_bystanders(&sent).all(|reply| reply.kinds() == [kind::HEARTBEAT]));
@@ -189,7 +189,7 @@ mod bombing {
         );
     }
 
-    /// HB.Max.Burst, here 4.
+    /// HB.Max.Burst is 4 (RFC 9260 §5.4).
     #[test]
     fn one_cookie_triggers_few_heartbeats_to_listed_addresses() {
         let mut forger = claims_addresses(14);
@@ -226,7 +226,7 @@ mod bombing {
         }
     }
 
-    /// RFC 9260 §5.4: for the side that called, the only confirmed addresses are those that its application named.
+    /// RFC 9260 §5.4: the initiator has confirmed only the addresses that its application named.
     #[test]
     fn cookie_ack_from_other_address_does_not_confirm_it() {
         let mut forger = Forger::initiated_to();
@@ -292,7 +292,7 @@ mod bombing {
     }
 }
 
-/// §8, §10: one packet that demands many answers.
+/// RFC 5062 §8 and §10: one packet that asks for many replies.
 mod amplification {
     use super::*;
 
@@ -329,19 +329,19 @@ mod amplification {
     }
 }
 
-/// What a peer can do that lies in its acknowledgements.
+/// Hostile acknowledgements of an established peer.
 mod lying_receiver {
     use super::*;
 
     const WINDOW: u32 = 100_000;
 
-    /// The victim has this many packets in flight, and the forger has acknowledged none of them.
+    /// A victim with `count` packets in flight, none of them acknowledged.
     fn with_packets_in_flight(count: usize) -> (Forger, Vec<Tsn>) {
         let mut forger = Forger::associated();
         let mut tsns = Vec::new();
         let mut acknowledged = Tsn(forger.victim_tsn().0.wrapping_sub(1));
         while tsns.len() < count {
-            // The window grows while all is acknowledged.
+            // Grow cwnd by acknowledging everything.
             let replies = forger.send(forger.tag(), &[&sack(acknowledged, WINDOW, &[])]);
             tsns = replies.iter().flat_map(Reply::tsns).collect();
             while let Ok(replies) = forger.victim_try_send(Message::new(StreamId(0), vec![7; 1_400])) {
@@ -377,7 +377,7 @@ mod lying_receiver {
         assert!(statistics.chunks_reneged > 1_000, "{statistics:?}");
         assert!(sent <= 2_000, "{sent} packets for 2,000 SACKs");
         assert!(statistics.send_buffer_used <= 4 << 20);
-        // Nothing was lost by it.
+        // All data is still delivered.
         let last = *tsns.last().expect("there are some");
         let replies = forger.send(forger.tag(), &[&sack(last, WINDOW, &[])]);
         assert!(
@@ -419,8 +419,8 @@ mod lying_receiver {
         assert_eq!(forger.close_reason(), None);
     }
 
-    /// From a peer that answers every probe and every heartbeat: it costs the send buffer and a packet now and then (they
-    /// back off, until a heartbeat shows how quick the path is), and the application may end it whenever it likes.
+    /// The peer answers every probe and heartbeat. The cost is the send buffer and a packet now and then; the application
+    /// can abort at any time.
     #[test]
     fn permanent_zero_window_costs_few_probes() {
         let mut forger = Forger::associated();
@@ -451,12 +451,12 @@ mod lying_receiver {
     }
 }
 
-/// What a peer can do that sends strange data.
+/// Hostile data of an established peer.
 mod lying_sender {
     use super::*;
 
-    /// What each held chunk costs counts against the window, not only its one byte: it shuts long before the message is
-    /// whole. Nothing that could open it again will ever come, so the association ends.
+    /// Each chunk is charged its overhead, not only its byte, so the window closes before the message is complete.
+    /// Nothing could reopen it, so the association ends.
     #[test]
     fn one_byte_fragments_end_the_association_when_buffer_is_full() {
         const COUNT: u32 = 1_000_000;
@@ -472,7 +472,7 @@ mod lying_sender {
         assert_ended_by_a_full_buffer(&forger);
     }
 
-    /// Every message is whole and waits for the first one of its stream, which has no TSN left to come with.
+    /// All messages are complete but wait for the first one of their stream, for which the window has no room.
     #[test]
     fn messages_after_missing_first_end_it_when_buffer_is_full() {
         let mut forger = Forger::associated();
@@ -506,7 +506,7 @@ mod lying_sender {
         assert_eq!(forger.statistics().receive_buffer_used, 0);
     }
 
-    /// These bytes of a message of `count`, each in a chunk of its own, up to 2,000 in a packet.
+    /// Sends these bytes of a message of `count` bytes as one-byte chunks, up to 2,000 per packet.
     fn sends_bytes_of_one_message(forger: &mut Forger, numbers: Range<u32>, count: u32) {
         let chunk = |number: u32| says_data(number, 0, (number == 0, number + 1 == count), b"x");
         let chunks: Vec<Data<'_>> = numbers.map(chunk).collect();
@@ -517,7 +517,7 @@ mod lying_sender {
         }
     }
 
-    /// Without an end, it grows to the longest message that we take and no further.
+    /// It grows up to the maximum message size.
     #[test]
     fn message_without_last_fragment_ends_the_association() {
         let mut forger = Forger::associated();
@@ -551,7 +551,7 @@ mod lying_sender {
     }
 }
 
-/// `docs/security.md` names tests; each exists.
+/// Checks the test names in `docs/security.md`.
 #[test]
 fn every_test_named_in_security_md_exists() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

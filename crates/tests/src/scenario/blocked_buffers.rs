@@ -1,5 +1,4 @@
-//! What if the buffers are small beside what a slow path keeps in them? Two paths, of which one is fast and the other
-//! one takes ten times as long.
+//! Buffer blocking with a fast path and one of ten times its delay. Do buffer split and chunk rescheduling help?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::PolicyRecipe;
@@ -9,7 +8,7 @@ use crate::fixture::{Pair, mbit, ms, secs};
 
 const BUFFER: u64 = 250_000;
 
-/// What Bob gets with these choices on top of CMT, and how many chunks were moved for it.
+/// Goodput with these choices on top of CMT, and the number of rescheduled chunks.
 fn carried(choices: &[(&str, &str)]) -> (Rate, u64) {
     let mut policies = PolicyRecipe::cmt();
     for (name, value) in choices {

@@ -1,4 +1,4 @@
-//! What do small messages cost on the wire (RFC 9260 §6.10)?
+//! Bundling of small messages (RFC 9260 §6.10). What do they cost on the wire?
 
 use anabranch_sim::app::Streams;
 use anabranch_sim::{Direction, Side};
@@ -7,7 +7,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, mbit, ms};
 
-/// Lengths of the packets with DATA that Alice sends when she hands over `count` messages of `bytes` bytes at once.
+/// Lengths of the packets with DATA if Alice sends `count` messages of `bytes` bytes at once.
 fn packets_of(count: u64, bytes: usize) -> Vec<usize> {
     let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
     pair.run_for(ms(100));

@@ -1,4 +1,4 @@
-//! What do limits to bursts do to a window of which nothing is in use for a moment?
+//! Burst limits. What happens to cwnd when a path was idle for a moment?
 
 use anabranch_policy::{PathFacts, PolicyRecipe};
 use anabranch_sim::app::{Paced, Streams, Workload};
@@ -11,7 +11,7 @@ fn path(pair: &mut Pair) -> PathFacts {
     association.path_facts()[0].clone()
 }
 
-/// The path once everything has arrived, and as soon as there is more to send, in that pair.
+/// Facts of the path when everything is acknowledged, and right after more data was sent.
 fn goes_on_after_a_moment(burst: &str) -> ([PathFacts; 2], Pair) {
     let mut policies = PolicyRecipe::cmt();
     policies.set("burst", burst).unwrap();
@@ -26,7 +26,7 @@ fn goes_on_after_a_moment(burst: &str) -> ([PathFacts; 2], Pair) {
     ([before, at_once], pair)
 }
 
-/// Four, and what may go beyond a window by less than a packet (RFC 9260 §6.1 B).
+/// Four packets, and up to one packet beyond the window (RFC 9260 §6.1 B).
 fn five_packets(path: &PathFacts) -> u64 {
     5 * u64::from(path.max_data_chunk)
 }
@@ -42,7 +42,7 @@ fn max_burst_limits_packets_and_keeps_cwnd() {
     );
 }
 
-/// As FreeBSD does it: the window shrinks to four packets, and has in its threshold what it was.
+/// As in FreeBSD: cwnd shrinks to four packets, and ssthresh keeps its previous value.
 #[test]
 fn window_limiting_shrinks_cwnd_and_regrows_in_slow_start() {
     let ([before, at_once], mut pair) = goes_on_after_a_moment("window-limiting");
@@ -56,8 +56,8 @@ fn window_limiting_shrinks_cwnd_and_regrows_in_slow_start() {
     pair.run_until(|pair| path(pair).cwnd >= before.cwnd, secs(1));
 }
 
-/// Pacing holds back what would not have filled the window anyway: a sender limited by its application must not end with a window
-/// that nothing ever tried (RFC 9260 §7.2.1).
+/// Pacing delays data that would not fill the window anyway. An application-limited sender must not grow a window that
+/// it has never used (RFC 9260 §7.2.1).
 #[test]
 fn application_limited_cwnd_does_not_grow_with_pacing() {
     let mut pair = Pair::one_path(mbit(100), ms(100)).connected();
@@ -65,7 +65,7 @@ fn application_limited_cwnd_does_not_grow_with_pacing() {
         let paced = Paced::new(89_600, ms(100), Streams::one(0));
         conversation.also(now, Workload::Paced(paced), association);
     });
-    // What waited in slow start has left by then. 179 kB are in flight, in a round trip of 200 ms.
+    // The backlog of slow start has drained by then: 179 kB are in flight, with an RTT of 200 ms.
     pair.run_for(secs(5));
     let before = pair.alice().path(0).cwnd;
     pair.run_for(secs(20));

@@ -1,4 +1,4 @@
-//! What does somebody else's dissector say about our packets? Wireshark's, in its command line form.
+//! Captures of simulated associations, checked with tshark.
 
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
@@ -10,8 +10,8 @@ use anabranch_wire::chunk::kind;
 use crate::fixture::tshark::{self, Temporary, count, shown};
 use crate::fixture::{Pair, mbit, ms, secs};
 
-/// An association with a bit of everything: both IP versions, losses, large messages, a probe of a shut window, a
-/// path that dies, an end.
+/// Capture of an association with both IP versions, losses, large messages, window probes, a path failure and a
+/// shutdown.
 fn an_eventful_life(port: u16, interleaving: &str) -> Vec<u8> {
     let buffer = SharedBuffer::default();
     let sink = buffer.clone();
@@ -72,7 +72,7 @@ fn wireshark_reports_no_error() {
             );
         }
         assert_eq!(count(&file.0, "sctp.checksum.status == 1"), frames);
-        // One kind of chunk carries data, never both (RFC 8260 §2.2.1).
+        // DATA and I-DATA are never mixed (RFC 8260 §2.2.1).
         let (data, i_data) = (
             count(&file.0, "sctp.chunk_type == 0"),
             count(&file.0, "sctp.chunk_type == 64"),
@@ -93,7 +93,7 @@ fn wireshark_reports_no_error() {
     }
 }
 
-/// Addresses that come and go while data flows, in the form of RFC 5061 behind codes of RFC 4895, with and without I-DATA.
+/// Capture of address changes (RFC 5061, authenticated by RFC 4895) in mid-transfer, with and without I-DATA.
 fn a_life_on_the_move(interleaving: &str) -> Vec<u8> {
     let buffer = SharedBuffer::default();
     let sink = buffer.clone();
@@ -144,11 +144,11 @@ fn wireshark_reports_no_error_in_address_changes() {
             assert_eq!(count(&file.0, fault), 0, "{fault}: {}", shown(&file.0, fault));
         }
         let of_kind = |kind: u8| count(&file.0, &format!("sctp.chunk_type == {kind}"));
-        // Six changes and a wish, each asked and answered at least once.
+        // Six changes and one set-primary request, each with at least one ASCONF and ASCONF ACK.
         let [asked, answered] = [kind::ASCONF, kind::ASCONF_ACK].map(of_kind);
         assert!(
             asked >= 7 && answered >= 7,
-            "{asked} questions, {answered} answers"
+            "{asked} ASCONF, {answered} ASCONF ACK"
         );
         let unauthenticated =
             "(sctp.chunk_type == 193 || sctp.chunk_type == 128) && !(sctp.chunk_type == 15)";

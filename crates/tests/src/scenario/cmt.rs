@@ -1,4 +1,4 @@
-//! What do several paths carry together (concurrent multipath transfer)?
+//! Concurrent multipath transfer (CMT). What goodput do several paths reach together?
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use anabranch_types::Rate;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
-/// Goodput of `builder` with data from Alice to Bob, once it has settled.
+/// Steady-state goodput from Alice to Bob.
 fn goodput(builder: PairBuilder) -> Rate {
     let mut pair = builder.connected();
     pair.alice().send_forever();
@@ -19,7 +19,7 @@ fn goodput(builder: PairBuilder) -> Rate {
     goodput
 }
 
-/// What the user gets of a link: 1,400 bytes in packets of 1,456.
+/// User data rate of a link: 1,400 of 1,456 bytes per packet.
 fn usable(rate: Rate) -> f64 {
     rate.as_bits_per_second() as f64 * 1_400.0 / 1_456.0
 }
@@ -115,13 +115,13 @@ fn short_queue_costs_little_goodput() {
     reaches(goodput, 0.85, &[mbit(10), mbit(10)]);
 }
 
-/// Split fast retransmit: TSNs that overtake each other on different paths are no sign of loss.
+/// Split fast retransmit: reordering between paths does not indicate loss.
 #[test]
 fn split_fast_retransmit_ignores_reordering_between_paths() {
     let retransmissions = |loss: &str| {
         let mut policies = PolicyRecipe::cmt();
         policies.set("loss", loss).unwrap();
-        // A window that never overflows the queue, so nothing is lost at all.
+        // A fixed window that never overflows the queue, so nothing is lost.
         policies.set("cc", "fixed").unwrap();
         let paths = [link(mbit(20), ms(5)), link(mbit(20), ms(50))];
         let mut pair = Pair::paths(paths).policies(policies).connected();
@@ -138,7 +138,7 @@ fn split_fast_retransmit_ignores_reordering_between_paths() {
     assert!(retransmissions("miss-count-association") > 100);
 }
 
-/// Delayed acknowledgement for CMT: reordering does not make every packet be acknowledged at once.
+/// Delayed acknowledgement for CMT: reordering between paths does not cause immediate SACKs.
 #[test]
 fn dac_sends_fewer_sacks_under_reordering() {
     let sacks_per_packet = |ack: &str| {
@@ -156,7 +156,7 @@ fn dac_sends_fewer_sacks_under_reordering() {
     assert!(standard > 0.8, "{standard}");
 }
 
-/// Congestion window update for CMT: a window grows though the cumulative TSN stands still for the other path's sake.
+/// Congestion window update for CMT: cwnd grows while another path blocks the cumulative TSN.
 #[test]
 fn cuc_grows_cwnd_while_other_path_blocks_cumulative_tsn() {
     let carried = |growth: &str| {
@@ -166,7 +166,7 @@ fn cuc_grows_cwnd_while_other_path_blocks_cumulative_tsn() {
         let mut pair = Pair::paths(paths).policies(policies).connected();
         pair.run_for(secs(2));
         pair.alice().send_forever();
-        // What the long path carries is acknowledged after 0.8 s at the earliest.
+        // Data on the long path is acknowledged after 0.8 s at the earliest.
         pair.run_for(ms(800));
         pair.alice().path(0).counters.payload_sent
     };
@@ -175,9 +175,8 @@ fn cuc_grows_cwnd_while_other_path_blocks_cumulative_tsn() {
     assert!(cuc > 2 * standard, "{cuc} bytes with, {standard} without");
 }
 
-/// SACKs for the long path come back over the short one too, so its window holds more than a round trip of data ever
-/// fills. Pacing spreads what the window allows over that round trip: the rate grows only if the window grows although
-/// it never is full.
+/// SACKs for the long path also arrive on the short one, so its window is larger than the data of one RTT. Pacing
+/// spreads the window over the RTT, so the rate grows only if cwnd grows although it is never full.
 #[test]
 fn long_fat_path_fills_with_sacks_on_a_shorter_path() {
     let paths = [link(mbit(10), ms(1)), link(mbit(160), ms(50))];
@@ -189,7 +188,7 @@ fn long_fat_path_fills_with_sacks_on_a_shorter_path() {
     assert!(goodput > mbit(130), "{goodput}");
 }
 
-/// Proportional rate reduction: what is found lost is not sent again into the very queue that lost it.
+/// Proportional rate reduction: retransmissions do not overflow the same queue again.
 #[test]
 fn prr_loses_fewer_retransmissions() {
     let lost = |recovery: &str| {
@@ -205,7 +204,7 @@ fn prr_loses_fewer_retransmissions() {
     assert!(proportional * 20 < at_once * 19, "{proportional} and {at_once}");
 }
 
-/// Fast recovery is a matter of each path alone: that another one has chunks to send again prolongs none.
+/// Fast recovery is per path: pending retransmissions of another path do not prolong it.
 #[test]
 fn fast_recovery_ends_while_another_path_is_dead() {
     let mut policies = PolicyRecipe::cmt();
@@ -218,7 +217,7 @@ fn fast_recovery_ends_while_another_path_is_dead() {
         pair.alice()
             .act(|_, association, _| association.path_facts()[0].in_recovery)
     };
-    // Once the timer has found the other path's chunks lost.
+    // After T3 has declared the other path's chunks lost.
     pair.run_until(|pair| pair.alice().path(1).counters.timeouts > 0, secs(5));
     pair.set_loss(0, 0.05);
     pair.run_until(recovers, secs(2));

@@ -1,4 +1,4 @@
-//! What if both connect at once (RFC 9260 §5.2.1)?
+//! INIT collision (RFC 9260 §5.2.1). What if both sides connect at once?
 
 use anabranch_proto::AssociationConfig;
 use anabranch_sim::app::Draft;
@@ -7,7 +7,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
-/// Both listen on the port that they connect from: only then do they mean the same association.
+/// Both connect from the port on which they listen; only then do they mean the same association.
 fn two_callers() -> PairBuilder {
     Pair::two_paths(mbit(10), ms(20)).scenario(|scenario: Scenario| scenario.accepts(Side::Near, true))
 }

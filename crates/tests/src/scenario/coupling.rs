@@ -1,4 +1,4 @@
-//! What do coupled windows take of a bottleneck that others want too, and what do they cost elsewhere?
+//! Coupled congestion control. What share of a bottleneck do coupled paths take, and what does coupling cost?
 
 use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability};
@@ -18,14 +18,14 @@ fn with_control(name: &str) -> PolicyRecipe {
     policies
 }
 
-/// The same with each path in a group of its own.
+/// The same with each path in a separate group.
 fn separately(name: &str) -> PolicyRecipe {
     let mut policies = with_control(name);
     policies.set("cc.groups", "0,1").unwrap();
     policies
 }
 
-/// A flow on one path, as the standard has it.
+/// A standard association on one path.
 fn standard() -> AssociationConfig {
     AssociationConfig {
         policies: PolicyRecipe::rfc9260(),
@@ -37,7 +37,7 @@ fn access() -> LinkConfig {
     LinkConfig::new(mbit(100), ms(5)).jitter(ms(1))
 }
 
-/// Which part of a full bottleneck an association with two paths through it gets beside a flow with one.
+/// Share of a full bottleneck that an association with two paths gets beside one with a single path.
 fn share_at_bottleneck(policies: PolicyRecipe, seed: u64) -> f64 {
     let rival = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
     let builder = Pair::paths([access(), access()])
@@ -69,7 +69,7 @@ fn mean_share(policies: PolicyRecipe) -> f64 {
     shares.iter().sum::<f64>() / 2.0
 }
 
-/// Sarnow 2017, §3.2: two windows that do not know of each other take two thirds beside one.
+/// Sarnow 2017, §3.2: two independent windows take two thirds beside one.
 #[test]
 fn two_uncoupled_paths_take_two_thirds_of_a_bottleneck() {
     let share = mean_share(with_control("cmt"));
@@ -88,7 +88,7 @@ fn two_coupled_paths_take_half_of_a_bottleneck() {
     }
 }
 
-/// Two paths that share nothing and lose a packet in 400 on their own, so that windows, not links, set the pace.
+/// Two disjoint paths with 0.25 % loss, so that windows, not links, limit the rate.
 fn on_disjoint_paths(policies: PolicyRecipe) -> Pair {
     let link = || LinkConfig::new(mbit(20), ms(10)).loss(Loss::Bernoulli(Probability::of(0.0025)));
     let mut pair = Pair::paths([link(), link()]).policies(policies).connected();
@@ -97,7 +97,7 @@ fn on_disjoint_paths(policies: PolicyRecipe) -> Pair {
     pair
 }
 
-/// Sarnow 2017, appendix A.2: where nothing is shared, coupling costs throughput. It still gives what one path would.
+/// Sarnow 2017, appendix A.2: on disjoint paths coupling costs throughput, but reaches at least that of one path.
 #[test]
 fn coupled_cc_on_disjoint_paths_matches_at_least_one_path() {
     let goodput = |policies| on_disjoint_paths(policies).bob().goodput_in_last(secs(50));
@@ -117,7 +117,7 @@ fn coupled_cc_on_disjoint_paths_matches_at_least_one_path() {
     }
 }
 
-/// To the byte: the same packets at the same times.
+/// Same packets at the same times.
 #[test]
 fn separate_groups_equal_uncoupled_congestion_control() {
     let trace = |policies| on_disjoint_paths(policies).simulation.outcome().trace_hash;

@@ -1,4 +1,4 @@
-//! Is the same pair the same pair? Every packet, to the nanosecond.
+//! Determinism. Does the same seed give the same packets at the same nanosecond?
 
 use anabranch_netsim::capture::SharedBuffer;
 use anabranch_sim::Side;

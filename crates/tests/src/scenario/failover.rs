@@ -1,4 +1,4 @@
-//! What if a path dies, and what if it comes back (RFC 9260 §8, RFC 7829)?
+//! Failover (RFC 9260 §8, RFC 7829). What happens when a path fails, and when it recovers?
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
-/// How long it takes at most to ask a path that is out of use: HB.interval, and one and a half times RTO.Max.
+/// Maximum time until an inactive path is probed: HB.interval and 1.5 times RTO.Max.
 const AN_ANSWER_COMES: Duration = secs(30 + 90);
 
 fn four_paths() -> PairBuilder {
@@ -95,7 +95,7 @@ fn data_moves_to_another_path_when_primary_fails() {
     }
 }
 
-/// A timer that has backed off would hold what was tried last for up to a minute.
+/// Without this, data last sent would wait for a backed-off T3 of up to a minute.
 #[test]
 fn data_resumes_when_any_path_recovers_from_total_outage() {
     for healed in [0, 1] {
@@ -113,7 +113,7 @@ fn data_resumes_when_any_path_recovers_from_total_outage() {
             pair.heal_path(healed);
             pair.run_until(
                 |pair| pair.alice().reachability(healed as u8) == Reachability::Active,
-                // HB.interval, and one and a half times RTO.Max.
+                // HB.interval and 1.5 times RTO.Max.
                 secs(120),
             );
             pair.run_for(secs(2));
@@ -123,8 +123,8 @@ fn data_resumes_when_any_path_recovers_from_total_outage() {
     }
 }
 
-/// The only path answers: what was tried on it before did not arrive, and waits for a timer that has backed off. Whatever is
-/// answered first, a heartbeat, a probe of its MTU or what was tried last.
+/// Data sent in the outage is lost and would wait for a backed-off T3. Any acknowledged chunk, be it heartbeat, MTU
+/// probe or DATA, shows that the path works again.
 #[test]
 fn data_resumes_soon_after_the_only_path_recovers() {
     for failover in ["potentially-failed", "fast-failover"] {
@@ -143,7 +143,7 @@ fn data_resumes_soon_after_the_only_path_recovers() {
                 secs(120),
             );
             let before = pair.bob().inbox().messages();
-            // Three round trips: what was tried is asked for, leaves again, and is acknowledged.
+            // Three RTTs: acknowledgement, retransmission, acknowledgement.
             pair.run_for(ms(120));
             let after = pair.bob().inbox().messages();
             assert!(after > before, "{failover}, {outage} ms");
@@ -151,7 +151,7 @@ fn data_resumes_soon_after_the_only_path_recovers() {
     }
 }
 
-/// RFC 7829 §5: by default, data returns to the primary path.
+/// RFC 7829 §5: by default, data returns to the primary path when it becomes active.
 #[test]
 fn data_returns_to_primary_path_after_recovery() {
     for failover in ["rfc9260", "potentially-failed", "fast-failover"] {
@@ -215,8 +215,8 @@ fn heartbeats_detect_dead_path_of_idle_association() {
     assert!(pair.is_connected());
 }
 
-/// By the letter of RFC 9260, without RFC 7829: six errors in a row make a path inactive, and the last of them may be a
-/// heartbeat's, while a timer of a minute runs for the data.
+/// RFC 9260 §8.2 without RFC 7829: six consecutive errors make a path inactive. The last one may be a heartbeat's,
+/// while T3 still runs for a minute.
 #[test]
 fn data_in_flight_moves_when_heartbeats_fail_the_path() {
     let mut pair = Pair::two_paths(mbit(10), ms(20))
@@ -234,7 +234,7 @@ fn data_in_flight_moves_when_heartbeats_fail_the_path() {
     assert!(pair.bob().goodput_in_last(secs(1)) > mbit(9));
 }
 
-/// Heartbeats monitor idle paths (RFC 9260 §8.3); what a busy one proves by its data needs no proof besides.
+/// Heartbeats monitor idle paths (RFC 9260 §8.3); acknowledged data shows that a busy path works.
 #[test]
 fn path_with_data_gets_no_heartbeats_until_idle() {
     let mut policies = PolicyRecipe::recommended();
@@ -266,7 +266,7 @@ fn association_ends_when_all_paths_fail() {
     assert_eq!(pair.bob().close_reason(), Some(CloseReason::PeerUnreachable));
 }
 
-/// By the letter of RFC 9260 §8.1 the same outage counts once for each path that data takes.
+/// With the rule of RFC 9260 §8.1 the same outage counts once for each path that carries data.
 #[test]
 fn one_minute_outage_is_survived_with_any_number_of_paths() {
     for (peer_errors, survives) in [("best", true), ("all", false)] {
@@ -283,7 +283,7 @@ fn one_minute_outage_is_survived_with_any_number_of_paths() {
     }
 }
 
-/// RFC 9260 §8.1: heartbeats that are missed on other paths say nothing about a peer that is there.
+/// RFC 9260 §8.1: missed heartbeats on other paths do not count against a reachable peer.
 #[test]
 fn idle_association_survives_failure_of_three_of_four_paths() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
@@ -340,7 +340,7 @@ fn transfer_completes_with_a_unidirectional_path() {
     pair.deliver_all(secs(60));
 }
 
-/// RFC 9260 §6.4: SACKs must not follow the data onto a path on which they get lost.
+/// RFC 9260 §6.4: SACKs must not be sent on a path that drops them.
 #[test]
 fn unidirectional_path_does_not_slow_the_other_path() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::cmt()] {

@@ -1,4 +1,4 @@
-//! How soon does data leave a path that is dead, and is one that is slow left alone?
+//! Fast path failure detection. How soon does data leave a dead path, and does a slow one stay in use?
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ fn failover(name: &str) -> PolicyRecipe {
     policies
 }
 
-/// How long path 1 of `builder` stays in use after it is cut in mid-transfer, and what path 0 carries in the three
-/// seconds after that, in Mbit/s.
+/// How long path 1 stays active after it is cut in mid-transfer, and the goodput of path 0 in the three seconds after
+/// that, in Mbit/s.
 fn cut(builder: PairBuilder) -> (Duration, f64) {
     let mut pair = builder.connected();
     pair.alice().send_forever();
@@ -54,7 +54,7 @@ fn dead_path_is_abandoned_within_a_second() {
 
 #[test]
 fn slow_path_with_jitter_and_deep_queue_stays_active() {
-    // A second of queue, on top of half a second there and back.
+    // One second of queueing delay, and half a second of RTT.
     let slow = LinkConfig::new(mbit(5), ms(250))
         .jitter(ms(50))
         .queue(QueueConfig::Packets(420));
@@ -68,13 +68,13 @@ fn slow_path_with_jitter_and_deep_queue_stays_active() {
     assert!(path.counters.payload_sent > 10_000_000, "it is in use");
     assert_eq!(path.counters.suspicions, 0);
     assert_eq!(pair.alice().path(0).counters.suspicions, 0);
-    // A retransmission that the full queue drops costs a timeout. Silence alone is never taken for death.
+    // A retransmission dropped by the full queue costs a timeout. Silence alone never marks the path as failed.
     assert!(path.counters.timeouts <= 1, "{path:?}");
 }
 
 #[test]
 fn spurious_failure_costs_one_rtt_and_keeps_ssthresh() {
-    // Short queues, so that the round trip that is known is one without them.
+    // Short queues, so that the measured RTT has no queueing delay.
     let link = LinkConfig::new(mbit(10), ms(20)).queue(QueueConfig::Packets(15));
     let mut pair = Pair::paths([link.clone(), link])
         .policies(failover("fast-failover"))
@@ -94,8 +94,7 @@ fn spurious_failure_costs_one_rtt_and_keeps_ssthresh() {
     );
     let after = pair.alice().path(1);
     assert_eq!(after.counters.timeouts, before.counters.timeouts);
-    // If the path stood idle for longer than its timeout meanwhile, the window is lower for a moment (RFC 9260 §7.2.1);
-    // the threshold up to which it comes back quickly is not.
+    // If the path was idle for longer than its RTO, cwnd is lower for a while (RFC 9260 §7.2.1), but ssthresh is not.
     assert!(
         after.ssthresh >= before.ssthresh,
         "{} then {}",

@@ -1,4 +1,4 @@
-//! What if Bob reads more slowly than Alice sends (RFC 9260 §6.1 A, §6.2)?
+//! Flow control (RFC 9260 §6.1 A, §6.2). What if Bob reads more slowly than Alice sends?
 
 use anabranch_policy::{PolicyRecipe, Reachability};
 use anabranch_proto::AssociationConfig;
@@ -64,8 +64,7 @@ fn reopened_window_resumes_the_transfer() {
     pair.deliver_all(secs(2));
 }
 
-/// The probe that the peer had no room for is the last message there is: nothing behind it tells that it is missing,
-/// and its timer has backed off to a minute.
+/// The dropped window probe is the last message: no later TSN reveals the loss, and T3 has backed off to a minute.
 #[test]
 fn dropped_probe_is_retransmitted_when_window_opens() {
     let mut pair = small_buffers().connected();
@@ -78,8 +77,8 @@ fn dropped_probe_is_retransmitted_when_window_opens() {
     pair.deliver_all(ms(500));
 }
 
-/// How Bob's buffer fills up with messages whose overhead is larger than they are, so that he has to drop some that his
-/// window had room for: the last of them, with nothing behind it. Each time he says that he is full.
+/// Fills Bob's buffer with messages smaller than their overhead, so that he drops the last ones although they fit his
+/// advertised window.
 fn full_of_small_messages(settings: &[(&str, &str)]) -> Pair {
     let mut policies = PolicyRecipe::recommended();
     for (point, value) in settings {
@@ -124,7 +123,7 @@ fn full_receive_buffer_does_not_count_as_path_failure() {
     pair.deliver_all(ms(500));
 }
 
-/// Bob's data keeps Alice acknowledging over both paths, and what is urgent must not use up the probe.
+/// Bob's data makes Alice send SACKs on both paths, which must not delay the window probe.
 #[test]
 fn busy_reverse_path_does_not_delay_window_probes() {
     let mut pair = small_buffers().connected();
@@ -155,7 +154,7 @@ fn lost_window_update_is_recovered() {
     pair.deliver_all(secs(20));
 }
 
-/// After a while probes are far apart. One is refused, and nobody hears of it; then the window opens.
+/// Probes are far apart after a while. The SACK for a dropped probe is lost, then the window opens.
 #[test]
 fn window_update_is_used_after_loss_of_zero_window_sack() {
     let small = |config: &mut AssociationConfig| config.receive_buffer = BUFFER;

@@ -1,4 +1,4 @@
-//! How do Alice and Bob become associated, and what if something is lost on the way (RFC 9260 §5.1)?
+//! Association setup (RFC 9260 §5.1), also with lost packets.
 
 use std::net::SocketAddr;
 
@@ -50,7 +50,7 @@ fn lost_handshake_packet_costs_one_timeout() {
         pair.drop_next(1, lost);
         pair.alice().connect();
         pair.alice().send(Draft::new(0, 500));
-        // The answer to the INIT gives a first round trip, so the second timeout is shorter than the first.
+        // The INIT ACK gives a first RTT sample, so the second timeout is shorter than the first.
         pair.run_for(ms(350));
         assert!(!pair.is_connected(), "chunk type {lost} was lost and not missed");
         pair.run_for(ms(900));
@@ -83,8 +83,8 @@ fn init_is_retransmitted_on_another_path() {
     pair.deliver_all(secs(1));
 }
 
-/// Bob answers a cookie over an address that he knows to be Alice's. She answers his heartbeats before she is connected
-/// (RFC 9260 §8.3), so he knows the other one in time.
+/// Bob sends the COOKIE ACK to a confirmed address. Alice answers his heartbeats before she is connected (RFC 9260
+/// §8.3), so the other address is confirmed in time.
 #[test]
 fn handshake_survives_path_failure_after_cookie_echo() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
@@ -102,7 +102,7 @@ fn stale_cookie_is_replaced_by_a_new_one() {
     let mut pair = Pair::one_path(mbit(10), ms(20)).with(patient).build();
     pair.drop_next(8, kind::COOKIE_ECHO);
     pair.alice().connect();
-    // Repeated with a timeout that doubles from 0.4 s, so the ninth comes after 102 s: older than the 60 s it lives.
+    // T1-cookie doubles from 0.4 s, so the ninth COOKIE ECHO comes after 102 s; the cookie lives 60 s.
     pair.run_for(secs(100));
     assert!(!pair.is_connected());
     pair.run_until(|pair| pair.is_connected(), secs(10));
@@ -111,7 +111,7 @@ fn stale_cookie_is_replaced_by_a_new_one() {
     pair.deliver_all(secs(1));
 }
 
-/// By then the key that would open it is gone.
+/// By then the key that could verify it has been replaced.
 #[test]
 fn old_cookie_of_established_association_is_acknowledged() {
     let patient = |config: &mut AssociationConfig| config.max_init_retransmits = 20;
@@ -175,7 +175,7 @@ fn association_works_directly_over_ip() {
     pair.deliver_all(secs(2));
 }
 
-/// An address that the peer lists beside its own.
+/// A second address that the peer lists.
 fn elsewhere() -> SocketAddr {
     SocketAddr::from(([198, 51, 100, 1], 4_000))
 }
@@ -194,7 +194,7 @@ fn kinds_sent_to(whom: SocketAddr, sent: &[Reply]) -> Vec<Vec<u8>> {
 }
 
 //= rfc9260 3.2.2-3, 5.1-7, 5.4-5, 5.4-6, 5.4-7
-/// RFC 9260 §5.4: the address that was called may be dead by then, and the one that was listed a stranger's.
+/// RFC 9260 §5.4: the initiated address may be dead by then, and the listed one may belong to another host.
 #[test]
 fn cookie_echo_to_unconfirmed_address_needs_a_heartbeat() {
     let mtu = 1_472;
@@ -221,7 +221,7 @@ fn cookie_echo_to_unconfirmed_address_needs_a_heartbeat() {
     }
 }
 
-/// RFC 9260 §5.4 names the chunks that may go to an address that is not confirmed. INIT is none of them.
+/// RFC 9260 §5.4 lists the chunks that may be sent to an unconfirmed address; INIT is not among them.
 #[test]
 fn init_after_stale_cookie_goes_only_to_named_addresses() {
     let mut forger = Forger::initiated_to();

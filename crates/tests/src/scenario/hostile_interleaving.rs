@@ -1,4 +1,4 @@
-//! What if a peer that agreed on I-DATA breaks its rules (RFC 8260 §2.2)? It is told, and the association ends.
+//! Hostile I-DATA (RFC 8260 §2.2). A violation is reported to the peer and ends the association.
 
 use anabranch_proto::CloseReason;
 use anabranch_types::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn};
@@ -6,7 +6,7 @@ use anabranch_wire::{Abort, Chunk, Data, DataFlags, FragmentPlace, IData, WriteC
 
 use crate::fixture::{Forger, first_tsn};
 
-/// An ordered fragment of message 0 on stream 0, number `fsn`, as the `count`-th chunk; number 0 begins it.
+/// Ordered fragment `fsn` of message 0 on stream 0, as chunk number `count`; fragment 0 has the B bit.
 fn piece(count: u32, fsn: u32, ending: bool) -> IData<'static> {
     IData {
         tsn: Tsn(first_tsn().0 + count),
@@ -30,7 +30,7 @@ fn says(forger: &mut Forger, chunk: &impl WriteChunk) -> bool {
     replies.iter().any(|reply| reply.chunks().iter().any(aborted))
 }
 
-/// Says the chunks one by one; all but the last are accepted, and for that one the association ends.
+/// Sends the chunks one by one; all are accepted but the last, which ends the association.
 #[track_caller]
 fn ends_with_the_last(chunks: &[IData<'_>]) {
     let mut forger = Forger::interleaving();
@@ -101,7 +101,7 @@ fn empty_i_data_ends_the_association() {
     ends_with_the_last(&[empty]);
 }
 
-/// A Message Identifier far ahead is nothing unusual: its stream waits for those before it.
+/// A message identifier far ahead is valid: its stream waits for earlier messages.
 #[test]
 fn message_with_far_mid_waits_for_earlier_ones() {
     let mut forger = Forger::interleaving();
@@ -134,7 +134,7 @@ fn data_and_i_data_cannot_be_mixed() {
     assert!(says(&mut forger, &piece(0, 0, true)));
 }
 
-/// Each fragment of a message of its own, none of them ever whole.
+/// First fragments of many messages that are never completed.
 #[test]
 fn unfinished_messages_end_it_when_buffer_is_full() {
     let mut forger = Forger::interleaving();

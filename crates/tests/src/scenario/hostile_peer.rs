@@ -1,4 +1,4 @@
-//! What if packets come that no honest peer would send? Each is made by hand, and the answer looked at.
+//! Hostile peers: handmade packets and the replies to them.
 
 use anabranch_proto::{AssociationConfig, CloseReason, Event, Message};
 use anabranch_types::{Ppid, Ssn, StreamId, Tsn, VerificationTag};
@@ -36,7 +36,7 @@ fn raw(kind: u8, value: &[u8]) -> RawChunk<'_> {
     }
 }
 
-/// The one reply, which is an ABORT with the T bit and the tag of the packet that caused it.
+/// Asserts that the only reply is an ABORT with the T bit and the tag of the packet that caused it.
 #[track_caller]
 fn is_reflected_abort(replies: &[Reply], tag: VerificationTag) {
     let [reply] = replies else { panic!("{replies:?}") };
@@ -51,7 +51,7 @@ fn is_reflected_abort(replies: &[Reply], tag: VerificationTag) {
 }
 
 mod out_of_the_blue {
-    //! RFC 9260 §8.4, rule by rule.
+    //! Out-of-the-blue packets, by the rules of RFC 9260 §8.4.
 
     use super::*;
 
@@ -114,7 +114,7 @@ mod out_of_the_blue {
     }
 
     //= rfc9260 8.5.1-2, 8.5.1-3
-    /// RFC 9260 §8.5.1 A: a packet with a tag of zero that is not an INIT is discarded without a word.
+    /// RFC 9260 §8.5.1 A: a packet with tag zero that is not an INIT is discarded silently.
     #[test]
     fn tag_zero_is_discarded_except_init() {
         let mut forger = Forger::unknown();
@@ -189,7 +189,7 @@ mod out_of_the_blue {
 }
 
 mod handshake {
-    //! What strangers can do without proving who they are.
+    //! Unverified peers.
 
     use super::*;
 
@@ -227,7 +227,7 @@ mod handshake {
     }
 
     //= rfc9260 3.3.2-4, 8.4-3, 12.4-6
-    /// An INIT without parameters is all that it has to be (RFC 9260 §3.3.2), and deserves an answer.
+    /// An INIT needs no parameters (RFC 9260 §3.3.2).
     #[test]
     fn minimal_init_is_answered() {
         let mut config = AssociationConfig::default();
@@ -388,7 +388,7 @@ mod handshake {
 }
 
 mod association {
-    //! What a peer who did prove who he is can do, and what others can do to him.
+    //! Attacks by an established peer, and on it.
 
     use super::*;
 
@@ -458,7 +458,7 @@ mod association {
     }
 
     //= rfc9260 6-5
-    /// Some stacks write a TSN of their own there.
+    /// Some stacks write a TSN of their own into the cumulative TSN of a SHUTDOWN.
     #[test]
     fn shutdown_with_unsent_tsn_acknowledges_nothing() {
         let mut forger = Forger::associated();
@@ -611,7 +611,7 @@ mod association {
     }
 
     //= rfc9260 3.3.6-1, 3.3.6-2, 8.3-10
-    /// RFC 9260 §8.3: "copied unchanged".
+    /// RFC 9260 §8.3: the HEARTBEAT ACK returns the heartbeat information unchanged.
     #[test]
     fn heartbeat_information_is_returned_unchanged() {
         let mut forger = Forger::associated();
@@ -627,26 +627,26 @@ mod association {
         assert_eq!(reply.bytes[14..16], [0, 4 + value.len() as u8]);
     }
 
-    /// What is told to the application is for the eyes of a human, and costs memory until it is read.
+    /// Error texts for the application are for people, and take memory until they are read.
     #[test]
     fn long_error_causes_are_truncated() {
         let causes = || CauseWriter::one(Cause::ProtocolViolation(&[7; 50_000]));
         let mut forger = Forger::associated();
         let error = OutboundError { causes: causes() };
         forger.send(forger.tag(), &[&error]);
-        let [Event::PeerError(complaint)] = forger.events() else {
+        let [Event::PeerError(error)] = forger.events() else {
             panic!("{:?}", forger.events().len())
         };
-        assert!(complaint.starts_with("protocol violation") && complaint.len() == 256);
+        assert!(error.starts_with("protocol violation") && error.len() == 256);
         let abort = OutboundAbort {
             tag_reflected: false,
             causes: causes(),
         };
         forger.send(forger.tag(), &[&abort]);
-        let Some(CloseReason::AbortedByPeer(complaint)) = forger.close_reason() else {
+        let Some(CloseReason::AbortedByPeer(error)) = forger.close_reason() else {
             panic!("{:?}", forger.events().len())
         };
-        assert!(complaint.starts_with("protocol violation") && complaint.len() == 256);
+        assert!(error.starts_with("protocol violation") && error.len() == 256);
     }
 
     //= rfc9260 5.2.2-9, 5.2.2-10

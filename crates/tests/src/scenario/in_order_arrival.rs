@@ -1,7 +1,7 @@
-//! Does data that leaves out of order arrive in order?
+//! In-order-arrival scheduling. Does data that is sent out of order arrive in order?
 //!
-//! The worked examples of F. Yang's dissertation (2015, §5.1): round trips of 200 ms and 20 ms, windows of four packets
-//! each, packets that take no time to be put on the link.
+//! The examples of F. Yang's dissertation (2015, §5.1): RTTs of 200 ms and 20 ms, windows of four packets each, no
+//! transmission time.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
-/// A message that makes a chunk as large as the path takes.
+/// A message that fills a packet.
 const FULL: usize = 1_444;
-/// Such a chunk, as windows count it.
+/// Size of its chunk, as windows count it.
 const CHUNK: usize = FULL + 16;
 
 fn recipe(scheduler: &str, settings: &[(&str, &str)]) -> PolicyRecipe {
@@ -37,7 +37,7 @@ fn slow_and_fast() -> PairBuilder {
     Pair::paths([LinkConfig::unlimited(ms(100)), LinkConfig::unlimited(ms(10))])
 }
 
-/// The two paths of the examples, with windows that stay as they are, after both were measured.
+/// The two paths of the examples with fixed windows, after their RTTs were measured.
 fn measured(scheduler: &str) -> Pair {
     let window = (4 * CHUNK).to_string();
     let policies = recipe(scheduler, &[("cc", "fixed"), ("cc.cwnd", &window)]);
@@ -46,13 +46,13 @@ fn measured(scheduler: &str) -> Pair {
     pair
 }
 
-/// What came of a burst of messages.
+/// Result of a burst of messages.
 struct Burst {
-    /// When each message was read.
+    /// Delivery time of each message.
     arrivals: Vec<Duration>,
-    /// Most bytes that the receiver held because something before them was missing.
+    /// Maximum bytes in the receiver's reordering buffer.
     held: u64,
-    /// Packets that each path carried for the first time.
+    /// Packets first sent on each path.
     carried: Vec<u64>,
 }
 
@@ -95,7 +95,7 @@ fn fifth_packet_waits_for_the_fast_path() {
 
 #[test]
 fn slow_path_gets_what_fast_path_delivers_no_sooner() {
-    // With windows that stay, the fast path delivers 20 packets in 90 ms.
+    // With fixed windows, the fast path delivers 20 packets in 90 ms.
     let default = Burst::of(&mut measured("min-rtt"), 24);
     assert_eq!(default.arrivals.last(), Some(&ms(100)));
     assert_eq!(default.carried, [4, 20]);
@@ -111,7 +111,7 @@ fn slow_path_gets_what_fast_path_delivers_no_sooner() {
     assert_eq!(in_order.held, 0);
 }
 
-/// Windows of four packets that grow by one in each round trip from now on, as after a loss.
+/// Windows of four packets that grow by one per RTT, as after a loss.
 fn growing(scheduler: &str, settings: &[(&str, &str)]) -> Pair {
     let usual = [("cc", "cmt"), ("cc.initial-packets", "4")];
     let policies = recipe(scheduler, &[&usual, settings].concat());
@@ -120,7 +120,7 @@ fn growing(scheduler: &str, settings: &[(&str, &str)]) -> Pair {
     pair.drop_next(1, kind::DATA);
     pair.alice().send_messages(4, FULL, Streams::one(0));
     pair.run_for(secs(1));
-    // The loss was part of the delay; one by one it is forgotten.
+    // The loss inflated the delay estimate, which recovers gradually.
     for _ in 0..12 {
         pair.alice().send_messages(1, FULL, Streams::one(0));
         pair.run_for(ms(100));
@@ -163,11 +163,11 @@ fn chunks_queued_per_path_arrive_in_order() {
     assert_eq!(bound.arrivals.last(), Some(&ms(100)));
 }
 
-/// The receive buffer shrinks (§5.7.3): what arrives in order needs little of it.
+/// Less receive buffer (§5.7.3): data that arrives in order needs little of it.
 ///
-/// The size of 120 kB was chosen from where it matters. Up to 150 kB `min-rtt` gets 2.2 to 6.2 Mbit/s, and `in-order-arrival`
-/// 9.6 to 10.3, about what the fast path carries alone. With 200 kB both get 13, with 500 kB or more both 19, and with
-/// 300 kB `min-rtt` is a little ahead (18.2 and 17.9).
+/// 120 kB is in the range where it matters. Up to 150 kB `min-rtt` reaches 2.2 to 6.2 Mbit/s, and `in-order-arrival`
+/// 9.6 to 10.3, about the rate of the fast path. With 200 kB both reach 13, with 500 kB or more both 19; with 300 kB
+/// `min-rtt` is slightly faster (18.2 and 17.9).
 #[test]
 fn in_order_arrival_needs_less_receive_buffer_than_min_rtt() {
     let goodput = |scheduler| {
@@ -194,8 +194,7 @@ fn in_order_arrival_needs_less_receive_buffer_than_min_rtt() {
     assert!(in_order.as_bits_per_second() * 2 > default.as_bits_per_second() * 3);
 }
 
-/// Whatever is passed over, every stream arrives in order: small messages and such as are cut into pieces, some of them
-/// unordered, over paths that lose packets.
+/// Streams arrive in order whatever the scheduler skips: small, fragmented and unordered messages over lossy paths.
 #[test]
 fn stream_order_holds_when_the_scheduler_skips_messages() {
     for design in ["1", "2"] {

@@ -1,4 +1,4 @@
-//! What does message interleaving change (RFC 8260)? A short message need not wait for the end of a long one.
+//! Message interleaving (RFC 8260). Does a short message have to wait for the end of a long one?
 
 use std::time::Duration;
 
@@ -21,8 +21,7 @@ fn on_one_path(on: &str) -> PairBuilder {
     Pair::one_path(mbit(10), ms(20)).policies(interleaving(on))
 }
 
-/// While a message of a megabyte is under way on stream 0, short ones follow on stream 1, which is more urgent: how long
-/// they take on average.
+/// Mean delay of short messages on the high-priority stream 1 while a message of one megabyte is sent on stream 0.
 fn delay_of_urgent_messages(on: &str) -> Duration {
     let mut pair = on_one_path(on).connected();
     pair.alice()
@@ -42,7 +41,7 @@ fn delay_of_urgent_messages(on: &str) -> Duration {
 fn urgent_message_overtakes_large_message_in_transfer() {
     let (with, without) = (delay_of_urgent_messages("on"), delay_of_urgent_messages("off"));
     println!("{with:?} with interleaving, {without:?} without");
-    // What is in the network and its queues already goes first in any case.
+    // Packets already in the network go first in any case.
     assert!(with < ms(150), "{with:?}");
     assert!(without > ms(450), "{without:?}");
 }
@@ -64,8 +63,8 @@ fn ordered_and_unordered_messages_survive_loss() {
     }
 }
 
-/// Eight messages, each as long as half the reader's buffer, on eight streams in turn: if all were begun at once, none
-/// could ever be read.
+/// Eight messages, each half as long as the receive buffer, on eight streams: if all were started at once, none could
+/// complete.
 #[test]
 fn messages_that_fill_the_receive_buffer_are_sent_in_turn() {
     let mut policies = interleaving("on");

@@ -1,4 +1,4 @@
-//! When is a chunk found lost, and when is it found lost again?
+//! Loss detection: fast retransmit, repeated loss, tail loss probe (TLP) and RACK. When is a chunk declared lost?
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn fast_retransmits(pair: &mut Pair) -> u64 {
     total(pair, |path| path.counters.fast_retransmits)
 }
 
-/// The TSNs in each packet with DATA that Alice sent since `since`, as far as her log goes back.
+/// TSNs in each packet with DATA that Alice sent since `since`, as far as her log goes back.
 fn data_packets(pair: &Pair, since: Instant) -> Vec<Vec<Tsn>> {
     let log = pair.simulation.host(Side::Near).log();
     let sent = log
@@ -49,7 +49,7 @@ fn data_packets(pair: &Pair, since: Instant) -> Vec<Vec<Tsn>> {
     tsns.filter(|tsns: &Vec<Tsn>| !tsns.is_empty()).collect()
 }
 
-/// Sends what is lost over the other one of two paths.
+/// Retransmits on the other one of two paths.
 #[derive(Debug)]
 struct Elsewhere;
 
@@ -65,9 +65,9 @@ impl RetransmissionPolicy for Elsewhere {
     }
 }
 
-/// How often T3 expires if one chunk is lost, and its first retransmission too.
+/// Number of T3 expirations if one chunk and its first retransmission are lost.
 fn timeouts_of_a_chunk_lost_twice(fr_once: &str, elsewhere: bool) -> u64 {
-    // A window that no queue overflows for, so that nothing else is lost.
+    // A fixed window that never overflows a queue, so that nothing else is lost.
     let policies = recipe(&[
         ("loss.fr-once", fr_once),
         ("rtx-policy", "same"),
@@ -107,8 +107,7 @@ fn retransmission_lost_on_other_path_needs_t3_by_rfc_and_paper() {
     }
 }
 
-/// The path has become faster than it seemed, so three later chunks are acknowledged well within one round trip of
-/// before.
+/// The path has become faster than its SRTT, so three later chunks are acknowledged well within one measured RTT.
 #[test]
 fn second_fast_retransmit_is_immediate_or_after_one_rtt() {
     let time_between = |fr_once: &str| {
@@ -136,8 +135,7 @@ fn second_fast_retransmit_is_immediate_or_after_one_rtt() {
     assert!(later > 2 * at_once, "{later:?}");
 }
 
-/// How long twenty messages take if these chunks are lost once, over a path with a round trip of 100 ms. T3 waits for a
-/// second.
+/// Time for twenty messages if these chunks are lost once, with an RTT of 100 ms and an RTO of one second.
 fn time_with_a_lost_tail(settings: &[(&str, &str)], lost: std::ops::Range<u32>) -> Duration {
     let mut policies = recipe(settings);
     for (point, value) in [
@@ -176,14 +174,14 @@ fn lost_tail_is_retransmitted_by_tlp() {
 }
 
 //= rfc9260 6.9-9
-/// A SACK that waits for company goes with the probe, and takes the room of a full-sized chunk.
+/// A delayed SACK is bundled with the probe and takes the room of a full-sized chunk.
 #[test]
 fn tail_loss_probe_is_sent_without_room_beside_a_sack() {
     let mut policies = recipe(&TLP);
     for (point, value) in [("cc", "fixed"), ("cc.cwnd", "100000"), ("burst", "unlimited")] {
         policies.set(point, value).unwrap();
     }
-    // One packet at a time, and as segmentation offload lets them leave.
+    // One packet at a time, and in batches as for segmentation offload.
     for segments in [1, 16] {
         let mut pair = Pair::one_path(mbit(50), ms(50))
             .policies(policies)
@@ -219,7 +217,7 @@ fn longer_lost_tail_needs_tlp_and_rack() {
     );
 }
 
-/// A few chunks before the end are lost, so there are no three acknowledgements behind them, and no further one.
+/// Chunks shortly before the end are lost, so there are fewer than three later acknowledgements.
 #[test]
 fn loss_near_the_end_is_detected_by_rack() {
     let rack = time_with_a_lost_tail(&[("loss", "rack")], 17..19);
@@ -229,8 +227,8 @@ fn loss_near_the_end_is_detected_by_rack() {
     assert!(count > secs(1), "{count:?}");
 }
 
-/// Nothing is lost, but every tenth packet is overtaken by a dozen others. Gaps hurry the SACKs, as the standard has it:
-/// one that is delayed comes later than the clock waits.
+/// Every tenth packet is overtaken by a dozen others, none is lost. Gaps cause immediate SACKs (RFC 9260 §6.7);
+/// a delayed SACK would come after RACK's reordering window.
 #[test]
 fn rack_tolerates_reordering() {
     let retransmitted = |loss: &str| {
@@ -264,11 +262,11 @@ fn rack_detects_losses_without_timeout() {
 }
 
 //= rfc9260 6.3.3-2, 7.2.1-2
-/// RFC 9260 §7.2.1: "only one packet is allowed to be in flight until successful acknowledgement", though its chunk
-/// leaves some of the window unused.
+/// RFC 9260 §7.2.1: after a timeout only one packet may be in flight until an acknowledgement, even if its chunk leaves
+/// part of cwnd unused.
 #[test]
 fn one_packet_in_flight_after_t3_until_acknowledged() {
-    // The one suspects the path, which is its last resort then; the other goes on using it.
+    // One policy marks the path potentially failed and uses it as a last resort; the other keeps using it.
     for mut policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
         policies.set("pmtu", "fixed").unwrap();
         for bytes in [600, 1_000] {
@@ -296,8 +294,7 @@ fn one_packet_in_flight_after_t3_until_acknowledged() {
 }
 
 //= rfc9260 7.2.4-4, 7.2.4-5
-/// RFC 9260 §7.2.4 step 3: of what is found lost, as much as fits into one packet leaves at once, and the window, which
-/// is full, keeps back the rest only.
+/// RFC 9260 §7.2.4 step 3: one packet of lost chunks is retransmitted at once, whatever cwnd; only the rest waits.
 #[test]
 fn chunks_lost_in_one_packet_are_retransmitted_in_one() {
     let mut policies = recipe(&[("ack-policy", "rfc9260")]);
@@ -319,7 +316,7 @@ fn chunks_lost_in_one_packet_are_retransmitted_in_one() {
     pair.deliver_all(secs(10));
 }
 
-/// The time to a probe begins with what was sent last, however long the pause before it was.
+/// The probe timer starts with the last transmission, however long the pause before it.
 #[test]
 fn tlp_after_a_pause_needs_a_lost_tail() {
     let mut policies = recipe(&TLP);
@@ -349,7 +346,7 @@ fn tlp_after_a_pause_needs_a_lost_tail() {
     assert_eq!(probes(&mut pair), [1, 1]);
 }
 
-/// A probe every two round trips at most, and none while acknowledgements come.
+/// At most one probe every two RTTs, and none while acknowledgements arrive.
 #[test]
 fn acknowledged_path_gets_no_tail_loss_probe() {
     let mut pair = Pair::two_paths(mbit(10), ms(20))

@@ -1,7 +1,7 @@
-//! Is every algorithm of the catalog asked? Each leaves a mark of its own on the packets of some pair.
+//! Use of all policies. Does every algorithm of the catalog change the packets of some simulation?
 //!
-//! An extension point that the core forgets to ask gives the same packets whatever is chosen, and an algorithm that
-//! is registered under two names gives the same packets under both.
+//! If the core does not consult an extension point, all its algorithms give the same packets; so does an algorithm
+//! registered under two names.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -15,7 +15,7 @@ use anabranch_types::{Seed, StreamId};
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
-/// Unlike paths, losses, buffers that block, and messages of many sizes on several streams.
+/// Dissimilar paths, losses, small buffers, and messages of many sizes on several streams.
 fn crowded(policies: PolicyRecipe) -> Pair {
     let links = [
         LinkConfig::new(mbit(10), ms(10)).queue(QueueConfig::Packets(30)),
@@ -48,7 +48,7 @@ fn crowded(policies: PolicyRecipe) -> Pair {
     pair
 }
 
-/// The peer's buffer is what blocks.
+/// A small receive buffer.
 fn tight(policies: PolicyRecipe) -> Pair {
     let builder = Pair::paths([
         LinkConfig::new(mbit(20), ms(5)),
@@ -66,7 +66,7 @@ fn tight(policies: PolicyRecipe) -> Pair {
     pair
 }
 
-/// Room for everything, a path that fails and comes back, and little to send.
+/// Large buffers, a path that fails and recovers, and little data.
 fn calm(policies: PolicyRecipe) -> Pair {
     let links = [
         LinkConfig::new(mbit(20), ms(40)).queue(QueueConfig::Packets(200)),
@@ -86,7 +86,7 @@ fn calm(policies: PolicyRecipe) -> Pair {
     pair
 }
 
-/// What `choice` does to the simulations.
+/// Fingerprint of the simulations with `choice`.
 fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
     let mut policies = PolicyRecipe::cmt();
     policies.set(point.name, choice).unwrap();
@@ -94,8 +94,8 @@ fn mark(point: &ExtensionPoint, choice: &str) -> Vec<u64> {
     for pair in [crowded(policies), tight(policies), calm(policies)] {
         let outcome = pair.simulation.outcome();
         mark.push(outcome.trace_hash);
-        // Ways of handling SACKs give the same packets, and differ in what they look at; samples of round trips need
-        // not show in packets either.
+        // SACK handling does not change packets, only the number of visited elements; RTT samples need not change
+        // packets either.
         let near = outcome.near.expect("an association");
         mark.push(near.sack_elements_visited);
         let srtts = near.paths.iter().filter_map(|path| path.srtt);

@@ -1,4 +1,4 @@
-//! Which stories are told? One file for each thing that can go well or wrong.
+//! Scenario tests, one file per subject.
 
 mod acknowledgement;
 mod addresses;

@@ -1,4 +1,4 @@
-//! Which addresses make which paths (RFC 9260 §5.1.2)?
+//! Address pairing (RFC 9260 §5.1.2). Which addresses form which paths?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::Reachability;

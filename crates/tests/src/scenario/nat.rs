@@ -1,4 +1,4 @@
-//! What if a translator between Alice and Bob forgets a binding (RFC 6951 §5.4)?
+//! NAT rebinding with UDP encapsulation (RFC 6951 §5.4).
 
 use anabranch_policy::Reachability;
 use anabranch_proto::{PathChange, PathStatistics};
@@ -34,7 +34,7 @@ fn transfer_survives_rebinding_of_all_paths() {
     pair.deliver_all(secs(60));
 }
 
-/// The heartbeats of a dead path are rare, and the last one went to where nobody is.
+/// Heartbeats of an inactive path are rare, and the last one went to the old address.
 #[test]
 fn inactive_path_is_probed_after_rebinding_is_seen() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();

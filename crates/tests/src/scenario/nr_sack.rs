@@ -1,4 +1,4 @@
-//! What does it change that Bob promises to keep what he has (NR-SACK)?
+//! Non-renegable selective acknowledgements (NR-SACK). What changes if Bob promises not to renege?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::PolicyRecipe;
@@ -17,8 +17,7 @@ fn policies(nr_sack: &str) -> PolicyRecipe {
     policies
 }
 
-/// A fast path, a slow one, and a send buffer that is small beside what the slow one holds up. Each may have half of it
-/// in flight, or the slow one would have all.
+/// A fast and a slow path with a small send buffer, of which each path may use half.
 fn a_slow_path_and_a_small_buffer(nr_sack: &str) -> PairBuilder {
     let paths = [
         LinkConfig::new(mbit(20), ms(10)),
@@ -92,7 +91,7 @@ fn nr_sack_is_used_only_if_both_enable_it() {
     }
 }
 
-/// A forger who agreed on NR-SACKs, and a victim that has sent ten chunks to it.
+/// A forger that has negotiated NR-SACK, and a victim that has ten chunks to send.
 fn a_forger_who_promises() -> Forger {
     let mut parameters = ParameterWriter::new();
     parameters.push_supported_extensions(&[kind::NR_SACK]);
@@ -108,12 +107,12 @@ fn a_forger_who_promises() -> Forger {
             forger.victim_send(message).len()
         })
         .sum();
-    // The window is that of a beginning; what was not sent yet comes later.
+    // The initial window allows only some of them at once.
     assert!(sent >= 3, "{sent} packets");
     forger
 }
 
-/// From the TSN before the victim's first one.
+/// An NR-SACK whose cumulative TSN is the one before the victim's first.
 fn promise<'a>(forger: &Forger, non_renegable: &'a [GapBlock]) -> OutboundNrSack<'a> {
     OutboundNrSack {
         cumulative: Tsn(forger.victim_tsn().0.wrapping_sub(1)),

@@ -1,4 +1,4 @@
-//! Is a policy asked that nobody entered in the catalog?
+//! Custom policies outside the catalog. Does the core use them?
 
 use anabranch_policy::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 use anabranch_proto::OwnPolicies;
@@ -6,7 +6,7 @@ use anabranch_types::{Instant, PathId};
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
-/// Everything on path 1.
+/// A scheduler that puts everything on path 1.
 #[derive(Debug)]
 struct SecondPath;
 

@@ -1,4 +1,4 @@
-//! What if a path carries smaller packets than its ends would like (RFC 8899)?
+//! Path MTU discovery (RFC 8899). What if a path carries smaller packets than its ends?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::link::DropCause;
@@ -23,7 +23,7 @@ fn with_fixed_packets() -> PolicyRecipe {
     policies
 }
 
-/// Packets that were too large for a link of `path` towards Bob.
+/// Packets dropped because they exceed the MTU of `path` towards Bob.
 fn too_large(pair: &Pair, path: usize) -> u64 {
     let link = pair.simulation.paths()[path].there[0];
     let link = pair.simulation.network().link(link);

@@ -1,4 +1,4 @@
-//! What does each path scheduler do that the others do not?
+//! Path schedulers. How do they differ?
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use anabranch_sim::app::Streams;
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
-/// A packet with one message of 1,400 bytes, as windows count it.
+/// Size of a message of 1,400 bytes, as windows count it.
 const CHUNK: u64 = 1_416;
 
 fn recipe(settings: &[(&str, &str)]) -> PolicyRecipe {
@@ -20,7 +20,7 @@ fn recipe(settings: &[(&str, &str)]) -> PolicyRecipe {
     recipe
 }
 
-/// A path of 20 Mbit/s and 20 ms there and back, and one of 2 Mbit/s and 400 ms.
+/// A path of 20 Mbit/s with 20 ms RTT, and one of 2 Mbit/s with 400 ms.
 fn fast_and_slow() -> PairBuilder {
     Pair::paths([
         LinkConfig::new(mbit(20), ms(10)),
@@ -28,7 +28,7 @@ fn fast_and_slow() -> PairBuilder {
     ])
 }
 
-/// How long it takes to deliver `messages` in order on one stream after `rest`, in which paths are measured.
+/// Time to deliver `messages` messages in order on one stream, after the RTTs were measured.
 fn time_to_deliver(builder: PairBuilder, messages: u64) -> Duration {
     let mut pair = builder.connected();
     pair.run_for(secs(3));
@@ -39,7 +39,7 @@ fn time_to_deliver(builder: PairBuilder, messages: u64) -> Duration {
     pair.simulation.now() - start
 }
 
-/// User data that each path carried for the first time.
+/// User data first sent on each path.
 fn carried(pair: &mut Pair) -> Vec<u64> {
     let paths = pair.alice().statistics().paths;
     paths.iter().map(|path| path.counters.payload_sent).collect()
@@ -71,8 +71,8 @@ fn largest_space_balances_paths_min_rtt_prefers_the_fast() {
 
 #[test]
 fn ecf_and_blest_finish_a_short_transfer_sooner() {
-    // The slow path's first packet alone takes more than 200 ms; the fast one has carried all of it by then. The
-    // receive buffer is what BLEST looks at: a packet on the slow path would use up what the fast one needs.
+    // The first packet on the slow path takes more than 200 ms; the fast path could carry everything by then. BLEST
+    // considers the receive buffer, of which a packet on the slow path would use what the fast one needs.
     let time = |scheduler| {
         let window = (10 * CHUNK).to_string();
         let policies = recipe(&[
@@ -107,12 +107,12 @@ fn ecf_and_blest_use_the_slow_path_for_bulk_data() {
     }
 }
 
-/// Two interfaces of which the second can queue three packets (Yang 2015 §4.6): it is over-fed again and again unless the
-/// scheduler remembers what it carried.
+/// Two interfaces of which the second can queue three packets (Yang 2015 §4.6): it overflows repeatedly unless the
+/// scheduler estimates its capacity.
 ///
-/// The delay of 3 ms was chosen: there fewer losses come with more goodput (19.2 instead of 18.9 Mbit/s). With 5, 10 and
-/// 20 ms a queue of three packets is small beside the window, and what `capacity` spares in retransmissions (48 instead of
-/// 333, 51 of 139, 55 of 80) costs a sixth, a ninth and a quarter of the goodput (15.4, 15.9 and 12.8 Mbit/s).
+/// With a delay of 3 ms, fewer losses come with more goodput (19.2 instead of 18.9 Mbit/s). With 5, 10 and 20 ms,
+/// `capacity` avoids retransmissions (48 instead of 333, 51 of 139, 55 of 80) at the cost of a sixth, a ninth and a
+/// quarter of the goodput (15.4, 15.9 and 12.8 Mbit/s), because three packets are little beside the window.
 #[test]
 fn capacity_scheduler_loses_less_with_a_tiny_queue() {
     let run = |settings: &[(&str, &str)]| {

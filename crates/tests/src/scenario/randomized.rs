@@ -1,7 +1,7 @@
-//! Does everything hold whatever happens? Thousands of random simulations, each from its seed.
+//! Randomized simulations of two SCTP hosts. Do all invariants hold in thousands of random scenarios?
 //!
-//! `ANABRANCH_SEEDS=n` plays the first n tests (20,000 unless set); `ANABRANCH_SEED=n` plays the test number n alone
-//! and shows the packets if it fails.
+//! `ANABRANCH_SEEDS=n` runs the first n seeds (default 20,000); `ANABRANCH_SEED=n` runs only seed n and prints the
+//! packets if it fails.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -75,7 +75,7 @@ fn play(seeds: u64) -> Vec<(u64, String)> {
 /// Failures that look alike: the same words, whatever the numbers.
 fn kind(what: &str) -> String {
     what.chars()
-        .filter(|letter| letter.is_alphabetic())
+        .filter(|character| character.is_alphabetic())
         .take(24)
         .collect()
 }

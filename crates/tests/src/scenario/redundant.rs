@@ -1,4 +1,4 @@
-//! Does `redundant` hide what goes wrong on one path, and what does it cost?
+//! Duplication of chunks on all paths (`redundant`). Does it hide faults of one path, and what does it cost?
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use anabranch_types::StreamId;
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
-/// Delays of the paths in one direction, in milliseconds.
+/// One-way delays of the paths in milliseconds.
 const DELAYS: [u64; 2] = [10, 15];
 const MESSAGE: usize = 200;
 
-/// Somebody plays a game: a small message every 10 ms.
+/// Game traffic: a small message every 10 ms.
 fn game(scheduler: &str) -> Pair {
     let mut policies = PolicyRecipe::recommended();
     policies.set("path-scheduler", scheduler).unwrap();
@@ -28,7 +28,7 @@ fn game(scheduler: &str) -> Pair {
     pair
 }
 
-/// How long the last message took at worst that was read from now on until the end of `events`.
+/// Maximum delay of the messages read during `events`.
 fn worst_delay(pair: &mut Pair, events: impl FnOnce(&mut Pair)) -> Duration {
     let since = pair.simulation.now();
     events(pair);
@@ -57,7 +57,7 @@ fn duplication_hides_a_path_cut() {
     assert!(alone > ms(200), "a timeout, not {alone:?}");
 }
 
-/// Copies of all that is tried there arrive elsewhere, so no timer tells. A redundancy that is gone must be told all the same.
+/// Duplicates arrive on other paths, so no data waits for a timer. The failure must still be detected and reported.
 #[test]
 fn duplication_still_detects_a_dead_path() {
     let mut pair = game("redundant");

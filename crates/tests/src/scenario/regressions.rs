@@ -1,9 +1,9 @@
-//! What went wrong once? Failures found by randomized simulations, reduced and named after the fault.
+//! Regression tests: failures found by randomized simulations, minimised.
 
 use anabranch_sim::Side;
 use anabranch_sim::randomized::{Op, PathShape, RandomizedTest, Shape, SideShape};
 
-/// Responsive timeouts, and buffers that hold anything.
+/// Short timeouts and large buffers.
 fn roomy() -> SideShape {
     SideShape {
         mtu: 1_500,
@@ -47,7 +47,7 @@ fn holds(shape: Shape, ops: Vec<Op>) {
     }
 }
 
-/// What was held of a message shut the window so far that opening it was not worthwhile, and reading could not open
+/// The fragments of an incomplete message closed the window so far that no update was due, and reading could not open
 /// it further.
 #[test]
 fn large_message_and_receive_window_do_not_deadlock() {
@@ -65,7 +65,7 @@ fn large_message_and_receive_window_do_not_deadlock() {
     holds(shape, vec![send(1), send(1_451), send(4_020)]);
 }
 
-/// What was lost still counted against the path's share of the send buffer, so nothing of it was sent again.
+/// Lost chunks still counted against the path's share of the send buffer, so they were never retransmitted.
 #[test]
 fn path_with_fully_lost_buffer_share_retransmits() {
     let mut shape = pair(vec![path(10_000, 10), path(500, 300), path(500, 1)]);
@@ -96,7 +96,7 @@ fn path_with_fully_lost_buffer_share_retransmits() {
     );
 }
 
-/// A suspected path was to be probed before the answer to the last probe was due; the deadline stayed in the past.
+/// A potentially failed path was to be probed while the last probe was outstanding; the deadline stayed in the past.
 #[test]
 fn delayed_heartbeat_does_not_stall_the_timer() {
     let mut shape = pair(vec![PathShape {
@@ -138,8 +138,8 @@ fn delayed_heartbeat_does_not_stall_the_timer() {
     );
 }
 
-/// A second copy of the cookie, late, began an association that nobody wanted; and an ABORT that was meant for it went
-/// to the one before, which was closed.
+/// A late duplicate of the cookie created an unwanted association, and the ABORT for it went to the previous, closed
+/// one.
 #[test]
 fn late_cookie_copy_does_not_revive_aborted_association() {
     let mut shape = pair(vec![path(500, 300)]);
@@ -160,7 +160,7 @@ fn late_cookie_copy_does_not_revive_aborted_association() {
     );
 }
 
-/// The only confirmed path was under suspicion and data came over the other: the SACK found no path, and its deadline
+/// The only confirmed path was potentially failed and data came on the other: the SACK found no path, and its deadline
 /// stayed in the past.
 #[test]
 fn sack_without_active_path_does_not_stall_the_timer() {
@@ -201,8 +201,8 @@ fn sack_without_active_path_does_not_stall_the_timer() {
     holds(shape, ops);
 }
 
-/// Each end removed the address that the other one relied on. What was left was not connected, had never been confirmed,
-/// and so was asked for ever without a mistake being counted.
+/// Each end removed the address that the other used. The remaining path was unreachable and unconfirmed, and was probed
+/// for ever without an error being counted.
 #[test]
 fn association_without_working_path_ends() {
     let mut shape = pair(vec![path(40_000, 10), path(1_000, 10)]);

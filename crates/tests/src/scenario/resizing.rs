@@ -1,4 +1,4 @@
-//! What if buffers change their size while an association runs?
+//! Resizing of send and receive buffers at run time.
 
 use anabranch_proto::BufferError;
 use anabranch_sim::app::{Reading, Streams};
@@ -103,7 +103,7 @@ fn shrinking_receive_buffer_honours_advertised_window() {
     let held = pair.bob().statistics().receive_buffer_used;
     assert!(held > LARGE - 3_000, "{held} bytes: as much as was promised");
     assert_eq!(pair.bob().statistics().dropped_for_room, 0);
-    // Read once, and no more than the new size is promised again.
+    // Once it is read, no more than the new size is advertised.
     pair.bob().set_reading(Reading::Eager);
     pair.bob().set_reading(Reading::Paused);
     pair.run_for(secs(2));
@@ -118,7 +118,7 @@ fn shrinking_receive_buffer_honours_advertised_window() {
 }
 
 #[test]
-fn buffer_smaller_than_max_message_is_refused() {
+fn too_small_buffer_is_refused() {
     let mut pair = pair(LARGE, LARGE);
     let mut receiving = |bytes| {
         let bob = pair.bob();

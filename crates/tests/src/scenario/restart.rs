@@ -1,4 +1,4 @@
-//! What if one side forgets everything and begins anew from the same addresses (RFC 9260 §5.2.4 A)?
+//! Restart of a peer from the same addresses (RFC 9260 §5.2.4, action A).
 
 use anabranch_proto::{AssociationConfig, CloseReason, Event};
 use anabranch_sim::app::{Draft, Streams};
@@ -85,7 +85,7 @@ fn restart_in_mid_transfer_does_not_mix_old_and_new_data() {
     assert_eq!(pair.bob().inbox().delivery_error(), None);
 }
 
-/// RFC 9260 §8.5.1 E, §9.2: Bob, who waits for the end of the last association, is told that it is over.
+/// RFC 9260 §8.5.1 E, §9.2: Bob, in SHUTDOWN-ACK-SENT of the old association, learns that it has ended.
 #[test]
 fn restart_in_shutdown_ack_sent_ends_the_old_association() {
     let mut pair = connected_from_a_fixed_port();
@@ -97,7 +97,7 @@ fn restart_in_shutdown_ack_sent_ends_the_old_association() {
     pair.deliver_all(secs(5));
 }
 
-/// He still has something for her, who wants to finish as well; then she begins anew.
+/// Bob still has data for Alice, who has requested a shutdown; then she restarts.
 #[test]
 fn pending_shutdown_survives_a_restart() {
     let mut pair = connected_from_a_fixed_port();
@@ -119,7 +119,7 @@ fn pending_shutdown_survives_a_restart() {
     assert_eq!(pair.bob().close_reason(), Some(CloseReason::Finished));
 }
 
-/// Settings are the application's, which did not restart.
+/// Stream settings belong to Bob's application, which did not restart.
 #[test]
 fn stream_priorities_survive_a_restart() {
     let by_priority = |config: &mut AssociationConfig| {

@@ -1,5 +1,5 @@
-//! Which path carries what another one lost? Three paths: the first loses one packet in fifty, the second is slow,
-//! the third is neither.
+//! Retransmission path policies. Which path carries retransmissions? Of three paths the first loses 2 % of packets, the
+//! second is slow, the third is neither.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use anabranch_sim::app::{Paced, Streams, Workload};
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
-/// Bytes that each of the three paths carried again, with all of them having room all the time.
+/// Retransmitted bytes on each of the three paths, all with free cwnd.
 fn carried_again(policy: &str, cc: &str) -> [u64; 3] {
     let mut policies = PolicyRecipe::cmt();
     policies.set("rtx-policy", policy).unwrap();
     policies.set("cc", cc).unwrap();
-    // SACKs of other paths would make all round trips look alike.
+    // SACKs on other paths would make all RTTs look alike.
     policies.set("rtt-samples", "own-path").unwrap();
     let link = |delay: Duration| LinkConfig::new(mbit(50), delay);
     let lossy = link(ms(20)).loss(Loss::Bernoulli(Probability::of(0.02)));
@@ -33,7 +33,7 @@ fn carried_again(policy: &str, cc: &str) -> [u64; 3] {
     carried
 }
 
-/// Whether `path` carried at least nine tenths of it.
+/// Asserts that `path` carried at least 90 % of it.
 #[track_caller]
 fn mostly_on(path: usize, carried: [u64; 3]) {
     let all: u64 = carried.iter().sum();

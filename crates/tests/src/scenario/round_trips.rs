@@ -1,4 +1,4 @@
-//! How long does Alice think that a round trip takes, if SACKs wait, and if they come home over another path?
+//! RTT sampling. What RTT does Alice measure if SACKs are delayed, or return on another path?
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use anabranch_sim::app::{Paced, Streams, Workload};
 
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
-/// Two paths that take 5 ms there, and not the same time back.
+/// Two paths with 5 ms forward delay and different reverse delays.
 fn asymmetric(sampling: &str, back: [Duration; 2]) -> PairBuilder {
     let mut policies = PolicyRecipe::cmt();
     policies.set("rtt-samples", sampling).unwrap();
-    // Windows that leave the queues empty, so that the delays of the links are all there is.
+    // Small windows keep the queues empty, so that only link delays count.
     policies.set("cc", "fixed").unwrap();
     policies.set("cc.cwnd", "15000").unwrap();
     Pair::paths([])
@@ -26,7 +26,7 @@ fn asymmetric(sampling: &str, back: [Duration; 2]) -> PairBuilder {
         .policies(policies)
 }
 
-/// What Alice believes of both paths after sending all she can.
+/// SRTT of both paths during a bulk transfer.
 fn believed_when_busy(sampling: &str) -> [Duration; 2] {
     let mut pair = asymmetric(sampling, [ms(5), ms(100)]).connected();
     pair.alice().send_forever();
@@ -34,7 +34,7 @@ fn believed_when_busy(sampling: &str) -> [Duration; 2] {
     believed(&mut pair, sampling)
 }
 
-/// What she believes after sending now and then, so that every packet waits for its SACK.
+/// SRTT of both paths with sparse data, so that every SACK is delayed.
 fn believed_when_idle(sampling: &str) -> [Duration; 2] {
     let mut pair = asymmetric(sampling, [ms(15), ms(45)]).connected();
     let pace = Paced::new(1_000, ms(250), Streams::one(0));
@@ -85,19 +85,19 @@ fn delayed_sack_inflates_rtt_except_with_is_rtt() {
     is_about(second, ms(50));
 }
 
-/// All SACKs come home over the first path, which takes 10 ms. Data and SACK take 10 ms together until the second path
-/// becomes slower by 50 ms in the direction of the data.
+/// All SACKs return on the first path. Data and SACK take 10 ms together until the second path becomes slower by 50 ms
+/// in the direction of the data.
 #[test]
 fn path_without_own_sacks_is_measured_by_others() {
     let believed = |sampling| {
         let mut policies = PolicyRecipe::cmt();
-        for (question, answer) in [
+        for (point, answer) in [
             ("rtt-samples", sampling),
             ("sack-path", "primary"),
             ("cc", "fixed"),
             ("cc.cwnd", "15000"),
         ] {
-            policies.set(question, answer).unwrap();
+            policies.set(point, answer).unwrap();
         }
         let mut pair = Pair::two_paths(mbit(20), ms(5)).policies(policies).connected();
         pair.alice().send_forever();
@@ -113,7 +113,7 @@ fn path_without_own_sacks_is_measured_by_others() {
     assert!(stale < ms(20), "{stale:?}");
 }
 
-/// The I bit is asked for once in a round trip, not with every chunk.
+/// The I bit is set once per RTT, not in every chunk.
 #[test]
 fn is_rtt_needs_few_additional_sacks() {
     let sacks = |sampling| {

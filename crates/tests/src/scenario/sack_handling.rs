@@ -1,4 +1,4 @@
-//! Does it matter how a SACK is applied? For the time it takes, and for nothing else.
+//! SACK handling. Implementations must differ only in processing cost.
 
 use std::env;
 
@@ -10,10 +10,10 @@ use crate::fixture::{Pair, mbit, ms, secs};
 
 const HANDLINGS: [&str; 3] = ["indexed", "scan", "outstanding-array"];
 
-/// Random simulations that are compared, unless `ANABRANCH_SEEDS` says otherwise.
+/// Number of randomized simulations to compare, unless `ANABRANCH_SEEDS` is set.
 const SEEDS: u64 = 300;
 
-/// What becomes of a random pair if both sides handle SACKs so, or how it fails.
+/// Report of a randomized simulation in which both sides handle SACKs this way, or its failure.
 fn played(seed: u64, handling: &'static str) -> Result<Report, String> {
     let mut test = RandomizedTest::draw(seed);
     for side in [&mut test.shape.near, &mut test.shape.far] {
@@ -37,7 +37,7 @@ fn sack_handling_does_not_change_packets() {
     }
 }
 
-/// Chunks that Alice looked at for each SACK, with a path that lags far behind the other one.
+/// Chunks that Alice visits per SACK, with one path far behind the other.
 fn looks_per_sack(handling: &str) -> f64 {
     let mut policies = PolicyRecipe::cmt();
     policies.set("sack-handling", handling).unwrap();

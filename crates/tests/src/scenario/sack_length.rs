@@ -1,4 +1,4 @@
-//! What if a SACK does not say everything? Reneging, lists cut short, windows of TSNs.
+//! Incomplete SACKs: reneging, truncated gap lists, SACK windows.
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::PolicyRecipe;
@@ -9,8 +9,8 @@ use anabranch_wire::{GapBlock, OutboundSack};
 
 use crate::fixture::{Forger, Pair, Reply, mbit, ms, secs};
 
-/// Two unlike paths on which one packet in fifty is lost; the SACKs of both sides as `settings` say. They do not
-/// overtake each other: an old one would look like reneging.
+/// Two dissimilar paths with 2 % loss and these SACK settings. SACKs do not overtake each other: an old one would look
+/// like reneging.
 fn gaps_everywhere(settings: &[(&str, &str)]) -> Pair {
     let mut policies = PolicyRecipe::cmt();
     policies.set("sack-path", "primary").unwrap();
@@ -43,7 +43,7 @@ fn reneged_data_is_retransmitted() {
     forger.send(forger.tag(), &[&report(&[GapBlock { start: 2, end: 3 }])]);
     forger.send(forger.tag(), &[&report(&[])]);
     assert_eq!(forger.statistics().chunks_reneged, 2);
-    // What comes now is kept, and acknowledged.
+    // From now on data is kept and acknowledged.
     let mut came = forger.run_for(secs(5));
     for again in 0..3 {
         let expected = Tsn(forger.victim_tsn().0.wrapping_add(again));

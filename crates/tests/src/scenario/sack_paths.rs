@@ -1,4 +1,4 @@
-//! Over which path does Bob acknowledge? Two paths bring data, a fast one and a slow one.
+//! SACK path policies. On which path does Bob send SACKs for data from a fast and a slow path?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_policy::PolicyRecipe;
@@ -7,7 +7,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
-/// Packets that Alice sent, and that Bob answered, over the fast path and over the slow one.
+/// Packets of Alice and of Bob on the fast and on the slow path.
 fn traffic(sack_path: &str) -> ([u64; 2], [u64; 2]) {
     let mut policies = PolicyRecipe::cmt();
     policies.set("sack-path", sack_path).unwrap();
@@ -54,7 +54,7 @@ fn primary_acknowledges_on_the_primary_path() {
 fn round_robin_acknowledges_equally_on_both_paths() {
     let ([fast, slow], [_, slow_sacks]) = traffic("round-robin");
     assert!(fast > 3 * slow, "{fast} and {slow} packets");
-    // More than the slow path brings packets cannot be answered on it.
+    // At most one SACK per packet can be sent on the slow path.
     assert!(slow_sacks * 10 >= slow * 9, "{slow_sacks} for {slow} packets");
 }
 
@@ -64,7 +64,7 @@ fn smallest_srtt_acknowledges_on_the_fast_path() {
     assert!(slow_sacks * 4 < fast_sacks, "{slow_sacks} beside {fast_sacks}");
 }
 
-/// RFC 9260 §3.3.1: the I bit asks for a SACK at once; who asks may be measuring the path.
+/// RFC 9260 §3.3.1: the I bit requests an immediate SACK; the sender may be measuring the path.
 #[test]
 fn i_bit_is_acknowledged_on_its_own_path() {
     let mut policies = PolicyRecipe::cmt();

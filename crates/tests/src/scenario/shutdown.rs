@@ -1,4 +1,4 @@
-//! How do Alice and Bob part (RFC 9260 §9)?
+//! Shutdown and abort (RFC 9260 §9).
 
 use anabranch_policy::PolicyRecipe;
 use anabranch_proto::{CloseReason, Event};
@@ -86,7 +86,7 @@ fn lost_shutdown_packets_are_retransmitted() {
     }
 }
 
-/// Each of them has a path that it prefers and that is dead; by the letter of RFC 9260 it would be tried for a minute.
+/// Each side prefers a path that is dead; RFC 9260 alone would keep trying it for a minute.
 #[test]
 fn shutdown_uses_another_path_than_a_dead_one() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
@@ -99,7 +99,7 @@ fn shutdown_uses_another_path_than_a_dead_one() {
     }
 }
 
-/// Each of Bob's heartbeats gives him more time (RFC 9260 §9.2), but not as much as a timer that has backed off.
+/// Bob's heartbeats keep the association alive (RFC 9260 §9.2); the retransmission must not wait for a backed-off T2.
 #[test]
 fn shutdown_is_retransmitted_while_heartbeats_arrive() {
     for policies in [PolicyRecipe::recommended(), PolicyRecipe::rfc9260()] {
@@ -120,8 +120,7 @@ fn shutdown_is_retransmitted_while_heartbeats_arrive() {
     }
 }
 
-/// "The sending of HEARTBEAT chunks […] is discontinued after sending […] a SHUTDOWN chunk" (RFC 9260 §8.3), though what comes
-/// twice would be a reason to ask.
+/// RFC 9260 §8.3: no heartbeats after SHUTDOWN, even if duplicates arrive, which would otherwise trigger one.
 #[test]
 fn no_heartbeats_after_shutdown_is_sent() {
     let mut policies = PolicyRecipe::recommended();

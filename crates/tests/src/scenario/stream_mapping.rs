@@ -1,7 +1,7 @@
-//! What is gained by giving each stream a path of its own? Less waiting for others (Dreibholz et al. 2010).
+//! Stream-to-path mapping (Dreibholz et al. 2010). What does a path per stream gain? Less head-of-line blocking.
 //!
-//! Paths, buffers and applications are those of the paper: 10 Mbit/s and 10 ms unless said, queues of 100 packets,
-//! messages of 1,452 bytes, which fill a packet of SCTP over IP, and a sender that knows what waits on each stream.
+//! Paths, buffers and applications are the paper's: 10 Mbit/s and 10 ms unless stated, queues of 100 packets, messages
+//! of 1,452 bytes, which fill an SCTP packet over IP, and a sender that knows the backlog of each stream.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn builder(scheduler: &str, paths: &[LinkConfig], buffer: u64) -> PairBuilder {
         })
 }
 
-/// What came out of a run: Mbit/s of each stream, and how long its messages took.
+/// Result of a run: rate in Mbit/s and message delay of each stream.
 struct Outcome {
     rates: Vec<f64>,
     delays: Vec<Duration>,
@@ -121,7 +121,7 @@ fn mapped_streams_reach_their_paths_capacity() {
     );
 }
 
-/// DRE-3 again: what the application knows makes the difference, whether it looks or is told.
+/// DRE-3 again: the application must know the backlogs, whether it polls or is notified.
 #[test]
 fn round_robin_writer_is_limited_by_the_slow_path() {
     let paths = [path(10, 10), path(50, 10)];
@@ -143,7 +143,7 @@ fn round_robin_writer_is_limited_by_the_slow_path() {
     }
 }
 
-/// DRE-5 in the settings of DRE-1, DRE-3 and DRE-4: within a tenth of the best fixed map, of which it is not told.
+/// DRE-5 in the settings of DRE-1, DRE-3 and DRE-4: within a tenth of the best fixed map.
 #[test]
 fn dynamic_map_is_as_good_as_the_best_fixed_map() {
     let delays = [path(10, 10), path(10, 75)];
@@ -163,7 +163,7 @@ fn dynamic_map_is_as_good_as_the_best_fixed_map() {
     }
 }
 
-/// With one path scheduler or another: streams that are bound to a path that it would not choose go there all the same.
+/// Mapped streams use their path whatever the path scheduler would choose.
 #[test]
 fn mapped_streams_work_with_any_path_scheduler() {
     for name in [

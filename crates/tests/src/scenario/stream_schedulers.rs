@@ -1,4 +1,4 @@
-//! Whose bytes go first? What each stream scheduler promises (RFC 8260 §3), on one path that is too slow for all.
+//! Stream schedulers (RFC 8260 §3) on one saturated path. Which stream is served first?
 
 use std::num::NonZeroU16;
 
@@ -15,7 +15,7 @@ fn scheduled_by(name: &str) -> PairBuilder {
     Pair::one_path(mbit(10), ms(10)).policies(policies)
 }
 
-/// The share of each of the first `count` streams in what Bob read within ten seconds, in percent.
+/// Share of each of the first `count` streams in Bob's goodput over ten seconds, in percent.
 fn shares(pair: &mut Pair, count: u16) -> Vec<u64> {
     pair.run_for(secs(5));
     let since = pair.simulation.now();
@@ -28,7 +28,7 @@ fn shares(pair: &mut Pair, count: u16) -> Vec<u64> {
     rates.iter().map(|rate| (rate * 100 + sum / 2) / sum).collect()
 }
 
-/// Two streams that always have something to send: stream 0 in messages of 1,400 bytes, stream 1 of 350.
+/// Two backlogged streams: stream 0 with messages of 1,400 bytes, stream 1 with 350.
 fn shares_of_large_and_small_messages(name: &str) -> Vec<u64> {
     let mut pair = scheduled_by(name).connected();
     for _ in 0..15_000 {
@@ -84,7 +84,7 @@ fn high_priority_stream_does_not_wait() {
         let since = pair.simulation.now();
         for _ in 0..100 {
             pair.alice().act(|conversation, association, now| {
-                // Room for the urgent messages is left in the buffer: they would wait before it otherwise.
+                // Leaves room in the send buffer, in front of which urgent messages would otherwise wait.
                 while association.send_room() > 20_000 {
                     conversation
                         .send(Draft::new(1, 1_000), association, now)
@@ -117,7 +117,7 @@ fn lowest_priority_stream_gets_remaining_capacity() {
                 .expect("a stream that exists");
         }
     });
-    // 4 Mbit/s each for streams 1 and 2, all there is for stream 0.
+    // 4 Mbit/s each for streams 1 and 2, the rest for stream 0.
     for stream in [1, 2] {
         pair.alice()
             .start_workload(Workload::Paced(Paced::new(1_000, ms(2), Streams::one(stream))));
@@ -141,7 +141,7 @@ fn rr_packet_bundles_one_stream_rr_bundles_many() {
     assert_eq!(most_streams_in_a_packet("rr"), Some(5));
 }
 
-/// How many streams have DATA in a packet.
+/// Number of streams with DATA in a packet.
 fn streams_in(bytes: &[u8]) -> usize {
     let packet = Packet::parse(bytes).expect("a packet in order");
     let chunks = packet.chunks().flatten().flat_map(RawChunk::decode);

@@ -1,4 +1,4 @@
-//! Who waits for whom? Messages of one stream for each other, those of different streams not (RFC 9260 §6.5, §6.6).
+//! Streams and ordering (RFC 9260 §6.5, §6.6). Which messages wait for which?
 
 use anabranch_sim::app::{Bulk, Draft, Streams};
 use anabranch_types::Seed;
@@ -94,6 +94,6 @@ fn small_messages_are_bundled() {
     let before = pair.alice().tally().packets_sent;
     pair.alice().send_messages(100, 100, Streams::in_turn(10));
     pair.deliver_all(secs(1));
-    // A hundred chunks of 116 bytes fill nine packets; the first may leave before the others are there.
+    // A hundred chunks of 116 bytes fill nine packets; the first may be sent before the others are queued.
     assert!(pair.alice().tally().packets_sent - before <= 12);
 }

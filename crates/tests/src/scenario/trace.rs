@@ -1,4 +1,4 @@
-//! Does a capture of the simulated network tell the story that happened?
+//! Trace analysis of a capture from the simulated network.
 
 use anabranch_netsim::capture::SharedBuffer;
 use anabranch_sim::Side;
@@ -8,7 +8,7 @@ use anabranch_wire::chunk::kind;
 
 use crate::fixture::{Pair, mbit, ms, secs};
 
-/// What Alice's sniffer saw while she sent `count` messages over two paths and one packet was lost.
+/// Capture at Alice while she sends `count` messages on two paths and one packet is lost.
 fn captured(count: u64) -> Conversation {
     let sink = SharedBuffer::default();
     let kept = sink.clone();

@@ -1,4 +1,4 @@
-//! What do a thousand applications on one host do? They talk, dawdle, change their minds, end, and begin anew.
+//! Soak host: an endpoint with an application on each association that sends, pauses, resizes, ends and reconnects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -11,74 +11,74 @@ use anabranch_proto::{
 use anabranch_sim::app::pattern;
 use anabranch_types::{AssociationId, Instant, PathId, Ppid, Rng, Seed, StreamId};
 
-use crate::ledger::{Reader, Sums};
+use crate::checksums::{Reader, Sums};
 
 /// Streams of each association.
 const STREAMS: u16 = 4;
-/// The longest message.
-const LONGEST: u64 = 20_000;
-/// From one deed of an application to its next, at most; half of it on average.
-const PACE: Duration = Duration::from_secs(1);
-/// How long an ended association is kept for its peer's last words.
-const AFTERLIFE: Duration = Duration::from_secs(5);
+/// Maximum message size.
+const MAX_MESSAGE: u64 = 20_000;
+/// Maximum time between actions of an application; the mean is half of it.
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
+/// How long an ended association is kept to answer its peer.
+const LINGER: Duration = Duration::from_secs(5);
 
 pub(crate) fn config() -> AssociationConfig {
     AssociationConfig {
         send_buffer: 64_000,
         receive_buffer: 32_000,
-        max_message: LONGEST as usize,
+        max_message: MAX_MESSAGE as usize,
         outbound_streams: STREAMS,
         max_inbound_streams: STREAMS,
-        // Fate may mislead every path at once, for as long as eight timeouts take. Nobody is to die of bad luck.
+        // All paths may fail by chance for as long as eight timeouts; no association may end because of that.
         max_init_retransmits: 30,
         ..AssociationConfig::default()
     }
 }
 
-/// What ended associations came to.
+/// Totals of ended associations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
-    /// That both sides finished in peace.
+    /// Ended by a graceful shutdown.
     pub(crate) finished: u64,
-    /// Of these, on the side that is called, that did not hear of it: the last packet was lost, and then a translator
-    /// forgot where the other side is, which has nothing more to say and so cannot be found again.
-    pub(crate) unheard: u64,
-    /// That one side aborted.
+    /// Of these, ended by timeout on the accepting side: the last packet was lost, then the NAT rebound, and the initiator,
+    /// with nothing more to send, could not be reached.
+    pub(crate) one_sided: u64,
+    /// Aborted by one side.
     pub(crate) aborted: u64,
-    /// Of those that finished.
+    /// Messages sent on those that finished.
     pub(crate) sent: Sums,
-    /// Of those that finished.
+    /// Messages read on those that finished.
     pub(crate) read: Sums,
 }
 
-/// An endpoint, and an application on each of its associations.
-pub(crate) struct Crowd {
+/// An endpoint with an application on each association.
+pub(crate) struct SoakHost {
     endpoint: Endpoint,
-    guests: BTreeMap<AssociationId, Guest>,
+    apps: BTreeMap<AssociationId, App>,
     wakes: BTreeSet<(Instant, AssociationId)>,
     rng: Rng,
-    /// Whom to connect to, and how long associations live on average; `None` on the side that is called.
+    /// Whom to connect to, and how long associations live on average; `None` on the accepting side.
     calls: Option<(Vec<SocketAddr>, Duration)>,
     /// Nobody sends, dawdles or ends.
-    pub(crate) calm: bool,
-    /// Whoever ends is not replaced.
+    pub(crate) quiet: bool,
+    /// Ended associations are not replaced.
     pub(crate) closing: bool,
     pub(crate) totals: Totals,
 }
 
 /// The application on one association.
-struct Guest {
+struct App {
     next_number: u32,
     sent: Sums,
     reader: Reader,
-    dawdles_until: Option<Instant>,
+    pauses_until: Option<Instant>,
     /// When it ends its association; never on the side that is called.
     ends_at: Option<Instant>,
-    peer_finishes: bool,
+    peer_shuts_down: bool,
     closed: bool,
 }
 
-impl Crowd {
+impl SoakHost {
     pub(crate) fn new(
         local: Vec<SocketAddr>,
         seed: Seed,
@@ -91,35 +91,35 @@ impl Crowd {
         };
         Self {
             endpoint: Endpoint::new(endpoint, seed.split("endpoint")),
-            guests: BTreeMap::new(),
+            apps: BTreeMap::new(),
             wakes: BTreeSet::new(),
             rng: seed.split("crowd").rng(),
             calls,
-            calm: false,
+            quiet: false,
             closing: false,
             totals: Totals::default(),
         }
     }
 
-    /// Begins an association more.
+    /// Opens one more association.
     pub(crate) fn connect(&mut self, now: Instant) {
         let (remotes, life) = self.calls.as_ref().expect("only who calls connects");
         let id = self.endpoint.connect(now, remotes, &config());
         let life = life.mul_f64(2.0 * self.rng.unit());
-        self.settle_in(now, id.expect("a free port"), Some(now + life));
+        self.start_app(now, id.expect("a free port"), Some(now + life));
     }
 
-    fn settle_in(&mut self, now: Instant, id: AssociationId, ends_at: Option<Instant>) {
-        let guest = Guest {
+    fn start_app(&mut self, now: Instant, id: AssociationId, ends_at: Option<Instant>) {
+        let app = App {
             next_number: 0,
             sent: Sums::default(),
             reader: Reader::new(STREAMS),
-            dawdles_until: None,
+            pauses_until: None,
             ends_at,
-            peer_finishes: false,
+            peer_shuts_down: false,
             closed: false,
         };
-        self.guests.insert(id, guest);
+        self.apps.insert(id, app);
         self.wakes.insert((now, id));
     }
 
@@ -127,13 +127,13 @@ impl Crowd {
         self.endpoint.associations()
     }
 
-    /// Everybody reads what there is, and all who call finish. No association is replaced.
+    /// Reads all data and shuts down all initiated associations, without replacing them.
     pub(crate) fn end(&mut self, now: Instant) {
         self.closing = true;
-        for (id, guest) in &mut self.guests {
-            guest.dawdles_until = None;
-            let mut association = self.endpoint.association_mut(*id).expect("it has a guest");
-            guest.read(&mut association);
+        for (id, app) in &mut self.apps {
+            app.pauses_until = None;
+            let mut association = self.endpoint.association_mut(*id).expect("it has a app");
+            app.read(&mut association);
             if self.calls.is_some() {
                 association.shutdown();
             }
@@ -142,63 +142,63 @@ impl Crowd {
     }
 
     fn wake(&mut self, now: Instant, id: AssociationId) {
-        let Some(guest) = self.guests.get_mut(&id) else {
+        let Some(app) = self.apps.get_mut(&id) else {
             return;
         };
-        if guest.closed {
-            self.guests.remove(&id);
+        if app.closed {
+            self.apps.remove(&id);
             self.endpoint.forget(id);
             if self.calls.is_some() && !self.closing {
                 self.connect(now);
             }
             return;
         }
-        let mut association = self.endpoint.association_mut(id).expect("it has a guest");
-        guest.act(now, &mut association, &mut self.rng, self.calm || self.closing);
-        let pause = PACE.mul_f64(self.rng.unit());
+        let mut association = self.endpoint.association_mut(id).expect("it has a app");
+        app.act(now, &mut association, &mut self.rng, self.quiet || self.closing);
+        let pause = MAX_INTERVAL.mul_f64(self.rng.unit());
         self.wakes.insert((now + pause, id));
     }
 
     fn serve(&mut self, now: Instant) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             match event {
-                Event::Connected { incoming: true } => self.settle_in(now, id, None),
+                Event::Connected { incoming: true } => self.start_app(now, id, None),
                 Event::Readable => self.read(id),
-                Event::Closed(reason) => self.bury(now, id, &reason),
+                Event::Closed(reason) => self.close(now, id, &reason),
                 Event::PeerShutdown => {
-                    let guest = self.guests.get_mut(&id).expect("events follow the first one");
-                    guest.peer_finishes = true;
+                    let app = self.apps.get_mut(&id).expect("events follow the first one");
+                    app.peer_shuts_down = true;
                 }
-                Event::PeerError(what) => panic!("{id:?}: the peer complains: {what}"),
+                Event::PeerError(what) => panic!("{id:?}: the peer reports an error: {what}"),
                 _ => {}
             }
         }
     }
 
     fn read(&mut self, id: AssociationId) {
-        let guest = self.guests.get_mut(&id).expect("events follow the first one");
-        let mut association = self.endpoint.association_mut(id).expect("it has a guest");
-        if guest.dawdles_until.is_none() {
-            guest.read(&mut association);
+        let app = self.apps.get_mut(&id).expect("events follow the first one");
+        let mut association = self.endpoint.association_mut(id).expect("it has a app");
+        if app.pauses_until.is_none() {
+            app.read(&mut association);
         }
     }
 
-    fn bury(&mut self, now: Instant, id: AssociationId, reason: &CloseReason) {
-        let guest = self.guests.get_mut(&id).expect("events follow the first one");
-        let mut association = self.endpoint.association_mut(id).expect("it has a guest");
-        guest.read(&mut association);
-        guest.closed = true;
-        self.wakes.insert((now + AFTERLIFE, id));
-        let (calls, finishing) = (self.calls.is_some(), guest.peer_finishes);
+    fn close(&mut self, now: Instant, id: AssociationId, reason: &CloseReason) {
+        let app = self.apps.get_mut(&id).expect("events follow the first one");
+        let mut association = self.endpoint.association_mut(id).expect("it has a app");
+        app.read(&mut association);
+        app.closed = true;
+        self.wakes.insert((now + LINGER, id));
+        let (calls, finishing) = (self.calls.is_some(), app.peer_shuts_down);
         match reason {
-            CloseReason::Finished => self.totals.finish(guest),
+            CloseReason::Finished => self.totals.finish(app),
             CloseReason::ShutdownTimeout | CloseReason::PeerUnreachable if finishing && !calls => {
-                self.totals.unheard += 1;
-                self.totals.finish(guest);
+                self.totals.one_sided += 1;
+                self.totals.finish(app);
             }
-            // T5-shutdown-guard ends what storms let the peer not finish in time.
+            // T5-shutdown-guard expires if impairments delay the shutdown for too long.
             CloseReason::Aborted | CloseReason::ShutdownTimeout if calls => self.totals.aborted += 1,
-            // Who does not hear of it finds that nobody is there any more.
+            // If the ABORT is lost, the peer turns out to be unreachable.
             CloseReason::AbortedByPeer(_) | CloseReason::PeerUnreachable if !calls => {
                 self.totals.aborted += 1;
             }
@@ -208,20 +208,20 @@ impl Crowd {
 }
 
 impl Totals {
-    fn finish(&mut self, guest: &Guest) {
+    fn finish(&mut self, app: &App) {
         self.finished += 1;
-        self.sent.add(guest.sent);
-        self.read.add(guest.reader.sums);
+        self.sent.add(app.sent);
+        self.read.add(app.reader.sums);
     }
 }
 
-impl Guest {
-    fn act(&mut self, now: Instant, association: &mut Association, rng: &mut Rng, calm: bool) {
-        if calm || self.dawdles_until.is_some_and(|until| until <= now) {
-            self.dawdles_until = None;
+impl App {
+    fn act(&mut self, now: Instant, association: &mut Association, rng: &mut Rng, quiet: bool) {
+        if quiet || self.pauses_until.is_some_and(|until| until <= now) {
+            self.pauses_until = None;
             self.read(association);
         }
-        if calm || !association.is_connected() {
+        if quiet || !association.is_connected() {
             return;
         }
         if self.ends_at.take_if(|end| *end <= now).is_some() {
@@ -233,22 +233,22 @@ impl Guest {
             return;
         }
         match rng.below(100) {
-            0 => self.dawdles_until = Some(now + Duration::from_secs(1 + rng.below(20))),
+            0 => self.pauses_until = Some(now + Duration::from_secs(1 + rng.below(20))),
             1 => association.set_primary(PathId(rng.below(3) as u8)),
             2 => {
-                let size = LONGEST + rng.below(50_000);
+                let size = MAX_MESSAGE + rng.below(50_000);
                 association.set_send_buffer(size).expect("large enough");
-                // Refused once the peer has asked to finish.
+                // Refused once the peer has started a shutdown.
                 let _ = association.set_receive_buffer(size);
             }
             _ => self.send(association, rng),
         }
     }
 
-    /// A message that finds no room is not sent at all.
+    /// Skips the message if there is no room for it.
     fn send(&mut self, association: &mut Association, rng: &mut Rng) {
         let bytes = match rng.below(10) {
-            0 => 1 + rng.below(LONGEST),
+            0 => 1 + rng.below(MAX_MESSAGE),
             1..4 => 1_000,
             _ => 1 + rng.below(200),
         } as usize;
@@ -258,7 +258,7 @@ impl Guest {
         let message = if unordered { message.unordered() } else { message };
         if association.send(message).is_ok() {
             self.next_number += 1;
-            self.sent.note(number, bytes, stream, unordered);
+            self.sent.add_message(number, bytes, stream, unordered);
         }
     }
 
@@ -269,7 +269,7 @@ impl Guest {
     }
 }
 
-impl Host for Crowd {
+impl Host for SoakHost {
     fn on_datagram(&mut self, now: Instant, datagram: Datagram) {
         let path = datagram.path.reversed();
         self.endpoint

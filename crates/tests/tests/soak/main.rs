@@ -1,4 +1,4 @@
-//! Does anything leak, stick or get lost if it goes on for long? Many associations over bad paths, storm after storm.
+//! Soak test: many associations over impaired paths for a long time. Does anything leak, hang or get lost?
 //!
 //! After each storm the network recovers and the applications fall silent: then everything sent must have arrived, and the
 //! heap must be no larger than after the first storm. At the end all associations finish, and what each side sent is held
@@ -6,9 +6,9 @@
 //! set the size, `ANABRANCH_SOAK_SEED` the course of events; `make soak` sets a large one.
 #![cfg(test)]
 
-mod fate;
+mod checksums;
 mod host;
-mod ledger;
+mod impairments;
 
 use std::alloc::System;
 use std::collections::BTreeSet;
@@ -21,25 +21,25 @@ use anabranch_sim::app::pattern;
 use anabranch_types::{Instant, Seed};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-use fate::Fate;
-use host::{Crowd, Totals};
+use host::{SoakHost, Totals};
+use impairments::Impairments;
 
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// From one blow of fate to the next.
-const BLOW: Duration = Duration::from_millis(500);
-/// Time after a storm in which everything must arrive: more than the longest timeout, twice.
-const CALM: Duration = Duration::from_secs(150);
-/// Time in which an association ends that its peer has left: the timeouts of Association.Max.Retrans, and to spare.
-const LAST_CALM: Duration = Duration::from_secs(1_200);
-/// What ended associations leave behind, such as spent tags, in bytes.
+/// Time between changes of the network.
+const CHANGE_INTERVAL: Duration = Duration::from_millis(500);
+/// Time after a round in which everything must arrive: more than twice the longest timeout.
+const QUIET: Duration = Duration::from_secs(150);
+/// Time in which an association whose peer is gone ends: the timeouts of Association.Max.Retrans and a margin.
+const FINAL_QUIET: Duration = Duration::from_secs(1_200);
+/// Memory that ended associations may leave, such as invalidated tags, in bytes.
 const SLACK: f64 = 50e3;
 
 struct Soak {
-    network: Network<Crowd>,
+    network: Network<SoakHost>,
     hosts: (HostId, HostId),
-    fate: Fate,
+    impairments: Impairments,
 }
 
 #[test]
@@ -47,18 +47,18 @@ fn soak_leaks_nothing_and_delivers_all() {
     let associations = number("ANABRANCH_SOAK_ASSOCIATIONS").unwrap_or(60);
     let rounds = number("ANABRANCH_SOAK_ROUNDS").unwrap_or(3);
     let storm = Duration::from_secs(number("ANABRANCH_SOAK_SECONDS").unwrap_or(60) as u64);
-    // The noise that messages are made of stays for good.
+    // The buffer of message content is allocated once and never freed.
     drop(pattern(0, 1));
-    let nothing = heap();
+    let baseline = heap();
     let seed = Seed(number("ANABRANCH_SOAK_SEED").unwrap_or(1) as u64);
     let mut soak = Soak::begin(associations, storm, seed);
     let mut first = None;
     for round in 1..=rounds {
         soak.storm(storm);
-        let peak = heap() - nothing;
-        soak.calm_down();
-        let held = heap() - nothing;
-        soak.tell(&format!("round {round}"), peak, held);
+        let peak = heap() - baseline;
+        soak.recover();
+        let held = heap() - baseline;
+        soak.print(&format!("round {round}"), peak, held);
         let first = *first.get_or_insert(held);
         assert!(
             held <= first * 1.1 + SLACK,
@@ -66,14 +66,14 @@ fn soak_leaks_nothing_and_delivers_all() {
         );
     }
     soak.end();
-    soak.tell("end", 0.0, heap() - nothing);
+    soak.print("end", 0.0, heap() - baseline);
     let [near, far] = [soak.hosts.0, soak.hosts.1].map(|host| soak.network.host(host).totals);
-    assert_accounts_agree(&near, &far);
+    assert_totals_match(&near, &far);
     drop(soak);
-    assert!(heap() - nothing <= SLACK, "{} bytes left", heap() - nothing);
+    assert!(heap() - baseline <= SLACK, "{} bytes left", heap() - baseline);
 }
 
-fn assert_accounts_agree(near: &Totals, far: &Totals) {
+fn assert_totals_match(near: &Totals, far: &Totals) {
     assert_eq!((near.finished, near.aborted), (far.finished, far.aborted));
     assert_eq!(near.sent, far.read, "from near to far");
     assert_eq!(far.sent, near.read, "from far to near");
@@ -82,60 +82,67 @@ fn assert_accounts_agree(near: &Totals, far: &Totals) {
 impl Soak {
     fn begin(associations: usize, life: Duration, seed: Seed) -> Self {
         let mut network = Network::new(seed.split("network"));
-        let [near, far] = [topology::near, topology::far].map(fate::addresses);
+        let [near, far] = [topology::near, topology::far].map(impairments::addresses);
         let calls = Some((far.clone(), life));
-        let caller = network.add_host(Crowd::new(near, seed.split("near"), calls));
-        let called = network.add_host(Crowd::new(far, seed.split("far"), None));
+        let caller = network.add_host(SoakHost::new(near, seed.split("near"), calls));
+        let called = network.add_host(SoakHost::new(far, seed.split("far"), None));
         let hosts = (caller, called);
-        let fate = Fate::new(&mut network, hosts, associations, seed.split("fate").rng());
+        let impairments = Impairments::new(&mut network, hosts, associations, seed.split("fate").rng());
         for _ in 0..associations {
-            network.act(caller, Crowd::connect);
+            network.act(caller, SoakHost::connect);
         }
-        Self { network, hosts, fate }
+        Self {
+            network,
+            hosts,
+            impairments,
+        }
     }
 
     fn storm(&mut self, time: Duration) {
-        self.set_calm(false);
+        self.set_quiet(false);
         let end = self.network.now() + time;
         while self.network.now() < end {
-            self.fate.strike(&mut self.network);
-            self.run(BLOW);
+            self.impairments.change_randomly(&mut self.network);
+            self.run(CHANGE_INTERVAL);
         }
     }
 
-    /// The network recovers, nobody says anything new, and everything said arrives: except what is said to a caller that is
-    /// gone, if a translator forgot the way to it too.
-    fn calm_down(&mut self) {
-        self.fate.relent(&mut self.network);
-        self.set_calm(true);
-        self.run(CALM);
-        let callers: BTreeSet<u16> = self.living(self.hosts.0).map(Association::local_port).collect();
-        let called = self.living(self.hosts.1);
+    /// Removes all impairments, stops sending, and checks that everything arrives, except data to a peer that is gone behind
+    /// a rebound NAT.
+    fn recover(&mut self) {
+        self.impairments.clear(&mut self.network);
+        self.set_quiet(true);
+        self.run(QUIET);
+        let callers: BTreeSet<u16> = self
+            .open_associations(self.hosts.0)
+            .map(Association::local_port)
+            .collect();
+        let called = self.open_associations(self.hosts.1);
         let called = called.filter(|association| callers.contains(&association.peer_port()));
-        for association in self.living(self.hosts.0).chain(called) {
+        for association in self.open_associations(self.hosts.0).chain(called) {
             let statistics = association.statistics();
             let left = statistics.send_buffer_used + statistics.receive_buffer_used;
             assert_eq!(left, 0, "{association:?}");
         }
     }
 
-    fn living(&self, host: HostId) -> impl Iterator<Item = &Association> {
+    fn open_associations(&self, host: HostId) -> impl Iterator<Item = &Association> {
         let all = self.network.host(host).associations();
         all.filter(|association| !association.is_closed())
     }
 
     fn end(&mut self) {
         for host in [self.hosts.0, self.hosts.1] {
-            self.network.act(host, |crowd, now| crowd.end(now));
+            self.network.act(host, |host, now| host.end(now));
         }
-        self.run(LAST_CALM);
+        self.run(FINAL_QUIET);
         let left = [self.hosts.0, self.hosts.1].map(|host| self.network.host(host).associations().len());
         assert_eq!(left, [0, 0], "all have ended");
     }
 
-    fn set_calm(&mut self, calm: bool) {
+    fn set_quiet(&mut self, quiet: bool) {
         for host in [self.hosts.0, self.hosts.1] {
-            self.network.host_mut(host).calm = calm;
+            self.network.host_mut(host).quiet = quiet;
         }
     }
 
@@ -144,16 +151,16 @@ impl Soak {
         self.network.run_until(end);
     }
 
-    fn tell(&self, when: &str, peak: f64, held: f64) {
+    fn print(&self, when: &str, peak: f64, held: f64) {
         let [near, far] = [self.hosts.0, self.hosts.1].map(|host| self.network.host(host).totals);
         println!(
-            "{when:>9} at {:>6.0} s: heap {:>7.1} MB in the storm, {:>6.2} MB after it; {} finished, {} unheard, {} aborted; \
+            "{when:>9} at {:>6.0} s: heap {:>7.1} MB in the storm, {:>6.2} MB after it; {} finished, {} one_sided, {} aborted; \
              {:.1} MB and {:.1} MB read; {} events",
             (self.network.now() - Instant::ZERO).as_secs_f64(),
             peak / 1e6,
             held / 1e6,
             far.finished,
-            far.unheard,
+            far.one_sided,
             far.aborted,
             far.read.bytes as f64 / 1e6,
             near.read.bytes as f64 / 1e6,
@@ -162,7 +169,7 @@ impl Soak {
     }
 }
 
-/// Bytes in use.
+/// Allocated bytes.
 fn heap() -> f64 {
     let stats = HEAP.stats();
     stats.bytes_allocated as f64 - stats.bytes_deallocated as f64

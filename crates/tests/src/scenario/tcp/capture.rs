@@ -1,4 +1,4 @@
-//! What does somebody else's dissector say about our segments?
+//! Captures of simulated TCP connections, checked with tshark.
 
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
@@ -11,7 +11,7 @@ use super::lossy;
 use crate::fixture::tshark::{self, Temporary, count, shown};
 use crate::fixture::{ms, secs};
 
-/// A connection with a bit of everything: losses, reordering, a shut window, a cut path, an end.
+/// Capture of a connection with losses, reordering, a zero window, a cut path and a close.
 fn an_eventful_life(ipv6: bool) -> Vec<u8> {
     let buffer = SharedBuffer::default();
     let config = TcpConfig {

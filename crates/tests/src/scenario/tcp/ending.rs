@@ -1,4 +1,4 @@
-//! How does a connection end?
+//! End of a TCP connection: close, reset, timeout.
 
 use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpScenario};
 use anabranch_sim::{Side, Step};

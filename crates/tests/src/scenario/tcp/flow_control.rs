@@ -1,4 +1,4 @@
-//! Who keeps whom from sending, and for how long?
+//! TCP flow control: windows, zero-window probes, delayed ACKs, Nagle's algorithm.
 
 use anabranch_netsim::LinkConfig;
 use anabranch_sim::Side;

@@ -1,4 +1,4 @@
-//! How does a connection begin, and what if nobody answers?
+//! TCP connection setup, also unanswered or with lost segments.
 
 use anabranch_netsim::{FilterAction, LinkConfig};
 use anabranch_sim::tcp::{CloseReason, Event, State, TcpApp, TcpConfig, TcpScenario, TcpSimulation};
@@ -140,8 +140,8 @@ fn options_are_used_only_if_both_ends_offer_them() {
     }
 }
 
-/// RFC 7323 §4: a timestamp tells which of several SYNs was answered. Without, each segment behind a long queue would be
-/// sent several times.
+/// RFC 7323 §4: the timestamp shows which SYN was answered. Without it, segments behind a long queue would be
+/// retransmitted several times.
 #[test]
 fn timestamp_gives_rtt_of_retransmitted_syn() {
     let far_away = LinkConfig::new(mbit(1), secs(4));

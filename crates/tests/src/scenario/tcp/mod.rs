@@ -1,4 +1,4 @@
-//! Does the TCP that SCTP is compared with do what TCP does?
+//! Tests of the TCP and MPTCP that SCTP is compared with.
 
 mod capture;
 mod ending;
@@ -30,15 +30,15 @@ fn lossy(share: f64) -> LinkConfig {
     dsl().loss(Loss::Bernoulli(Probability::of(share)))
 }
 
-/// When which flags left the near side.
+/// Times and flags of segments from the near side.
 type Seen = Arc<Mutex<Vec<(Instant, u8, usize)>>>;
 
-/// ChunkRecorder every segment that leaves the near side: when, its flags, and its payload.
+/// Records every segment from the near side: time, flags and payload.
 fn watch(simulation: &mut TcpSimulation) -> Seen {
     watch_link(simulation, |simulation| simulation.paths()[0].there[0])
 }
 
-/// ChunkRecorder every segment that leaves the far side.
+/// Records every segment from the far side.
 fn watch_back(simulation: &mut TcpSimulation) -> Seen {
     watch_link(simulation, |simulation| simulation.paths()[0].back[0])
 }
@@ -66,7 +66,7 @@ const FIN: u8 = 1;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 
-/// When segments left with all of these flags, in seconds.
+/// Times of segments with all of these flags, in seconds.
 fn times(seen: &Seen, flags: u8) -> Vec<f64> {
     let seen = seen.lock().unwrap();
     let times = seen.iter().filter(|(_, found, _)| found & flags == flags);
@@ -75,7 +75,7 @@ fn times(seen: &Seen, flags: u8) -> Vec<f64> {
         .collect()
 }
 
-/// Everything that the other side sends has been read, to its end, and is what was sent.
+/// Whether everything that the other side sent was read intact, to the end.
 fn everything_arrived(simulation: &TcpSimulation, at: Side, bytes: u64) -> bool {
     simulation.app(at, 0).is_some_and(|app| {
         assert_eq!(app.wrong_at(), None);

@@ -1,4 +1,4 @@
-//! What do several paths give TCP, and what do they cost it?
+//! MPTCP: goodput, failover, coupling, NR-SACK, scheduling.
 
 use anabranch_netsim::link::{Loss, QueueConfig};
 use anabranch_netsim::{LinkConfig, Probability, topology};
@@ -10,7 +10,7 @@ use anabranch_types::{Rate, Seed};
 use super::everything_arrived;
 use crate::fixture::{mbit, ms, secs};
 
-/// With the addresses of so many paths.
+/// With the addresses of `paths` paths.
 fn config(paths: u8, side: Side, choices: &[(&str, &str)]) -> TcpConfig {
     let mut policies = PolicyRecipe::tcp();
     for (point, choice) in choices {
@@ -30,7 +30,7 @@ fn config(paths: u8, side: Side, choices: &[(&str, &str)]) -> TcpConfig {
     }
 }
 
-/// Both sides with the same choices, over these paths.
+/// Both sides with the same choices on these paths.
 fn scenario(links: &[LinkConfig], choices: &[(&str, &str)], change: impl Fn(&mut TcpConfig)) -> TcpScenario {
     let mut scenario = TcpScenario::over(Seed(1), links[0].clone());
     for link in &links[1..] {
@@ -54,7 +54,7 @@ fn delivered(simulation: &TcpSimulation) -> u64 {
     app.bytes_read()
 }
 
-/// Bytes delivered in so many seconds.
+/// Bytes delivered in `seconds` seconds.
 fn bulk(scenario: TcpScenario, seconds: u64) -> TcpSimulation {
     let mut simulation = scenario.near_talks(TcpApp::bulk()).build();
     simulation.connect();
@@ -106,7 +106,7 @@ fn coupled_mptcp_takes_less_of_a_shared_bottleneck() {
     assert!(coupled < 0.8 * uncoupled, "{coupled} {uncoupled}");
 }
 
-/// Bytes delivered in a minute over two paths of 10 Mbit/s that lose something, through a small send buffer.
+/// Bytes delivered in a minute over two lossy paths of 10 Mbit/s with a small send buffer.
 fn through_a_buffer(nr_sack: Option<NrSackForm>, send_buffer: u64) -> u64 {
     let lossy = |link: LinkConfig| link.loss(Loss::Bernoulli(Probability::of(0.01)));
     let links = [lossy(link(10, 10)), lossy(link(10, 10))];
@@ -164,8 +164,8 @@ fn data_sent_out_of_order_arrives_in_order() {
     assert!(in_order < plain, "{in_order} {plain}");
 }
 
-/// The peer may throw away what is beyond the window it told, although the flow acknowledges it: then everything waits for
-/// the one timer that looks after the data itself.
+/// The peer may drop data beyond its advertised window although the subflow acknowledged it: then everything waits for
+/// the connection-level retransmission timer.
 #[test]
 fn data_sent_ahead_stays_within_peer_window() {
     let narrow = |kilobits: u64, packets| {

@@ -1,4 +1,4 @@
-//! What does somebody else's dissector say about our options of Multipath TCP?
+//! Captures of simulated MPTCP connections, checked with tshark.
 
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::capture::SharedBuffer;
@@ -11,7 +11,7 @@ use super::{everything_arrived, lossy};
 use crate::fixture::tshark::{self, Temporary, count, shown};
 use crate::fixture::{ms, secs};
 
-/// A connection over two paths with a bit of everything: losses, a shut window, a path that is cut and healed, an end.
+/// Capture of a connection over two paths with losses, a zero window, a path that is cut and healed, and a close.
 fn an_eventful_life(nr_sack: Option<NrSackForm>, checksum: bool, ipv6: bool) -> Vec<u8> {
     let buffer = SharedBuffer::default();
     let config = TcpConfig {
@@ -55,17 +55,17 @@ const FAULTS: [&str; 8] = [
     "_ws.expert.severity == error",
     "tcp.checksum.status == 0",
     "ip.checksum.status == 0",
-    // Segments without data need none, and it says so of a kernel's too.
+    // tshark reports this for segments without data, which need no checksum; also for a kernel's.
     "(mptcp.dss.missing_mapping && tcp.len > 0)",
     "mptcp.dss.infinite_mapping",
     "mptcp.connection.echoed_key_mismatch",
     "mptcp.connection.missing_algorithm",
 ];
 
-/// What it says of bits that only Yang 2015 (appendix A.1) knows.
+/// tshark's message about option bits of Yang 2015 (appendix A.1).
 const UNKNOWN_BITS: &str = "mptcp.connection.unsupported_algorithm";
 
-/// What options of each subtype are, and a filter for one that must have been seen.
+/// Name of each option subtype, and a filter that must match.
 const SEEN: [(&str, &str); 8] = [
     (
         "MP_CAPABLE in all three steps",
@@ -113,7 +113,7 @@ fn wireshark_decodes_mptcp_options_without_error() {
         for (what, filter) in SEEN {
             assert!(count(&file.0, filter) > 0, "{number}: {what}");
         }
-        // Both flows are found to be of one connection, by token and key, which first SYNs and resets do not tell.
+        // tshark assigns both subflows to one connection by token and key, which initial SYNs and resets do not carry.
         let strange = "tcp && !(mptcp.stream == 0) && tcp.flags.syn == 0 && tcp.flags.reset == 0";
         assert_eq!(
             count(&file.0, strange),

@@ -1,4 +1,4 @@
-//! What does it help to forget at once what the peer has reported? (Yang 2015, chapter 2)
+//! NR-SACK for TCP (Yang 2015, chapter 2). What does it gain to free SACKed data at once?
 
 use anabranch_netsim::LinkConfig;
 use anabranch_netsim::Probability;

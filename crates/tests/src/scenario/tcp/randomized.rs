@@ -1,8 +1,8 @@
-//! Does everything arrive, in order and to the byte, whatever the network does?
+//! Randomized simulations of TCP and MPTCP. Does everything arrive in order and intact?
 //!
-//! `ANABRANCH_SEEDS=n` plays the first n simulations (10,000 unless set), `ANABRANCH_SEED=n` the pair number n alone.
+//! `ANABRANCH_SEEDS=n` runs the first n seeds (default 10,000), `ANABRANCH_SEED=n` only seed n.
 //!
-//! Bits are not flipped: a checksum of sixteen bits lets some damage pass, and no TCP can notice that.
+//! Packets are not corrupted: TCP's checksum of 16 bits does not detect all corruption.
 
 use std::env;
 use std::net::IpAddr;
@@ -81,7 +81,7 @@ fn config(rng: &mut Rng) -> TcpConfig {
 }
 
 fn app(rng: &mut Rng, link: &LinkConfig, buffer: u64) -> (TcpApp, u64) {
-    // What the link carries in half a minute, and what tiny buffers do, so that every pair ends.
+    // What the link carries in half a minute, and what tiny buffers do, so that every run ends.
     let affordable = link
         .rate
         .map_or(u64::MAX, |rate| rate.bytes_in(secs(30)))
@@ -95,10 +95,10 @@ fn app(rng: &mut Rng, link: &LinkConfig, buffer: u64) -> (TcpApp, u64) {
     (TcpApp::sender(bytes).reading(reading), bytes)
 }
 
-/// Both configurations, as they can go together.
+/// Two compatible configurations.
 fn configs(rng: &mut Rng) -> (TcpConfig, TcpConfig) {
     let (mut near, mut far) = (config(rng), config(rng));
-    // Forgetting what was reported is for peers that keep it.
+    // NR-SACK needs a peer that does not renege.
     near.nr_sack &= far.sack;
     far.nr_sack &= near.sack;
     for config in [&mut near, &mut far] {
@@ -107,7 +107,7 @@ fn configs(rng: &mut Rng) -> (TcpConfig, TcpConfig) {
     (near, far)
 }
 
-/// What both sides send, and over which first link.
+/// What both sides send, and the first link.
 fn apps(
     rng: &mut Rng,
     links: (&LinkConfig, &LinkConfig),
@@ -142,7 +142,7 @@ fn play(seed: u64) {
     end(&mut simulation, [near_app.1, far_app.1]);
 }
 
-/// Everything arrives, and nothing is left of the connection.
+/// Runs until everything has arrived and the connection is closed.
 fn end(simulation: &mut TcpSimulation, [near_bytes, far_bytes]: [u64; 2]) {
     let arrived = |simulation: &TcpSimulation, at, bytes| super::everything_arrived(simulation, at, bytes);
     let mut waited = 0;
@@ -171,7 +171,7 @@ fn end(simulation: &mut TcpSimulation, [near_bytes, far_bytes]: [u64; 2]) {
     }
 }
 
-/// What is chosen for several flows, beside what is chosen for one.
+/// Draws the choices for several subflows.
 fn multipath(rng: &mut Rng, paths: u8, config: &mut TcpConfig, side: Side) {
     let schedulers = [
         "min-rtt",
@@ -188,12 +188,12 @@ fn multipath(rng: &mut Rng, paths: u8, config: &mut TcpConfig, side: Side) {
     let scheduler = pick(rng, &schedulers);
     let cc = pick(rng, &["lia", "olia", "balia", "reno", "cubic"]);
     let failover = pick(rng, &["rfc9260", "potentially-failed", "fast-failover"]);
-    let rescue = pick(rng, &["none", "both", "sender", "receiver"]);
+    let rescheduling = pick(rng, &["none", "both", "sender", "receiver"]);
     let choices = [
         ("path-scheduler", scheduler),
         ("cc", cc),
         ("failover", failover),
-        ("chunk-rescheduling", rescue),
+        ("chunk-rescheduling", rescheduling),
     ];
     for (point, choice) in choices {
         config.policies.set(point, choice).expect("names of the catalog");

@@ -1,4 +1,4 @@
-//! What is lost, how is it made good?
+//! TCP loss recovery: fast retransmit, SACK, RTO, pacing and burst limits.
 
 use anabranch_netsim::link::QueueConfig;
 use anabranch_netsim::{FilterAction, LinkConfig};
@@ -88,7 +88,7 @@ fn many_losses_in_a_window_are_one_recovery() {
 
 #[test]
 fn lost_retransmission_is_resent_before_rto() {
-    // Number 100 is found lost when its window is under way: its retransmission is lost too, whichever it is.
+    // Segment 100 is detected as lost with a window in flight; its retransmission is lost too.
     let simulation = transfer(
         &TcpConfig::default(),
         &[60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 90, 91, 92, 93, 94, 95],
@@ -97,7 +97,7 @@ fn lost_retransmission_is_resent_before_rto() {
     assert!(counters.retransmissions >= 17, "{counters:?}");
 }
 
-/// What is below the line of two full segments would have to wait for thirteen more of these.
+/// By bytes, a threshold of two full segments would need thirteen more such segments.
 #[test]
 fn third_duplicate_ack_detects_loss_of_small_segment() {
     let config = TcpConfig {
@@ -142,10 +142,10 @@ fn every_congestion_control_completes_a_transfer() {
     }
 }
 
-/// When everything has arrived over a path that loses one packet in a hundred.
-fn carries_everything_with(question: &str, choice: &str) -> Instant {
+/// Time at which everything has arrived, with 1 % loss.
+fn carries_everything_with(point: &str, choice: &str) -> Instant {
     let mut policies = PolicyRecipe::tcp();
-    policies.set(question, choice).unwrap();
+    policies.set(point, choice).unwrap();
     let config = TcpConfig {
         policies,
         ..TcpConfig::default()
@@ -160,14 +160,14 @@ fn carries_everything_with(question: &str, choice: &str) -> Instant {
     simulation.now()
 }
 
-/// The window that limits bursts shrinks in a recovery, so what follows it leaves at other times.
+/// Window limiting shrinks cwnd in recovery, so later segments are sent at other times.
 #[test]
 fn window_limiting_of_bursts_works_over_tcp() {
     let ends_at = ["window-limiting", "unlimited"].map(|burst| carries_everything_with("burst", burst));
     assert_ne!(ends_at[0], ends_at[1]);
 }
 
-/// Pacing holds back what would not have filled the window anyway.
+/// Pacing delays data that would not fill the window anyway.
 #[test]
 fn application_limited_cwnd_does_not_grow_with_tcp_pacing() {
     let mut policies = PolicyRecipe::tcp();
@@ -187,7 +187,7 @@ fn application_limited_cwnd_does_not_grow_with_tcp_pacing() {
         let connection = simulation.connection(Side::Near, 0).expect("it lives");
         connection.statistics().facts.cwnd
     };
-    // What waited in slow start has left by then. 179 kB are in flight, in a round trip of 200 ms.
+    // The backlog of slow start has drained by then: 179 kB are in flight, with an RTT of 200 ms.
     simulation.run_for(secs(5));
     let before = window(&simulation);
     simulation.run_for(secs(20));

@@ -1,4 +1,4 @@
-//! How fast is TCP Reno on a path that loses at random?
+//! Square-root law: goodput of TCP Reno under random loss.
 //!
 //! The square-root law: between two losses 1/p segments are sent, while the window grows by one segment in each round trip
 //! from W/2 to W, so W = √(8/3p) and the rate is √(3/2p) segments in a round trip (Mathis et al. 1997). The window grows
@@ -19,7 +19,7 @@ use anabranch_types::Seed;
 
 use crate::fixture::{ms, secs};
 
-/// Payload beside timestamps at an MTU of 1,500.
+/// MSS with timestamps at an MTU of 1,500.
 const SEGMENT: f64 = 1_448.0;
 const ROUND_TRIP: f64 = 0.1;
 
@@ -27,12 +27,12 @@ fn law(loss: f64) -> f64 {
     SEGMENT / ROUND_TRIP / loss / ((2.0 / 3.0 / loss).sqrt() + 1.0)
 }
 
-/// Without the round trip of the recovery.
+/// Without the RTT of recovery.
 fn bare_law(loss: f64) -> f64 {
     SEGMENT / ROUND_TRIP * (1.5 / loss).sqrt()
 }
 
-/// Bytes per second, over ten minutes, once the first loss is forgotten.
+/// Bytes per second over ten minutes, after the initial slow start.
 fn goodput(loss: f64) -> f64 {
     let way_back = LinkConfig::unlimited(ms(50));
     let there = way_back.clone().loss(Loss::Bernoulli(Probability::of(loss)));

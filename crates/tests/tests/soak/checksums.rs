@@ -1,31 +1,31 @@
-//! Did everything arrive once and as it was? Sums that are the same on both sides, whatever the order, and take no room.
+//! Order-independent checksums over messages. Did everything arrive once and intact, without storing it?
 
 use anabranch_proto::ReceivedMessage;
 use anabranch_sim::app::pattern;
 use anabranch_types::StreamId;
 
-/// What one direction of an association, or of many, came to.
+/// Totals of one direction of one or many associations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Sums {
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
-    digest: u64,
+    checksum: u64,
 }
 
 impl Sums {
-    pub(crate) fn note(&mut self, number: u32, bytes: usize, stream: StreamId, unordered: bool) {
+    pub(crate) fn add_message(&mut self, number: u32, bytes: usize, stream: StreamId, unordered: bool) {
         self.messages += 1;
         self.bytes += bytes as u64;
         let place = u64::from(stream.0) << 1 | u64::from(unordered);
         let message = mix(mix(u64::from(number)) ^ bytes as u64) ^ place;
-        self.digest = self.digest.wrapping_add(mix(message));
+        self.checksum = self.checksum.wrapping_add(mix(message));
     }
 
-    /// Adds a whole association: two that swapped messages do not come to the same.
-    pub(crate) fn add(&mut self, of_one: Self) {
-        self.messages += of_one.messages;
-        self.bytes += of_one.bytes;
-        self.digest = self.digest.wrapping_add(mix(of_one.digest));
+    /// Adds the sums of an association. Messages swapped between two associations change the result.
+    pub(crate) fn add(&mut self, association: Self) {
+        self.messages += association.messages;
+        self.bytes += association.bytes;
+        self.checksum = self.checksum.wrapping_add(mix(association.checksum));
     }
 }
 
@@ -37,7 +37,7 @@ const fn mix(word: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// What a reader saw: the sums, and what can be checked at once.
+/// Receiver side: sums, and checks of content and order.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     pub(crate) sums: Sums,
@@ -53,15 +53,16 @@ impl Reader {
         }
     }
 
-    /// Takes a message in.
+    /// Checks and counts a message.
     ///
     /// # Panics
     ///
-    /// If its text is not that of its number, or a later one of its stream came before it.
+    /// If its content does not match its number, or it is out of order in its stream.
     pub(crate) fn take(&mut self, message: &ReceivedMessage) {
         let (number, bytes) = (message.ppid.0, message.payload.len());
         assert_eq!(message.payload, pattern(number, bytes), "message {number}");
-        self.sums.note(number, bytes, message.stream, message.unordered);
+        self.sums
+            .add_message(number, bytes, message.stream, message.unordered);
         if !message.unordered {
             let last = self.last[usize::from(message.stream.0)].replace(number);
             assert!(last < Some(number), "message {number} came after {last:?}");

@@ -1,4 +1,5 @@
-//! What does the network do to them? What the adversary's does: it cuts, heals, loses, reorders, doubles, damages and changes.
+//! Random impairments of the network: cuts, loss, reordering, duplication, corruption, changes of rate and delay, NAT
+//! rebinding.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,20 +10,20 @@ use anabranch_netsim::{HostId, LinkChange, LinkConfig, Network, Probability};
 use anabranch_proto::DEFAULT_PORT;
 use anabranch_types::{Instant, Rate, Rng};
 
-use crate::host::Crowd;
+use crate::host::SoakHost;
 
 /// Mbit/s and one-way milliseconds of each path, for a thousand associations.
 const PATHS: [(f64, u64); 3] = [(30.0, 10), (20.0, 40), (10.0, 80)];
-/// An association that this is not true of would have an excuse to die: all others are never so bad.
-const WORST_OF_THE_OTHERS: u64 = 30;
+/// Maximum loss, in packets per thousand, of all paths but the impaired one, so that every association survives.
+const MAX_LOSS_OF_OTHERS: u64 = 30;
 
-/// The paths, and what is wrong with them. At most one is cut or truly bad at a time.
-pub(crate) struct Fate {
+/// Paths and their impairments. At most one path is cut or severely impaired at a time.
+pub(crate) struct Impairments {
     paths: Vec<Path>,
     rates: Vec<Rate>,
     rng: Rng,
-    /// The path that is cut or truly bad, and until when.
-    victim: Option<(usize, Instant)>,
+    /// The path that is cut or severely impaired, and until when.
+    impaired: Option<(usize, Instant)>,
 }
 
 pub(crate) fn addresses(of: fn(u8) -> std::net::IpAddr) -> Vec<SocketAddr> {
@@ -32,10 +33,10 @@ pub(crate) fn addresses(of: fn(u8) -> std::net::IpAddr) -> Vec<SocketAddr> {
         .collect()
 }
 
-impl Fate {
-    /// Paths between the hosts, with room for so many associations.
+impl Impairments {
+    /// Creates the paths, with capacity for `associations` associations.
     pub(crate) fn new(
-        network: &mut Network<Crowd>,
+        network: &mut Network<SoakHost>,
         hosts: (HostId, HostId),
         associations: usize,
         rng: Rng,
@@ -50,27 +51,27 @@ impl Fate {
             paths,
             rates: rates.into(),
             rng,
-            victim: None,
+            impaired: None,
         }
     }
 
-    /// Something happens.
-    pub(crate) fn strike(&mut self, network: &mut Network<Crowd>) {
+    /// Applies a random change.
+    pub(crate) fn change_randomly(&mut self, network: &mut Network<SoakHost>) {
         let path = self.rng.below(self.paths.len() as u64) as usize;
-        if let Some((victim, _)) = self.victim.take_if(|(_, until)| *until <= network.now()) {
-            self.restore(network, victim);
+        if let Some((impaired, _)) = self.impaired.take_if(|(_, until)| *until <= network.now()) {
+            self.restore(network, impaired);
         }
         match self.rng.below(32) {
-            0..4 if self.victim.is_none() => {
-                self.fell(network, path);
+            0..4 if self.impaired.is_none() => {
+                self.select_impaired(network, path);
                 self.change(network, path, &LinkChange::Cut);
             }
-            4..8 if self.victim.is_none() => {
-                self.fell(network, path);
-                self.disturb(network, path, 200);
+            4..8 if self.impaired.is_none() => {
+                self.select_impaired(network, path);
+                self.impair(network, path, 200);
             }
-            8..20 if self.victim.is_none_or(|(victim, _)| victim != path) => {
-                self.disturb(network, path, WORST_OF_THE_OTHERS);
+            8..20 if self.impaired.is_none_or(|(impaired, _)| impaired != path) => {
+                self.impair(network, path, MAX_LOSS_OF_OTHERS);
             }
             20..24 => {
                 let percent = 50 + self.rng.below(100);
@@ -90,32 +91,32 @@ impl Fate {
         }
     }
 
-    /// Nothing is wrong any more.
-    pub(crate) fn relent(&mut self, network: &mut Network<Crowd>) {
-        self.victim = None;
+    /// Removes all impairments.
+    pub(crate) fn clear(&mut self, network: &mut Network<SoakHost>) {
+        self.impaired = None;
         for path in 0..self.paths.len() {
             self.restore(network, path);
         }
     }
 
-    fn fell(&mut self, network: &Network<Crowd>, path: usize) {
+    fn select_impaired(&mut self, network: &Network<SoakHost>, path: usize) {
         let until = network.now() + Duration::from_millis(500 + self.rng.below(20_000));
-        self.victim = Some((path, until));
+        self.impaired = Some((path, until));
     }
 
-    fn restore(&self, network: &mut Network<Crowd>, path: usize) {
+    fn restore(&self, network: &mut Network<SoakHost>, path: usize) {
         self.change(network, path, &LinkChange::Heal);
         self.change(network, path, &LinkChange::Rate(Some(self.rates[path])));
-        self.afflict(network, path, [0; 4]);
+        self.set_impairments(network, path, [0; 4]);
     }
 
-    /// Up to so many of a thousand packets are lost, and others suffer otherwise.
-    fn disturb(&mut self, network: &mut Network<Crowd>, path: usize, per_mille: u64) {
+    /// Sets random impairments of up to `per_mille` packets in a thousand each.
+    fn impair(&mut self, network: &mut Network<SoakHost>, path: usize, per_mille: u64) {
         let all = [(); 4].map(|()| self.rng.below(per_mille + 1));
-        self.afflict(network, path, all);
+        self.set_impairments(network, path, all);
     }
 
-    fn afflict(&self, network: &mut Network<Crowd>, path: usize, per_mille: [u64; 4]) {
+    fn set_impairments(&self, network: &mut Network<SoakHost>, path: usize, per_mille: [u64; 4]) {
         let [lose, reorder, duplicate, corrupt] =
             per_mille.map(|chance| Probability::of(chance as f64 / 1_000.0));
         let held_back = Reorder {
@@ -132,7 +133,7 @@ impl Fate {
         }
     }
 
-    fn change(&self, network: &mut Network<Crowd>, path: usize, what: &LinkChange) {
+    fn change(&self, network: &mut Network<SoakHost>, path: usize, what: &LinkChange) {
         let Path { there, back, .. } = &self.paths[path];
         for link in there.iter().chain(back) {
             network.change_link(*link, what.clone());
