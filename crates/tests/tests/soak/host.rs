@@ -132,7 +132,10 @@ impl SoakHost {
         self.closing = true;
         for (id, app) in &mut self.apps {
             app.pauses_until = None;
-            let mut association = self.endpoint.association_mut(*id).expect("it has a app");
+            let mut association = self
+                .endpoint
+                .association_mut(*id)
+                .expect("every association has an app");
             app.read(&mut association);
             if self.calls.is_some() {
                 association.shutdown();
@@ -153,7 +156,10 @@ impl SoakHost {
             }
             return;
         }
-        let mut association = self.endpoint.association_mut(id).expect("it has a app");
+        let mut association = self
+            .endpoint
+            .association_mut(id)
+            .expect("every association has an app");
         app.act(now, &mut association, &mut self.rng, self.quiet || self.closing);
         let pause = MAX_INTERVAL.mul_f64(self.rng.unit());
         self.wakes.insert((now + pause, id));
@@ -177,7 +183,10 @@ impl SoakHost {
 
     fn read(&mut self, id: AssociationId) {
         let app = self.apps.get_mut(&id).expect("events follow the first one");
-        let mut association = self.endpoint.association_mut(id).expect("it has a app");
+        let mut association = self
+            .endpoint
+            .association_mut(id)
+            .expect("every association has an app");
         if app.pauses_until.is_none() {
             app.read(&mut association);
         }
@@ -185,7 +194,10 @@ impl SoakHost {
 
     fn close(&mut self, now: Instant, id: AssociationId, reason: &CloseReason) {
         let app = self.apps.get_mut(&id).expect("events follow the first one");
-        let mut association = self.endpoint.association_mut(id).expect("it has a app");
+        let mut association = self
+            .endpoint
+            .association_mut(id)
+            .expect("every association has an app");
         app.read(&mut association);
         app.closed = true;
         self.wakes.insert((now + LINGER, id));
