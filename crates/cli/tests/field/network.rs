@@ -4,22 +4,27 @@
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A set of namespaces that belong together.
+/// A set of namespaces that belong together. There is one at a time: its links share the processor.
 #[derive(Debug)]
 pub(crate) struct Network {
     prefix: String,
     hosts: Vec<Host>,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Network {
     /// An empty network; `None` without the right to make namespaces.
     pub(crate) fn new() -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        static TURN: Mutex<()> = Mutex::new(());
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut network = Self {
             prefix: format!("field-{}-{number}", std::process::id()),
             hosts: Vec::new(),
+            // A test that failed has taken its namespaces away.
+            _turn: TURN.lock().unwrap_or_else(PoisonError::into_inner),
         };
         let probe = network.namespace("probe");
         succeeds(&mut ip(&["netns", "add", &probe])).then(|| {
