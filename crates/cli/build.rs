@@ -1,4 +1,4 @@
-//! Of which commit is this program? What git says, or what `cargo package` has noted; the program is built without it too.
+//! Build script: version with commit. Which commit? What git or `cargo package` tells; without either, the version alone.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Where on the paper is a number, and which numbers stand beside an axis?
+//! Axis: scale, tick positions and tick labels. Where on the paper is a number?
 
 /// An axis.
 #[derive(Clone, PartialEq, Debug)]

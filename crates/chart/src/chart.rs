@@ -1,4 +1,4 @@
-//! What is drawn? Lines of spots, each with the look that tells it from the others.
+//! Chart data: series of points, each with its line style. What is drawn?
 
 use crate::axis::Axis;
 

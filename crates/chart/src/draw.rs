@@ -1,4 +1,4 @@
-//! Where is what? Axes with their labels, the data between them, and the legend to their right, outside of the data.
+//! Chart layout. Where is what? Axes with their labels, the data between them, and the legend to the right of the data.
 
 use crate::axis::{Axis, Ruler, Scale, Spacing, Tick};
 use crate::chart::{Chart, Point, Series};

@@ -1,4 +1,4 @@
-//! How long is a text, and which outlines does it have? Asked of Roboto, which is part of the program.
+//! Font metrics and glyph outlines. How long is a text? Asked of Roboto, which is part of the program.
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 

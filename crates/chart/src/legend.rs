@@ -1,4 +1,4 @@
-//! Which line is which? A legend beside the data, with the line and the marker of each.
+//! Legend. Which line is which? Beside the data, the line and the marker of each series with its name.
 
 use crate::chart::{Chart, Colour, Marker, Series, Stroke, Style};
 use crate::draw::shown;

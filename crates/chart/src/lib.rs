@@ -1,4 +1,4 @@
-//! How do measurements become a picture? Lines with error bars over an axis, drawn as SVG and PNG, on any machine alike.
+//! Line charts with error bars, drawn as SVG and PNG, the same on every machine. How do measurements become a picture?
 //!
 //! ```text
 //! Chart ─▶ scales, ticks, legend ─▶ Drawing: a list of shapes ─▶ svg, with notes and classes for a page's style

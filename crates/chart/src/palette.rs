@@ -1,4 +1,4 @@
-//! Which colours? Eight that stay apart for the colour-blind, on white and on black.
+//! Colour palette. Which colours? Eight that stay apart for the colour-blind, on white and on black.
 //!
 //! The hues are those of Okabe and Ito (Color Universal Design, 2008), darkened for white paper and lightened for dark
 //! screens until each has a contrast of at least 3 : 1, which WCAG 2.2 §1.4.11 asks of graphics.

@@ -1,4 +1,4 @@
-//! How is a drawing painted? Shape by shape, letters as outlines of our own font.
+//! PNG output. How is a drawing painted? Shape by shape, letters as outlines of our own font.
 
 use thiserror::Error;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, StrokeDash, Transform};

@@ -1,4 +1,4 @@
-//! What is a drawing made of? Strokes, areas and texts, in groups that a page can style and ask for notes.
+//! Vector shapes. What is a drawing made of? Strokes, areas and texts, in groups that a page can style and ask for notes.
 
 use crate::palette::{COLOURS, GRID, MUTED, NEUTRAL, PAPER, Shade};
 

@@ -1,4 +1,4 @@
-//! How is a drawing written as SVG? With plain colours for paper, and with classes by which a page can change them.
+//! SVG output. How is a drawing written? With plain colours for paper, and with classes by which a page can change them.
 //!
 //! | class | what it is |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Is everything in a drawing that a chart has, escaped, and nothing else?
+//! Tests of the drawn chart. Does a drawing show everything that a chart has, escaped, and nothing else?
 
 use crate::{Axis, Chart, Colour, Marker, Point, Scale, Series, Stroke, Style};
 

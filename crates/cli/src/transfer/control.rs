@@ -1,4 +1,4 @@
-//! What do sender and receiver say to each other besides data? A few short messages on stream 0, in order.
+//! Control messages. What do sender and receiver say to each other besides data? A few short messages on stream 0, in order.
 //!
 //! The whole protocol is in docs/transfer-protocol.md.
 

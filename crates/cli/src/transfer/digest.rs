@@ -1,4 +1,4 @@
-//! How do both ends know that they have the same bytes? By their SHA-256 (FIPS 180-4).
+//! File digest, SHA-256 (FIPS 180-4). How do both ends know that they have the same bytes?
 
 use std::fmt;
 

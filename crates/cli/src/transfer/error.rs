@@ -1,4 +1,4 @@
-//! What can go wrong with a transfer? Told as one line for people, with what to do about it.
+//! Transfer errors. What can go wrong with a transfer? Told as one line for people, with what to do about it.
 
 use std::io;
 use std::path::{Path, PathBuf};

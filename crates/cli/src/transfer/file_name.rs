@@ -1,5 +1,5 @@
-//! Under which name may a file from a peer be stored? One that stays in the folder, on every system, and shows
-//! itself as what it is.
+//! Safe file names. Under which name may a file from a peer be stored? One that stays in the folder, on every system,
+//! and shows itself as what it is.
 
 use std::fmt;
 

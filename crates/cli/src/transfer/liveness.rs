@@ -1,4 +1,4 @@
-//! Is the peer still there? It is while packets come, whatever is in them.
+//! Liveness detection. Is the peer still there? It is while packets come, whatever is in them.
 //!
 //! SCTP itself gives up only after many doubled timeouts, which can take minutes, and a receiver that sends
 //! nothing would wait for ever. Here the side that sends says [`Control::Alive`] when it has nothing else to

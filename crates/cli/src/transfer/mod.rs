@@ -1,4 +1,4 @@
-//! How does a file get from one end to the other? By a small protocol over one association, see
+//! File transfer protocol. How does a file get from one end to the other? Over one association, see
 //! docs/transfer-protocol.md.
 
 mod control;

@@ -1,4 +1,4 @@
-//! How does a part of the file travel? In an unordered message that says where in the file it belongs.
+//! Data messages. How does a part of the file travel? In an unordered message that says where in the file it belongs.
 //!
 //! Pieces overtake each other, for paths differ; with the offset in front, the receiver writes each where it
 //! belongs as soon as it is there, and none waits for another.

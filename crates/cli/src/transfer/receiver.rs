@@ -1,4 +1,4 @@
-//! How is a file received? Judge the offer, write pieces where they belong, and tell the sender the verdict.
+//! Receiver. How is a file received? Judge the offer, write pieces where they belong, and tell the sender the verdict.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

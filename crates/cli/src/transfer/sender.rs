@@ -1,4 +1,4 @@
-//! How is a file sent? Offer it, send pieces and the digest, and believe only the receiver's verdict.
+//! Sender. How is a file sent? Offer it, send pieces and the digest, and believe only the receiver's verdict.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

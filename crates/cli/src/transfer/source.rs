@@ -1,4 +1,4 @@
-//! Where do the bytes to send come from? A file or a pipe, read ahead by a thread that also computes the digest.
+//! File reader. Where do the bytes to send come from? A file or a pipe, read ahead by a thread that also computes the digest.
 //!
 //! The digest is announced after the data, not before: so nothing is read twice, a pipe can be sent, and the
 //! first byte leaves at once. It costs nothing, for the receiver judges when all has arrived in any case.

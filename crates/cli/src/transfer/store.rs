@@ -1,5 +1,5 @@
-//! How does a file come into being? Beside its place under a temporary name, and under its own name only when
-//! it is complete, verified and on the disk.
+//! Atomic file storage. How does a file come into being? Beside its place under a temporary name, and under its own name
+//! only when it is complete, verified and on the disk.
 
 use std::fs::{self, File, Permissions};
 use std::io;

@@ -1,5 +1,5 @@
-//! How do received pieces reach the disk without holding up the network? On a thread of their own, with a short
-//! queue in between: when the disk is slow, the queue fills, nothing more is received, and SCTP slows the sender.
+//! Writer thread. How do received pieces reach the disk without holding up the network? On a thread of their own, with a
+//! short queue in between: when the disk is slow, the queue fills, nothing more is received, and SCTP slows the sender.
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;

@@ -1,4 +1,4 @@
-//! Are wrong arguments and impossible wishes refused in one line with the right exit code?
+//! Tests of argument errors. Are wrong arguments and impossible requests refused in one line with the right exit code?
 
 use crate::harness::{Receiver, file, run};
 

@@ -1,5 +1,5 @@
-//! Does a transfer survive the loss of a link? Two hosts of their own, made of network namespaces, with two cables
-//! between them, one of which is pulled.
+//! Link failure test. Does a transfer survive the loss of a link? Two hosts of their own, made of network namespaces, with
+//! two cables between them, one of which is pulled.
 //!
 //! Needs root and the `ip` and `tc` programs of Debian's iproute2.
 

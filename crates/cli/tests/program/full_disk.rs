@@ -1,4 +1,4 @@
-//! What happens when the disk is full? The sender is told, and nothing is left.
+//! Full disk test. What happens when the receiver's disk is full? The sender is told, and nothing is left.
 //!
 //! Needs a file system of its own that is small: a tmpfs, which only root may mount. Others skip the test and say so.
 

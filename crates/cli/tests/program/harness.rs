@@ -1,4 +1,4 @@
-//! How do tests run the program? As a child process whose lines of JSON are awaited: nothing sleeps.
+//! Test harness. How do tests run the program? As a child process whose lines of JSON are awaited: nothing sleeps.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::net::UdpSocket;

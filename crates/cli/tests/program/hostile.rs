@@ -1,5 +1,5 @@
-//! What does a receiver do with a peer that does not follow the transfer protocol? Ends the association, keeps
-//! nothing, and serves the next sender.
+//! Hostile peer tests. What does a receiver do with a peer that does not follow the transfer protocol? Ends the association,
+//! keeps nothing, and serves the next sender.
 
 use std::net::SocketAddr;
 use std::time::Duration;

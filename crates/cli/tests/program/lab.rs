@@ -1,4 +1,4 @@
-//! Is an experiment run, resumed, compared and refused as the help says?
+//! Tests of the `lab` command. Is an experiment run, resumed, compared and refused as the help says?
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What happens when a peer vanishes, is stopped, or was never there? A clear error soon, and no half a file.
+//! Peer loss tests. What happens when a peer vanishes, is stopped, or was never there? A clear error soon, and no half a file.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Does the program do what its help says? The binary itself, two processes, real sockets on loopback.
+//! End-to-end tests. Does the program do what its help says? The binary itself, two processes, real sockets on loopback.
 #![cfg(test)]
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! Does a browser draw what a report shows? Pages are opened in Chromium, as root without its sandbox.
+//! Report tests in a browser. Does a browser draw what a report shows? Chromium opens the pages, as root without its sandbox.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! Does a transfer pass a link that takes smaller packets than the hosts' own? Two hosts and a router between them, made
-//! of network namespaces.
+//! Path MTU tests. Does a transfer pass a link that takes smaller packets than the hosts' own? Two hosts and a router
+//! between them, made of network namespaces.
 //!
 //! Needs root, the `ip` and `tc` programs of Debian's iproute2, and `sysctl`.
 

@@ -1,4 +1,4 @@
-//! Can a test bed be set up, seen and put away, again and again? Needs root, which CI has.
+//! Test bed tests. Can a test bed be set up, seen and put away, again and again? Needs root, which CI has.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Are captures read, drawn and refused as the help says?
+//! Tests of the `trace` command. Are captures read, drawn and refused as the help says?
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Does a file arrive, over every path, and do both sides say so?
+//! File transfer tests. Does a file arrive, over every path, and do both sides say so?
 
 use std::io::Write;
 use std::process::Stdio;

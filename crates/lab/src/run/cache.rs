@@ -1,4 +1,4 @@
-//! Which points were run before? Their results are files, named by everything they depend on.
+//! Result cache. Which points were run before? Their results are files, named by everything they depend on.
 //!
 //! A file appears under its name only when it is complete, so a program that is killed at any moment leaves a cache that
 //! the next one can use.

@@ -1,4 +1,4 @@
-//! What is written down of a run beside its results? A log of events, a capture of packets, if asked for.
+//! Event logs and packet captures. What is written down of a run beside its results, if asked for?
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

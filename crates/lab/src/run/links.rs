@@ -1,4 +1,4 @@
-//! What happened at the links? The same for every transport: each path's own link, then the bottleneck's.
+//! Link metrics. What happened at the links? The same for every transport: each path's own link, then the bottleneck's.
 
 use anabranch_netsim::link::{DropCause, LinkStats};
 use anabranch_netsim::topology::Path;

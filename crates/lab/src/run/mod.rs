@@ -1,4 +1,4 @@
-//! What comes out of a point? It is looked up or simulated, on all cores, and nothing that was finished is lost.
+//! Experiment runs. What comes out of a point? It is looked up or run, on all cores, and nothing that was finished is lost.
 
 mod cache;
 mod files;

@@ -1,4 +1,4 @@
-//! When was each object there? Over SCTP a stream has carried it, over TCP a connection.
+//! Object completion times. When was each object there? Over SCTP a stream has carried it, over TCP a connection.
 
 use anabranch_sim::Overhead;
 use anabranch_types::Instant;

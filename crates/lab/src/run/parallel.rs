@@ -1,4 +1,4 @@
-//! How are many points run? Each once, the longest first, on as many threads as there are cores.
+//! Parallel runner. How are many points run? Each once, the longest first, on as many threads as there are cores.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What is kept of a run? Numbers by name, histograms and time series, in a form that a file can hold.
+//! Run record. What is kept of a run? Numbers by name, histograms and time series, in a form that a file can hold.
 
 use std::collections::BTreeMap;
 

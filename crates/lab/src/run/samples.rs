@@ -1,4 +1,4 @@
-//! How full were buffers, windows and queues? Sampled a hundred times in a second, and only sums are kept.
+//! Periodic sampling, every 10 ms. How full were buffers, windows and queues? Only sums, histograms and time series are kept.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How does a setting become a scenario of the simulator?
+//! Scenario construction. How does a setting become a scenario of the simulator?
 
 use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};

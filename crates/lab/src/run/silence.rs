@@ -1,4 +1,4 @@
-//! For how long did nothing come? Told by looking again and again at what has come so far, whenever that is.
+//! Stall detection. For how long did nothing come? Told by looking again and again at what has come so far, whenever that is.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Does any name get out of the folder, or pretend to be another?
+//! Tests of safe file names. Does any name get out of the folder, or pretend to be another?
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Does the reader hand over the file, all of it and nothing else?
+//! Tests of the file reader. Does it hand over the file, all of it and nothing else?
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How do programs read what was counted? One JSON object in a line (docs/cli-json.md).
+//! JSON output of `trace`. How do programs read what was counted? One JSON object in a line (docs/cli-json.md).
 
 use anabranch_trace::gaps::Histogram;
 use anabranch_trace::idle::idle as pauses;

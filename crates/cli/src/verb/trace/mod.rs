@@ -1,4 +1,4 @@
-//! What does a capture show? Its conversations, drawn or counted.
+//! The `trace` command. What does a capture show? Its conversations, drawn or counted.
 
 mod json;
 mod text;

@@ -1,4 +1,4 @@
-//! How do people read what was counted?
+//! Text output of `trace`. How do people read what was counted?
 
 use std::fmt::Write as _;
 
