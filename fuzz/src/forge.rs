@@ -1,4 +1,4 @@
-//! How does an attacker who sees everything write packets? Tag and checksum right, the rest as the bytes decide.
+//! Packet forgery for fuzzing, by an attacker who sees everything: tag and checksum are right, the rest as the bytes decide.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Does every experiment run in its quick size, and is that size quick?
+//! Quick run of every experiment. Does each run in its quick size, and is that size quick?
 //!
 //! A plan that is put into `experiments` is run here by itself.
 

@@ -1,4 +1,4 @@
-//! How fast is simulated time beside ns-3's? One flow over a dumbbell, as in `bench/ns3/dumbbell.cc`: 10 Mbit/s and 10 ms between
+//! Benchmark against ns-3: one flow over a dumbbell, as in `bench/ns3/dumbbell.cc`, with 10 Mbit/s and 10 ms between
 //! two routers, a queue of 100 packets, access links of 1 Gbit/s. The arguments are `tcp` or a profile of SCTP, and seconds. Prints
 //! packets that crossed the bottleneck, and Mbit/s, for `scripts/bench-ns3`.
 

@@ -1,4 +1,4 @@
-//! Where does the first design rule hold? Two paths together against the better of them alone, over a grid of rates
+//! Check of the first design rule. Where does it hold? Two paths together against the better of them alone, over a grid of rates
 //! and delays, in simulated time.
 //!
 //! `cargo run --release -p anabranch-sim --example first_rule -- [seconds] [profile] [question=answer…]`

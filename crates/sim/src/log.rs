@@ -1,4 +1,4 @@
-//! What were the last packets? A ring of them, for the message of a failing test.
+//! Packet log. A ring of the last packets of a host, for the message of a failing test.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! How are two hosts of a scenario joined? By links of their own, and through one that others use too.
+//! Paths of a scenario. How are its two hosts joined? By links of their own, and through one that others use too.
 
 use core::net::IpAddr;
 

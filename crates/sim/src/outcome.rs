@@ -1,4 +1,4 @@
-//! What came out of a run? Goodput, counts, statistics, and one number that stands for every packet.
+//! Results of a simulation run: goodput, counts, statistics, and one number that stands for every packet.
 
 use core::time::Duration;
 

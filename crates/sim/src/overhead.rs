@@ -1,4 +1,4 @@
-//! What do packets carry beside user data? Counted in the packets that a host sends, above IP and UDP.
+//! Protocol overhead. What do packets carry beside user data? Counted in the packets that a host sends, above IP and UDP.
 
 use anabranch_wire::{Chunk, Packet};
 

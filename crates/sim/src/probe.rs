@@ -1,4 +1,4 @@
-//! How did the paths do in the course of time? Samples of what the core knows of them.
+//! Time series of path state. Samples of what the core knows of each path in the course of time.
 
 use core::time::Duration;
 

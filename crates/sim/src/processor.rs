@@ -1,4 +1,4 @@
-//! What if a host takes time for what it does? Packets wait in a ring until the processor has done with what was before.
+//! Processing time of a host. Packets wait in a ring until the processor has done with what was before.
 //!
 //! One processor does everything, one thing after the other, as the lock of an association makes several processors do:
 //! it takes a packet out of the ring, lets the core handle it, writes what the core wants to send, and takes the next one.

@@ -1,4 +1,4 @@
-//! How does a random find become a test that people can read? Made as small as it goes, and written as source.
+//! Shrinking and replay of failing randomized tests. A test is made as small as it goes, and written as source.
 
 use core::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Does the simulation do what its words say?
+//! Tests of the simulation: workloads, readers, scripts, probes and shared bottlenecks.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What may a peer do with addresses, and what may somebody who only pretends to be the peer?
+//! Tests of address reconfiguration (ASCONF). What may a peer change, and what may somebody who only pretends to be the peer?
 
 use alloc::string::{String, ToString};
 use alloc::vec;

@@ -1,4 +1,4 @@
-//! Which codes are believed?
+//! Tests of authentication (AUTH chunks). Which codes are accepted?
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What does an endpoint make of peers that begin, begin anew and end in unusual ways?
+//! Tests of the endpoint. What does it make of peers that begin, restart and end in unusual ways?
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! How does a page of many objects come? Each on a stream of its own, all at the same time (Andersson 2005, §4.3).
+//! Page download: many objects, each on a stream of its own, all at the same time (Andersson 2005, §4.3).
 
 use anabranch_types::StreamId;
 

@@ -1,4 +1,4 @@
-//! How long did messages take? Each carries the time at which it was handed over, and nothing is kept of it.
+//! Message delay meter. How long did messages take? Each carries the time at which it was handed over, and nothing is kept of it.
 //!
 //! Held against the books that [`super::Outbox`] and [`super::Inbox`] keep otherwise: memory does not grow with the
 //! length of a run, there is no limit to the number of messages, and what arrived is not compared with what was sent.

@@ -1,4 +1,4 @@
-//! What do test messages say? Bytes that tell where they belong, so that the reader notices any mix-up.
+//! Payload of test messages. Its bytes tell where they belong, so that the reader notices any mix-up.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Does a host take the time that its processor says?
+//! Tests of the processor model. Does a host take the time that its processor says?
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How is a step done? By the hand of fate on the network, or by an application.
+//! Execution of a randomized step, by a change of the network or by an application.
 
 use core::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How much may the buffers hold? As much as they were ever allowed, and a message more.
+//! Buffer limits of a randomized test. How much may the buffers hold? As much as they were ever allowed, and a message more.
 
 use super::op::Op;
 use super::shape::Shape;

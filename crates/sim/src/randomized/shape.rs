@@ -1,4 +1,4 @@
-//! In what kind of world does a test take place? Paths, buffers and mechanisms, drawn from a seed.
+//! Random scenario of a test: paths, buffers and mechanisms, drawn from a seed.
 
 use core::time::Duration;
 

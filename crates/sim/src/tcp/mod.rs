@@ -1,4 +1,4 @@
-//! What would TCP have done on the same network? Hosts with TCP endpoints, their applications, and scenarios of them.
+//! Simulation of TCP. What would it have done on the same network? Hosts with TCP endpoints, their applications, and scenarios.
 //!
 //! ```
 //! use anabranch_netsim::LinkConfig;

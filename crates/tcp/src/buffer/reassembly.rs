@@ -1,4 +1,4 @@
-//! What has arrived, and what is missing before it can be read?
+//! Reassembly buffer. What has arrived, and what is missing before it can be read?
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

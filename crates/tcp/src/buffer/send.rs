@@ -1,4 +1,4 @@
-//! What has the application handed over that is not acknowledged yet?
+//! Send buffer. What has the application handed over that is not acknowledged yet?
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

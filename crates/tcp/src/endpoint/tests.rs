@@ -1,4 +1,4 @@
-//! What can somebody do who only guesses? Two endpoints that talk to each other, and a third who forges segments.
+//! Tests of blind attacks on the endpoint. Two endpoints talk to each other, and a third, who only guesses, forges segments.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Which numbers were sent, and what has become of them?
+//! SACK scoreboard. Which sequence numbers were sent, and what has become of them?
 //!
 //! One record for each segment from its first transmission until it is acknowledged cumulatively, in the order of
 //! numbers. Work per acknowledgement is proportional to what it changes: blocks are compared with what was reported

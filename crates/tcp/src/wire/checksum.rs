@@ -1,4 +1,4 @@
-//! Is the segment what was sent? The Internet checksum over it and the addresses that it travels between.
+//! TCP checksum. The Internet checksum over the segment and the addresses that it travels between.
 
 use core::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! How does a segment look on the wire? Header, options, payload and checksum of RFC 9293 §3.1.
+//! TCP segment format: header, options, payload and checksum of RFC 9293 §3.1.
 
 pub(crate) mod checksum;
 mod error;

@@ -1,4 +1,4 @@
-//! Is what was written read, and nothing else?
+//! Tests of the TCP segment format. Is what was written read, and everything else refused?
 
 use alloc::vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

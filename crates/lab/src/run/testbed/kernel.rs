@@ -1,4 +1,4 @@
-//! How does the system talk? Over sockets of TCP or MPTCP, one connection for each stream of the plan.
+//! Kernel stack of the test bed. TCP or MPTCP sockets, one connection for each stream of the plan.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! What was a run on real hosts made with? Which kernel, which stacks, and how the links kept the time.
+//! Provenance of a test bed run: which kernel, which stacks, and how the links kept the time.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Do all stacks talk on the test bed, and does a plan that a real host cannot follow say so? Needs root, which CI has.
+//! Tests of the test bed. Do all stacks talk, and are plans refused that a real host cannot follow? Needs root, which CI has.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

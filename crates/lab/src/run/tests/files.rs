@@ -1,4 +1,4 @@
-//! Is what is written beside the results what it is said to be?
+//! Tests of event logs and packet captures. Do they follow their schema, and can others read them?
 
 use std::fs;
 use std::path::{Path, PathBuf};

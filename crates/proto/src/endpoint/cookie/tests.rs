@@ -1,4 +1,4 @@
-//! Which cookies open?
+//! Tests of state cookies. Which are accepted?
 
 use alloc::boxed::Box;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! Do two hosts that call each other end with one association? Are the parameters of an answer as they should be?
+//! Tests of INIT handling. Do crossing calls make one association? Are the parameters of an INIT ACK as they should be?
 
 use alloc::collections::VecDeque;
 use alloc::vec;

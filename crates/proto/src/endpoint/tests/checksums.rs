@@ -1,4 +1,4 @@
-//! Who writes checksums, and who looks at them?
+//! Tests of checksum offloading. Who writes checksums, and who checks them?
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Do associations end, and only when they should?
+//! Tests of shutdown and abort. Do associations end, and only when they should?
 
 use super::*;
 

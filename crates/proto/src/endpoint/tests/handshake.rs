@@ -1,4 +1,4 @@
-//! Do handshakes end well that take unusual turns?
+//! Tests of unusual handshakes. Do they end well?
 
 use super::*;
 

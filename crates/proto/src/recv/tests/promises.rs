@@ -1,4 +1,4 @@
-//! What does an NR-SACK promise, if it promises no more than what can be read?
+//! Tests of NR-SACK. What does it promise, if it promises no more than what can be read?
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Does the reader notice whatever may go wrong?
+//! Tests of the check of received messages. Does it notice whatever may go wrong?
 
 use anabranch_proto::ReceivedMessage;
 use anabranch_types::{Instant, Ppid, StreamId};

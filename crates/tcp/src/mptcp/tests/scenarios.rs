@@ -1,4 +1,4 @@
-//! What do several subflows carry together?
+//! Tests of MPTCP connections. What do several subflows carry together?
 
 use anabranch_policy::PolicyRecipe;
 

@@ -1,4 +1,4 @@
-//! Who may open a connection, and what happens to the others?
+//! Tests of unverified MPTCP peers. Who may open a connection, and what happens to the others?
 
 use super::*;
 use crate::sequence::SequenceNumber;

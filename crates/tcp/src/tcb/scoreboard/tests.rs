@@ -1,4 +1,4 @@
-//! What is lost, what is there, and do the counts agree?
+//! Tests of the SACK scoreboard. What is lost, what has arrived, and do the counts agree?
 
 use alloc::vec;
 use alloc::vec::Vec;

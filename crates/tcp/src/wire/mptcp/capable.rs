@@ -1,4 +1,4 @@
-//! Can the other end do it too? MP_CAPABLE, version 1, in the forms of the three steps of a handshake (RFC 8684 §3.1).
+//! MP_CAPABLE option, version 1, in the forms of the three steps of a handshake (RFC 8684 §3.1).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Does a subflow belong to a connection that there is? MP_JOIN, in the forms of its three steps (RFC 8684 §3.2).
+//! MP_JOIN option, in the forms of the three steps by which a subflow joins a connection (RFC 8684 §3.2).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Who may join a connection? Who knows its keys: tokens, initial data sequence numbers and codes are made of them
+//! MPTCP keys. Tokens, initial data sequence numbers and the codes of joining subflows are made of them
 //! (RFC 8684 §3.1, §3.2 and §3.4.1).
 
 use core::fmt;

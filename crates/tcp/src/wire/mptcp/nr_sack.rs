@@ -1,4 +1,4 @@
-//! Which data has arrived beyond what is missing, and will never be discarded? The NR-SACK blocks of a data
+//! NR-SACK blocks of MPTCP. Which data has arrived beyond a gap, and will never be discarded? They are part of a data
 //! acknowledgement (Yang 2015, appendix A.2).
 //!
 //! Their edges are counted from the data acknowledgement. Whether an edge has three or four bytes was agreed on when

@@ -1,4 +1,4 @@
-//! What is told beside the data? Addresses that come and go, subflows that are to be spared, and ends before the end
+//! MPTCP options beside the data: ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FAIL, MP_FASTCLOSE and MP_TCPRST
 //! (RFC 8684 §3.3.8 and §3.4 to §3.7).
 
 use alloc::vec::Vec;

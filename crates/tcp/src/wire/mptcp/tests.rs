@@ -1,4 +1,4 @@
-//! Is what was written read, do the codes match those of others, and what yields when there is no room?
+//! Tests of MPTCP options. Is what was written read, do the codes match those of others, and what yields when room is short?
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! What should the scoreboard say? The same questions, answered by looking at every chunk every time.
+//! Reference model of the scoreboard. It answers the same questions by looking at every chunk every time.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

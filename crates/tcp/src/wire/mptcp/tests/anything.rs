@@ -1,4 +1,4 @@
-//! What could a peer send? Multipath options of all sorts, some of them senseless but all of them possible.
+//! Random MPTCP options, as a peer could send them: some of them senseless, all of them possible.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
