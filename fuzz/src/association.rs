@@ -10,7 +10,7 @@ use anabranch_proto::{Association, AssociationConfig, DEFAULT_PORT, Message};
 use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
 use bytes::Bytes;
 
-use crate::forge::Overheard;
+use crate::forge::Observed;
 use crate::{Choices, Flying, Host};
 
 const ALICE: u8 = 1;
@@ -89,7 +89,7 @@ struct Scene {
     alice: Host,
     bob: Host,
     now: Instant,
-    overheard: Overheard,
+    observed: Observed,
     to_alice: Vec<Flying>,
     to_bob: Vec<Flying>,
 }
@@ -101,7 +101,7 @@ impl Scene {
             alice: Host::new(ALICE, &config),
             bob: Host::new(BOB, &config),
             now: Instant::ZERO,
-            overheard: Overheard::default(),
+            observed: Observed::default(),
             to_alice: Vec::new(),
             to_bob: Vec::new(),
         };
@@ -117,11 +117,11 @@ impl Scene {
     /// Puts all packets that both have to send in flight.
     fn rest(&mut self) {
         for flying in self.alice.rest(self.now, |_, _| ()) {
-            self.overheard.of_victim(&flying.bytes);
+            self.observed.of_victim(&flying.bytes);
             self.to_bob.push(flying);
         }
         for flying in self.bob.rest(self.now, |_, _| ()) {
-            self.overheard.of_peer(&flying.bytes);
+            self.observed.of_peer(&flying.bytes);
             self.to_alice.push(flying);
         }
     }
@@ -175,7 +175,7 @@ impl Scene {
     fn step(&mut self, choices: &mut Choices<'_>) {
         match choices.byte() {
             0..120 => {
-                let bytes = self.overheard.forge(choices);
+                let bytes = self.observed.forge(choices);
                 self.deliver(choices, bytes);
             }
             120..130 => {

@@ -9,9 +9,9 @@ use sha2::Sha256;
 
 use crate::{Choices, Host};
 
-/// What was overheard between the two.
+/// What was observed between the two.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Overheard {
+pub(crate) struct Observed {
     /// The tag that the victim expects.
     pub(crate) tag: u32,
     /// The tag that the peer expects: reflected in ABORT and SHUTDOWN COMPLETE.
@@ -35,7 +35,7 @@ pub(crate) struct Overheard {
 /// Bytes of an AUTH chunk before its code, and of the code.
 const AUTH: (usize, usize) = (8, 32);
 
-impl Overheard {
+impl Observed {
     /// Listens to a packet of the victim.
     pub(crate) fn of_victim(&mut self, bytes: &[u8]) {
         let packet = Packet::parse(bytes).expect("checked when it was sent");

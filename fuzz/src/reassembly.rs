@@ -9,7 +9,7 @@ use anabranch_proto::{AssociationConfig, ReceivedMessage};
 use anabranch_types::{Fsn, Instant, Mid, PathAddr, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 use anabranch_wire::{Chunk, CommonHeader, Data, DataFlags, FragmentPlace, IData, Packet, PacketBuilder};
 
-use crate::forge::Overheard;
+use crate::forge::Observed;
 use crate::{Choices, Flying, Host, association};
 
 const ALICE: u8 = 1;
@@ -130,28 +130,28 @@ impl Scene {
     fn new(interleaves: bool) -> Self {
         let config = config(interleaves);
         let (mut alice, mut bob) = (Host::new(ALICE, &config), Host::new(BOB, &config));
-        let (now, mut overheard) = (Instant::ZERO, Overheard::default());
+        let (now, mut observed) = (Instant::ZERO, Observed::default());
         bob.connect(now, ALICE);
         for _ in 0..4 {
             for flying in bob.rest(now, |_, _| ()) {
-                overheard.of_peer(&flying.bytes);
+                observed.of_peer(&flying.bytes);
                 alice.receive(now, &flying);
             }
             for flying in alice.rest(now, |_, _| ()) {
-                overheard.of_victim(&flying.bytes);
+                observed.of_victim(&flying.bytes);
                 bob.receive(now, &flying);
             }
         }
         let header = CommonHeader {
-            source_port: overheard.ports.0,
-            destination_port: overheard.ports.1,
-            tag: VerificationTag(overheard.tag),
+            source_port: observed.ports.0,
+            destination_port: observed.ports.1,
+            tag: VerificationTag(observed.tag),
         };
         Self {
             alice,
             now,
             header,
-            first_tsn: overheard.peer_tsn.wrapping_add(1),
+            first_tsn: observed.peer_tsn.wrapping_add(1),
             interleaves,
             read: Vec::new(),
             timers: 0,

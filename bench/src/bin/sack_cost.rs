@@ -8,7 +8,7 @@
 //!
 //! The index of the scoreboard is measured beside the two walks that reproduce what others do (`sack-handling`), and
 //! the chunks that each of them looks at are counted. With the index, a SACK against 100,000 TSNs must not cost more
-//! than [`MOST`] times one against 100.
+//! than [`MAX_RATIO`] times one against 100.
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ const FAST: PathId = PathId(0);
 const SLOW: PathId = PathId(1);
 
 /// How much more the index may cost with the most outstanding than with the fewest.
-const MOST: f64 = 1.5;
+const MAX_RATIO: f64 = 1.5;
 
 /// Ways to handle a SACK, and how many runs are enough to see what they cost.
 const HANDLINGS: [(&str, usize); 3] = [("indexed", usize::MAX), ("scan", 1), ("outstanding-array", 1)];
@@ -62,9 +62,9 @@ fn main() {
     for (name, kind) in kinds {
         for (handling, runs) in HANDLINGS {
             let ratio = tabulate(name, kind, handling, runs.min(arguments.runs), arguments.json);
-            if handling == "indexed" && ratio > MOST {
+            if handling == "indexed" && ratio > MAX_RATIO {
                 eprintln!(
-                    "a SACK costs {ratio:.2} times as much with more outstanding, which is more than {MOST}"
+                    "a SACK costs {ratio:.2} times as much with more outstanding, which is more than {MAX_RATIO}"
                 );
                 std::process::exit(1);
             }

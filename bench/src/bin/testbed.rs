@@ -77,7 +77,7 @@ fn load() -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// Errors of all packets, the forwarder's opinion, and the share of a core that it took, in percent.
+/// Errors of all packets, the forwarder's count, and the share of a core that it took, in percent.
 fn measure(seconds: f64) -> io::Result<(Histogram, Timing, f64)> {
     let link = LinkConfig::new(RATE, DELAY).queue(QueueConfig::Packets(10_000));
     let bed = Bed::up(

@@ -20,8 +20,8 @@ struct SctpProto {
     now: Instant,
     payload: Bytes,
     taken: Vec<u8>,
-    there: Vec<Bytes>,
-    back: Vec<Bytes>,
+    forward: Vec<Bytes>,
+    reverse: Vec<Bytes>,
 }
 
 struct Side {
@@ -63,8 +63,8 @@ pub(super) fn start(message: usize, window: usize) -> Box<dyn Load> {
         now: Instant::now(),
         payload: Bytes::from(vec![7; message]),
         taken: vec![0; message],
-        there: Vec::new(),
-        back: Vec::new(),
+        forward: Vec::new(),
+        reverse: Vec::new(),
     })
 }
 
@@ -147,16 +147,16 @@ impl SctpProto {
 impl Load for SctpProto {
     fn round(&mut self) -> Delivered {
         self.fill();
-        self.alice.drain(self.now, &mut self.there);
-        let packets = self.there.len() as u64;
-        for packet in self.there.drain(..) {
+        self.alice.drain(self.now, &mut self.forward);
+        let packets = self.forward.len() as u64;
+        for packet in self.forward.drain(..) {
             self.bob.handle(self.now, self.alice.address, packet);
-            self.bob.drain(self.now, &mut self.back);
+            self.bob.drain(self.now, &mut self.reverse);
         }
         let messages = self.take();
-        self.bob.drain(self.now, &mut self.back);
-        let answers = self.back.len() as u64;
-        for packet in self.back.drain(..) {
+        self.bob.drain(self.now, &mut self.reverse);
+        let answers = self.reverse.len() as u64;
+        for packet in self.reverse.drain(..) {
             self.alice.handle(self.now, self.bob.address, packet);
         }
         self.pass(packets + answers == 0);

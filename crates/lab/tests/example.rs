@@ -1,4 +1,4 @@
-//! Does the example of experiments/README.md run, and come out the same each time?
+//! The example of the README, run as a plan. Does it come out, with the same bytes each time?
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -58,8 +58,8 @@ fn any_network(seed: Seed) -> Network<TestHost> {
     let path = Path {
         near,
         far,
-        there: links.clone(),
-        back: links.clone(),
+        forward: links.clone(),
+        reverse: links.clone(),
     };
     let alice = network.add_host(TestHost::sending(
         path.addr(9_899),
@@ -116,8 +116,8 @@ fn path_of_link() -> anabranch_types::PathAddr {
     Path {
         near: topology::near(0),
         far: topology::far(0),
-        there: vec![],
-        back: vec![],
+        forward: vec![],
+        reverse: vec![],
     }
     .addr(9_899)
 }
@@ -243,7 +243,7 @@ fn trace(seed: Seed, idle: usize, look_every: Duration) -> u64 {
     };
     let paths = topology::disjoint_paths(&mut network, (alice, bob), &[lossy(4), lossy(2)]);
     network.add_source(Source::endless(
-        paths[0].there[0],
+        paths[0].forward[0],
         Pattern::Poisson,
         Rate::mbit(1),
     ));

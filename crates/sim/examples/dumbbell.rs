@@ -91,8 +91,8 @@ fn dumbbell<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId)) -> Path 
     let path = Path {
         near: topology::near(0),
         far: topology::far(0),
-        there: links(["left→", "bottleneck→", "right→"]),
-        back: links(["right←", "bottleneck←", "left←"]),
+        forward: links(["left→", "bottleneck→", "right→"]),
+        reverse: links(["right←", "bottleneck←", "left←"]),
     };
     topology::connect(network, hosts, &path);
     path
@@ -105,7 +105,7 @@ fn run<H: Host>(
     read: impl Fn(&Network<H>) -> u64,
 ) {
     network.run_until(Instant::ZERO + simulated);
-    let bottleneck = [path.there[1], path.back[1]];
+    let bottleneck = [path.forward[1], path.reverse[1]];
     let crossed = bottleneck.map(|link| network.link(link).stats().delivered.packets);
     println!(
         "{}\t{:.2}",

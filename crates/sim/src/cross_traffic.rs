@@ -46,7 +46,7 @@ pub(crate) fn build(
     paths: &[Path],
     bottleneck: Option<Both>,
 ) -> Vec<CrossTrafficHosts> {
-    let own = |path: &Path| Some((*path.there.first()?, *path.back.last()?));
+    let own = |path: &Path| Some((*path.forward.first()?, *path.reverse.last()?));
     let numbered = (0..=u8::MAX).zip(all);
     numbered
         .map(|(number, cross_traffic)| {

@@ -11,7 +11,12 @@ use crate::AnyHost;
 pub(crate) type Both = (LinkId, LinkId);
 
 /// Adds both links; those without a name get `name` and an arrow.
-pub(crate) fn add(network: &mut Network<AnyHost>, there: &LinkConfig, back: &LinkConfig, name: &str) -> Both {
+pub(crate) fn add(
+    network: &mut Network<AnyHost>,
+    forward: &LinkConfig,
+    reverse: &LinkConfig,
+    name: &str,
+) -> Both {
     let mut add = |link: &LinkConfig, arrow: char| {
         let link = link.clone();
         network.add_link(if link.name.is_empty() {
@@ -20,7 +25,7 @@ pub(crate) fn add(network: &mut Network<AnyHost>, there: &LinkConfig, back: &Lin
             link
         })
     };
-    (add(there, '→'), add(back, '←'))
+    (add(forward, '→'), add(reverse, '←'))
 }
 
 /// Leads a path between two addresses over links of its own, on the way there first, and then through `shared`.
@@ -31,13 +36,13 @@ pub(crate) fn lead(
     own: Both,
     shared: Option<Both>,
 ) -> Path {
-    let there = [Some(own.0), shared.map(|(there, _)| there)];
-    let back = [shared.map(|(_, back)| back), Some(own.1)];
+    let forward = [Some(own.0), shared.map(|(forward, _)| forward)];
+    let reverse = [shared.map(|(_, reverse)| reverse), Some(own.1)];
     let path = Path {
         near: ends.0,
         far: ends.1,
-        there: there.into_iter().flatten().collect(),
-        back: back.into_iter().flatten().collect(),
+        forward: forward.into_iter().flatten().collect(),
+        reverse: reverse.into_iter().flatten().collect(),
     };
     topology::connect(network, hosts, &path);
     path

@@ -158,6 +158,6 @@ fn path_bytes(simulation: &Simulation) -> Vec<(u64, u64)> {
     };
     let paths = simulation.paths().iter();
     paths
-        .map(|path| (delivered(&path.there[..1]), delivered(&path.back[..1])))
+        .map(|path| (delivered(&path.forward[..1]), delivered(&path.reverse[..1])))
         .collect()
 }

@@ -48,8 +48,8 @@ pub struct Scenario<T: Transport = Sctp> {
 
 /// One path to be built.
 pub(crate) struct PathConfig {
-    there: LinkConfig,
-    back: LinkConfig,
+    forward: LinkConfig,
+    reverse: LinkConfig,
     pub(crate) near: IpAddr,
     pub(crate) far: IpAddr,
     /// The network has it, and the hosts do not know of their addresses yet.
@@ -107,16 +107,16 @@ impl<T: Transport> Scenario<T> {
 
     /// Adds a path that is different there and back.
     #[must_use]
-    pub fn asymmetric_path(self, there: LinkConfig, back: LinkConfig) -> Self {
+    pub fn asymmetric_path(self, forward: LinkConfig, reverse: LinkConfig) -> Self {
         let number = self.next_number();
-        self.path_between(there, back, (topology::near(number), topology::far(number)))
+        self.path_between(forward, reverse, (topology::near(number), topology::far(number)))
     }
 
     /// The path that was added last has another link back.
     #[must_use]
-    pub fn with_link_back(mut self, back: LinkConfig) -> Self {
+    pub fn with_link_back(mut self, reverse: LinkConfig) -> Self {
         if let Some(path) = self.paths.last_mut() {
-            path.back = back;
+            path.reverse = reverse;
         }
         self
     }
@@ -138,11 +138,11 @@ impl<T: Transport> Scenario<T> {
 
     /// Adds a path between any two addresses. Each pair may have one.
     #[must_use]
-    pub fn path_between(mut self, there: LinkConfig, back: LinkConfig, ends: (IpAddr, IpAddr)) -> Self {
+    pub fn path_between(mut self, forward: LinkConfig, reverse: LinkConfig, ends: (IpAddr, IpAddr)) -> Self {
         let (near, far) = ends;
         self.paths.push(PathConfig {
-            there,
-            back,
+            forward,
+            reverse,
             near,
             far,
             spare: false,
@@ -173,15 +173,15 @@ impl<T: Transport> Scenario<T> {
         } else {
             &link.name
         };
-        let [there, back] = ["→", "←"].map(|arrow| link.clone().named(format!("{name}{arrow}")));
-        self.asymmetric_bottleneck(there, back)
+        let [forward, reverse] = ["→", "←"].map(|arrow| link.clone().named(format!("{name}{arrow}")));
+        self.asymmetric_bottleneck(forward, reverse)
     }
 
     /// Leads all paths through one further link that is different there and back.
     #[must_use]
-    pub fn asymmetric_bottleneck(self, there: LinkConfig, back: LinkConfig) -> Self {
+    pub fn asymmetric_bottleneck(self, forward: LinkConfig, reverse: LinkConfig) -> Self {
         Self {
-            bottleneck: Some((there, back)),
+            bottleneck: Some((forward, reverse)),
             ..self
         }
     }
@@ -263,7 +263,8 @@ impl<T: Transport> Scenario<T> {
         }
         let hosts = Side::BOTH.map(|side| network.add_host(self.host(side).into()));
         let bottleneck = self.bottleneck.as_ref();
-        let shared = bottleneck.map(|(there, back)| network::add(&mut network, there, back, "bottleneck"));
+        let shared =
+            bottleneck.map(|(forward, reverse)| network::add(&mut network, forward, reverse, "bottleneck"));
         let paths = self.add_paths(&mut network, (hosts[0], hosts[1]), shared);
         let cross_traffic = cross_traffic::build(self.cross_traffic, &mut network, self.seed, &paths, shared);
         for (side, sink) in self.captures {
@@ -323,7 +324,7 @@ impl<T: Transport> Scenario<T> {
     ) -> Vec<Path> {
         let mut paths = Vec::new();
         for (number, path) in self.paths.iter().enumerate() {
-            let own = network::add(network, &path.there, &path.back, &format!("path {number}"));
+            let own = network::add(network, &path.forward, &path.reverse, &format!("path {number}"));
             paths.push(network::lead(network, hosts, (path.near, path.far), own, shared));
         }
         paths

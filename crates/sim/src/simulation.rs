@@ -188,7 +188,7 @@ impl<T: Transport> Simulation<T> {
 
     fn changes(&self, step: Step) -> Vec<Change<AnyHost>> {
         let both_ways = |path: usize, change: &LinkChange| {
-            let links = [self.paths[path].there[0], self.own_link_back(path)];
+            let links = [self.paths[path].forward[0], self.own_link_back(path)];
             links.map(|link| Change::Link(link, change.clone())).into()
         };
         match step {
@@ -225,7 +225,7 @@ impl<T: Transport> Simulation<T> {
 
     /// The link back that is this path's alone: the last one, behind a shared bottleneck.
     fn own_link_back(&self, path: usize) -> anabranch_netsim::LinkId {
-        let links = &self.paths[path].back;
+        let links = &self.paths[path].reverse;
         links[links.len() - 1]
     }
 

@@ -76,7 +76,7 @@ impl Peer {
     }
 }
 
-/// The runtime has a thread of its own: stories wait for lines of the receiver on theirs.
+/// The runtime has a thread of its own: the tests wait for lines of the receiver on theirs.
 fn with_receiver(test: impl AsyncFnOnce(&mut Receiver)) {
     with_patient_receiver("10s", test);
 }

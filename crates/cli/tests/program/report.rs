@@ -104,8 +104,8 @@ fn open(chromium: &str, page: &Path, option: &str) -> String {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    let complaint = said.lines().find(|line| line.contains("CONSOLE"));
-    assert_eq!(complaint, None);
+    let script_error = said.lines().find(|line| line.contains("CONSOLE"));
+    assert_eq!(script_error, None);
     assert!(output.status.success(), "{said}");
     String::from_utf8(output.stdout).unwrap()
 }

@@ -149,7 +149,7 @@ fn invalid_capture_is_refused() {
         ("text", b"this is no capture at all", "no pcap or pcapng file"),
         ("empty", &whole[..24], "no SCTP and no TCP"),
     ];
-    for (name, bytes, complaint) in cases {
+    for (name, bytes, message) in cases {
         let file = folder.path().join(name);
         fs::write(&file, bytes).unwrap();
         let refused = run(&[
@@ -160,7 +160,7 @@ fn invalid_capture_is_refused() {
             svg.to_str().unwrap(),
         ]);
         let error = String::from_utf8(refused.stderr).unwrap();
-        assert!(error.contains(complaint) && error.lines().count() == 1, "{error}");
+        assert!(error.contains(message) && error.lines().count() == 1, "{error}");
         assert_eq!(refused.status.code(), Some(2));
         assert!(!svg.exists(), "nothing is half-written");
     }

@@ -91,7 +91,7 @@ impl Bed {
         let devices = devices(&hosts.0, paths)?;
         let links = paths
             .iter()
-            .flat_map(|(there, back)| [there.clone(), back.clone()]);
+            .flat_map(|(forward, reverse)| [forward.clone(), reverse.clone()]);
         Ok(Self {
             forwarder: Forwarder::start(devices, links.collect(), seed)?,
             hosts,
@@ -223,11 +223,11 @@ pub fn list() -> Vec<BedStatus> {
 
 fn devices(hosts: &Hosts, paths: &[(LinkConfig, LinkConfig)]) -> io::Result<Vec<Device>> {
     let mut devices = Vec::new();
-    for (number, (there, back)) in (0_u8..).zip(paths) {
+    for (number, (forward, reverse)) in (0_u8..).zip(paths) {
         let name = format!("path{number}");
         let ends = [
-            (Side::Near, topology::near(number), there.mtu),
-            (Side::Far, topology::far(number), back.mtu),
+            (Side::Near, topology::near(number), forward.mtu),
+            (Side::Far, topology::far(number), reverse.mtu),
         ];
         for (side, address, mtu) in ends {
             devices.push(hosts.within(side, || Device::new(&name))?.map_err(without_tun)?);

@@ -10,13 +10,13 @@ use crate::plan::{End, Setting};
 
 /// Each path's own link as the data crosses it and as the answers come back, then the bottleneck's.
 pub(super) fn of(paths: &[Path], setting: &Setting) -> Vec<(LinkId, LinkId)> {
-    let own = |path: &Path| Some((*path.there.first()?, *path.back.last()?));
-    let shared = |path: &Path| Some((*path.there.last()?, *path.back.first()?));
+    let own = |path: &Path| Some((*path.forward.first()?, *path.reverse.last()?));
+    let shared = |path: &Path| Some((*path.forward.last()?, *path.reverse.first()?));
     let bottleneck = setting.bottleneck.as_ref().and_then(|_| shared(paths.first()?));
     let all = paths.iter().filter_map(own).chain(bottleneck);
-    all.map(|(there, back)| match setting.data_sender() {
-        End::Near => (there, back),
-        End::Far => (back, there),
+    all.map(|(forward, reverse)| match setting.data_sender() {
+        End::Near => (forward, reverse),
+        End::Far => (reverse, forward),
     })
     .collect()
 }
@@ -28,13 +28,13 @@ pub(super) struct Counted(LinkStats, LinkStats);
 impl Counted {
     /// Of links of whatever network.
     #[cfg(target_os = "linux")]
-    pub(super) const fn new(there: LinkStats, back: LinkStats) -> Self {
-        Self(there, back)
+    pub(super) const fn new(forward: LinkStats, reverse: LinkStats) -> Self {
+        Self(forward, reverse)
     }
 
-    pub(super) fn at(network: &Network<AnyHost>, (there, back): (LinkId, LinkId)) -> Self {
+    pub(super) fn at(network: &Network<AnyHost>, (forward, reverse): (LinkId, LinkId)) -> Self {
         let stats = |link| network.link(link).stats().clone();
-        Self(stats(there), stats(back))
+        Self(stats(forward), stats(reverse))
     }
 }
 
@@ -68,6 +68,6 @@ fn link(record: &mut Record, group: &str, before: &Counted, after: &Counted, sec
     record.set(format!("{group}.carried"), bytes as f64 * 8e-6 / seconds);
     let busy = after.0.busy.saturating_sub(before.0.busy).as_secs_f64();
     record.set(format!("{group}.idle"), (1.0 - busy / seconds).max(0.0));
-    let back = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;
-    record.set(format!("{group}.reverse.drops"), back as f64);
+    let reverse = after.1.dropped_in_total().packets - before.1.dropped_in_total().packets;
+    record.set(format!("{group}.reverse.drops"), reverse as f64);
 }

@@ -38,15 +38,15 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
 /// Adds what is the same for all transports: paths, bottleneck, cross traffic, and what happens to them.
 pub(super) fn on_network<T: Transport>(mut scenario: Scenario<T>, setting: &Setting) -> Scenario<T> {
     for (name, path) in setting.paths.iter() {
-        let (there, back) = there_and_back(path, name);
-        scenario = scenario.asymmetric_path(there, back);
+        let (forward, reverse) = both_directions(path, name);
+        scenario = scenario.asymmetric_path(forward, reverse);
         if setting.joins_later(name) {
             scenario = scenario.with_last_path_spare();
         }
     }
     if let Some(bottleneck) = &setting.bottleneck {
-        let (there, back) = there_and_back(bottleneck, "bottleneck");
-        scenario = scenario.asymmetric_bottleneck(there, back);
+        let (forward, reverse) = both_directions(bottleneck, "bottleneck");
+        scenario = scenario.asymmetric_bottleneck(forward, reverse);
     }
     for (_, plan) in setting.cross_traffic.iter() {
         scenario = scenario.cross_traffic(cross_traffic(plan, setting));
@@ -64,7 +64,7 @@ const fn port(association: AssociationPlan) -> u16 {
 
 /// Another pair of hosts.
 fn cross_traffic(plan: &CrossTrafficPlan, setting: &Setting) -> CrossTraffic {
-    let (access, _) = there_and_back(&plan.access, "");
+    let (access, _) = both_directions(&plan.access, "");
     let cross_traffic = match plan.transport {
         TransportPlan::Sctp => {
             let config = config(plan.association, plan.policies);
@@ -102,13 +102,13 @@ fn narrow(number: u32) -> u16 {
 }
 
 /// The link there and the link back.
-pub(super) fn there_and_back(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
-    let there = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
-    let back = match &plan.reverse {
-        Some(back) => lay_over(there.clone(), back),
-        None => there.clone(),
+pub(super) fn both_directions(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
+    let forward = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
+    let reverse = match &plan.reverse {
+        Some(reverse) => lay_over(forward.clone(), reverse),
+        None => forward.clone(),
     };
-    (named(there, name, '→'), named(back, name, '←'))
+    (named(forward, name, '→'), named(reverse, name, '←'))
 }
 
 /// A link without a name of its own is named by the simulator.
@@ -214,8 +214,8 @@ fn both_ends<T: Transport>(
 fn conversation(apps: &Named<AppPlan>, end: End) -> Conversation {
     let here = apps.iter().filter(|(_, app)| app.end() == end);
     let here = here.map(|(_, app)| workload(app));
-    let there = apps.iter().filter(|(_, app)| app.end() != end);
-    let asked = there.filter_map(|(_, app)| {
+    let forward = apps.iter().filter(|(_, app)| app.end() != end);
+    let asked = forward.filter_map(|(_, app)| {
         let request = app.request?;
         let requests = Requests::new(narrow(app.stream_count()), request.0 as usize);
         Some(Workload::Requests(requests))

@@ -40,8 +40,8 @@ fn stream(config: &LinkConfig) -> (Network<TestHost>, HostId, HostId, Path) {
 fn datagram_crosses_links_of_its_route_in_order() {
     let (mut network, alice, bob, _) = stream(&config());
     let slow = network.add_link(LinkConfig::new(Rate::mbit(4), ms(5)));
-    let there = [slow, LinkId(0)];
-    network.add_route((alice, topology::near(0)), &there, (bob, topology::far(0)));
+    let forward = [slow, LinkId(0)];
+    network.add_route((alice, topology::near(0)), &forward, (bob, topology::far(0)));
     network.run_until(at(2_000));
     // 2 + 5 ms on the first link, 1 + 10 ms on the second.
     assert_eq!(network.host(bob).received[0].0, at(18));
@@ -92,7 +92,7 @@ fn unspecified_source_is_replaced_by_the_routes_source() {
 #[test]
 fn scheduled_changes_apply_at_their_time() {
     let (mut network, _, bob, path) = stream(&config());
-    let link = path.there[0];
+    let link = path.forward[0];
     network.schedule(at(195), Change::Link(link, LinkChange::Cut));
     network.schedule(at(295), Change::Link(link, LinkChange::Heal));
     network.schedule(
@@ -176,7 +176,7 @@ fn peer_sees_rebound_port_and_replies_to_it() {
 fn filter_can_drop_and_change_datagrams() {
     let (mut network, _, bob, path) = stream(&config());
     network.set_filter(
-        path.there[0],
+        path.forward[0],
         Box::new(|_now, datagram| {
             if datagram.payload[3] == 5 {
                 return FilterAction::Drop;
@@ -198,7 +198,7 @@ fn filter_can_drop_and_change_datagrams() {
         changed.chain(11..100).collect::<Vec<u32>>()
     );
     assert_eq!(
-        network.link(path.there[0]).stats().dropped(DropCause::Filtered),
+        network.link(path.forward[0]).stats().dropped(DropCause::Filtered),
         Count {
             packets: 1,
             bytes: 1_000
@@ -260,10 +260,10 @@ fn flows_share_the_rate_of_a_bottleneck() {
     network.run_until(at(1_000));
     let arrived = network.host(hosts[2]).received.len();
     assert!((970..=980).contains(&arrived), "{arrived}");
-    assert_eq!(paths[0].there[1], paths[2].there[1]);
+    assert_eq!(paths[0].forward[1], paths[2].forward[1]);
     assert!(
         network
-            .link(paths[0].there[1])
+            .link(paths[0].forward[1])
             .stats()
             .dropped(DropCause::QueueFull)
             .packets
@@ -293,7 +293,7 @@ fn failing_sink_stops_only_its_own_capture() {
     let (mut network, alice, _, path) = stream(&config());
     let good = SharedBuffer::default();
     network.capture_host(alice, "alice", FullDisk(3_000));
-    network.capture_link(path.there[0], good.clone());
+    network.capture_link(path.forward[0], good.clone());
     network.run_until(at(2_000));
     assert!(good.take().len() > 100_000);
     assert_eq!(

@@ -56,9 +56,9 @@ pub struct Path {
     /// Address of the second host.
     pub far: IpAddr,
     /// Links from the first host to the second, in order.
-    pub there: Vec<LinkId>,
+    pub forward: Vec<LinkId>,
     /// Links from the second host to the first, in order.
-    pub back: Vec<LinkId>,
+    pub reverse: Vec<LinkId>,
 }
 
 impl Path {
@@ -73,7 +73,7 @@ impl Path {
 
     /// All links of the path, forward and reverse.
     pub fn links(&self) -> impl Iterator<Item = LinkId> {
-        self.there.iter().chain(&self.back).copied()
+        self.forward.iter().chain(&self.reverse).copied()
     }
 }
 
@@ -91,15 +91,15 @@ pub const fn far(path: u8) -> IpAddr {
 
 /// Adds two links with the same configuration, one for each direction. Their names end in `→` and `←`.
 pub fn duplex<H: Host>(network: &mut Network<H>, config: &LinkConfig) -> (LinkId, LinkId) {
-    let there = network.add_link(config.clone().named(format!("{}→", config.name)));
-    let back = network.add_link(config.clone().named(format!("{}←", config.name)));
-    (there, back)
+    let forward = network.add_link(config.clone().named(format!("{}→", config.name)));
+    let reverse = network.add_link(config.clone().named(format!("{}←", config.name)));
+    (forward, reverse)
 }
 
 /// Adds the routes of `path` between two hosts, in both directions.
 pub fn connect<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), path: &Path) {
-    network.add_route((hosts.0, path.near), &path.there, (hosts.1, path.far));
-    network.add_route((hosts.1, path.far), &path.back, (hosts.0, path.near));
+    network.add_route((hosts.0, path.near), &path.forward, (hosts.1, path.far));
+    network.add_route((hosts.1, path.far), &path.reverse, (hosts.0, path.near));
 }
 
 /// One path between two hosts.
@@ -141,8 +141,8 @@ pub fn shared_bottleneck<H: Host>(
         let path = Path {
             near: near(number),
             far: far(number),
-            there: vec![out, through],
-            back: vec![returning, home],
+            forward: vec![out, through],
+            reverse: vec![returning, home],
         };
         connect(network, *hosts, &path);
         path
@@ -151,12 +151,12 @@ pub fn shared_bottleneck<H: Host>(
 }
 
 fn path<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), number: u8, config: &LinkConfig) -> Path {
-    let (there, back) = duplex(network, &with_default_name(config, || format!("path {number}")));
+    let (forward, reverse) = duplex(network, &with_default_name(config, || format!("path {number}")));
     let path = Path {
         near: near(number),
         far: far(number),
-        there: vec![there],
-        back: vec![back],
+        forward: vec![forward],
+        reverse: vec![reverse],
     };
     connect(network, hosts, &path);
     path

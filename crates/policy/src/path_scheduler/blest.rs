@@ -28,8 +28,8 @@ use crate::parameters::{Parameter, Parameters, Slot};
 use crate::{Backlog, PathFacts, PathScheduler, Pick, Policy};
 
 /// Bounds of λ and the steps by which it changes, in thousandths.
-const LEAST: u32 = 1_000;
-const MOST: u32 = 1_300;
+const MIN: u32 = 1_000;
+const MAX: u32 = 1_300;
 const GAIN: u32 = 40;
 const LOSS: u32 = 10;
 
@@ -62,7 +62,7 @@ impl Parameters for BlestParameters {
 
     fn slot(&mut self, name: &str) -> Option<Slot<'_>> {
         Some(match name {
-            "lambda" => Slot::thousandths(&mut self.lambda_per_mille, LEAST..=MOST),
+            "lambda" => Slot::thousandths(&mut self.lambda_per_mille, MIN..=MAX),
             _ => return None,
         })
     }
@@ -95,9 +95,9 @@ impl Blest {
         }
         self.adapted_at = now;
         self.lambda_per_mille = if core::mem::take(&mut self.blocked) {
-            (self.lambda_per_mille + GAIN).min(MOST)
+            (self.lambda_per_mille + GAIN).min(MAX)
         } else {
-            (self.lambda_per_mille - LOSS).max(LEAST)
+            (self.lambda_per_mille - LOSS).max(MIN)
         };
     }
 

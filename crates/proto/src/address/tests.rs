@@ -446,13 +446,13 @@ fn a_peer_whose_old_address_is_gone_is_heard_at_the_new_one() {
         local: at(0, 2),
         remote: at(7, 1),
     };
-    let stranger = OutboundAsconf {
+    let unknown = OutboundAsconf {
         address: [10, 8, 0, 1].into(),
         ..question.clone()
     };
     let packets = [
         pair.alices_packet(|_, packet| packet.push(&question).expect("room")),
-        pair.vouched(&stranger),
+        pair.vouched(&unknown),
         pair.vouched(&pair.question(&ParameterWriter::new())),
     ];
     for packet in packets {
@@ -609,12 +609,12 @@ fn a_peer_that_knows_no_asconf_after_all_is_not_asked_again() {
             .find(|raw| raw.kind == kind::ASCONF)
             .map(|raw| raw.bytes.to_vec())
     });
-    let complaint = anabranch_wire::OutboundError {
+    let error_chunk = anabranch_wire::OutboundError {
         causes: anabranch_wire::CauseWriter::one(anabranch_wire::Cause::UnrecognizedChunk(
             &asconf.expect("a question"),
         )),
     };
-    let packet = pair.alices_packet(|_, packet| packet.push(&complaint).expect("room"));
+    let packet = pair.alices_packet(|_, packet| packet.push(&error_chunk).expect("room"));
     pair.bob_hears(0, &packet);
     assert_eq!(pair.bobs().addresses.deadline(), None);
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
@@ -645,7 +645,7 @@ fn the_handshake_carries_what_authentication_needs_and_keeps_no_state_for_it() {
     assert!(matches!(first, Some(Ok(Chunk::Auth(_)))));
 }
 
-/// A path's number may be another's soon after it is gone. Whoever answers late would make a stranger's address a confirmed one:
+/// A path's number may be another's soon after it is gone. Whoever answers late would confirm an address of another host:
 /// what proves an address is the answer to a heartbeat there (RFC 9260 §5.4).
 #[test]
 fn the_answer_to_a_question_proves_nothing_of_what_took_its_paths_number() {

@@ -217,7 +217,7 @@ fn collide(association: &mut Association, inbound: &Inbound<'_>, cookie: &Cookie
 }
 
 //= rfc9260 5.2.4-4, 5.2.4-5
-/// A: the peer lost its state. Everything begins anew under the same number (RFC 9260 §5.2.4.1).
+/// A: the peer lost its state. Everything starts again under the same number (RFC 9260 §5.2.4.1).
 fn restart(endpoint: &mut Endpoint, inbound: &Inbound<'_>, id: AssociationId, cookie: &Cookie) {
     let Some(slot) = endpoint.slots.get_mut(&id) else {
         return;

@@ -20,12 +20,8 @@ impl Transfer {
         let ids = self.paths.ids();
         for id in ids {
             let (facts, path) = (self.paths.fact(id), self.paths.path(id));
-            if facts.errors > path.unheard
-                && facts.reachability != Reachability::Active
-                && self.is_unheard(facts, path)
-            {
-                let local = path.addr.local;
-                let errors = facts.errors;
+            let (errors, local) = (facts.errors, path.addr.local);
+            if errors > path.unheard.max(tolerated(facts)) && self.is_unheard(facts, path) {
                 self.paths.path_mut(id).unheard = errors;
                 return Some((id, local));
             }
@@ -41,5 +37,14 @@ impl Transfer {
             known.reachability != Reachability::Unconfirmed && other.addr.remote == path.addr.remote
         };
         !is_heard && self.paths.iter().any(is_peer)
+    }
+}
+
+/// Errors that say nothing of addresses: none on a path that never worked, one on a path that did, which a lost packet explains.
+const fn tolerated(facts: &PathFacts) -> u16 {
+    match facts.reachability {
+        Reachability::Unconfirmed => 0,
+        Reachability::PotentiallyFailed | Reachability::Inactive => 1,
+        Reachability::Active => u16::MAX,
     }
 }

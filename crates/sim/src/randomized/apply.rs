@@ -144,8 +144,8 @@ pub(super) fn disturb(simulation: &mut Simulation, link: (usize, Side), per_mill
 fn change(simulation: &mut Simulation, path: usize, toward: Side, what: LinkChange) {
     let path = &simulation.paths()[path];
     let link = match toward {
-        Side::Far => path.there[0],
-        Side::Near => path.back[0],
+        Side::Far => path.forward[0],
+        Side::Near => path.reverse[0],
     };
     simulation.network_mut().change_link(link, what);
 }
@@ -165,7 +165,7 @@ fn restart(simulation: &mut Simulation, shape: &Shape) {
         }
     });
     // Who was switched off and on has all its addresses again, in the order that it was set up with: in another one, the
-    // braid might join only addresses that do not reach each other, and an INIT is sent between those alone.
+    // address pairing might pair only addresses that do not reach each other, and an INIT is sent between those alone.
     for path in 0..shape.paths.len() {
         simulation.happens(Step::Join(Side::Near, path));
     }

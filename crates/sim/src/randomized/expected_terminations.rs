@@ -146,7 +146,7 @@ impl ExpectedTerminations {
         }
     }
 
-    /// Whether the near side began anew: then what was acknowledged may be forgotten.
+    /// Whether the near side started again: then what was acknowledged may be forgotten.
     pub(super) const fn restarted(&self) -> bool {
         self.restarted
     }

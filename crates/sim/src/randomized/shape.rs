@@ -27,7 +27,7 @@ pub struct Shape {
     pub encapsulated: bool,
     /// Both sides connect at once, instead of the near one alone.
     pub collides: bool,
-    /// The near side may forget everything and begin anew; only if it alone connects.
+    /// The near side may forget everything and start again; only if it alone connects.
     pub restarts: bool,
     /// Packets that a core may write at once.
     pub segments: usize,
@@ -102,7 +102,7 @@ impl Shape {
     }
 
     /// Whether there are translators before the near side. They translate ports, so there are none without UDP; and
-    /// who is to be connected to from outside cannot be behind one, nor can who begins anew be recognised behind one.
+    /// who is to be connected to from outside cannot be behind one, nor can who starts again be recognised behind one.
     pub(super) const fn has_translators(&self) -> bool {
         self.encapsulated && !self.collides && !self.restarts
     }
@@ -139,7 +139,7 @@ impl Shape {
     }
 
     /// What one side's associations are set up with. The near side always connects from the same port, so that it can
-    /// begin anew.
+    /// start again.
     pub(super) fn config(&self, side: Side) -> AssociationConfig {
         let config = self.of(side).config(self.max_message);
         let port = if self.collides {

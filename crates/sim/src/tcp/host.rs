@@ -125,7 +125,7 @@ impl TcpHost {
         result
     }
 
-    /// Forgets a connection, as a host does that begins anew.
+    /// Forgets a connection, as a host does that starts again.
     pub fn forget(&mut self, id: ConnectionId) {
         self.endpoint.forget(id);
     }

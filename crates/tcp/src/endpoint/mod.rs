@@ -18,7 +18,7 @@ use crate::wire::{Key, Kind, MpJoin, Nonce, PrimaryOption, Segment, Token};
 
 /// Connections that may be opening at a time because others asked for them.
 const MAX_HALF_OPEN: usize = 1_024;
-/// Answers to strangers that may wait to be sent; more are dropped.
+/// Answers to unknown peers that may wait to be sent; more are dropped.
 const MAX_RESETS: usize = 256;
 /// Ports that this side takes for connections it begins (RFC 6335 §6).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
@@ -102,7 +102,7 @@ pub struct Endpoint {
     next_port: u16,
     /// Connections that may have something to send.
     send_ready: BTreeSet<ConnectionId>,
-    /// Segments to strangers.
+    /// Segments to unknown peers.
     resets: VecDeque<(AddressPair, Vec<u8>)>,
     events: VecDeque<(ConnectionId, Event)>,
     /// Connections that others asked for and that are not open yet.

@@ -11,7 +11,7 @@ use super::*;
 use crate::tcb::{CloseReason, State};
 use crate::wire::{Options, SackBlock};
 
-struct World {
+struct Fixture {
     now: Instant,
     client: Endpoint,
     server: Endpoint,
@@ -26,7 +26,7 @@ fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-impl World {
+impl Fixture {
     fn connected() -> Self {
         let mut client = Endpoint::new(Seed(1));
         let mut server = Endpoint::new(Seed(2));
@@ -35,16 +35,16 @@ impl World {
         let id = client
             .connect(address("192.0.2.1:4000"), address(SERVER), config)
             .unwrap();
-        let mut world = Self {
+        let mut fixture = Self {
             now: Instant::ZERO,
             client,
             server,
             id,
             last: [None, None],
         };
-        world.talk();
-        assert_eq!(world.client.poll_event(), Some((id, Event::Connected)));
-        world
+        fixture.talk();
+        assert_eq!(fixture.client.poll_event(), Some((id, Event::Connected)));
+        fixture
     }
 
     /// Everybody says what there is to say, without any time passing.
@@ -118,28 +118,28 @@ fn nonsense_in_the_middle_of_the_handshake_does_not_keep_a_host_awake() {
 
 #[test]
 fn a_reset_needs_the_exact_number() {
-    let mut world = World::connected();
-    world.says("hello");
+    let mut fixture = Fixture::connected();
+    fixture.says("hello");
     let end = 5;
     for ahead in [1, 1_000] {
-        let asked = world.forged(|segment| {
+        let asked = fixture.forged(|segment| {
             segment.kind = Kind::Reset;
             segment.sequence = segment.sequence + end + ahead;
         });
         assert_eq!(asked, 1, "in the window: asked whether it is true");
     }
-    let outside = world.forged(|segment| {
+    let outside = fixture.forged(|segment| {
         segment.kind = Kind::Reset;
         segment.sequence = segment.sequence + (1 << 30);
     });
     assert_eq!(outside, 0);
-    assert_eq!(world.server_state(), State::Established);
-    world.forged(|segment| {
+    assert_eq!(fixture.server_state(), State::Established);
+    fixture.forged(|segment| {
         segment.kind = Kind::Reset;
         segment.sequence = segment.sequence + end;
     });
-    assert_eq!(world.server_state(), State::Closed);
-    let events: Vec<Event> = core::iter::from_fn(|| world.server.poll_event())
+    assert_eq!(fixture.server_state(), State::Closed);
+    let events: Vec<Event> = core::iter::from_fn(|| fixture.server.poll_event())
         .map(|(_, event)| event)
         .collect();
     assert_eq!(events.last(), Some(&Event::Closed(CloseReason::Reset)));
@@ -147,26 +147,26 @@ fn a_reset_needs_the_exact_number() {
 
 #[test]
 fn a_syn_in_the_middle_is_asked_about_and_changes_nothing() {
-    let mut world = World::connected();
-    world.says("hello");
-    let asked = world.forged(|segment| {
+    let mut fixture = Fixture::connected();
+    fixture.says("hello");
+    let asked = fixture.forged(|segment| {
         segment.kind = Kind::Syn;
         segment.sequence = segment.sequence + 5;
     });
     assert_eq!(asked, 1);
-    assert_eq!(world.server_state(), State::Established);
-    world.says("still there");
-    assert_eq!(world.server.connections().next().unwrap().1.unread(), 16);
+    assert_eq!(fixture.server_state(), State::Established);
+    fixture.says("still there");
+    assert_eq!(fixture.server.connections().next().unwrap().1.unread(), 16);
 }
 
 #[test]
 fn questions_are_rationed() {
-    let mut world = World::connected();
-    world.says("hello");
+    let mut fixture = Fixture::connected();
+    fixture.says("hello");
     let mut resets = 0;
     for _ in 0..100 {
-        world.now = world.now - Duration::from_secs(1);
-        resets += world.forged(|segment| {
+        fixture.now = fixture.now - Duration::from_secs(1);
+        resets += fixture.forged(|segment| {
             segment.kind = Kind::Syn;
             segment.sequence = segment.sequence + 5;
         });
@@ -176,21 +176,21 @@ fn questions_are_rationed() {
 
 #[test]
 fn what_acknowledges_the_unsent_is_not_believed() {
-    let mut world = World::connected();
-    world.says("hello");
-    world.forged(|segment| {
+    let mut fixture = Fixture::connected();
+    fixture.says("hello");
+    fixture.forged(|segment| {
         segment.sequence = segment.sequence + 5;
         segment.acknowledgement = segment.acknowledgement.map(|ack| ack + 1_000);
         segment.payload = b"evil";
     });
-    assert_eq!(world.server.connections().next().unwrap().1.unread(), 5);
+    assert_eq!(fixture.server.connections().next().unwrap().1.unread(), 5);
 }
 
 #[test]
 fn blocks_of_the_unsent_are_not_believed() {
-    let mut world = World::connected();
-    world.says("hello");
-    world.forged(|segment| {
+    let mut fixture = Fixture::connected();
+    fixture.says("hello");
+    fixture.forged(|segment| {
         segment.sequence = segment.sequence + 5;
         let at = segment.acknowledgement.unwrap_or_default();
         let block = |start, end| SackBlock {
@@ -205,7 +205,7 @@ fn blocks_of_the_unsent_are_not_believed() {
             ..Options::default()
         };
     });
-    assert_eq!(world.server_state(), State::Established);
+    assert_eq!(fixture.server_state(), State::Established);
 }
 
 #[test]
@@ -250,8 +250,8 @@ fn any_segment_at_all_is_survived() {
     static PAYLOAD: [u8; 90] = [7; 90];
     for seed in 0..200 {
         let mut rng = Seed(seed).rng();
-        let mut world = World::connected();
-        world.says("hello");
+        let mut fixture = Fixture::connected();
+        fixture.says("hello");
         for _ in 0..100 {
             let (kind, ahead, ack, length) = (
                 rng.below(4),
@@ -259,19 +259,19 @@ fn any_segment_at_all_is_survived() {
                 rng.below(20),
                 rng.below(90) as usize,
             );
-            world.forged(|segment| {
+            fixture.forged(|segment| {
                 segment.kind = [Kind::Plain, Kind::Syn, Kind::Fin, Kind::Plain][kind as usize];
                 segment.sequence = segment.sequence + (ahead as u32);
                 segment.acknowledgement = segment.acknowledgement.map(|at| at + (ack as u32));
                 segment.window = (ahead * 300) as u16;
                 segment.payload = &PAYLOAD[..length];
             });
-            if let Some(deadline) = world.server.poll_timeout()
+            if let Some(deadline) = fixture.server.poll_timeout()
                 && rng.chance(1, 4)
             {
-                world.now = world.now.max(deadline);
-                world.server.handle_timeout(world.now);
-                world.talk();
+                fixture.now = fixture.now.max(deadline);
+                fixture.server.handle_timeout(fixture.now);
+                fixture.talk();
             }
         }
     }

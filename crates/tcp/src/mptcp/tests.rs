@@ -53,7 +53,7 @@ impl Way {
 }
 
 /// Two hosts and the paths between them, in virtual time.
-struct World {
+struct Fixture {
     now: Instant,
     hosts: [Endpoint; 2],
     id: ConnectionId,
@@ -124,7 +124,7 @@ fn content(bytes: usize) -> Bytes {
     content.into()
 }
 
-impl World {
+impl Fixture {
     /// Paths of 1 MB/s with 10, 20, … ms each way; the near side connects.
     fn new(paths: usize) -> Self {
         Self::with(config(paths, 0), config(paths, 1), paths)
@@ -265,9 +265,9 @@ impl World {
     /// Runs until everything has arrived, and checks that it is what was sent. How long that took.
     fn finish(&mut self, most: Duration) -> Duration {
         let begin = self.now;
-        let states = |world: &Self| {
+        let states = |fixture: &Self| {
             (0..2)
-                .filter_map(|host| world.hosts[host].connections().next())
+                .filter_map(|host| fixture.hosts[host].connections().next())
                 .map(|(_, connection)| {
                     alloc::format!(
                         "{:?} {:#?}",

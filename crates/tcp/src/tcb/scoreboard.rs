@@ -2,7 +2,7 @@
 //!
 //! One record for each segment from its first transmission until it is acknowledged cumulatively, in the order of
 //! numbers. Work per acknowledgement is proportional to what it changes: blocks are compared with what was reported
-//! before (an [`IntervalSet`]), and what a loss line has passed is not looked at again.
+//! before (an [`IntervalSet`]), and what lies below a loss threshold is not looked at again.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::ops::Range;

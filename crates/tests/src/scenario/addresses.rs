@@ -235,8 +235,8 @@ fn set_primary_moves_the_peers_data() {
     pair.alice().send_messages(100, 1_400, Streams::one(0));
     pair.deliver_all(secs(5));
     let paths = pair.alice().statistics().paths;
-    let there = paths.iter().find(|path| to_there(path)).expect("it was there");
-    assert_eq!(there.counters.payload_sent, 140_000);
+    let forward = paths.iter().find(|path| to_there(path)).expect("it was there");
+    assert_eq!(forward.counters.payload_sent, 140_000);
 }
 
 #[test]

@@ -39,15 +39,17 @@ fn access() -> LinkConfig {
 
 /// Share of a full bottleneck that an association with two paths gets beside one with a single path.
 fn share_at_bottleneck(policies: PolicyRecipe, seed: u64) -> f64 {
-    let rival = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
+    let cross_traffic = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
     let builder = Pair::paths([access(), access()])
         .seed(seed)
         .policies(policies)
         .scenario(move |scenario| {
             let bottleneck = LinkConfig::new(mbit(20), ms(10)).queue(QueueConfig::Packets(50));
-            scenario
-                .bottleneck(bottleneck)
-                .cross_traffic(CrossTraffic::sctp(access(), standard(), rival()))
+            scenario.bottleneck(bottleneck).cross_traffic(CrossTraffic::sctp(
+                access(),
+                standard(),
+                cross_traffic(),
+            ))
         });
     let mut pair = builder.connected();
     pair.alice().send_forever();

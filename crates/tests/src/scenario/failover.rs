@@ -335,8 +335,10 @@ fn transfer_completes_with_a_unidirectional_path() {
     let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
     pair.alice().send_messages(3_000, 1_400, Streams::in_turn(4));
     pair.run_for(ms(500));
-    let back = pair.simulation.paths()[1].back[0];
-    pair.simulation.network_mut().change_link(back, LinkChange::Cut);
+    let reverse = pair.simulation.paths()[1].reverse[0];
+    pair.simulation
+        .network_mut()
+        .change_link(reverse, LinkChange::Cut);
     pair.deliver_all(secs(60));
 }
 
@@ -347,8 +349,10 @@ fn unidirectional_path_does_not_slow_the_other_path() {
         let mut pair = Pair::two_paths(mbit(10), ms(20)).policies(policies).connected();
         pair.alice().send_forever();
         pair.run_for(secs(10));
-        let back = pair.simulation.paths()[1].back[0];
-        pair.simulation.network_mut().change_link(back, LinkChange::Cut);
+        let reverse = pair.simulation.paths()[1].reverse[0];
+        pair.simulation
+            .network_mut()
+            .change_link(reverse, LinkChange::Cut);
         let mut slowest = mbit(100);
         for _ in 0..6 {
             pair.run_for(secs(5));

@@ -208,14 +208,14 @@ fn cookie_echo_to_unconfirmed_address_needs_a_heartbeat() {
         forger.send(forger.tag(), &[&Forger::init_ack(&listing_both(), cookie)]);
         let sent = forger.run_for(secs(20));
         assert!(kinds_sent_to(Forger::address(), &sent).contains(&vec![kind::COOKIE_ECHO]));
-        let there = kinds_sent_to(elsewhere(), &sent);
-        assert_eq!(!there.is_empty(), goes, "{cookie}");
+        let forward = kinds_sent_to(elsewhere(), &sent);
+        assert_eq!(!forward.is_empty(), goes, "{cookie}");
         assert!(sent.len() > 4, "{sent:?}");
         assert!(
-            there
+            forward
                 .iter()
                 .all(|kinds| *kinds == [kind::COOKIE_ECHO, kind::HEARTBEAT]),
-            "{there:?}"
+            "{forward:?}"
         );
         assert!(sent.iter().all(|packet| packet.bytes.len() <= mtu));
     }

@@ -25,7 +25,7 @@ fn with_fixed_packets() -> PolicyRecipe {
 
 /// Packets dropped because they exceed the MTU of `path` towards Bob.
 fn too_large(pair: &Pair, path: usize) -> u64 {
-    let link = pair.simulation.paths()[path].there[0];
+    let link = pair.simulation.paths()[path].forward[0];
     let link = pair.simulation.network().link(link);
     link.stats().dropped(DropCause::TooBig).packets
 }

@@ -10,7 +10,7 @@ use anabranch_sim::app::{Paced, Streams, Workload};
 use crate::fixture::{Pair, PairBuilder, mbit, ms, secs};
 
 /// Two paths with 5 ms forward delay and different reverse delays.
-fn asymmetric(sampling: &str, back: [Duration; 2]) -> PairBuilder {
+fn asymmetric(sampling: &str, reverse: [Duration; 2]) -> PairBuilder {
     let mut policies = PolicyRecipe::cmt();
     policies.set("rtt-samples", sampling).unwrap();
     // Small windows keep the queues empty, so that only link delays count.
@@ -18,7 +18,7 @@ fn asymmetric(sampling: &str, back: [Duration; 2]) -> PairBuilder {
     policies.set("cc.cwnd", "15000").unwrap();
     Pair::paths([])
         .scenario(move |scenario| {
-            let [first, second] = back;
+            let [first, second] = reverse;
             let link = |rate, delay| LinkConfig::new(mbit(rate), delay);
             let scenario = scenario.asymmetric_path(link(20, ms(5)), link(20, first));
             scenario.asymmetric_path(link(13, ms(5)), link(13, second))

@@ -134,8 +134,8 @@ impl Impairments {
     }
 
     fn change(&self, network: &mut Network<SoakHost>, path: usize, what: &LinkChange) {
-        let Path { there, back, .. } = &self.paths[path];
-        for link in there.iter().chain(back) {
+        let Path { forward, reverse, .. } = &self.paths[path];
+        for link in forward.iter().chain(reverse) {
             network.change_link(*link, what.clone());
         }
     }

@@ -48,7 +48,7 @@ fn only(packet: &[u8]) -> Chunk<'_> {
 }
 
 /// The error of decoding a chunk of `kind` with `value`.
-fn complaint(kind: u8, value: &[u8]) -> Option<DecodeErrorKind> {
+fn decode_error(kind: u8, value: &[u8]) -> Option<DecodeErrorKind> {
     let raw = RawChunk {
         kind,
         flags: 0,
@@ -157,8 +157,11 @@ fn data_flags_are_kept_and_reserved_bits_dropped() {
 
 #[test]
 fn empty_data_is_decoded() {
-    assert_eq!(complaint(kind::DATA, &[0; 12]), None);
-    assert_eq!(complaint(kind::DATA, &[0; 11]), Some(DecodeErrorKind::Truncated));
+    assert_eq!(decode_error(kind::DATA, &[0; 12]), None);
+    assert_eq!(
+        decode_error(kind::DATA, &[0; 11]),
+        Some(DecodeErrorKind::Truncated)
+    );
 }
 
 #[test]
@@ -191,9 +194,9 @@ fn a_first_fragment_of_i_data_has_a_ppid_and_a_later_one_its_number() {
     let packet = packet_of(&later);
     assert_eq!(packet[CommonHeader::LEN + 1], 0x05);
     assert_eq!(only(&packet), Chunk::IData(later));
-    assert_eq!(complaint(kind::I_DATA, &[0; 16]), None);
+    assert_eq!(decode_error(kind::I_DATA, &[0; 16]), None);
     assert_eq!(
-        complaint(kind::I_DATA, &[0; 15]),
+        decode_error(kind::I_DATA, &[0; 15]),
         Some(DecodeErrorKind::Truncated)
     );
 }
@@ -220,7 +223,10 @@ fn init_and_init_ack_differ_in_type_only() {
     outbound.acknowledges = true;
     let init_ack = packet_of(&outbound);
     assert!(matches!(only(&init_ack), Chunk::InitAck(init_ack) if init_ack.to_string() == text));
-    assert_eq!(complaint(kind::INIT, &[0; 15]), Some(DecodeErrorKind::Truncated));
+    assert_eq!(
+        decode_error(kind::INIT, &[0; 15]),
+        Some(DecodeErrorKind::Truncated)
+    );
 }
 
 //= rfc9260 3.3.4-1
@@ -257,14 +263,14 @@ fn a_sack_keeps_blocks_duplicates_and_packet_count() {
 #[test]
 fn a_sack_whose_counts_contradict_its_length_is_refused() {
     let value = |blocks: u8, duplicates: u8| [0, 0, 0, 1, 0, 0, 0, 1, 0, blocks, 0, duplicates, 0, 2, 0, 2];
-    assert_eq!(complaint(kind::SACK, &value(1, 0)), None);
-    assert_eq!(complaint(kind::SACK, &value(0, 1)), None);
+    assert_eq!(decode_error(kind::SACK, &value(1, 0)), None);
+    assert_eq!(decode_error(kind::SACK, &value(0, 1)), None);
     assert_eq!(
-        complaint(kind::SACK, &value(1, 1)),
+        decode_error(kind::SACK, &value(1, 1)),
         Some(DecodeErrorKind::Truncated)
     );
     assert_eq!(
-        complaint(kind::SACK, &value(0, 0)),
+        decode_error(kind::SACK, &value(0, 0)),
         Some(DecodeErrorKind::BadLength)
     );
 }
@@ -309,12 +315,12 @@ fn heartbeat_ack_returns_the_bytes_of_the_heartbeat() {
 fn a_heartbeat_without_info_cannot_be_answered() {
     for value in [&[][..], &[0, 2, 0, 4]] {
         assert_eq!(
-            complaint(kind::HEARTBEAT, value),
+            decode_error(kind::HEARTBEAT, value),
             Some(DecodeErrorKind::UnexpectedParameter)
         );
     }
     assert_eq!(
-        complaint(kind::HEARTBEAT_ACK, &[0, 1, 0, 9]),
+        decode_error(kind::HEARTBEAT_ACK, &[0, 1, 0, 9]),
         Some(DecodeErrorKind::Truncated)
     );
 }
@@ -376,7 +382,7 @@ fn an_asconf_without_its_address_is_refused() {
         (&[0, 5, 0, 8, 1, 2], DecodeErrorKind::Truncated),
     ] {
         let value = [&number[..], rest].concat();
-        assert_eq!(complaint(kind::ASCONF, &value), Some(expected));
+        assert_eq!(decode_error(kind::ASCONF, &value), Some(expected));
     }
 }
 
@@ -441,11 +447,11 @@ fn chunks_of_fixed_length_are_read_as_written() {
 #[test]
 fn chunks_of_fixed_length_refuse_any_other_length() {
     for kind in [kind::SHUTDOWN, kind::ECNE, kind::CWR] {
-        assert_eq!(complaint(kind, &[0; 3]), Some(DecodeErrorKind::Truncated));
-        assert_eq!(complaint(kind, &[0; 5]), Some(DecodeErrorKind::BadLength));
+        assert_eq!(decode_error(kind, &[0; 3]), Some(DecodeErrorKind::Truncated));
+        assert_eq!(decode_error(kind, &[0; 5]), Some(DecodeErrorKind::BadLength));
     }
     for kind in [kind::SHUTDOWN_ACK, kind::COOKIE_ACK, kind::SHUTDOWN_COMPLETE] {
-        assert_eq!(complaint(kind, &[0]), Some(DecodeErrorKind::BadLength));
+        assert_eq!(decode_error(kind, &[0]), Some(DecodeErrorKind::BadLength));
     }
 }
 

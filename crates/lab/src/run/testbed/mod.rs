@@ -56,7 +56,7 @@ pub(super) fn run(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> 
     let links: Vec<_> = setting
         .paths
         .iter()
-        .map(|(name, path)| scenario::there_and_back(path, name))
+        .map(|(name, path)| scenario::both_directions(path, name))
         .collect();
     let bed = Bed::up(NAME, &links, Seed(point.seed))?;
     let stack: Box<dyn Stack> = match setting.stack() {

@@ -143,8 +143,8 @@ fn seen(capture: &Path, filter: &str) -> Option<usize> {
         eprintln!("tshark is not installed: not tested");
         return None;
     };
-    let complaints = String::from_utf8_lossy(&shark.stderr);
-    assert!(shark.status.success(), "{complaints}");
+    let errors = String::from_utf8_lossy(&shark.stderr);
+    assert!(shark.status.success(), "{errors}");
     Some(String::from_utf8_lossy(&shark.stdout).lines().count())
 }
 

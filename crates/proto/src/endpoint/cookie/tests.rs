@@ -104,7 +104,7 @@ fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
 }
 
 //= rfc9260 3.3.11-3, 5.1.3-7
-/// Whatever the IP version, and also if the peer begins anew.
+/// Whatever the IP version, and also if the peer starts again.
 #[test]
 fn the_smallest_handshake_is_not_amplified_more_than_threefold() {
     for source in ["192.0.2.1:9899", "[2001:db8::1]:9899"] {

@@ -473,7 +473,11 @@ fn a_peer_that_begins_anew_while_its_call_crosses_ours_is_heard_and_answered() {
             _ => None,
         }));
     }
-    assert_eq!(numbers, [Tsn(tag.0)], "the numbers begin anew as the cookie said");
+    assert_eq!(
+        numbers,
+        [Tsn(tag.0)],
+        "the numbers start again as the cookie said"
+    );
 }
 
 //= rfc9260 5.1.4-1

@@ -17,7 +17,7 @@ const RTO: Duration = Duration::from_millis(400);
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
 /// A discovery and the path that it is about.
-struct World {
+struct Fixture {
     mtu: PathMtu,
     now: Instant,
     /// What the path carries.
@@ -27,17 +27,17 @@ struct World {
     probes: Vec<u16>,
 }
 
-impl World {
+impl Fixture {
     fn new(search: MtuSearch, carries: u16) -> Self {
-        let mut world = Self {
+        let mut fixture = Self {
             mtu: PathMtu::searching(search),
             now: Instant::ZERO,
             carries,
             congested: 0,
             probes: Vec::new(),
         };
-        world.mtu.begin(world.now);
-        world
+        fixture.mtu.begin(fixture.now);
+        fixture
     }
 
     /// Time passes until nothing is to be done for a while.
@@ -79,18 +79,18 @@ impl World {
 
 #[test]
 fn a_clean_path_is_known_after_two_round_trips() {
-    let mut world = World::new(SEARCH, 1_500);
-    assert_eq!(world.mtu.size(), 1_200);
-    world.finds(1_500);
-    assert_eq!(world.probes, [1_200, 1_500]);
-    assert_eq!(world.now, Instant::ZERO + ROUND_TRIP * 2);
-    assert_eq!(world.mtu.deadline(true), None, "nothing larger is wanted");
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    assert_eq!(fixture.mtu.size(), 1_200);
+    fixture.finds(1_500);
+    assert_eq!(fixture.probes, [1_200, 1_500]);
+    assert_eq!(fixture.now, Instant::ZERO + ROUND_TRIP * 2);
+    assert_eq!(fixture.mtu.deadline(true), None, "nothing larger is wanted");
 }
 
 #[test]
 fn tunnels_are_found_to_a_fine_degree() {
     for carries in [1_492, 1_480, 1_420, 1_400, 1_300, 1_281] {
-        World::new(SEARCH, carries).finds(carries - carries / 50);
+        Fixture::new(SEARCH, carries).finds(carries - carries / 50);
     }
 }
 
@@ -100,18 +100,18 @@ fn likely_sizes_come_first_where_much_is_asked_for() {
         max: 65_535,
         ..SEARCH
     };
-    let mut world = World::new(jumbo, 1_500);
-    world.finds(1_500 - 30);
-    assert_eq!(world.probes[..5], [1_200, 65_535, 65_535, 65_535, 1_500]);
-    World::new(jumbo, 9_000).finds(9_000 - 150);
+    let mut fixture = Fixture::new(jumbo, 1_500);
+    fixture.finds(1_500 - 30);
+    assert_eq!(fixture.probes[..5], [1_200, 65_535, 65_535, 65_535, 1_500]);
+    Fixture::new(jumbo, 9_000).finds(9_000 - 150);
 }
 
 #[test]
 fn a_probe_lost_by_chance_is_repeated() {
-    let mut world = World::new(SEARCH, 1_500);
-    world.congested = 2;
-    world.finds(1_500);
-    assert_eq!(world.probes, [1_200, 1_200, 1_200, 1_500]);
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    fixture.congested = 2;
+    fixture.finds(1_500);
+    assert_eq!(fixture.probes, [1_200, 1_200, 1_200, 1_500]);
 }
 
 #[test]
@@ -132,120 +132,120 @@ fn a_late_answer_counts_while_its_size_is_tried() {
 
 #[test]
 fn a_path_that_grows_is_found_out_after_ten_minutes() {
-    let mut world = World::new(SEARCH, 1_300);
-    world.finds(1_280);
-    let raise = world.mtu.deadline(true).expect("a larger size is tried again");
-    assert!(raise > world.now + Duration::from_secs(590));
-    world.carries = 1_500;
-    world.now = raise;
-    world.mtu.on_timer(raise);
-    world.finds(1_500);
+    let mut fixture = Fixture::new(SEARCH, 1_300);
+    fixture.finds(1_280);
+    let raise = fixture.mtu.deadline(true).expect("a larger size is tried again");
+    assert!(raise > fixture.now + Duration::from_secs(590));
+    fixture.carries = 1_500;
+    fixture.now = raise;
+    fixture.mtu.on_timer(raise);
+    fixture.finds(1_500);
 }
 
 #[test]
 fn a_black_hole_is_told_from_loss() {
-    let mut world = World::new(SEARCH, 1_500);
-    world.settles();
-    world.mtu.doubt(world.now);
-    world.finds(1_500);
-    assert_eq!(world.probes, [1_200, 1_500, 1_500]);
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    fixture.settles();
+    fixture.mtu.doubt(fixture.now);
+    fixture.finds(1_500);
+    assert_eq!(fixture.probes, [1_200, 1_500, 1_500]);
 
-    world.carries = 1_400;
-    let began = world.now;
-    world.mtu.doubt(world.now);
-    while world.mtu.size() > 1_400 {
-        world.steps();
+    fixture.carries = 1_400;
+    let began = fixture.now;
+    fixture.mtu.doubt(fixture.now);
+    while fixture.mtu.size() > 1_400 {
+        fixture.steps();
     }
     assert_eq!(
-        world.now,
+        fixture.now,
         began + Duration::from_secs(2),
         "data and two probes were lost"
     );
-    assert_eq!(world.mtu.size(), 1_200);
-    world.finds(1_375);
+    assert_eq!(fixture.mtu.size(), 1_200);
+    fixture.finds(1_375);
 }
 
 #[test]
 fn doubts_do_not_put_off_the_next_try() {
-    let mut world = World::new(SEARCH, 1_300);
-    world.settles();
-    let raise = world.mtu.deadline(true);
+    let mut fixture = Fixture::new(SEARCH, 1_300);
+    fixture.settles();
+    let raise = fixture.mtu.deadline(true);
     for _ in 0..5 {
-        world.mtu.doubt(world.now);
-        world.settles();
+        fixture.mtu.doubt(fixture.now);
+        fixture.settles();
     }
-    assert_eq!(world.mtu.deadline(true), raise);
+    assert_eq!(fixture.mtu.deadline(true), raise);
 }
 
 #[test]
 fn below_the_base_the_smallest_size_is_used_and_the_base_tried_ever_more_seldom() {
-    let mut world = World::new(SEARCH, 1_000);
-    world.settles();
-    assert_eq!(world.mtu.size(), 576);
-    assert!(world.probes.len() < 15, "{:?}", world.probes);
-    world.carries = 1_500;
-    while world.mtu.size() < 1_500 {
-        world.steps();
+    let mut fixture = Fixture::new(SEARCH, 1_000);
+    fixture.settles();
+    assert_eq!(fixture.mtu.size(), 576);
+    assert!(fixture.probes.len() < 15, "{:?}", fixture.probes);
+    fixture.carries = 1_500;
+    while fixture.mtu.size() < 1_500 {
+        fixture.steps();
     }
 }
 
 #[test]
 fn the_word_of_a_router_is_used_as_far_as_it_can_be_true() {
-    let mut world = World::new(SEARCH, 1_400);
-    world.steps();
-    assert_eq!(world.mtu.due(world.now), Some(1_500));
-    world.mtu.sent(1, RTO, world.now);
-    world.mtu.refused(Some(1_500), world.now);
-    world.mtu.refused(Some(9_000), world.now);
-    world.mtu.refused(Some(100), world.now);
-    assert_eq!(world.mtu.due(world.now), None, "nonsense changes nothing");
-    world.mtu.refused(Some(1_400), world.now);
-    assert_eq!(world.mtu.size(), 1_200, "not before it is proved");
-    world.finds(1_400);
-    assert_eq!(world.now, Instant::ZERO + ROUND_TRIP * 2);
+    let mut fixture = Fixture::new(SEARCH, 1_400);
+    fixture.steps();
+    assert_eq!(fixture.mtu.due(fixture.now), Some(1_500));
+    fixture.mtu.sent(1, RTO, fixture.now);
+    fixture.mtu.refused(Some(1_500), fixture.now);
+    fixture.mtu.refused(Some(9_000), fixture.now);
+    fixture.mtu.refused(Some(100), fixture.now);
+    assert_eq!(fixture.mtu.due(fixture.now), None, "nonsense changes nothing");
+    fixture.mtu.refused(Some(1_400), fixture.now);
+    assert_eq!(fixture.mtu.size(), 1_200, "not before it is proved");
+    fixture.finds(1_400);
+    assert_eq!(fixture.now, Instant::ZERO + ROUND_TRIP * 2);
 
-    world.carries = 1_250;
-    world.mtu.refused(Some(1_250), world.now);
-    assert_eq!(world.mtu.size(), 1_200);
-    world.finds(1_200);
+    fixture.carries = 1_250;
+    fixture.mtu.refused(Some(1_250), fixture.now);
+    assert_eq!(fixture.mtu.size(), 1_200);
+    fixture.finds(1_200);
 }
 
 #[test]
 fn what_the_own_interface_refuses_needs_no_second_try() {
-    let mut world = World::new(SEARCH, 1_400);
-    world.steps();
-    world.mtu.sent(1, RTO, world.now);
-    world.mtu.refused(None, world.now);
-    assert_eq!(world.mtu.due(world.now), Some(1_350));
+    let mut fixture = Fixture::new(SEARCH, 1_400);
+    fixture.steps();
+    fixture.mtu.sent(1, RTO, fixture.now);
+    fixture.mtu.refused(None, fixture.now);
+    assert_eq!(fixture.mtu.due(fixture.now), Some(1_350));
 }
 
 /// Several packets were under way to the interface when its size changed.
 #[test]
 fn packets_from_before_say_nothing_of_the_base() {
-    let mut world = World::new(SEARCH, 1_500);
-    world.settles();
-    world.carries = 1_400;
-    world.mtu.refused(None, world.now);
-    world.mtu.refused(None, world.now);
-    assert_eq!(world.mtu.size(), 1_200);
-    world.finds(1_350);
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    fixture.settles();
+    fixture.carries = 1_400;
+    fixture.mtu.refused(None, fixture.now);
+    fixture.mtu.refused(None, fixture.now);
+    assert_eq!(fixture.mtu.size(), 1_200);
+    fixture.finds(1_350);
 }
 
 #[test]
 fn a_probe_that_nobody_tries_waits() {
-    let world = World::new(SEARCH, 1_500);
-    assert_eq!(world.mtu.deadline(false), None);
-    assert_eq!(world.mtu.deadline(true), Some(world.now));
+    let fixture = Fixture::new(SEARCH, 1_500);
+    assert_eq!(fixture.mtu.deadline(false), None);
+    assert_eq!(fixture.mtu.deadline(true), Some(fixture.now));
 }
 
 #[test]
 fn a_path_that_comes_back_is_measured_anew() {
-    let mut world = World::new(SEARCH, 1_500);
-    world.settles();
-    world.mtu.end();
-    assert_eq!((world.mtu.size(), world.mtu.deadline(true)), (1_200, None));
-    world.mtu.begin(world.now);
-    world.finds(1_500);
+    let mut fixture = Fixture::new(SEARCH, 1_500);
+    fixture.settles();
+    fixture.mtu.end();
+    assert_eq!((fixture.mtu.size(), fixture.mtu.deadline(true)), (1_200, None));
+    fixture.mtu.begin(fixture.now);
+    fixture.finds(1_500);
 }
 
 #[test]
@@ -260,8 +260,8 @@ fn a_fixed_size_is_never_probed() {
 #[test]
 fn small_wishes_lower_the_bounds() {
     let small = MtuSearch { max: 577, ..SEARCH };
-    let mut world = World::new(small, 1_500);
-    assert_eq!(world.mtu.size(), 577);
-    world.settles();
-    assert_eq!(world.probes, [577]);
+    let mut fixture = Fixture::new(small, 1_500);
+    assert_eq!(fixture.mtu.size(), 577);
+    fixture.settles();
+    assert_eq!(fixture.probes, [577]);
 }

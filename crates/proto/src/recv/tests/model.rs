@@ -1,4 +1,4 @@
-//! Random worlds: the receiver against a naive one that knows the sender's messages and counts.
+//! Randomized runs: the receiver against a naive one that knows the sender's messages and counts.
 
 use alloc::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Random worlds: several paths that come and go, loss, reordering, reneging, timeouts, moved chunks, wrapping TSNs.
+//! Randomized runs: several paths that come and go, loss, reordering, reneging, timeouts, moved chunks, wrapping TSNs.
 //! After every event the scoreboard must say what looking at every chunk says.
 
 mod naive;
@@ -16,7 +16,7 @@ use anabranch_types::{
 use anabranch_wire::DataFlags;
 use bytes::Bytes;
 
-use self::naive::{Fate, Naive};
+use self::naive::{ChunkState, Naive};
 use super::scope::Scope;
 use super::{SackWindow, Scoreboard};
 use crate::config::SackWalks;
@@ -67,7 +67,7 @@ fn note_miss<N: Copy + Ord>(marks: &mut [Option<N>; 3], at: Option<N>) {
 }
 
 /// A sender with its naive twin, and what a receiver has.
-struct World {
+struct Fixture {
     rng: Rng,
     now: Instant,
     scoreboard: Scoreboard,
@@ -87,7 +87,7 @@ struct World {
     lost: u64,
 }
 
-impl World {
+impl Fixture {
     fn new(seed: u64, walks: SackWalks) -> Self {
         let mut rng = Seed(seed).rng();
         let handling = HANDLINGS[rng.below(3) as usize];
@@ -343,8 +343,12 @@ impl World {
             .oldest_in_flight()
             .map(|stuck| (stuck.tsn, stuck.path, stuck.sent_at, stuck.moved));
         assert_eq!(oldest, naive.oldest());
-        for entry in naive.entries.iter().filter(|entry| entry.fate != Fate::Acked) {
-            if let Fate::Lost(cause) = entry.fate {
+        for entry in naive
+            .entries
+            .iter()
+            .filter(|entry| entry.state != ChunkState::Acked)
+        {
+            if let ChunkState::Lost(cause) = entry.state {
                 let said = ours.lost_chunk(entry.tsn).unwrap();
                 assert_eq!((said.cause, said.lost_on), (cause, entry.path));
                 assert_eq!(said.transmissions, entry.transmissions);
@@ -353,28 +357,28 @@ impl World {
     }
 }
 
-fn played(seed: u64, walks: SackWalks) -> World {
-    let mut world = World::new(seed, walks);
-    (0..300).for_each(|_| world.step());
-    world
+fn played(seed: u64, walks: SackWalks) -> Fixture {
+    let mut fixture = Fixture::new(seed, walks);
+    (0..300).for_each(|_| fixture.step());
+    fixture
 }
 
 #[test]
 fn random_worlds_agree_with_looking_at_every_chunk() {
     let (mut acknowledged, mut lost) = (0, 0);
     for seed in 0..700 {
-        let [world, counted] = [SackWalks::Done, SackWalks::Counted].map(|walks| played(seed, walks));
+        let [fixture, counted] = [SackWalks::Done, SackWalks::Counted].map(|walks| played(seed, walks));
         assert_eq!(
-            world.scoreboard.elements_visited(),
+            fixture.scoreboard.elements_visited(),
             counted.scoreboard.elements_visited(),
             "seed {seed}: what is counted is what would be walked"
         );
-        acknowledged += world.acknowledged;
-        lost += world.lost;
+        acknowledged += fixture.acknowledged;
+        lost += fixture.lost;
     }
     assert!(
         acknowledged > 50_000,
-        "the worlds are alive: {acknowledged} acknowledged"
+        "the runs are alive: {acknowledged} acknowledged"
     );
     assert!(lost > 5_000, "the worlds are dangerous: {lost} lost");
 }

@@ -7,7 +7,7 @@ use crate::tcb::{CloseReason, State};
 use crate::wire::{Dss, Kind, Mapping, PrimaryOption};
 
 /// Both ends choose so.
-fn chosen(paths: usize, choices: &[(&str, &str)]) -> World {
+fn chosen(paths: usize, choices: &[(&str, &str)]) -> Fixture {
     let mut policies = PolicyRecipe::tcp();
     for (point, choice) in choices {
         policies.set(point, choice).unwrap();
@@ -16,7 +16,7 @@ fn chosen(paths: usize, choices: &[(&str, &str)]) -> World {
         policies,
         ..config(paths, host)
     });
-    World::with(near, far, paths)
+    Fixture::with(near, far, paths)
 }
 
 fn tells_end(segment: &Segment<'_>) -> bool {
@@ -31,9 +31,9 @@ fn tells_end(segment: &Segment<'_>) -> bool {
 
 #[test]
 fn two_paths_carry_more_than_one() {
-    let mut two = World::new(2).sends(3_000_000, 0);
+    let mut two = Fixture::new(2).sends(3_000_000, 0);
     let together = two.finish(ms(60_000));
-    let mut one = World::new(1).sends(3_000_000, 0);
+    let mut one = Fixture::new(1).sends(3_000_000, 0);
     let alone = one.finish(ms(60_000));
     assert!(alone.as_millis() > 3_000);
     assert!(
@@ -45,122 +45,127 @@ fn two_paths_carry_more_than_one() {
 
 #[test]
 fn what_ends_in_order_ends_on_all_flows() {
-    let mut world = World::new(3).sends(500_000, 300_000);
-    world.finish(ms(60_000));
-    world.run_for(ms(200_000));
+    let mut fixture = Fixture::new(3).sends(500_000, 300_000);
+    fixture.finish(ms(60_000));
+    fixture.run_for(ms(200_000));
     for host in 0..2 {
-        assert_eq!(world.connection(host).state(), State::Closed, "{host}");
+        assert_eq!(fixture.connection(host).state(), State::Closed, "{host}");
         assert_eq!(
-            world.events[host].last(),
+            fixture.events[host].last(),
             Some(&Event::Closed(CloseReason::Finished))
         );
-        for path in world.connection(host).paths() {
+        for path in fixture.connection(host).paths() {
             assert_eq!(path.state, State::Closed);
         }
     }
-    assert_eq!(world.hosts[0].poll_timeout(), None);
+    assert_eq!(fixture.hosts[0].poll_timeout(), None);
 }
 
 #[test]
 fn a_flow_that_dies_takes_nothing_with_it() {
     for dies in 0..2 {
-        let mut world = World::new(2).sends(2_000_000, 100_000);
-        world.run_for(ms(500));
-        world.cut(dies);
-        let took = world.finish(ms(20_000));
+        let mut fixture = Fixture::new(2).sends(2_000_000, 100_000);
+        fixture.run_for(ms(500));
+        fixture.cut(dies);
+        let took = fixture.finish(ms(20_000));
         assert!(took < ms(5_000), "{took:?}");
-        let reinjected = world.connection(0).statistics().data.unwrap().reinjected_bytes;
+        let reinjected = fixture.connection(0).statistics().data.unwrap().reinjected_bytes;
         assert!(reinjected > 0);
-        world.run_for(ms(200_000));
-        assert_eq!(world.connection(0).state(), State::Closed);
+        fixture.run_for(ms(200_000));
+        assert_eq!(fixture.connection(0).state(), State::Closed);
     }
 }
 
 #[test]
 fn a_flow_that_comes_back_carries_again() {
-    let mut world = World::new(2).sends(6_000_000, 0);
-    world.run_for(ms(500));
-    world.cut(1);
-    world.run_for(ms(1_000));
-    world.ways[1].iter_mut().for_each(|way| way.cut = false);
-    let before = world.bytes_on(1);
-    world.finish(ms(20_000));
-    assert!(world.bytes_on(1) > before + 500_000);
+    let mut fixture = Fixture::new(2).sends(6_000_000, 0);
+    fixture.run_for(ms(500));
+    fixture.cut(1);
+    fixture.run_for(ms(1_000));
+    fixture.ways[1].iter_mut().for_each(|way| way.cut = false);
+    let before = fixture.bytes_on(1);
+    fixture.finish(ms(20_000));
+    assert!(fixture.bytes_on(1) > before + 500_000);
 }
 
 #[test]
 fn what_arrives_twice_is_read_once() {
-    let mut world = World::new(2).sends(6_000_000, 0);
-    world.run_for(ms(400));
+    let mut fixture = Fixture::new(2).sends(6_000_000, 0);
+    fixture.run_for(ms(400));
     // What has left is only late, and is moved nonetheless.
-    world.ways[1][0].delay = ms(3_000);
-    world.finish(ms(20_000));
-    world.run_for(ms(4_000));
-    assert!(world.connection(1).statistics().data.unwrap().duplicate_bytes > 0);
+    fixture.ways[1][0].delay = ms(3_000);
+    fixture.finish(ms(20_000));
+    fixture.run_for(ms(4_000));
+    assert!(fixture.connection(1).statistics().data.unwrap().duplicate_bytes > 0);
 }
 
 #[test]
 fn advertised_addresses_are_joined_and_removed_ones_left() {
     let mut near = config(2, 0);
     near.mptcp.as_mut().unwrap().remote.clear();
-    let mut world = World::with(near, config(2, 1), 2).sends(1_000_000, 0);
-    world.run_for(ms(300));
-    assert!(world.events[0].contains(&Event::PathOpened(anabranch_types::PathId(1))));
-    let ends: Vec<_> = world
+    let mut fixture = Fixture::with(near, config(2, 1), 2).sends(1_000_000, 0);
+    fixture.run_for(ms(300));
+    assert!(fixture.events[0].contains(&Event::PathOpened(anabranch_types::PathId(1))));
+    let ends: Vec<_> = fixture
         .connection(0)
         .paths()
         .map(|path| path.tuple.remote.ip())
         .collect();
     assert_eq!(ends, [ip(0, 1), ip(1, 1)]);
-    let id = world.id;
-    world.hosts[0].with(id, |connection| connection.remove_local_address(ip(1, 0)));
-    world.run_for(ms(300));
-    let states: Vec<_> = world.connection(1).paths().map(|path| path.state).collect();
+    let id = fixture.id;
+    fixture.hosts[0].with(id, |connection| connection.remove_local_address(ip(1, 0)));
+    fixture.run_for(ms(300));
+    let states: Vec<_> = fixture.connection(1).paths().map(|path| path.state).collect();
     assert_eq!(states, [State::Established, State::Closed]);
-    world.finish(ms(20_000));
+    fixture.finish(ms(20_000));
 }
 
 #[test]
 fn the_end_of_the_data_is_said_again_if_it_is_lost() {
-    let mut world = World::new(2).sends(50_000, 0);
-    for way in world.ways.iter_mut().map(|ways| &mut ways[0]) {
+    let mut fixture = Fixture::new(2).sends(50_000, 0);
+    for way in fixture.ways.iter_mut().map(|ways| &mut ways[0]) {
         let mut lost = 0;
         way.passes = Box::new(move |segment| {
             lost += u32::from(tells_end(segment));
             !tells_end(segment) || lost > 2
         });
     }
-    assert!(world.run_until(ms(20_000), |world| world.events[1].contains(&Event::PeerFinished)));
-    world.finish(ms(1_000));
+    assert!(fixture.run_until(ms(20_000), |fixture| {
+        fixture.events[1].contains(&Event::PeerFinished)
+    }));
+    fixture.finish(ms(1_000));
 }
 
 #[test]
 fn one_direction_may_end_long_before_the_other() {
-    let mut world = World::new(2).sends(1_000, 0);
-    world.closes = false;
-    world.run_for(ms(200));
-    let id = world.id;
-    world.hosts[0].with(id, Connection::close);
-    world.run_for(ms(30_000));
-    assert!(world.events[1].contains(&Event::PeerFinished));
-    world.to_send[1] = content(400_000);
-    world.closes = true;
-    world.finish(ms(10_000));
-    assert!(world.ways[1][1].bytes > 100_000, "over both paths");
+    let mut fixture = Fixture::new(2).sends(1_000, 0);
+    fixture.closes = false;
+    fixture.run_for(ms(200));
+    let id = fixture.id;
+    fixture.hosts[0].with(id, Connection::close);
+    fixture.run_for(ms(30_000));
+    assert!(fixture.events[1].contains(&Event::PeerFinished));
+    fixture.to_send[1] = content(400_000);
+    fixture.closes = true;
+    fixture.finish(ms(10_000));
+    assert!(fixture.ways[1][1].bytes > 100_000, "over both paths");
 }
 
 #[test]
 fn who_aborts_ends_all_flows_at_once() {
-    let mut world = World::new(3).sends(5_000_000, 0);
-    world.run_for(ms(600));
-    let id = world.id;
-    world.hosts[0].with(id, Connection::abort);
-    world.run_for(ms(500));
-    assert_eq!(world.events[0].last(), Some(&Event::Closed(CloseReason::Aborted)));
-    assert_eq!(world.events[1].last(), Some(&Event::Closed(CloseReason::Reset)));
+    let mut fixture = Fixture::new(3).sends(5_000_000, 0);
+    fixture.run_for(ms(600));
+    let id = fixture.id;
+    fixture.hosts[0].with(id, Connection::abort);
+    fixture.run_for(ms(500));
+    assert_eq!(
+        fixture.events[0].last(),
+        Some(&Event::Closed(CloseReason::Aborted))
+    );
+    assert_eq!(fixture.events[1].last(), Some(&Event::Closed(CloseReason::Reset)));
     for host in 0..2 {
         assert!(
-            world
+            fixture
                 .connection(host)
                 .paths()
                 .all(|path| path.state == State::Closed)
@@ -170,28 +175,28 @@ fn who_aborts_ends_all_flows_at_once() {
 
 #[test]
 fn a_reader_that_pauses_stops_all_flows_and_they_go_on_when_it_reads() {
-    let mut world = World::new(2).sends(4_000_000, 0);
-    world.reads = false;
-    world.run_for(ms(90_000));
-    let connection = world.connection(1);
+    let mut fixture = Fixture::new(2).sends(4_000_000, 0);
+    fixture.reads = false;
+    fixture.run_for(ms(90_000));
+    let connection = fixture.connection(1);
     let held = connection.unread() + connection.statistics().out_of_order_bytes;
     // Each window is rounded up to the unit in which it is told.
     assert!(held <= (1 << 20) * 103 / 100, "{held}");
     assert!(connection.unread() > 900_000);
-    world.reads = true;
-    world.finish(ms(40_000));
+    fixture.reads = true;
+    fixture.finish(ms(40_000));
 }
 
 #[test]
 fn duplicates_make_the_loss_of_a_path_invisible() {
-    let mut world = chosen(2, &[("path-scheduler", "redundant")]).sends(1_000_000, 0);
+    let mut fixture = chosen(2, &[("path-scheduler", "redundant")]).sends(1_000_000, 0);
     let mut count = 0;
-    world.ways[0][0].passes = Box::new(move |segment| {
+    fixture.ways[0][0].passes = Box::new(move |segment| {
         count += 1;
         segment.payload.is_empty() || count % 5 > 0
     });
-    world.finish(ms(5_000));
-    let duplicated: u64 = world
+    fixture.finish(ms(5_000));
+    let duplicated: u64 = fixture
         .connection(0)
         .paths()
         .map(|path| path.duplicated_bytes)
@@ -206,11 +211,11 @@ fn changed_data_is_noticed_by_its_checksum_and_its_flow_ends() {
         config.mptcp.as_mut().unwrap().checksum = host == 0;
         config
     };
-    let mut world = World::with(with(0), with(1), 2).sends(1_000_000, 1_000_000);
-    world.run_for(ms(300));
-    world.ways[1][0].rewrites = true;
-    world.finish(ms(20_000));
-    assert!(world.events[1].contains(&Event::PathClosed(
+    let mut fixture = Fixture::with(with(0), with(1), 2).sends(1_000_000, 1_000_000);
+    fixture.run_for(ms(300));
+    fixture.ways[1][0].rewrites = true;
+    fixture.finish(ms(20_000));
+    assert!(fixture.events[1].contains(&Event::PathClosed(
         anabranch_types::PathId(1),
         CloseReason::Violation
     )));
@@ -256,21 +261,21 @@ fn what_blocks_the_buffers_goes_over_another_flow_if_the_policy_says_so() {
         ("chunk-rescheduling.threshold", "0.1"),
         ("path-scheduler", "round-robin"),
     ];
-    let mut world = chosen(2, &choices);
-    world.ways = [(ms(5), 2_000_000), (ms(400), 100_000)]
+    let mut fixture = chosen(2, &choices);
+    fixture.ways = [(ms(5), 2_000_000), (ms(400), 100_000)]
         .map(|(delay, rate)| [0, 1].map(|_| Way::new(delay, rate)))
         .into();
-    let mut world = world.sends(12_000_000, 0);
-    world.finish(ms(60_000));
-    assert!(world.connection(0).statistics().data.unwrap().reinjections > 0);
+    let mut fixture = fixture.sends(12_000_000, 0);
+    fixture.finish(ms(60_000));
+    assert!(fixture.connection(0).statistics().data.unwrap().reinjections > 0);
 }
 
 #[test]
 fn a_third_segment_that_is_lost_is_repeated() {
-    let mut world = World::new(2).sends(5_000_000, 0);
+    let mut fixture = Fixture::new(2).sends(5_000_000, 0);
     for path in 0..2 {
         let mut lost = 0;
-        world.ways[path][0].passes = Box::new(move |segment| {
+        fixture.ways[path][0].passes = Box::new(move |segment| {
             let is_proof = segment.kind == Kind::Plain
                 && matches!(
                     segment.options.mptcp.primary,
@@ -280,6 +285,6 @@ fn a_third_segment_that_is_lost_is_repeated() {
             !is_proof || lost > 2
         });
     }
-    world.finish(ms(20_000));
-    assert!(world.bytes_on(1) > 0);
+    fixture.finish(ms(20_000));
+    assert!(fixture.bytes_on(1) > 0);
 }

@@ -7,22 +7,22 @@ use crate::wire::{AddressId, Kind, MpJoin, MptcpOption, Nonce, PrimaryOption, Re
 
 #[test]
 fn a_peer_that_has_only_tcp_is_refused() {
-    let mut world = World::with(config(2, 0), TcpConfig::default(), 2);
-    world.run_for(ms(1_000));
-    assert_eq!(world.events[0], [Event::Closed(CloseReason::NoMptcp)]);
-    assert_eq!(world.hosts[1].connections().count(), 0, "nobody was told of it");
+    let mut fixture = Fixture::with(config(2, 0), TcpConfig::default(), 2);
+    fixture.run_for(ms(1_000));
+    assert_eq!(fixture.events[0], [Event::Closed(CloseReason::NoMptcp)]);
+    assert_eq!(fixture.hosts[1].connections().count(), 0, "nobody was told of it");
 }
 
 #[test]
 fn who_offers_only_tcp_is_refused() {
-    let mut world = World::with(TcpConfig::default(), config(2, 1), 2);
-    world.run_for(ms(1_000));
-    assert_eq!(world.events[0], [Event::Closed(CloseReason::Refused)]);
-    assert_eq!(world.hosts[1].connections().count(), 0);
+    let mut fixture = Fixture::with(TcpConfig::default(), config(2, 1), 2);
+    fixture.run_for(ms(1_000));
+    assert_eq!(fixture.events[0], [Event::Closed(CloseReason::Refused)]);
+    assert_eq!(fixture.hosts[1].connections().count(), 0);
 }
 
 /// The far host gets a segment that the near one did not send, and answers.
-fn forged(world: &mut World, local: SocketAddr, segment: Segment<'_>) -> Vec<Vec<u8>> {
+fn forged(fixture: &mut Fixture, local: SocketAddr, segment: Segment<'_>) -> Vec<Vec<u8>> {
     let addresses = AddressPair {
         source: local.ip(),
         destination: ip(usize::from(path_of(local)), 1),
@@ -34,10 +34,10 @@ fn forged(world: &mut World, local: SocketAddr, segment: Segment<'_>) -> Vec<Vec
     };
     let mut bytes = Vec::new();
     segment.write(addresses.source, addresses.destination, &mut bytes);
-    world.hosts[1].handle_segment(world.now, addresses, &bytes);
+    fixture.hosts[1].handle_segment(fixture.now, addresses, &bytes);
     let mut resets = Vec::new();
     let mut answer = Vec::new();
-    while let Some(back) = world.hosts[1].poll_transmit(world.now, &mut answer) {
+    while let Some(back) = fixture.hosts[1].poll_transmit(fixture.now, &mut answer) {
         if back.destination == local.ip() {
             resets.push(core::mem::take(&mut answer));
         }
@@ -48,7 +48,7 @@ fn forged(world: &mut World, local: SocketAddr, segment: Segment<'_>) -> Vec<Vec
 
 fn path_of(local: SocketAddr) -> u8 {
     let IpAddr::V4(ip) = local.ip() else {
-        unreachable!("the world has IP version 4")
+        unreachable!("the network has IP version 4")
     };
     ip.octets()[2]
 }
@@ -83,21 +83,21 @@ fn is_refused(segment: &Segment<'_>) -> bool {
 
 #[test]
 fn who_names_a_connection_that_is_not_there_is_refused() {
-    let mut world = World::new(1);
-    world.run_for(ms(500));
+    let mut fixture = Fixture::new(1);
+    fixture.run_for(ms(500));
     let local = "10.0.0.9:4000".parse().unwrap();
-    let resets = forged(&mut world, local, join_syn(Token(7)));
+    let resets = forged(&mut fixture, local, join_syn(Token(7)));
     assert_eq!(resets.len(), 1);
     assert!(is_refused(&read(local, &resets[0])));
 }
 
 #[test]
 fn who_joins_without_the_keys_is_refused() {
-    let mut world = World::new(1);
-    world.run_for(ms(500));
-    let token = world.connection(1).token().unwrap();
+    let mut fixture = Fixture::new(1);
+    fixture.run_for(ms(500));
+    let token = fixture.connection(1).token().unwrap();
     let local = "10.0.0.9:4000".parse().unwrap();
-    let resets = forged(&mut world, local, join_syn(token));
+    let resets = forged(&mut fixture, local, join_syn(token));
     let mut number = SequenceNumber::default();
     let segment = read(local, &resets[0]);
     assert!(matches!(
@@ -112,16 +112,16 @@ fn who_joins_without_the_keys_is_refused() {
         ..Segment::default()
     };
     third.options.mptcp.primary = Some(PrimaryOption::MpJoin(MpJoin::Ack { code: [7; 20] }));
-    let resets = forged(&mut world, local, third.clone());
+    let resets = forged(&mut fixture, local, third.clone());
     assert!(is_refused(&read(local, &resets[0])));
     assert!(
-        forged(&mut world, local, third)[0].len() >= 20,
-        "a stranger from now on"
+        forged(&mut fixture, local, third)[0].len() >= 20,
+        "an unknown peer from now on"
     );
-    let mut world = world.sends(50_000, 50_000);
-    world.finish(ms(5_000));
+    let mut fixture = fixture.sends(50_000, 50_000);
+    fixture.finish(ms(5_000));
     assert!(
-        !world.events[1]
+        !fixture.events[1]
             .iter()
             .any(|event| matches!(event, Event::PathOpened(_)))
     );
@@ -129,25 +129,25 @@ fn who_joins_without_the_keys_is_refused() {
 
 #[test]
 fn who_has_only_seen_one_flow_cannot_fill_the_memory_with_flows() {
-    let mut world = World::new(1);
-    world.run_for(ms(500));
-    let token = world.connection(1).token().unwrap();
+    let mut fixture = Fixture::new(1);
+    fixture.run_for(ms(500));
+    let token = fixture.connection(1).token().unwrap();
     for port in 1..1_000 {
         let local = SocketAddr::new("10.0.0.9".parse().unwrap(), port);
-        forged(&mut world, local, join_syn(token));
+        forged(&mut fixture, local, join_syn(token));
     }
-    assert_eq!(world.connection(1).paths().count(), 8);
+    assert_eq!(fixture.connection(1).paths().count(), 8);
 }
 
 #[test]
 fn whatever_options_say_is_survived() {
     for seed in 0..300 {
-        let mut world = World::new(2).sends(30_000, 30_000);
-        for (number, way) in world.ways.iter_mut().flatten().enumerate() {
+        let mut fixture = Fixture::new(2).sends(30_000, 30_000);
+        for (number, way) in fixture.ways.iter_mut().flatten().enumerate() {
             way.mangles = Some(Seed(seed).nth(number as u64).rng());
         }
-        world.run_for(ms(3_000));
-        for host in &world.hosts {
+        fixture.run_for(ms(3_000));
+        for host in &fixture.hosts {
             for (_, connection) in host.connections() {
                 assert!(connection.statistics().out_of_order_bytes <= 3 << 20);
             }

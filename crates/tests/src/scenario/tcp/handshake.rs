@@ -174,7 +174,7 @@ fn initial_window_is_one_segment_after_lost_syn() {
         let mut simulation = TcpScenario::over(Seed(1), dsl())
             .near_talks(TcpApp::bulk())
             .build();
-        let link = simulation.paths()[0].there[0];
+        let link = simulation.paths()[0].forward[0];
         let mut count = 0;
         simulation.network_mut().set_filter(
             link,

@@ -35,12 +35,12 @@ type Seen = Arc<Mutex<Vec<(Instant, u8, usize)>>>;
 
 /// Records every segment from the near side: time, flags and payload.
 fn watch(simulation: &mut TcpSimulation) -> Seen {
-    watch_link(simulation, |simulation| simulation.paths()[0].there[0])
+    watch_link(simulation, |simulation| simulation.paths()[0].forward[0])
 }
 
 /// Records every segment from the far side.
 fn watch_back(simulation: &mut TcpSimulation) -> Seen {
-    watch_link(simulation, |simulation| simulation.paths()[0].back[0])
+    watch_link(simulation, |simulation| simulation.paths()[0].reverse[0])
 }
 
 fn watch_link(

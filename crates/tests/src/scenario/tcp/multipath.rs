@@ -90,11 +90,12 @@ fn dead_subflow_is_abandoned_within_an_rto() {
 fn coupled_mptcp_takes_less_of_a_shared_bottleneck() {
     let share = |cc: &str| {
         let links = [link(100, 10), link(100, 10)];
-        let rival = anabranch_sim::CrossTraffic::tcp(link(100, 10), TcpConfig::default(), TcpApp::bulk());
+        let cross_traffic =
+            anabranch_sim::CrossTraffic::tcp(link(100, 10), TcpConfig::default(), TcpApp::bulk());
         let narrow = link(10, 10);
         let mut simulation = scenario(&links, &[("cc", cc)], |_| {})
             .bottleneck(narrow)
-            .cross_traffic(rival)
+            .cross_traffic(cross_traffic)
             .near_talks(TcpApp::bulk())
             .build();
         simulation.connect();

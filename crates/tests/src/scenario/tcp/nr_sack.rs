@@ -12,13 +12,13 @@ use crate::fixture::{mbit, ms, secs};
 /// Bytes delivered in 200 s over 10 Mbit/s with 50 ms each way.
 fn delivered(nr_sack: bool, send_buffer: u64, loss: f64, seed: u64) -> u64 {
     let link = LinkConfig::new(mbit(10), ms(50));
-    let there = link.clone().loss(Loss::Bernoulli(Probability::of(loss)));
+    let forward = link.clone().loss(Loss::Bernoulli(Probability::of(loss)));
     let config = TcpConfig {
         nr_sack,
         send_buffer,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::over(Seed(seed), there)
+    let mut simulation = TcpScenario::over(Seed(seed), forward)
         .with_link_back(link)
         .config(config)
         .near_talks(TcpApp::bulk())

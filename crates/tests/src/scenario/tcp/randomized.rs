@@ -122,11 +122,11 @@ fn apps(
 fn play(seed: u64) {
     let mut rng = Seed(seed).split("tcp").rng();
     let rng = &mut rng;
-    let (there, back) = (link(rng), link(rng));
+    let (forward, reverse) = (link(rng), link(rng));
     let (near, far) = configs(rng);
-    let [near_app, far_app] = apps(rng, (&there, &back), &near, &far);
-    let mut simulation = TcpScenario::over(Seed(seed), there)
-        .with_link_back(back)
+    let [near_app, far_app] = apps(rng, (&forward, &reverse), &near, &far);
+    let mut simulation = TcpScenario::over(Seed(seed), forward)
+        .with_link_back(reverse)
         .config_of(Side::Near, near)
         .config_of(Side::Far, far)
         .near_talks(near_app.0)
@@ -229,8 +229,8 @@ fn play_over_several_paths(seed: u64) {
     multipath(rng, count, &mut far, Side::Far);
     let [near_app, far_app] = apps(rng, (&links[0].0, &links[0].1), &near, &far);
     let mut scenario = TcpScenario::over(Seed(seed), links[0].0.clone()).with_link_back(links[0].1.clone());
-    for (there, back) in &links[1..] {
-        scenario = scenario.path(there.clone()).with_link_back(back.clone());
+    for (forward, reverse) in &links[1..] {
+        scenario = scenario.path(forward.clone()).with_link_back(reverse.clone());
     }
     let mut simulation = scenario
         .config_of(Side::Near, near)

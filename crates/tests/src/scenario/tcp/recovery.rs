@@ -18,7 +18,7 @@ fn transfer(config: &TcpConfig, lost: &'static [usize]) -> TcpSimulation {
         .config(config.clone())
         .near_talks(TcpApp::sender(BYTES))
         .build();
-    let link = simulation.paths()[0].there[0];
+    let link = simulation.paths()[0].forward[0];
     let mut count = 0;
     simulation.network_mut().set_filter(
         link,
@@ -108,7 +108,7 @@ fn third_duplicate_ack_detects_loss_of_small_segment() {
         .config(config)
         .near_talks(TcpApp::paced(200, ms(10)))
         .build();
-    let link = simulation.paths()[0].there[0];
+    let link = simulation.paths()[0].forward[0];
     let mut data = 0;
     simulation.network_mut().set_filter(
         link,

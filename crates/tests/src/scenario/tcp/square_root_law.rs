@@ -34,15 +34,15 @@ fn bare_law(loss: f64) -> f64 {
 
 /// Bytes per second over ten minutes, after the initial slow start.
 fn goodput(loss: f64) -> f64 {
-    let way_back = LinkConfig::unlimited(ms(50));
-    let there = way_back.clone().loss(Loss::Bernoulli(Probability::of(loss)));
+    let reverse = LinkConfig::unlimited(ms(50));
+    let forward = reverse.clone().loss(Loss::Bernoulli(Probability::of(loss)));
     let buffers = TcpConfig {
         send_buffer: 1 << 24,
         receive_buffer: 1 << 24,
         ..TcpConfig::default()
     };
-    let mut simulation = TcpScenario::over(Seed(1), there)
-        .with_link_back(way_back)
+    let mut simulation = TcpScenario::over(Seed(1), forward)
+        .with_link_back(reverse)
         .config(buffers)
         .near_talks(TcpApp::bulk())
         .build();

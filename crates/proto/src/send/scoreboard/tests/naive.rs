@@ -7,7 +7,7 @@ use anabranch_policy::{Eligible, Late, LossCause, PathAck, SentOnce};
 use anabranch_types::{Instant, PathId, SendNumber, UnwrappedTsn};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fate {
+pub(super) enum ChunkState {
     Flying,
     Lost(LossCause),
     Acked,
@@ -18,7 +18,7 @@ pub(super) struct Entry {
     pub(super) tsn: UnwrappedTsn,
     bytes: u64,
     pub(super) path: PathId,
-    pub(super) fate: Fate,
+    pub(super) state: ChunkState,
     pub(super) transmissions: u16,
     send_number: SendNumber,
     sent_at: Instant,
@@ -77,7 +77,7 @@ impl Naive {
             tsn: self.next,
             bytes,
             path,
-            fate: Fate::Flying,
+            state: ChunkState::Flying,
             transmissions: 1,
             send_number,
             sent_at: now,
@@ -100,7 +100,7 @@ impl Naive {
         entry.moved |= moves && entry.path != path;
         entry.path = path;
         entry.paths.insert(path);
-        entry.fate = Fate::Flying;
+        entry.state = ChunkState::Flying;
         entry.transmissions += 1;
         entry.send_number = send_number;
         entry.sent_at = now;
@@ -112,9 +112,9 @@ impl Naive {
         for entry in self
             .entries
             .iter_mut()
-            .filter(|entry| entry.path == path && entry.fate == Fate::Flying)
+            .filter(|entry| entry.path == path && entry.state == ChunkState::Flying)
         {
-            entry.fate = Fate::Lost(LossCause::Timeout);
+            entry.state = ChunkState::Lost(LossCause::Timeout);
             entry.timed_out = true;
         }
     }
@@ -122,7 +122,7 @@ impl Naive {
     pub(super) fn flying(&self, path: PathId) -> impl Iterator<Item = &Entry> {
         self.entries
             .iter()
-            .filter(move |entry| entry.path == path && entry.fate == Fate::Flying)
+            .filter(move |entry| entry.path == path && entry.state == ChunkState::Flying)
     }
 
     pub(super) fn in_flight(&self, path: PathId) -> u64 {
@@ -140,7 +140,7 @@ impl Naive {
     pub(super) fn lost(&self) -> BTreeSet<UnwrappedTsn> {
         self.entries
             .iter()
-            .filter(|entry| matches!(entry.fate, Fate::Lost(_)))
+            .filter(|entry| matches!(entry.state, ChunkState::Lost(_)))
             .map(|entry| entry.tsn)
             .collect()
     }
@@ -163,7 +163,10 @@ impl Naive {
     }
 
     pub(super) fn oldest(&self) -> Option<(UnwrappedTsn, PathId, Instant, bool)> {
-        let first = self.entries.first().filter(|entry| entry.fate == Fate::Flying)?;
+        let first = self
+            .entries
+            .first()
+            .filter(|entry| entry.state == ChunkState::Flying)?;
         Some((first.tsn, first.path, first.sent_at, first.moved))
     }
 
@@ -187,12 +190,12 @@ impl Naive {
         let mut reneged = 0;
         for entry in &mut self.entries {
             let by_cumulative = entry.tsn <= cumulative;
-            let had = entry.fate == Fate::Acked;
+            let had = entry.state == ChunkState::Acked;
             let blocks = blocks.filter(|_| heard(entry.tsn) && !entry.kept);
             let has = by_cumulative || blocks.map_or(had, |blocks| blocks.contains(&entry.tsn));
             if has && !had {
-                let headed = entry.fate == Fate::Flying && heads.contains(&entry.tsn);
-                entry.fate = Fate::Acked;
+                let headed = entry.state == ChunkState::Flying && heads.contains(&entry.tsn);
+                entry.state = ChunkState::Acked;
                 count(
                     path_acks.get_mut(&entry.path).unwrap(),
                     entry,
@@ -204,11 +207,11 @@ impl Naive {
                 reneged += 1;
                 entry.reneged = true;
                 if self.gone == Some(entry.path) {
-                    entry.fate = Fate::Lost(LossCause::Timeout);
+                    entry.state = ChunkState::Lost(LossCause::Timeout);
                     continue;
                 }
                 self.clock += 1;
-                entry.fate = Fate::Flying;
+                entry.state = ChunkState::Flying;
                 entry.sent_at = now;
                 entry.send_number = SendNumber(self.transmissions[&entry.path]);
                 entry.again = Some(self.clock);
@@ -238,7 +241,7 @@ impl Naive {
             let mut before = entries
                 .iter()
                 .filter(|entry| entry.first_path == path && entry.tsn <= tsn);
-            before.any(|entry| entry.fate != Fate::Acked)
+            before.any(|entry| entry.state != ChunkState::Acked)
         };
         let done: Vec<_> = self
             .followed
@@ -255,7 +258,7 @@ impl Naive {
     /// The peer says that it keeps these for good.
     pub(super) fn keep(&mut self, kept: &BTreeSet<UnwrappedTsn>) {
         for entry in &mut self.entries {
-            entry.kept |= entry.fate == Fate::Acked && kept.contains(&entry.tsn);
+            entry.kept |= entry.state == ChunkState::Acked && kept.contains(&entry.tsn);
         }
     }
 
@@ -263,16 +266,20 @@ impl Naive {
     pub(super) fn lose_late(&mut self, path: PathId, late: Option<Late>) {
         let Some(late) = late else { return };
         let entries = self.entries.iter_mut();
-        for entry in entries.filter(|entry| entry.path == path && entry.fate == Fate::Flying) {
+        for entry in entries.filter(|entry| entry.path == path && entry.state == ChunkState::Flying) {
             if entry.send_number < late.before && entry.sent_at <= late.until {
-                entry.fate = Fate::Lost(LossCause::FastRetransmit);
+                entry.state = ChunkState::Lost(LossCause::FastRetransmit);
             }
         }
     }
 
     /// Counts misses chunk by chunk (RFC 9260 §7.2.4 with HTNA, SFR and DAC): three are a loss.
     pub(super) fn count_misses(&mut self, path_acks: &[PathAck], packets: u8, eligible: Eligible) {
-        for entry in self.entries.iter_mut().filter(|entry| entry.fate == Fate::Flying) {
+        for entry in self
+            .entries
+            .iter_mut()
+            .filter(|entry| entry.state == ChunkState::Flying)
+        {
             let Some(ack) = path_acks.iter().find(|ack| ack.path == entry.path) else {
                 entry.judge(eligible);
                 continue;
@@ -302,7 +309,7 @@ impl Entry {
             Eligible::MovedBefore(moment) => !self.moved || self.sent_at >= moment,
         };
         if self.misses >= 3 && !(self.again.is_some() && is_exempt) {
-            self.fate = Fate::Lost(LossCause::FastRetransmit);
+            self.state = ChunkState::Lost(LossCause::FastRetransmit);
         }
     }
 }
