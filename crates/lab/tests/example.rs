@@ -75,11 +75,11 @@ fn the_example_runs_and_gives_the_same_bytes_each_time() {
             "histograms.parquet",
             "runs.csv",
             "runs.parquet",
-            "series.csv",
-            "series.parquet",
             "settings.json",
             "summary.csv",
             "summary.parquet",
+            "time-series.csv",
+            "time-series.parquet",
         ]
     );
     assert!(
