@@ -1,37 +1,37 @@
-//! Axis: scale, tick positions and tick labels. Where on the paper is a number?
+//! Axis: scale, tick positions and tick labels. How are values mapped to pixels?
 
-/// An axis.
+/// An axis of a chart.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
-    /// What is written beside it, with the unit.
+    /// Axis label, including the unit.
     pub label: String,
-    /// Where numbers are.
+    /// How values are mapped to positions.
     pub scale: Scale,
 }
 
-/// Where numbers are on an axis.
+/// Scale of an axis.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Scale {
-    /// At equal distances.
+    /// Linear scale.
     Linear,
-    /// Powers of ten at equal distances. What is not above zero is not drawn.
+    /// Logarithmic scale to base 10. Values that are not positive are not drawn.
     Log,
-    /// These words at equal distances; numbers are their places, from 0.
+    /// Categories at equal distances; values are indices into this list, starting at 0.
     Words(Vec<String>),
 }
 
-/// An axis that knows how much it has to show and how long it is.
+/// Maps the value range of an axis to its pixel range.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Ruler {
     low: f64,
     high: f64,
     is_log: bool,
-    /// Where its ends are on the paper.
+    /// Pixel positions of both ends.
     begin: f32,
     end: f32,
 }
 
-/// A number beside an axis.
+/// A tick with its label.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
@@ -39,7 +39,7 @@ pub(crate) struct Tick {
 }
 
 impl Ruler {
-    /// Where `value` is.
+    /// Returns the pixel position of `value`.
     pub(crate) fn place(&self, value: f64) -> f32 {
         let (low, high, value) = if self.is_log {
             (self.low.log10(), self.high.log10(), value.log10())
@@ -50,7 +50,7 @@ impl Ruler {
         self.begin + (self.end - self.begin) * share as f32
     }
 
-    /// Whether there is a place for `value`.
+    /// Returns whether `value` can be drawn on this scale.
     pub(crate) fn can_show(&self, value: f64) -> bool {
         value.is_finite() && (!self.is_log || value > 0.0)
     }
@@ -60,17 +60,17 @@ impl Ruler {
     }
 }
 
-/// How closely ticks may stand.
+/// Tick spacing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Spacing {
-    /// Pixels from one to the next, about.
+    /// Approximate distance between ticks, in pixels.
     pub(crate) usual: f32,
-    /// Pixels that a letter of a label takes along the axis; 0 across it.
+    /// Pixels that each character of a label takes along the axis; 0 if labels run across it.
     pub(crate) letter: f32,
 }
 
 impl Axis {
-    /// The upward axis for `values`: it begins at zero, if nothing is below, and ends at a tick.
+    /// Builds the y axis for `values`. A linear axis includes zero, and both ends are at ticks.
     pub(crate) fn upwards(
         &self,
         values: &[f64],
@@ -96,7 +96,7 @@ impl Axis {
         (ruler, self.ticks(&values))
     }
 
-    /// The axis to the right for `values`: its ticks stand where there are measurements, if there is room for them.
+    /// Builds the x axis for `values`. Ticks mark the measured values if their labels fit.
     pub(crate) fn rightwards(
         &self,
         values: &[f64],
@@ -144,7 +144,7 @@ impl Axis {
         (ruler, self.ticks(&ticks))
     }
 
-    /// On an axis of powers, each number has the decimals that it needs.
+    /// On a logarithmic axis, each label has only the decimals that its own value needs.
     fn ticks(&self, values: &[f64]) -> Vec<Tick> {
         if self.is_log() {
             return values.iter().flat_map(|value| labelled(&[*value])).collect();
@@ -157,7 +157,7 @@ impl Axis {
     }
 }
 
-/// More measurements than these are not each labelled.
+/// Maximum number of measured values that each get their own tick.
 const MAX_OWN_TICKS: usize = 16;
 
 fn of_words(words: &[String], (begin, end): (f32, f32)) -> (Ruler, Vec<Tick>) {
@@ -175,7 +175,7 @@ fn of_words(words: &[String], (begin, end): (f32, f32)) -> (Ruler, Vec<Tick>) {
     (ruler, words.iter().enumerate().map(tick).collect())
 }
 
-/// The least and the greatest value, which differ.
+/// Returns the minimum and maximum of the values, widened if they are equal.
 fn extent(values: &[f64], is_log: bool) -> (f64, f64) {
     let shown = || {
         values
@@ -201,7 +201,7 @@ fn extent(values: &[f64], is_log: bool) -> (f64, f64) {
     }
 }
 
-/// Round numbers from one not above `low` to one not below `high`, about `count` of them.
+/// Returns about `count` round numbers that cover the range from `low` to `high`.
 fn around(low: f64, high: f64, count: f64) -> Vec<f64> {
     let rough = (high - low) / count;
     let power = 10f64.powf(rough.log10().floor());
@@ -215,7 +215,8 @@ fn around(low: f64, high: f64, count: f64) -> Vec<f64> {
     (0..=count).map(|index| (first + index as f64) * step).collect()
 }
 
-/// Powers of ten from one not above `low` to one not below `high`, with twice and five times them where they are few.
+/// Returns powers of ten that cover the range from `low` to `high`. If there are few, 2 and 5 times each power are
+/// added.
 fn powers(low: f64, high: f64) -> Vec<f64> {
     let (first, last) = (
         (low.log10() + 1e-9).floor() as i32,
@@ -232,7 +233,7 @@ fn powers(low: f64, high: f64) -> Vec<f64> {
     between.chain([10f64.powi(last)]).collect()
 }
 
-/// As many decimals as tell all of them apart, and commas between thousands.
+/// Formats with the fewest decimals that keep the labels distinct, and with thousands separators.
 fn labelled(values: &[f64]) -> Vec<Tick> {
     let is_exact = |decimals: &usize| {
         let factor = 10f64.powi(i32::try_from(*decimals).unwrap_or(0));
@@ -248,7 +249,7 @@ fn labelled(values: &[f64]) -> Vec<Tick> {
     values.iter().map(tick).collect()
 }
 
-/// A decimal number, as `format!` writes it, with commas between thousands and a minus sign that is as long as a plus sign.
+/// Adds thousands separators to a number from `format!` and replaces the hyphen by a minus sign as wide as a plus sign.
 #[must_use]
 pub fn grouped(text: &str) -> String {
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));

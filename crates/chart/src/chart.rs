@@ -5,91 +5,91 @@ use crate::axis::Axis;
 /// A chart.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Chart {
-    /// What it shows, for those who cannot see it.
+    /// Text alternative for readers who cannot see the chart.
     pub title: String,
-    /// What is written above it; empty for nothing.
+    /// Heading above the chart; empty for none.
     pub heading: String,
-    /// The axis to the right.
+    /// Horizontal axis (x).
     pub x: Axis,
-    /// The axis upwards.
+    /// Vertical axis (y).
     pub y: Axis,
-    /// The lines, the first one lowest.
+    /// Series in drawing order, the bottom one first.
     pub series: Vec<Series>,
-    /// Whether a legend stands beside the data; where the words of an axis name the lines, it need not.
+    /// Whether a legend is drawn next to the data. It is unnecessary if the categories of an axis name the series.
     pub has_legend: bool,
 }
 
-/// A line.
+/// A series, drawn as a line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// How it looks.
+    /// Line style.
     pub style: Style,
-    /// Where it goes, from left to right.
+    /// Points from left to right.
     pub points: Vec<Point>,
 }
 
 impl Series {
-    /// How wide it is drawn, in pixels.
+    /// Returns the stroke width in pixels.
     pub(crate) const fn width(&self) -> f32 {
         if self.style.wide { 2.8 } else { 1.7 }
     }
 }
 
-/// A place on a line.
+/// A point of a series.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Point {
-    /// Where to the right; the number of the word on an axis of words.
+    /// X coordinate; the index of the category on a category axis.
     pub x: f64,
-    /// How high.
+    /// Y coordinate.
     pub y: f64,
-    /// The ends of the error bar, if there is one.
+    /// Ends of the error bar, if any.
     pub range: Option<(f64, f64)>,
-    /// What pointing at it tells; empty for nothing.
+    /// Tooltip text; empty for none.
     pub tooltip: String,
 }
 
-/// How a line looks. Lines differ in more than colour, so that they can be told apart without it.
+/// Line style of a series. Styles differ in more than colour, so that lines can be distinguished without it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
-    /// Its colour.
+    /// Colour of the line and its markers.
     pub colour: Colour,
-    /// How it is drawn from spot to spot.
+    /// How the line is drawn between points.
     pub stroke: Stroke,
-    /// What stands at each spot.
+    /// Marker at each point.
     pub marker: Option<Marker>,
-    /// Whether markers are empty inside.
+    /// Whether markers are hollow.
     pub hollow: bool,
-    /// Whether it is drawn wide, so that another one on top of it leaves its edges to be seen.
+    /// Whether the line is wide, so that its edges stay visible under another line.
     pub wide: bool,
 }
 
-/// The colour of a line.
+/// Colour of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Colour {
-    /// One of the palette, which begins again after its last.
+    /// A palette colour; indices wrap around at the end of the palette.
     Slot(usize),
-    /// That of texts: for what the others are held against.
+    /// The text colour, for reference lines.
     Neutral,
 }
 
-/// How a line goes from spot to spot.
+/// Stroke pattern of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stroke {
-    /// Without gaps.
+    /// Solid.
     Solid,
-    /// With gaps.
+    /// Dashed.
     Dashed,
-    /// Mostly gaps.
+    /// Dotted.
     Dotted,
-    /// Long pieces and dots.
+    /// Alternating dashes and dots.
     DashDotted,
-    /// Not at all: its spots have nothing between them.
+    /// No line: only the points are drawn.
     None,
 }
 
-/// What stands at a spot.
+/// Marker at a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marker {
     /// ●
@@ -107,7 +107,7 @@ pub enum Marker {
 }
 
 impl Marker {
-    /// All of them, those that differ most first.
+    /// All markers, ordered so that the first ones differ most.
     pub const ALL: [Self; 6] = [
         Self::Circle,
         Self::Square,

@@ -1,4 +1,4 @@
-//! Chart layout. Where is what? Axes with their labels, the data between them, and the legend to the right of the data.
+//! Chart layout. Where is each element drawn? Axes with labels, the data between them, and the legend to the right.
 
 use crate::axis::{Axis, Ruler, Scale, Spacing, Tick};
 use crate::chart::{Chart, Point, Series};
@@ -10,7 +10,7 @@ const WIDTH: f32 = 880.0;
 const HEIGHT: f32 = 430.0;
 const TICK_SIZE: f32 = 12.0;
 const LABEL_SIZE: f32 = 13.0;
-/// How near one has to point.
+/// Pointer radius around a point within which its tooltip appears.
 const REACH: f32 = 9.0;
 const BEHIND_LEGEND: f32 = 12.0;
 
@@ -35,7 +35,7 @@ impl Chart {
         }
     }
 
-    /// Draws the lines alone, small, to know the chart by.
+    /// Draws only the series, as a small preview of the chart.
     #[must_use]
     pub fn thumbnail(&self) -> Drawing {
         let (width, height) = (220.0, 120.0);
@@ -69,8 +69,8 @@ impl Chart {
         }
     }
 
-    /// The numbers of the lines in the order in which they are drawn: bare lines below, then hollow markers, so that what
-    /// others are held against does not hide them. Among equals, those before lie below.
+    /// Returns the series indices in drawing order: series without markers first, then hollow markers, then filled
+    /// ones, so that reference lines do not cover the others. Ties keep their order.
     fn below_first(&self) -> Vec<usize> {
         let mut numbers: Vec<usize> = (0..self.series.len()).collect();
         numbers.sort_by_key(|number| {
@@ -95,7 +95,7 @@ impl Chart {
     }
 }
 
-/// Where the data are.
+/// Bounds of the plot area.
 struct Edges {
     left: f32,
     right: f32,
@@ -103,13 +103,13 @@ struct Edges {
     bottom: f32,
 }
 
-/// The part of a chart where the data are, with its rulers.
+/// The plot area of a chart with its axes.
 struct Plot {
     left: f32,
     right: f32,
     top: f32,
     bottom: f32,
-    /// Of the whole drawing.
+    /// Height of the whole drawing.
     height: f32,
     x: (Ruler, Vec<Tick>),
     y: (Ruler, Vec<Tick>),
@@ -145,7 +145,7 @@ impl Plot {
     }
 
     fn within(chart: &Chart, edges: &Edges, height: f32) -> Self {
-        // Markers at the ends stay clear of the axes.
+        // Keep markers at the ends clear of the axes.
         let inside = match chart.x.scale {
             Scale::Words(_) => 0.0,
             Scale::Linear | Scale::Log => (edges.right - edges.left) * 0.012,
@@ -162,7 +162,7 @@ impl Plot {
         }
     }
 
-    /// Everything but the data: grid, axes, ticks and labels.
+    /// Draws everything except the data: grid, axes, ticks and labels.
     fn frame(&self, chart: &Chart) -> Vec<Shape> {
         let mut shapes = Vec::new();
         if !chart.heading.is_empty() {
@@ -223,7 +223,7 @@ impl Plot {
         shapes
     }
 
-    /// The spots of line number `number` that have a place, with it.
+    /// Returns the drawable points of series `number` with their positions.
     fn places<'l>(&self, chart: &'l Chart, number: usize) -> impl Iterator<Item = (&'l Point, Place)> {
         let ((x, _), (y, _)) = (&self.x, &self.y);
         let aside = self.aside(chart, number);
@@ -233,7 +233,7 @@ impl Plot {
             .map(move |point| (point, (x.place(point.x) + aside, y.place(point.y))))
     }
 
-    /// How far aside of its word a line is drawn, so that the lines stand beside each other there.
+    /// Horizontal offset of a series on a category axis, so that the series are drawn side by side.
     fn aside(&self, chart: &Chart, number: usize) -> f32 {
         if !is_of_words(&chart.x) || !chart.has_legend {
             return 0.0;
@@ -275,12 +275,12 @@ impl Plot {
         })
     }
 
-    /// From the one end of the range to the other, with caps; nothing if it is too short to see.
+    /// Draws the error bar over the range, with caps; empty if it is too short to see.
     fn error_bar(&self, series: &Series, point: &Point, x: f32) -> Vec<Shape> {
         let Some((low, high)) = point.range else {
             return Vec::new();
         };
-        // On a scale of powers, what reaches down to zero ends at the axis.
+        // On a logarithmic scale, a range that reaches zero ends at the axis.
         let place = |value: f64| match self.y.0.can_show(value) {
             true => self.y.0.place(value).min(self.bottom),
             false => self.bottom,
@@ -313,12 +313,12 @@ const fn is_of_words(axis: &Axis) -> bool {
 }
 
 impl Chart {
-    /// A label of a tick, broken into lines if it is one of several words.
+    /// Returns a tick label, wrapped into lines on a category axis.
     fn lines_of_a_word(&self, label: &str) -> Vec<String> {
         let Scale::Words(words) = &self.x.scale else {
             return vec![label.to_owned()];
         };
-        // What the legend leaves, shared by all words.
+        // The width without the legend, shared by all categories.
         let most = 560.0 / words.len().max(1) as f32 - 8.0;
         wrapped(&Font::new(TICK_SIZE, false), label, most.max(40.0))
     }
@@ -332,7 +332,7 @@ impl Chart {
     }
 }
 
-/// The lines that the legend names.
+/// Returns the series listed in the legend.
 pub(crate) fn shown(chart: &Chart) -> &[Series] {
     if chart.has_legend { &chart.series } else { &[] }
 }

@@ -1,4 +1,4 @@
-//! Font metrics and glyph outlines. How long is a text? Asked of Roboto, which is part of the program.
+//! Font metrics and glyph outlines. How wide is a text? Measured with Roboto, which is embedded in the program.
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
@@ -19,17 +19,17 @@ impl Font {
         Self { face, scale }
     }
 
-    /// Pixels per unit of the font.
+    /// Pixels per font unit.
     pub(crate) const fn scale(&self) -> f32 {
         self.scale
     }
 
-    /// The length of a text in pixels.
+    /// Returns the width of a text in pixels.
     pub(crate) fn length(&self, text: &str) -> f32 {
         text.chars().map(|letter| self.advance(self.glyph(letter))).sum()
     }
 
-    /// The glyphs of a text, each with where it begins.
+    /// Returns the glyphs of a text, each with its starting position.
     pub(crate) fn glyphs(&self, text: &str) -> Vec<(GlyphId, f32)> {
         let mut x = 0.0;
         let place = |letter| {
@@ -41,13 +41,13 @@ impl Font {
         text.chars().map(place).collect()
     }
 
-    /// Draws the outline of a glyph, in units of the font.
+    /// Draws the outline of a glyph, in font units.
     pub(crate) fn outline(&self, glyph: GlyphId, builder: &mut dyn OutlineBuilder) {
-        // A blank has none.
+        // A space has no outline.
         let _ = self.face.outline_glyph(glyph, builder);
     }
 
-    /// Letters that the font does not have become its empty box.
+    /// Characters that the font lacks are shown as its empty box.
     fn glyph(&self, letter: char) -> GlyphId {
         self.face.glyph_index(letter).unwrap_or_default()
     }
@@ -57,8 +57,8 @@ impl Font {
     }
 }
 
-/// Breaks a text into lines no longer than `most` pixels, between words; a longer word stays
-/// whole, as do words with a no-break space between them.
+/// Wraps a text between words into lines of at most `most` pixels. Longer words are not split, nor are words joined by
+/// a no-break space.
 pub(crate) fn wrapped(font: &Font, text: &str, most: f32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {

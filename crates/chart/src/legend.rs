@@ -1,4 +1,4 @@
-//! Legend. Which line is which? Beside the data, the line and the marker of each series with its name.
+//! Legend. Which line is which series? A list to the right of the data shows each series' line, marker and name.
 
 use crate::chart::{Chart, Colour, Marker, Series, Stroke, Style};
 use crate::draw::shown;
@@ -6,15 +6,15 @@ use crate::font::{Font, wrapped};
 use crate::shape::{Anchor, Group, Ink, Path, Pen, Place, Role, Shape, Text};
 
 const SIZE: f32 = 12.0;
-/// Length of a sample of a line, and what is between it and its name.
+/// Length of a line sample, and the gap between the sample and the name.
 const SAMPLE: f32 = 30.0;
 const GAP: f32 = 8.0;
-/// The longest name that stays in one line.
+/// Maximum length of a name before it is wrapped.
 const LONGEST: f32 = 195.0;
 const LINE_HEIGHT: f32 = 15.0;
 const ENTRY_GAP: f32 = 7.0;
 
-/// The entries, each with its name in lines, and how large all of them are.
+/// The entries with their wrapped names, and the size of the legend.
 pub(crate) struct Legend {
     entries: Vec<Vec<String>>,
     pub(crate) width: f32,
@@ -35,14 +35,14 @@ impl Legend {
             .fold(0.0, f32::max);
         let lines: usize = entries.iter().map(Vec::len).sum();
         Self {
-            // Another font of a browser may be a little wider.
+            // Reserve some width, because a browser's fallback font may be wider.
             width: SAMPLE + GAP + longest * 1.05,
             height: lines as f32 * LINE_HEIGHT + entries.len() as f32 * ENTRY_GAP,
             entries,
         }
     }
 
-    /// Draws it with its upper left corner at `at`.
+    /// Draws the legend with its upper left corner at `at`.
     pub(crate) fn draw(&self, all_series: &[Series], at: Place) -> Vec<Shape> {
         let mut y = at.1 + LINE_HEIGHT - 4.0;
         let mut shapes = Vec::new();
@@ -85,7 +85,7 @@ pub(crate) const fn ink(colour: Colour) -> Ink {
     }
 }
 
-/// The line from place to place; `None` if the look has none.
+/// Draws the line through the given points; `None` if the style has no line.
 pub(crate) fn stroke(style: &Style, places: Vec<Place>, width: f32) -> Option<Shape> {
     let dashes: &'static [f32] = match style.stroke {
         Stroke::Solid => &[],
@@ -102,7 +102,7 @@ pub(crate) fn stroke(style: &Style, places: Vec<Place>, width: f32) -> Option<Sh
     Some(Path::line(places, pen))
 }
 
-/// The marker at `at`, about as far as `radius` to all sides.
+/// Draws the marker at `at`, with a size of about `radius` in each direction.
 pub(crate) fn marker(style: &Style, at: Place, radius: f32) -> Option<Shape> {
     let ink = ink(style.colour);
     let pen = Pen::new(ink, 1.5);
@@ -127,7 +127,7 @@ pub(crate) fn marker(style: &Style, at: Place, radius: f32) -> Option<Shape> {
         Marker::Triangle => polygon(&[(0.0, -1.1), (1.0, 0.8), (-1.0, 0.8)]),
         Marker::Diamond => polygon(&[(0.0, -1.15), (1.0, 0.0), (0.0, 1.15), (-1.0, 0.0)]),
         Marker::InvertedTriangle => polygon(&[(0.0, 1.1), (1.0, -0.8), (-1.0, -0.8)]),
-        // One path there and back, so that it is one shape.
+        // A single path through the centre, so that the cross is one shape.
         Marker::Cross => Path::line(
             [(-0.8, -0.8), (0.8, 0.8), (0.0, 0.0), (-0.8, 0.8), (0.8, -0.8)]
                 .map(|(x, y)| (at.0 + x * radius, at.1 + y * radius))

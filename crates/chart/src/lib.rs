@@ -1,4 +1,4 @@
-//! Line charts with error bars, drawn as SVG and PNG, the same on every machine. How do measurements become a picture?
+//! Line charts with error bars as SVG and PNG, identical on every machine. How are measurements drawn?
 //!
 //! ```text
 //! Chart ─▶ scales, ticks, legend ─▶ Drawing: a list of shapes ─▶ svg, with notes and classes for a page's style

@@ -1,14 +1,14 @@
-//! Colour palette. Which colours? Eight that stay apart for the colour-blind, on white and on black.
+//! Colour palette. Which colours? Eight that colour-blind readers can distinguish on white and on black.
 //!
 //! The hues are those of Okabe and Ito (Color Universal Design, 2008), darkened for white paper and lightened for dark
 //! screens until each has a contrast of at least 3 : 1, which WCAG 2.2 §1.4.11 asks of graphics.
 
-/// A colour on light and on dark ground, as red, green, blue.
+/// A colour for light and for dark backgrounds, as red, green, blue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shade {
-    /// On light ground.
+    /// On a light background.
     pub light: [u8; 3],
-    /// On dark ground.
+    /// On a dark background.
     pub dark: [u8; 3],
 }
 
@@ -24,7 +24,7 @@ const fn rgb(number: u32) -> [u8; 3] {
     [red, green, blue]
 }
 
-/// The colours of lines, in the order in which they are used.
+/// Series colours in the order of use.
 pub const COLOURS: [Shade; 8] = [
     shade(0x00_72b2, 0x4d_b2f2), // blue
     shade(0xd5_5e00, 0xff_8b3d), // vermilion
@@ -36,13 +36,13 @@ pub const COLOURS: [Shade; 8] = [
     shade(0x6b_6b6b, 0xb5_b5b5), // grey
 ];
 
-/// Texts, axes, and lines that others are held against.
+/// Texts, axes and reference lines.
 pub const NEUTRAL: Shade = shade(0x33_3a42, 0xd5_dae0);
-/// Ticks and what else stands back.
+/// Ticks and other secondary elements.
 pub(crate) const MUTED: Shade = shade(0x5f_6872, 0x9a_a4ae);
-/// Lines of the grid.
+/// Grid lines.
 pub(crate) const GRID: Shade = shade(0xe3_e6ea, 0x33_3a42);
-/// The ground.
+/// Background.
 pub(crate) const PAPER: Shade = shade(0xff_ffff, 0x16_191d);
 
 #[cfg(test)]

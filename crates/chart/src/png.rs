@@ -1,4 +1,4 @@
-//! PNG output. How is a drawing painted? Shape by shape, letters as outlines of our own font.
+//! PNG output. How is a drawing rasterized? Shape by shape, with text as outlines of the embedded font.
 
 use thiserror::Error;
 use tiny_skia::{FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, StrokeDash, Transform};
@@ -6,19 +6,19 @@ use tiny_skia::{FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, StrokeD
 use crate::font::Font;
 use crate::shape::{Anchor, Drawing, Ink, Pen, Shape, Text};
 
-/// Why a drawing was not painted.
+/// Why a drawing could not be rendered.
 #[derive(Debug, Error)]
 pub enum PngError {
-    /// It has no pixels, or more than fit into memory.
+    /// The drawing has no pixels, or more than fit into memory.
     #[error("a picture of this size cannot be painted")]
     Size,
-    /// The pixels were not encoded.
+    /// PNG encoding failed.
     #[error("the picture cannot be encoded: {0}")]
     Encoding(String),
 }
 
 impl Drawing {
-    /// The drawing as PNG, `scale` pixels for each of its own, in the colours for paper.
+    /// Renders the drawing as PNG in the light colours, with `scale` pixels for each pixel of the drawing.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Drawing {
     }
 }
 
-/// What is painted on.
+/// Drawing surface.
 struct Canvas<'a> {
     pixels: &'a mut Pixmap,
     transform: Transform,
@@ -130,7 +130,7 @@ fn paint(ink: Ink) -> Option<Paint<'static>> {
     Some(paint)
 }
 
-/// Glyphs have their own units, and y upwards.
+/// Glyph outlines use font units, with the y axis pointing up.
 struct Outline {
     path: PathBuilder,
     begin: (f32, f32),

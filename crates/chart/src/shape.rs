@@ -1,8 +1,9 @@
-//! Vector shapes. What is a drawing made of? Strokes, areas and texts, in groups that a page can style and ask for notes.
+//! Vector shapes. What does a drawing consist of? Lines, areas and texts, in groups that a page can style and give
+//! tooltips.
 
 use crate::palette::{COLOURS, GRID, MUTED, NEUTRAL, PAPER, Shade};
 
-/// A drawing, in pixels from the upper left corner.
+/// A drawing; coordinates are pixels from the upper left corner.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Drawing {
     pub(crate) title: String,
@@ -11,13 +12,13 @@ pub struct Drawing {
     pub(crate) shapes: Vec<Shape>,
 }
 
-/// A place.
+/// A position.
 pub(crate) type Place = (f32, f32);
 
-/// A part of a drawing.
+/// An element of a drawing.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Shape {
-    /// A polygon or a line from place to place.
+    /// A polygon or polyline.
     Path(Path),
     /// A circle.
     Circle {
@@ -28,11 +29,11 @@ pub(crate) enum Shape {
     },
     /// A text.
     Text(Text),
-    /// Shapes that belong together.
+    /// A group of shapes.
     Group(Group),
 }
 
-/// A line from place to place, or the area within it.
+/// A polyline, or the polygon that it encloses.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Path {
     pub(crate) places: Vec<Place>,
@@ -42,7 +43,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// A line.
+    /// Creates an open polyline.
     pub(crate) fn line(places: Vec<Place>, pen: Pen) -> Shape {
         Shape::Path(Self {
             places,
@@ -53,12 +54,12 @@ impl Path {
     }
 }
 
-/// What a line is drawn with.
+/// Stroke style of a line.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Pen {
     pub(crate) ink: Ink,
     pub(crate) width: f32,
-    /// Lengths of pieces and gaps in turn; without gaps if empty.
+    /// Alternating lengths of dashes and gaps; empty for a solid line.
     pub(crate) dashes: &'static [f32],
 }
 
@@ -72,11 +73,11 @@ impl Pen {
     }
 }
 
-/// A text in one line.
+/// A single line of text.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Text {
     pub(crate) said: String,
-    /// Where its baseline begins, is in the middle, or ends.
+    /// Which part of the baseline is at the position: its start, middle or end.
     pub(crate) at: Place,
     pub(crate) anchor: Anchor,
     pub(crate) size: f32,
@@ -84,7 +85,7 @@ pub(crate) struct Text {
     pub(crate) ink: Ink,
 }
 
-/// Which part of a text is at its place.
+/// Which part of a text is at its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Anchor {
     Start,
@@ -92,28 +93,28 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// Shapes that belong together.
+/// A group of shapes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Group {
-    /// What they are.
+    /// Role of the group.
     pub(crate) role: Role,
-    /// What pointing at them tells; empty for nothing.
+    /// Tooltip text; empty for none.
     pub(crate) tooltip: String,
     pub(crate) shapes: Vec<Shape>,
 }
 
-/// What a group is, for the style and the script of a page.
+/// Role of a group, used by the style sheet and script of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// Series number so of the chart.
+    /// The series with this index.
     Series(usize),
-    /// A spot of a line.
+    /// A point of a series.
     Point,
-    /// The entry of line number so in the legend.
+    /// The legend entry of the series with this index.
     Entry(usize),
 }
 
-/// A colour by what it is for.
+/// A colour by its purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ink {
     Neutral,
@@ -121,7 +122,7 @@ pub(crate) enum Ink {
     Grid,
     Paper,
     Slot(usize),
-    /// Nothing to see, but something to point at.
+    /// Transparent, but reacts to the pointer.
     Clear,
 }
 

@@ -1,4 +1,4 @@
-//! SVG output. How is a drawing written? With plain colours for paper, and with classes by which a page can change them.
+//! SVG output. How is a drawing written? With fixed colours for paper, and with classes that let a page change them.
 //!
 //! | class | what it is |
 //! |---|---|
@@ -11,7 +11,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::shape::{Anchor, Drawing, Group, Ink, Path, Pen, Place, Role, Shape, Text};
 
 impl Drawing {
-    /// The drawing as SVG, the same bytes each time, without any reference to something outside.
+    /// Renders the drawing as SVG, byte-identical on each call and without external references.
     #[must_use]
     pub fn svg(&self) -> String {
         let (width, height) = (number(self.width), number(self.height));
@@ -139,7 +139,7 @@ fn steps(places: &[Place], is_closed: bool) -> String {
     text
 }
 
-/// To a tenth of a pixel, as short as can be.
+/// Formats a coordinate to a tenth of a pixel, in the shortest form.
 fn number(value: f32) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()

@@ -1,4 +1,4 @@
-//! Tests of the drawn chart. Does a drawing show everything that a chart has, escaped, and nothing else?
+//! Tests of the drawn chart. Does a drawing show exactly the content of its chart, escaped?
 
 use crate::{Axis, Chart, Colour, Marker, Point, Scale, Series, Stroke, Style};
 

@@ -1,6 +1,6 @@
-//! Control messages. What do sender and receiver say to each other besides data? A few short messages on stream 0, in order.
+//! Control messages. What do sender and receiver exchange besides data? A few short, ordered messages on stream 0.
 //!
-//! The whole protocol is in docs/transfer-protocol.md.
+//! docs/transfer-protocol.md specifies the protocol.
 
 use anabranch::{Association, Bytes, Message, ReceivedMessage, SendError, StreamId};
 use serde::{Deserialize, Serialize};
@@ -8,57 +8,57 @@ use serde::{Deserialize, Serialize};
 use super::digest::Digest;
 use super::error::Violation;
 
-/// The version of the protocol that this program speaks.
+/// Protocol version of this program.
 pub(crate) const VERSION: u32 = 1;
 
-/// The stream of control messages; everything else is data.
+/// Stream of the control messages; all other streams carry data.
 pub(crate) const CONTROL: StreamId = StreamId(0);
 
-/// The longest control message, in bytes: a name of 255 bytes fits however it is escaped.
+/// Maximum length of a control message in bytes. A name of 255 bytes fits with any escaping.
 const LONGEST: usize = 4_096;
 
-/// The longest reason that is told to a peer, in characters.
+/// Maximum length of a reason sent to the peer, in characters.
 const LONGEST_REASON: usize = 400;
 
-/// A control message, in JSON. Unknown fields are ignored: a later version may add some.
+/// A control message, encoded as JSON. Unknown fields are ignored, because later versions may add fields.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(crate) enum Control {
-    /// The sender has a file. Every version of the protocol begins with these fields.
+    /// The sender offers a file. Every version of the protocol starts with these fields.
     Offer {
         /// See [`VERSION`].
         version: u32,
-        /// Not trusted; see [`super::FileName`].
+        /// Untrusted; see [`super::FileName`].
         name: String,
-        /// In bytes; absent if the sender does not know it, because it reads from a pipe.
+        /// Size in bytes; absent if the sender reads from a pipe and does not know it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },
-    /// The receiver takes it: data may come.
+    /// The receiver accepts the offer; the sender may send data.
     Accept {
-        /// The version that is spoken from here on.
+        /// Protocol version used from now on.
         version: u32,
     },
-    /// The receiver does not take it, or could not store it.
+    /// The receiver rejects the file or could not store it.
     Rejected {
-        /// For people.
+        /// Human-readable reason.
         reason: String,
     },
-    /// The sender has sent everything.
+    /// The sender has sent the whole file.
     End {
-        /// In bytes.
+        /// Size in bytes.
         size: u64,
-        /// Of the whole file.
+        /// SHA-256 digest of the whole file.
         sha256: Digest,
     },
-    /// The receiver has the file on its disk, with this digest.
+    /// The receiver has stored the file on disk and verified this digest.
     Stored {
-        /// The name it has there.
+        /// Name under which the file is stored.
         name: String,
-        /// Computed from what arrived.
+        /// Digest computed from the received data.
         sha256: Digest,
     },
-    /// The sender is there and has nothing to say: its disk or pipe is slow, or it waits for the verdict.
+    /// Keep-alive: the sender has nothing to send, because its disk or pipe is slow or it waits for the verdict.
     Alive,
 }
 
@@ -80,7 +80,7 @@ impl Control {
 
     /// # Errors
     ///
-    /// It is too long, or no control message.
+    /// Fails if the message is too long or is not a valid control message.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Violation> {
         if bytes.len() > LONGEST {
             return Err(Violation::LongControl);
@@ -89,11 +89,11 @@ impl Control {
     }
 }
 
-/// What arrived, by its stream.
+/// A received message, classified by its stream.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Control(Control),
-    /// Still to be parsed: only receivers expect data.
+    /// Unparsed data; only receivers expect data.
     Data(Bytes),
 }
 

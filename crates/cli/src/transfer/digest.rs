@@ -1,4 +1,4 @@
-//! File digest, SHA-256 (FIPS 180-4). How do both ends know that they have the same bytes?
+//! File digest, SHA-256 (FIPS 180-4). How do both ends check that they have the same bytes?
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// A SHA-256; in text, 64 hexadecimal digits.
+/// A SHA-256 digest, written as 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest([u8; 32]);
 
-/// Computes a [`Digest`] piece by piece.
+/// Computes a [`Digest`] incrementally.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hasher(Sha256);
 
@@ -38,7 +38,7 @@ impl Digest {
     }
 }
 
-/// Small letters only: one digest has one spelling.
+/// Accepts lower-case digits only, so that each digest has exactly one text form.
 const fn nibble(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit - b'0'),

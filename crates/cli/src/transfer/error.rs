@@ -1,4 +1,4 @@
-//! Transfer errors. What can go wrong with a transfer? Told as one line for people, with what to do about it.
+//! Transfer errors. What can go wrong in a transfer? Each error is one line for the user that says how to fix it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub(crate) enum StoreError {
 }
 
 impl SendFailure {
-    /// What the peer is told: nothing about our files.
+    /// Reason sent to the peer; reveals nothing about local files.
     pub(super) fn told(&self) -> String {
         match self {
             Self::Source(_) => "the sender cannot read the file".into(),
@@ -103,7 +103,7 @@ impl SendFailure {
 }
 
 impl ReceiveFailure {
-    /// What the peer is told: nothing about our folders.
+    /// Reason sent to the peer; reveals nothing about local folders.
     pub(super) fn told(&self) -> String {
         match self {
             Self::Store(StoreError::Full(_)) => "the disk of the receiver is full".into(),
@@ -138,7 +138,7 @@ impl StoreError {
     }
 }
 
-/// How a peer was lost.
+/// How the connection to a peer was lost.
 #[derive(Debug, Error)]
 pub(crate) enum Lost {
     #[error("nothing was heard from the peer for {} s; is its program still running, are the paths up?", .0.as_secs_f64())]

@@ -1,42 +1,43 @@
-//! Safe file names. Under which name may a file from a peer be stored? One that stays in the folder, on every system,
-//! and shows itself as what it is.
+//! Safe file names. Under which name may a file from a peer be stored? The name must stay inside the folder on every
+//! operating system and must not be displayed as a different name.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The longest name that common file systems take, in bytes.
+/// Maximum name length of common file systems, in bytes.
 const LONGEST: usize = 255;
 
-/// Names of devices on Windows, with any extension and in any case.
+/// Reserved device names on Windows, with any extension and in any case.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// A name that is safe to join to the path of a folder.
+/// A file name that can safely be joined to a folder's path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct FileName(String);
 
-/// Why a name is not accepted.
+/// Why a name is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub(crate) enum BadName {
-    /// Nothing is left to call it.
+    /// The name is empty.
     #[error("the file name is empty")]
     Empty,
-    /// More than 255 bytes.
+    /// The name is longer than 255 bytes.
     #[error("the file name is longer than 255 bytes")]
     TooLong,
-    /// It would leave the folder.
+    /// The name contains a path separator and could leave the folder.
     #[error("the file name contains a path separator")]
     Separator,
-    /// Hidden files configure programs: nobody should be able to place one. Also `.` and `..`.
+    /// Hidden files can configure programs, so a peer must not create one. This also covers `.` and `..`.
     #[error("the file name begins with a dot")]
     Dot,
-    /// Terminals obey control characters, and bidirectional marks make `gpj.exe` look like `exe.jpg`.
+    /// Terminals interpret control characters, and bidirectional marks make `gpj.exe` look like `exe.jpg`.
     #[error("the file name contains control characters")]
     Control,
-    /// Windows drops it silently, so that two names become one.
+    /// A leading or trailing space, or a trailing dot. Windows drops trailing ones silently, so two names can denote
+    /// one file.
     #[error("the file name begins or ends with a blank, or ends with a dot")]
     Edge,
-    /// `NUL`, `com1.txt` and the like.
+    /// A reserved device name such as `NUL` or `com1.txt`.
     #[error("the file name is that of a device on some systems")]
     Device,
 }
@@ -74,7 +75,7 @@ impl fmt::Display for FileName {
     }
 }
 
-/// Marks of direction, line and width that are not seen and change what is seen.
+/// Invisible characters for direction, line breaks and width that change how a name is displayed.
 pub(crate) const fn is_invisible(letter: char) -> bool {
     matches!(
         letter,

@@ -1,9 +1,9 @@
-//! Liveness detection. Is the peer still there? It is while packets come, whatever is in them.
+//! Liveness detection. Is the peer still reachable? It is as long as packets of any kind arrive.
 //!
-//! SCTP itself gives up only after many doubled timeouts, which can take minutes, and a receiver that sends
-//! nothing would wait for ever. Here the side that sends says [`Control::Alive`] when it has nothing else to
-//! say; each side then hears the other at least every [`PULSE`], be it only an acknowledgement. Where a full buffer lets
-//! nothing be said, heartbeats ask.
+//! SCTP itself gives up only after many retransmission timeouts with exponential backoff, which can take minutes, and a
+//! receiver that sends nothing would wait forever. The sending side therefore sends [`Control::Alive`] when it has
+//! nothing else to send. Each side then receives a packet at least every [`PULSE`], even if only an acknowledgement. If
+//! a full send buffer prevents this, heartbeats probe the peer.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use super::control::Control;
 use super::error::Lost;
 
-/// How often the sender says that it is there.
+/// Interval between keep-alive messages of the sender.
 pub(super) const PULSE: Duration = Duration::from_secs(1);
 
-/// Ends when nothing came from the peer for `patience`.
+/// Returns when no packet has arrived from the peer for `patience`.
 pub(super) async fn silence(association: &Association, patience: Duration) -> Lost {
     let mut look = interval((patience / 8).min(PULSE));
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -32,7 +32,7 @@ pub(super) async fn silence(association: &Association, patience: Duration) -> Lo
                 asked = 0;
             }
             _ if silent_for >= patience => return Lost::Silent(patience),
-            // At a half and at three quarters.
+            // Probe at one half and at three quarters of `patience`.
             _ if asked < 2 && silent_for >= patience * (2 + asked) / 4 => {
                 ask(association);
                 asked += 1;
@@ -48,7 +48,7 @@ fn ask(association: &Association) {
     }
 }
 
-/// Says that we are there, until the association ends.
+/// Sends keep-alive messages until the association ends.
 pub(super) async fn pulse(association: &Association) -> Result<Infallible, Lost> {
     loop {
         sleep(PULSE).await;

@@ -1,4 +1,4 @@
-//! File transfer protocol. How does a file get from one end to the other? Over one association, see
+//! File transfer protocol. How is a file transferred from one end to the other? Over one association; see
 //! docs/transfer-protocol.md.
 
 mod control;

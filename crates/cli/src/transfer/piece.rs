@@ -1,7 +1,7 @@
-//! Data messages. How does a part of the file travel? In an unordered message that says where in the file it belongs.
+//! Data messages. How is a part of the file sent? In an unordered message that starts with the offset of the part.
 //!
-//! Pieces overtake each other, for paths differ; with the offset in front, the receiver writes each where it
-//! belongs as soon as it is there, and none waits for another.
+//! Pieces can arrive out of order over different paths. The offset lets the receiver write each piece as soon as it
+//! arrives, without head-of-line blocking.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use anabranch::{Bytes, Message, StreamId};
 
 use super::error::Violation;
 
-/// The stream that we send data on.
+/// Stream on which we send data.
 const DATA: StreamId = StreamId(1);
 
-/// Bytes of the file in one piece, as we send it: large enough that the price of a message does not matter, and
-/// a small part of any buffer.
+/// Bytes of the file in each piece that we send: large enough to make the cost per message negligible, and small
+/// compared to any buffer.
 pub(crate) const PIECE: usize = 64 << 10;
 
-/// The longest piece that we accept, in bytes of the file.
+/// Maximum size of an accepted piece, in bytes of the file.
 const LONGEST: usize = 256 << 10;
 
-/// Bytes of the offset.
+/// Length of the offset field, in bytes.
 pub(super) const HEADER: usize = 8;
 
-/// The largest offset of an end: what file systems count with.
+/// Maximum end offset; file systems use signed 64-bit offsets.
 const LARGEST_FILE: u64 = i64::MAX as u64;
 
-/// A part of the file.
+/// A contiguous part of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Piece {
     offset: u64,
@@ -33,21 +33,21 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Begins the buffer of a piece: the bytes of the file are to be appended.
+    /// Starts the buffer of a piece; the caller appends the bytes of the file.
     pub(crate) fn begin(offset: u64) -> Vec<u8> {
         let mut buffer = Vec::with_capacity(HEADER + PIECE);
         buffer.extend_from_slice(&offset.to_be_bytes());
         buffer
     }
 
-    /// The message for a buffer that was [begun](Self::begin) and filled.
+    /// Builds the message from a buffer that was [begun](Self::begin) and filled.
     pub(crate) fn message(buffer: Vec<u8>) -> Message {
         Message::new(DATA, buffer).unordered()
     }
 
     /// # Errors
     ///
-    /// No offset, no bytes, too many bytes, or an end that no file has.
+    /// Fails if the offset is missing, the piece is empty or too long, or its end exceeds the maximum file size.
     pub(crate) fn parse(mut payload: Bytes) -> Result<Self, Violation> {
         if payload.len() <= HEADER || payload.len() > HEADER + LONGEST {
             return Err(Violation::PieceLength);
@@ -64,7 +64,7 @@ impl Piece {
         .ok_or(Violation::PieceBeyondEnd)
     }
 
-    /// Where in the file.
+    /// Byte range of the piece in the file.
     pub(crate) const fn range(&self) -> Range<u64> {
         self.offset..self.offset + self.len()
     }

@@ -1,4 +1,4 @@
-//! Receiver. How is a file received? Judge the offer, write pieces where they belong, and tell the sender the verdict.
+//! Receiver. How is a file received? Check the offer, write each piece at its offset, and send the verdict.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,36 +15,36 @@ use super::piece::Piece;
 use super::store::{Folder, PartFile, StoredFile};
 use super::writer::Writer;
 
-/// How long a sender may take to end the association after the verdict.
+/// Maximum time for the sender to end the association after the verdict.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// What a receiver allows.
+/// Limits and options of a receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiving {
     pub(crate) folder: Folder,
-    /// In bytes.
+    /// Maximum file size in bytes.
     pub(crate) max_size: u64,
-    /// How long the peer may be silent.
+    /// Maximum time without a packet from the peer.
     pub(crate) patience: Duration,
-    /// The receive buffer once the offer is taken, in bytes.
+    /// Receive buffer after the offer is accepted, in bytes.
     pub(crate) buffer: u64,
 }
 
-/// What a sender announced, and was allowed.
+/// An accepted offer.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     pub(crate) name: FileName,
-    /// Absent if the sender does not know it yet.
+    /// Size in bytes; absent if the sender does not know it yet.
     pub(crate) size: Option<u64>,
 }
 
-/// Receives the one file of an association. To be followed by [`conclude_receiving`], whatever the result.
+/// Receives the one file of an association. Call [`conclude_receiving`] afterwards, whatever the result.
 ///
-/// `received` counts bytes of the file; `on_offer` learns what is coming.
+/// `received` counts the received bytes of the file; `on_offer` is called with the accepted offer.
 ///
 /// # Errors
 ///
-/// See [`ReceiveFailure`]; nothing is left of the file then.
+/// See [`ReceiveFailure`]; the partial file has been deleted by then.
 pub(crate) async fn receive_file(
     association: &Association,
     receiving: &Receiving,
@@ -57,14 +57,15 @@ pub(crate) async fn receive_file(
         lost = silence(association, receiving.patience) => Err(lost.into()),
     };
     match (result, writer) {
-        // Whoever is told of the failure finds nothing left; but what was stored while the peer went is there.
+        // The partial file is deleted before the failure is reported. If the file was already being finished, it counts
+        // as stored.
         (Err(failure), Some(writer)) => writer.abandon().await.ok_or(failure),
         (result, _) => result,
     }
 }
 
-/// Tells the sender the verdict, as long as it is there, and waits for it to end the association, which shows that it heard it.
-/// Whoever broke the protocol is not talked to any more.
+/// Sends the verdict while the peer is reachable, then waits for the peer to end the association, which confirms the
+/// verdict. After a protocol violation, aborts the association without a verdict.
 pub(crate) async fn conclude_receiving(
     association: &Association,
     patience: Duration,
@@ -87,7 +88,7 @@ pub(crate) async fn conclude_receiving(
         _ = silence(association, patience) => false,
     };
     let farewell = async {
-        // What still comes is thrown away.
+        // Discard data that still arrive.
         while let Ok(Some(_)) = association.recv().await {}
         association.closed().await;
     };
@@ -103,12 +104,12 @@ async fn transfer(
     on_offer: impl FnOnce(&Offer),
     writer: &mut Option<Writer>,
 ) -> Result<StoredFile, ReceiveFailure> {
-    // Signs of life are not enough here, or a few peers that never offer anything would keep all others out.
+    // Keep-alives do not extend this timeout, or a few peers that never send an offer could block all others.
     let first = timeout(receiving.patience, next(association)).await;
     let offer = judge(first.map_err(|_| Lost::Silent(receiving.patience))??, receiving)?;
     let part = PartFile::create(receiving.folder.clone(), offer.name.clone())?;
     on_offer(&offer);
-    // If the association is over by now, what is said next finds out why.
+    // If the association has ended, the next send reports the reason.
     let _ = association.set_receive_buffer(receiving.buffer);
     Control::Accept { version: VERSION }
         .send(association)
@@ -153,7 +154,7 @@ async fn transfer(
     }
 }
 
-/// Parses the first message to something that is safe to carry out.
+/// Validates the first message and returns the offer.
 fn judge(first: Heard, receiving: &Receiving) -> Result<Offer, ReceiveFailure> {
     let Heard::Control(Control::Offer { version, name, size }) = first else {
         return Err(Violation::OutOfTurn.into());
@@ -172,7 +173,7 @@ fn judge(first: Heard, receiving: &Receiving) -> Result<Offer, ReceiveFailure> {
     Ok(Offer { name, size })
 }
 
-/// Beyond the announced end, the sender is wrong; beyond what we allow, it is told so.
+/// A piece beyond the announced end is a protocol violation; one beyond our own limit is rejected as too large.
 fn check_end(piece: &Piece, announced: u64, max_size: u64) -> Result<(), ReceiveFailure> {
     match piece.range().end {
         end if end <= announced => Ok(()),

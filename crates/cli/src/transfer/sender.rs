@@ -1,4 +1,4 @@
-//! Sender. How is a file sent? Offer it, send pieces and the digest, and believe only the receiver's verdict.
+//! Sender. How is a file sent? Send the offer, the data messages and the digest, then wait for the receiver's verdict.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,14 +34,14 @@ pub(crate) struct Receipt {
     pub(crate) digest: Digest,
 }
 
-/// Sends a file over an association that has carried nothing else. To be followed by [`conclude_sending`].
+/// Sends a file over an association that has carried no other data. Call [`conclude_sending`] afterwards.
 ///
-/// `handed_over` counts bytes of the file that were given to the association: those in its send buffer are not
-/// acknowledged yet.
+/// `handed_over` counts the bytes of the file passed to the association, including those in its send buffer that are
+/// not yet acknowledged.
 ///
 /// # Errors
 ///
-/// See [`SendFailure`]; the receiver has then not confirmed that the file is stored.
+/// See [`SendFailure`]. On an error, the receiver has not confirmed that the file is stored.
 pub(crate) async fn send_file(
     association: &Association,
     sending: Sending,
@@ -54,10 +54,10 @@ pub(crate) async fn send_file(
     }
 }
 
-/// Ends the association.
+/// Shuts the association down after success and aborts it after a failure.
 pub(crate) async fn conclude_sending(association: &Association, result: &Result<Receipt, SendFailure>) {
     match result {
-        // If the peer vanishes at this point, it has the file all the same.
+        // The receiver has already stored the file, so a failed shutdown is not an error.
         Ok(_) => drop(timeout(FAREWELL, association.shutdown()).await),
         Err(failure) => association.abort(&failure.told()),
     }
@@ -75,7 +75,7 @@ async fn transfer(
         size: source.size(),
     };
     say(association, &offer).await?;
-    // The receiver may be busy with others for long.
+    // The receiver may be busy with other transfers for a long time.
     let first = tokio::select! {
         first = answer(association) => first?,
         Err(lost) = pulse(association) => return Err(lost.into()),
@@ -86,7 +86,7 @@ async fn transfer(
     }
     let verdict = answer(association);
     tokio::pin!(verdict);
-    // A verdict before the end is an early no; it must not wait until everything is sent in vain.
+    // A verdict before the end of the file is an early rejection: stop sending at once.
     let receipt = tokio::select! {
         early = &mut verdict => return Err(early.map_or_else(|failure| failure, |_| Violation::OutOfTurn.into())),
         sent = send_pieces(association, source.start(), handed_over) => sent?,
@@ -120,7 +120,7 @@ async fn send_pieces(
                 return Ok(Receipt { size, digest });
             }
             Ok(Some(Chunk::Failed(error))) => return Err(error.into()),
-            // Its thread is gone without a word.
+            // The reader thread ended without sending a result.
             Ok(None) => return Err(SourceError::Vanished.into()),
             Err(_slow_source) => say(association, &Control::Alive).await?,
         }
@@ -134,7 +134,7 @@ async fn say(association: &Association, control: &Control) -> Result<(), SendFai
         .map_err(|error| Lost::from(error).into())
 }
 
-/// What the receiver says next; a no is an error.
+/// Returns the receiver's next control message; a rejection is an error.
 async fn answer(association: &Association) -> Result<Control, SendFailure> {
     let message = association.recv().await.map_err(Lost::from)?.ok_or(Lost::Ended)?;
     match Heard::parse(message)? {
@@ -144,8 +144,8 @@ async fn answer(association: &Association) -> Result<Control, SendFailure> {
     }
 }
 
-/// How many bytes of the file the peer has acknowledged at least, of `handed_over`: what the send buffer holds
-/// besides the file, offsets and control messages, is a few bytes that count as not acknowledged.
+/// Lower bound on the acknowledged bytes of the file, out of `handed_over`. The send buffer also holds offsets and
+/// control messages, so a few acknowledged bytes count as unacknowledged.
 pub(crate) const fn acknowledged(handed_over: u64, in_send_buffer: u64) -> u64 {
     handed_over.saturating_sub(in_send_buffer)
 }
@@ -158,7 +158,7 @@ mod tests {
     fn what_waits_in_the_send_buffer_is_not_acknowledged() {
         assert_eq!(acknowledged(100_000, 0), 100_000);
         assert_eq!(acknowledged(100_000, 65_544), 34_456);
-        // Nothing but a control message waits, and nothing was handed over.
+        // The send buffer also holds control messages, so it can exceed `handed_over`.
         assert_eq!(acknowledged(11, 16), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! File reader. Where do the bytes to send come from? A file or a pipe, read ahead by a thread that also computes the digest.
 //!
-//! The digest is announced after the data, not before: so nothing is read twice, a pipe can be sent, and the
-//! first byte leaves at once. It costs nothing, for the receiver judges when all has arrived in any case.
+//! The digest follows the data. The sender therefore reads the file only once, can send a pipe, and sends the first
+//! byte immediately. The receiver loses no time, because it can verify the file only when all data have arrived.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,15 +14,15 @@ use super::digest::{Digest, Hasher};
 use super::error::SourceError;
 use super::piece::{PIECE, Piece};
 
-/// Pieces read ahead: enough to fill the time in which the disk is asked for more.
+/// Number of pieces read ahead, enough to keep sending during a disk access.
 const READ_AHEAD: usize = 32;
 
-/// Something to send.
+/// A file or pipe to send.
 #[derive(Debug)]
 pub(crate) struct Source {
     path: PathBuf,
     reader: Reader,
-    /// In bytes, if it is known: then exactly so many are sent.
+    /// Size in bytes, if known; exactly this many bytes are sent.
     size: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ enum Reader {
     Stdin(io::Stdin),
 }
 
-/// What the reading thread hands over, in this order: buffers of [`Piece`]s, then how it ended.
+/// Items from the reader thread: first the buffers of [`Piece`]s, then one result.
 #[derive(Debug)]
 pub(super) enum Chunk {
     Piece(Vec<u8>),
@@ -43,7 +43,7 @@ pub(super) enum Chunk {
 impl Source {
     /// # Errors
     ///
-    /// The file cannot be opened, or is a folder.
+    /// Fails if the file cannot be opened or is a directory.
     pub(crate) fn file(path: &Path) -> Result<Self, SourceError> {
         let failed = |error| SourceError::Read {
             path: path.to_owned(),
@@ -54,7 +54,7 @@ impl Source {
         if metadata.is_dir() {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         }
-        // Files of the system, such as those in /proc, say zero and have something all the same.
+        // Virtual files such as those in /proc report size zero but have content.
         let size = Some(metadata.len()).filter(|size| metadata.is_file() && *size > 0);
         Ok(Self {
             path: path.to_owned(),
@@ -71,7 +71,7 @@ impl Source {
         }
     }
 
-    /// Only the first `size` bytes of it.
+    /// Limits the source to its first `size` bytes.
     pub(crate) fn first(mut self, size: u64) -> Self {
         self.size = Some(self.size.map_or(size, |known| known.min(size)));
         self
@@ -81,8 +81,8 @@ impl Source {
         self.size
     }
 
-    /// Starts to read. A thread of its own, not one of the runtime's: the program must be able to end while a
-    /// terminal or a pipe says nothing.
+    /// Starts reading. Uses a thread outside the runtime, because the program must be able to exit while a read from a
+    /// terminal or pipe blocks.
     pub(super) fn start(self) -> mpsc::Receiver<Chunk> {
         let (chunks, receiver) = mpsc::channel(READ_AHEAD);
         thread::spawn(move || {
@@ -91,13 +91,13 @@ impl Source {
                 Ok(None) => return,
                 Err(error) => Chunk::Failed(error),
             };
-            // An error says that nobody wants to know.
+            // An error means that the receiver of the channel was dropped.
             let _ = chunks.blocking_send(end);
         });
         receiver
     }
 
-    /// Size and digest; `None` if nobody listens any more.
+    /// Reads the source and returns its size and digest, or `None` if the channel is closed.
     fn read(mut self, chunks: &mpsc::Sender<Chunk>) -> Result<Option<(u64, Digest)>, SourceError> {
         let mut hasher = Hasher::default();
         let mut read = 0;
@@ -128,8 +128,8 @@ impl Source {
 }
 
 impl Reader {
-    /// Appends up to `wanted` bytes. A file gives all it has; a pipe what it has now, so that nothing waits for
-    /// a slow writer.
+    /// Appends up to `wanted` bytes. A file is read up to `wanted` bytes or its end; a pipe only as far as data are
+    /// available, so that data are not delayed by a slow writer.
     fn fill(&mut self, buffer: &mut Vec<u8>, wanted: u64) -> io::Result<u64> {
         match self {
             Self::File(file) => file.take(wanted).read_to_end(buffer).map(|read| read as u64),

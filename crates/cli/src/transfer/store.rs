@@ -1,5 +1,5 @@
-//! Atomic file storage. How does a file come into being? Beside its place under a temporary name, and under its own name
-//! only when it is complete, verified and on the disk.
+//! Atomic file storage. How is a received file created? Under a temporary name in the same folder; it gets its own name
+//! only when it is complete, verified and on disk.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -14,23 +14,23 @@ use super::error::{StoreError, Violation};
 use super::file_name::FileName;
 use super::piece::Piece;
 
-/// Parts of a file that lie apart from each other; a sender that makes more of them wants our memory.
+/// Maximum number of disjoint parts of a file; a sender that creates more is trying to exhaust our memory.
 const MAX_PARTS: usize = 4_096;
 
-/// Bytes read back at once for the digest.
+/// Block size for reading data back to compute the digest.
 const READ_BACK: usize = 256 << 10;
 
-/// Where files go and what may happen there.
+/// Destination folder and the rules for storing files in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
-    /// Whether a file may take the place of another.
+    /// Whether a file may replace an existing one.
     pub(crate) overwrite: bool,
-    /// Whether a file must be on the disk before it counts as stored.
+    /// Whether a file must be synced to disk before it counts as stored.
     pub(crate) durable: bool,
 }
 
-/// A file that is complete.
+/// A completely stored file.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredFile {
     pub(crate) name: FileName,
@@ -39,7 +39,7 @@ pub(crate) struct StoredFile {
     pub(crate) digest: Digest,
 }
 
-/// A file that is on its way. Dropped, it is gone.
+/// A partially received file; it is deleted on drop.
 #[derive(Debug)]
 pub(crate) struct PartFile {
     folder: Folder,
@@ -47,16 +47,16 @@ pub(crate) struct PartFile {
     temporary: NamedTempFile,
     written: IntervalSet,
     hasher: Hasher,
-    /// Up to here the hasher has seen the file.
+    /// The hasher has processed the file up to this offset.
     hashed: u64,
 }
 
 impl Folder {
-    /// Whether a file of this name may be stored, as of now.
+    /// Checks that no file of this name exists, unless overwriting is allowed.
     ///
     /// # Errors
     ///
-    /// There is one.
+    /// Fails if one exists.
     pub(crate) fn check(&self, name: &FileName) -> Result<(), StoreError> {
         let taken = !self.overwrite && self.path.join(name.as_str()).symlink_metadata().is_ok();
         if taken {
@@ -74,12 +74,12 @@ impl Folder {
 impl PartFile {
     /// # Errors
     ///
-    /// The folder takes no new files.
+    /// Fails if no file can be created in the folder.
     pub(crate) fn create(folder: Folder, name: FileName) -> Result<Self, StoreError> {
         let temporary = tempfile::Builder::new()
             .prefix(".anabranch-")
             .suffix(".part")
-            // As any new file: what the user's mask leaves of it.
+            // The permissions of any new file, subject to the user's umask.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&folder.path)
             .map_err(|error| folder.failed(error))?;
@@ -96,7 +96,7 @@ impl PartFile {
 
     /// # Errors
     ///
-    /// The disk does not take it, or the piece overlaps with another.
+    /// Fails if the disk write fails or the piece overlaps another one.
     pub(crate) fn write(&mut self, piece: &Piece) -> Result<(), StoreError> {
         let before = self.written.len();
         self.written.insert(piece.range());
@@ -116,11 +116,11 @@ impl PartFile {
         self.catch_up()
     }
 
-    /// Verifies the file and gives it its name.
+    /// Verifies the file and renames it to its final name.
     ///
     /// # Errors
     ///
-    /// It is not what was sent, or the disk does not take it, or the name was taken meanwhile.
+    /// Fails if the data differ from what was sent, a disk write fails, or the name has been taken meanwhile.
     pub(crate) fn finish(self, size: u64, digest: Digest) -> Result<StoredFile, StoreError> {
         if self.hashed != size || self.written.len() != size {
             return Err(Violation::OtherSize.into());
@@ -141,7 +141,7 @@ impl PartFile {
                 .map_err(|error| folder.failed(error))?;
         }
         let path = folder.path.join(name.as_str());
-        // Before the file has its name: who is told that it could not be stored finds nothing.
+        // Open the folder before the rename: if this fails, no file has the final name.
         let opened = folder.durable.then(|| File::open(&folder.path)).transpose();
         let opened = opened.map_err(|error| folder.failed(error))?;
         let named = if folder.overwrite {
@@ -153,9 +153,9 @@ impl PartFile {
             io::ErrorKind::AlreadyExists => StoreError::Exists(name.to_string()),
             _ => folder.failed(failed.error),
         })?;
-        // A name is on the disk when its folder is.
+        // A rename is durable only after the folder has been synced.
         if let Some(Err(error)) = opened.map(|opened| opened.sync_all())
-            // Folders of some network file systems cannot be synced: they say so.
+            // Some network file systems cannot sync folders and report this error.
             && error.kind() != io::ErrorKind::InvalidInput
         {
             let _ = fs::remove_file(&path);
@@ -169,8 +169,8 @@ impl PartFile {
         })
     }
 
-    /// Shows the hasher what was written ahead of a gap that is now closed. It is read back, most likely from
-    /// the system's cache: keeping it here would let the sender decide how much memory we use.
+    /// Hashes data that were written after a gap that is now closed. The data are read back, usually from the page
+    /// cache; keeping them in memory would let the sender control our memory use.
     fn catch_up(&mut self) -> Result<(), StoreError> {
         let end = self
             .written

@@ -1,5 +1,5 @@
-//! Writer thread. How do received pieces reach the disk without holding up the network? On a thread of their own, with a
-//! short queue in between: when the disk is slow, the queue fills, nothing more is received, and SCTP slows the sender.
+//! Writer thread. How are received pieces written to disk without blocking the network? By a separate thread behind a
+//! short queue: when the disk is slow, the queue fills, reception stops, and SCTP flow control slows the sender.
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -9,14 +9,14 @@ use super::error::StoreError;
 use super::piece::Piece;
 use super::store::{PartFile, StoredFile};
 
-/// Pieces that may wait for the disk.
+/// Maximum number of queued pieces.
 const WAITING: usize = 32;
 
-/// The queue to the thread. Dropped, the thread ends and the file is gone.
+/// Queue to the writer thread. Dropping it ends the thread and deletes the file.
 #[derive(Debug)]
 pub(super) struct Writer {
     orders: mpsc::Sender<Order>,
-    /// `None` once its result was taken.
+    /// `None` once the result has been taken.
     thread: Option<JoinHandle<Result<StoredFile, StoreError>>>,
 }
 
@@ -40,7 +40,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The thread ended because an earlier piece could not be written.
+    /// Fails if the thread has ended because an earlier piece could not be written.
     pub(super) async fn write(&mut self, piece: Piece) -> Result<(), StoreError> {
         match self.orders.send(Order::Write(piece)).await {
             Ok(()) => Ok(()),
@@ -48,28 +48,28 @@ impl Writer {
         }
     }
 
-    /// Why the thread ended before the file was finished; waits for that. Nothing is lost if the future is dropped
-    /// before it is ready.
+    /// Waits for the thread to end before the file is finished, and returns the error. Cancel safe.
     pub(super) async fn failure(&mut self) -> StoreError {
         self.end().await.err().unwrap_or(StoreError::Abandoned)
     }
 
-    /// Waits until everything is written and verified, and the file has its name.
+    /// Waits until the file is completely written, verified and renamed to its final name.
     ///
     /// # Errors
     ///
-    /// As [`PartFile::write`] and [`PartFile::finish`].
+    /// See [`PartFile::write`] and [`PartFile::finish`].
     pub(super) async fn finish(&mut self, size: u64, digest: Digest) -> Result<StoredFile, StoreError> {
-        // An error says that the thread ended early, and its result why.
+        // An error means that the thread ended early; its result says why.
         let _ = self.orders.send(Order::Finish { size, digest }).await;
         self.end().await
     }
 
-    /// Waits until the thread has ended and the file is gone, unless it was being finished: then it is there.
+    /// Waits until the thread has ended and the file is deleted, unless it was already being finished: then the file is
+    /// stored.
     pub(super) async fn abandon(mut self) -> Option<StoredFile> {
         let thread = self.thread.take();
         drop(self.orders);
-        // Its error is that it was abandoned.
+        // The error only says that the file was abandoned.
         thread?.await.ok()?.ok()
     }
 

@@ -1,7 +1,7 @@
-//! Result cache. Which points were run before? Their results are files, named by everything they depend on.
+//! Result cache. Which points have been run already? Each result is a file named by a digest of everything it depends
+//! on.
 //!
-//! A file appears under its name only when it is complete, so a program that is killed at any moment leaves a cache that
-//! the next one can use.
+//! A file gets its name only when it is complete, so the cache remains valid if the program is killed at any time.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use super::Record;
 use crate::file;
 use crate::plan::{BackendPlan, Point};
 
-/// A folder of results.
+/// A folder of cached results.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -21,8 +21,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The results in `folder`, which need not be there yet. `build` stands for the program: results of
-    /// another build are not found.
+    /// Opens the cache in `folder`, which need not exist yet. `build` identifies the program: results of another build
+    /// are not found.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, build: impl Into<String>) -> Self {
         Self {
@@ -31,12 +31,12 @@ impl Cache {
         }
     }
 
-    /// A name for the program that runs: the digest of its file, without `stamp`, the name of its commit that it carries.
-    /// So a commit that changes nothing of the program does not make it another one.
+    /// Identifies the running program by the digest of its executable, without `stamp`, the embedded commit name. A
+    /// commit that does not change the program therefore keeps the same build.
     ///
     /// # Errors
     ///
-    /// If the system does not show the file.
+    /// Fails if the executable cannot be read.
     pub fn this_build(stamp: &str) -> io::Result<String> {
         let mut program = fs::read(std::env::current_exe()?)?;
         blank(&mut program, stamp.as_bytes(), 0);
@@ -44,9 +44,8 @@ impl Cache {
         Ok(hex(&Sha256::digest(program)))
     }
 
-    /// What the results of a point are called: a digest of its setting, its seed and the build, on real hosts of the machine,
-    /// too. Points of different
-    /// variants or plans that depend on the same have the same.
+    /// Returns the cache key of a point: a digest of its setting, its seed, the build and, for a run on real hosts, the
+    /// machine. Points of different variants or plans share a key if they depend on the same inputs.
     #[must_use]
     pub fn key(&self, point: &Point) -> String {
         let mut digest = Sha256::new();
@@ -59,39 +58,39 @@ impl Cache {
         hex(&digest.finalize())
     }
 
-    /// The results called `key`; `None` if they are not there, or are not readable.
+    /// Returns the results stored under `key`; `None` if they are missing or unreadable.
     #[must_use]
     pub fn find(&self, key: &str) -> Option<Record> {
         let bytes = fs::read(self.file(key)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Whether there are results called `key`, readable or not.
+    /// Whether results are stored under `key`, readable or not.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.file(key).is_file()
     }
 
-    /// Stores results; a reader sees all of them or nothing.
+    /// Stores results atomically.
     ///
     /// # Errors
     ///
-    /// If the folder or the file cannot be written.
+    /// Fails if the folder or the file cannot be written.
     pub fn store(&self, key: &str, record: &Record) -> io::Result<()> {
         file::write(&self.file(key), &serde_json::to_vec(record)?)
     }
 
-    /// Makes the folder, and sees whether files can be written there: better told before hours of work than not at all.
+    /// Creates the folder and checks that files can be written, so that an error is reported before hours of work.
     ///
     /// # Errors
     ///
-    /// If they cannot.
+    /// Fails if the folder cannot be created or is not writable.
     pub fn prepare(&self) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         tempfile::tempfile_in(&self.folder).map(drop)
     }
 
-    /// The folder.
+    /// Returns the folder of the cache.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -103,13 +102,13 @@ impl Cache {
     }
 }
 
-/// What an ELF file has before its build id: lengths of name and content, the type 3, and the name. The linker makes the
-/// id from the whole file, so it knows of the stamp.
+/// The bytes before the build ID in an ELF file: name length, content length, type 3 and the name. The linker computes
+/// the ID from the whole file, so it depends on the stamp.
 const BUILD_ID: &[u8] = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0";
-/// How long the id is.
+/// Length of the build ID.
 const BUILD_ID_BYTES: usize = 20;
 
-/// Overwrites each `mark` and the `further` bytes behind it.
+/// Overwrites each occurrence of `mark` and the `further` bytes after it with zeros.
 fn blank(bytes: &mut [u8], mark: &[u8], further: usize) {
     let Some(first) = mark.first() else {
         return;
@@ -131,7 +130,7 @@ pub(crate) fn setting_digest(point: &Point) -> String {
     hex(&Sha256::digest(point.setting_text()))
 }
 
-/// The first 128 bits at most, which is enough to tell results apart.
+/// Formats at most the first 128 bits, which is enough to distinguish results.
 pub(super) fn hex(digest: &[u8]) -> String {
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Event logs and packet captures. What is written down of a run beside its results, if asked for?
+//! Event logs and packet captures. Which files are written besides the results, on request?
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -14,22 +14,22 @@ use super::cache::hex;
 use super::{Record, RunError};
 use crate::plan::Point;
 
-/// Folders for a file of each run, of what its near end sees.
+/// Folders for the files of each run, recorded at its near end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Files {
-    /// For logs of events, which `docs/event-log.md` describes; of SCTP only.
+    /// Folder for event logs, described in `docs/event-log.md`; SCTP only.
     pub events: Option<PathBuf>,
-    /// For captures of packets, in pcapng format.
+    /// Folder for packet captures in pcapng format.
     pub captures: Option<PathBuf>,
 }
 
 impl Files {
-    /// Whether nothing is to be written.
+    /// Whether no files are requested.
     pub(super) const fn are_none(&self) -> bool {
         self.events.is_none() && self.captures.is_none()
     }
 
-    /// Those of one run.
+    /// Returns the files of one run.
     pub(super) fn of(&self, point: &Point, names: &Names) -> Recording {
         let title = names.of(point);
         let file = |folder: &Option<PathBuf>, ending| {
@@ -44,7 +44,7 @@ impl Files {
     }
 }
 
-/// What is written down of one run. It has its name when it is complete; until then, what is there ends in `.part`.
+/// Files of one run. A file gets its final name when it is complete; until then its name ends in `.part`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Recording {
     title: String,
@@ -53,7 +53,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Of other transports than SCTP no events can be written.
+    /// Fails if events are requested: event logs exist for SCTP only.
     pub(super) fn refuse_events(&self) -> Result<(), RunError> {
         if self.events.is_none() {
             return Ok(());
@@ -67,7 +67,7 @@ impl Recording {
         self.events.is_none() && self.capture.is_none()
     }
 
-    /// The scenario, captured if it is to be.
+    /// Adds packet capture to the scenario, if requested.
     pub(super) fn capture<T: Transport>(&self, scenario: Scenario<T>) -> io::Result<Scenario<T>> {
         Ok(match self.capture_file()? {
             Some(file) => scenario.capture(Side::Near, file),
@@ -79,7 +79,7 @@ impl Recording {
         self.capture.as_deref().map(create).transpose()
     }
 
-    /// Lets a log see what happens, if there is to be one.
+    /// Attaches an event log to the simulation, if requested.
     pub(super) fn observe(&self, simulation: &mut Simulation) -> io::Result<()> {
         let Some(file) = &self.events else {
             return Ok(());
@@ -95,7 +95,8 @@ impl Recording {
         Ok(())
     }
 
-    /// The run is over, and so are its files. Of one that was interrupted nothing stays; of one that failed, what led to it.
+    /// Renames or deletes the files at the end of a run. The files of an interrupted run are deleted; those of a failed
+    /// run are kept.
     pub(super) fn settle(&self, outcome: Result<Record, RunError>) -> Result<Record, RunError> {
         let is_kept = !matches!(outcome, Err(RunError::Interrupted));
         for file in self.events.iter().chain(&self.capture) {
@@ -112,7 +113,7 @@ impl Recording {
     }
 }
 
-/// What the file is called until it is complete.
+/// Name of the file until it is complete.
 fn begun(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".part");
@@ -128,11 +129,11 @@ fn create(file: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::new(create().map_err(named)?))
 }
 
-/// What the files of each run of a plan are called: its line, coordinates and seed, and more where several runs would have one
-/// name, as `-5` and `5` would.
+/// File names of the runs of a plan: series, coordinates and seed, plus a digest where several runs would share a name,
+/// as with `-5` and `5`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Names {
-    /// What is too plain to tell runs apart.
+    /// Names shared by several runs.
     shared: BTreeSet<String>,
 }
 
@@ -160,7 +161,7 @@ impl Names {
     }
 }
 
-/// What tells a run from all others of its plan, in words.
+/// Returns the text parts that identify a run within its plan.
 fn parts(point: &Point) -> Vec<String> {
     let line = [Some(&point.series), point.single_path.as_ref()]
         .into_iter()
@@ -177,7 +178,7 @@ fn plain_name(parts: &[String]) -> String {
     parts.join("_")
 }
 
-/// Letters, digits, dots and minus signs, as file systems and shells like them.
+/// Keeps only letters, digits, dots and minus signs, which are safe in file systems and shells.
 fn plain(text: &str) -> String {
     let keeps = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
     let words = text
@@ -186,7 +187,7 @@ fn plain(text: &str) -> String {
     words.collect::<Vec<_>>().join("-").to_ascii_lowercase()
 }
 
-/// Writes down what a host does.
+/// Writes the events of a host to the log.
 struct Chronicle<W>(EventLog<W>);
 
 impl<W: io::Write + Send> Observer for Chronicle<W> {

@@ -1,4 +1,5 @@
-//! Link metrics. What happened at the links? The same for every transport: each path's own link, then the bottleneck's.
+//! Link metrics. What happened at the links? The same metrics for every transport: each path's own link, then the
+//! bottleneck.
 
 use anabranch_netsim::link::{DropCause, LinkStats};
 use anabranch_netsim::topology::Path;
@@ -8,7 +9,7 @@ use anabranch_sim::AnyHost;
 use super::record::Record;
 use crate::plan::{End, Setting};
 
-/// Each path's own link as the data crosses it and as the answers come back, then the bottleneck's.
+/// Each path's own link in the direction of the data and in the reverse direction, then the bottleneck's.
 pub(super) fn of(paths: &[Path], setting: &Setting) -> Vec<(LinkId, LinkId)> {
     let own = |path: &Path| Some((*path.forward.first()?, *path.reverse.last()?));
     let shared = |path: &Path| Some((*path.forward.last()?, *path.reverse.first()?));
@@ -21,12 +22,12 @@ pub(super) fn of(paths: &[Path], setting: &Setting) -> Vec<(LinkId, LinkId)> {
     .collect()
 }
 
-/// What was counted so far, there and back.
+/// Statistics of both directions of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counted(LinkStats, LinkStats);
 
 impl Counted {
-    /// Of links of whatever network.
+    /// Creates them from the statistics of any kind of link.
     #[cfg(target_os = "linux")]
     pub(super) const fn new(forward: LinkStats, reverse: LinkStats) -> Self {
         Self(forward, reverse)
@@ -38,7 +39,7 @@ impl Counted {
     }
 }
 
-/// Writes the metrics of all links, which have the names of their paths.
+/// Writes the metrics of all links, named by their paths.
 pub(super) fn write(
     record: &mut Record,
     setting: &Setting,

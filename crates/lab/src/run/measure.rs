@@ -1,7 +1,7 @@
-//! Metrics of the measuring time. What is the difference between two snapshots, and what was sampled between them?
+//! Metrics of the measuring time. What changed between two snapshots, and what was sampled between them?
 //!
-//! Every metric is written here, or in a module that this one calls, from counters that all transports and the test bed
-//! share. What a transport or stack does not count has no metric.
+//! Every metric is written here or in a module called from here, from counters shared by all transports and the test
+//! bed. If a transport or stack lacks a counter, the metric is missing.
 
 use anabranch_sim::app::StreamMeter;
 use anabranch_sim::{
@@ -15,23 +15,23 @@ use super::{connections, links, objects, sides};
 use crate::metric;
 use crate::plan::{Setting, TransportPlan};
 
-/// Of IPv4 and TCP, without options.
+/// Length of the IPv4 and TCP headers, without options.
 const HEADERS: u32 = 40;
 
-/// Everything that was counted, at one moment.
+/// All counters at one time.
 #[derive(Clone, Debug)]
 pub(super) struct Snapshot {
-    /// Of the end that sends what is measured, and of the one that reads it.
+    /// Counters of the end that sends the measured data, and of the end that reads them.
     pub(super) sender: HostCounters,
     pub(super) receiver: HostCounters,
-    /// Of each path's own link and of the bottleneck, there and back.
+    /// Both directions of each path's own link, then of the bottleneck.
     pub(super) links: Vec<links::Counted>,
-    /// Bytes that the cross traffic has delivered.
+    /// Bytes delivered by the cross traffic.
     pub(super) cross_traffic: Vec<u64>,
 }
 
 impl Snapshot {
-    /// Before anything has happened, handshake and all.
+    /// The state before the handshake: all counters are zero.
     pub(super) fn of_the_start(setting: &Setting) -> Self {
         let links = setting.paths.len() + usize::from(setting.bottleneck.is_some());
         Self {
@@ -42,7 +42,7 @@ impl Snapshot {
         }
     }
 
-    /// `None` while there are not two associations.
+    /// Takes a snapshot; `None` until both ends have an association.
     pub(super) fn take<T: Transport>(simulation: &Simulation<T>, setting: &Setting) -> Option<Self> {
         let (sender, receiver) = sides(setting);
         let links = links::of(simulation.paths(), setting).into_iter();
@@ -60,7 +60,7 @@ impl Snapshot {
     }
 }
 
-/// When everything that was to be sent had been read; `None` before. Without a number of messages, SCTP's last one counts.
+/// The time when the receiver had read all data; `None` before. Without a message limit, SCTP's last read counts.
 pub(super) fn completed(setting: &Setting, reader: &HostState) -> Option<Instant> {
     match setting.transport {
         TransportPlan::Sctp => {
@@ -75,18 +75,18 @@ pub(super) fn completed(setting: &Setting, reader: &HostState) -> Option<Instant
     }
 }
 
-/// What happened between two snapshots.
+/// The interval between two snapshots.
 pub(super) struct Window<'a> {
     pub(super) setting: &'a Setting,
     pub(super) before: &'a Snapshot,
     pub(super) after: &'a Snapshot,
     pub(super) samples: &'a Samples,
-    /// How long it was.
+    /// Length of the interval.
     pub(super) seconds: f64,
 }
 
 impl Window<'_> {
-    /// Every metric that [`metric::names`] lists for the setting, as far as there was something to measure.
+    /// Computes the metrics that [`metric::names`] lists for the setting, except those without any measurement.
     pub(super) fn record(&self) -> Record {
         let Self {
             setting,
@@ -142,7 +142,7 @@ impl Window<'_> {
         record.set("reinjections", grown(before.reinjections, after.reinjections));
     }
 
-    /// Payload of the largest segment that the sender makes.
+    /// Payload of the largest segment that the sender creates.
     fn largest_segment(&self) -> u32 {
         let paths = self.after.sender.state.paths.iter();
         let facts = paths.flat_map(|path| &path.facts);
@@ -164,7 +164,7 @@ impl Window<'_> {
         retransmissions(record, &format!("path.{name}."), &before, &after);
     }
 
-    /// Processors and packets of both hosts.
+    /// Processor time and packets of both hosts.
     fn hosts(&self, record: &mut Record) {
         let sender = (&self.before.sender, &self.after.sender);
         let receiver = (&self.before.receiver, &self.after.receiver);
@@ -195,7 +195,7 @@ impl Window<'_> {
         let with_sacks = after.with_sacks.saturating_sub(before.with_sacks);
         record.set(format!("{group}.sack-utilization"), share(with_sacks));
         let times = after.micros_per_sack.since(&before.micros_per_sack);
-        // Those times are in whole microseconds, of which few are of one SACK.
+        // The histogram has whole microseconds, which is too coarse for the mean time of one SACK.
         let mean = (times.count() > 0).then(|| with_sacks.as_secs_f64() * 1e6 / times.count() as f64);
         record.set(format!("{group}.sack.mean"), mean);
         record.set(
@@ -227,7 +227,7 @@ impl Window<'_> {
         }
     }
 
-    /// Each stream counts the same, however many messages it carried.
+    /// Gives each stream the same weight, whatever its number of messages.
     fn mean_of_streams(&self) -> Option<f64> {
         let streams = self.after.receiver.streams.keys();
         let means: Vec<f64> = streams
@@ -283,7 +283,7 @@ impl Window<'_> {
     }
 }
 
-/// What was sent again and why, on one path or on all.
+/// Retransmissions by cause, on one path or on all.
 fn retransmissions(record: &mut Record, group: &str, before: &DataCounters, after: &DataCounters) {
     let grown = |counter: fn(&DataCounters) -> Option<u64>| grown(counter(before), counter(after));
     record.set(format!("{group}timeouts"), grown(|data| data.timeouts));
@@ -292,7 +292,7 @@ fn retransmissions(record: &mut Record, group: &str, before: &DataCounters, afte
         grown(|data| data.fast_retransmits),
     );
     record.set(format!("{group}rescheduled"), grown(|data| data.rescheduled));
-    // A subflow sends for the first time what another one had carried.
+    // Reinjected data count as sent for the first time on the new subflow, so they are added here.
     let redundant = after.redundant.saturating_sub(before.redundant) as f64;
     let sent = grown(|data| data.sent);
     let again = grown(|data| data.retransmitted);
@@ -300,7 +300,7 @@ fn retransmissions(record: &mut Record, group: &str, before: &DataCounters, afte
     record.set(format!("{group}retransmitted"), share);
 }
 
-/// By how much a counter has grown. That of a path begins again when another subflow takes its place.
+/// Increase of a counter. The counter of a path restarts when another subflow replaces the old one.
 fn grown(before: Option<u64>, after: Option<u64>) -> Option<f64> {
     after.map(|after| after.saturating_sub(before.unwrap_or(0)) as f64)
 }

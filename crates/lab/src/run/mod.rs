@@ -1,4 +1,5 @@
-//! Experiment runs. What comes out of a point? It is looked up or run, on all cores, and nothing that was finished is lost.
+//! Experiment runs. How is the result of a point obtained? From the cache or by a run; runs use all cores, and finished
+//! results persist.
 
 mod cache;
 mod files;
@@ -35,27 +36,27 @@ use samples::Samples;
 /// Why a point has no result.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum RunError {
-    /// The two ends did not find each other, or lost each other.
+    /// The two ends could not establish an association, or lost it.
     #[error("the association was not established, or it ended before the measuring began")]
     NoAssociation,
-    /// It ended while it was measured.
+    /// The association ended during the measurement.
     #[error("the association ended at {0}")]
     Ended(String),
-    /// It was asked to stop.
+    /// The run was stopped on request.
     #[error("interrupted")]
     Interrupted,
-    /// What was to be written down beside the results was not.
+    /// The event log or capture could not be written.
     #[error("cannot write what was recorded: {0}")]
     Files(String),
-    /// What only real hosts have failed: no privilege, a missing program, a stack that gave up.
+    /// Failure on real hosts only: missing privileges, a missing program, or a stack that failed.
     #[error("test bed: {0}")]
     Testbed(String),
-    /// The simulator gave up; this is a bug.
+    /// The simulator panicked; this is a bug.
     #[error("the simulation panicked: {0}")]
     Panicked(String),
 }
 
-/// Runs a point where its plan wants it: in the simulator, or on a test bed.
+/// Runs a point in the simulator or on a test bed, as its plan requires.
 fn perform(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
     match point.setting.backend {
         BackendPlan::Sim => simulate_recorded(point, stop, recording),
@@ -82,7 +83,7 @@ fn on_testbed(_point: &Point, _stop: &AtomicBool, _recording: &Recording) -> Res
     Err(RunError::Testbed("it needs Linux".into()))
 }
 
-/// What a run on real hosts depends on beside its setting.
+/// Properties of the machine that affect a run on real hosts, besides the setting.
 #[cfg(target_os = "linux")]
 use testbed::machine;
 
@@ -95,12 +96,12 @@ fn machine(_setting: &Setting) -> String {
 ///
 /// # Errors
 ///
-/// [`RunError`]; `stop` makes it end within moments.
+/// See [`RunError`]. Setting `stop` ends the run within moments.
 pub fn simulate(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> {
     simulate_recorded(point, stop, &Recording::default())
 }
 
-/// The same, with files beside the results.
+/// Simulates a point and writes its event log and capture, if requested.
 fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) -> Result<Record, RunError> {
     let setting = &*point.setting;
     match setting.transport {
@@ -127,7 +128,7 @@ fn simulate_recorded(point: &Point, stop: &AtomicBool, recording: &Recording) ->
     }
 }
 
-/// The side that sends the data that is measured, and the one that reads it.
+/// The side that sends the measured data, and the side that reads them.
 fn sides(setting: &Setting) -> (Side, Side) {
     let sender = match setting.data_sender() {
         End::Near => Side::Near,
@@ -136,27 +137,28 @@ fn sides(setting: &Setting) -> (Side, Side) {
     (sender, sender.other())
 }
 
-/// Connections of TCP: as many as the application with the most streams has.
+/// Number of TCP connections: the largest stream count of any application.
 fn connections(apps: &Named<AppPlan>) -> u64 {
     let carriers = |(_, app): (&str, &AppPlan)| u64::from(app.stream_count());
     apps.iter().map(carriers).max().unwrap_or(1)
 }
 
-/// Samples are so much off full milliseconds, at which everything arrives behind shapers: windows would never look full.
+/// Offset of the samples from full milliseconds. Packets leave shapers at full milliseconds, so windows sampled then
+/// would never be full.
 const OFF_THE_CLOCK: Duration = Duration::from_micros(500);
 
-/// A simulation that is under way.
+/// A simulation in progress.
 struct Run<'a, T: Transport> {
     simulation: Simulation<T>,
     setting: &'a Setting,
     stop: &'a AtomicBool,
     samples: Samples,
     series: Vec<TimeSeriesRow>,
-    /// When the next row of the time series is due, if there is one.
+    /// Time of the next row of the time series, if one is recorded.
     next_row: Option<Instant>,
 }
 
-/// How closely is looked for the moment at which the association exists.
+/// Polling interval while waiting for the association.
 const MOMENT: Duration = Duration::from_millis(1);
 
 impl<'a, T: Transport> Run<'a, T> {
@@ -171,7 +173,7 @@ impl<'a, T: Transport> Run<'a, T> {
         }
     }
 
-    /// Runs to the end of the measuring time, or until there is nothing more to measure.
+    /// Runs to the end of the measuring time, or until a transfer that ends the run is complete.
     fn measure(mut self) -> Result<(Record, Simulation<T>), RunError> {
         let setting = self.setting;
         self.simulation.connect_cross_traffic();
@@ -200,8 +202,8 @@ impl<'a, T: Transport> Run<'a, T> {
         Ok((record, self.simulation))
     }
 
-    /// What is before the measuring. It begins with the run, or, if there is a warm-up, after it, but not before both ends
-    /// have an association.
+    /// Runs until measuring starts: at the start of the run or, with a warm-up, after it, but not before both ends have
+    /// an association.
     fn warm_up(&mut self, end: Instant) -> Result<(Instant, Snapshot), RunError> {
         let begin = Instant::ZERO + self.setting.time.warm_up.0;
         self.pass(begin)?;
@@ -218,7 +220,7 @@ impl<'a, T: Transport> Run<'a, T> {
         Err(RunError::NoAssociation)
     }
 
-    /// Whether there is nothing more to measure.
+    /// Whether the transfer is complete and the plan ends the run then.
     fn is_complete(&self) -> bool {
         let is_endless = match self.setting.transport {
             TransportPlan::Sctp => self.setting.all_messages().is_none(),
@@ -233,7 +235,7 @@ impl<'a, T: Transport> Run<'a, T> {
                 .is_some_and(|reader| completed(self.setting, &reader).is_some())
     }
 
-    /// Lets time pass up to `end`, and writes the rows that are due on the way.
+    /// Runs the simulation until `end` and adds the rows of the time series that are due.
     fn pass(&mut self, end: Instant) -> Result<(), RunError> {
         while self.simulation.now() < end {
             if self.stop.load(Ordering::Relaxed) {

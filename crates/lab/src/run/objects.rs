@@ -1,4 +1,5 @@
-//! Object completion times. When was each object there? Over SCTP a stream has carried it, over TCP a connection.
+//! Object completion times. When was each object complete? Each has its own stream over SCTP and its own connection
+//! over TCP.
 
 use anabranch_sim::Overhead;
 use anabranch_types::Instant;
@@ -6,14 +7,14 @@ use anabranch_types::Instant;
 use super::record::Record;
 use crate::plan::{AppPlan, Setting};
 
-/// The download of a setting, if there is one.
+/// The download application of a setting, if any.
 pub(super) fn download(setting: &Setting) -> Option<&AppPlan> {
     let mut apps = setting.apps.iter().map(|(_, app)| app);
     apps.find(|app| app.objects.is_some())
 }
 
-/// Writes when objects were there: `carriers` are all streams or connections, each with the bytes that it has
-/// delivered and the moment of the last one.
+/// Writes the completion times. `carriers` are all streams or connections, each with its delivered bytes and the time
+/// of the last delivery.
 pub(super) fn write(
     record: &mut Record,
     setting: &Setting,
@@ -35,7 +36,7 @@ pub(super) fn write(
     }
 }
 
-/// What one end sent in the measuring time.
+/// Writes what one end sent in the measuring time.
 pub(super) fn write_overhead(
     record: &mut Record,
     group: &str,

@@ -1,4 +1,4 @@
-//! Parallel runner. How are many points run? Each once, the longest first, on as many threads as there are cores.
+//! Parallel runner. How are many points run? Each once, longest first, on as many threads as there are cores.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::collections::BTreeMap;
@@ -9,23 +9,23 @@ use super::files::Names;
 use super::{Cache, Files, Record, RunError, perform};
 use crate::plan::{BackendPlan, Point};
 
-/// What became of a point.
+/// Result of a point.
 pub type Outcome = Result<Arc<Record>, RunError>;
 
-/// How far a runner is.
+/// Progress of a runner.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Progress {
-    /// Different points that are done.
+    /// Distinct points done.
     pub done: usize,
-    /// Different points in all.
+    /// Distinct points in total.
     pub all: usize,
-    /// Of those that are done, the ones that were run before.
+    /// Points found in the cache, included in `done`.
     pub cached: usize,
-    /// Of those that were run now, the ones that the cache could not store.
+    /// Points that were run now but could not be stored in the cache.
     pub unstored: usize,
-    /// Simulated bits that are done, those found left out: what the time left can be told from.
+    /// Simulated bits done, without cached points; used to estimate the remaining time.
     pub work_done: f64,
-    /// Simulated bits in all, those found left out.
+    /// Simulated bits in total, without cached points.
     pub work: f64,
 }
 
@@ -38,14 +38,14 @@ pub struct Runner<'a> {
     files: Files,
 }
 
-/// A point that has to be run.
+/// A point to be run.
 struct Job<'p> {
     key: String,
     point: &'p Point,
     work: f64,
 }
 
-/// What all threads share.
+/// State shared by all threads.
 struct BatchRunner<'d> {
     jobs: &'d [Job<'d>],
     names: &'d Names,
@@ -55,7 +55,7 @@ struct BatchRunner<'d> {
 }
 
 impl<'a> Runner<'a> {
-    /// A runner with `jobs` threads, at least one, that ends early when `stop` is set.
+    /// Creates a runner with `jobs` threads (at least one) that ends early when `stop` is set.
     #[must_use]
     pub fn new(cache: &'a Cache, jobs: usize, stop: &'a AtomicBool) -> Self {
         let files = Files::default();
@@ -67,13 +67,13 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The same, writing files for each run. Nothing is looked up then: what is found was not recorded.
+    /// Also writes files for each run. The cache is not read then, because cached results have no files.
     #[must_use]
     pub fn recording(self, files: Files) -> Self {
         Self { files, ..self }
     }
 
-    /// How much of `points` there is to run, without running it: what [`Runner::run`] would tell first.
+    /// Reports how much of `points` is still to be run, without running it: the first progress of [`Runner::run`].
     #[must_use]
     pub fn survey(&self, points: &[Point]) -> Progress {
         let different: BTreeMap<String, &Point> = points
@@ -93,14 +93,14 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs all points that were not run before, and stores what comes out. A point that fails does not disturb the
-    /// others. `watch` is told of each that is done.
+    /// Runs all points that are not cached and stores their results. A failed point does not affect the others. `watch`
+    /// is called after each point.
     ///
-    /// The results are in the order of the points.
+    /// Returns the results in the order of the points.
     pub fn run(&self, points: &[Point], watch: &(dyn Fn(Progress) + Sync)) -> Vec<Outcome> {
         let keys: Vec<String> = points.iter().map(|point| self.cache.key(point)).collect();
         let different: BTreeMap<&String, &Point> = keys.iter().zip(points).collect();
-        // Each point has files of its own, though others may depend on the same.
+        // With files, every point is run, even if points share a cache key.
         let wanted: Vec<(&String, &Point)> = match self.files.are_none() {
             true => different.into_iter().collect(),
             false => keys.iter().zip(points).collect(),
@@ -119,7 +119,7 @@ impl<'a> Runner<'a> {
                 }),
             }
         }
-        // The longest first: no core is left alone with a long one at the end.
+        // Longest first, so that no core runs a long point alone at the end.
         jobs.sort_by(|left, right| {
             right
                 .work
@@ -137,7 +137,7 @@ impl<'a> Runner<'a> {
         watch(progress);
         let results = Mutex::new((found, progress));
         let names = Names::of_all(points);
-        // What takes place in real time has the machine for itself, when all else is done.
+        // Real-time runs follow the simulations, one at a time, so that each has the machine to itself.
         let is_real = |job: &Job<'_>| job.point.setting.backend == BackendPlan::Testbed;
         let (real, simulated): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_real);
         for (jobs, threads) in [(simulated, self.jobs), (real, 1)] {
@@ -159,7 +159,7 @@ impl<'a> Runner<'a> {
         keys.iter().map(result).collect()
     }
 
-    /// What one thread does.
+    /// Work loop of one thread.
     fn work(&self, batch: &BatchRunner<'_>) {
         while let Some(job) = batch.jobs.get(batch.next.fetch_add(1, Ordering::Relaxed)) {
             if self.stop.load(Ordering::Relaxed) {
@@ -168,7 +168,7 @@ impl<'a> Runner<'a> {
             let recording = self.files.of(job.point, batch.names);
             let result = carefully(|| perform(job.point, self.stop, &recording));
             let result = recording.settle(result);
-            // What cannot be stored is still good for this time.
+            // A result that cannot be stored is still returned.
             let is_lost = |record| self.cache.store(&job.key, record).is_err();
             let lost = result.as_ref().is_ok_and(is_lost);
             let mut results = batch.results.lock().unwrap_or_else(PoisonError::into_inner);
@@ -182,7 +182,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A panic is the failure of one point, not of all.
+/// Confines a panic to its point.
 fn carefully(work: impl FnOnce() -> Result<Record, RunError>) -> Result<Record, RunError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic

@@ -1,4 +1,5 @@
-//! Periodic sampling, every 10 ms. How full were buffers, windows and queues? Only sums, histograms and time series are kept.
+//! Periodic sampling, every 10 ms. How full were buffers, windows and queues? Keeps only sums, histograms and time
+//! series.
 
 use core::time::Duration;
 
@@ -11,10 +12,10 @@ use super::silence::{Reading, Silence};
 use super::{links, sides};
 use crate::plan::{BackendPlan, Setting, TransportPlan};
 
-/// From one sample to the next.
+/// Sampling interval.
 pub(super) const EVERY: Duration = Duration::from_millis(10);
 
-/// What was sampled so far.
+/// Accumulated samples of one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
     send_buffer: Histogram,
@@ -23,14 +24,14 @@ pub(super) struct Samples {
     sender_blocked: Mean,
     receiver_blocked: Mean,
     paths: Vec<PathSamples>,
-    /// Of each path's own link, then of the bottleneck.
+    /// Queue lengths at each path's own link, then at the bottleneck.
     queues: Vec<Histogram>,
     names: Vec<String>,
-    /// Of SCTP, and of all real hosts.
+    /// Recorded for SCTP and for all runs on real hosts.
     silence: Option<(Silence, Reading)>,
 }
 
-/// What was sampled of one path.
+/// Accumulated samples of one path.
 #[derive(Clone, Debug, Default)]
 struct PathSamples {
     window: Mean,
@@ -42,7 +43,7 @@ struct PathSamples {
     blocked: Mean,
 }
 
-/// A mean and a maximum that are still open.
+/// A running mean and maximum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mean {
     sum: f64,
@@ -61,7 +62,7 @@ impl Mean {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    /// The most that was noted; nothing is below zero.
+    /// The maximum; values are never negative.
     fn most(self) -> Option<f64> {
         (self.count > 0).then_some(self.most)
     }
@@ -108,7 +109,7 @@ impl Samples {
         }
     }
 
-    /// Samples a simulation.
+    /// Takes a sample of the simulation.
     pub(super) fn take<T: Transport>(&mut self, simulation: &Simulation<T>, setting: &Setting) {
         let (sender, receiver) = sides(setting);
         let (Some(sender), Some(receiver)) = (simulation.state(sender), simulation.state(receiver)) else {
@@ -159,8 +160,8 @@ impl Samples {
         }
     }
 
-    /// At `at`, counted from the beginning of the run, links had delivered so many packets to the far end, and its
-    /// application had read so many bytes.
+    /// Records the packets delivered to the far end and the bytes read by its application up to `at`, the time since
+    /// the start of the run.
     pub(super) fn note_arrivals(&mut self, at: Duration, packets: u64, bytes: u64) {
         if let Some((silence, reading)) = &mut self.silence {
             silence.note(at, packets);
@@ -168,14 +169,14 @@ impl Samples {
         }
     }
 
-    /// Packets waiting at each path's own link, then at the bottleneck.
+    /// Records the packets queued at each path's own link, then at the bottleneck.
     pub(super) fn note_queues(&mut self, waiting: impl Iterator<Item = u64>) {
         for (queue, waiting) in self.queues.iter_mut().zip(waiting) {
             queue.note(waiting);
         }
     }
 
-    /// Writes the metrics that are made of samples.
+    /// Writes the metrics computed from samples.
     pub(super) fn write(&self, record: &mut Record) {
         let buffers = [
             ("send-buffer", &self.send_buffer),
@@ -212,7 +213,7 @@ fn write_queue(queue: &Histogram, name: &str, record: &mut Record) {
     );
 }
 
-/// Packets that wait at each path's own link, then at the bottleneck.
+/// Returns the packets queued at each path's own link, then at the bottleneck.
 fn waiting<'a, T: Transport>(
     simulation: &'a Simulation<T>,
     setting: &Setting,
@@ -221,12 +222,12 @@ fn waiting<'a, T: Transport>(
     links.map(|(link, _)| simulation.network().link(link).waiting().packets)
 }
 
-/// The share of the send buffer that is taken by what arrived over the path and cannot be freed.
+/// The share of the send buffer taken by chunks that have arrived over the path but cannot be freed yet.
 fn blocked(path: &PathFacts, send_buffer: u64) -> f64 {
     path.queued.saturating_sub(path.in_flight) as f64 / send_buffer as f64
 }
 
-/// The rows of the time series for this moment, one for each path in use.
+/// Adds the current rows of the time series, one for each path in use.
 pub(super) fn time_series_rows<T: Transport>(
     simulation: &Simulation<T>,
     setting: &Setting,

@@ -1,4 +1,4 @@
-//! Scenario construction. How does a setting become a scenario of the simulator?
+//! Scenario construction. How is a setting turned into a scenario of the simulator?
 
 use anabranch_netsim::link::{GilbertElliott, Loss, QueueConfig, RedConfig};
 use anabranch_netsim::{LinkChange, LinkConfig, Probability};
@@ -16,7 +16,7 @@ use crate::plan::{
     QueuePlan, RateLimit, ReadingPlan, RedPlan, ScriptStep, Setting, TransportPlan,
 };
 
-/// The scenario of a run.
+/// Builds the scenario of a run.
 pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
     let association = config(setting.association, setting.policies);
     let mut scenario = Scenario::new(Seed(seed))
@@ -35,7 +35,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
     on_network(scenario, setting)
 }
 
-/// Adds what is the same for all transports: paths, bottleneck, cross traffic, and what happens to them.
+/// Adds the parts common to all transports: paths, bottleneck, cross traffic and the script.
 pub(super) fn on_network<T: Transport>(mut scenario: Scenario<T>, setting: &Setting) -> Scenario<T> {
     for (name, path) in setting.paths.iter() {
         let (forward, reverse) = both_directions(path, name);
@@ -91,7 +91,8 @@ pub(super) fn config(plan: AssociationPlan, policies: Mechanisms) -> Association
         max_retransmits: narrow(plan.max_retransmits.0),
         max_message: plan.send_buffer.0.min(plan.receive_buffer.0).min(1 << 20) as usize,
         policies: policies.0,
-        // Virtual time passes by the count of what is looked at, so looking can be left out.
+        // The simulator's clock advances by the counted number of visited elements, so the walks themselves can be
+        // skipped.
         sack_walks: SackWalks::Counted,
         ..AssociationConfig::default()
     }
@@ -101,7 +102,7 @@ fn narrow(number: u32) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
 
-/// The link there and the link back.
+/// Returns the forward link and the reverse link.
 pub(super) fn both_directions(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkConfig) {
     let forward = lay_over(LinkConfig::unlimited(core::time::Duration::ZERO), plan);
     let reverse = match &plan.reverse {
@@ -111,7 +112,7 @@ pub(super) fn both_directions(plan: &LinkPlan, name: &str) -> (LinkConfig, LinkC
     (named(forward, name, '→'), named(reverse, name, '←'))
 }
 
-/// A link without a name of its own is named by the simulator.
+/// Names a link; without a name, the simulator chooses one.
 fn named(link: LinkConfig, name: &str, arrow: char) -> LinkConfig {
     if name.is_empty() {
         return link;
@@ -191,7 +192,7 @@ fn happen<T: Transport>(scenario: Scenario<T>, step: &ScriptStep, setting: &Sett
     })
 }
 
-/// What a path is from then on.
+/// Changes that a script step makes to the links of a path.
 pub(super) fn changes(step: &ScriptStep) -> Vec<LinkChange> {
     let rate = step.rate.map(|rate| match rate {
         RateLimit::At(rate) => LinkChange::Rate(Some(rate.0)),

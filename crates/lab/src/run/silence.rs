@@ -1,13 +1,13 @@
-//! Stall detection. For how long did nothing come? Told by looking again and again at what has come so far, whenever that is.
+//! Stall detection. For how long did nothing arrive? Found by polling counters; the polling interval may vary.
 
 use core::time::Duration;
 
 use super::record::Record;
 
-/// No silence that is shorter is a stall.
+/// Minimum duration of a stall.
 const STALL: Duration = Duration::from_millis(500);
 
-/// A count, and since when it has been the same, as far as looks tell.
+/// A counter, and since when it has been unchanged according to the polls.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unchanged {
     count: u64,
@@ -15,7 +15,7 @@ struct Unchanged {
 }
 
 impl Unchanged {
-    /// For how long it has been the same.
+    /// Records a value and returns how long it has been unchanged.
     fn note(&mut self, at: Duration, count: u64) -> Duration {
         if count != self.count {
             *self = Self { count, since: at };
@@ -24,7 +24,7 @@ impl Unchanged {
     }
 }
 
-/// How long the far application had nothing to read.
+/// The longest time in which the far application had nothing to read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
     bytes: Unchanged,
@@ -32,7 +32,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// At `at`, counted from the beginning of the run, it had read so many bytes.
+    /// Records the bytes read up to `at`, the time since the start of the run.
     pub(super) fn note(&mut self, at: Duration, bytes: u64) {
         self.longest = self.longest.max(self.bytes.note(at, bytes));
     }
@@ -42,18 +42,18 @@ impl Reading {
     }
 }
 
-/// Times in which nothing arrived at the far end.
+/// Periods in which nothing arrived at the far end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Silence {
     delivered: Unchanged,
-    /// Of the one that was seen last.
+    /// Length of the current or most recent period.
     length: Duration,
     stalls: u64,
     time: Duration,
 }
 
 impl Silence {
-    /// At `at`, counted from the beginning of the run, links had brought so many packets.
+    /// Records the packets delivered by the links up to `at`, the time since the start of the run.
     pub(super) fn note(&mut self, at: Duration, delivered: u64) {
         let length = self.delivered.note(at, delivered);
         if length >= STALL {

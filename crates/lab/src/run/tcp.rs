@@ -1,4 +1,4 @@
-//! Scenario of TCP and Multipath TCP. How does a setting become one? One connection for each stream.
+//! TCP and Multipath TCP scenarios. How is a setting turned into a scenario? With one connection for each stream.
 
 use anabranch_netsim::LinkConfig;
 use anabranch_sim::CrossTraffic;
@@ -12,7 +12,7 @@ use crate::plan::{
     TransportPlan,
 };
 
-/// The scenario of a run; each connection carries its share.
+/// Builds the scenario of a run; the data are divided evenly among the connections.
 pub(super) fn scenario(setting: &Setting, seed: u64) -> TcpScenario {
     let connections = connections(&setting.apps);
     let config = TcpConfig {
@@ -27,7 +27,7 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> TcpScenario {
     on_network(scenario, setting)
 }
 
-/// What Multipath TCP has beside TCP; the addresses are the scenario's.
+/// Options of Multipath TCP beyond TCP's; the addresses come from the scenario.
 fn mptcp(setting: &Setting) -> Option<MptcpConfig> {
     let MptcpPlan { nr_sack, checksum } = setting.mptcp;
     (setting.transport == TransportPlan::Mptcp).then(|| MptcpConfig {
@@ -58,7 +58,7 @@ fn config(association: AssociationPlan, tcp: TcpPlan, policies: Mechanisms) -> T
     }
 }
 
-/// What an application sends on each connection.
+/// The application that sends data on each connection.
 fn sender(plan: &AppPlan, connections: u64) -> TcpApp {
     if plan.kind == AppKind::Download {
         let request = plan.request.map_or(0, |request| request.0);
@@ -66,7 +66,7 @@ fn sender(plan: &AppPlan, connections: u64) -> TcpApp {
     }
     if let Some(every) = plan.interval {
         let burst = plan.burst.map_or(1, |burst| u64::from(burst.0));
-        // In turn, so that each connection has whole messages to send.
+        // Bursts rotate over the connections, so that each connection sends whole messages.
         let turn = every.0 * u32::try_from(connections).unwrap_or(u32::MAX);
         return TcpApp::paced(burst * plan.message.0, turn);
     }
@@ -76,7 +76,7 @@ fn sender(plan: &AppPlan, connections: u64) -> TcpApp {
     }
 }
 
-/// What an end does on each connection. What is measured tells when it was handed over.
+/// The application of one end on each connection. Measured data carry a time stamp of when they were handed over.
 fn app(apps: &Named<AppPlan>, end: End, connections: u64) -> TcpApp {
     let at = |end| apps.iter().map(|(_, app)| app).find(|app| app.end() == end);
     let request = apps.iter().find_map(|(_, app)| app.request);

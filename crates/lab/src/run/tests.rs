@@ -1,4 +1,4 @@
-//! Are runs what they say: the same each time, found again after a kill, and complete?
+//! Tests of experiment runs. Are they reproducible, found again after an interruption, and complete?
 
 mod files;
 
@@ -97,7 +97,7 @@ fn what_was_measured_fits_together() {
     assert!(value("path.south.rto.mean") <= value("path.south.rto.max"));
     let arrived = value("path.north.throughput") + value("path.south.throughput");
     assert!(arrived >= value("goodput") * 0.99, "{arrived}");
-    // In a second, on a processor that needs less than a microsecond for each.
+    // Over one second, with a processor that needs less than a microsecond per SACK.
     let micros = value("processor.near.sack-utilization") * 1e6;
     let of_one = value("processor.near.sack.mean");
     assert!(
@@ -256,7 +256,7 @@ policies.profile = "tcp"
     }
 }
 
-/// What comes of `app` over TCP on a path of 10 Mbit/s, from which `more` is told.
+/// Returns the record of `app` over TCP on a path of 10 Mbit/s; `more` is added to the plan.
 fn over_tcp(app: &str, more: &str) -> Record {
     let text = format!(
         r#"
@@ -306,7 +306,7 @@ fn simultaneous_script_steps_run_in_plan_order() {
     assert!(goodput([cut, restore]) > 6.0 && goodput([restore, cut]) < 3.0);
 }
 
-/// A TCP flow of its own beside whatever the variant is, through a bottleneck of 10 Mbit/s.
+/// A TCP flow that shares a bottleneck of 10 Mbit/s with the flow of the variant.
 const MIXED: &str = r#"
 title = "Who gets how much"
 claim = "each gets something"
@@ -389,7 +389,7 @@ fn cross_traffic_over_tcp_needs_a_tcp_application() {
     );
 }
 
-/// Two paths of 10 Mbit/s, and somebody else on the first.
+/// Two paths of 10 Mbit/s, with cross traffic on the first.
 const ON_ONE_PATH: &str = r#"
 title = "Beside one path"
 claim = "only that path has less"
@@ -435,7 +435,7 @@ fn cross_traffic_can_share_the_link_of_a_path() {
     assert!(refused.to_string().contains("shared"), "{refused}");
 }
 
-/// Two paths, and what carries data over both.
+/// SCTP and Multipath TCP over the same two paths.
 const OVER_BOTH: &str = r#"
 title = "SCTP and Multipath TCP side by side"
 claim = "both fill two paths"
@@ -487,7 +487,7 @@ fn multipath_tcp_is_measured_as_sctp_is() {
         .collect();
     for record in &records {
         let of = |name: &str| record.values[name];
-        // Most of the time with both paths; what the one that is cut has taken away comes late, or not at all.
+        // Both paths are up most of the time. Data lost on the path that is cut arrive late or not at all.
         assert!((9.5..14.0).contains(&of("goodput")), "{:?}", record.values);
         let arrived = of("path.one.throughput") + of("path.two.throughput");
         assert!(arrived >= of("goodput") * 0.99, "{:?}", record.values);
@@ -529,7 +529,7 @@ fn options_of_another_transport_are_refused() {
     }
 }
 
-/// A page of twelve objects over streams or connections, asked for or not.
+/// A page of twelve objects over streams or connections, with and without requests.
 const PAGE: &str = r#"
 title = "A page"
 claim = "it comes"
@@ -588,7 +588,7 @@ fn a_page_is_there_when_its_last_object_is_over_streams_and_over_connections() {
         // 60,000 bytes at 400 kbit/s take 1.2 s.
         assert!((1.2..3.0).contains(&times[2]), "{times:?}");
         assert!(value("forward.payload") >= 60_000.0);
-        // Nothing passes when everything was read.
+        // Nothing is sent after everything has been read.
         assert!(value("path.net.idle") < 0.5, "{}", value("path.net.idle"));
     }
     let first = |record: &Record| record.values["object.first"] / record.values["object.last"];
@@ -616,7 +616,8 @@ fn overhead_is_counted_to_the_byte() {
     let plan = plan(PAGE);
     let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
     let records: Vec<Record> = records.collect();
-    // 12 objects in pieces of 1,400, 1,400, 1,400 and 800 bytes; each needs a header of 16 bytes, each packet one of 12.
+    // 12 objects in messages of 1,400, 1,400, 1,400 and 800 bytes; each has a header of 16 bytes, each packet one of
+    // 12.
     let sctp = &records[0].values;
     assert_eq!((sctp["retransmitted"], sctp["forward.payload"]), (0.0, 60_000.0));
     let packets = (sctp["forward.headers"] - 48.0 * 16.0) / 12.0;
@@ -624,7 +625,7 @@ fn overhead_is_counted_to_the_byte() {
         (46.0..=48.0).contains(&packets) && packets.fract() == 0.0,
         "{packets}"
     );
-    // Segments of 1,448, 1,448, 1,448 and 656 bytes behind 32 bytes of header, options included.
+    // Segments of 1,448, 1,448, 1,448 and 656 bytes, each with a header of 32 bytes including options.
     let tcp = &records[2].values;
     assert_eq!((tcp["retransmitted"], tcp["forward.headers"]), (0.0, 48.0 * 32.0));
 }
@@ -674,13 +675,13 @@ fn messages_of_a_burst_arrive_in_order_over_both_transports() {
             "{}",
             value("messages")
         );
-        // 20 ms, and 21 ms on the line for a message and for each before it.
+        // 20 ms propagation delay, plus 21 ms serialization delay for the message and for each one before it.
         assert!(
             (60.0..130.0).contains(&value("delay.p50")),
             "{}",
             value("delay.p50")
         );
-        // TCP's last segment is short, and waits for the delayed acknowledgement of the one before (Nagle).
+        // TCP's last segment is short and waits for the delayed acknowledgement of the previous one (Nagle).
         assert!(
             (110.0..400.0).contains(&value("delay.p99")),
             "{}",

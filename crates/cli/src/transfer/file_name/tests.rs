@@ -1,4 +1,4 @@
-//! Tests of safe file names. Does any name get out of the folder, or pretend to be another?
+//! Tests of safe file names. Can any name leave the folder or be displayed as another one?
 
 use super::*;
 

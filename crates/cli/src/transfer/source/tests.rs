@@ -1,4 +1,4 @@
-//! Tests of the file reader. Does it hand over the file, all of it and nothing else?
+//! Tests of the file reader. Does it return exactly the bytes of the file?
 
 use std::io::Write;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn an_empty_file_is_an_end_without_pieces() {
     assert!(bytes.is_empty() && matches!(end, Chunk::End { size: 0, .. }));
 }
 
-/// Its size is zero, says the system.
+/// The system reports a size of zero for this file.
 #[test]
 fn a_file_of_the_system_is_read_to_its_end() {
     let (bytes, _) = read_all(Source::file(Path::new("/proc/self/status")).unwrap());

@@ -1,4 +1,4 @@
-//! Tests of atomic file storage. Does a file appear whole or not at all?
+//! Tests of atomic file storage. Does a file appear either completely or not at all?
 
 use std::fs;
 use std::path::Path;

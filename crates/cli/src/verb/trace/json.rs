@@ -1,11 +1,11 @@
-//! JSON output of `trace`. How do programs read what was counted? One JSON object in a line (docs/cli-json.md).
+//! JSON output of `trace`. How do programs read the results? One JSON object per line (docs/cli-json.md).
 
 use anabranch_trace::gaps::Histogram;
 use anabranch_trace::idle::idle as pauses;
 use anabranch_trace::{Conversation, Direction};
 use serde_json::{Value, json};
 
-/// All conversations.
+/// Lists all conversations.
 pub(super) fn list(all: &[Conversation]) -> String {
     let described = |(number, conversation): (usize, &Conversation)| {
         let (forward, reverse) = conversation.bytes();
@@ -24,7 +24,7 @@ pub(super) fn list(all: &[Conversation]) -> String {
     line(&json!({ "event": "conversations", "conversations": conversations }))
 }
 
-/// The histograms of both directions.
+/// Histograms of both directions.
 pub(super) fn gaps(conversation: &Conversation) -> String {
     let described = |direction| {
         let histogram = Histogram::of(conversation, direction);
@@ -45,7 +45,7 @@ pub(super) fn gaps(conversation: &Conversation) -> String {
     line(&json!({ "event": "gaps", "directions": directions }))
 }
 
-/// The pauses of all paths in both directions.
+/// Idle periods of all paths in both directions.
 pub(super) fn idle(conversation: &Conversation, threshold: u64) -> String {
     let described = |idle: anabranch_trace::idle::Idle| {
         let (near, far) = conversation.paths[idle.path];

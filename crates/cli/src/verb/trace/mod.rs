@@ -1,4 +1,4 @@
-//! The `trace` command. What does a capture show? Its conversations, drawn or counted.
+//! The `trace` command. What does a capture contain? Its conversations, as a sequence diagram or as statistics.
 
 mod json;
 mod text;
@@ -16,10 +16,11 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::same_file::is_same_file;
 
-/// Letters in a line where nobody tells how wide the terminal is.
+/// Line width in characters if the terminal width is unknown.
 const WIDTH: usize = 160;
 
-/// Does what is asked of a capture. Of one that is cut off everything before the cut is shown, and the cut is told.
+/// Runs the command on a capture. If the capture is truncated, shows everything before that point and reports the
+/// error.
 pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
     let (all, broken) = read(&verb.capture().file)?;
     if all.is_empty()
@@ -50,7 +51,7 @@ pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
     broken.map_or(Ok(()), Err)
 }
 
-/// What is to be printed; nothing where a file takes it.
+/// Returns the text to print; empty if the output goes to a file.
 fn flow(arguments: &FlowArguments, conversation: &Conversation) -> Result<String, Failure> {
     let time = arguments.from.map_or(0, nanoseconds)..arguments.to.map_or(u64::MAX, nanoseconds);
     if time.is_empty() {
@@ -88,7 +89,7 @@ fn nanoseconds(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What the shell says of the terminal, if there is one.
+/// Terminal width from `COLUMNS`, if standard output is a terminal.
 fn width() -> usize {
     let told = std::env::var("COLUMNS")
         .ok()
@@ -100,7 +101,7 @@ fn width() -> usize {
     }
 }
 
-/// The conversation asked for; the longest one if none is.
+/// Returns the selected conversation; the longest one by default.
 fn chosen(capture: &Capture, mut all: Vec<Conversation>) -> Result<Conversation, Failure> {
     let count = all.len();
     let index = match capture.conversation {
@@ -119,7 +120,7 @@ fn chosen(capture: &Capture, mut all: Vec<Conversation>) -> Result<Conversation,
     Ok(all.swap_remove(index))
 }
 
-/// The conversations in a file, and what is to be told of a file that is broken off.
+/// Reads the conversations of a file, with an error if the file is truncated.
 fn read(file: &Path) -> Result<(Vec<Conversation>, Option<Failure>), Failure> {
     let shown = file.display();
     let source: Box<dyn Read + Send> = if file == Path::new("-") {

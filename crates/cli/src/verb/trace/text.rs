@@ -1,4 +1,4 @@
-//! Text output of `trace`. How do people read what was counted?
+//! Text output of `trace`. How are the results shown to people?
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use anabranch_trace::gaps::Histogram;
 use anabranch_trace::idle::idle as pauses;
 use anabranch_trace::{Conversation, Direction};
 
-/// One line for each conversation.
+/// Lists the conversations, one per line.
 pub(super) fn list(all: &[Conversation]) -> String {
     if all.is_empty() {
         return "no SCTP and no TCP\n".to_owned();
@@ -31,7 +31,7 @@ pub(super) fn list(all: &[Conversation]) -> String {
     text
 }
 
-/// For each direction, how much its acknowledgements report in their blocks.
+/// Per direction: how much the acknowledgements report in their SACK blocks.
 pub(super) fn gaps(conversation: &Conversation) -> String {
     let unit = if conversation.protocol == "TCP" {
         "bytes"
@@ -66,7 +66,7 @@ pub(super) fn gaps(conversation: &Conversation) -> String {
     text
 }
 
-/// For each path and direction, how long nothing was sent.
+/// Per path and direction: the periods in which nothing was sent.
 pub(super) fn idle(conversation: &Conversation, threshold: u64) -> String {
     let mut text = format!(
         "pauses of at least {} s in {} s\n",

@@ -1,4 +1,4 @@
-//! Our own library on both hosts: each end in a thread on its host, with a runtime and sockets of its own.
+//! Our own library on both hosts: each end runs in a thread on its host, with its own runtime and sockets.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use super::stack::{Stack, StackCounters};
 use crate::plan::Setting;
 use crate::run::scenario;
 
-/// Of the UDP encapsulation, if there is any.
+/// Port of the UDP encapsulation, if used.
 const PORT: u16 = 9_899;
 
 /// Both ends.
@@ -31,14 +31,14 @@ pub(super) struct Library {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What an end shows to the outside.
+/// State that an end shares with the test bed.
 #[derive(Default)]
 struct Shared {
     association: Mutex<Option<Association>>,
     bytes: AtomicU64,
     messages: AtomicU64,
     damaged: AtomicU64,
-    /// Why it gave up.
+    /// Why the end failed.
     error: Mutex<Option<String>>,
 }
 
@@ -59,7 +59,7 @@ impl Shared {
     }
 }
 
-/// What an end needs to know.
+/// Parameters of one end.
 #[derive(Clone)]
 struct Part {
     setting: Arc<Setting>,
@@ -108,7 +108,7 @@ impl Drop for Library {
     fn drop(&mut self) {
         self.end = None;
         for thread in self.threads.drain(..) {
-            // A panic was printed; the run fails for want of an association.
+            // A panic has already been printed; the run then fails because there is no association.
             let _ = thread.join();
         }
     }
@@ -156,7 +156,7 @@ impl Stack for Library {
 }
 
 impl Part {
-    /// In the end's own thread.
+    /// Runs the end in its own thread.
     fn perform(self, side: Side, hosts: &Hosts, mut is_over: watch::Receiver<()>) {
         let shared = Arc::clone(&self.shared);
         let result = hosts.enter(side).and_then(|()| {
@@ -166,7 +166,7 @@ impl Part {
             runtime.block_on(async {
                 tokio::select! {
                     result = self.talk(side) => result,
-                    // The other end of the channel says nothing; it goes when the run is over.
+                    // Nothing is sent on the channel; its sender is dropped at the end of the run.
                     _ = is_over.changed() => Ok(()),
                 }
             })
@@ -224,7 +224,7 @@ impl Part {
             })
     }
 
-    /// Sends without end, or so many messages.
+    /// Sends without end, or a limited number of messages.
     async fn speak(&self, association: &Association) -> io::Result<()> {
         let Some((_, app)) = self.setting.apps.iter().next() else {
             return Ok(());

@@ -18,12 +18,12 @@ use super::stack::{Stack, StackCounters};
 use crate::plan::{Setting, TransportPlan};
 
 const PORT: u16 = 9_899;
-/// Every byte of a connection is its place, modulo this: a prime, so that no block of the usual sizes fits in another's
-/// place.
+/// Each byte of a connection is its offset modulo this prime, so that a block of a common size never matches at another
+/// offset.
 const PATTERN: usize = 251;
-/// Read at once.
+/// Size of a read, in bytes.
 const BLOCK: usize = 1 << 16;
-/// How often is looked whether there is a connection, or whether all is over.
+/// Polling interval for connection setup and for the end of the run.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Both ends.
@@ -32,7 +32,7 @@ pub(super) struct Kernel {
     shared: Arc<Shared>,
     streams: u64,
     message: u64,
-    /// All sockets, to end whoever waits for them.
+    /// All sockets; shutting them down wakes the threads that block on them.
     sockets: Vec<TcpStream>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -73,7 +73,7 @@ impl Kernel {
     fn listen(&mut self, setting: &Setting) -> io::Result<()> {
         let listener = self.hosts.within(Side::Far, || {
             let socket = socket(setting)?;
-            // MPTCP's further flows come in at other addresses.
+            // Additional MPTCP subflows arrive at other addresses.
             rustix::net::bind(&socket, &SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)))?;
             rustix::net::listen(&socket, 64)?;
             io::Result::Ok(TcpListener::from(socket))
@@ -90,19 +90,19 @@ impl Kernel {
         let stream = TcpStream::from(socket);
         self.sockets.push(stream.try_clone()?);
         let message = usize::try_from(self.message).unwrap_or(BLOCK);
-        // What goes wrong is seen at the other end, which gets nothing.
+        // Errors are detected at the other end, which then receives nothing.
         let speak = move || speak(stream, message, limit);
         self.threads.push(thread::spawn(move || drop(speak())));
         Ok(())
     }
 }
 
-/// Lets the buffers of both hosts grow up to those of the plan, and lets MPTCP know of all paths.
+/// Sets the maximum buffer sizes of both hosts as in the plan, and announces all paths to MPTCP.
 fn prepare(setting: &Setting, hosts: &Hosts) -> io::Result<()> {
     let association = &setting.association;
     for side in Side::BOTH {
         hosts.within(side, || {
-            // The kernel counts its own overhead too and gives half of a buffer to the bytes of the user.
+            // The kernel includes its own overhead and uses half of a buffer for payload.
             let sizes = |first: u64, bytes: u64| {
                 let most = 2 * bytes;
                 format!("{} {} {most}", most.min(4_096), most.min(first))
@@ -118,7 +118,8 @@ fn prepare(setting: &Setting, hosts: &Hosts) -> io::Result<()> {
         })??;
     }
     if setting.transport == TransportPlan::Mptcp {
-        // The near end opens a subflow to each address that the far end tells; its route gives the other address.
+        // The near end opens a subflow to each address that the far end announces; the route determines the local
+        // address.
         hosts.configure(Side::Near, "mptcp limits set subflows 8 add_addr_accepted 8\n")?;
         let numbers = 1..u8::try_from(setting.paths.len()).unwrap_or(u8::MAX);
         let tell = |path| {
@@ -162,7 +163,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
     }
     for reader in readers {
-        // A panic was printed.
+        // A panic has already been printed.
         let _ = reader.join();
     }
 }
@@ -228,7 +229,7 @@ impl Stack for Kernel {
     }
 }
 
-/// Of all TCP of the host that the thread is on, in segments.
+/// Counters of all TCP connections in the current thread's network namespace, in segments.
 fn data() -> io::Result<DataCounters> {
     let snmp = fs::read_to_string("/proc/thread-self/net/snmp")?;
     let netstat = fs::read_to_string("/proc/thread-self/net/netstat")?;
@@ -259,11 +260,11 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         for socket in &self.sockets {
-            // It may not be connected.
+            // The socket may not be connected.
             let _ = socket.shutdown(Shutdown::Both);
         }
         for thread in self.threads.drain(..) {
-            // A panic was printed.
+            // A panic has already been printed.
             let _ = thread.join();
         }
     }

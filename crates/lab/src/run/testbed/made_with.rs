@@ -1,4 +1,4 @@
-//! Provenance of a test bed run: which kernel, which stacks, and how the links kept the time.
+//! Provenance of a test bed run: kernel, stacks and timing of the links.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use anabranch_emu::bed::{Hosts, Scheduling, Side};
 
 use crate::plan::{Setting, StackPlan};
 
-/// Everything that another machine may have otherwise.
+/// Everything that can differ on another machine.
 pub(super) fn made_with(
     setting: &Setting,
     hosts: &Hosts,
@@ -35,12 +35,12 @@ pub(super) fn made_with(
     made_with
 }
 
-/// What of it is known before, in one text: with another kernel or library a run is another run.
+/// The part that is known before the run, as text for the cache key. Another kernel or library requires a new run.
 pub(in crate::run) fn machine(setting: &Setting) -> String {
     let stack = match setting.stack() {
         StackPlan::Anabranch => String::new(),
         StackPlan::Usrsctp => usrsctp(),
-        // Its hosts begin with what is usual here.
+        // The hosts inherit the machine's default congestion control.
         StackPlan::Kernel => congestion(setting),
     };
     format!("{}, {} cores, {stack}", kernel(), cores())
@@ -56,15 +56,15 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The machine's mean load of the last minute.
+/// The machine's load average over the last minute.
 pub(super) fn load() -> Option<f64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// As Debian calls the package; the library does not tell its version.
+/// Version of the Debian package; the library does not report its version.
 fn usrsctp() -> String {
-    /// Every point asks for it, and it does not change under a program that runs.
+    /// Every point needs the version, and it does not change while the program runs.
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let mut query = Command::new("dpkg-query");
         query.args(["--show", "--showformat=${Version}", "libusrsctp-dev"]);

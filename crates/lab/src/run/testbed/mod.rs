@@ -7,8 +7,8 @@
 //! | `payload` | test payload of our application |
 //! | `made_with` | versions of kernel and stacks |
 //!
-//! SCTP is carried directly over IP by both stacks that have it, unless the plan wants UDP: the same bytes in each packet,
-//! and a raw socket under each.
+//! Both SCTP stacks send directly over IP through raw sockets, unless the plan requires UDP encapsulation. Their
+//! packets then have the same overhead.
 
 mod anabranch;
 mod kernel;
@@ -37,11 +37,11 @@ use crate::plan::{Point, ScriptStep, Setting, StackPlan};
 pub(super) use made_with::machine;
 use stack::Stack;
 
-/// What the bed is called. There is one at a time.
+/// Name of the test bed. Only one can exist at a time.
 const NAME: &str = "lab";
-/// How long the two ends may take to find each other: a few lost handshakes.
+/// Maximum time for connection setup; allows for a few lost handshake packets.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How often is looked whether they have.
+/// Polling interval during connection setup.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl From<io::Error> for RunError {
@@ -85,7 +85,7 @@ pub(super) fn run(point: &Point, stop: &AtomicBool) -> Result<Record, RunError> 
     Ok(record)
 }
 
-/// What happens to the links of which path, in order of time.
+/// Link changes of the script with their times and paths, in order of time.
 fn script(setting: &Setting) -> VecDeque<(Duration, usize, Vec<LinkChange>)> {
     let step = |step: &ScriptStep| {
         let path = setting.paths.position(step.path()?)?;
@@ -101,7 +101,7 @@ fn script(setting: &Setting) -> VecDeque<(Duration, usize, Vec<LinkChange>)> {
     steps.into()
 }
 
-/// A run that is under way.
+/// A run in progress.
 struct Run<'a> {
     bed: &'a Bed,
     stack: Box<dyn Stack>,
@@ -112,7 +112,7 @@ struct Run<'a> {
     start: Instant,
 }
 
-/// Everything that is counted, at one moment.
+/// All counters at one time.
 struct Snapshot {
     at: Instant,
     counted: measure::Snapshot,
@@ -122,7 +122,7 @@ struct Snapshot {
 }
 
 impl Run<'_> {
-    /// Lets time pass up to `end`, and `look`s every so often at what the far end has read.
+    /// Waits until `end` and calls `look` at regular intervals with the bytes read by the far end.
     fn pass(&mut self, end: Duration, look: impl Fn(&mut Self, u64)) -> Result<(), RunError> {
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -155,7 +155,7 @@ impl Run<'_> {
         }
     }
 
-    /// Lets both ends find each other. The run begins when they have: programs take time to start.
+    /// Waits until both ends are connected. The run starts then, because programs take time to start.
     fn connect(&mut self) -> Result<(), RunError> {
         let end = Instant::now() + PATIENCE;
         while !self.stack.is_connected()? {
@@ -194,7 +194,7 @@ impl Run<'_> {
     }
 
     fn sample(&mut self, bytes: u64) {
-        // Time in which the whole machine stalled is no silence.
+        // Do not count stalls of the whole machine as silence.
         let at = self.start.elapsed().saturating_sub(self.bed.stalled());
         let (bed, paths) = (self.bed, self.setting.paths.len());
         let links = || {
@@ -210,7 +210,7 @@ impl Run<'_> {
 
     fn record(&self, before: &Snapshot, after: &Snapshot) -> Result<Record, RunError> {
         let timing = after.timing.since(&before.timing);
-        // While the machine stood still, so did the links.
+        // The links stood still while the machine was stalled.
         let seconds = (after.at - before.at)
             .saturating_sub(timing.stalled)
             .as_secs_f64();

@@ -1,19 +1,19 @@
-//! Test payload of our application. Has a message arrived as it was sent?
+//! Test payload of our application. Did a message arrive unchanged?
 
 use anabranch::Bytes;
 
 use crate::plan::AppPlan;
 
-/// A prime, so that messages of neighbouring numbers differ in every byte.
+/// A prime, so that messages with consecutive numbers differ in every byte.
 const PERIOD: u64 = 251;
-/// Bytes of a number.
+/// Size of a message number in bytes.
 const HEAD: usize = size_of::<u64>();
 
-/// Messages of one application: each starts with its number on its stream, as far as it fits, followed by bytes that are
-/// derived from that number.
+/// Messages of one application. Each starts with its number on its stream, truncated to the message length, followed by
+/// bytes derived from that number.
 pub(super) struct TestPayload {
     length: usize,
-    /// From its n-th byte on, the content of messages whose number is n, modulo the period.
+    /// The content of a message with number n starts at byte n modulo the period.
     bytes: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ impl TestPayload {
         [&number.to_le_bytes()[..head], body].concat().into()
     }
 
-    /// The number of a message that is as it was sent, as far as it is part of the message.
+    /// Returns the number of an intact message, truncated to the message length; `None` if the message is corrupted.
     pub(super) fn read(&self, message: &[u8]) -> Option<u64> {
         let mut number = [0; HEAD];
         let (head, body) = message.split_at_checked(self.length.min(HEAD))?;
@@ -45,7 +45,7 @@ impl TestPayload {
         (body == self.parts(number).1).then_some(number)
     }
 
-    /// As much of `number` as fits into a message.
+    /// Truncates `number` to the bytes that fit into a message.
     pub(super) const fn visible(&self, number: u64) -> u64 {
         if self.length < HEAD {
             number & ((1 << (8 * self.length)) - 1)
@@ -54,7 +54,7 @@ impl TestPayload {
         }
     }
 
-    /// Length of the head of a message, and what follows it.
+    /// Returns the length of a message's number field, and the bytes after it.
     fn parts(&self, number: u64) -> (usize, &[u8]) {
         let head = self.length.min(HEAD);
         let start = (number % PERIOD) as usize;

@@ -1,10 +1,10 @@
-//! Two hosts with real stacks. What does the test bed ask of each stack?
+//! Stack interface of the test bed. What must each stack on real hosts provide?
 
 use std::io;
 
 use anabranch_sim::{DataCounters, HostCounters, HostState};
 
-/// A stack on both hosts; the near one sends all that it can to the far one. The transfer ends when this is dropped.
+/// A stack on both hosts; the near host sends as fast as it can to the far host. Dropping it ends the transfer.
 pub(super) trait Stack {
     /// Whether the two ends are connected.
     fn is_connected(&mut self) -> io::Result<bool>;
@@ -12,18 +12,18 @@ pub(super) trait Stack {
     /// Bytes that the far application has read.
     fn bytes_read(&mut self) -> io::Result<u64>;
 
-    /// Everything that is counted.
+    /// Returns all counters.
     fn counters(&mut self) -> io::Result<StackCounters>;
 }
 
-/// What both hosts have counted. What a stack does not tell is `None`, as are paths that it does not tell apart.
+/// Counters of both hosts. Counters that a stack does not report are `None`; per-path counters may be missing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StackCounters {
-    /// Of the near host.
+    /// Counters of the near host.
     pub(super) sender: HostCounters,
-    /// Of the far host.
+    /// Counters of the far host.
     pub(super) receiver: HostCounters,
-    /// Messages that arrived changed, twice or out of order.
+    /// Messages that arrived corrupted, duplicated or out of order.
     pub(super) damaged: u64,
 }
 
@@ -40,7 +40,7 @@ impl StackCounters {
         }
     }
 
-    /// The same, with what the far application has read.
+    /// Adds what the far application has read.
     pub(super) fn read(self, messages_read: u64, bytes_read: u64, damaged: u64) -> Self {
         let state = HostState {
             applications: 1,

@@ -1,4 +1,5 @@
-//! Tests of the test bed. Do all stacks talk, and are plans refused that a real host cannot follow? Needs root, which CI has.
+//! Tests of the test bed. Do all stacks communicate, and are plans refused that real hosts cannot run? Needs root, as
+//! in CI.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +37,7 @@ fn plan(changes: &[&str]) -> Result<Plan, String> {
     Plan::read(Path::new("x.toml"), PLAN, &options).map_err(|error| error.to_string())
 }
 
-/// What comes out; nothing, and a message, for somebody who is not root on a machine of his own.
+/// Returns the record, or prints a message and returns `None` outside CI if the user is not root.
 fn record(changes: &[&str]) -> Option<Record> {
     let is_root = rustix::process::geteuid().is_root();
     assert!(
@@ -77,7 +78,7 @@ fn carries(record: &Record, paths: &[&str]) {
     ] {
         value(metric);
     }
-    // Of one that waits for a timeout all the time, there is no share of what it sent.
+    // A flow that waits for timeouts all the time may have sent nothing, so the share may be missing.
     let again = record.values.get("retransmitted");
     assert!(
         again.is_none_or(|share| (0.0..=1.0).contains(share)),
@@ -86,7 +87,7 @@ fn carries(record: &Record, paths: &[&str]) {
     assert_eq!(record.environment["backend"], "testbed");
 }
 
-/// There is one test bed, so these take turns.
+/// One test for all stacks, because there is only one test bed.
 #[test]
 fn every_stack_talks_over_all_its_paths() {
     let both = &["north", "south"][..];

@@ -1,4 +1,4 @@
-//! usrsctp on both hosts: a program at each end, built from C when it is needed, that reports its progress.
+//! usrsctp on both hosts: a C program at each end, built on demand, that reports its progress.
 
 use core::time::Duration;
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -17,13 +17,13 @@ use super::stack::{Stack, StackCounters};
 use crate::plan::Setting;
 use crate::run::samples::EVERY;
 
-/// The program; `interop` has the same conversations with it.
+/// Source of the program; `interop` also uses it.
 const SOURCE: &str = include_str!("usrsctp_peer.c");
-/// Of the UDP encapsulation, if there is any.
+/// Port of the UDP encapsulation, if used.
 const UDP_PORT: u16 = 9_899;
 /// Longer than any run.
 const FOR_EVER: u32 = 1_000_000;
-/// The longest that the program may take to open its socket.
+/// Maximum time for the program to open its socket.
 const START: Duration = Duration::from_secs(10);
 
 /// Both ends.
@@ -40,16 +40,16 @@ struct Program {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What a program has said so far.
+/// Output of a program so far.
 #[derive(Clone, Debug, Default)]
 struct Said {
     is_listening: bool,
     progress: Progress,
-    /// What it said on its standard error, once it has ended.
+    /// Its standard error, once it has ended.
     last_words: Option<String>,
 }
 
-/// A line that a program prints.
+/// A line of the program's output.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 enum Line {
@@ -58,7 +58,7 @@ enum Line {
     Report(Progress),
 }
 
-/// How far it is.
+/// Progress of a program.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Progress {
     connected: bool,
@@ -188,7 +188,7 @@ impl Program {
                     hear(&said, &line);
                 }
                 let mut last_words = String::new();
-                // What cannot be read was not said.
+                // Unreadable output is treated as empty.
                 let _ = errors.read_to_string(&mut last_words);
                 lock(&said).last_words = Some(last_words.trim().to_owned());
             })
@@ -235,11 +235,11 @@ fn lock(said: &Mutex<Said>) -> MutexGuard<'_, Said> {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The program may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Some(reader) = self.reader.take() {
-            // A panic was printed.
+            // A panic has already been printed.
             let _ = reader.join();
         }
     }
@@ -259,7 +259,7 @@ impl Stack for Usrsctp {
     fn counters(&mut self) -> io::Result<StackCounters> {
         self.check()?;
         let (near, far) = (self.near.said().progress, self.far.said().progress);
-        // In chunks.
+        // Counted in chunks.
         let data = DataCounters {
             timeouts: Some(near.timeouts),
             fast_retransmits: Some(near.fast_retransmitted),

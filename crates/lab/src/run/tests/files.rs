@@ -1,4 +1,4 @@
-//! Tests of event logs and packet captures. Do they follow their schema, and can others read them?
+//! Tests of event logs and packet captures. Do they match their schema, and can other programs read them?
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::{PLAN, go, plan};
 
 const SCHEMA: &str = include_str!("../../../../../docs/event-log.schema.json");
 
-/// Runs one point on lossy paths, one of which is cut for a while, and gives the file that was written.
+/// Runs one point on lossy paths, one of which is cut for a while, and returns the file that was written.
 fn recorded(folder: &Path, files: &Files) -> PathBuf {
     let text = PLAN.replace("delay = \"5ms\"", "delay = \"5ms\"\nloss = { random = \"2%\" }").replace(
         "[policies]",
@@ -22,7 +22,7 @@ fn recorded(folder: &Path, files: &Files) -> PathBuf {
     let cache = Cache::new(folder.join("cache"), "this build");
     let place = files.events.clone().or_else(|| files.captures.clone()).unwrap();
     let (stop, mut written) = (go(), Vec::new());
-    // What was run before is run again, for the files' sake.
+    // A cached point is run again to write its files.
     for _ in 0..2 {
         let _ = fs::remove_dir_all(&place);
         let runner = Runner::new(&cache, 1, &stop).recording(files.clone());
@@ -131,7 +131,7 @@ rate = "10Mbit"
 delay = "5ms"
 "#;
 
-/// How many packets of a capture tshark finds by `filter`; nothing where it is not installed.
+/// Counts the packets of a capture that match `filter` in tshark; `None` if tshark is not installed.
 fn seen(capture: &Path, filter: &str) -> Option<usize> {
     let mut shark = Command::new("tshark");
     shark.args(["-d", "udp.port==9899,sctp", "-Y", filter, "-r"]);
@@ -148,7 +148,7 @@ fn seen(capture: &Path, filter: &str) -> Option<usize> {
     Some(String::from_utf8_lossy(&shark.stdout).lines().count())
 }
 
-/// Whether `value` is what `schema` says, of which only the words are known that ours uses.
+/// Whether `value` matches `schema`; supports only the keywords that our schema uses.
 fn fits(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     for (word, says) in schema.as_object().unwrap() {
         let list = || says.as_array().unwrap();
@@ -181,7 +181,7 @@ fn fits(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The words that have schemas of their own in them.
+/// Keywords that contain subschemas.
 fn inner_fits(root: &Value, (word, says): (&str, &Value), value: &Value) -> Result<bool, String> {
     match word {
         "$ref" => {
