@@ -6,16 +6,16 @@ use anabranch_types::Instant;
 use crate::SctpHost;
 use crate::tcp::TcpHost;
 
-/// A host of either transport. What does not understand the other's packets drops them.
+/// A host of either transport. It drops packets of the other transport.
 pub enum AnyHost {
-    /// It speaks SCTP.
+    /// An SCTP host.
     Sctp(Box<SctpHost>),
-    /// It speaks TCP.
+    /// A TCP host.
     Tcp(Box<TcpHost>),
 }
 
 impl AnyHost {
-    /// The host, if it speaks SCTP.
+    /// The SCTP host, if it is one.
     #[must_use]
     pub const fn as_sctp(&self) -> Option<&SctpHost> {
         match self {
@@ -24,7 +24,7 @@ impl AnyHost {
         }
     }
 
-    /// The host, if it speaks TCP.
+    /// The TCP host, if it is one.
     #[must_use]
     pub const fn as_tcp(&self) -> Option<&TcpHost> {
         match self {
@@ -33,7 +33,7 @@ impl AnyHost {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub(crate) const fn as_sctp_mut(&mut self) -> Option<&mut SctpHost> {
         match self {
             Self::Sctp(host) => Some(host),
@@ -41,7 +41,7 @@ impl AnyHost {
         }
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub(crate) const fn as_tcp_mut(&mut self) -> Option<&mut TcpHost> {
         match self {
             Self::Tcp(host) => Some(host),

@@ -1,5 +1,4 @@
-//! Cross traffic. Who else sends through the bottleneck? Further pairs of hosts, each with a path of its own through it, or
-//! over the link of one path.
+//! Cross traffic: further pairs of hosts, each with its own path through the bottleneck or over the link of one path.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -13,14 +12,13 @@ use crate::network::{self, Both};
 use crate::tcp::{TCP_PORT, Tcp, TcpApp, TcpConfig, TcpHost};
 use crate::{AnyHost, Sctp, SctpHost, Transport};
 
-/// Two hosts that have nothing to do with the others, except that the one path between them leads through the
-/// scenario's bottleneck: over a link of their own, then through it. They speak either of two transports, whatever the
-/// others speak, and are measured, not checked.
+/// Two hosts independent of the scenario's hosts, except that their only path crosses a link of its own and then the scenario's
+/// bottleneck. They use either transport, whatever the scenario uses, and are measured, not checked.
 #[derive(Clone, Debug)]
 pub struct CrossTraffic {
     link: LinkConfig,
     talk: Talk,
-    /// The number of the path whose own link it crosses, instead of the bottleneck.
+    /// Number of the path whose own link it crosses, instead of the bottleneck.
     through: Option<u8>,
 }
 
@@ -38,7 +36,7 @@ enum Talk {
     },
 }
 
-/// Puts cross traffic into a network with these paths and this bottleneck.
+/// Adds cross traffic to a network with these paths and this bottleneck.
 pub(crate) fn build(
     all: Vec<CrossTraffic>,
     network: &mut Network<AnyHost>,
@@ -60,7 +58,7 @@ pub(crate) fn build(
 }
 
 impl CrossTraffic {
-    /// Two hosts with an association, on which the near one talks and the far one reads.
+    /// Two hosts with an association; the near one sends and the far one reads.
     #[must_use]
     pub fn sctp(link: LinkConfig, config: AssociationConfig, conversation: Conversation) -> Self {
         let talk = Talk::Sctp {
@@ -79,7 +77,7 @@ impl CrossTraffic {
         }
     }
 
-    /// Two hosts with a TCP connection, on which the near one talks and the far one reads.
+    /// Two hosts with a TCP connection; the near one sends and the far one reads.
     #[must_use]
     pub fn tcp(link: LinkConfig, config: TcpConfig, app: TcpApp) -> Self {
         let talk = Talk::Tcp {
@@ -90,7 +88,7 @@ impl CrossTraffic {
         Self::new(link, talk)
     }
 
-    /// The same with several connections of TCP, opened one after another.
+    /// The same with several TCP connections, opened one after another.
     #[must_use]
     pub fn with_connections(mut self, count: u64) -> Self {
         if let Talk::Tcp { connections, .. } = &mut self.talk {
@@ -99,7 +97,7 @@ impl CrossTraffic {
         self
     }
 
-    /// The same with another port of the UDP encapsulation of SCTP; 0 for none.
+    /// The same with another port for the UDP encapsulation of SCTP; 0 for none.
     #[must_use]
     pub fn encapsulation_port(mut self, number: u16) -> Self {
         if let Talk::Sctp { port, .. } = &mut self.talk {
@@ -108,14 +106,14 @@ impl CrossTraffic {
         self
     }
 
-    /// The same, not through the bottleneck but over the own link of the scenario's path number `path`, counted from 0.
+    /// The same, over the own link of the scenario's path number `path`, counted from 0, instead of the bottleneck.
     #[must_use]
     pub const fn through_path(mut self, path: u8) -> Self {
         self.through = Some(path);
         self
     }
 
-    /// Puts cross traffic number `number` into the network; `shared` is what it shares with others, there and back.
+    /// Adds cross traffic number `number` to the network; `shared` is the shared forward and reverse link.
     fn build(
         self,
         network: &mut Network<AnyHost>,
@@ -123,7 +121,7 @@ impl CrossTraffic {
         number: u8,
         shared: Option<Both>,
     ) -> CrossTrafficHosts {
-        // From the other end than the paths of the scenario.
+        // Allocated from the other end of the range than the paths of the scenario.
         let subnet = u8::MAX - number;
         let ends = (topology::near(subnet), topology::far(subnet));
         let hosts = self.talk.hosts(ends, seed.split("rival").nth(u64::from(number)));
@@ -140,7 +138,7 @@ impl CrossTraffic {
 }
 
 impl Talk {
-    /// The one that connects, and the one that is connected to.
+    /// The client and the server.
     fn hosts(&self, ends: (IpAddr, IpAddr), seed: Seed) -> (AnyHost, AnyHost) {
         match self {
             Self::Sctp { config, port, .. } => {
@@ -199,7 +197,7 @@ impl CrossTrafficHosts {
         });
     }
 
-    /// Bytes that the far end has read.
+    /// Bytes read by the far end.
     pub(crate) fn delivered(&self, network: &Network<AnyHost>) -> u64 {
         match network.host(self.far) {
             AnyHost::Sctp(host) => Sctp::bytes_read(host),

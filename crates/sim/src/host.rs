@@ -1,4 +1,4 @@
-//! SCTP host on the simulated network: it passes datagrams, deadlines and buffers to the core.
+//! SCTP host on the simulated network: it passes datagrams, timer expiries and buffers to the core.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -18,19 +18,19 @@ use crate::sack_statistics::SackStatistics;
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 64;
 
-/// Watches a host: every packet, and its associations after every step.
+/// Observer of a host: sees every packet, and its associations after every step.
 pub trait Observer: Send {
-    /// A packet came or went.
+    /// A packet was sent or received.
     fn on_packet(&mut self, now: Instant, direction: Direction, path: PathAddr, packet: &[u8]);
 
-    /// This is how an association is now.
+    /// Current state of an association.
     fn on_association(&mut self, now: Instant, id: AssociationId, association: &Association);
 
-    /// There is nothing more to see.
+    /// Called last: nothing follows.
     ///
     /// # Errors
     ///
-    /// What kept it from writing down what it saw.
+    /// The error that prevented recording.
     fn finish(&mut self) -> io::Result<()>;
 }
 
@@ -38,24 +38,24 @@ pub trait Observer: Send {
 pub struct SctpHost {
     endpoint: Endpoint,
     conversations: BTreeMap<AssociationId, Conversation>,
-    /// What answers a peer that connects.
+    /// Application template for accepted associations.
     answering: Conversation,
     spare: Vec<Vec<u8>>,
-    /// How many packets the core may write at once, as segmentation offload lets it.
+    /// How many packets the core may write at once, as with segmentation offload.
     segments: usize,
-    /// The rest of what it wrote last.
+    /// Packets not yet sent from the core's last write.
     batch: VecDeque<Datagram>,
     tally: Tally,
     log: PacketLog,
     sack_statistics: Option<SackStatistics>,
     overhead: Option<Overhead>,
-    /// `None` if nothing takes time.
+    /// `None` if processing takes no time.
     processor: Option<Processor>,
     observer: Option<Box<dyn Observer>>,
 }
 
 impl SctpHost {
-    /// A host whose secrets come from `seed`. Whoever connects talks to a copy of `answering`.
+    /// Creates a host whose secrets come from `seed`. Each accepted association gets a copy of `answering`.
     #[must_use]
     pub fn new(config: EndpointConfig, seed: Seed, answering: Conversation) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl SctpHost {
         }
     }
 
-    /// The same with a processor that takes time for what it does.
+    /// The same with a processor model.
     #[must_use]
     pub fn with_processor(self, model: Option<ProcessorModel>) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl SctpHost {
         }
     }
 
-    /// The same, without a number that stands for all packets.
+    /// The same without the hash over all packets.
     #[must_use]
     pub fn untraced(self) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl SctpHost {
         }
     }
 
-    /// What the processor did, if there is one that takes time.
+    /// Statistics of the processor, if the host has a processor model.
     #[must_use]
     pub fn processor(&self) -> Option<&ProcessorTally> {
         self.processor.as_ref().map(Processor::tally)
@@ -104,7 +104,7 @@ impl SctpHost {
         Self { segments, ..self }
     }
 
-    /// Begins an association with an application on it.
+    /// Starts an association with an application on it.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl SctpHost {
         Ok(id)
     }
 
-    /// Lets the user act on an association and its application; `None` if there is no such association.
+    /// Gives access to an association and its application; `None` if there is no such association.
     pub fn talk<R>(
         &mut self,
         now: Instant,
@@ -139,8 +139,7 @@ impl SctpHost {
         Some(result)
     }
 
-    /// The host has an address more: future associations use it, and so does the newest one, if there is one and its
-    /// peer agrees.
+    /// Adds an address to the host. Future associations use it, and so does the newest one, if there is one and its peer agrees.
     ///
     /// # Errors
     ///
@@ -150,7 +149,7 @@ impl SctpHost {
         self.on_newest(now, |association| association.add_local_address(local))
     }
 
-    /// The host has an address less.
+    /// Removes an address from the host.
     ///
     /// # Errors
     ///
@@ -176,7 +175,7 @@ impl SctpHost {
         acted.unwrap_or(Ok(()))
     }
 
-    /// Forgets an association and its application.
+    /// Drops an association and its application.
     pub fn forget(&mut self, id: AssociationId) {
         self.endpoint.forget(id);
         self.conversations.remove(&id);
@@ -204,56 +203,56 @@ impl SctpHost {
         self.conversation(self.associations().next_back()?)
     }
 
-    /// All associations that there were, oldest first, unless forgotten.
+    /// All associations so far, oldest first, except dropped ones.
     pub fn associations(&self) -> impl DoubleEndedIterator<Item = AssociationId> + ExactSizeIterator {
         self.conversations.keys().copied()
     }
 
-    /// What was counted so far.
+    /// Counters so far.
     #[must_use]
     pub const fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// The last packets, if [`PacketLog::keep`] was called.
+    /// The latest packets, if [`PacketLog::keep`] was called.
     #[must_use]
     pub const fn log(&self) -> &PacketLog {
         &self.log
     }
 
-    /// The log, to be switched on.
+    /// The packet log, to enable it.
     pub const fn log_mut(&mut self) -> &mut PacketLog {
         &mut self.log
     }
 
-    /// Counts what the SACKs say that come from now on.
+    /// Starts counting the SACKs received from now on.
     pub fn count_sacks(&mut self) {
         self.sack_statistics = Some(SackStatistics::default());
     }
 
-    /// What SACKs said, if [`SctpHost::count_sacks`] was called.
+    /// SACK statistics, if [`SctpHost::count_sacks`] was called.
     #[must_use]
     pub const fn sack_statistics(&self) -> Option<&SackStatistics> {
         self.sack_statistics.as_ref()
     }
 
-    /// Counts what the packets carry that leave from now on.
+    /// Starts counting the overhead of the packets sent from now on.
     pub fn count_overhead(&mut self) {
         self.overhead = Some(Overhead::default());
     }
 
-    /// What packets carried, if [`SctpHost::count_overhead`] was called.
+    /// Overhead of the packets sent, if [`SctpHost::count_overhead`] was called.
     #[must_use]
     pub const fn overhead(&self) -> Option<&Overhead> {
         self.overhead.as_ref()
     }
 
-    /// Lets `observer` see everything from now on.
+    /// Attaches `observer`.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.observer = Some(observer);
     }
 
-    /// Lets nobody see it any more.
+    /// Detaches the observer.
     ///
     /// # Errors
     ///
@@ -276,7 +275,7 @@ impl SctpHost {
         }
     }
 
-    /// Lets the core write; gives the first packet and keeps the others.
+    /// Lets the core write; returns the first packet and keeps the others.
     fn next_batch(&mut self, now: Instant) -> Option<Datagram> {
         let mut payload = self.buffer();
         let Some(transmit) = self.endpoint.poll_transmit(now, &mut payload, self.segments) else {
@@ -353,7 +352,7 @@ impl SctpHost {
         self.show(now);
     }
 
-    /// Of all associations, that were ever received and made.
+    /// SACKs received and queue elements visited for them, over all associations.
     fn sacks_and_looks(&self) -> (u64, u64) {
         let associations = self.conversations.keys();
         let associations = associations.filter_map(|id| self.endpoint.association(*id));
@@ -391,14 +390,14 @@ impl SctpHost {
         if let Some(observer) = &mut self.observer {
             observer.on_packet(now, Direction::Sent, datagram.path, &datagram.payload);
         }
-        // What left may have made room, or emptied a stream.
+        // Sending may have freed buffer space or emptied a stream.
         self.serve(now);
         self.show(now);
         Some(datagram)
     }
 }
 
-/// So long are most packets at most.
+/// Buffer capacity that is enough for most packets.
 const USUAL_PACKET: usize = 1_500;
 
 impl Host for SctpHost {
@@ -422,7 +421,7 @@ impl Host for SctpHost {
         }
     }
 
-    /// A processor first writes all that is to be sent, one packet after the other, then takes the next packet.
+    /// A processor first writes everything to be sent, packet by packet, then takes the next packet.
     fn poll_transmit(&mut self, now: Instant) -> Option<Datagram> {
         if self.processor.is_none() {
             return self.write(now);

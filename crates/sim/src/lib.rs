@@ -1,8 +1,8 @@
-//! Simulator of the SCTP core and of TCP, in virtual time. What does the core do on a given network?
+//! Simulator of SCTP and TCP endpoints in virtual time.
 //!
-//! A [`Scenario`] has two hosts with their applications, the paths between them and a script; [`Scenario::build`] makes a
-//! [`Simulation`] of it, whose [`Outcome`] are its results. Both are generic over the [`Transport`]. The same scenario with the
-//! same seed gives the same packets, bit by bit. [`randomized`] draws scenarios of its own, as hostile as possible.
+//! A [`Scenario`] has two hosts with their applications, the paths between them and a script; [`Scenario::build`] creates a
+//! [`Simulation`] from it, whose results are its [`Outcome`]. Both are generic over the [`Transport`]. The same scenario with the
+//! same seed gives identical packets, bit by bit. [`randomized`] generates its own hostile scenarios.
 
 pub mod app;
 pub mod randomized;

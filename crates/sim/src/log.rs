@@ -1,32 +1,32 @@
-//! Packet log. A ring of the last packets of a host, for the message of a failing test.
+//! Packet log: a ring buffer of the last packets of a host, for the message of a failing test.
 
 use std::collections::VecDeque;
 
 use anabranch_types::{Instant, PathAddr};
 
-/// Which way a packet went, as its host sees it.
+/// Direction of a packet, as seen by its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// Out.
+    /// Sent.
     Sent,
-    /// In.
+    /// Received.
     Received,
 }
 
-/// A packet that a host saw.
+/// A packet sent or received by a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoggedPacket {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
-    /// Between where, as the host sees it.
+    /// Its addresses, as seen by the host.
     pub path: PathAddr,
     /// The SCTP packet.
     pub bytes: Vec<u8>,
 }
 
-/// The last packets of a host; keeps nothing unless told to.
+/// The last packets of a host; empty unless enabled.
 #[derive(Clone, Debug, Default)]
 pub struct PacketLog {
     limit: usize,
@@ -34,13 +34,13 @@ pub struct PacketLog {
 }
 
 impl PacketLog {
-    /// Keeps the last `limit` packets from now on.
+    /// Enables the log for the last `limit` packets.
     pub fn keep(&mut self, limit: usize) {
         self.limit = limit;
         self.packets.truncate(limit);
     }
 
-    /// The packets kept, oldest first.
+    /// The logged packets, oldest first.
     pub fn packets(&self) -> impl ExactSizeIterator<Item = &LoggedPacket> {
         self.packets.iter()
     }

@@ -1,4 +1,4 @@
-//! State and counters of one host, in one form for all transports. What can be measured of SCTP, TCP and real hosts?
+//! State and counters of one host, in one form for SCTP, TCP and real hosts.
 
 use core::ops::AddAssign;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use anabranch_types::{Instant, PathAddr};
 use crate::app::StreamMeter;
 use crate::{Overhead, ProcessorTally, SackStatistics};
 
-/// Windows, buffers and applications of a host at one moment. Of SCTP it is the newest association, of TCP all connections.
+/// Windows, buffers and applications of a host at one moment: for SCTP of the newest association, for TCP of all connections.
 #[derive(Clone, Debug, Default)]
 pub struct HostState {
     /// Applications, one on each association or connection.
@@ -21,13 +21,13 @@ pub struct HostState {
     pub bytes_read: u64,
     /// When the last of them was read.
     pub last_read_at: Option<Instant>,
-    /// When every peer had ended its direction and everything was read; never over SCTP, which has no half-close.
+    /// When every peer had closed its direction and everything was read; never over SCTP, which has no half-close.
     pub finished_at: Option<Instant>,
     /// Send buffer of each association or connection.
     pub send_buffers: Vec<SendBufferState>,
     /// Bytes in the receive buffer of each association or connection.
     pub receive_buffers: Vec<u64>,
-    /// Facts of each path of the scenario: one for each association or connection that uses it.
+    /// State of each path of the scenario: one entry for each association or connection that uses it.
     pub paths: Vec<PathState>,
 }
 
@@ -36,20 +36,20 @@ pub struct HostState {
 pub struct SendBufferState {
     /// Bytes in use.
     pub used: u64,
-    /// Bytes of them that were sent: the retransmission queue.
+    /// Bytes in use that were sent: the retransmission queue.
     pub sent: u64,
-    /// Bytes that the peer's window admits; `None` where it is counted per segment (TCP).
+    /// Bytes that the peer's window allows; `None` where it is counted per segment (TCP).
     pub peer_window: Option<u64>,
 }
 
 /// One path at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct PathState {
-    /// Facts of each association or connection on it, and whether its congestion window is full.
+    /// State of each association or connection on it, and whether its congestion window is full.
     pub facts: Vec<(PathFacts, bool)>,
 }
 
-/// Everything that a host has counted. What a transport or stack does not count is `None`.
+/// All counters of a host. Values that a transport or stack does not count are `None`.
 #[derive(Clone, Debug, Default)]
 pub struct HostCounters {
     /// Windows, buffers and applications.
@@ -58,36 +58,36 @@ pub struct HostCounters {
     pub data: DataCounters,
     /// Data sent and received over each path of the scenario.
     pub paths: Vec<DataCounters>,
-    /// What arrived on each stream of SCTP, or over each connection of TCP.
+    /// Data received on each stream of SCTP, or over each connection of TCP.
     pub streams: BTreeMap<u32, StreamMeter>,
-    /// Received again.
+    /// Duplicate data received.
     pub duplicates: Option<Duplicates>,
     /// SACKs received (SCTP).
     pub sacks: Option<SackCounters>,
-    /// Segments sent again (TCP).
+    /// Segments retransmitted (TCP).
     pub segments_retransmitted: Option<u64>,
-    /// Data sent over one subflow after another had carried it (Multipath TCP).
+    /// Data reinjected: sent on one subflow after another had carried it (Multipath TCP).
     pub reinjections: Option<u64>,
-    /// Work of the processor, if it takes time.
+    /// Work of the processor, if it has a model.
     pub processor: Option<ProcessorTally>,
-    /// What packets carried, if that is counted.
+    /// Protocol overhead, if counted.
     pub overhead: Option<Overhead>,
 }
 
-/// Data on one path, or on all of them. Bytes where nothing else is said.
+/// Data on one path, or on all paths, in bytes unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DataCounters {
     /// Expiries of the retransmission timer.
     pub timeouts: Option<u64>,
-    /// Chunks or segments found lost because later ones were acknowledged.
+    /// Chunks or segments declared lost because later ones were acknowledged.
     pub fast_retransmits: Option<u64>,
     /// Chunks moved to another path by chunk rescheduling (SCTP).
     pub rescheduled: Option<u64>,
     /// Sent, retransmissions included.
     pub sent: Option<u64>,
-    /// Sent again on the same path.
+    /// Retransmitted on the same path.
     pub retransmitted: Option<u64>,
-    /// Sent for the first time here after, or beside, another subflow (Multipath TCP).
+    /// Sent on this path after, or in addition to, another subflow (Multipath TCP).
     pub redundant: u64,
     /// Received, duplicates included.
     pub received: Option<u64>,
@@ -118,7 +118,7 @@ pub enum Duplicates {
 }
 
 impl Duplicates {
-    /// Chunks, or segments of `mss` bytes, since `before`.
+    /// Chunks, or segments of `mss` bytes, received since `before`.
     #[must_use]
     pub fn since(self, before: Option<Self>, mss: u32) -> f64 {
         let count = |duplicates| match duplicates {
@@ -135,15 +135,15 @@ impl Duplicates {
 /// SACKs that a host received.
 #[derive(Clone, Debug, Default)]
 pub struct SackCounters {
-    /// How many.
+    /// Number of SACKs.
     pub received: u64,
-    /// Elements of the retransmission queue visited to apply them.
+    /// Elements of the retransmission queue visited to process them.
     pub elements_visited: u64,
-    /// What they reported, if that is counted.
+    /// Their contents, if counted.
     pub reported: SackStatistics,
 }
 
-/// Which of `paths` joins these two addresses, in either direction.
+/// The one of `paths` that connects these two addresses, in either direction.
 pub(crate) fn path_between(paths: &[Path], addr: PathAddr) -> Option<usize> {
     let (local, remote) = (addr.local.ip(), addr.remote.ip());
     paths

@@ -1,4 +1,4 @@
-//! Paths of a scenario. How are its two hosts joined? By links of their own, and through one that others use too.
+//! Paths of a scenario: links of their own between the two hosts, and links shared with others.
 
 use core::net::IpAddr;
 
@@ -7,7 +7,7 @@ use anabranch_netsim::{HostId, LinkConfig, LinkId, Network};
 
 use crate::AnyHost;
 
-/// A link there and one back.
+/// Forward and reverse link.
 pub(crate) type Both = (LinkId, LinkId);
 
 /// Adds both links; those without a name get `name` and an arrow.
@@ -28,7 +28,7 @@ pub(crate) fn add(
     (add(forward, '→'), add(reverse, '←'))
 }
 
-/// Leads a path between two addresses over links of its own, on the way there first, and then through `shared`.
+/// Routes a path between two addresses over its own links, forward first, then through `shared`.
 pub(crate) fn lead(
     network: &mut Network<AnyHost>,
     hosts: (HostId, HostId),

@@ -1,4 +1,4 @@
-//! Results of a simulation run: goodput, counts, statistics, and one number that stands for every packet.
+//! Results of a simulation run: goodput, counters, statistics, and a hash over all packets.
 
 use core::time::Duration;
 
@@ -7,23 +7,23 @@ use anabranch_types::{Instant, PathAddr, Rate};
 
 use crate::{Side, Simulation};
 
-/// What a host counted.
+/// Counters of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Packets sent.
     pub packets_sent: u64,
     /// Packets received, damaged ones included.
     pub packets_received: u64,
-    /// Deadlines that came.
+    /// Timer expiries.
     pub deadlines: u64,
-    /// Events that the core told.
+    /// Events reported by the core.
     pub events: u64,
     trace: TraceHash,
     is_untraced: bool,
 }
 
 impl Tally {
-    /// Of a host whose packets nobody compares.
+    /// For a host whose packets are not compared.
     pub(crate) fn untraced() -> Self {
         Self {
             is_untraced: true,
@@ -31,8 +31,8 @@ impl Tally {
         }
     }
 
-    /// Stands for every packet that the host saw: when, between where, how long, and its checksum, which stands for
-    /// its bytes unless checksums are offloaded. Always the same where it was not asked for.
+    /// Hash over every packet that the host saw: time, addresses, length, and checksum, which covers the content unless checksums
+    /// are offloaded. Constant where hashing is disabled.
     #[must_use]
     pub const fn trace_hash(&self) -> u64 {
         self.trace.0
@@ -89,40 +89,40 @@ fn low_bits(address: core::net::IpAddr) -> u64 {
     }
 }
 
-/// What came out of a run.
+/// Results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How long it was.
+    /// Duration of the run.
     pub elapsed: Duration,
-    /// What the near side sent and the far side read.
+    /// Data sent by the near side and read by the far side.
     pub forward: Delivery,
-    /// What the far side sent and the near side read.
+    /// Data sent by the far side and read by the near side.
     pub backward: Delivery,
     /// The near side's association; `None` if there never was one.
     pub near: Option<AssociationStatistics>,
     /// The far side's association; `None` if there never was one.
     pub far: Option<AssociationStatistics>,
-    /// Bytes of IP that came out of each path, there and back.
+    /// IP bytes delivered by each path, forward and reverse.
     pub path_bytes: Vec<(u64, u64)>,
-    /// Stands for every packet of both hosts.
+    /// Hash over all packets of both hosts.
     pub trace_hash: u64,
     /// Events of the network.
     pub network_events: u64,
 }
 
-/// What was delivered in one direction.
+/// Data delivered in one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delivery {
     /// Messages read.
     pub messages: u64,
-    /// Bytes of them.
+    /// Total bytes of these messages.
     pub bytes: u64,
-    /// Bytes over the time of the whole run.
+    /// Goodput: bytes over the duration of the whole run.
     pub goodput: Rate,
 }
 
 impl Outcome {
-    /// What came out so far.
+    /// Results so far.
     #[must_use]
     pub fn of(simulation: &Simulation) -> Self {
         let elapsed = simulation.now() - Instant::ZERO;

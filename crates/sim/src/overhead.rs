@@ -1,4 +1,4 @@
-//! Protocol overhead. What do packets carry beside user data? Counted in the packets that a host sends, above IP and UDP.
+//! Protocol overhead: bytes other than user data in the packets that a host sends, above IP and UDP.
 
 use anabranch_wire::{Chunk, Packet};
 
@@ -9,22 +9,21 @@ const DATA_HEADER: u64 = 16;
 /// The header of an I-DATA chunk (RFC 8260 §2.1).
 const I_DATA_HEADER: u64 = 20;
 
-/// What the packets of a host consist of. Bytes that are sent again count again.
+/// Composition of a host's packets. Retransmitted bytes count again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Overhead {
     /// Packets.
     pub packets: u64,
     /// Bytes of user data.
     pub payload: u64,
-    /// What packets with user data need for it: SCTP's common header, chunk headers and padding; TCP's header with its
-    /// options.
+    /// Overhead of packets with user data: SCTP's common header, chunk headers and padding; TCP's header with its options.
     pub headers: u64,
-    /// The rest: packets without user data, and other chunks beside it.
+    /// All other bytes: packets without user data, and control chunks bundled with it.
     pub control: u64,
 }
 
 impl Overhead {
-    /// Counts a packet of SCTP.
+    /// Counts an SCTP packet.
     pub(crate) fn note_sctp(&mut self, bytes: &[u8]) {
         let (mut payload, mut headers) = (0, 0);
         let chunks = Packet::parse_unverified(bytes).into_iter();
@@ -44,7 +43,7 @@ impl Overhead {
         self.add(bytes, payload, headers);
     }
 
-    /// Counts a segment of TCP.
+    /// Counts a TCP segment.
     pub(crate) fn note_tcp(&mut self, bytes: &[u8]) {
         // Data offset: the length of the header in words of 32 bits (RFC 9293 §3.1).
         let header = bytes.get(12).map_or(0, |byte| u64::from(byte >> 4) * 4);
@@ -59,7 +58,7 @@ impl Overhead {
         self.control += (bytes.len() as u64).saturating_sub(payload + headers);
     }
 
-    /// What came since `earlier`.
+    /// The difference since `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {

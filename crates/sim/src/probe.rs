@@ -1,4 +1,4 @@
-//! Time series of path state. Samples of what the core knows of each path in the course of time.
+//! Time series of path state, sampled from the core at intervals.
 
 use core::time::Duration;
 
@@ -7,14 +7,14 @@ use anabranch_types::{Instant, PathId};
 
 use crate::{Side, Simulation, Transport};
 
-/// What was known of one path at one moment.
+/// State of one path at one moment.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// Of which path, and what.
+    /// Path and its state.
     pub facts: PathFacts,
-    /// Bytes that the far application had read by then.
+    /// Bytes read by the far application at that time.
     pub delivered: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A sample of each path of `side` every `every`.
+    /// Samples each path of `side` every `every`.
     ///
     /// # Panics
     ///
@@ -44,13 +44,13 @@ impl Probe {
         }
     }
 
-    /// All samples, by time and then by path.
+    /// All samples, ordered by time and then by path.
     #[must_use]
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// The samples of one path, by time.
+    /// Samples of one path, ordered by time.
     pub fn of_path(&self, path: PathId) -> impl Iterator<Item = &Sample> {
         self.samples.iter().filter(move |sample| sample.facts.id == path)
     }

@@ -1,8 +1,8 @@
-//! Processing time of a host. Packets wait in a ring until the processor has done with what was before.
+//! Processing time of a host. Received packets wait in a ring until the processor is free.
 //!
-//! One processor does everything, one thing after the other, as the lock of an association makes several processors do:
-//! it takes a packet out of the ring, lets the core handle it, writes what the core wants to send, and takes the next one.
-//! What it sends leaves at the moment at which it begins to write it. A timer that expires meanwhile waits.
+//! One processor does all work sequentially, as the lock of an association forces several processors to: it takes a packet out of
+//! the ring, lets the core handle it, writes the packets to be sent, and takes the next one. A packet leaves when the processor
+//! starts to write it. A timer that expires meanwhile waits.
 //!
 //! ```text
 //! packet taken:  busy for receive; and for each SACK in it: sack + looks · look
@@ -10,8 +10,8 @@
 //! ring full:     what arrives is dropped, as a network card does
 //! ```
 //!
-//! A look is one queue element that the core visited to apply a SACK, which it counts; so the ways of `sack-handling` cost
-//! what they would cost in a kernel that walks lists.
+//! A look is one queue element that the core visited to process a SACK (the core counts them). So the policies of `sack-handling`
+//! cost what they would cost in a kernel that walks lists.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -21,37 +21,36 @@ use anabranch_types::Instant;
 
 use crate::Histogram;
 
-/// What the work of a host costs.
+/// Cost of each kind of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProcessorModel {
-    /// To take a packet and deliver what is in it.
+    /// Receiving a packet and delivering its content.
     pub receive: Duration,
-    /// To write a packet and hand it to the network card.
+    /// Writing a packet and passing it to the network card.
     pub send: Duration,
-    /// To handle a SACK, on top of `receive`.
+    /// Processing a SACK, in addition to `receive`.
     pub sack: Duration,
-    /// To look at a thousand queue elements for a SACK.
+    /// Visiting a thousand queue elements for a SACK.
     pub thousand_looks: Duration,
-    /// Packets that wait at most.
+    /// Ring size in packets.
     pub ring: usize,
 }
 
 impl ProcessorModel {
     /// A desktop of 2014 with 3.5 GHz (Sarnow 2017 §5.1.1: an i5-4690).
     ///
-    /// What `cargo run --release -p anabranch-bench --bin processor` measured on a server of 2023 at 2.6 GHz: 354 ns for a
-    /// packet in the core at either end, 626 and 192 ns for the system calls that send and receive it, 2.86 ns for a look;
-    /// rounded, and taken to be the same, for the higher clock makes good for the older core.
+    /// `cargo run --release -p anabranch-bench --bin processor` measured on a server of 2023 at 2.6 GHz: 354 ns for a packet in
+    /// the core at either end, 626 and 192 ns for the system calls that send and receive it, 2.86 ns for a look. The values are
+    /// rounded and assumed to be the same, since the higher clock compensates for the older core.
     pub const DESKTOP: Self = Self::scaled(1);
 
     /// An embedded board with 1 GHz (Sarnow 2017 §4.1: a GX-412TC).
     ///
-    /// Eight times the desktop: 3.5 for the clock, and somewhat more than 2 for half as many instructions at a time and a
-    /// slower cache. That factor is an estimate; what the paper says of the time per SACK is not in it and can be held
-    /// against it.
+    /// Eight times the desktop: 3.5 for the clock, and somewhat more than 2 for half as many instructions per cycle and a slower
+    /// cache. The factor is an estimate. It does not use the paper's time per SACK, which can therefore be compared with it.
     pub const EMBEDDED: Self = Self::scaled(8);
 
-    /// All models by the names that users type.
+    /// All models by their names on the command line.
     pub const NAMED: &'static [(&'static str, Self)] = &[
         ("desktop-3.5ghz", Self::DESKTOP),
         ("embedded-1ghz", Self::EMBEDDED),
@@ -81,16 +80,16 @@ impl ProcessorModel {
     }
 }
 
-/// What a processor did so far.
+/// Statistics of a processor.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProcessorTally {
-    /// How long it was busy.
+    /// Busy time.
     pub busy: Duration,
-    /// Of that, with SACKs.
+    /// Part of it spent on SACKs.
     pub with_sacks: Duration,
-    /// Packets that found the ring full.
+    /// Packets dropped because the ring was full.
     pub dropped: u64,
-    /// Microseconds for each packet with a SACK, without what `receive` costs.
+    /// Microseconds for each packet with a SACK, without the cost of `receive`.
     pub micros_per_sack: Histogram,
 }
 
@@ -98,12 +97,12 @@ pub struct ProcessorTally {
 #[derive(Debug)]
 pub(crate) struct Processor {
     model: ProcessorModel,
-    /// When it has done with what it took.
+    /// When it is free again.
     free_at: Instant,
-    /// Something may have to be sent, as soon as it is free.
+    /// Packets may have to be sent as soon as it is free.
     may_send: bool,
     ring: VecDeque<Datagram>,
-    /// SACKs and looks when it took the last packet.
+    /// SACKs and looks counted when it took the last packet.
     before: (u64, u64),
     tally: ProcessorTally,
 }
@@ -128,7 +127,7 @@ impl Processor {
         self.free_at > now
     }
 
-    /// A packet came: it is given back if it is to be handled now.
+    /// A packet arrived: returns it if it is to be handled now.
     pub(crate) fn arrived(&mut self, now: Instant, datagram: Datagram) -> Option<Datagram> {
         if !self.is_busy(now) && !self.may_send && self.ring.is_empty() {
             return Some(datagram);
@@ -141,13 +140,13 @@ impl Processor {
         None
     }
 
-    /// The next packet to handle: nothing is left to send.
+    /// The next packet to handle, once nothing is left to send.
     pub(crate) fn take(&mut self) -> Option<Datagram> {
         self.may_send = false;
         self.ring.pop_front()
     }
 
-    /// A packet was handled; `so_far` are the SACKs and looks of all time.
+    /// A packet was handled; `so_far` are the total SACKs and looks.
     pub(crate) fn handled(&mut self, now: Instant, so_far: (u64, u64)) {
         let (sacks, looks) = (
             so_far.0.saturating_sub(self.before.0),
@@ -168,7 +167,7 @@ impl Processor {
         self.works(now, self.model.send);
     }
 
-    /// Something may have to be sent, which nobody could take yet.
+    /// Packets may have to be sent that could not be written yet.
     pub(crate) const fn remember_to_send(&mut self) {
         self.may_send = true;
     }
@@ -179,7 +178,7 @@ impl Processor {
         self.may_send = true;
     }
 
-    /// When it wants to go on, given when the core does, which is asked only if it matters.
+    /// When the processor continues, given the deadline of the core, which is queried only if needed.
     pub(crate) fn deadline(&self, of_core: impl FnOnce() -> Option<Instant>) -> Option<Instant> {
         if self.may_send || !self.ring.is_empty() {
             return Some(self.free_at);

@@ -1,15 +1,15 @@
-//! Shrinking and replay of failing randomized tests. A test is made as small as it goes, and written as source.
+//! Shrinking and replay of failing randomized tests. A test is reduced as far as possible and written as source.
 
 use core::fmt::Write as _;
 
 use crate::Side;
 use crate::randomized::{Op, RandomizedTest, Shape};
 
-/// Plays of a test that [`shrink`] allows itself.
+/// Maximum number of test runs in [`shrink`].
 const BUDGET: u32 = 2_000;
 
-/// The smallest test found that still `fails`: steps are left out, many at first, then one by one; then times and
-/// numbers are halved.
+/// The smallest test found that still `fails`. Steps are removed, many at first, then one by one; then times and numbers are
+/// halved.
 pub fn shrink(test: &RandomizedTest, mut fails: impl FnMut(&RandomizedTest) -> bool) -> RandomizedTest {
     let mut smallest = test.clone();
     let mut budget = BUDGET;
@@ -73,7 +73,7 @@ fn simplify(test: &mut RandomizedTest, fails: &mut impl FnMut(&RandomizedTest) -
     adopt(test, fails, |shape| shape.collides = false);
 }
 
-/// Changes the network if the test still fails in the changed one.
+/// Applies a change to the scenario if the test still fails with it.
 fn adopt(
     test: &mut RandomizedTest,
     fails: &mut impl FnMut(&RandomizedTest) -> bool,
@@ -99,12 +99,12 @@ fn simpler(op: &Op) -> Option<Op> {
     Some(op)
 }
 
-/// A test that plays `test`, as Rust source.
+/// A Rust test that runs `test`, as source.
 #[must_use]
 pub fn source(name: &str, test: &RandomizedTest) -> String {
     let RandomizedTest { shape, ops } = test;
     let mut text = String::new();
-    // Lists are printed as arrays; a test holds vectors.
+    // Lists are printed as arrays, but the fields of a test are vectors.
     let shape = format!("{shape:?}")
         .replace(": [PathShape", ": vec![PathShape")
         .replace("policies: [", "policies: vec![");

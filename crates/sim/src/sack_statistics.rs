@@ -1,4 +1,4 @@
-//! SACK statistics. What do the SACKs report that a host receives? TSNs beyond the cumulative one, and their blocks.
+//! SACK statistics: TSNs reported beyond the cumulative TSN Ack in received SACKs, and their blocks.
 
 use anabranch_wire::{Chunk, GapBlock, Packet};
 
@@ -7,11 +7,11 @@ use crate::Histogram;
 /// Counts over the SACKs and NR-SACKs that a host received, discarded ones included.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SackStatistics {
-    /// TSNs that each reports beyond the cumulative one.
+    /// TSNs reported beyond the cumulative TSN Ack, per SACK.
     pub gap_tsns: Histogram,
-    /// Blocks in which it reports them.
+    /// Blocks that report them.
     pub gap_blocks: Histogram,
-    /// TSNs of those that have one block.
+    /// TSNs in SACKs with exactly one block.
     pub tsns_of_single_block: Histogram,
 }
 
@@ -27,7 +27,7 @@ impl SackStatistics {
                 Ok(Chunk::NrSack(sack)) => {
                     self.note_blocks(sack.gap_blocks().chain(sack.non_renegable_blocks()));
                 }
-                // The rest of a malformed packet is nothing to count.
+                // The rest of a malformed packet is not counted.
                 Err(_) => return,
                 Ok(_) => {}
             }

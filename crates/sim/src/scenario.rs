@@ -1,4 +1,4 @@
-//! Scenario: a builder for one simulation. Which hosts, over which paths, with which applications and events?
+//! Scenario: a builder for one simulation with its hosts, paths, applications and scheduled events.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
@@ -35,7 +35,7 @@ pub struct Scenario<T: Transport = Sctp> {
     pub(crate) transport: T,
     seed: Seed,
     pub(crate) paths: Vec<PathConfig>,
-    /// There and back.
+    /// Forward and reverse link.
     bottleneck: Option<(LinkConfig, LinkConfig)>,
     cross_traffic: Vec<CrossTraffic>,
     pub(crate) configs: [T::Config; 2],
@@ -52,7 +52,7 @@ pub(crate) struct PathConfig {
     reverse: LinkConfig,
     pub(crate) near: IpAddr,
     pub(crate) far: IpAddr,
-    /// The network has it, and the hosts do not know of their addresses yet.
+    /// The path exists in the network, but the hosts do not use its addresses yet.
     spare: bool,
 }
 
@@ -62,27 +62,27 @@ pub(crate) fn addresses_v6(number: u8) -> (IpAddr, IpAddr) {
     (address(1), address(2))
 }
 
-/// What happens to the network in the course of a scenario. Paths are counted from 0.
+/// Network events of a scenario. Paths are counted from 0.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Step {
-    /// A path loses everything, in both directions.
+    /// A path fails: it loses all packets, in both directions.
     Cut(usize),
-    /// It works again.
+    /// The path is restored.
     Heal(usize),
-    /// Both directions of a path change.
+    /// Both links of a path change.
     Change(usize, LinkChange),
-    /// The translator before the near end of a path gives it another port.
+    /// The NAT before the near end of a path assigns it another port.
     Rebind(usize, u16),
-    /// A NAT gives what host A sends over a path this source address from now on, and forgets the one before.
+    /// A NAT translates the source address of host A's packets on a path to this one and drops the previous binding.
     Translate(usize, SocketAddr),
-    /// A side begins to use its end of a path, in its newest association too.
+    /// A side adds its address of a path, to its newest association too.
     Join(Side, usize),
-    /// A side uses its end of a path no more.
+    /// A side removes its address of a path.
     Leave(Side, usize),
 }
 
 impl<T: Transport> Scenario<T> {
-    /// Two hosts with nothing between them yet.
+    /// Two hosts without any path yet.
     pub(crate) fn with_transport(seed: Seed, transport: T) -> Self {
         Self {
             transport,
@@ -99,20 +99,20 @@ impl<T: Transport> Scenario<T> {
         }
     }
 
-    /// Adds a path between two addresses of its own: [`topology::near`] and [`topology::far`].
+    /// Adds a path between two new addresses: [`topology::near`] and [`topology::far`].
     #[must_use]
     pub fn path(self, link: LinkConfig) -> Self {
         self.asymmetric_path(link.clone(), link)
     }
 
-    /// Adds a path that is different there and back.
+    /// Adds a path with different forward and reverse links.
     #[must_use]
     pub fn asymmetric_path(self, forward: LinkConfig, reverse: LinkConfig) -> Self {
         let number = self.next_number();
         self.path_between(forward, reverse, (topology::near(number), topology::far(number)))
     }
 
-    /// The path that was added last has another link back.
+    /// Replaces the reverse link of the path that was added last.
     #[must_use]
     pub fn with_link_back(mut self, reverse: LinkConfig) -> Self {
         if let Some(path) = self.paths.last_mut() {
@@ -121,14 +121,14 @@ impl<T: Transport> Scenario<T> {
         self
     }
 
-    /// Adds a path between two addresses of IP version 6.
+    /// Adds a path between two IP version 6 addresses.
     #[must_use]
     pub fn path_v6(self, link: LinkConfig) -> Self {
         let ends = addresses_v6(self.next_number());
         self.path_between(link.clone(), link, ends)
     }
 
-    /// Adds a path to the far address of path 0: the far host has one link less than the near one.
+    /// Adds a path to the far address of path 0, so that the far host has one link less than the near one.
     #[must_use]
     pub fn path_to_the_same_address(self, link: LinkConfig) -> Self {
         let near = topology::near(self.next_number());
@@ -136,7 +136,7 @@ impl<T: Transport> Scenario<T> {
         self.path_between(link.clone(), link, (near, far))
     }
 
-    /// Adds a path between any two addresses. Each pair may have one.
+    /// Adds a path between any two addresses. Each pair may have only one.
     #[must_use]
     pub fn path_between(mut self, forward: LinkConfig, reverse: LinkConfig, ends: (IpAddr, IpAddr)) -> Self {
         let (near, far) = ends;
@@ -150,13 +150,13 @@ impl<T: Transport> Scenario<T> {
         self
     }
 
-    /// Adds a path whose ends neither side uses until [`Step::Join`] says so.
+    /// Adds a path that neither side uses until [`Step::Join`].
     #[must_use]
     pub fn spare_path(self, link: LinkConfig) -> Self {
         self.path(link).with_last_path_spare()
     }
 
-    /// The same, with neither side using the last path that was added until [`Step::Join`] says so.
+    /// Makes the last path that was added a spare one: neither side uses it until [`Step::Join`].
     #[must_use]
     pub fn with_last_path_spare(mut self) -> Self {
         if let Some(path) = self.paths.last_mut() {
@@ -165,7 +165,7 @@ impl<T: Transport> Scenario<T> {
         self
     }
 
-    /// Leads all paths through one further link in each direction.
+    /// Routes all paths through one shared bottleneck link in each direction.
     #[must_use]
     pub fn bottleneck(self, link: LinkConfig) -> Self {
         let name = if link.name.is_empty() {
@@ -177,7 +177,7 @@ impl<T: Transport> Scenario<T> {
         self.asymmetric_bottleneck(forward, reverse)
     }
 
-    /// Leads all paths through one further link that is different there and back.
+    /// Routes all paths through a shared bottleneck with different forward and reverse links.
     #[must_use]
     pub fn asymmetric_bottleneck(self, forward: LinkConfig, reverse: LinkConfig) -> Self {
         Self {
@@ -193,7 +193,7 @@ impl<T: Transport> Scenario<T> {
         self
     }
 
-    /// How both sides set up associations or connections.
+    /// Configuration of associations or connections on both sides.
     #[must_use]
     pub fn config(self, config: T::Config) -> Self {
         Self {
@@ -202,7 +202,7 @@ impl<T: Transport> Scenario<T> {
         }
     }
 
-    /// How one side sets up associations or connections.
+    /// Configuration of associations or connections on one side.
     #[must_use]
     pub fn config_of(mut self, side: Side, config: T::Config) -> Self {
         self.configs[side.index()] = config;
@@ -223,7 +223,7 @@ impl<T: Transport> Scenario<T> {
         self
     }
 
-    /// Something happens to the network at `at`.
+    /// Schedules a network event at `at`.
     #[must_use]
     pub fn at(mut self, at: Duration, step: Step) -> Self {
         self.script.push((at, step));
@@ -244,7 +244,7 @@ impl<T: Transport> Scenario<T> {
         self
     }
 
-    /// Counts what the packets of both hosts carry.
+    /// Counts the protocol overhead of both hosts.
     #[must_use]
     pub fn count_overhead(self) -> Self {
         Self {
@@ -253,7 +253,7 @@ impl<T: Transport> Scenario<T> {
         }
     }
 
-    /// Builds it; nothing has happened yet.
+    /// Builds the simulation, in its initial state.
     #[must_use]
     pub fn build(mut self) -> Simulation<T> {
         let mut network = Network::new(self.seed);

@@ -1,4 +1,4 @@
-//! SCTP as the transport of a simulation. What do its scenarios have beside paths and applications?
+//! SCTP as the transport of a simulation: what its scenarios have in addition to paths and applications.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -86,7 +86,7 @@ impl Transport for Sctp {
         connected.expect("invariant: a scenario's addresses can be connected")
     }
 
-    // A refusal shows in what becomes of the paths.
+    // A refusal shows in the path states.
     fn add_address(host: &mut SctpHost, now: Instant, address: SocketAddr) {
         let _ = host.join(now, address);
     }
@@ -151,7 +151,7 @@ impl Transport for Sctp {
     }
 }
 
-/// Which path of the association is number `index` of the scenario.
+/// Path of the association that corresponds to path number `index` of the scenario.
 fn find_path(statistics: &AssociationStatistics, paths: &[Path], index: usize) -> Option<usize> {
     let mut all = statistics.paths.iter();
     all.position(|path| path_between(paths, path.addr) == Some(index))
@@ -203,28 +203,27 @@ fn state(
 }
 
 impl Scenario<Sctp> {
-    /// Two hosts with nothing between them yet. Neither application sends.
+    /// Two hosts without any path yet. Neither application sends.
     #[must_use]
     pub fn new(seed: Seed) -> Self {
         Self::with_transport(seed, Sctp::default())
     }
 
-    /// Port of the UDP encapsulation at both ends; 0 for SCTP directly over IP. 9899 unless set.
+    /// Port of the UDP encapsulation at both ends; 0 for SCTP directly over IP. Default: 9899.
     #[must_use]
     pub const fn encapsulation_port(mut self, port: u16) -> Self {
         self.transport.encapsulation_port = port;
         self
     }
 
-    /// How many packets a core may write at once, as segmentation offload lets it: 1 unless set. The network carries
-    /// them one by one.
+    /// How many packets a core may write at once, as with segmentation offload. Default: 1. The network carries them one by one.
     #[must_use]
     pub const fn segments(mut self, segments: usize) -> Self {
         self.transport.segments = segments;
         self
     }
 
-    /// The processor of one side takes time for each packet; nothing takes any unless set.
+    /// Gives one side a processor that takes time for each packet. By default processing takes no time.
     #[must_use]
     pub fn processor(mut self, side: Side, model: ProcessorModel) -> Self {
         self.transport.processors[side.index()] = Some(model);
@@ -240,14 +239,14 @@ impl Scenario<Sctp> {
         self
     }
 
-    /// Whether a side accepts associations: the far one does and the near one does not, unless set.
+    /// Whether a side accepts associations. By default the far side does and the near side does not.
     #[must_use]
     pub fn accepts(mut self, side: Side, accepts: bool) -> Self {
         self.transport.accepts[side.index()] = accepts;
         self
     }
 
-    /// Both hosts leave checksums to the network, which damages nothing: an eighth less computation. Ignored where packets
+    /// Both hosts leave out checksums, since the network damages no packets: an eighth less computation. Ignored where packets
     /// are captured, since readers of captures expect checksums.
     #[must_use]
     pub const fn offload_checksums(mut self) -> Self {
@@ -255,8 +254,7 @@ impl Scenario<Sctp> {
         self
     }
 
-    /// Computes no hash over all packets of a host ([`crate::Tally::trace_hash`]), which saves time where runs are not
-    /// compared.
+    /// Disables the hash over all packets of a host ([`crate::Tally::trace_hash`]), which saves time where runs are not compared.
     #[must_use]
     pub const fn untraced(mut self) -> Self {
         self.transport.is_traced = false;
@@ -265,7 +263,7 @@ impl Scenario<Sctp> {
 }
 
 impl Simulation<Sctp> {
-    /// One side connects to all addresses of the other.
+    /// Connects one side to all addresses of the other.
     ///
     /// # Panics
     ///
@@ -279,7 +277,7 @@ impl Simulation<Sctp> {
         self.start(side, config.clone(), conversation)
     }
 
-    /// Lets the user act on the newest association of one side; `None` if there is none.
+    /// Gives access to the newest association of one side; `None` if there is none.
     pub fn talk<R>(
         &mut self,
         side: Side,

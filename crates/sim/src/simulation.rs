@@ -1,4 +1,4 @@
-//! Running simulation: two hosts on their network, and what happens to them.
+//! Running simulation: two hosts, the network between them, and scheduled network events.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -16,7 +16,7 @@ pub struct Simulation<T: Transport = Sctp> {
     pub(crate) network: Network<AnyHost>,
     pub(crate) hosts: [HostId; 2],
     pub(crate) paths: Vec<Path>,
-    /// Which of them neither side connects on.
+    /// Paths that neither side uses when it connects.
     pub(crate) spare: Vec<bool>,
     pub(crate) port: u16,
     /// How the near side connects, and its application.
@@ -26,12 +26,12 @@ pub struct Simulation<T: Transport = Sctp> {
 }
 
 impl<T: Transport> Simulation<T> {
-    /// The near side connects to the far side, and its application starts: over SCTP to all addresses, over TCP to that of
+    /// Connects the near side to the far side and starts its application: over SCTP to all addresses, over TCP to the address of
     /// the first path.
     ///
     /// # Panics
     ///
-    /// If the endpoint refuses; it does so only for addresses that no scenario makes.
+    /// If the endpoint refuses the connection, which happens only for addresses that no scenario creates.
     pub fn connect(&mut self) -> T::Id {
         let (config, app) = self.near.clone();
         self.start(Side::Near, config, app)
@@ -45,21 +45,21 @@ impl<T: Transport> Simulation<T> {
         })
     }
 
-    /// The hosts of the cross traffic connect, and their applications start.
+    /// Connects the cross-traffic hosts and starts their applications.
     pub fn connect_cross_traffic(&mut self) {
         for hosts in &self.cross_traffic {
             hosts.connect(&mut self.network);
         }
     }
 
-    /// Bytes that the far end of a cross traffic, counted from 0, has read.
+    /// Bytes read so far by the receiver of a cross-traffic flow; flows are counted from 0.
     #[must_use]
     pub fn delivered_by_cross_traffic(&self, number: usize) -> u64 {
         let hosts = self.cross_traffic.get(number);
         hosts.map_or(0, |hosts| hosts.delivered(&self.network))
     }
 
-    /// Addresses of one side with the encapsulation port, in the order of the paths. Those of spare paths are left out.
+    /// Addresses of one side with the encapsulation port, in path order. Spare paths are left out.
     #[must_use]
     pub fn addresses(&self, side: Side) -> Vec<SocketAddr> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
@@ -72,7 +72,7 @@ impl<T: Transport> Simulation<T> {
         addresses
     }
 
-    /// The address of one side's end of a path, with the encapsulation port.
+    /// Address of one side on a path, with the encapsulation port.
     #[must_use]
     pub fn end_of(&self, path: usize, side: Side) -> SocketAddr {
         let ip = match side {
@@ -82,7 +82,7 @@ impl<T: Transport> Simulation<T> {
         SocketAddr::new(ip, self.port)
     }
 
-    /// The time.
+    /// Current virtual time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.network.now()
@@ -94,7 +94,7 @@ impl<T: Transport> Simulation<T> {
         &self.network
     }
 
-    /// The network, to be changed in ways that have no method here.
+    /// The network, for changes that have no method here.
     pub const fn network_mut(&mut self) -> &mut Network<AnyHost> {
         &mut self.network
     }
@@ -111,25 +111,25 @@ impl<T: Transport> Simulation<T> {
         T::of(self.network.host(self.hosts[side.index()]))
     }
 
-    /// Lets the user act on a host, and the host send what follows from it.
+    /// Runs `action` on a host, then sends the resulting packets.
     pub fn act<R>(&mut self, side: Side, action: impl FnOnce(&mut T::Host, Instant) -> R) -> R {
         self.network
             .act(self.hosts[side.index()], |host, now| action(T::of_mut(host), now))
     }
 
-    /// Windows and buffers of one side now; `None` while it has no association.
+    /// Current windows and buffers of one side; `None` while it has no association.
     #[must_use]
     pub fn state(&self, side: Side) -> Option<HostState> {
         T::state(self.host(side), &self.paths)
     }
 
-    /// Everything that one side has counted; `None` while it has no association.
+    /// All counters of one side; `None` while it has no association.
     #[must_use]
     pub fn counters(&self, side: Side) -> Option<HostCounters> {
         T::counters(self.host(side), &self.paths)
     }
 
-    /// Lets this much time pass.
+    /// Advances the simulation by this duration.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.now() + time;
         while self.now() < end {
@@ -140,7 +140,7 @@ impl<T: Transport> Simulation<T> {
         self.sample();
     }
 
-    /// Lets time pass until `done` says so, but not more than `limit`. Returns whether it said so. It is asked every
+    /// Advances the simulation until `done` returns true, at most by `limit`. Returns whether it did. `done` is called every
     /// millisecond.
     pub fn run_until(&mut self, limit: Duration, mut done: impl FnMut(&Self) -> bool) -> bool {
         const TICK: Duration = Duration::from_millis(1);
@@ -168,7 +168,7 @@ impl<T: Transport> Simulation<T> {
         &self.probes
     }
 
-    /// Something happens to the network now.
+    /// Applies a step to the network now.
     pub fn happens(&mut self, step: Step) {
         for change in self.changes(step) {
             match change {
@@ -179,7 +179,7 @@ impl<T: Transport> Simulation<T> {
         }
     }
 
-    /// Something happens to the network at `at`.
+    /// Schedules a step of the network for time `at`.
     pub fn schedule(&mut self, at: Instant, step: Step) {
         for change in self.changes(step) {
             self.network.schedule(at, change);
@@ -223,17 +223,17 @@ impl<T: Transport> Simulation<T> {
         })
     }
 
-    /// The link back that is this path's alone: the last one, behind a shared bottleneck.
+    /// The link back that belongs to this path alone: the last one, behind a shared bottleneck.
     fn own_link_back(&self, path: usize) -> anabranch_netsim::LinkId {
         let links = &self.paths[path].reverse;
         links[links.len() - 1]
     }
 
-    /// Ends the captures.
+    /// Finishes the packet captures.
     ///
     /// # Errors
     ///
-    /// The first error of a sink.
+    /// The first error of a capture sink.
     pub fn finish_captures(&mut self) -> io::Result<()> {
         self.network.finish_captures()
     }

@@ -73,7 +73,7 @@ fn a_metered_conversation_keeps_nothing_but_the_delays_of_its_messages() {
     let read: u64 = streams.values().map(|stream| stream.messages).sum();
     assert_eq!(read, inbox.messages());
     for stream in streams.values() {
-        // 20 ms of travel, and 1,060 bytes at 10 Mbit/s.
+        // 20 ms propagation delay, and 1,060 bytes at 10 Mbit/s.
         let typical = stream.delays.quantile(0.5).unwrap();
         assert!((20_800..21_600).contains(&typical), "{typical}");
     }

@@ -1,7 +1,7 @@
-//! Transport protocol of a simulation. What does a scenario need of SCTP, TCP and Multipath TCP?
+//! Transport protocol of a simulation: the interface that a scenario needs of SCTP, TCP and Multipath TCP.
 //!
-//! [`crate::Scenario`] and [`crate::Simulation`] are written once, over this trait. What a protocol has alone, such as
-//! SCTP's encapsulation port, are methods of `Scenario<Sctp>` or `Scenario<Tcp>`.
+//! [`crate::Scenario`] and [`crate::Simulation`] are generic over this trait. Features of one protocol, such as SCTP's
+//! encapsulation port, are methods of `Scenario<Sctp>` or `Scenario<Tcp>`.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -11,18 +11,18 @@ use anabranch_types::{Instant, Seed};
 
 use crate::{AnyHost, HostCounters, HostState, Side};
 
-/// A transport protocol: its hosts, and what is measured of them.
+/// A transport protocol: its hosts and their measurements.
 pub trait Transport: Default {
     /// A host with an endpoint and the applications on it.
     type Host: Into<AnyHost> + 'static;
-    /// How a side sets up an association or connection.
+    /// Configuration of an association or connection.
     type Config: Clone + Default;
     /// The application on one association or connection.
     type App: Clone + Default;
-    /// Names an association or connection of a host.
+    /// Identifies an association or connection of a host.
     type Id;
 
-    /// The port of both hosts; that of the encapsulation, where there is one.
+    /// Port of both hosts, or the encapsulation port if there is one.
     fn port(&self) -> u16;
 
     /// The configuration of a host with these addresses.
@@ -33,25 +33,25 @@ pub trait Transport: Default {
     /// Builds a host.
     fn host(&self, setup: HostSetup<'_, Self>) -> Self::Host;
 
-    /// The host inside of [`AnyHost`].
+    /// The host inside [`AnyHost`].
     ///
     /// # Panics
     ///
-    /// If it speaks another protocol.
+    /// If the host uses another protocol.
     fn of(host: &AnyHost) -> &Self::Host;
 
-    /// The same, to be changed.
+    /// The same, mutable.
     ///
     /// # Panics
     ///
     /// As [`Transport::of`].
     fn of_mut(host: &mut AnyHost) -> &mut Self::Host;
 
-    /// Starts an association or connection with an application on it, from `local` where the protocol binds to one address.
+    /// Starts an association or connection with an application on it, from `local` if the protocol binds to one address.
     ///
     /// # Panics
     ///
-    /// If the endpoint refuses; it does so only for addresses that no scenario makes.
+    /// If the endpoint refuses the connection, which happens only for addresses that no scenario creates.
     fn connect(
         host: &mut Self::Host,
         now: Instant,
@@ -61,40 +61,40 @@ pub trait Transport: Default {
         app: Self::App,
     ) -> Self::Id;
 
-    /// The host has one address more, if its protocol can use it.
+    /// Adds an address to the host, if its protocol supports that.
     fn add_address(host: &mut Self::Host, now: Instant, address: SocketAddr);
 
-    /// The host has one address less.
+    /// Removes an address from the host.
     fn remove_address(host: &mut Self::Host, now: Instant, address: SocketAddr);
 
-    /// Facts of the paths of the newest association or connection.
+    /// State of the paths of the newest association or connection.
     fn path_facts(host: &Self::Host) -> &[PathFacts];
 
-    /// Bytes that all applications of the host have read.
+    /// Bytes read by all applications of the host.
     fn bytes_read(host: &Self::Host) -> u64;
 
-    /// Counts what the packets carry that leave from now on.
+    /// Starts counting the overhead of the packets sent from now on.
     fn count_overhead(host: &mut Self::Host);
 
-    /// Windows and buffers now; `None` while the host has no association. `paths` are those of the scenario.
+    /// Current windows and buffers; `None` while the host has no association. `paths` are those of the scenario.
     fn state(host: &Self::Host, paths: &[Path]) -> Option<HostState>;
 
-    /// Everything counted so far; `None` while the host has no association. `paths` are those of the scenario.
+    /// All counters so far; `None` while the host has no association. `paths` are those of the scenario.
     fn counters(host: &Self::Host, paths: &[Path]) -> Option<HostCounters>;
 }
 
-/// What a host is built of.
+/// Parameters of a host to be built.
 pub struct HostSetup<'a, T: Transport> {
-    /// Which of the two.
+    /// Side.
     pub side: Side,
-    /// Source of its randomness.
+    /// Random seed.
     pub seed: Seed,
-    /// Its addresses, in the order of the paths.
+    /// Its addresses, in path order.
     pub addresses: Vec<IpAddr>,
-    /// How it sets up associations or connections.
+    /// Configuration of its associations or connections.
     pub config: &'a T::Config,
-    /// The application on those that its peer starts.
+    /// Application on accepted associations or connections.
     pub app: T::App,
-    /// Somebody captures packets.
+    /// Packets are captured.
     pub is_captured: bool,
 }

@@ -10,15 +10,15 @@ use crate::mptcp::MptcpConfig;
 
 /// The settings of one connection.
 ///
-/// Of its policies TCP asks those that have a meaning for it: `cc`, `path-scheduler`, `burst`, `ack-policy` and `rto`.
-/// The others are SCTP's.
+/// TCP uses only the policies that apply to it: `cc`, `path-scheduler`, `burst`, `ack-policy` and `rto`. The others are for SCTP
+/// only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TcpConfig {
-    /// The mechanisms.
+    /// The policies.
     pub policies: PolicyRecipe,
-    /// Bytes that the application may hand over before they are acknowledged.
+    /// Send buffer in bytes: data written and not yet acknowledged.
     pub send_buffer: u64,
-    /// Bytes that may arrive before the application reads them.
+    /// Receive buffer in bytes: data received and not yet read.
     pub receive_buffer: u64,
     /// Largest IP packet, headers included; segments are sized so that they fit.
     pub mtu: u16,
@@ -26,26 +26,25 @@ pub struct TcpConfig {
     pub sack: bool,
     /// Offer timestamps (RFC 7323 §3).
     pub timestamps: bool,
-    /// Offer scaled windows (RFC 7323 §2).
+    /// Offer window scaling (RFC 7323 §2).
     pub window_scaling: bool,
-    /// Take SACKs as promises: what a SACK reports leaves the send buffer at once (Yang 2015, chapter 2). The peer must
-    /// never discard what it has reported, as this implementation never does.
+    /// Treat SACKs as non-renegable: SACKed data leaves the send buffer immediately (Yang 2015, chapter 2). The peer must never
+    /// discard data it has reported, as this implementation never does.
     pub nr_sack: bool,
-    /// Hold small segments back while something is in flight (RFC 9293 §3.7.4).
+    /// Hold back small segments while data is in flight (RFC 9293 §3.7.4).
     pub nagle: bool,
-    /// So many segments are acknowledged at once at the beginning, while the peer is in slow start. Later the `ack-policy`
-    /// decides.
+    /// Number of initial segments acknowledged immediately, while the peer is in slow start. Then the `ack-policy` decides.
     pub quick_acks: u32,
-    /// After how long a SYN or SYN-ACK is sent again for the first time; each further time takes twice as long. 3 s (RFC
-    /// 1122 §4.2.3.1) gives 3, 6, 12, 24 s.
+    /// Initial retransmission timeout of a SYN or SYN-ACK; it doubles each time. 3 s (RFC 1122 §4.2.3.1) gives 3, 6, 12, 24 s.
     pub syn_timeout: Duration,
-    /// How often it is sent again.
+    /// Maximum number of SYN retransmissions.
     pub syn_retries: u8,
-    /// A connection ends when so many timeouts in a row were not answered (R2 of RFC 9293 §3.8.3).
+    /// The connection closes after this many consecutive timeouts without an answer (R2 of RFC 9293 §3.8.3).
     pub retries: u16,
-    /// Several subflows carry one connection (RFC 8684), which is refused if the peer cannot do that; `None` for plain TCP.
+    /// Multipath TCP (RFC 8684), without fallback: the connection is refused if the peer does not support it; `None` for plain
+    /// TCP.
     pub mptcp: Option<MptcpConfig>,
-    /// How long the addresses of a connection stay taken after its end: twice the longest life of a segment (RFC 9293
+    /// How long the addresses of a connection stay in use after its end (TIME-WAIT): twice the maximum segment lifetime (RFC 9293
     /// §3.6.1).
     pub time_wait: Duration,
 }

@@ -1,7 +1,7 @@
-//! TCP and Multipath TCP to compare SCTP with. What would TCP have done? Sans-IO like the core, on the same policies.
+//! TCP and Multipath TCP for comparison with SCTP: sans-IO like the core, with the same policies.
 //!
-//! An [`Endpoint`] takes segments and moments and gives segments and events; it knows no clock, no socket and no
-//! simulator. Congestion control, path schedulers and acknowledgement policies are the very code that SCTP uses.
+//! An [`Endpoint`] is given segments and timer expiries and produces segments and events; it does not depend on a clock, a socket
+//! or a simulator. Congestion control, path schedulers and acknowledgement policies are the same code that SCTP uses.
 //!
 //! | where | what |
 //! |---|---|

@@ -5,7 +5,7 @@ use core::ops::Add;
 
 use anabranch_types::Serial;
 
-/// A sequence number as it is on the wire (RFC 9293 §3.4). Wraps at 2³² and has no order.
+/// A sequence number as on the wire (RFC 9293 §3.4). It wraps at 2³² and has no order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SequenceNumber(pub u32);
 
@@ -35,22 +35,22 @@ impl fmt::Display for SequenceNumber {
     }
 }
 
-/// A place in one direction of a connection, counted from its SYN, which is at 0; the first byte is at 1. Inside a
-/// connection all bookkeeping is in positions; the 32-bit form exists on the wire only.
+/// A position in one direction of a connection, relative to its SYN at 0; the first byte is at 1. Inside a connection all state
+/// uses positions; 32-bit sequence numbers exist on the wire only.
 pub(crate) type Position = u64;
 
-/// Where the numbers of a direction begin (ISS and IRS, RFC 9293 §3.3.1).
+/// Initial sequence number of a direction (ISS and IRS, RFC 9293 §3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InitialSequenceNumber(pub(crate) SequenceNumber);
 
 impl InitialSequenceNumber {
-    /// The number on the wire for `position`.
+    /// The sequence number on the wire for `position`.
     pub(crate) const fn wire(self, position: Position) -> SequenceNumber {
         SequenceNumber(self.0.0.wrapping_add(position as u32))
     }
 
-    /// The position nearest to `near` that has this number; `None` for one before the SYN. Correct while the distance
-    /// is below 2³¹, which no window exceeds (RFC 7323 §2.3).
+    /// The position nearest to `near` with this sequence number; `None` for one before the SYN. Correct while the distance is
+    /// below 2³¹, which no window exceeds (RFC 7323 §2.3).
     pub(crate) fn position(self, number: SequenceNumber, near: Position) -> Option<Position> {
         let ahead = number.0.wrapping_sub(self.wire(near).0).cast_signed();
         near.checked_add_signed(i64::from(ahead))

@@ -5,21 +5,21 @@ use anabranch_types::StreamId;
 use super::Draft;
 use super::workload::MessageWriter;
 
-/// Sends objects, each on a stream of its own: pieces in turn over all streams that have something left, so that no
-/// object waits for another one.
+/// Sends objects, each on its own stream. Pieces are sent round robin over all streams with data left, so that no object waits
+/// for another.
 #[derive(Clone, Debug)]
 pub struct Objects {
     bytes: u64,
     piece: usize,
-    /// Of each stream, what is still to be sent.
+    /// Bytes left to send on each stream.
     left: Vec<u64>,
-    /// The stream whose turn it is.
+    /// Stream to send on next.
     next: usize,
 }
 
 impl Objects {
-    /// `count` objects of `bytes` bytes each, in pieces of `piece` bytes. They are sent as soon as somebody connects, as
-    /// if they had been asked for.
+    /// `count` objects of `bytes` bytes each, in pieces of `piece` bytes. They are sent as soon as a peer connects, without a
+    /// request.
     #[must_use]
     pub fn new(count: u16, bytes: u64, piece: usize) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Objects {
         }
     }
 
-    /// The same, each object sent when a message on its stream has asked for it.
+    /// The same, but each object is sent when a message on its stream requests it.
     #[must_use]
     pub fn when_asked(mut self) -> Self {
         self.left.fill(0);
@@ -60,7 +60,7 @@ impl Objects {
     }
 }
 
-/// Asks for objects: one message on each stream.
+/// Requests objects: one message on each stream.
 #[derive(Clone, Debug)]
 pub struct Requests {
     bytes: usize,

@@ -1,4 +1,4 @@
-//! Received messages. Did everything arrive as it was sent? Each message is checked at once, and all of them at the end.
+//! Received messages. Each is checked on arrival, and all are compared with the sent messages at the end.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -10,46 +10,46 @@ use thiserror::Error;
 use super::outbox::{FIRST_PPID, first_of_life, life_of};
 use super::{Meter, Outbox, pattern};
 
-/// How finely the course of reception is kept.
+/// Resolution of the recorded reception over time.
 const BUCKET: Duration = Duration::from_millis(100);
 
-/// A message that was not delivered as it was sent. Numbers are those of messages.
+/// A message that was not delivered as it was sent. Fields hold message numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum DeliveryError {
-    /// The text is not the one of this number and length.
+    /// The content does not match number and length.
     #[error("message {0} is corrupt")]
     Corrupt(u32),
-    /// It came before.
+    /// It was received before.
     #[error("message {0} arrived twice")]
     Twice(u32),
-    /// A later message of its stream came before it.
+    /// A later message of its stream was received before it.
     #[error("message {number} arrived after {before} of the same stream")]
     OutOfOrder {
         /// The message.
         number: u32,
-        /// What came before.
+        /// The message received before it.
         before: u32,
     },
-    /// Nobody sent it.
+    /// It was never sent.
     #[error("message {0} was never sent")]
     NeverSent(u32),
-    /// It differs from what was sent in stream, length or order.
+    /// It differs from the sent message in stream, length or ordering.
     #[error("message {0} is not what was sent")]
     NotAsSent(u32),
-    /// It is missing although later ones of its stream came.
+    /// It is missing although later messages of its stream were received.
     #[error("message {0} was skipped on its stream")]
     Skipped(u32),
-    /// It did not arrive.
+    /// It was not received.
     #[error("message {0} did not arrive")]
     Missing(u32),
 }
 
-/// What arrived.
+/// Messages received.
 #[derive(Clone, Debug, Default)]
 pub struct Inbox {
-    /// The sender's, as the first message has it.
+    /// The sender's life, taken from the first message.
     life: Option<u32>,
-    /// What came, by place in this life; `None` for what has not.
+    /// Received messages by index in this life; `None` for missing ones.
     arrived: Vec<Option<Arrived>>,
     last_of_stream: BTreeMap<StreamId, u32>,
     messages: u64,
@@ -57,7 +57,7 @@ pub struct Inbox {
     course: Vec<u64>,
     first_error: Option<DeliveryError>,
     last_at: Option<Instant>,
-    /// What is measured, where nothing is checked.
+    /// Measurements, where messages are not checked.
     meter: Option<Meter>,
 }
 
@@ -70,7 +70,7 @@ struct Arrived {
 }
 
 impl Inbox {
-    /// Nothing read yet, and what will be is measured, not checked: see [`super::Conversation::metered`].
+    /// An empty inbox that measures instead of checking: see [`super::Conversation::metered`].
     pub(super) fn metered() -> Self {
         Self {
             meter: Some(Meter::default()),
@@ -78,7 +78,7 @@ impl Inbox {
         }
     }
 
-    /// Takes a message in and checks what can be checked without knowing what was sent.
+    /// Records a message and checks what can be checked without the sent messages.
     pub(super) fn take(&mut self, now: Instant, message: &ReceivedMessage) {
         self.messages += 1;
         self.bytes += message.payload.len() as u64;
@@ -93,7 +93,7 @@ impl Inbox {
         self.first_error = self.first_error.take().or(delivery_error);
     }
 
-    /// Forgets what came, but not what was wrong with it.
+    /// Drops the received messages, but keeps the errors found.
     pub(super) fn begin_anew(&mut self) {
         *self = Self {
             first_error: self.first_error.take(),
@@ -139,12 +139,12 @@ impl Inbox {
         self.course[bucket] += bytes;
     }
 
-    /// Holds what arrived against what was sent: nothing else may have arrived, nothing twice, each stream in order
-    /// and without a hole. The end may still be missing. What arrived from an earlier life does not count.
+    /// Compares received with sent messages: no unknown messages, no duplicates, each stream in order and without gaps. The tail
+    /// may still be missing. Messages from an earlier life do not count.
     ///
     /// # Errors
     ///
-    /// The first delivery_error.
+    /// The first delivery error.
     pub fn agrees_with(&self, outbox: &Outbox) -> Result<(), DeliveryError> {
         if let Some(delivery_error) = &self.first_error {
             return Err(delivery_error.clone());
@@ -177,11 +177,11 @@ impl Inbox {
         Ok(())
     }
 
-    /// The same, and nothing may be missing.
+    /// The same, and no message may be missing.
     ///
     /// # Errors
     ///
-    /// The first delivery_error.
+    /// The first delivery error.
     pub fn equals(&self, outbox: &Outbox) -> Result<(), DeliveryError> {
         self.agrees_with(outbox)?;
         let is_here =
@@ -194,19 +194,19 @@ impl Inbox {
         self.life == Some(outbox.life())
     }
 
-    /// What was wrong at first sight, if anything.
+    /// The first error found on arrival, if any.
     #[must_use]
     pub const fn delivery_error(&self) -> Option<&DeliveryError> {
         self.first_error.as_ref()
     }
 
-    /// Whether message `number` arrived.
+    /// Whether message `number` was received.
     #[must_use]
     pub fn has(&self, number: u32) -> bool {
         self.arrived.get(number as usize).is_some_and(Option::is_some)
     }
 
-    /// What arrived on `stream`, in the order of sending: numbers, lengths in bytes, and when each was read.
+    /// Messages received on `stream`, in sending order: numbers, lengths in bytes, and when each was read.
     pub fn on_stream(&self, stream: StreamId) -> impl Iterator<Item = (u32, u64, Instant)> {
         let base = self.life.map_or(0, first_of_life);
         let all = (base..).zip(&self.arrived);
@@ -216,13 +216,13 @@ impl Inbox {
         })
     }
 
-    /// Messages that arrived.
+    /// Number of messages received.
     #[must_use]
     pub const fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// Bytes of all of them.
+    /// Total bytes of these messages.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
@@ -234,7 +234,7 @@ impl Inbox {
         self.last_at
     }
 
-    /// What was measured, if the conversation is [metered](super::Conversation::metered).
+    /// Measurements, if the conversation is [metered](super::Conversation::metered).
     #[must_use]
     pub const fn meter(&self) -> Option<&Meter> {
         self.meter.as_ref()

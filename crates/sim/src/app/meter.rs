@@ -1,7 +1,7 @@
-//! Message delay meter. How long did messages take? Each carries the time at which it was handed over, and nothing is kept of it.
+//! Message delay meter. Each message carries the time at which it was sent, and no message is recorded.
 //!
-//! Held against the books that [`super::Outbox`] and [`super::Inbox`] keep otherwise: memory does not grow with the
-//! length of a run, there is no limit to the number of messages, and what arrived is not compared with what was sent.
+//! Compared with the records that [`super::Outbox`] and [`super::Inbox`] keep otherwise: memory does not grow with the length of
+//! a run and the number of messages is not limited, but received messages are not compared with those sent.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use anabranch_types::{Instant, Ppid, StreamId};
 
 use crate::Histogram;
 
-/// What arrived on one stream.
+/// Messages received on one stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StreamMeter {
     /// Messages read.
     pub messages: u64,
-    /// Bytes of them.
+    /// Total bytes of these messages.
     pub bytes: u64,
-    /// Microseconds from each message's handing over to its reading, modulo 2³²: more than an hour.
+    /// Delay from sending to reading each message in microseconds, modulo 2³²: more than an hour.
     pub delays: Histogram,
     /// When the last one was read.
     pub last_at: Option<Instant>,
 }
 
-/// What arrived, by stream.
+/// Messages received, by stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Meter {
     streams: BTreeMap<StreamId, StreamMeter>,
 }
 
 impl Meter {
-    /// Each stream on which something arrived.
+    /// Each stream on which messages were received.
     #[must_use]
     pub const fn streams(&self) -> &BTreeMap<StreamId, StreamMeter> {
         &self.streams
@@ -46,7 +46,7 @@ impl Meter {
     }
 }
 
-/// The payload protocol identifier of a message that is handed over now: the time in microseconds.
+/// Payload protocol identifier of a message sent now: the time in microseconds.
 pub(super) const fn stamp(now: Instant) -> Ppid {
     Ppid((now.as_nanos() / 1_000) as u32)
 }

@@ -18,24 +18,24 @@ pub use pattern::{LONGEST_MESSAGE, pattern};
 use workload::MessageWriter;
 pub use workload::{Bulk, Client, Even, Paced, Refill, Server, Streams, Workload};
 
-/// How the application reads.
+/// Reading mode of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reading {
-    /// At once.
+    /// Reads immediately.
     #[default]
     Eager,
-    /// Not at all.
+    /// Does not read.
     Paused,
-    /// Never more than this, message by message.
+    /// Reads at most at this rate, message by message.
     AtRate(Rate),
 }
 
-/// One side's application on one association: what it sends, how it reads, and what it saw.
+/// One side's application on one association: sent messages, reading mode, and received messages.
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
     workloads: Vec<Workload>,
     reading: Reading,
-    /// When a slow reader takes the next message.
+    /// When a slow reader takes its next message.
     reads_next: Option<Instant>,
     outbox: Outbox,
     inbox: Inbox,
@@ -43,7 +43,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// An application that reads at once and sends what the workloads say.
+    /// An application that reads immediately and sends according to the workloads.
     #[must_use]
     pub fn new(workloads: impl IntoIterator<Item = Workload>) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Conversation {
         }
     }
 
-    /// The same, measuring instead of checking: see [`Meter`]. Both sides have to agree.
+    /// The same, measuring instead of checking: see [`Meter`]. Both sides have to use it.
     #[must_use]
     pub fn metered(self) -> Self {
         Self {
@@ -71,13 +71,13 @@ impl Conversation {
         }
     }
 
-    /// The same, reading otherwise.
+    /// The same with another reading mode.
     #[must_use]
     pub fn reading(self, reading: Reading) -> Self {
         Self { reading, ..self }
     }
 
-    /// The association exists.
+    /// Handles the start of the association.
     pub(crate) fn begin(&mut self, now: Instant, association: &mut Association) {
         self.act(now, association);
     }
@@ -96,7 +96,7 @@ impl Conversation {
         self.note(now, event);
     }
 
-    /// An event of an association that is gone.
+    /// Handles an event of an association that no longer exists.
     pub(crate) fn note(&mut self, now: Instant, event: Event) {
         if !matches!(event, Event::Readable | Event::Writable | Event::StreamLow(_)) {
             self.events.push((now, event));
@@ -115,20 +115,20 @@ impl Conversation {
         workloads.chain(self.reads_next).min()
     }
 
-    /// Reads otherwise from now on.
+    /// Changes the reading mode.
     pub fn read_otherwise(&mut self, now: Instant, reading: Reading, association: &mut Association) {
         self.reading = reading;
         self.reads_next = None;
         self.read(now, association);
     }
 
-    /// Sends also by this workload from now on.
+    /// Adds a workload.
     pub fn also(&mut self, now: Instant, workload: Workload, association: &mut Association) {
         self.workloads.push(workload);
         self.act(now, association);
     }
 
-    /// Stops all workloads, and the reading.
+    /// Stops all workloads and reading.
     pub fn fall_silent(&mut self) {
         self.workloads.clear();
         self.reads_next = None;
@@ -148,31 +148,31 @@ impl Conversation {
         self.outbox.send(association, draft, now)
     }
 
-    /// What was sent, since the peer's last restart.
+    /// Messages sent since the peer's last restart.
     #[must_use]
     pub const fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
-    /// What arrived, since the peer's last restart.
+    /// Messages received since the peer's last restart.
     #[must_use]
     pub const fn inbox(&self) -> &Inbox {
         &self.inbox
     }
 
-    /// What happened, except that something could be read or written.
+    /// Association events, except readable and writable.
     #[must_use]
     pub fn events(&self) -> &[(Instant, Event)] {
         &self.events
     }
 
-    /// What sends.
+    /// The workloads.
     #[must_use]
     pub fn workloads(&self) -> &[Workload] {
         &self.workloads
     }
 
-    /// The peer has forgotten everything: both sides count from 0 again.
+    /// Handles a restart of the peer: both sides number messages from 0 again.
     fn begin_anew(&mut self, now: Instant, association: &mut Association) {
         while let Some(message) = association.receive() {
             self.inbox.take(now, &message);

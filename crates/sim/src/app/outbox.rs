@@ -1,4 +1,4 @@
-//! Sent messages. What was sent? Each message by number, to be compared with what arrived.
+//! Sent messages by number, for comparison with those received.
 
 use anabranch_proto::{Association, Message, SendError};
 use anabranch_types::{Instant, Ppid, StreamId};
@@ -6,14 +6,14 @@ use anabranch_types::{Instant, Ppid, StreamId};
 use super::meter::stamp;
 use super::pattern;
 
-/// A message to be made: everything about it but its number and text.
+/// A message to be created: all its properties except number and content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Draft {
-    /// The stream it goes on.
+    /// Its stream.
     pub stream: StreamId,
     /// Its length, from 1 to [`super::LONGEST_MESSAGE`].
     pub bytes: usize,
-    /// Whether it may overtake others of its stream.
+    /// Whether it is unordered, and so may overtake others of its stream.
     pub unordered: bool,
 }
 
@@ -28,7 +28,7 @@ impl Draft {
         }
     }
 
-    /// The same, delivered without regard to order.
+    /// The same, unordered.
     #[must_use]
     pub const fn unordered(self) -> Self {
         Self {
@@ -38,29 +38,28 @@ impl Draft {
     }
 }
 
-/// The payload protocol identifier of message number 0; the others follow. Far from those that are assigned, so
-/// that dissectors do not take the payload for something else.
+/// Payload protocol identifier of message number 0; the others follow. It is far from the assigned values, so that dissectors do
+/// not misinterpret the payload.
 pub(super) const FIRST_PPID: u32 = 1 << 24;
 
-/// The messages that an association accepted, by number. The number travels as payload protocol identifier, so
-/// that even a message of one byte has one.
+/// Messages accepted by an association, by number. The number is sent as the payload protocol identifier, so that even a message
+/// of one byte has one.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
     life: u32,
     sent: Vec<Draft>,
-    /// When each of them was accepted.
+    /// When each message was accepted.
     times: Vec<Instant>,
     bytes: u64,
-    /// Whether messages carry the time instead of a number, and are not kept.
+    /// Whether messages carry the time instead of a number and are not recorded.
     metered: bool,
 }
 
-/// Messages of one life.
+/// Number of message numbers per life (the time between two restarts of a host).
 const NUMBERS_OF_A_LIFE: u32 = 1 << 22;
 
 impl Outbox {
-    /// Nothing sent yet in life number `life`: each restart of a host begins another one, whose messages have numbers of
-    /// their own.
+    /// An empty outbox for life number `life`. Each restart of a host starts a new life, whose messages have their own numbers.
     #[must_use]
     pub fn of_life(life: u32) -> Self {
         Self {
@@ -69,7 +68,7 @@ impl Outbox {
         }
     }
 
-    /// Nothing sent yet in the life after this one, with the same books.
+    /// An empty outbox for the next life, with the same recording mode.
     pub(super) fn next_life(&self) -> Self {
         Self {
             life: self.life + 1,
@@ -78,7 +77,7 @@ impl Outbox {
         }
     }
 
-    /// Nothing sent yet, and nothing of it will be kept: see [`super::Conversation::metered`].
+    /// An empty outbox that records nothing: see [`super::Conversation::metered`].
     pub(super) fn metered() -> Self {
         Self {
             metered: true,
@@ -86,7 +85,7 @@ impl Outbox {
         }
     }
 
-    /// As if these messages had been accepted.
+    /// Records these messages as accepted.
     #[cfg(test)]
     pub(super) fn of_sent(sent: Vec<Draft>) -> Self {
         Self {
@@ -96,13 +95,13 @@ impl Outbox {
         }
     }
 
-    /// The number of this life.
+    /// Number of this life.
     #[must_use]
     pub const fn life(&self) -> u32 {
         self.life
     }
 
-    /// Hands a message over and notes it, unless it is refused. Its number; 0 if messages are not numbered.
+    /// Sends a message and records it unless it is refused. Returns its number; 0 if messages are not numbered.
     ///
     /// # Errors
     ///
@@ -133,7 +132,7 @@ impl Outbox {
         Ok(number)
     }
 
-    /// What was accepted so far, by number.
+    /// Messages accepted so far, by number.
     #[must_use]
     pub fn sent(&self) -> &[Draft] {
         &self.sent
@@ -148,7 +147,7 @@ impl Outbox {
             .flatten()
     }
 
-    /// Bytes of all of them.
+    /// Total bytes of these messages.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
@@ -161,12 +160,12 @@ impl Outbox {
     }
 }
 
-/// The life of message number `number`, and its place in it.
+/// Life of message number `number`, and its index within that life.
 pub(super) const fn life_of(number: u32) -> (u32, usize) {
     (number / NUMBERS_OF_A_LIFE, (number % NUMBERS_OF_A_LIFE) as usize)
 }
 
-/// The number of the first message of a life.
+/// Number of the first message of a life.
 pub(super) const fn first_of_life(life: u32) -> u32 {
     life * NUMBERS_OF_A_LIFE
 }

@@ -1,27 +1,27 @@
-//! Payload of test messages. Its bytes tell where they belong, so that the reader notices any mix-up.
+//! Payload of test messages. The content depends on the message number, so that the reader detects any mix-up.
 
 use std::sync::LazyLock;
 
 use anabranch_types::Seed;
 use bytes::Bytes;
 
-/// The longest message that can be made.
+/// Longest message length.
 pub const LONGEST_MESSAGE: usize = 1 << 20;
 
-/// Numbers that give different messages of the same length.
+/// Number of different messages of the same length.
 const STARTS: u64 = 1 << 16;
-/// Spreads consecutive numbers over the starts; odd, so that none is met twice in [`STARTS`] messages.
+/// Spreads consecutive numbers over the starts; odd, so that no start repeats within [`STARTS`] messages.
 const STRIDE: u64 = 40_503;
 
-/// Random bytes, made once: messages are slices of it, so that making one copies nothing and comparing one runs
-/// at the speed of memory. They are never freed, so that simulations in several threads need not count who has them.
+/// Random bytes, generated once. Messages are slices of them, so creating one copies nothing and comparing one runs at memory
+/// speed. They are never freed, so that simulations in several threads need no reference count.
 static NOISE: LazyLock<&'static [u8]> = LazyLock::new(|| {
     let mut noise = vec![0; LONGEST_MESSAGE + STARTS as usize];
     Seed(0).split("pattern").rng().fill(&mut noise);
     Box::leak(noise.into_boxed_slice())
 });
 
-/// The text of message number `number` with a length of `bytes`, at most [`LONGEST_MESSAGE`].
+/// Content of message number `number` with a length of `bytes`, at most [`LONGEST_MESSAGE`].
 #[must_use]
 pub fn pattern(number: u32, bytes: usize) -> Bytes {
     let start = (u64::from(number) * STRIDE % STARTS) as usize;

@@ -1,4 +1,4 @@
-//! Workloads. What does an application send, and when? All it can, at a pace, or request by request.
+//! Workloads. What does an application send, and when? Bulk, paced, or request and response.
 
 use core::time::Duration;
 
@@ -7,30 +7,30 @@ use anabranch_types::{Instant, Rng, Seed, StreamId};
 
 use super::{Draft, Objects, Outbox, Requests};
 
-/// An application on an association. It speaks when it begins, when its deadline comes, when a message came and
-/// when the send buffer has room again.
+/// Application on an association. It is called when the association starts, when its deadline expires, when a message arrives,
+/// and when the send buffer has room again.
 #[derive(Clone, Debug)]
 pub enum Workload {
-    /// Sends all that the send buffer takes.
+    /// Sends as much as the send buffer accepts.
     Bulk(Bulk),
-    /// Sends all that the send buffer takes, and shares the buffer out evenly.
+    /// Sends as much as the send buffer accepts, and shares the buffer evenly among streams.
     Even(Even),
-    /// Keeps a little waiting on each stream.
+    /// Keeps a few messages queued on each stream.
     Refill(Refill),
-    /// Sends at a pace.
+    /// Sends at a fixed pace.
     Paced(Paced),
-    /// Asks, waits for the answer, asks again.
+    /// Sends a request, waits for the response, and repeats.
     Client(Client),
-    /// Answers each message.
+    /// Responds to each message.
     Server(Server),
-    /// Sends objects, each on a stream of its own.
+    /// Sends objects, each on its own stream.
     Objects(Objects),
-    /// Asks for them.
+    /// Requests objects.
     Requests(Requests),
 }
 
 impl Workload {
-    /// Sends what is to be sent now.
+    /// Sends what is due now.
     pub(super) fn act(&mut self, now: Instant, writer: &mut MessageWriter<'_>) {
         match self {
             Self::Bulk(bulk) => bulk.act(writer),
@@ -44,7 +44,7 @@ impl Workload {
         }
     }
 
-    /// A message came.
+    /// Handles a received message.
     pub(super) fn on_message(&mut self, now: Instant, message: &ReceivedMessage) {
         match self {
             Self::Bulk(_) | Self::Even(_) | Self::Refill(_) | Self::Paced(_) | Self::Requests(_) => {}
@@ -77,47 +77,47 @@ pub(super) struct MessageWriter<'a> {
 }
 
 impl MessageWriter<'_> {
-    /// `false` if the message has to wait, or will never be taken.
+    /// `false` if the message has to wait, or will never be accepted.
     pub(super) fn takes(&mut self, draft: Draft) -> Result<(), SendError> {
         self.outbox.send(self.association, draft, self.now).map(|_| ())
     }
 }
 
-/// On which stream the next message goes.
+/// Selects the stream of the next message.
 #[derive(Clone, Debug)]
 pub enum Streams {
-    /// Always on this one.
+    /// Always this stream.
     One(StreamId),
-    /// On the first so many, in turn.
+    /// The first streams, round robin.
     InTurn {
-        /// How many.
+        /// Number of streams.
         count: u16,
-        /// The next one.
+        /// Next stream.
         next: u16,
     },
-    /// On any of the first so many.
+    /// A random one of the first streams.
     Random {
-        /// How many.
+        /// Number of streams.
         count: u16,
-        /// The dice.
+        /// Random number generator.
         rng: Rng,
     },
 }
 
 impl Streams {
-    /// Always on stream `stream`.
+    /// Always stream `stream`.
     #[must_use]
     pub const fn one(stream: u16) -> Self {
         Self::One(StreamId(stream))
     }
 
-    /// On the first `count` streams, in turn.
+    /// The first `count` streams, round robin.
     #[must_use]
     pub const fn in_turn(count: u16) -> Self {
         Self::InTurn { count, next: 0 }
     }
 
-    /// On any of the first `count` streams.
+    /// A random one of the first `count` streams.
     #[must_use]
     pub fn random(count: u16, seed: Seed) -> Self {
         Self::Random {
@@ -139,7 +139,7 @@ impl Streams {
     }
 }
 
-/// Sends messages of one size as fast as they are taken.
+/// Sends messages of one size as fast as they are accepted.
 #[derive(Clone, Debug)]
 pub struct Bulk {
     bytes: usize,
@@ -150,7 +150,7 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Messages of `bytes` bytes without end, on `streams`.
+    /// Unlimited messages of `bytes` bytes on `streams`.
     #[must_use]
     pub const fn new(bytes: usize, streams: Streams) -> Self {
         Self {
@@ -162,7 +162,7 @@ impl Bulk {
         }
     }
 
-    /// Only `messages` of them.
+    /// Limits the number to `messages`.
     #[must_use]
     pub fn messages(self, messages: u64) -> Self {
         Self {
@@ -171,7 +171,7 @@ impl Bulk {
         }
     }
 
-    /// Without regard to order.
+    /// Sends them unordered.
     #[must_use]
     pub fn unordered(self) -> Self {
         Self {
@@ -197,9 +197,8 @@ impl Bulk {
     }
 }
 
-/// Sends messages of one size as fast as they are taken, always on the stream that has the fewest bytes waiting: an
-/// application that asks for sender-queue information, as Dreibholz et al. 2010 §6.2 has it. So a stream that is served
-/// faster than the others is fed faster.
+/// Sends messages of one size as fast as they are accepted, always on the stream with the fewest bytes queued: an application
+/// that queries sender-queue information (Dreibholz et al. 2010 §6.2). So a stream that is served faster is filled faster.
 #[derive(Clone, Debug)]
 pub struct Even {
     bytes: usize,
@@ -207,7 +206,7 @@ pub struct Even {
 }
 
 impl Even {
-    /// Messages of `bytes` bytes without end, on the first `streams` streams.
+    /// Unlimited messages of `bytes` bytes on the first `streams` streams.
     #[must_use]
     pub const fn new(bytes: usize, streams: u16) -> Self {
         Self { bytes, streams }
@@ -231,8 +230,8 @@ impl Even {
     }
 }
 
-/// Keeps messages waiting on each stream up to a level, and is told by the association when one falls to half of it: an
-/// application that needs to look at nothing in between.
+/// Keeps each stream's queue filled to a level; the association notifies it when a queue falls to half of the level, so the
+/// application never has to poll.
 #[derive(Clone, Debug)]
 pub struct Refill {
     bytes: usize,
@@ -241,7 +240,7 @@ pub struct Refill {
 }
 
 impl Refill {
-    /// Messages of `bytes` bytes without end, on the first `streams` streams, `level` bytes on each.
+    /// Unlimited messages of `bytes` bytes on the first `streams` streams, with `level` bytes queued on each.
     #[must_use]
     pub const fn new(bytes: usize, streams: u16, level: u64) -> Self {
         Self {
@@ -270,7 +269,7 @@ impl Refill {
     }
 }
 
-/// Sends one message every so often. What finds the buffer full is sent as soon as there is room.
+/// Sends one message per interval. A message that finds the buffer full is sent as soon as there is room.
 #[derive(Clone, Debug)]
 pub struct Paced {
     bytes: usize,
@@ -280,12 +279,12 @@ pub struct Paced {
     unordered: bool,
     next: Option<Instant>,
     owed: u64,
-    /// The stream of what found the buffer full.
+    /// Stream of the message that found the buffer full.
     waiting: Option<StreamId>,
 }
 
 impl Paced {
-    /// A message of `bytes` bytes every `every`, the first one at once.
+    /// A message of `bytes` bytes every `every`, the first one immediately.
     ///
     /// # Panics
     ///
@@ -308,7 +307,7 @@ impl Paced {
         }
     }
 
-    /// Without regard to order.
+    /// Sends them unordered.
     #[must_use]
     pub fn unordered(self) -> Self {
         Self {
@@ -317,7 +316,7 @@ impl Paced {
         }
     }
 
-    /// So many messages at a time.
+    /// Number of messages per interval.
     #[must_use]
     pub fn in_bursts(self, burst: u64) -> Self {
         Self { burst, ..self }
@@ -344,7 +343,7 @@ impl Paced {
     }
 }
 
-/// Sends a request, waits for the answer, thinks, and sends the next.
+/// Sends a request, waits for the response, pauses, and sends the next one.
 #[derive(Clone, Debug)]
 pub struct Client {
     bytes: usize,
@@ -357,7 +356,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Requests of `bytes` bytes on `stream`, each `thinks` after the last answer.
+    /// Requests of `bytes` bytes on `stream`, each sent `thinks` after the previous response.
     #[must_use]
     pub const fn new(bytes: usize, stream: u16, thinks: Duration) -> Self {
         Self {
@@ -371,7 +370,7 @@ impl Client {
         }
     }
 
-    /// From each request to its answer.
+    /// Delay from each request to its response.
     #[must_use]
     pub fn answer_times(&self) -> &[Duration] {
         &self.answer_times
@@ -400,7 +399,7 @@ impl Client {
     }
 }
 
-/// Answers each message on its stream.
+/// Responds to each message on its stream.
 #[derive(Clone, Debug)]
 pub struct Server {
     bytes: usize,
@@ -408,7 +407,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers of `bytes` bytes.
+    /// Responses of `bytes` bytes.
     #[must_use]
     pub const fn new(bytes: usize) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Tests of the processor model. Does a host take the time that its processor says?
+//! Tests of the processor model: does a host take the processing time of its model?
 
 use core::time::Duration;
 
@@ -17,7 +17,7 @@ const QUICK: ProcessorModel = ProcessorModel {
     ring: 100,
 };
 
-/// Ten seconds of as much as goes, near to far, over a path that could carry 100 Mbit/s.
+/// Ten seconds of bulk transfer, near to far, over a path that could carry 100 Mbit/s.
 fn ten_seconds(near: Option<ProcessorModel>, far: Option<ProcessorModel>) -> Simulation {
     let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
     let mut scenario = Scenario::new(Seed(1))
@@ -63,7 +63,7 @@ fn who_sends_a_packet_in_a_millisecond_sends_a_thousand_in_a_second() {
         ..QUICK
     };
     let simulation = ten_seconds(Some(slow), None);
-    // Each packet takes a message of 1,000 bytes, and SACKs take their time too.
+    // Each packet carries a message of 1,000 bytes, and SACKs take processing time too.
     let mbit = mbit(&simulation);
     assert!((7.0..8.0).contains(&mbit), "{mbit} Mbit/s");
     let busy = simulation

@@ -1,4 +1,4 @@
-//! Execution of a randomized step, by a change of the network or by an application.
+//! Execution of a randomized step: a change of the network or a call of an application.
 
 use core::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::app::{Conversation, Draft, Reading};
 use crate::{Side, Simulation, Step};
 
 impl Op {
-    /// Does it.
+    /// Executes the step.
     pub(super) fn apply(&self, simulation: &mut Simulation, shape: &Shape) {
         let paths = shape.paths.len();
         match *self {
@@ -42,7 +42,7 @@ impl Op {
             Self::Restart => restart(simulation, shape),
             Self::Resize { side, send, receive } => {
                 simulation.talk(side, |_, association, _| {
-                    // Too small for the longest message, or not connected: it stays as it is.
+                    // Too small for the longest message, or not connected: no change.
                     let _ = association.set_send_buffer(send);
                     let _ = association.set_receive_buffer(receive);
                 });
@@ -104,7 +104,7 @@ impl Op {
 fn send(simulation: &mut Simulation, side: Side, draft: Draft, count: u32) {
     simulation.talk(side, |conversation, association, now| {
         for _ in 0..count {
-            // A full buffer, a stream that the peer does not have, an end that was begun: all of them may be.
+            // Valid refusals: a full buffer, a stream that the peer does not have, a shutdown in progress.
             if conversation.send(draft, association, now).is_err() {
                 break;
             }
@@ -164,8 +164,8 @@ fn restart(simulation: &mut Simulation, shape: &Shape) {
                 .expect("no association is left to object");
         }
     });
-    // Who was switched off and on has all its addresses again, in the order that it was set up with: in another one, the
-    // address pairing might pair only addresses that do not reach each other, and an INIT is sent between those alone.
+    // A restarted host has all its addresses again, in the configured order. In another order, the address pairing might pair
+    // only addresses that cannot reach each other, and an INIT is sent between those pairs only.
     for path in 0..shape.paths.len() {
         simulation.happens(Step::Join(Side::Near, path));
     }

@@ -1,4 +1,4 @@
-//! Expected terminations. Which of its steps may end an association? It may end because of them, and for no other reason.
+//! Expected terminations. Which steps of a test may terminate an association? It must not terminate for any other reason.
 
 use core::time::Duration;
 
@@ -8,31 +8,32 @@ use super::op::Op;
 use super::shape::Shape;
 use crate::Side;
 
-/// All paths impaired for at least this long may end an association: eleven errors on four paths take no longer with
+/// An association may terminate if all paths are impaired for at least this long: eleven errors on four paths take no longer with
 /// the shortest timeouts.
 const LONG: Duration = Duration::from_millis(500);
-/// A guard of five times this, in milliseconds, is no promise that data in flight gets through before it ends
+/// A guard timer of five times this, in milliseconds, does not guarantee that data in flight is delivered before it expires
 /// (T5-shutdown-guard, RFC 9260 §9.2).
 const SHORT_RTO_MAX: u32 = 2_000;
-/// A link that loses more than so many of a thousand packets counts as impaired.
+/// A link counts as impaired if it loses more than this many of a thousand packets.
 const HEAVY_LOSS: u32 = 150;
 
-/// So many packets lost on purpose count as an impairment that lasts.
+/// This many deliberately lost packets count as a lasting impairment.
 const MANY_LOSSES: u32 = 3;
 
-/// Terminations that the steps so far explain.
+/// Terminations explained by the steps so far.
 #[derive(Clone, Debug)]
 pub(super) struct ExpectedTerminations {
     aborted: [bool; 2],
     shut_down: bool,
-    /// Something may keep an end from coming in time: somebody reads slowly or not at all, or the time is short.
+    /// Something may delay a shutdown beyond its limit: a slow or stopped reader, or a short guard timer.
     is_slow: bool,
-    /// Packets were lost on some path for a while.
+    /// Packets were lost on some path for some time.
     was_impaired: bool,
     has_translators: bool,
     may_restart: bool,
     restarted: bool,
-    /// What the two sides have left may not be connected: each may have relied on what the other one gave up.
+    /// The remaining addresses of both sides may not be connected: each side may have relied on an address that the other
+    /// removed.
     stranded: bool,
     impaired: Vec<Impairment>,
     all_impaired_for: Duration,
@@ -42,15 +43,15 @@ pub(super) struct ExpectedTerminations {
 struct Impairment {
     cut: bool,
     lossy: [bool; 2],
-    /// Nobody says when the near side speaks again on a path that was rebound, so it stays impaired.
+    /// Nothing guarantees when the near side sends again on a rebound path, so it stays impaired.
     rebound: bool,
-    /// An end of it has left: which side.
+    /// The side that has removed its address of this path.
     left: [bool; 2],
-    /// An end of it has left at some time.
+    /// An address of this path was removed at some time.
     was_left: bool,
-    /// It takes only smaller packets than it did.
+    /// Its MTU was reduced.
     narrow: bool,
-    /// Packets lost in bursts, which cost timeouts that go on after them.
+    /// Packets lost in bursts, which cause timeouts that outlast them.
     lost: u32,
 }
 
@@ -84,7 +85,7 @@ impl ExpectedTerminations {
         }
     }
 
-    /// A step is about to be done.
+    /// Records a step before it is executed.
     pub(super) fn note(&mut self, op: &Op) {
         let paths = self.impaired.len();
         match *op {
@@ -131,7 +132,7 @@ impl ExpectedTerminations {
         self.was_impaired |= self.impaired.iter().any(|path| path.is_any() || path.narrow);
     }
 
-    /// Whether the end of `side` for `reason` had a cause; `other` is how the other side ended.
+    /// Whether the termination of `side` for `reason` is explained; `other` is the reason of the other side.
     pub(super) fn explain(&self, side: Side, reason: &CloseReason, other: Option<&CloseReason>) -> bool {
         match reason {
             CloseReason::Finished => self.shut_down,
@@ -140,13 +141,13 @@ impl ExpectedTerminations {
                 self.was_cut_off() || self.stranded || self.peer_is_gone(other)
             }
             CloseReason::ShutdownTimeout => self.shut_down && (self.is_slow || self.was_impaired),
-            // The other side's reason is judged on its own.
+            // The other side's reason is checked separately.
             CloseReason::AbortedByPeer(_) => other.is_some() || self.was_cut_off() || self.restarted,
             _ => false,
         }
     }
 
-    /// Whether the near side started again: then what was acknowledged may be forgotten.
+    /// Whether the near side restarted: then acknowledged data may be lost.
     pub(super) const fn restarted(&self) -> bool {
         self.restarted
     }

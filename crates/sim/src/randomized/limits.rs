@@ -1,10 +1,10 @@
-//! Buffer limits of a randomized test. How much may the buffers hold? As much as they were ever allowed, and a message more.
+//! Buffer limits of a randomized test: the largest size ever configured, plus one message.
 
 use super::op::Op;
 use super::shape::Shape;
 use crate::Side;
 
-/// The largest buffers that each side has been given.
+/// The largest buffers ever configured on each side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     send: [u64; 2],
@@ -21,7 +21,7 @@ impl Limits {
         }
     }
 
-    /// A step is about to be done.
+    /// Records a step before it is executed.
     pub(super) fn note(&mut self, op: &Op) {
         if let Op::Resize { side, send, receive } = *op {
             let side = side.index();
@@ -35,7 +35,7 @@ impl Limits {
         self.send[side.index()] + self.one_message
     }
 
-    /// The same of its receive buffer.
+    /// Bytes that the receive buffer of a side may hold.
     pub(super) const fn receive(&self, side: Side) -> u64 {
         self.receive[side.index()] + self.one_message
     }

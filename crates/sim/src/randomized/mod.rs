@@ -1,4 +1,4 @@
-//! Randomized simulations. What is the worst that can happen? Two hosts, random steps against them, and an oracle.
+//! Randomized simulations: two hosts, random steps against them, and an oracle that checks the invariants.
 //!
 //! A [`RandomizedTest`] is a setup and steps, both plain data drawn from a seed. [`RandomizedTest::run`] simulates it and checks:
 //! every message arrives once, intact and in the order of its stream; after all paths are restored, everything sent arrives; an
@@ -26,27 +26,27 @@ pub use shape::{PathShape, Shape, SideShape};
 use crate::log::LoggedPacket;
 use crate::{Side, Simulation, Step};
 
-/// A link takes packets as large as anybody sends.
+/// The link accepts packets of any size that a host sends.
 const WIDE: u32 = 1_500;
 
-/// Hosts and paths, and what happens to them.
+/// A test: hosts and paths, and the steps applied to them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RandomizedTest {
     /// Hosts and paths.
     pub shape: Shape,
-    /// What happens, in order.
+    /// Steps, in order.
     pub ops: Vec<Op>,
 }
 
-/// An invariant that did not hold.
+/// A violated invariant.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("at {at}: {what}")]
 pub struct Failure {
-    /// When it was noticed.
+    /// When it was detected.
     pub at: Instant,
-    /// What.
+    /// Which invariant.
     pub what: String,
-    /// The last packets of the near and of the far side, if asked for.
+    /// The last packets of the near and of the far side, if requested.
     pub logs: [Vec<LoggedPacket>; 2],
 }
 
@@ -57,14 +57,14 @@ pub struct Report {
     pub messages: u64,
     /// Packets sent by both sides.
     pub packets: u64,
-    /// Virtual time that passed.
+    /// Virtual time of the run.
     pub elapsed: Duration,
-    /// Stands for every packet.
+    /// Hash over all packets.
     pub trace_hash: u64,
 }
 
 impl RandomizedTest {
-    /// Test number `seed`.
+    /// Draws a test from `seed`.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let shape = Shape::draw(seed);
@@ -74,15 +74,15 @@ impl RandomizedTest {
         Self { shape, ops }
     }
 
-    /// Simulates it.
+    /// Runs the simulation.
     ///
     /// # Errors
     ///
-    /// [`Failure`] for the first thing that did not hold.
+    /// [`Failure`] for the first violated invariant.
     ///
     /// # Panics
     ///
-    /// If the core does.
+    /// If the core panics.
     pub fn run(&self) -> Result<Report, Failure> {
         self.run_keeping(0)
     }
@@ -120,7 +120,7 @@ impl RandomizedTest {
         oracle::conclude(simulation, &limits, &expected)
     }
 
-    /// All paths work again, and everybody reads.
+    /// Restores all paths and lets both applications read.
     fn restore(&self, simulation: &mut Simulation) {
         for path in 0..self.shape.paths.len() {
             simulation.happens(Step::Heal(path));

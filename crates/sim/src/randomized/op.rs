@@ -5,144 +5,143 @@ use anabranch_types::Rng;
 use super::shape::{Shape, pick};
 use crate::Side;
 
-/// One step. Everything is plain numbers, so that it can be printed as source. Streams and paths that do not exist
-/// are taken modulo those that do, so that a test stays meaningful when its world is made smaller.
+/// One step. All fields are plain numbers, so that it can be printed as source. Streams and paths that do not exist are taken
+/// modulo the existing ones, so that a test stays meaningful when its scenario is reduced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Op {
     /// Time passes.
     Advance {
-        /// So much.
+        /// Duration.
         millis: u32,
     },
-    /// An application sends.
+    /// An application sends messages.
     Send {
-        /// On which side.
+        /// Side.
         side: Side,
-        /// On which stream.
+        /// Stream.
         stream: u16,
-        /// A message of how many bytes.
+        /// Message length in bytes.
         bytes: usize,
-        /// How many of them.
+        /// Number of messages.
         count: u32,
-        /// Without regard to order.
+        /// Sent unordered.
         unordered: bool,
     },
-    /// An application changes its way of reading.
+    /// An application changes its reading mode.
     Read {
-        /// On which side.
+        /// Side.
         side: Side,
-        /// Bytes per second; 0 for none at all; `u32::MAX` for at once.
+        /// Bytes per second; 0 to stop reading; `u32::MAX` to read immediately.
         pace: u32,
     },
-    /// A path loses everything.
+    /// A path fails: it loses all packets.
     Cut {
-        /// Which.
+        /// Path.
         path: usize,
     },
-    /// A path works again.
+    /// A path is restored.
     Heal {
-        /// Which.
+        /// Path.
         path: usize,
     },
     /// A link loses its next packets.
     Lose {
-        /// Of which path.
+        /// Path.
         path: usize,
-        /// In which direction.
+        /// Direction.
         toward: Side,
-        /// How many.
+        /// Number of packets.
         packets: u32,
     },
-    /// A link becomes unreliable. All chances are per thousand.
+    /// A link becomes unreliable. All probabilities are per thousand.
     Disturb {
-        /// Of which path.
+        /// Path.
         path: usize,
-        /// In which direction.
+        /// Direction.
         toward: Side,
-        /// Chance of loss.
+        /// Probability of loss.
         lose: u32,
-        /// Chance of being held back for up to 50 ms.
+        /// Probability of an additional delay of up to 50 ms.
         reorder: u32,
-        /// Chance of arriving twice.
+        /// Probability of duplication.
         duplicate: u32,
-        /// Chance of arriving damaged.
+        /// Probability of corruption.
         corrupt: u32,
     },
-    /// A path becomes faster or slower.
+    /// The rate of a path changes.
     Rate {
-        /// Which.
+        /// Path.
         path: usize,
-        /// In kbit/s.
+        /// Rate in kbit/s.
         kbit: u32,
     },
-    /// A path becomes longer or shorter.
+    /// The delay of a path changes.
     Delay {
-        /// Which.
+        /// Path.
         path: usize,
-        /// In milliseconds, one way.
+        /// One-way delay in milliseconds.
         millis: u32,
     },
-    /// The translator before the near side forgets a path and gives it another port.
+    /// The NAT before the near side drops the binding of a path and assigns it another port.
     Rebind {
-        /// Which.
+        /// Path.
         path: usize,
-        /// The port.
+        /// New port.
         port: u16,
     },
-    /// Packets on a path may be larger or only smaller than before. Nothing happens where the sides send as large packets
-    /// as configured and would not notice.
+    /// The MTU of a path changes. Ignored where the sides send packets of the configured size and would not detect the change.
     Mtu {
-        /// Which.
+        /// Path.
         path: usize,
-        /// The largest IP packet.
+        /// The largest IP packet in bytes.
         bytes: u16,
     },
-    /// A side uses an address no more (RFC 5061), unless it is its last one.
+    /// A side removes an address (RFC 5061), unless it is its last one.
     Leave {
-        /// Which side.
+        /// Side.
         side: Side,
         /// The path that the address belongs to.
         path: usize,
     },
-    /// A side uses an address that it has left.
+    /// A side adds an address that it has removed.
     Join {
-        /// Which side.
+        /// Side.
         side: Side,
         /// The path that the address belongs to.
         path: usize,
     },
-    /// An application asks for other buffers.
+    /// An application changes its buffer sizes.
     Resize {
-        /// On which side.
+        /// Side.
         side: Side,
-        /// Bytes for sending.
+        /// Send buffer in bytes.
         send: u64,
-        /// Bytes for receiving.
+        /// Receive buffer in bytes.
         receive: u64,
     },
-    /// An application chooses the primary path.
+    /// An application sets the primary path.
     SetPrimary {
-        /// On which side.
+        /// Side.
         side: Side,
-        /// Which.
+        /// Path.
         path: usize,
     },
-    /// An application finishes.
+    /// An application shuts its association down.
     Shutdown {
-        /// On which side.
+        /// Side.
         side: Side,
     },
-    /// An application breaks off.
+    /// An application aborts its association.
     Abort {
-        /// On which side.
+        /// Side.
         side: Side,
     },
-    /// The near side forgets everything and connects anew from the same port, unless both sides connect.
+    /// The near side loses all state and connects again from the same port, unless both sides connect.
     Restart,
 }
 
 impl Op {
-    /// A step that fits the world of `shape`.
+    /// A random step for the scenario `shape`.
     pub(super) fn draw(rng: &mut Rng, shape: &Shape) -> Self {
         let side = *pick(rng, &Side::BOTH);
         let path = rng.below(shape.paths.len() as u64) as usize;
@@ -201,7 +200,7 @@ impl Op {
     }
 
     fn draw_send(rng: &mut Rng, shape: &Shape, side: Side) -> Self {
-        // What was handed over before the handshake for a stream that the peer does not let us have is dropped.
+        // Messages sent before the handshake on a stream that the peer does not grant are dropped.
         let streams = shape.of(side).streams.min(shape.of(side.other()).inbound_streams);
         let longest = shape.max_message as u64;
         let bytes = match rng.below(4) {

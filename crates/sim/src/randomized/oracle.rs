@@ -1,5 +1,5 @@
-//! Oracle of randomized simulations. Which invariants hold whatever happens? Delivery, limits, silence when idle, and
-//! termination for a reason.
+//! Oracle of randomized simulations: the invariants that always hold. Delivery, buffer limits, silence when idle, and termination
+//! only for a reason.
 
 use core::time::Duration;
 
@@ -10,11 +10,11 @@ use super::limits::Limits;
 use crate::app::{Conversation, Inbox, Outbox};
 use crate::{Side, Simulation};
 
-/// Time after which everything must be settled once all paths work again: longer than a peer that is gone can go
-/// unnoticed by heartbeats with the largest timeouts.
+/// Time after which everything must be settled once all paths work again: longer than heartbeats with the largest timeouts take
+/// to detect a dead peer.
 const PATIENCE: Duration = Duration::from_secs(2_400);
 
-/// Lets everything come to rest, and looks whether it is as it should be.
+/// Lets the simulation settle, then checks the final state.
 pub(super) fn conclude(
     simulation: &mut Simulation,
     limits: &Limits,
@@ -38,7 +38,7 @@ pub(super) fn conclude(
     check_deadlines(simulation)
 }
 
-/// What must hold at any time: nothing wrong arrived, and no buffer holds more than it may.
+/// Invariants that hold at any time: no delivery error, and no buffer above its limit.
 pub(super) fn check_at_any_time(simulation: &Simulation, limits: &Limits) -> Result<(), String> {
     for side in Side::BOTH {
         let delivery_error = simulation
@@ -69,7 +69,7 @@ fn check_buffers(simulation: &Simulation, limits: &Limits, side: Side) -> Result
     Ok(())
 }
 
-/// Both sides closed, or both have delivered all they were given.
+/// Both sides closed, or both have delivered everything sent.
 fn is_settled(simulation: &Simulation) -> bool {
     let all = |holds: fn(&Simulation, Side) -> bool| Side::BOTH.iter().all(|side| holds(simulation, *side));
     let all_closed = Side::BOTH.iter().all(|side| !is_open(simulation, *side));
@@ -150,7 +150,7 @@ fn close_reason(conversation: &Conversation) -> Option<&CloseReason> {
         })
 }
 
-/// When everything is acknowledged and read, nothing may be left anywhere.
+/// When everything is acknowledged and read, all buffers and queues must be empty.
 fn check_emptiness(simulation: &Simulation) -> Result<(), String> {
     for side in Side::BOTH {
         let Some(statistics) = simulation
@@ -174,14 +174,14 @@ fn check_emptiness(simulation: &Simulation) -> Result<(), String> {
     Ok(())
 }
 
-/// An association without anything to say only asks now and then whether the paths work.
+/// An idle association only sends heartbeats now and then.
 fn check_quiet(simulation: &mut Simulation) -> Result<(), String> {
     simulation.run_for(Duration::from_secs(70));
     let before = packets(simulation);
     simulation.run_for(Duration::from_secs(60));
     let said = packets(simulation) - before;
     let paths = simulation.paths().len() as u64;
-    // Two heartbeats and two answers in each direction of each path, and as much again for late timers.
+    // Two HEARTBEATs and two HEARTBEAT ACKs in each direction of each path, doubled to allow for late timers.
     let most = 16 * paths;
     if said > most {
         return Err(format!(
@@ -191,7 +191,7 @@ fn check_quiet(simulation: &mut Simulation) -> Result<(), String> {
     Ok(())
 }
 
-/// Deadlines that come without end are as bad as none.
+/// Timers that expire without end are also an error.
 fn check_deadlines(simulation: &Simulation) -> Result<(), String> {
     let seconds = simulation.now().as_nanos() / 1_000_000_000;
     for side in Side::BOTH {

@@ -16,22 +16,22 @@ use crate::{Scenario, Side, Simulation};
 /// SCTP port of the near side.
 const NEAR_PORT: u16 = 50_000;
 
-/// A world to be built. Everything is plain numbers, so that it can be printed as source.
+/// Scenario to be built. All fields are plain numbers, so that it can be printed as source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// Of the world's own dice.
+    /// Seed of the simulation's random number generator.
     pub seed: u64,
-    /// IP version 6 instead of 4.
+    /// Uses IP version 6 instead of 4.
     pub ipv6: bool,
-    /// SCTP in UDP instead of directly over IP.
+    /// Uses SCTP in UDP instead of directly over IP.
     pub encapsulated: bool,
-    /// Both sides connect at once, instead of the near one alone.
+    /// Both sides connect at the same time, instead of the near one alone.
     pub collides: bool,
-    /// The near side may forget everything and start again; only if it alone connects.
+    /// The near side may lose all state and restart; only if it alone connects.
     pub restarts: bool,
     /// Packets that a core may write at once.
     pub segments: usize,
-    /// The longest message in either direction: nothing tells the other side how long it may be.
+    /// The longest message in either direction: the protocol does not tell the other side.
     pub max_message: usize,
     /// The paths.
     pub paths: Vec<PathShape>,
@@ -48,33 +48,33 @@ pub struct PathShape {
     pub kbit: u32,
     /// Its delay in milliseconds, one way.
     pub millis: u32,
-    /// Packets that its queue holds.
+    /// Queue length in packets.
     pub queue: u32,
 }
 
 /// One side's settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SideShape {
-    /// Largest IP packet.
+    /// Largest IP packet in bytes.
     pub mtu: u16,
-    /// Bytes of the send buffer.
+    /// Send buffer in bytes.
     pub send_buffer: u64,
-    /// Bytes of the receive buffer.
+    /// Receive buffer in bytes.
     pub receive_buffer: u64,
-    /// Streams asked for.
+    /// Outbound streams requested.
     pub streams: u16,
-    /// Streams let to the peer.
+    /// Inbound streams allowed.
     pub inbound_streams: u16,
-    /// Initial, least and largest retransmission timeout in milliseconds.
+    /// Initial, minimum and maximum retransmission timeout in milliseconds.
     pub rto: [u32; 3],
-    /// The profile to begin with.
+    /// Base profile.
     pub profile: &'static str,
-    /// What is different from it: extension point and algorithm.
+    /// Differences from the profile: extension point and algorithm.
     pub policies: Vec<(&'static str, &'static str)>,
 }
 
 impl Shape {
-    /// The world number `seed`.
+    /// Draws a scenario from `seed`.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut rng = Seed(seed).split("shape").rng();
@@ -101,13 +101,13 @@ impl Shape {
         }
     }
 
-    /// Whether there are translators before the near side. They translate ports, so there are none without UDP; and
-    /// who is to be connected to from outside cannot be behind one, nor can who starts again be recognised behind one.
+    /// Whether there are NATs before the near side. They translate ports, so there are none without UDP. A host that must accept
+    /// connections cannot be behind a NAT, and a restarted host cannot be recognised behind one.
     pub(super) const fn has_translators(&self) -> bool {
         self.encapsulated && !self.collides && !self.restarts
     }
 
-    /// Whether both sides find out how large packets may be, so that the network may change it.
+    /// Whether both sides do path MTU discovery, so that the network may change the MTU.
     pub(super) fn searches_sizes(&self) -> bool {
         let searches = |side: &SideShape| matches!(side.recipe().path_mtu, PathMtuChoice::Search(_));
         searches(&self.near) && searches(&self.far)
@@ -138,8 +138,7 @@ impl Shape {
         (0..=u8::MAX).zip(&self.paths).fold(scenario, add).build()
     }
 
-    /// What one side's associations are set up with. The near side always connects from the same port, so that it can
-    /// start again.
+    /// Association configuration of one side. The near side always connects from the same port, so that it can restart.
     pub(super) fn config(&self, side: Side) -> AssociationConfig {
         let config = self.of(side).config(self.max_message);
         let port = if self.collides {
@@ -153,7 +152,7 @@ impl Shape {
         }
     }
 
-    /// Everybody connects who should.
+    /// Connects the sides that are to connect.
     pub(super) fn connect(&self, simulation: &mut Simulation) {
         simulation.connect_from(Side::Near, &self.config(Side::Near), Conversation::default());
         if self.collides {
@@ -161,7 +160,7 @@ impl Shape {
         }
     }
 
-    /// One side's settings, to be changed.
+    /// One side's settings, mutable.
     pub const fn of_mut(&mut self, side: Side) -> &mut SideShape {
         match side {
             Side::Near => &mut self.near,
@@ -244,8 +243,8 @@ impl SideShape {
     }
 }
 
-/// One algorithm for each extension point, but not the constant window: it does not give way to losses, so what it
-/// delivers over a short queue, and when, is nobody's promise.
+/// One algorithm for each extension point, but not the constant window: it does not react to losses, so its delivery over a short
+/// queue is not guaranteed.
 fn draw_policies(rng: &mut Rng) -> Vec<(&'static str, &'static str)> {
     let draw = |point: &anabranch_policy::catalog::ExtensionPoint| {
         let names: Vec<_> = point

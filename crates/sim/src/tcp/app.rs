@@ -1,4 +1,4 @@
-//! Applications on a TCP connection: they send bytes that depend on their position, and check those that arrive.
+//! Applications on a TCP connection: they send bytes derived from the stream offset and check the bytes received.
 
 use core::time::Duration;
 
@@ -9,37 +9,37 @@ use bytes::Bytes;
 use super::meter::{STAMP, Stamps, TcpMeter};
 use crate::app::{Reading, pattern};
 
-/// The content repeats its source after so many bytes, with another beginning each time.
+/// Period of the content: after this many bytes the source repeats, each time from a different start.
 const BLOCK: u64 = 1 << 16;
 
 /// One side's application on one connection.
 #[derive(Clone, Debug, Default)]
 pub struct TcpApp {
-    /// How much it sends in all.
+    /// Total bytes to send.
     sends: u64,
     written: u64,
-    /// It ends its direction when everything is handed over, or when the peer has ended its own.
+    /// Closes its direction when all bytes are written, or when the peer has closed its own.
     closes: bool,
-    /// It does so only when the peer has ended its own.
+    /// Closes its direction only when the peer has closed its own.
     closes_last: bool,
-    /// It sends nothing before it has read so much.
+    /// Sends nothing before it has read this many bytes.
     waits_for: u64,
     reading: Reading,
     reads_next: Option<Instant>,
     read: u64,
-    /// Where the first byte came that is not what was sent.
+    /// Offset of the first received byte that differs from the one sent.
     wrong_at: Option<u64>,
     first_read_at: Option<Instant>,
     last_read_at: Option<Instant>,
     peer_finished_at: Option<Instant>,
     events: Vec<(Instant, Event)>,
     pace: Option<Pace>,
-    /// It sends messages, each beginning with the moment of its handing over.
+    /// Sends messages, each starting with the time at which it was written.
     stamps: Option<Stamps>,
     meter: Option<TcpMeter>,
 }
 
-/// So much is handed over every so often.
+/// Paced writing: a fixed number of bytes per interval.
 #[derive(Clone, Debug)]
 struct Pace {
     bytes: u64,
@@ -48,7 +48,7 @@ struct Pace {
 }
 
 impl TcpApp {
-    /// Sends `bytes`, ends its direction, and reads whatever comes.
+    /// Sends `bytes`, closes its direction, and reads everything that arrives.
     #[must_use]
     pub fn sender(bytes: u64) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl TcpApp {
         }
     }
 
-    /// Asks with a request of `bytes` bytes, and reads until the peer has ended its direction.
+    /// Sends a request of `bytes` bytes, then reads until the peer closes its direction.
     #[must_use]
     pub fn asking(bytes: u64) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl TcpApp {
         }
     }
 
-    /// The same, sending nothing before a request of `bytes` bytes was read.
+    /// The same, but sends nothing before it has read a request of `bytes` bytes.
     #[must_use]
     pub fn when_asked(self, bytes: u64) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl TcpApp {
         }
     }
 
-    /// Sends without end.
+    /// Sends without limit.
     #[must_use]
     pub fn bulk() -> Self {
         Self {
@@ -85,7 +85,7 @@ impl TcpApp {
         }
     }
 
-    /// Sends `bytes` every `every`, the first ones at once.
+    /// Sends `bytes` every `every`, the first ones immediately.
     ///
     /// # Panics
     ///
@@ -107,8 +107,8 @@ impl TcpApp {
         }
     }
 
-    /// As application `turn.0` of `turn.1` with the same pace, of which the first began at `began`: they take turns at equal
-    /// distances.
+    /// Application `turn.0` of `turn.1` applications with the same pace, the first of which started at `began`: their writes are
+    /// spaced evenly.
     pub(super) fn in_turn(mut self, turn: (u64, u64), began: Instant, now: Instant) -> Self {
         let (number, count) = turn;
         if let Some(pace) = self.pace.as_mut().filter(|_| number > 0) {
@@ -120,40 +120,40 @@ impl TcpApp {
         self
     }
 
-    /// Sends nothing, reads, and ends its direction when the peer has ended.
+    /// Sends nothing, reads, and closes its direction when the peer has closed its own.
     #[must_use]
     pub fn reader() -> Self {
         Self::sender(0)
     }
 
-    /// The same, reading otherwise.
+    /// The same with another reading mode.
     #[must_use]
     pub fn reading(self, reading: Reading) -> Self {
         Self { reading, ..self }
     }
 
-    /// The same, sending messages of so many bytes, each of which tells when it was handed over. Those too short for that
-    /// tell nothing.
+    /// The same, sending messages of this many bytes, each carrying the time at which it was written. Messages too short for a
+    /// timestamp carry none.
     #[must_use]
     pub fn stamped(self, message: u64) -> Self {
         let stamps = (message > STAMP).then(|| Stamps::new(message));
         Self { stamps, ..self }
     }
 
-    /// The same, reading such messages and measuring how long each was under way.
+    /// The same, reading such messages and measuring the delay of each.
     #[must_use]
     pub fn metered(self, message: u64) -> Self {
         let meter = (message > STAMP).then(|| TcpMeter::new(message));
         Self { meter, ..self }
     }
 
-    /// What was measured of the messages read.
+    /// Delay measurements of the messages read.
     #[must_use]
     pub const fn meter(&self) -> Option<&TcpMeter> {
         self.meter.as_ref()
     }
 
-    /// The same, waiting with the last `bytes` until [`TcpApp::hands_over`].
+    /// The same, holding back the last `bytes` until [`TcpApp::hands_over`].
     #[must_use]
     pub fn holding_back(self, bytes: u64) -> Self {
         Self {
@@ -163,13 +163,13 @@ impl TcpApp {
         }
     }
 
-    /// Hands over so many bytes more.
+    /// Releases this many more bytes for writing.
     pub fn hands_over(&mut self, now: Instant, bytes: u64, connection: &mut Connection) {
         self.sends += bytes;
         self.act(now, connection);
     }
 
-    /// Bytes handed over.
+    /// Bytes written.
     #[must_use]
     pub const fn bytes_written(&self) -> u64 {
         self.written
@@ -181,7 +181,7 @@ impl TcpApp {
         self.read
     }
 
-    /// Where the first byte was read that is not what the peer has sent there.
+    /// Offset of the first byte read that differs from the one the peer sent.
     #[must_use]
     pub const fn wrong_at(&self) -> Option<u64> {
         self.wrong_at
@@ -193,25 +193,25 @@ impl TcpApp {
         self.first_read_at
     }
 
-    /// When the last one so far was read.
+    /// When the latest byte was read.
     #[must_use]
     pub const fn last_read_at(&self) -> Option<Instant> {
         self.last_read_at
     }
 
-    /// When the peer had ended its direction and everything was read.
+    /// When the peer had closed its direction and everything was read.
     #[must_use]
     pub const fn finished_at(&self) -> Option<Instant> {
         self.peer_finished_at
     }
 
-    /// What happened, except that something could be read or written.
+    /// Connection events, except readable and writable.
     #[must_use]
     pub fn events(&self) -> &[(Instant, Event)] {
         &self.events
     }
 
-    /// Reads otherwise from now on.
+    /// Changes the reading mode.
     pub fn read_otherwise(&mut self, now: Instant, reading: Reading, connection: &mut Connection) {
         self.reading = reading;
         self.reads_next = None;
@@ -232,7 +232,7 @@ impl TcpApp {
         self.reads_next.into_iter().chain(pace).min()
     }
 
-    /// Reads and writes what can be.
+    /// Reads and writes as much as possible.
     pub(super) fn act(&mut self, now: Instant, connection: &mut Connection) {
         self.take(now, connection);
         if let Some(pace) = self.pace.as_mut().filter(|pace| pace.next <= now) {
@@ -305,7 +305,7 @@ impl TcpApp {
     }
 }
 
-/// The bytes of any stream from `place` on: `most` of them, or fewer.
+/// Bytes of any stream from offset `place` on, at most `most`.
 pub(super) fn content(place: u64, most: u64) -> Bytes {
     let (block, within) = (place / BLOCK, place % BLOCK);
     let length = most.min(BLOCK - within) as usize;

@@ -1,4 +1,4 @@
-//! TCP host on the simulated network: it passes segments, deadlines and bytes to the endpoint.
+//! TCP host on the simulated network: it passes segments, timer expiries and application data to the endpoint.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,22 +10,22 @@ use anabranch_types::{Ecn, Instant, PathAddr, Seed};
 use super::TcpApp;
 use crate::Overhead;
 
-/// The port that servers listen on.
+/// Port on which servers listen.
 pub const TCP_PORT: u16 = 80;
 
 /// An endpoint with an application on each of its connections.
 pub struct TcpHost {
     endpoint: Endpoint,
     apps: BTreeMap<ConnectionId, TcpApp>,
-    /// What answers a peer that connects.
+    /// Application template for accepted connections.
     answering: TcpApp,
     segments_received: u64,
     overhead: Option<Overhead>,
-    /// Connections still to be begun, each when the one before is open.
+    /// Connections still to be opened, each when the previous one is established.
     in_turn: Option<InTurn>,
 }
 
-/// Connections to be begun one after another.
+/// Connections to be opened one after another.
 struct InTurn {
     began: Instant,
     count: u64,
@@ -37,7 +37,7 @@ struct InTurn {
 }
 
 impl TcpHost {
-    /// A host whose first numbers come from `seed`. Whoever connects talks to a copy of `answering`.
+    /// Creates a host whose initial sequence numbers come from `seed`. Each accepted connection gets a copy of `answering`.
     #[must_use]
     pub fn new(seed: Seed, answering: TcpApp) -> Self {
         Self {
@@ -50,12 +50,12 @@ impl TcpHost {
         }
     }
 
-    /// Lets others connect.
+    /// Starts listening.
     pub fn listen(&mut self, config: TcpConfig) {
         self.endpoint.listen(TCP_PORT, config);
     }
 
-    /// Begins a connection with an application on it.
+    /// Opens a connection with an application on it.
     ///
     /// # Panics
     ///
@@ -75,7 +75,7 @@ impl TcpHost {
         id
     }
 
-    /// Begins `count` connections one after another: each when the one before is open, as a program does that waits for
+    /// Opens `count` connections one after another, each when the previous one is established, like a program that blocks in
     /// `connect`.
     pub fn connect_in_turn(
         &mut self,
@@ -112,7 +112,7 @@ impl TcpHost {
         self.connect(now, local, remote, config, app);
     }
 
-    /// Lets the user act on a connection and its application; `None` if there is no such connection.
+    /// Gives access to a connection and its application; `None` if there is no such connection.
     pub fn talk<R>(
         &mut self,
         now: Instant,
@@ -125,7 +125,7 @@ impl TcpHost {
         result
     }
 
-    /// Forgets a connection, as a host does that starts again.
+    /// Drops a connection, as a restarted host does.
     pub fn forget(&mut self, id: ConnectionId) {
         self.endpoint.forget(id);
     }
@@ -141,24 +141,24 @@ impl TcpHost {
         self.apps.iter().map(|(id, app)| (*id, app))
     }
 
-    /// The application on a connection; it outlives it.
+    /// The application on a connection; it outlives the connection.
     #[must_use]
     pub fn app(&self, id: ConnectionId) -> Option<&TcpApp> {
         self.apps.get(&id)
     }
 
-    /// Segments that arrived, damaged ones included.
+    /// Segments received, including damaged ones.
     #[must_use]
     pub const fn segments_received(&self) -> u64 {
         self.segments_received
     }
 
-    /// Counts what the segments carry that leave from now on.
+    /// Starts counting the overhead of the segments sent from now on.
     pub fn count_overhead(&mut self) {
         self.overhead = Some(Overhead::default());
     }
 
-    /// What segments carried, if [`TcpHost::count_overhead`] was called.
+    /// Overhead of the segments sent, if [`TcpHost::count_overhead`] was called.
     #[must_use]
     pub const fn overhead(&self) -> Option<&Overhead> {
         self.overhead.as_ref()

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use super::app::content;
 use crate::Histogram;
 
-/// Bytes of a moment.
+/// Length of a timestamp in bytes.
 pub(super) const STAMP: u64 = 8;
 
-/// What one side writes: messages of one length.
+/// Writing side: messages of one length.
 #[derive(Clone, Debug)]
 pub(super) struct Stamps {
     message: u64,
-    /// When the message was handed over of which a part is written.
+    /// When the message that is partly written was started.
     handed_over: Instant,
 }
 
@@ -26,7 +26,7 @@ impl Stamps {
         }
     }
 
-    /// The bytes from `place` on: `most` of them, or fewer.
+    /// The bytes from offset `place` on, at most `most`.
     pub(super) fn content(&mut self, place: u64, most: u64, now: Instant) -> Bytes {
         let within = place % self.message;
         if within == 0 {
@@ -42,7 +42,7 @@ impl Stamps {
     }
 }
 
-/// What the other side reads of them.
+/// Reading side of such messages.
 #[derive(Clone, Debug)]
 pub struct TcpMeter {
     message: u64,
@@ -61,19 +61,19 @@ impl TcpMeter {
         }
     }
 
-    /// Messages read to their end.
+    /// Messages read completely.
     #[must_use]
     pub const fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// From a message's handing over to the reading of its last byte, in µs.
+    /// Delay from writing a message to reading its last byte, in µs.
     #[must_use]
     pub const fn delays(&self) -> &Histogram {
         &self.delays
     }
 
-    /// Takes what belongs to a moment from the bytes at `place`, and returns how many those are.
+    /// Takes timestamp bytes from the input at offset `place`, and returns how many there were.
     pub(super) fn take(&mut self, place: u64, bytes: &[u8]) -> usize {
         let within = place % self.message;
         let count = STAMP.saturating_sub(within).min(bytes.len() as u64) as usize;
@@ -82,12 +82,12 @@ impl TcpMeter {
         count
     }
 
-    /// Bytes from `place` to the end of its message.
+    /// Bytes from offset `place` to the end of its message.
     pub(super) const fn left(&self, place: u64) -> u64 {
         self.message - place % self.message
     }
 
-    /// Everything before `place` was read.
+    /// Records that everything before offset `place` was read.
     pub(super) fn on_read(&mut self, place: u64, now: Instant) {
         if place.is_multiple_of(self.message) {
             let handed_over = u64::from_be_bytes(self.stamp);

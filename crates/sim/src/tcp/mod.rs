@@ -1,4 +1,4 @@
-//! Simulation of TCP. What would it have done on the same network? Hosts with TCP endpoints, their applications, and scenarios.
+//! Simulation of TCP: hosts with TCP endpoints, their applications, and scenarios, for comparison on the same network.
 //!
 //! ```
 //! use anabranch_netsim::LinkConfig;

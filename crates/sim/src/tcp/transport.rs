@@ -1,4 +1,4 @@
-//! TCP and Multipath TCP as the transport of a simulation. What do their scenarios have beside paths and applications?
+//! TCP and Multipath TCP as transports of a simulation: what their scenarios have in addition to paths and applications.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -37,7 +37,7 @@ impl Transport for Tcp {
         TCP_PORT
     }
 
-    /// Multipath TCP advertises all addresses but the first, unless the configuration names some.
+    /// Multipath TCP advertises all addresses except the first, unless the configuration names others.
     fn configure(mut config: TcpConfig, addresses: &[IpAddr]) -> TcpConfig {
         if let Some(mptcp) = config.mptcp.as_mut().filter(|mptcp| mptcp.local.is_empty()) {
             mptcp.local = addresses.iter().skip(1).copied().collect();
@@ -75,7 +75,7 @@ impl Transport for Tcp {
         host.connect(now, SocketAddr::new(local, 0), remotes[0], config, app)
     }
 
-    /// Addresses are advertised when a connection is established, and not later.
+    /// Addresses are advertised only when a connection is established.
     fn add_address(_host: &mut TcpHost, _now: Instant, _address: SocketAddr) {}
 
     fn remove_address(host: &mut TcpHost, now: Instant, address: SocketAddr) {
@@ -121,7 +121,7 @@ impl Transport for Tcp {
             state.receive_buffers.push(held);
             for subflow in subflows(connection, &statistics, paths) {
                 if subflow.state != State::Closed {
-                    // A segment leaves only if the window admits all of it.
+                    // A segment is sent only if it fits the window completely.
                     let next = subflow.facts.in_flight + u64::from(subflow.facts.max_data_chunk);
                     let is_full = next > subflow.facts.cwnd;
                     state.paths[subflow.path].facts.push((subflow.facts, is_full));
@@ -164,7 +164,7 @@ impl Transport for Tcp {
     }
 }
 
-/// One subflow of Multipath TCP, or plain TCP, on a path of the scenario.
+/// One Multipath TCP subflow, or plain TCP, on a path of the scenario.
 struct Subflow {
     path: usize,
     state: State,
@@ -172,7 +172,7 @@ struct Subflow {
     facts: PathFacts,
 }
 
-/// What a connection has on each path: plain TCP is on the first.
+/// Subflows of a connection on each path; plain TCP uses the first.
 fn subflows(connection: &Connection, statistics: &ConnectionStatistics, paths: &[Path]) -> Vec<Subflow> {
     let subflows = connection.paths().map(|subflow| {
         let addr = PathAddr {
@@ -232,14 +232,14 @@ fn finished_at(host: &TcpHost) -> Option<Instant> {
 }
 
 impl Scenario<Tcp> {
-    /// Two hosts with one path between them. Both applications only read. Each further path is one between further
-    /// addresses of both hosts, for Multipath TCP.
+    /// Two hosts with one path between them. Both applications only read. Each further path connects further addresses of both
+    /// hosts, for Multipath TCP.
     #[must_use]
     pub fn over(seed: Seed, link: LinkConfig) -> Self {
         Self::tcp(seed).path(link)
     }
 
-    /// Two hosts with nothing between them yet. Both applications only read.
+    /// Two hosts without any path yet. Both applications only read.
     #[must_use]
     pub fn tcp(seed: Seed) -> Self {
         Self::with_transport(seed, Tcp)
@@ -247,7 +247,7 @@ impl Scenario<Tcp> {
             .far_talks(TcpApp::reader())
     }
 
-    /// The addresses of all paths so far are of IP version 6.
+    /// Uses IP version 6 addresses on all paths added so far.
     #[must_use]
     pub fn v6(mut self) -> Self {
         for (number, path) in (0..=u8::MAX).zip(&mut self.paths) {
@@ -258,7 +258,7 @@ impl Scenario<Tcp> {
 }
 
 impl Simulation<Tcp> {
-    /// The near side connects `count` times, each time when the connection before is established.
+    /// The near side opens `count` connections, each when the previous one is established.
     pub fn connect_in_turn(&mut self, count: u64) {
         let (config, app) = self.near.clone();
         let local = SocketAddr::new(self.end_of(0, Side::Near).ip(), 0);
@@ -268,7 +268,7 @@ impl Simulation<Tcp> {
         });
     }
 
-    /// Lets the user act on a side's connection number `nth`, counted from 0, and its application.
+    /// Gives access to connection number `nth` of a side, counted from 0, and its application.
     pub fn talk<R>(
         &mut self,
         side: Side,
@@ -281,14 +281,14 @@ impl Simulation<Tcp> {
         })
     }
 
-    /// A side's connection number `nth`, counted from 0.
+    /// Connection number `nth` of a side, counted from 0.
     #[must_use]
     pub fn connection(&self, side: Side, nth: usize) -> Option<&Connection> {
         let (id, _) = self.host(side).apps().nth(nth)?;
         self.host(side).endpoint().connection(id)
     }
 
-    /// The application on it.
+    /// The application on that connection.
     #[must_use]
     pub fn app(&self, side: Side, nth: usize) -> Option<&TcpApp> {
         let (_, app) = self.host(side).apps().nth(nth)?;

@@ -1,4 +1,4 @@
-//! Reassembly buffer. What has arrived, and what is missing before it can be read?
+//! Reassembly buffer: bytes received out of order, and the gaps before them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,33 +7,32 @@ use core::ops::Range;
 use anabranch_types::IntervalSet;
 use bytes::Bytes;
 
-/// Blocks of which the latest arrival is remembered; more than fit into any acknowledgement.
+/// Number of recent blocks to remember; more than fit into any acknowledgement.
 const REMEMBERED: usize = 6;
-/// Parts that may always wait for what is missing.
+/// Number of parts that may always wait for a gap.
 const PARTS: usize = 64;
-/// Beyond them, each part must on average be this large, so that tiny segments cannot make memory of many times the
-/// window necessary.
+/// Beyond that, each part must on average be this large, so that tiny segments cannot use many times the window in memory.
 const BYTES_PER_PART: u64 = 64;
 
-/// Bytes in any order, made into a row.
+/// Reassembles bytes that arrive in any order.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
-    /// The first place that is missing.
+    /// The first missing position.
     next: u64,
     parts: BTreeMap<u64, Bytes>,
-    /// What `parts` covers, all beyond `next`.
+    /// The ranges of `parts`, all beyond `next`.
     beyond: IntervalSet,
     beyond_bytes: u64,
-    /// A place in each block that arrived lately, the latest first.
+    /// A position in each recently received block, the latest first.
     latest: Vec<u64>,
 }
 
-/// What an arrival changed.
+/// Changes made by an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Arrived {
-    /// Bytes that were not there before.
+    /// New bytes.
     pub(crate) new: u64,
-    /// Something is missing before it, or it closed a gap, even in part.
+    /// It is out of order, or filled a gap at least partly.
     pub(crate) gaps_changed: bool,
 }
 
@@ -48,12 +47,12 @@ impl Reassembly {
         }
     }
 
-    /// The first place that is missing.
+    /// The first missing position.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }
 
-    /// Bytes that wait for what is missing before them.
+    /// Bytes that wait for a gap before them.
     pub(crate) const fn beyond_bytes(&self) -> u64 {
         self.beyond_bytes
     }
@@ -62,13 +61,13 @@ impl Reassembly {
         !self.beyond.is_empty()
     }
 
-    /// Takes over what is new in `bytes`, the first of which is at `start`. What can be read now follows `ready`.
+    /// Adds the new part of `bytes`, whose first byte is at `start`. Bytes that became readable are appended to `ready`.
     pub(crate) fn insert(&mut self, start: u64, bytes: &[u8], ready: &mut Vec<(u64, Bytes)>) -> Arrived {
         let end = start + bytes.len() as u64;
         self.insert_run(start..end, ready, |part| Bytes::copy_from_slice(&bytes[part]))
     }
 
-    /// The same of bytes that need not be copied.
+    /// The same for bytes that need not be copied.
     pub(crate) fn insert_shared(
         &mut self,
         start: u64,
@@ -79,7 +78,7 @@ impl Reassembly {
         self.insert_run(start..end, ready, |part| bytes.slice(part))
     }
 
-    /// `part` gives what is in a range counted from the start of the run.
+    /// `part` returns the bytes of a range counted from the start of the run.
     fn insert_run(
         &mut self,
         run: Range<u64>,
@@ -146,8 +145,8 @@ impl Reassembly {
         self.latest = latest;
     }
 
-    /// The blocks beyond what is missing: first the one with the segment that triggered this
-    /// ACK (RFC 2018 §4), then those that were reported before it.
+    /// The blocks beyond the first gap: first the one with the segment that triggered this ACK (RFC 2018 §4), then those reported
+    /// before it.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.latest
             .iter()

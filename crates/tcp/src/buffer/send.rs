@@ -1,27 +1,27 @@
-//! Send buffer. What has the application handed over that is not acknowledged yet?
+//! Send buffer: bytes that the application has written and that are not acknowledged yet.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-/// Bytes not yet sent, and the count of those that were sent and may be needed again.
+/// Bytes not yet sent, and the count of bytes sent that may have to be retransmitted.
 ///
-/// What was sent lies in the records of those who sent it; here it only takes up room. Places count all bytes ever handed
-/// over, from 1, as a subflow counts them.
+/// Sent bytes are stored in the records of their senders; here only their space is counted. Positions count all bytes ever
+/// written, from 1, as on a subflow.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     capacity: u64,
-    /// In ascending order of places, with gaps where bytes left ahead of others.
+    /// In ascending order of position, with gaps where bytes were sent ahead of others.
     unsent: VecDeque<Piece>,
     unsent_bytes: u64,
-    /// The place behind everything that was handed over.
+    /// The position behind everything written.
     end: u64,
-    /// Sent and not yet given back.
+    /// Sent and not yet released.
     held: u64,
 }
 
-/// Bytes in a row, and the place of the first of them.
+/// Contiguous bytes, and the position of the first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Piece {
     pub(crate) place: u64,
@@ -54,7 +54,7 @@ impl SendBuffer {
         }
     }
 
-    /// Bytes that the application may hand over now.
+    /// Bytes that the application may write now.
     pub(crate) const fn room(&self) -> u64 {
         self.capacity.saturating_sub(self.used())
     }
@@ -71,17 +71,17 @@ impl SendBuffer {
         self.unsent_bytes
     }
 
-    /// The place behind everything that was handed over.
+    /// The position behind everything written.
     pub(crate) const fn end(&self) -> u64 {
         self.end
     }
 
-    /// The place of the first byte that is not sent, or behind everything.
+    /// The position of the first unsent byte, or behind everything.
     pub(crate) fn first_unsent(&self) -> u64 {
         self.unsent.front().map_or(self.end, |piece| piece.place)
     }
 
-    /// Takes bytes over as far as there is room; returns what is left of them.
+    /// Accepts as many bytes as there is room for; returns the rest.
     pub(crate) fn write(&mut self, mut bytes: Bytes) -> Bytes {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let taken = bytes.split_to(bytes.len().min(room));
@@ -94,12 +94,12 @@ impl SendBuffer {
         bytes
     }
 
-    /// The next bytes to be sent, at most `most`, all in a row. They stay in the buffer as held.
+    /// Takes the next contiguous bytes to send, at most `most`. They still count as held in the buffer.
     pub(crate) fn take(&mut self, most: u64) -> Piece {
         self.take_behind(0, most)
     }
 
-    /// Bytes to be sent ahead of the next `skip` unsent ones.
+    /// Takes bytes to send from beyond the next `skip` unsent ones.
     pub(crate) fn take_behind(&mut self, skip: u64, most: u64) -> Piece {
         let most = most.min(self.unsent_bytes.saturating_sub(skip));
         let length = usize::try_from(most).unwrap_or(usize::MAX);
@@ -115,8 +115,8 @@ impl SendBuffer {
         taken
     }
 
-    /// The place of the byte behind `skip` unsent ones. What was sent ahead before lies in between, so it may be farther away
-    /// than so many bytes.
+    /// The position of the byte behind `skip` unsent ones. Bytes sent ahead earlier may lie between, so the distance may be
+    /// larger than `skip`.
     pub(crate) fn place_behind(&self, skip: u64) -> u64 {
         let mut left = skip;
         for piece in &self.unsent {
@@ -129,7 +129,7 @@ impl SendBuffer {
         self.end
     }
 
-    /// Makes a piece begin behind `skip` unsent bytes, and says which.
+    /// Splits a piece behind `skip` unsent bytes, and returns its index.
     fn part_at(&mut self, skip: u64) -> usize {
         let mut left = skip;
         let mut at = 0;
@@ -147,7 +147,7 @@ impl SendBuffer {
         at
     }
 
-    /// Bytes from several pieces in a row, put together so that segments are full.
+    /// Joins contiguous bytes of several pieces, so that segments are full.
     fn gather(&mut self, at: usize, length: usize) -> Piece {
         let mut gathered = Vec::with_capacity(length);
         let place = self.unsent[at].place;
@@ -167,12 +167,12 @@ impl SendBuffer {
         }
     }
 
-    /// `bytes` that were sent will not be needed again.
+    /// Releases `bytes` sent bytes that will not be retransmitted.
     pub(crate) const fn release(&mut self, bytes: u64) {
         self.held -= bytes;
     }
 
-    /// Forgets everything: nobody will ask for it again.
+    /// Discards everything: nothing will be retransmitted.
     pub(crate) fn clear(&mut self) {
         self.unsent.clear();
         self.unsent_bytes = 0;

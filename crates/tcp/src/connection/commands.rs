@@ -1,4 +1,4 @@
-//! Commands of the application on a connection.
+//! Application calls of a connection.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,9 +12,8 @@ use crate::mptcp::PathStatistics;
 use crate::tcb::{CloseReason, State};
 
 impl Connection {
-    /// Hands bytes over to be sent, as far as the send buffer has room for them; returns what is left. After
-    /// [`Connection::close`] and after the end nothing is taken. When no room is left, [`Event::Writable`] tells when there
-    /// is some again.
+    /// Writes bytes to the send buffer, as far as there is room; returns the rest. After [`Connection::close`] and after the end
+    /// of the connection nothing is accepted. When the buffer was full, [`Event::Writable`] reports when there is room again.
     pub fn write(&mut self, bytes: Bytes) -> Bytes {
         if self.buffers.closing || self.state() == State::Closed {
             return bytes;
@@ -34,7 +33,7 @@ impl Connection {
         self.buffers.outgoing.room()
     }
 
-    /// The next bytes that the peer has sent, at most `most`; `None` if there are none now.
+    /// Reads the next bytes received, at most `most`; `None` if there are none now.
     pub fn read(&mut self, most: usize) -> Option<Bytes> {
         self.buffers.read(most)
     }
@@ -45,22 +44,22 @@ impl Connection {
         self.buffers.unread()
     }
 
-    /// Whether the peer has sent everything; what can be read now is the rest.
+    /// Whether the peer has closed its direction and everything has arrived; only the bytes readable now are left.
     #[must_use]
     pub const fn peer_finished(&self) -> bool {
         self.buffers.peer_finished()
     }
 
-    /// Nothing more is handed over: the direction ends when everything has been sent (FIN). Reading goes on.
+    /// Closes the sending direction: a FIN follows the data in the send buffer. Reading remains possible.
     pub fn close(&mut self) {
         self.buffers.closing = true;
-        // Nothing was said yet, and nothing is to be said: "Delete the TCB" (RFC 9293 §3.10.4).
+        // No SYN was sent and none will be: "Delete the TCB" (RFC 9293 §3.10.4).
         if self.state() == State::SynSent && self.buffers.outgoing.unsent() == 0 {
             self.abort();
         }
     }
 
-    /// Ends the connection at once; what was not sent is lost, and the peer is told (RST).
+    /// Aborts the connection: unsent data is discarded, and the peer receives a RST.
     pub fn abort(&mut self) {
         let ended = match &mut self.protocol {
             Protocol::Tcp(tcp) => tcp.abort(),
@@ -71,19 +70,19 @@ impl Connection {
         }
     }
 
-    /// Our address and port.
+    /// Local address and port.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.tuple().local
     }
 
-    /// The peer's address and port.
+    /// Remote address and port.
     #[must_use]
     pub fn remote(&self) -> SocketAddr {
         self.tuple().remote
     }
 
-    /// Where it is in its life.
+    /// Its TCP state.
     #[must_use]
     pub const fn state(&self) -> State {
         match &self.protocol {
@@ -92,7 +91,7 @@ impl Connection {
         }
     }
 
-    /// What is known of its path, or its paths.
+    /// State of its path or paths.
     #[must_use]
     pub fn path_facts(&self) -> &[PathFacts] {
         match &self.protocol {
@@ -101,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// What is known and was counted.
+    /// Statistics.
     #[must_use]
     pub fn statistics(&self) -> ConnectionStatistics {
         let (counters, out_of_order_bytes, data) = match &self.protocol {
@@ -128,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// What is known of each subflow of several, those that are over included; none for plain TCP.
+    /// Statistics of each MPTCP subflow, including closed ones; empty for plain TCP.
     pub fn paths(&self) -> impl Iterator<Item = PathStatistics> + '_ {
         let mptcp = match &self.protocol {
             Protocol::Tcp(_) => None,
@@ -137,8 +136,8 @@ impl Connection {
         mptcp.into_iter().flat_map(|mptcp| mptcp.paths())
     }
 
-    /// An address of ours is gone: the peer is told (REMOVE_ADDR), the subflows that use it end, and others carry on what they
-    /// carried. Means nothing for plain TCP.
+    /// Removes a local address: notifies the peer (REMOVE_ADDR), closes the subflows that use it, and reinjects their data on
+    /// others. No effect on plain TCP.
     pub fn remove_local_address(&mut self, address: IpAddr) {
         if let Protocol::Mptcp(mptcp) = &mut self.protocol {
             mptcp.remove_local(address, &mut self.buffers);

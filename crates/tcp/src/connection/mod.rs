@@ -1,6 +1,6 @@
 //! Connection: socket buffers, and the protocol behind them.
 //!
-//! Plain TCP has one control block, Multipath TCP one for each subflow and a data sequence space above them. The application
+//! Plain TCP has one control block. Multipath TCP has one for each subflow and a data sequence space above them. The application
 //! sees no difference, so both have the same socket buffers.
 
 mod commands;
@@ -23,26 +23,26 @@ use crate::sequence::SequenceNumber;
 use crate::tcb::{CloseReason, ControlBlock, OpenParameters, State, TcpCounters};
 use crate::wire::{Key, PrimaryOption, Segment, Token};
 
-/// What happened to a connection.
+/// Connection event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Event {
-    /// Both ends have agreed to begin.
+    /// The connection is established.
     Connected,
-    /// There is something to read that was not there before.
+    /// New data can be read.
     Readable,
-    /// There is room in the send buffer after there was none.
+    /// The send buffer has room again after it was full.
     Writable,
-    /// The peer has sent everything; what is left can still be read.
+    /// The peer has closed its direction and everything has arrived; the rest can still be read.
     PeerFinished,
-    /// A further subflow is part of the connection now, over a path of its own.
+    /// A further subflow is established on its own path.
     PathOpened(PathId),
-    /// A subflow of several is over; the connection goes on.
+    /// A subflow has closed; the connection continues.
     PathClosed(PathId, CloseReason),
-    /// The connection is over.
+    /// The connection is closed.
     Closed(CloseReason),
 }
 
-/// A TCP connection, or one of Multipath TCP.
+/// A TCP or Multipath TCP connection.
 #[derive(Debug)]
 pub struct Connection {
     config: TcpConfig,
@@ -62,27 +62,27 @@ enum Protocol {
 /// Statistics of a connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionStatistics {
-    /// Where it is in its life.
+    /// TCP state.
     pub state: State,
-    /// What was counted, of all subflows together.
+    /// Counters, summed over all subflows.
     pub counters: TcpCounters,
-    /// Bytes that arrived in order.
+    /// Bytes received in order.
     pub bytes_received: u64,
-    /// Bytes that arrived and wait for others before them.
+    /// Bytes received that wait for a gap before them.
     pub out_of_order_bytes: u64,
     /// Bytes of the send buffer in use.
     pub send_buffer_used: u64,
-    /// Of them those that were sent: the retransmission queue.
+    /// Bytes of the send buffer that were sent: the retransmission queue.
     pub send_buffer_sent: u64,
-    /// Bytes that it holds.
+    /// Capacity of the send buffer.
     pub send_buffer_size: u64,
     /// Round-trip time, window and more, of the first subflow.
     pub facts: PathFacts,
-    /// What was counted of the data, if several subflows may carry it.
+    /// Counters at data level, for Multipath TCP.
     pub data: Option<DataStatistics>,
 }
 
-/// What a new connection needs.
+/// Parameters of a new connection.
 pub(crate) struct NewConnection {
     pub(crate) tuple: FourTuple,
     pub(crate) iss: SequenceNumber,
@@ -98,7 +98,7 @@ pub(crate) fn initial_facts(parameters: &OpenParameters, config: &TcpConfig) -> 
 }
 
 impl Connection {
-    /// A connection that sends a SYN. `key` is asked for where several subflows are wanted.
+    /// Creates a connection that sends a SYN. `key` is called for Multipath TCP only.
     pub(crate) fn connect(new_connection: NewConnection, key: impl FnOnce() -> Key) -> Self {
         let protocol = match &new_connection.config.mptcp {
             None => Protocol::Tcp(Box::new(PlainTcp::new(&new_connection, ControlBlock::connect))),
@@ -111,7 +111,7 @@ impl Connection {
         Self::new(new_connection.config, protocol)
     }
 
-    /// A connection that answers `syn`; `None` if that does not offer what it must.
+    /// Creates a connection that answers `syn`; `None` if that lacks a required option.
     pub(crate) fn accept(
         new_connection: NewConnection,
         syn: &Segment<'_>,
@@ -143,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// The ends of its first subflow.
+    /// Addresses of its first subflow.
     pub(crate) fn tuple(&self) -> FourTuple {
         match &self.protocol {
             Protocol::Tcp(tcp) => tcp.tuple(),
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// The ends of all its subflows.
+    /// Addresses of all its subflows.
     pub(crate) fn tuples(&self) -> Vec<FourTuple> {
         match &self.protocol {
             Protocol::Tcp(tcp) => [tcp.tuple()].into(),
@@ -159,7 +159,7 @@ impl Connection {
         }
     }
 
-    /// What further subflows name it by, if it may have them.
+    /// Token that further subflows use to join it, if it may have any.
     pub(crate) fn token(&self) -> Option<Token> {
         match &self.protocol {
             Protocol::Tcp(_) => None,
@@ -167,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// Whether nothing is left of it but what the application has not read.
+    /// Whether the connection is closed, apart from data that the application has not read.
     pub(crate) fn is_gone(&self) -> bool {
         match &self.protocol {
             Protocol::Tcp(tcp) => tcp.is_gone(),
@@ -175,7 +175,7 @@ impl Connection {
         }
     }
 
-    /// Addresses that its subflows took or gave back, in the order in which they did.
+    /// Addresses that its subflows acquired or released, in order.
     pub(crate) fn next_tuple_change(&mut self) -> Option<TupleChange> {
         match &mut self.protocol {
             Protocol::Tcp(_) => None,
@@ -183,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// A further subflow that is to be joined now.
+    /// A further subflow to be opened now.
     pub(crate) fn next_pending_join(&mut self, now: Instant) -> Option<PendingJoin> {
         match &mut self.protocol {
             Protocol::Tcp(_) => None,
@@ -191,14 +191,14 @@ impl Connection {
         }
     }
 
-    /// Begins a further subflow.
+    /// Opens a further subflow.
     pub(crate) fn join(&mut self, new_subflow: NewSubflow) {
         if let Protocol::Mptcp(mptcp) = &mut self.protocol {
             mptcp.join(new_subflow, &self.config);
         }
     }
 
-    /// The peer begins a further subflow with `syn`. Returns whether it may.
+    /// Accepts a further subflow that the peer opens with `syn`. Returns whether it is accepted.
     pub(crate) fn accept_join(&mut self, new_subflow: NewSubflow, syn: &Segment<'_>) -> bool {
         match &mut self.protocol {
             Protocol::Tcp(_) => false,
@@ -206,7 +206,7 @@ impl Connection {
         }
     }
 
-    /// Takes a segment that belongs to a subflow of this connection. Returns whether it must be answered by a reset.
+    /// Processes a segment of a subflow of this connection. Returns whether it must be answered by a reset.
     pub(crate) fn handle_segment(&mut self, now: Instant, path: PathId, segment: &Segment<'_>) -> bool {
         self.begin_burst();
         let Self {
@@ -233,7 +233,7 @@ impl Connection {
         }
     }
 
-    /// A transmission opportunity: what leaves until the next one is one burst.
+    /// A transmission opportunity: the segments sent until the next one form one burst.
     fn begin_burst(&mut self) {
         match &mut self.protocol {
             Protocol::Tcp(tcp) => tcp.policies.burst.on_transmission_opportunity(),
@@ -252,7 +252,7 @@ impl Connection {
         self.buffers.next_event()
     }
 
-    /// Appends the next segment to `out` and says where it goes; `None` if there is none now.
+    /// Appends the next segment to `out` and returns its addresses; `None` if there is none now.
     pub(crate) fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<FourTuple> {
         let Self {
             config,

@@ -13,14 +13,14 @@ use crate::tcb::{
 };
 use crate::wire::{Options, Segment};
 
-/// One subflow between two ends.
+/// A single subflow between two addresses.
 #[derive(Debug)]
 pub(crate) struct PlainTcp {
     tuple: FourTuple,
     pub(super) policies: PolicySet,
     facts: [PathFacts; 1],
     tcb: ControlBlock,
-    /// The peer is told at once that nothing more comes.
+    /// A RST is to be sent at once.
     reset_due: bool,
 }
 
@@ -63,7 +63,7 @@ impl PlainTcp {
         self.tcb.state() == State::Closed && !self.reset_due
     }
 
-    /// The subflow, and what it works with.
+    /// The subflow and its context.
     fn split<'a>(&'a mut self, now: Instant, config: &'a TcpConfig) -> (&'a mut ControlBlock, Context<'a>) {
         let context = Context {
             now,
@@ -74,7 +74,7 @@ impl PlainTcp {
         (&mut self.tcb, context)
     }
 
-    /// Takes a segment. Returns whether it must be answered by a reset.
+    /// Processes a segment. Returns whether it must be answered by a reset.
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
@@ -96,7 +96,7 @@ impl PlainTcp {
         act_on(effects, buffers);
     }
 
-    /// Ends the subflow here and now; the peer is told if it knows of it. Returns whether there was one to end.
+    /// Aborts the subflow; the peer receives a RST if it knows the connection. Returns whether there was one to abort.
     pub(crate) fn abort(&mut self) -> bool {
         let state = self.tcb.state();
         self.reset_due |= !matches!(state, State::SynSent | State::TimeWait | State::Closed);
@@ -169,7 +169,7 @@ fn next_outgoing(
         .or_else(|| tcb.next_ack(tcb.has_window_to_tell(buffers.unread()), now))
 }
 
-/// New data, if windows, burst limit and scheduler let it go.
+/// New data, if windows, burst limit and scheduler allow it.
 fn next_new(
     tcb: &mut ControlBlock,
     buffers: &mut SocketBuffers,
@@ -187,8 +187,8 @@ fn next_new(
     };
     let length = tcb.sendable(&demand, context);
     if length == 0 {
-        // Something may wait that neither an acknowledgement nor a timeout would let go: then the peer is asked for its
-        // window when it has been silent for long enough.
+        // Sends a window probe if data waits that no acknowledgement or timeout would release, and the peer has been silent for
+        // long enough.
         if demand.unsent > 0 && demand.idle {
             tcb.wait_for_window(now);
         }
@@ -226,7 +226,7 @@ fn next_new(
             tcb.hold_back_until(until);
             None
         }
-        // With one path there is nobody to leave anything to.
+        // With one path, no data is left for another subflow.
         Pick::Ahead { .. } => None,
     }
 }

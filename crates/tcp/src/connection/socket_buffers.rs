@@ -1,4 +1,4 @@
-//! Socket buffers. What lies between the application and the protocol? Send buffer, receive queue and events.
+//! Socket buffers between the application and the protocol: send buffer, receive queue and events.
 
 use alloc::collections::VecDeque;
 
@@ -9,19 +9,19 @@ use crate::TcpConfig;
 use crate::buffer::SendBuffer;
 use crate::tcb::CloseReason;
 
-/// The application's side of a connection.
+/// The application side of a connection.
 #[derive(Debug)]
 pub(crate) struct SocketBuffers {
-    /// What the application has handed over.
+    /// Bytes written by the application.
     pub(crate) outgoing: SendBuffer,
-    /// That is everything.
+    /// The application has closed its direction.
     pub(crate) closing: bool,
-    /// What the application can read.
+    /// Bytes that the application can read.
     incoming: VecDeque<Bytes>,
     unread: u64,
     received: u64,
     peer_finished: bool,
-    /// There was no room for more when something was last handed over.
+    /// The last write found the buffer full.
     write_blocked: bool,
     events: VecDeque<Event>,
 }
@@ -62,7 +62,7 @@ impl SocketBuffers {
         self.unread
     }
 
-    /// Bytes that could ever be read.
+    /// Total bytes that were ever readable.
     pub(crate) const fn received(&self) -> u64 {
         self.received
     }
@@ -71,7 +71,7 @@ impl SocketBuffers {
         self.peer_finished
     }
 
-    /// These bytes are next for the application.
+    /// Appends bytes to the receive queue.
     pub(crate) fn deliver(&mut self, ready: impl IntoIterator<Item = (u64, Bytes)>) {
         let before = self.received;
         for (_, bytes) in ready {
@@ -84,13 +84,13 @@ impl SocketBuffers {
         }
     }
 
-    /// The peer has sent everything, and it is here.
+    /// The peer has closed its direction, and everything has arrived.
     pub(crate) fn finish_reading(&mut self) {
         self.peer_finished = true;
         self.tell(Event::PeerFinished);
     }
 
-    /// `bytes` that were sent will not be needed again.
+    /// Releases `bytes` sent bytes that will not be retransmitted.
     pub(crate) fn release(&mut self, bytes: u64) {
         self.outgoing.release(bytes);
         if self.write_blocked && self.outgoing.room() > 0 {
@@ -99,7 +99,7 @@ impl SocketBuffers {
         }
     }
 
-    /// The connection is over.
+    /// The connection is closed.
     pub(crate) fn close(&mut self, reason: CloseReason) {
         self.outgoing.clear();
         self.tell(Event::Closed(reason));

@@ -1,4 +1,4 @@
-//! Endpoint: all connections of a host. Which connection does a segment belong to, and what is answered if to none?
+//! Endpoint: all connections of a host, demultiplexing of segments, and answers to segments that belong to none.
 
 mod reset;
 
@@ -16,14 +16,14 @@ use crate::mptcp::{NewSubflow, PendingJoin, TupleChange};
 use crate::sequence::SequenceNumber;
 use crate::wire::{Key, Kind, MpJoin, Nonce, PrimaryOption, Segment, Token};
 
-/// Connections that may be opening at a time because others asked for them.
+/// Maximum number of half-open connections from peers.
 const MAX_HALF_OPEN: usize = 1_024;
-/// Answers to unknown peers that may wait to be sent; more are dropped.
+/// Maximum number of queued answers to unknown peers; more are dropped.
 const MAX_RESETS: usize = 256;
-/// Ports that this side takes for connections it begins (RFC 6335 §6).
+/// Ephemeral ports (RFC 6335 §6).
 const EPHEMERAL_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
 
-/// A connection of one endpoint.
+/// Identifies a connection of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
 
@@ -33,39 +33,39 @@ impl fmt::Debug for ConnectionId {
     }
 }
 
-/// The two ends of a connection, ports of TCP included.
+/// Addresses of the two ends of a connection, including TCP ports.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FourTuple {
-    /// Our end.
+    /// Local address.
     pub local: SocketAddr,
-    /// The peer's end.
+    /// Remote address.
     pub remote: SocketAddr,
 }
 
-/// Between which addresses a segment travels.
+/// Source and destination of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddressPair {
-    /// From where.
+    /// Source.
     pub source: IpAddr,
-    /// To where.
+    /// Destination.
     pub destination: IpAddr,
 }
 
-/// Why no connection was begun.
+/// Error of [`Endpoint::connect`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum ConnectError {
     /// The two addresses are of different IP versions.
     #[error("the two ends are of different IP versions")]
     MixedAddresses,
-    /// There is a connection between these two ends.
+    /// A connection between these two addresses exists.
     #[error("there is a connection between these two ends")]
     InUse,
-    /// All ports are taken.
+    /// All ports are in use.
     #[error("all ports are taken")]
     NoPort,
 }
 
-/// All connections of a host, sans-IO: segments and moments in, segments and events out.
+/// All connections of a host, sans-IO: segments and timer expiries in, segments and events out.
 ///
 /// ```
 /// use anabranch_tcp::{Endpoint, AddressPair, Event, TcpConfig};
@@ -96,21 +96,22 @@ pub struct Endpoint {
     listeners: BTreeMap<u16, TcpConfig>,
     connections: BTreeMap<ConnectionId, Connection>,
     by_tuple: BTreeMap<FourTuple, (ConnectionId, PathId)>,
-    /// Connections that further subflows may join.
+    /// Connections that further subflows may join, by token.
     by_token: BTreeMap<Token, ConnectionId>,
     next_id: u32,
     next_port: u16,
-    /// Connections that may have something to send.
+    /// Connections that may have segments to send.
     send_ready: BTreeSet<ConnectionId>,
     /// Segments to unknown peers.
     resets: VecDeque<(AddressPair, Vec<u8>)>,
     events: VecDeque<(ConnectionId, Event)>,
-    /// Connections that others asked for and that are not open yet.
+    /// Half-open connections from peers.
     half_open: BTreeSet<ConnectionId>,
 }
 
 impl Endpoint {
-    /// An endpoint without connections, whose first numbers come from `seed`. A real driver draws it from the system.
+    /// Creates an endpoint without connections. Its initial sequence numbers come from `seed`, which a real driver takes from the
+    /// operating system.
     #[must_use]
     pub fn new(seed: Seed) -> Self {
         Self {
@@ -128,12 +129,12 @@ impl Endpoint {
         }
     }
 
-    /// Lets others connect to `port`.
+    /// Accepts connections on `port`.
     pub fn listen(&mut self, port: u16, config: TcpConfig) {
         self.listeners.insert(port, config);
     }
 
-    /// Connects; [`Event::Connected`] or [`Event::Closed`] will follow. A local port of 0 stands for any.
+    /// Opens a connection; [`Event::Connected`] or [`Event::Closed`] will follow. Local port 0 selects a free port.
     ///
     /// # Errors
     ///
@@ -159,7 +160,7 @@ impl Endpoint {
         Ok(self.add(connection))
     }
 
-    /// A key whose token is that of no other connection (RFC 8684 §3.1).
+    /// A key whose token no other connection has (RFC 8684 §3.1).
     fn key(&mut self) -> Key {
         loop {
             let key = Key(self.rng.next_u64().to_be_bytes());
@@ -201,7 +202,7 @@ impl Endpoint {
         id
     }
 
-    /// Takes a segment that IP carried. What is damaged or nonsense is dropped.
+    /// Processes a received segment. Damaged or invalid segments are dropped.
     pub fn handle_segment(&mut self, now: Instant, addresses: AddressPair, bytes: &[u8]) {
         let Ok(segment) = Segment::parse(bytes, addresses.source, addresses.destination) else {
             return;
@@ -247,12 +248,12 @@ impl Endpoint {
         }
     }
 
-    /// A subflow would join the connection that `token` stands for.
+    /// A SYN with MP_JOIN for the connection with this `token`.
     fn on_join(&mut self, token: Token, tuple: FourTuple, addresses: AddressPair, segment: &Segment<'_>) {
         let new_subflow = self.new_subflow(tuple);
         let known = self.by_token.get(&token).copied();
         let connection = known.and_then(|id| self.connections.get_mut(&id));
-        // At a port at which nothing was offered nothing joins.
+        // Subflows cannot join on a port without a listener.
         let joins = connection.is_some_and(|connection| {
             connection.local().port() == tuple.local.port() && connection.accept_join(new_subflow, segment)
         });
@@ -270,7 +271,7 @@ impl Endpoint {
         }
     }
 
-    /// A connection would have further subflows: they get ports.
+    /// Opens the further subflows that a connection requests, and assigns their ports.
     fn start_pending_joins(&mut self, id: ConnectionId, now: Instant) {
         while let Some(PendingJoin { local, remote }) = self
             .connections
@@ -297,7 +298,7 @@ impl Endpoint {
         }
     }
 
-    /// Collects what a connection has to tell, and frees its addresses if it is over.
+    /// Collects the events of a connection, and frees its addresses if it is closed.
     fn collect_events(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -306,7 +307,7 @@ impl Endpoint {
         while let Some(event) = connection.poll_event() {
             let was_opening =
                 matches!(event, Event::Connected | Event::Closed(_)) && self.half_open.remove(&id);
-            // Nobody was told of a connection that never opened.
+            // The application was never told of a connection that was not established.
             if !was_opening || event == Event::Connected {
                 self.events.push_back((id, event));
             }
@@ -318,7 +319,7 @@ impl Endpoint {
         self.apply_tuple_changes(id);
     }
 
-    /// Addresses belong to the subflows that have them.
+    /// Updates the map from addresses to connections after subflows opened or closed.
     fn apply_tuple_changes(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -341,8 +342,7 @@ impl Endpoint {
         }
     }
 
-    /// Appends the next segment to `out` and says between which addresses it travels; `None` if there is nothing to send
-    /// now.
+    /// Appends the next segment to `out` and returns its addresses; `None` if there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<AddressPair> {
         if let Some((addresses, bytes)) = self.resets.pop_front() {
             out.extend_from_slice(&bytes);
@@ -365,7 +365,7 @@ impl Endpoint {
         None
     }
 
-    /// When [`Endpoint::handle_timeout`] is to be called, if ever.
+    /// Time of the next [`Endpoint::handle_timeout`], if any.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.connections
@@ -374,7 +374,7 @@ impl Endpoint {
             .min()
     }
 
-    /// Lets everything happen whose moment has come.
+    /// Handles all expired timers.
     pub fn handle_timeout(&mut self, now: Instant) {
         let is_due = |connection: &Connection| connection.poll_timeout().is_some_and(|due| due <= now);
         let due: Vec<ConnectionId> = self
@@ -392,30 +392,30 @@ impl Endpoint {
         }
     }
 
-    /// The next thing that happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<(ConnectionId, Event)> {
         self.events.pop_front()
     }
 
-    /// Looks at a connection.
+    /// A connection, read-only.
     #[must_use]
     pub fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.connections.get(&id)
     }
 
-    /// Lets the application act on a connection; `None` if there is none of this number.
+    /// Gives the application access to a connection; `None` if there is none with this number.
     pub fn with<R>(&mut self, id: ConnectionId, act: impl FnOnce(&mut Connection) -> R) -> Option<R> {
         let result = act(self.connections.get_mut(&id)?);
         self.collect_events(id);
         Some(result)
     }
 
-    /// All connections, oldest first; those that are over until they are forgotten.
+    /// All connections, oldest first; closed ones remain until they are dropped.
     pub fn connections(&self) -> impl DoubleEndedIterator<Item = (ConnectionId, &Connection)> {
         self.connections.iter().map(|(id, connection)| (*id, connection))
     }
 
-    /// Forgets a connection; what it had not done yet remains undone.
+    /// Drops a connection immediately, without closing it.
     pub fn forget(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.remove(&id) {
             for tuple in connection.tuples() {

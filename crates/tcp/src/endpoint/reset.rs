@@ -6,7 +6,7 @@ use super::AddressPair;
 use crate::sequence::SequenceNumber;
 use crate::wire::{Kind, MptcpOption, Options, PrimaryOption, ResetReason, Segment};
 
-/// The reset that answers `segment`; `None` for a reset, which nobody answers.
+/// The reset that answers `segment`; `None` if `segment` is itself a reset.
 pub(super) fn reply_to(addresses: AddressPair, segment: &Segment<'_>) -> Option<(AddressPair, Vec<u8>)> {
     if segment.kind == Kind::Reset {
         return None;

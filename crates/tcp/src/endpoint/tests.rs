@@ -1,4 +1,4 @@
-//! Tests of blind attacks on the endpoint. Two endpoints talk to each other, and a third, who only guesses, forges segments.
+//! Tests of blind attacks on the endpoint: two endpoints are connected, and an off-path attacker forges segments.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -16,7 +16,7 @@ struct Fixture {
     client: Endpoint,
     server: Endpoint,
     id: ConnectionId,
-    /// The last segment that each sent.
+    /// The last segment sent by each endpoint.
     last: [Option<(AddressPair, Vec<u8>)>; 2],
 }
 
@@ -47,7 +47,7 @@ impl Fixture {
         fixture
     }
 
-    /// Everybody says what there is to say, without any time passing.
+    /// Exchanges segments until both endpoints are idle, without advancing time.
     fn talk(&mut self) -> usize {
         let mut count = 0;
         loop {
@@ -72,7 +72,7 @@ impl Fixture {
         self.talk();
     }
 
-    /// The server gets a copy of the client's last segment, changed. Returns how many segments follow.
+    /// Delivers a modified copy of the client's last segment to the server. Returns the number of segments that follow.
     fn forged(&mut self, change: impl FnOnce(&mut Segment<'static>)) -> usize {
         self.now += Duration::from_secs(1);
         let (addresses, bytes) = self.last[0].clone().unwrap();

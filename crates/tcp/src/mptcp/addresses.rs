@@ -1,4 +1,4 @@
-//! Addresses of both ends. Between which of them are further subflows joined?
+//! Addresses of both ends, and the pairs on which further subflows are opened.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -7,22 +7,22 @@ use super::{AddressPairing, MptcpConfig};
 use crate::endpoint::FourTuple;
 use crate::wire::AddressId;
 
-/// So many addresses of the peer are remembered.
+/// Maximum number of stored peer addresses.
 const MAX_REMOTE: usize = 32;
 
-/// The addresses of both ends, those of the first subflow at the beginning.
+/// The addresses of both ends, initially those of the first subflow.
 #[derive(Debug)]
 pub(super) struct Addresses {
     local: Vec<(AddressId, IpAddr)>,
-    /// What the peer calls them is not known of those that it has not advertised.
+    /// The address ID is unknown for addresses that the peer has not advertised.
     remote: Vec<(Option<AddressId>, SocketAddr)>,
     pairs: AddressPairing,
     tried: Vec<(IpAddr, SocketAddr)>,
-    /// There may be pairs that were not tried.
+    /// There may be untried pairs.
     changed: bool,
 }
 
-/// A subflow that may join: from where to where.
+/// A subflow that may join: its source and destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PendingJoin {
     pub(crate) local: IpAddr,
@@ -50,18 +50,18 @@ impl Addresses {
         }
     }
 
-    /// Our addresses that the peer does not see in the first subflow.
+    /// Our addresses other than that of the first subflow.
     pub(super) fn further_local(&self) -> impl Iterator<Item = (AddressId, IpAddr)> + '_ {
         self.local.iter().skip(1).copied()
     }
 
-    /// What we call an address of ours.
+    /// The address ID of a local address.
     pub(super) fn local_id(&self, address: IpAddr) -> AddressId {
         let known = self.local.iter().find(|(_, ip)| *ip == address);
         known.map_or(AddressId(0), |(id, _)| *id)
     }
 
-    /// The peer says that it has an address.
+    /// The peer advertises an address.
     pub(super) fn learn(&mut self, id: AddressId, address: SocketAddr) {
         if let Some((known, _)) = self.remote.iter_mut().find(|(_, other)| *other == address) {
             known.get_or_insert(id);
@@ -71,23 +71,23 @@ impl Addresses {
         }
     }
 
-    /// No further subflows may go to where the first one went.
+    /// No further subflows may be opened to the destination of the first one.
     pub(super) fn forget_first_remote(&mut self) {
         self.remote.remove(0);
     }
 
-    /// The peer has it no more.
+    /// The peer has removed the address.
     pub(super) fn forget_remote(&mut self, id: AddressId) {
         self.remote.retain(|(known, _)| *known != Some(id));
     }
 
-    /// We have it no more. What it was called.
+    /// Removes a local address. Returns its address ID.
     pub(super) fn forget_local(&mut self, address: IpAddr) -> Option<AddressId> {
         let at = self.local.iter().position(|(_, ip)| *ip == address)?;
         Some(self.local.remove(at).0)
     }
 
-    /// A pair of addresses between which a subflow may be begun, and none was.
+    /// An address pair on which a subflow may be opened and none was opened yet.
     pub(super) fn next_pending_join(&mut self) -> Option<PendingJoin> {
         if !core::mem::take(&mut self.changed) {
             return None;
@@ -101,7 +101,7 @@ impl Addresses {
         Some(PendingJoin { local, remote })
     }
 
-    /// Whether there may be one.
+    /// Whether such a pair may exist.
     pub(super) const fn may_have_pending_join(&self) -> bool {
         self.changed
     }

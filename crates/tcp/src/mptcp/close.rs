@@ -9,18 +9,18 @@ use crate::connection::{Event, SocketBuffers};
 use crate::tcb::{CloseReason, State};
 use crate::wire::{MptcpOption, ResetReason};
 
-/// How many times the length of TIME-WAIT subflows may take to end when all data is through.
+/// How many times the TIME-WAIT duration subflows may take to close after all data is acknowledged.
 const PATIENCE: u32 = 2;
 
 impl MptcpConnection {
-    /// The retransmission timer of a subflow expired: what it carries goes over others too.
+    /// The retransmission timer of a subflow expired: reinjects its data on other subflows too.
     pub(super) fn on_subflow_timeout(&mut self, at: usize) {
         let facts = &mut self.facts[at];
         facts.reachability = self.policies.failover.on_error(facts);
         self.reinject_from(at);
     }
 
-    /// What was sent on a subflow shall go over another one, if there is any.
+    /// Queues the data sent on a subflow for reinjection on another one, if there is any.
     pub(super) fn reinject_from(&mut self, at: usize) {
         let has_other =
             (0..self.subflows.len()).any(|other| other != at && self.subflows[other].can_carry_data());
@@ -32,7 +32,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The peer has ended its direction of a subflow, and not that of the data.
+    /// The peer has sent FIN on a subflow without DATA_FIN.
     pub(super) fn on_subflow_finished(&mut self, at: usize) {
         let others = self.subflows.iter().enumerate().filter(|(other, _)| *other != at);
         if others.into_iter().any(|(_, subflow)| subflow.can_carry_data()) {
@@ -40,7 +40,7 @@ impl MptcpConnection {
         }
     }
 
-    /// A subflow is over, and perhaps the connection with it.
+    /// A subflow has closed, and perhaps the connection with it.
     pub(super) fn on_subflow_closed(&mut self, at: usize, reason: CloseReason, buffers: &mut SocketBuffers) {
         let path = PathId(at as u8);
         self.sender.reinject_all_from(path);
@@ -71,8 +71,8 @@ impl MptcpConnection {
         }
     }
 
-    /// Both ends have everything: "all remaining subflows MUST be closed" (RFC 8684 §3.3.3). Those that do not answer are
-    /// not waited for while others do.
+    /// Both DATA_FINs are acknowledged: "all remaining subflows MUST be closed" (RFC 8684 §3.3.3). Subflows that do not answer
+    /// are not waited for while others do.
     pub(super) fn finish_if_done(&mut self, call: &mut CallContext<'_>) {
         if self.state != State::TimeWait {
             return;
@@ -100,7 +100,7 @@ impl MptcpConnection {
         }
     }
 
-    /// All data is through, and subflows go on repeating what arrived over others long ago: nobody needs that.
+    /// Resets subflows that still retransmit data delivered over other subflows after all data was acknowledged.
     pub(super) fn leave(&mut self, buffers: &mut SocketBuffers) {
         for at in 0..self.subflows.len() {
             let subflow = &mut self.subflows[at];
@@ -117,7 +117,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The application ends the connection at once (MP_FASTCLOSE, RFC 8684 §3.5). Returns whether there was one to end.
+    /// Aborts the connection for the application (MP_FASTCLOSE, RFC 8684 §3.5). Returns whether there was one to abort.
     pub(crate) fn abort(&mut self) -> bool {
         let was_open = self.state != State::Closed;
         self.state = State::Closed;
@@ -142,7 +142,7 @@ impl MptcpConnection {
         was_open
     }
 
-    /// The peer has ended the connection at once.
+    /// The peer has aborted the connection.
     pub(super) fn on_fast_close(&mut self, call: &mut CallContext<'_>) {
         self.abort_subflows();
         self.close(CloseReason::Reset, call.buffers);

@@ -5,33 +5,32 @@ use core::net::IpAddr;
 
 use crate::wire::NrSackForm;
 
-/// What is set for Multipath TCP beside what is set for TCP.
+/// Settings of Multipath TCP in addition to those of TCP.
 ///
-/// The end that connected begins the further subflows, between the addresses that both lists name and those that the peer
-/// advertises.
+/// The end that connected opens the further subflows, between the addresses in both lists and those that the peer advertises.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MptcpConfig {
-    /// Our further addresses, beside that of the first subflow. The peer is told of them (ADD_ADDR).
+    /// Our addresses other than that of the first subflow. They are advertised to the peer (ADD_ADDR).
     pub local: Vec<IpAddr>,
-    /// The peer's further addresses, as far as they are known without its help.
+    /// The peer's further addresses that are known without advertisement.
     pub remote: Vec<IpAddr>,
-    /// Which addresses are joined.
+    /// How addresses are paired.
     pub pairs: AddressPairing,
-    /// Most subflows at a time; 1 to 32.
+    /// Maximum number of simultaneous subflows; 1 to 32.
     pub max_subflows: u8,
-    /// Offer to promise what has arrived out of order, with blocks of this form (NR-SACK, Yang 2015, chapter 3).
+    /// Offer non-renegable acknowledgements of out-of-order data with blocks of this form (NR-SACK, Yang 2015, chapter 3).
     pub nr_sack: Option<NrSackForm>,
-    /// Ask for checksums over data (RFC 8684 §3.3.1).
+    /// Request DSS checksums (RFC 8684 §3.3.1).
     pub checksum: bool,
 }
 
-/// Which of our addresses talks to which of the peer's?
+/// Pairing of local and peer addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AddressPairing {
-    /// The nth with the nth; of the side that has fewer, they are used again in turn. As the paths of SCTP are.
+    /// The nth with the nth, like the paths of SCTP; the side with fewer addresses reuses them in turn.
     #[default]
     Pairwise,
-    /// Each with each.
+    /// Every local address with every peer address (full mesh).
     FullMesh,
 }
 

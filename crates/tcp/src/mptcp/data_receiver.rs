@@ -1,4 +1,4 @@
-//! Receive buffer that all subflows share. What of the data has arrived?
+//! Receive buffer at data level, shared by all subflows.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -12,18 +12,18 @@ use crate::sequence::Position;
 use crate::tcb::OwnWindow;
 use crate::wire::{DataAck, Dsn, Kind, Mapping, NrSackForm, NrSacks, RelativeBlock};
 
-/// The data in any order, made into a row.
+/// Reassembly of the data.
 #[derive(Debug)]
 pub(super) struct DataReceiver {
-    /// Known once the peer's key is.
+    /// Known once the peer's key is known.
     pub(super) idsn: Option<InitialDsn>,
     row: Reassembly,
     pub(super) window: OwnWindow,
-    /// Where the end of the data is, once the peer has said it.
+    /// Position of DATA_FIN, once it was received.
     end: Option<Position>,
-    /// The peer's numbers have all their bits, so ours have too.
+    /// The peer sends 64-bit data sequence numbers, so we do too.
     long: bool,
-    /// Data that was there already.
+    /// Duplicate bytes received.
     pub(super) duplicate_bytes: u64,
 }
 
@@ -39,19 +39,19 @@ impl DataReceiver {
         }
     }
 
-    /// Bytes that wait for others before them.
+    /// Bytes that wait for a gap before them.
     pub(super) const fn out_of_order_bytes(&self) -> u64 {
         self.row.beyond_bytes()
     }
 
-    /// Where `number` is.
+    /// Position of `number`.
     pub(super) fn place(&mut self, number: Dsn) -> Option<Position> {
         let position = self.idsn?.position(number, self.row.next());
         self.long |= matches!(number, Dsn::Long(_));
         position
     }
 
-    /// The mapping of the very first data, which is told beside the keys.
+    /// The mapping of the first data, which is carried in MP_CAPABLE.
     pub(super) fn first(&self, length: u16, checksum: Option<u16>) -> Mapping {
         let number = self.idsn.map_or(0, |idsn| idsn.number(1));
         Mapping {
@@ -63,7 +63,7 @@ impl DataReceiver {
         }
     }
 
-    /// Takes over data; what can be read now follows `ready`. What the peer was not told to send is left out.
+    /// Adds data; bytes that became readable are appended to `ready`. Data outside the advertised window is dropped.
     pub(super) fn take(&mut self, start: Position, mut bytes: Bytes, ready: &mut Vec<(u64, Bytes)>) {
         let limit = self.end.unwrap_or(Position::MAX).min(self.window.edge());
         bytes.truncate(limit.saturating_sub(start).min(bytes.len() as u64) as usize);
@@ -71,7 +71,7 @@ impl DataReceiver {
         self.duplicate_bytes += bytes.len() as u64 - arrived.new;
     }
 
-    /// The data ends at `end`. Returns whether that can be.
+    /// Records DATA_FIN at `end`. Returns whether that is valid.
     pub(super) fn ends_at(&mut self, end: Position) -> bool {
         let can_be = match self.end {
             Some(told) => told == end,
@@ -83,7 +83,7 @@ impl DataReceiver {
         can_be
     }
 
-    /// Whether everything is here now, and was not before. The end takes a number of its own.
+    /// Whether everything has just become complete. DATA_FIN takes one data sequence number.
     pub(super) fn finish(&mut self) -> bool {
         let finished = self.end == Some(self.row.next());
         if finished {
@@ -92,7 +92,7 @@ impl DataReceiver {
         finished
     }
 
-    /// The field of a segment that leaves on a subflow whose windows are shifted by `scale`.
+    /// Window field of a segment on a subflow with window scale `scale`.
     pub(super) fn field(&mut self, kind: Kind, unread: u64, segment: u64, scale: u8) -> u16 {
         self.window.set_scale(scale);
         match kind {
@@ -101,18 +101,18 @@ impl DataReceiver {
         }
     }
 
-    /// Whether telling the window is worth a segment.
+    /// Whether a window update is worth a segment.
     pub(super) fn has_window_to_tell(&self, unread: u64, segment: u64) -> bool {
         self.end.is_none() && self.window.is_worth_telling(self.row.next(), unread, segment)
     }
 
-    /// What the peer is told of it.
+    /// The data acknowledgement to send.
     pub(super) fn ack(&self) -> Option<DataAck> {
         let number = self.idsn?.wire(self.row.next(), self.long);
         Some(DataAck::cumulative(number))
     }
 
-    /// What can be promised of the rest, the latest arrival first.
+    /// The NR-SACK blocks that can be reported, the latest arrival first.
     pub(super) fn promises(&self, form: NrSackForm, most: usize) -> NrSacks {
         let next = self.row.next();
         let relative = |block: Range<u64>| {

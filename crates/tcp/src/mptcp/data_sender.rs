@@ -1,7 +1,7 @@
 //! Data sent and not acknowledged (DATA_ACK), under the send window that all subflows share.
 //!
-//! A subflow acknowledges its own numbers; the data itself is acknowledged here (DATA_ACK). So a subflow that has failed takes
-//! nothing with it: what it carried is still held and can go over another one.
+//! Each subflow acknowledges its own sequence numbers; the data itself is acknowledged here (DATA_ACK). So data carried by a
+//! failed subflow is still held and can be sent over another subflow.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -19,34 +19,34 @@ use crate::sequence::Position;
 pub(super) struct DataSender {
     pub(super) idsn: InitialDsn,
     chunks: BTreeMap<Position, Chunk>,
-    /// Everything before was acknowledged.
+    /// Everything before this position is acknowledged.
     first: Position,
-    /// The first byte that the peer does not take.
+    /// The first position beyond the peer's window.
     edge: Position,
     largest_window: u64,
-    /// Where chunks begin that go over another subflow as soon as there is one with room.
+    /// Start positions of the chunks to be reinjected as soon as another subflow has room.
     reinjected: BTreeSet<Position>,
-    /// Bytes that each subflow was the last to carry, by its number.
+    /// Outstanding bytes of each subflow, by the subflow that carried them last.
     held: Vec<u64>,
     pub(super) end: End,
-    /// When to look whether anything was acknowledged, and how often nothing was.
+    /// When to check for progress of DATA_ACK, and the number of checks in a row without progress.
     pub(super) check: Option<Instant>,
     pub(super) checks: u32,
 }
 
-/// Bytes that were sent together.
+/// A chunk: bytes that were sent together.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     pub(super) bytes: Bytes,
-    /// What it was sent on last.
+    /// The subflow it was last sent on.
     pub(super) path: PathId,
-    /// What it was ever sent on.
+    /// All subflows it was sent on.
     pub(super) carriers: Carriers,
-    /// When it was sent last.
+    /// When it was last sent.
     pub(super) sent_at: Instant,
 }
 
-/// Subflows, by their numbers.
+/// A set of subflows by number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Carriers(u32);
 
@@ -68,27 +68,27 @@ impl Carriers {
     }
 }
 
-/// What the peer was told of the end of the data (DATA_FIN).
+/// State of DATA_FIN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
-    /// There may be more.
+    /// More data may follow.
     Open,
-    /// The end is at this position; it is said over all subflows until it is acknowledged.
+    /// DATA_FIN is at this position and is sent on all subflows until it is acknowledged.
     Told {
         at: Position,
         again: Instant,
         times: u32,
     },
-    /// The peer has all.
+    /// DATA_FIN is acknowledged.
     Acknowledged,
 }
 
-/// What an acknowledgement changed.
+/// Changes made by an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Acknowledged {
     /// Bytes that leave the send buffer.
     pub(super) freed: u64,
-    /// The end of the data is acknowledged.
+    /// DATA_FIN is acknowledged.
     pub(super) end: bool,
 }
 
@@ -116,13 +116,13 @@ impl DataSender {
         self.largest_window
     }
 
-    /// Whether everything that was sent is there.
+    /// Whether everything sent is acknowledged.
     pub(super) fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
-    /// A segment that acknowledged the data before `ack` offered a window. What was once offered stays, over whichever subflow
-    /// it was said: subflows do not keep each other's order (RFC 8684 §3.3.5).
+    /// Processes the window of a segment with data acknowledgement `ack`. The right edge never moves back, whichever subflow
+    /// carried the segment, since segments are not ordered between subflows (RFC 8684 §3.3.5).
     pub(super) fn widen(&mut self, ack: Position, offered: u64) {
         self.edge = self.edge.max(ack + offered);
         self.largest_window = self.largest_window.max(offered);
@@ -152,12 +152,12 @@ impl DataSender {
         self.held[path.index()] -= bytes;
     }
 
-    /// Bytes that are not acknowledged as data and that `path` was the last to carry.
+    /// Bytes not acknowledged at data level that `path` was the last to carry.
     pub(super) fn held_by(&self, path: PathId) -> u64 {
         self.held.get(path.index()).copied().unwrap_or(0)
     }
 
-    /// The position that `ack` stands for; `None` for data that was never sent. `unsent` is the first that was not.
+    /// The position of `ack`; `None` for data that was never sent. `unsent` is the first unsent position.
     pub(super) fn acknowledged_position(&self, ack: crate::wire::Dsn, unsent: Position) -> Option<Position> {
         let position = self.idsn.position(ack, self.first)?;
         let limit = match self.end {
@@ -168,8 +168,7 @@ impl DataSender {
         (position <= limit).then_some(position)
     }
 
-    /// Everything before `ack` is there, and will never be discarded; and so is what `promised` says (Yang 2015,
-    /// §3.3.2).
+    /// Removes everything before `ack`, and what `promised` reports as never discarded (Yang 2015, §3.3.2).
     pub(super) fn acknowledge(&mut self, ack: Position, promised: &[Range<Position>]) -> Acknowledged {
         let mut acknowledged = Acknowledged::default();
         if ack > self.first {
@@ -213,7 +212,7 @@ impl DataSender {
         freed
     }
 
-    /// Chunks that are in `range` as a whole.
+    /// Chunks that lie completely in `range`.
     fn forget_within(&mut self, range: &Range<Position>) -> u64 {
         let mut freed = 0;
         while let Some((start, chunk)) = self.chunks.range(range.clone()).next()
@@ -228,8 +227,7 @@ impl DataSender {
         freed
     }
 
-    /// What was last sent on `path` of the data in `range`, and is not acknowledged, shall go over another subflow. Returns
-    /// how many bytes that are.
+    /// Queues the unacknowledged data in `range` that was last sent on `path` for reinjection. Returns the number of bytes.
     pub(super) fn reinject(&mut self, path: PathId, range: Range<Position>) -> u64 {
         let Self {
             chunks, reinjected, ..
@@ -245,13 +243,13 @@ impl DataSender {
         moved
     }
 
-    /// A subflow is no more: what it was the last to carry goes over others.
+    /// A subflow has ended: queues the data that it was the last to carry for reinjection.
     pub(super) fn reinject_all_from(&mut self, path: PathId) {
         let carried = self.chunks.iter().filter(|(_, chunk)| chunk.path == path);
         self.reinjected.extend(carried.map(|(start, _)| *start));
     }
 
-    /// The oldest data that is not acknowledged shall be sent once more, on any subflow.
+    /// Queues the oldest unacknowledged data for retransmission on any subflow.
     pub(super) fn reinject_oldest(&mut self) {
         if let Some((start, chunk)) = self.chunks.iter_mut().next() {
             chunk.carriers = Carriers::default();
@@ -259,19 +257,19 @@ impl DataSender {
         }
     }
 
-    /// The first chunk that shall go over another subflow.
+    /// The first chunk queued for reinjection.
     pub(super) fn next_reinjected(&self) -> Option<(Position, &Chunk)> {
         let start = self.reinjected.first()?;
         Some((*start, self.chunks.get(start)?))
     }
 
-    /// The oldest chunk of all.
+    /// The oldest chunk.
     pub(super) fn oldest(&self) -> Option<(Position, &Chunk)> {
         let (start, chunk) = self.chunks.first_key_value()?;
         Some((*start, chunk))
     }
 
-    /// The chunk at `start` is sent on `path` too, at most `most` bytes of it. Returns them.
+    /// Sends the chunk at `start` on `path` too, at most `most` bytes of it. Returns these bytes.
     pub(super) fn repeat(&mut self, start: Position, most: u64, path: PathId, now: Instant) -> Bytes {
         let is_reinjected = self.reinjected.remove(&start);
         let Some(chunk) = self.chunks.get_mut(&start) else {
@@ -298,14 +296,14 @@ impl DataSender {
         bytes
     }
 
-    /// The first chunk from `from` on that `path` has not carried, and where it begins.
+    /// The first chunk from `from` on that `path` has not carried, and its start.
     pub(super) fn not_on(&self, path: PathId, from: Position) -> Option<(Position, &Chunk)> {
         let mut behind = self.chunks.range(from..);
         let (start, chunk) = behind.find(|(_, chunk)| !chunk.carriers.contains(path))?;
         Some((*start, chunk))
     }
 
-    /// A duplicate of the chunk at `start` leaves on `path`; it counts for the subflow that carries it as before.
+    /// Records that a duplicate of the chunk at `start` is sent on `path`; the chunk is still counted for its previous subflow.
     pub(super) fn duplicate(&mut self, start: Position, path: PathId) -> Bytes {
         let Some(chunk) = self.chunks.get_mut(&start) else {
             return Bytes::new();
@@ -314,7 +312,7 @@ impl DataSender {
         chunk.bytes.clone()
     }
 
-    /// Nobody will ask again.
+    /// Drops all data: nothing will be retransmitted.
     pub(super) fn clear(&mut self) {
         self.chunks.clear();
         self.reinjected.clear();

@@ -1,4 +1,4 @@
-//! Handshakes of MP_CAPABLE and MP_JOIN (RFC 8684 §3.1 and §3.2). Who may open a connection, and who may join it?
+//! Handshakes of MP_CAPABLE and MP_JOIN (RFC 8684 §3.1 and §3.2).
 
 use super::initial_dsn::InitialDsn;
 use super::subflow::{Role, Stage, Subflow};
@@ -6,25 +6,25 @@ use crate::wire::{
     JoinCode, Key, Kind, MpCapable, MpCapableForm, MpJoin, NrSackForm, PrimaryOption, ResetReason, Segment,
 };
 
-/// What the two ends drew, and what they agreed on.
+/// Keys of the two ends and negotiated options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
     pub(super) own: Key,
     pub(super) peer: Option<Key>,
-    /// Data carries checksums.
+    /// DSS checksums are used.
     pub(super) checksum: bool,
-    /// What is offered, and after the handshake what was agreed on.
+    /// The NR-SACK form offered, and after the handshake the one negotiated.
     pub(super) nr_sack: Option<NrSackForm>,
 }
 
-/// What becomes of a segment because of its options.
+/// Verdict on a segment after its MPTCP options were checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Admission {
-    /// The subflow may look at it.
+    /// The subflow may process it.
     Admitted,
-    /// It is as if it had been lost.
+    /// It is dropped.
     Ignored,
-    /// The subflow ends: this is not the peer, or it does not do what it should.
+    /// The subflow ends: the sender is not the peer, or violates the protocol.
     Refused(ResetReason),
 }
 
@@ -33,9 +33,9 @@ impl Handshake {
         InitialDsn::of(self.own)
     }
 
-    /// Whether a segment may belong to a subflow of this connection. Changes nothing.
+    /// Checks whether a segment may belong to a subflow of this connection. Changes nothing.
     ///
-    /// Whoever forges a segment must know a number of the subflow before it can end it.
+    /// An attacker that forges a segment must know a sequence number of the subflow before it can end it.
     pub(super) fn admit(&self, subflow: &Subflow, segment: &Segment<'_>) -> Admission {
         if segment.kind == Kind::Reset {
             return Admission::Admitted;
@@ -51,13 +51,13 @@ impl Handshake {
         }
     }
 
-    /// Is this the answer to our SYN?
+    /// Checks the SYN-ACK for our SYN.
     fn judge_answer(&self, subflow: &Subflow, segment: &Segment<'_>) -> Admission {
         if segment.kind != Kind::Syn {
             return Admission::Admitted;
         }
         match (subflow.role, &segment.options.mptcp.primary) {
-            // Both ends have connected to each other at once: then each is asked, and nobody answers.
+            // Simultaneous open: both ends have sent a SYN with MP_CAPABLE, so neither acts as the responder.
             _ if segment.acknowledgement.is_none() => Admission::Ignored,
             (Role::CapableInitiator, Some(PrimaryOption::MpCapable(_))) => Admission::Admitted,
             (
@@ -74,7 +74,7 @@ impl Handshake {
         }
     }
 
-    /// Is this the third segment, which proves whose subflow it is?
+    /// Checks the third segment, which authenticates the peer.
     fn judge_proof(&self, subflow: &Subflow, segment: &Segment<'_>) -> Admission {
         if segment.kind == Kind::Syn {
             return Admission::Admitted;
@@ -90,13 +90,13 @@ impl Handshake {
                     _ => Admission::Refused(ResetReason::PROTOCOL),
                 }
             }
-            // Data has overtaken the third segment.
+            // Data was received before the third segment.
             (_, Some(PrimaryOption::Dss(_))) => Admission::Ignored,
             _ => Admission::Refused(ResetReason::MIDDLEBOX),
         }
     }
 
-    /// The peer's SYN, its answer or the third segment tells what it wants.
+    /// Processes the handshake options of the peer's SYN, SYN-ACK or third segment.
     pub(super) fn learn(&mut self, capable: &MpCapable) {
         self.checksum |= capable.checksum;
         match capable.form {
@@ -112,7 +112,7 @@ impl Handshake {
         }
     }
 
-    /// What a SYN or SYN-ACK of `subflow` says.
+    /// Processes the options of a SYN or SYN-ACK of `subflow`.
     pub(super) fn syn_option(&self, subflow: &Subflow) -> Option<PrimaryOption> {
         Some(match subflow.role {
             Role::CapableInitiator => self.capable(MpCapableForm::Syn),
@@ -132,7 +132,7 @@ impl Handshake {
         })
     }
 
-    /// What the third segment of `subflow` says.
+    /// Processes the options of the third segment of `subflow`.
     pub(super) fn proof(&self, subflow: &Subflow) -> Option<PrimaryOption> {
         let receiver = self.peer?;
         Some(match (subflow.role, subflow.stage) {

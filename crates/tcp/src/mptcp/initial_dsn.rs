@@ -9,7 +9,7 @@ use crate::wire::{Dsn, Key};
 pub(super) struct InitialDsn(u64);
 
 impl InitialDsn {
-    /// Of the data that the owner of `key` sends.
+    /// The IDSN of the data sent by the owner of `key`.
     pub(super) fn of(key: Key) -> Self {
         Self(key.initial_data_sequence())
     }
@@ -18,7 +18,7 @@ impl InitialDsn {
         self.0.wrapping_add(position)
     }
 
-    /// On the wire, with all bits or half of them.
+    /// The data sequence number on the wire, with 64 or 32 bits.
     pub(super) const fn wire(self, position: Position, long: bool) -> Dsn {
         let number = self.number(position);
         if long {

@@ -1,4 +1,4 @@
-//! Segment arrival on a subflow. What does it mean for the connection?
+//! Segment arrival on a subflow, and its effect on the MPTCP connection.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -20,7 +20,7 @@ use crate::wire::{
     ResetReason, Segment,
 };
 
-/// What a call works with beside the MPTCP connection.
+/// Context of a call, apart from the MPTCP connection.
 pub(super) struct CallContext<'a> {
     pub(super) now: Instant,
     pub(super) buffers: &'a mut SocketBuffers,
@@ -28,7 +28,7 @@ pub(super) struct CallContext<'a> {
 }
 
 impl MptcpConnection {
-    /// Takes a segment of the subflow `path`. Returns whether it must be answered by a reset.
+    /// Processes a segment on subflow `path`. Returns whether it must be answered by a reset.
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
@@ -73,7 +73,7 @@ impl MptcpConnection {
         must_reset
     }
 
-    /// What the subflow reports, after what the segment's options say.
+    /// Processes the subflow's results, after the options of the segment.
     pub(super) fn act_on(&mut self, at: usize, effects: Effects, call: &mut CallContext<'_>) {
         if effects.opened && self.subflows[at].stage == Stage::Established {
             self.on_subflow_open(at, call);
@@ -97,7 +97,7 @@ impl MptcpConnection {
         self.finish_if_done(call);
     }
 
-    /// Both ends of a subflow know of it.
+    /// A subflow is established at both ends.
     fn on_subflow_open(&mut self, at: usize, call: &mut CallContext<'_>) {
         match self.subflows[at].role {
             Role::CapableInitiator | Role::CapableResponder => {
@@ -113,7 +113,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The failure detector is told how the subflow is doing.
+    /// Reports the state of the subflow to the failure detector.
     fn update_reachability(&mut self, at: usize) {
         let facts = &mut self.facts[at];
         if facts.errors == 0 && facts.reachability != Reachability::Unconfirmed {
@@ -179,7 +179,7 @@ impl MptcpConnection {
                     subflow.stage = Stage::Established;
                 }
                 let (offered, now) = (subflow.tcb.offered(segment), call.now);
-                // The peer goes on repeating it until it hears of us.
+                // The peer repeats it until it receives a segment from us.
                 subflow.tcb.acknowledge_at_once(now);
                 self.sender.widen(1, offered);
                 if let Some(FirstData { length, checksum }) = data {
@@ -220,7 +220,7 @@ impl MptcpConnection {
         }
     }
 
-    /// What came can only come from who has seen the third segment.
+    /// Only a host that received the third segment can have sent this one.
     fn confirm(&mut self, at: usize, call: &mut CallContext<'_>) {
         let subflow = &mut self.subflows[at];
         if !matches!(subflow.stage, Stage::PreEstablished { .. }) {
@@ -229,7 +229,7 @@ impl MptcpConnection {
         subflow.stage = Stage::Established;
         match subflow.role {
             Role::CapableInitiator => {
-                // The peer advertises its addresses right afterwards; address pairs are better chosen among all of them.
+                // The peer advertises its addresses right afterwards; address pairing works better with all of them known.
                 let patience = if self.settings.remote.is_empty() {
                     self.facts[at].srtt.unwrap_or_default()
                 } else {
@@ -271,7 +271,7 @@ impl MptcpConnection {
         }
     }
 
-    /// What the peer promises to keep beyond `ack`, if that was agreed on.
+    /// Data beyond `ack` that the peer reports as never discarded (NR-SACK), if that was negotiated.
     fn promised(&self, ack: &DataAck, position: Position) -> Vec<Range<Position>> {
         let form = self.handshake.nr_sack.filter(|_| !ack.nr_sacks.is_empty());
         let blocks = form
@@ -287,7 +287,7 @@ impl MptcpConnection {
         let Some(data) = self.receiver.place(mapping.dsn) else {
             return;
         };
-        // Everything that follows, without numbers: the peer wants to go on as one of TCP.
+        // An infinite mapping: the peer wants to fall back to TCP.
         if mapping.length == 0 {
             return self.refuse(at, ResetReason::MIDDLEBOX, call);
         }
@@ -303,10 +303,10 @@ impl MptcpConnection {
         }
     }
 
-    /// The bytes of a mapping are data from `data` on.
+    /// Adds the mapping of subflow bytes to data from `data` on.
     fn map(&mut self, at: usize, mapping: &Mapping, data: Position, call: &mut CallContext<'_>) {
         let number = self.receiver.idsn.filter(|_| self.handshake.checksum);
-        // Where checksums were agreed on, a mapping without one is none (RFC 8684 §3.3.1).
+        // Where checksums were negotiated, a mapping without one is invalid (RFC 8684 §3.3.1).
         let check = match (number, mapping.checksum) {
             (Some(idsn), Some(expected)) => Some(MappingChecksum {
                 begun: mapping.begin_checksum(idsn.number(data)),
@@ -325,7 +325,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Bytes that are in order on their subflow find their place among the data.
+    /// Moves bytes that are in order on their subflow to the data level.
     fn take_mapped(&mut self, at: usize, call: &mut CallContext<'_>) {
         let subflow = &mut self.subflows[at];
         let mapped = match subflow.mappings.take() {
@@ -349,7 +349,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Somebody on the way has changed data: the subflow is reset, with an MP_FAIL that says from where on (RFC 8684 §3.7).
+    /// A middlebox has changed data: resets the subflow with an MP_FAIL that carries the data sequence number (RFC 8684 §3.7).
     fn on_damage(&mut self, at: usize, data: Position, call: &mut CallContext<'_>) {
         if let Some(idsn) = self.receiver.idsn {
             let data = idsn.number(data);
@@ -358,7 +358,7 @@ impl MptcpConnection {
         self.on_subflow_closed(at, CloseReason::Violation, call.buffers);
     }
 
-    /// The subflow is not what it should be: it ends, and what it carried goes over others.
+    /// The subflow violates the protocol: ends it and reinjects its data on other subflows.
     pub(super) fn refuse(&mut self, at: usize, reason: ResetReason, call: &mut CallContext<'_>) {
         let subflow = &mut self.subflows[at];
         if subflow.is_closed() {

@@ -1,4 +1,4 @@
-//! Data sequence mappings of a subflow. Which of its bytes are which bytes of the data?
+//! Data sequence mappings of a subflow, from its sequence numbers to data sequence numbers.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -8,22 +8,22 @@ use bytes::Bytes;
 use crate::sequence::Position;
 use crate::wire::DataChecksum;
 
-/// So many mappings may always wait for their bytes.
+/// This many mappings may always wait for their bytes.
 const MAPPINGS: usize = 64;
-/// Beyond them, each must on average cover so many bytes: tiny ones must not make memory of many times the window
-/// necessary.
+/// Beyond that, each mapping must on average cover this many bytes, so that tiny mappings cannot use many times the window in
+/// memory.
 const BYTES_PER_MAPPING: u64 = 64;
 
-/// The mappings of one subflow, and bytes that arrived in order and have none yet.
+/// The mappings of one subflow, and bytes that arrived in order without a mapping yet.
 #[derive(Debug)]
 pub(super) struct Mappings {
-    /// By where they begin on the subflow; they neither overlap nor continue each other.
+    /// By subflow position of their start; they neither overlap nor continue each other.
     runs: BTreeMap<Position, Run>,
-    /// Bytes that they cover.
+    /// Bytes covered by the mappings.
     covered: u64,
-    /// The first byte of the subflow that was not handed on.
+    /// The first subflow position not yet passed on.
     next: Position,
-    /// What arrived in order from there on.
+    /// Bytes that arrived in order from that position on.
     waiting: VecDeque<Bytes>,
     waiting_bytes: u64,
 }
@@ -31,31 +31,31 @@ pub(super) struct Mappings {
 #[derive(Clone, Copy, Debug)]
 struct Run {
     end: Position,
-    /// Where its first byte is among the data.
+    /// Data position of the first byte.
     data: Position,
-    /// What all of it is checked by.
+    /// Checksum over the whole mapping.
     check: Option<MappingChecksum>,
 }
 
-/// A checksum to be compared when all bytes are there.
+/// A checksum to be compared when all bytes have arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MappingChecksum {
     pub(super) begun: DataChecksum,
     pub(super) expected: u16,
 }
 
-/// What the peer said can not be.
+/// A mapping error by the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ConflictingMapping;
 
-/// Bytes are not those that the peer has sent; they would be data from here on.
+/// Checksum failure: the bytes are not those that the peer sent. Their data starts at this position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ChecksumMismatch {
     pub(super) data: Position,
 }
 
 impl Mappings {
-    /// Nothing has arrived.
+    /// Creates an empty set of mappings.
     pub(super) const fn new() -> Self {
         Self {
             runs: BTreeMap::new(),
@@ -66,7 +66,7 @@ impl Mappings {
         }
     }
 
-    /// Whether another one, that begins at `start`, can be remembered. What is needed next always can.
+    /// Whether another mapping that starts at `start` can be stored. The one needed next always can.
     pub(super) fn has_room(&self, start: Position) -> bool {
         let count = self.runs.len();
         start <= self.next || count < MAPPINGS || count as u64 * BYTES_PER_MAPPING < self.covered
@@ -77,10 +77,10 @@ impl Mappings {
         self.waiting_bytes
     }
 
-    /// `length` bytes of the subflow from `start` on are those from `data` on.
+    /// Maps `length` bytes of the subflow from `start` on to data from `data` on.
     ///
-    /// "A sender MUST NOT change this mapping after it has been declared" (RFC 8684 §3.3.1): one that says something else of
-    /// the same bytes contradicts.
+    /// "A sender MUST NOT change this mapping after it has been declared" (RFC 8684 §3.3.1): a mapping that differs for the same
+    /// bytes is an error.
     pub(super) fn add(
         &mut self,
         start: Position,
@@ -112,7 +112,7 @@ impl Mappings {
             return Ok(());
         }
         if check.is_some() {
-            // Only a whole mapping can be checked, so it is kept apart from all others.
+            // A checksum covers a whole mapping, so this mapping is not merged with others.
             if from > start || touching.iter().any(overlaps) {
                 return Err(ConflictingMapping);
             }
@@ -123,7 +123,7 @@ impl Mappings {
         Ok(())
     }
 
-    /// A run takes in those that it continues or overlaps.
+    /// Merges a mapping with those that it continues or overlaps.
     fn unite(&mut self, from: Position, new: Run, others: impl Iterator<Item = (Position, Run)>) {
         let (mut from, mut new) = (from, new);
         for (other, run) in others.filter(|(_, run)| run.check.is_none()) {
@@ -147,14 +147,14 @@ impl Mappings {
         }
     }
 
-    /// The next bytes of the subflow arrived, in order.
+    /// Adds the next bytes of the subflow that arrived in order.
     pub(super) fn arrive(&mut self, bytes: Bytes) {
         self.waiting_bytes += bytes.len() as u64;
         self.waiting.push_back(bytes);
     }
 
-    /// What has arrived and is mapped, with where it is among the data. Leaves what has no mapping yet, or only a part of
-    /// what is to be checked as a whole, and what is behind it.
+    /// Takes the bytes that have arrived and are mapped, with their data position. Keeps bytes without a mapping, incomplete
+    /// mappings with a checksum, and everything behind them.
     pub(super) fn take(&mut self) -> Result<Vec<(Position, Bytes)>, ChecksumMismatch> {
         let mut mapped = Vec::new();
         while self.waiting_bytes > 0
@@ -176,7 +176,7 @@ impl Mappings {
         Ok(mapped)
     }
 
-    /// What has arrived of a run is handed on.
+    /// Passes on the bytes of a mapping that have arrived.
     fn hand_on(&mut self, start: Position, run: Run, mapped: &mut Vec<(Position, Bytes)>) {
         while self.next < run.end
             && let Some(front) = self.waiting.front_mut()

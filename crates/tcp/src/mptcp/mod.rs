@@ -1,8 +1,8 @@
 //! Multipath TCP connection (RFC 8684): several subflows under one data sequence space.
 //!
-//! Each subflow is a TCP connection of its own, with sequence numbers, acknowledgements and retransmissions. Above them the data
-//! has sequence numbers of its own, one send window and one receive buffer. A segment that carries data says which data (a mapping),
-//! and every segment says what of the data has arrived (DATA_ACK).
+//! Each subflow is a TCP connection with its own sequence numbers, acknowledgements and retransmissions. Above them, the data has
+//! its own sequence numbers, one send window and one receive buffer. A segment with data carries a mapping to data sequence
+//! numbers, and every segment acknowledges data (DATA_ACK).
 //!
 //! | module | content |
 //! |---|---|
@@ -52,9 +52,9 @@ use crate::sequence::SequenceNumber;
 use crate::tcb::{Context, ControlBlock, OpenParameters, State};
 use crate::wire::{Key, MpJoin, Nonce, PrimaryOption, Segment, Token};
 
-/// Room for what data carries: an acknowledgement of eight bytes and a mapping of four, with a checksum; or both keys.
+/// Option space of a segment with data: an acknowledgement of eight bytes and a mapping of four, with a checksum; or both keys.
 const RESERVED: u16 = 24;
-/// Most subflows that a connection ever has at a time.
+/// Maximum number of simultaneous subflows of a connection.
 const MAX_SUBFLOWS: usize = 32;
 
 /// All subflows of a connection, and its data.
@@ -62,7 +62,7 @@ const MAX_SUBFLOWS: usize = 32;
 pub(crate) struct MptcpConnection {
     settings: MptcpConfig,
     pub(crate) policies: PolicySet,
-    /// By the numbers of subflows, as `subflows`.
+    /// By subflow number, as `subflows`.
     facts: Vec<PathFacts>,
     subflows: Vec<Subflow>,
     handshake: Handshake,
@@ -70,29 +70,29 @@ pub(crate) struct MptcpConnection {
     receiver: DataReceiver,
     addresses: Addresses,
     advertisements: Vec<Advertisement>,
-    /// When further subflows may be begun, once the first one is confirmed.
+    /// When further subflows may be opened, after the first one is confirmed.
     joins_from: Option<Instant>,
-    /// Where the whole connection is in its life.
+    /// State of the whole connection.
     state: State,
-    /// When subflows that have still not ended are reset, once all data is through.
+    /// When subflows that are still open are reset, after all data is acknowledged.
     leave_by: Option<Instant>,
-    /// Addresses that subflows took or gave back.
+    /// Addresses that subflows acquired or released.
     tuple_changes: VecDeque<TupleChange>,
-    /// Nothing could be sent since the last question.
+    /// Nothing could be sent at the last poll.
     new_round: bool,
-    /// What subflows counted whose place was taken by others.
+    /// Counters of subflows whose numbers were reused.
     retired: statistics::RetiredSubflows,
 }
 
-/// A change in which addresses a connection has.
+/// A change in the addresses of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TupleChange {
     pub(crate) tuple: FourTuple,
-    /// The subflow that has them now; `None` if they are free.
+    /// The subflow that acquired them; `None` if they are free.
     pub(crate) path: Option<PathId>,
 }
 
-/// What a subflow that joins needs.
+/// Parameters of a subflow that joins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewSubflow {
     pub(crate) tuple: FourTuple,
@@ -101,7 +101,7 @@ pub(crate) struct NewSubflow {
 }
 
 impl MptcpConnection {
-    /// A connection whose first subflow sends a SYN.
+    /// Creates a connection whose first subflow sends a SYN.
     pub(crate) fn connect(new_connection: &NewConnection, settings: &MptcpConfig, key: Key) -> Self {
         let mut mptcp = Self::new(new_connection, settings, key, State::SynSent);
         let parameters = mptcp.parameters(
@@ -119,7 +119,7 @@ impl MptcpConnection {
         mptcp
     }
 
-    /// A connection whose first subflow answers `syn`, which offers MP_CAPABLE.
+    /// Creates a connection whose first subflow answers `syn`, which offers MP_CAPABLE.
     pub(crate) fn accept(
         new_connection: &NewConnection,
         settings: &MptcpConfig,
@@ -187,7 +187,7 @@ impl MptcpConnection {
         }
     }
 
-    /// A subflow is part of the connection from now on, in the place that `hello` names.
+    /// Adds a subflow to the connection under the number in `hello`.
     fn add(&mut self, parameters: OpenParameters, subflow: Subflow, config: &TcpConfig) {
         let mut facts = initial_facts(&parameters, config);
         facts.primary = self.subflows.is_empty();
@@ -208,7 +208,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The number of a subflow that may be added; `None` if there are enough.
+    /// The number for a further subflow; `None` if there are enough.
     fn free_place(&self) -> Option<PathId> {
         let most = usize::from(self.settings.max_subflows).min(MAX_SUBFLOWS);
         let taken = self.subflows.iter().filter(|subflow| !subflow.gone).count();
@@ -217,7 +217,7 @@ impl MptcpConnection {
         (taken < most && place < MAX_SUBFLOWS).then_some(PathId(place as u8))
     }
 
-    /// A pair of addresses between which a subflow is to be begun now.
+    /// An address pair on which a subflow is to be opened now.
     pub(crate) fn next_pending_join(&mut self, now: Instant) -> Option<PendingJoin> {
         let is_time = self.joins_from.is_some_and(|from| from <= now);
         if !is_time || !self.may_join() {
@@ -226,12 +226,12 @@ impl MptcpConnection {
         self.addresses.next_pending_join()
     }
 
-    /// Whether another subflow would be of use and has a place.
+    /// Whether another subflow would be useful and has a free number.
     fn may_join(&self) -> bool {
         self.state.sends_data() && self.free_place().is_some()
     }
 
-    /// A subflow that this end begins.
+    /// Opens a subflow from this end.
     pub(crate) fn join(&mut self, new_subflow: NewSubflow, config: &TcpConfig) {
         let Some(path) = self.free_place() else { return };
         let NewSubflow { tuple, iss, nonce } = new_subflow;
@@ -242,7 +242,7 @@ impl MptcpConnection {
         self.add(parameters, subflow, config);
     }
 
-    /// A subflow that the peer begins with `syn`, which names this connection. Returns whether it is taken.
+    /// Accepts a subflow that the peer opens with `syn`, whose token names this connection. Returns whether it is accepted.
     pub(crate) fn accept_join(
         &mut self,
         new_subflow: NewSubflow,
@@ -277,12 +277,12 @@ impl MptcpConnection {
         true
     }
 
-    /// What the peer names this connection by when a subflow joins.
+    /// The token by which the peer identifies this connection when a subflow joins.
     pub(crate) fn token(&self) -> Token {
         self.handshake.own.token()
     }
 
-    /// The ends of the first subflow, which stand for the connection.
+    /// The addresses of the first subflow, which stand for the connection.
     pub(crate) fn tuple(&self) -> FourTuple {
         self.subflows[0].tuple
     }
@@ -299,12 +299,12 @@ impl MptcpConnection {
         self.tuple_changes.pop_front()
     }
 
-    /// Whether nothing is left of it but what the application has not read.
+    /// Whether the connection is closed, apart from data that the application has not read.
     pub(crate) fn is_gone(&self) -> bool {
         self.state == State::Closed && self.subflows.iter().all(|subflow| subflow.gone)
     }
 
-    /// One subflow, what it works with, and what it shares with the others.
+    /// One subflow, its context, and the state it shares with the others.
     fn split<'a>(
         &'a mut self,
         at: usize,
@@ -320,7 +320,7 @@ impl MptcpConnection {
         (&mut self.subflows[at], context)
     }
 
-    /// The subflow on which something is best said: one that was answered lately, and quickly.
+    /// The best subflow for a notice: one that was answered lately and has a low RTT.
     fn best_subflow(&self) -> Option<usize> {
         let speaking = (0..self.subflows.len()).filter(|at| self.subflows[*at].can_acknowledge());
         speaking.min_by_key(|at| {
@@ -329,7 +329,7 @@ impl MptcpConnection {
         })
     }
 
-    /// A subflow has no more part in anything.
+    /// Detaches a closed subflow from the connection.
     fn retire(&mut self, at: usize) {
         let subflow = &mut self.subflows[at];
         if subflow.gone || !subflow.is_closed() || subflow.reset.is_some() {

@@ -1,4 +1,4 @@
-//! MPTCP options beside the data: ADD_ADDR, REMOVE_ADDR, MP_PRIO and the ends (RFC 8684 §3.3.8 to §3.5).
+//! MPTCP options other than DSS: ADD_ADDR, REMOVE_ADDR, MP_PRIO and options that end subflows (RFC 8684 §3.3.8 to §3.5).
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -10,15 +10,15 @@ use super::input::CallContext;
 use crate::connection::SocketBuffers;
 use crate::wire::{AddressCode, AddressId, AddressIds, AdvertisedAddress, MptcpOption, ResetReason};
 
-/// An advertisement is repeated after this time first, then after twice as much.
+/// First repetition interval of an advertisement; it doubles each time.
 const REPEATED_AFTER: Duration = Duration::from_secs(1);
-/// So often.
+/// Number of repetitions.
 const REPEATED: u32 = 5;
 
-/// So many may wait to be told on a subflow before those of addresses are left out.
+/// Maximum number of notices queued on a subflow before address notices are dropped.
 const MAX_PENDING_OPTIONS: usize = 32;
 
-/// An address that the peer was told of and has not confirmed.
+/// An advertised address that the peer has not echoed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Advertisement {
     address: AdvertisedAddress,
@@ -27,7 +27,7 @@ pub(super) struct Advertisement {
 }
 
 impl MptcpConnection {
-    /// The peer is told of our further addresses.
+    /// Advertises our further addresses to the peer.
     pub(super) fn advertise(&mut self, now: Instant) {
         let advertised = self.addresses.further_local().map(|(id, address)| Advertisement {
             address: AdvertisedAddress {
@@ -73,7 +73,7 @@ impl MptcpConnection {
             }
             MptcpOption::RemoveAddresses(ids) => self.on_removed(at, ids.as_slice(), call),
             MptcpOption::Priority { backup } => self.subflows[at].backup = *backup,
-            // With one subflow RFC 8684 §3.7 would go on as TCP, and that is refused here.
+            // With one subflow, RFC 8684 §3.7 would fall back to TCP, which is refused here.
             MptcpOption::Fail { .. } => self.refuse(at, ResetReason::MIDDLEBOX, call),
             MptcpOption::FastClose { key } if *key == self.handshake.own => self.on_fast_close(call),
             MptcpOption::FastClose { .. } | MptcpOption::Reset { .. } => {}
@@ -110,7 +110,7 @@ impl MptcpConnection {
         }
     }
 
-    /// An address of ours is gone: the peer is told, and the subflows that use it end.
+    /// Removes a local address: notifies the peer and closes the subflows that use it.
     pub(crate) fn remove_local(&mut self, address: IpAddr, buffers: &mut SocketBuffers) {
         let id = self.addresses.forget_local(address);
         for at in 0..self.subflows.len() {

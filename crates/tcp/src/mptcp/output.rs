@@ -1,4 +1,4 @@
-//! Segments to send. Which segment leaves next, and on which subflow?
+//! Segment transmission of an MPTCP connection: selects the next segment and its subflow.
 
 use alloc::vec::Vec;
 
@@ -22,7 +22,7 @@ use crate::wire::{
 pub(super) type SubflowSegment = (usize, OutgoingSegment);
 
 impl MptcpConnection {
-    /// Appends the next segment to `out` and says where it goes; `None` if there is none now.
+    /// Appends the next segment to `out` and returns its addresses; `None` if there is none now.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -67,7 +67,7 @@ impl MptcpConnection {
             .or_else(|| self.next_ack(call))
     }
 
-    /// The first subflow that has something of a kind.
+    /// The first subflow with a pending segment of this kind.
     fn first_of(
         &mut self,
         call: &CallContext<'_>,
@@ -79,7 +79,7 @@ impl MptcpConnection {
         })
     }
 
-    /// New data, if windows, burst limit and scheduler let it go.
+    /// New data, if windows, burst limit and scheduler allow it.
     fn next_new(&mut self, call: &mut CallContext<'_>) -> Option<SubflowSegment> {
         let unsent = call.buffers.outgoing.unsent();
         for facts in &mut self.facts {
@@ -123,7 +123,7 @@ impl MptcpConnection {
         }
     }
 
-    /// What each subflow lets through now. Returns whether one of them lets anything through.
+    /// Computes how much each subflow may send now. Returns whether any of them may send.
     fn measure_room(&mut self, demand: &Demand, call: &CallContext<'_>) -> bool {
         let regular = self
             .subflows
@@ -139,7 +139,7 @@ impl MptcpConnection {
                 if room > 0 {
                     let facts = &mut context.facts[at];
                     let allowance = context.policies.burst.allowance(facts, context.now);
-                    // What is allowed is exceeded by less than a segment, rather than cutting it.
+                    // The limit is exceeded by less than a segment rather than cutting the segment.
                     if allowance.bytes == 0 {
                         room = 0;
                         facts.pacing_limited = allowance.again_at.is_some() && demand.would_fill(facts);
@@ -154,8 +154,8 @@ impl MptcpConnection {
         any
     }
 
-    /// Something may wait that neither an acknowledgement nor a timeout would let go: then the peer is asked for its
-    /// window when it has been silent for long enough.
+    /// Sends a window probe if data waits that no acknowledgement or timeout would release, and the peer has been silent for long
+    /// enough.
     fn wait_if_idle(&mut self, demand: &Demand, now: Instant) {
         if !demand.idle {
             return;
@@ -167,7 +167,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The scheduler's answer, if it can be. To wait for something there must be something to wait for.
+    /// The scheduler's choice, if it is permitted. It may wait only if there is something to wait for.
     fn checked(&mut self, pick: Pick, demand: &Demand, call: &CallContext<'_>) -> Option<(usize, u64)> {
         let has_room = |at: usize| self.facts.get(at).is_some_and(|facts| facts.sendable > 0);
         match pick {
@@ -188,10 +188,11 @@ impl MptcpConnection {
         }
     }
 
-    /// What leaves ahead of `skip` bytes, if the peer takes it; otherwise what is next waits for the subflow that was to carry it.
+    /// Data that starts `skip` bytes ahead, if the peer's window allows it; otherwise the next data waits for the subflow chosen
+    /// to carry it.
     fn ahead(&self, at: usize, skip: u64, demand: &Demand, call: &CallContext<'_>) -> Option<(usize, u64)> {
         let length = self.facts[at].sendable;
-        // Whole segments are left for others, so that what is left are whole segments too.
+        // Leaves whole segments for other subflows, so that the rest divides into whole segments too.
         let skip = skip - skip % length;
         let is_there = skip + length <= demand.unsent;
         let end = call.buffers.outgoing.place_behind(skip) + length;
@@ -227,7 +228,7 @@ impl MptcpConnection {
         Some((at, outgoing))
     }
 
-    /// Everything was sent, and nothing will follow: the peer is told (DATA_FIN).
+    /// Sends DATA_FIN: everything was sent, and nothing will follow.
     fn tell_end(&mut self, call: &CallContext<'_>) {
         let buffers = &call.buffers;
         let is_end = buffers.closing && buffers.outgoing.unsent() == 0 && self.sender.end == End::Open;
@@ -244,7 +245,7 @@ impl MptcpConnection {
         self.subflows[at].tells_end = true;
     }
 
-    /// An acknowledgement of its own, on a subflow on which one is due or something is to be told.
+    /// A pure ACK, on a subflow on which an acknowledgement or an option is due.
     fn next_ack(&mut self, call: &CallContext<'_>) -> Option<SubflowSegment> {
         let segment = self.facts.first().map_or(0, |facts| facts.max_data_chunk.into());
         let tells_window = self.receiver.has_window_to_tell(call.buffers.unread(), segment);
@@ -300,7 +301,7 @@ impl MptcpConnection {
         send(subflow.tuple, segment, out);
     }
 
-    /// What a segment says apart from its subflow's own numbers.
+    /// The MPTCP options of a segment, apart from the subflow's own sequence numbers.
     fn header_fields(
         &mut self,
         at: usize,
@@ -326,7 +327,7 @@ impl MptcpConnection {
         }
     }
 
-    /// What a segment with data says: which data it is.
+    /// The options of a segment with data: its mapping.
     fn data_option(&self, subflow: &Subflow, data: u64, outgoing: &OutgoingSegment) -> Option<PrimaryOption> {
         let bytes = outgoing.bytes();
         let number = self.sender.idsn.number(data);
@@ -360,14 +361,14 @@ impl MptcpConnection {
         }))
     }
 
-    /// What a segment without data says: how far the data has come, where it ends, and one notice.
+    /// The options of a segment without data: DATA_ACK, DATA_FIN and one notice.
     fn bare(&mut self, at: usize) -> MptcpOptions {
         let subflow = &mut self.subflows[at];
         if matches!(subflow.stage, Stage::PreEstablished { .. }) {
             return self.handshake.proof(&self.subflows[at]).into();
         }
         let option = subflow.pending_options.pop_front();
-        // The address of IP version 6 leaves no room beside it.
+        // An IPv6 address leaves no room for it.
         let is_large =
             matches!(&option, Some(MptcpOption::AddAddress { address, .. }) if address.address.is_ipv6());
         if is_large {
@@ -389,7 +390,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The end of the data is one number that takes none of a subflow.
+    /// DATA_FIN takes one data sequence number and no subflow sequence number.
     fn end_mapping(&self, at: u64) -> Mapping {
         let mut mapping = Mapping {
             dsn: self.sender.idsn.wire(at, false),

@@ -1,4 +1,4 @@
-//! Reinjection. Which data is sent over another subflow? Data that timed out, data that blocks the buffers, and duplicates.
+//! Reinjection of data on another subflow: data that timed out, data that blocks the buffers, and duplicates.
 
 use alloc::vec::Vec;
 
@@ -16,7 +16,8 @@ use crate::sequence::Position;
 use crate::tcb::Payload;
 
 impl MptcpConnection {
-    /// Data that a subflow has carried in vain, or for too long: on the fastest subflow that has not carried it, if there is one.
+    /// Reinjects data that a subflow has lost or held for too long: on the fastest subflow that has not carried it, if there is
+    /// one.
     pub(super) fn next_reinjection(&mut self, call: &CallContext<'_>) -> Option<SubflowSegment> {
         let (start, chunk) = self.sender.next_reinjected()?;
         let (last, carriers) = (chunk.path, chunk.carriers);
@@ -33,13 +34,13 @@ impl MptcpConnection {
         Some(self.send_again(at, start, call))
     }
 
-    /// Whether the window of a subflow has room for so much, or for as much of it as a segment takes.
+    /// Whether the window of a subflow has room for this many bytes, or for the part that fits into a segment.
     fn fits(&self, at: usize, length: u64) -> bool {
         let (facts, most) = (&self.facts[at], self.most_on(at));
         most > 0 && (facts.in_flight == 0 || facts.in_flight + length.min(most) <= facts.cwnd)
     }
 
-    /// The most that one segment of a subflow can carry now, whatever its window.
+    /// The maximum payload of one segment of a subflow now, regardless of its congestion window.
     fn most_on(&self, at: usize) -> u64 {
         let tcb = &self.subflows[at].tcb;
         tcb.effective_mss().min(tcb.span_left())
@@ -64,7 +65,7 @@ impl MptcpConnection {
         (at, subflow.tcb.send_new(payload, false, &mut context))
     }
 
-    /// The buffers are blocked, as the chunk-rescheduling policy finds: their oldest data goes over another subflow too.
+    /// The chunk-rescheduling policy finds the buffers blocked: their oldest data is reinjected on another subflow too.
     pub(super) fn next_rescheduled(&mut self, call: &mut CallContext<'_>) -> Option<SubflowSegment> {
         if self.policies.rescheduling.is_never() {
             return None;
@@ -100,7 +101,7 @@ impl MptcpConnection {
         Some(leaving)
     }
 
-    /// What a subflow holds of the shared buffer is what is not acknowledged as data.
+    /// A subflow's share of the shared buffer is its data not acknowledged at data level.
     fn measure_held(&mut self) {
         for at in 0..self.subflows.len() {
             self.facts[at].queued = self.sender.held_by(Self::path(at));
@@ -146,8 +147,8 @@ impl MptcpConnection {
         }
     }
 
-    /// Data in flight on another subflow, as the path scheduler decides. A duplicate is numbered on its subflow as everything else: what
-    /// becomes of it is known there, which SCTP cannot say of its duplicates.
+    /// Data in flight on another subflow, chosen by the path scheduler. A duplicate has ordinary sequence numbers on its subflow,
+    /// so its fate is known there, unlike that of a duplicate in SCTP.
     pub(super) fn next_duplicate(&mut self, call: &CallContext<'_>) -> Option<SubflowSegment> {
         if !self.policies.path_scheduler.sends_duplicates() {
             return None;

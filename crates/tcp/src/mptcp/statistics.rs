@@ -8,45 +8,45 @@ use super::subflow::Subflow;
 use crate::endpoint::FourTuple;
 use crate::tcb::{State, TcpCounters};
 
-/// What is known of one subflow of a connection.
+/// Statistics of one subflow of a connection.
 #[derive(Clone, Debug)]
 pub struct PathStatistics {
-    /// Which subflow.
+    /// Subflow number.
     pub path: PathId,
     /// Its addresses.
     pub tuple: FourTuple,
-    /// Where it is in its life.
+    /// Its TCP state.
     pub state: State,
-    /// What was counted.
+    /// Its counters.
     pub counters: TcpCounters,
-    /// Chunks of data sent on it that other subflows had carried before.
+    /// Chunks reinjected on it after other subflows had carried them.
     pub reinjections: u64,
-    /// Bytes of them.
+    /// Bytes of these chunks.
     pub reinjected_bytes: u64,
-    /// Chunks of data in flight on other subflows that left on it too, as the path scheduler wished.
+    /// Chunks in flight on other subflows that were duplicated on it by the path scheduler.
     pub duplicates: u64,
-    /// Bytes of them.
+    /// Bytes of these chunks.
     pub duplicated_bytes: u64,
-    /// Bytes that arrived on it and wait for others before them on the same subflow.
+    /// Out-of-order bytes received on it that wait for a gap on the same subflow.
     pub out_of_order_bytes: u64,
     /// Round-trip time, window and more.
     pub facts: PathFacts,
 }
 
-/// What is known of the data that the subflows of a connection carry together.
+/// Statistics of the data carried by all subflows of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DataStatistics {
-    /// Chunks sent on a subflow after another one had carried them.
+    /// Chunks reinjected on another subflow.
     pub reinjections: u64,
-    /// Bytes of them.
+    /// Bytes of these chunks.
     pub reinjected_bytes: u64,
-    /// Bytes that arrived over one subflow after they had over another.
+    /// Duplicate bytes received over different subflows.
     pub duplicate_bytes: u64,
-    /// Bytes in order on their subflows that wait for data before them.
+    /// Bytes in order on their subflows that wait for a gap at data level.
     pub out_of_order_bytes: u64,
 }
 
-/// What subflows counted that are no more.
+/// Counters of removed subflows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RetiredSubflows {
     counters: TcpCounters,
@@ -63,7 +63,7 @@ impl RetiredSubflows {
 }
 
 impl MptcpConnection {
-    /// All subflows, those that are over until their places are taken by others.
+    /// All subflows, including closed ones until their numbers are reused.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathStatistics> + '_ {
         let all = self.subflows.iter().zip(&self.facts);
         all.map(|(subflow, facts)| PathStatistics {
@@ -80,7 +80,7 @@ impl MptcpConnection {
         })
     }
 
-    /// What all subflows together counted.
+    /// Sum of the counters of all subflows.
     pub(crate) fn counters(&self) -> TcpCounters {
         let mut sum = self.retired.counters;
         for subflow in &self.subflows {
@@ -99,7 +99,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Bytes that arrived and cannot be read yet, on whichever level they wait.
+    /// Bytes received that cannot be read yet, at either level.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         let subflows = self
             .subflows

@@ -1,4 +1,4 @@
-//! Subflow: a control block and its part in the MPTCP connection.
+//! Subflow: a control block and its state in the MPTCP connection.
 
 use alloc::collections::VecDeque;
 
@@ -10,68 +10,68 @@ use crate::sequence::Position;
 use crate::tcb::{ControlBlock, State};
 use crate::wire::{AddressId, Dss, MptcpOption, Nonce, PrimaryOption, Segment};
 
-/// A subflow and its part in the connection.
+/// A subflow and its state in the connection.
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) tuple: FourTuple,
     pub(super) tcb: ControlBlock,
     pub(super) role: Role,
     pub(super) stage: Stage,
-    /// By what the two ends call the addresses.
+    /// Its address IDs at both ends.
     pub(super) local_id: AddressId,
     pub(super) remote_id: AddressId,
     pub(super) mappings: Mappings,
-    /// The next acknowledgement says where the data ends.
+    /// The next acknowledgement carries DATA_FIN.
     pub(super) tells_end: bool,
-    /// To be told with acknowledgements.
+    /// Notices to be sent with acknowledgements.
     pub(super) pending_options: VecDeque<MptcpOption>,
-    /// The peer is told of the subflow's end at once, and why.
+    /// A reset with this reason is to be sent at once.
     pub(super) reset: Option<MptcpOption>,
-    /// Nothing new is sent, and the subflow ends as soon as may be.
+    /// No new data is sent, and the subflow closes as soon as possible.
     pub(super) closing: bool,
-    /// To be used only when nothing else works, as one of the ends said.
+    /// Backup subflow, as requested by one of the ends.
     pub(super) backup: bool,
-    /// Data before this was copied onto it as far as it is to be, where copies are made.
+    /// Data before this position was already considered for duplication onto this subflow.
     pub(super) duplicated_before: Position,
     pub(super) duplicates: u64,
     pub(super) duplicated_bytes: u64,
-    /// It carries nothing until then, for it has blocked the buffers.
+    /// Sends nothing until this time, because it has blocked the buffers.
     pub(super) paused_until: Option<Instant>,
-    /// Its end was told, and its addresses may be those of another subflow.
+    /// Its end was reported, and its addresses may belong to another subflow.
     pub(super) gone: bool,
-    /// Bytes that other subflows had carried before.
+    /// Bytes sent on it that other subflows had carried before.
     pub(super) reinjected_bytes: u64,
     pub(super) reinjections: u64,
 }
 
-/// How the subflow came to the connection.
+/// Origin of a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// It opened it; this end began.
+    /// Initial subflow, opened by this end (MP_CAPABLE).
     CapableInitiator,
-    /// It opened it; the peer began.
+    /// Initial subflow, opened by the peer (MP_CAPABLE).
     CapableResponder,
-    /// It joined; this end began.
+    /// Further subflow, opened by this end (MP_JOIN).
     JoinInitiator { own: Nonce },
-    /// It joined; the peer began.
+    /// Further subflow, opened by the peer (MP_JOIN).
     JoinResponder { own: Nonce, peer: Nonce },
 }
 
-/// How far its handshake is.
+/// Handshake state of a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// Our SYN is not answered.
+    /// Our SYN is not answered yet.
     SynSent,
-    /// The peer's SYN is answered; the third segment, which proves who it is, is not here.
+    /// The SYN-ACK was sent; the third segment, which authenticates the peer, has not arrived.
     SynReceived,
-    /// The third segment has left; it is repeated until there is a sign that it has arrived, since nothing else would
-    /// (RFC 8684 §3.1 and §3.2). `peer` is the nonce of a subflow that joins.
+    /// The third segment was sent. It is repeated until there is evidence of its arrival, since nothing else would repeat it (RFC
+    /// 8684 §3.1 and §3.2). `peer` is the nonce of a subflow that joins.
     PreEstablished {
         peer: Nonce,
         again: Option<Instant>,
         times: u32,
     },
-    /// Both ends know.
+    /// Established at both ends.
     Established,
 }
 
@@ -103,30 +103,30 @@ impl Subflow {
         }
     }
 
-    /// Whether data may be put on it.
+    /// Whether data may be sent on it.
     pub(super) fn can_carry_data(&self) -> bool {
         let confirmed = match self.stage {
             Stage::Established => true,
-            // The first data carries what has to be confirmed; a subflow that joins has to wait (RFC 8684 §3.2).
+            // The first data carries the options to be confirmed; a subflow that joins has to wait (RFC 8684 §3.2).
             Stage::PreEstablished { .. } => self.role == Role::CapableInitiator,
             Stage::SynSent | Stage::SynReceived => false,
         };
         confirmed && !self.closing && self.paused_until.is_none() && self.tcb.state().sends_data()
     }
 
-    /// Whether acknowledgements leave on it.
+    /// Whether it sends acknowledgements.
     pub(super) fn can_acknowledge(&self) -> bool {
         self.tcb.state().is_synchronized()
     }
 
-    /// The position of a number of the subflow, counted from its SYN; `None` for one before it.
+    /// The position of a sequence number of the subflow, counted from its SYN; `None` for one before the SYN.
     pub(super) fn position(&self, number: u32) -> Option<Position> {
         let expected = self.tcb.expected();
         let ahead = number.wrapping_sub(expected as u32).cast_signed();
         expected.checked_add_signed(ahead.into())
     }
 
-    /// Where the mapping begins that `segment` has for its payload.
+    /// Subflow position of the start of the mapping that `segment` has for its payload.
     pub(super) fn mapped_at(&self, segment: &Segment<'_>) -> Option<Position> {
         match &segment.options.mptcp.primary {
             Some(PrimaryOption::Dss(Dss {
@@ -150,10 +150,10 @@ impl Subflow {
         moments.into_iter().flatten().min()
     }
 
-    /// Ends the subflow here and now; the peer is told why, if it knows of the subflow.
+    /// Aborts the subflow; the peer receives a reset if it knows the subflow.
     pub(super) fn abort(&mut self, why: MptcpOption) {
         let is_known = match self.tcb.state() {
-            // It has answered, or we would not know what is wrong.
+            // The peer has answered, otherwise the error could not have been detected.
             State::SynSent => matches!(why, MptcpOption::Reset { .. }),
             State::TimeWait | State::Closed => false,
             _ => true,

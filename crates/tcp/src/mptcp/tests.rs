@@ -1,4 +1,4 @@
-//! Two hosts with several paths between them: what do they make of it?
+//! Tests of MPTCP connections between two hosts with several paths.
 
 mod scenarios;
 mod unverified_peers;
@@ -18,21 +18,21 @@ use crate::wire::Segment;
 use crate::wire::checksum::checksum;
 use crate::{AddressPair, Connection, ConnectionId, Endpoint, Event, TcpConfig};
 
-/// What a path does with a segment.
+/// How a path treats a segment.
 type Filter = Box<dyn FnMut(&Segment<'_>) -> bool>;
 
-/// One way of one path.
+/// One direction of one path.
 struct Way {
     delay: Duration,
-    /// Time that a byte takes.
+    /// Transmission time per byte.
     per_byte: Duration,
     free_at: Instant,
     cut: bool,
-    /// What passes.
+    /// Treatment of segments.
     passes: Filter,
-    /// Data is changed, and the checksum of TCP with it, as a careless translator does.
+    /// Changes data and corrects the TCP checksum, as a careless NAT does.
     rewrites: bool,
-    /// Options of multipath TCP are changed, a few bits of a few of them.
+    /// Changes a few bits in the MPTCP options of some segments.
     mangles: Option<Rng>,
     bytes: u64,
 }
@@ -57,9 +57,9 @@ struct Fixture {
     now: Instant,
     hosts: [Endpoint; 2],
     id: ConnectionId,
-    /// There and back, by path.
+    /// Forward and reverse direction, by path.
     ways: Vec<[Way; 2]>,
-    /// On the way: when it arrives, and a number that keeps the order.
+    /// Segments in flight: arrival time, and a counter that keeps the order.
     flying: BTreeMap<(Instant, u64), (usize, AddressPair, Vec<u8>)>,
     count: u64,
     to_send: [Bytes; 2],
@@ -82,7 +82,7 @@ fn rewritten(segment: &Segment<'_>, addresses: AddressPair) -> Vec<u8> {
     bytes
 }
 
-/// A few bits behind the fixed header are others, and the checksum is right again.
+/// Flips a few bits behind the fixed header and corrects the checksum.
 fn mangled(mut bytes: Vec<u8>, addresses: AddressPair, rng: &mut Rng) -> Vec<u8> {
     let header = usize::from(bytes[12] >> 4) * 4;
     let mptcp = (20..header).find(|at| bytes[*at] == 30 && bytes[at - 1] <= 1);
@@ -106,7 +106,7 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// With all addresses but the first.
+/// Configures all addresses except the first.
 fn config(paths: usize, host: u8) -> TcpConfig {
     TcpConfig {
         mptcp: Some(MptcpConfig {
@@ -153,7 +153,7 @@ impl Fixture {
         }
     }
 
-    /// Both sides send so much, and end.
+    /// Both sides send this many bytes and close.
     fn sends(mut self, near: usize, far: usize) -> Self {
         self.to_send = [content(near), content(far)];
         self.closes = true;
@@ -224,7 +224,7 @@ impl Fixture {
         }
     }
 
-    /// Lets time pass until `done`, at most so much of it. Returns whether it was done.
+    /// Advances time until `done`, at most by this duration. Returns whether it was done.
     fn run_until(&mut self, most: Duration, done: impl Fn(&Self) -> bool) -> bool {
         let end = self.now + most;
         loop {
@@ -262,7 +262,7 @@ impl Fixture {
         self.got[1].len() == self.to_send[0].len() && self.got[0].len() == self.to_send[1].len()
     }
 
-    /// Runs until everything has arrived, and checks that it is what was sent. How long that took.
+    /// Runs until everything has arrived, compares it with the data sent, and returns the duration.
     fn finish(&mut self, most: Duration) -> Duration {
         let begin = self.now;
         let states = |fixture: &Self| {

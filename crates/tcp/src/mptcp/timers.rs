@@ -1,4 +1,4 @@
-//! Timers of an MPTCP connection. What happens although no segment arrives?
+//! Timers of an MPTCP connection.
 
 use core::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::TcpConfig;
 use crate::connection::SocketBuffers;
 use crate::tcb::{CloseReason, Effects, State};
 
-/// Subflows make good what they lose; whether data is stuck nonetheless is not looked at more often than this.
+/// Minimum interval of checks whether data is stuck. Subflows retransmit their own losses.
 const SHORTEST_CHECK: Duration = Duration::from_secs(1);
 
 impl MptcpConnection {
@@ -65,7 +65,7 @@ impl MptcpConnection {
         self.repeat_proof(at, call);
     }
 
-    /// Nothing tells that the third segment of a handshake has arrived: it is said again.
+    /// Repeats the third segment of a handshake, since nothing confirms its arrival.
     fn repeat_proof(&mut self, at: usize, call: &mut CallContext<'_>) {
         let rto = self.facts[at].rto;
         let subflow = &mut self.subflows[at];
@@ -80,7 +80,7 @@ impl MptcpConnection {
         *again = (!is_enough).then(|| call.now + rto * 2_u32.pow((*times).min(6)));
         match subflow.role {
             _ if !is_enough => subflow.tcb.acknowledge_at_once(call.now),
-            // A peer that has nothing to say may say nothing; the first data will tell.
+            // An idle peer may send nothing; the first data will confirm it.
             Role::CapableInitiator => {}
             _ => {
                 subflow.tcb.forget();
@@ -89,7 +89,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Something of the data was acknowledged, or sent where nothing was.
+    /// Restarts the data-level timer: data was acknowledged, or sent when none was outstanding.
     pub(super) fn restart_check(&mut self, now: Instant) {
         self.sender.check = (!self.sender.is_empty()).then(|| now + self.check_interval());
     }
@@ -111,8 +111,8 @@ impl MptcpConnection {
         (longest * 2).max(SHORTEST_CHECK) * doubled
     }
 
-    /// Nothing of the data was acknowledged for long. If no subflow is about to repeat the oldest of it, somebody has taken
-    /// it from a subflow and not passed it on (RFC 8684 §3.3.6): then it is sent anew.
+    /// No data was acknowledged for a long time. If no subflow is about to retransmit the oldest data, a middlebox has
+    /// acknowledged it on a subflow without forwarding it (RFC 8684 §3.3.6): it is sent again.
     fn on_check(&mut self, now: Instant) {
         if let Some((start, chunk)) = self.sender.oldest() {
             let subflow = &self.subflows[chunk.path.index()];
@@ -125,7 +125,7 @@ impl MptcpConnection {
         self.restart_check(now);
     }
 
-    /// Where the data ends is said on all subflows until it is acknowledged: it is not part of what subflows repeat.
+    /// Repeats DATA_FIN on all subflows until it is acknowledged, since subflows do not retransmit it.
     fn repeat_end(&mut self, now: Instant) {
         let interval = self.end_interval();
         let End::Told { again, times, .. } = &mut self.sender.end else {
@@ -141,7 +141,7 @@ impl MptcpConnection {
         }
     }
 
-    /// How long an answer takes at most.
+    /// Upper limit for the time until an answer arrives.
     pub(super) fn end_interval(&self) -> Duration {
         let fastest = self.best_subflow().map(|at| self.facts[at].rto);
         fastest.unwrap_or(SHORTEST_CHECK)
@@ -151,7 +151,7 @@ impl MptcpConnection {
         self.state == State::Closed
     }
 
-    /// The number of a subflow.
+    /// Number of a subflow.
     pub(super) const fn path(at: usize) -> PathId {
         PathId(at as u8)
     }

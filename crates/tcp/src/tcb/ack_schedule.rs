@@ -1,14 +1,14 @@
-//! Delayed acknowledgements. When is received data acknowledged? As the acknowledgement policy says, and at once at the start.
+//! Delayed acknowledgements: their time is set by the acknowledgement policy; the first segments are acknowledged immediately.
 
 use anabranch_policy::{AckPolicy, AckWhen, Arrival};
 use anabranch_types::Instant;
 
-/// The acknowledgement that is owed.
+/// The pending acknowledgement.
 #[derive(Debug)]
 pub(crate) struct AckSchedule {
     due: Option<Instant>,
     segments: u32,
-    /// Segments that are still acknowledged at once: the peer is in slow start, which counts acknowledgements.
+    /// Remaining segments to acknowledge immediately, while the peer is in slow start, which counts acknowledgements.
     quick: u32,
 }
 
@@ -21,12 +21,12 @@ impl AckSchedule {
         }
     }
 
-    /// Segments with data since the last acknowledgement.
+    /// Data segments since the last acknowledgement.
     pub(crate) const fn segments(&self) -> u32 {
         self.segments
     }
 
-    /// A segment with data arrived.
+    /// Records a received data segment.
     pub(crate) fn on_data(&mut self, arrival: Arrival, policy: &mut dyn AckPolicy, now: Instant) {
         self.segments += 1;
         let arrival = Arrival {
@@ -44,7 +44,7 @@ impl AckSchedule {
         }
     }
 
-    /// Something is to be answered at once.
+    /// Requests an immediate acknowledgement.
     pub(crate) const fn now(&mut self, now: Instant) {
         self.due = Some(now);
     }
@@ -57,7 +57,7 @@ impl AckSchedule {
         self.due
     }
 
-    /// An acknowledgement left that says everything.
+    /// An acknowledgement was sent that covers everything.
     pub(crate) const fn on_sent(&mut self) {
         self.due = None;
         self.segments = 0;

@@ -11,27 +11,27 @@ use crate::sequence::InitialSequenceNumber;
 use crate::sequence::SequenceNumber;
 use crate::wire::{Kind, Options, Segment, Timestamps};
 
-/// What a connection begins with.
+/// Parameters of a new control block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenParameters {
     pub(crate) id: PathId,
-    /// Our first number.
+    /// Our initial sequence number.
     pub(crate) iss: SequenceNumber,
-    /// Largest payload that we take.
+    /// Largest payload that we accept.
     pub(crate) mss: u16,
-    /// Room for options that any segment with data may have, beside timestamps.
+    /// Option space that any data segment may need, in addition to timestamps.
     pub(crate) reserved: u16,
 }
 
 impl ControlBlock {
-    /// A connection that sends the first SYN.
+    /// Creates a control block that sends the first SYN.
     pub(crate) fn connect(parameters: OpenParameters, config: &TcpConfig) -> Self {
         let mut tcb = Self::new(parameters, State::SynSent, config);
         tcb.control = Some(Control::Syn);
         tcb
     }
 
-    /// A connection that answers `syn`.
+    /// Creates a control block that answers `syn`.
     pub(crate) fn accept(parameters: OpenParameters, syn: &Segment<'_>, config: &TcpConfig) -> Self {
         let mut tcb = Self::new(parameters, State::SynReceived, config);
         tcb.agree(syn, config);
@@ -39,7 +39,7 @@ impl ControlBlock {
         tcb
     }
 
-    /// The options of our SYN or SYN-ACK. An answer offers only what the peer has offered.
+    /// The options of our SYN or SYN-ACK. A SYN-ACK offers only what the peer has offered.
     pub(super) fn add_syn_options(&self, options: &mut Options, now: Instant, config: &TcpConfig) {
         let resets = self.state == State::SynReceived;
         let timestamps = match self.agreed.timestamp_clock {
@@ -61,7 +61,7 @@ impl ControlBlock {
         options.timestamps = timestamps;
     }
 
-    /// What the peer's SYN says.
+    /// Processes the options of the peer's SYN.
     fn agree(&mut self, syn: &Segment<'_>, config: &TcpConfig) {
         let Options {
             mss,
@@ -88,10 +88,10 @@ impl ControlBlock {
         self.peer_window.begin(0, 0, syn.window);
     }
 
-    /// How long a round trip is, as far as the opening tells.
+    /// RTT sample from the handshake, if there is one.
     fn measure_opening(&mut self, segment: &Segment<'_>, now: Instant) {
-        // Karn's rule: a SYN that was sent twice measures nothing, unless a timestamp tells which one was answered
-        // (RFC 7323 §4). Where it does, a long queue does not look like a loss of what is sent next.
+        // Karn's rule: a SYN that was sent twice gives no RTT sample, unless a timestamp identifies the transmission that was
+        // answered (RFC 7323 §4). With a timestamp, a long queue is not mistaken for a loss of the following segments.
         let echoed = || {
             let timestamp_clock = self.agreed.timestamp_clock?;
             timestamp_clock.sent_at(segment.options.timestamps?, now)
@@ -106,20 +106,19 @@ impl ControlBlock {
         }
     }
 
-    /// Whether `segment` acknowledges our SYN and nothing else, as only who has seen it can.
+    /// Whether `segment` acknowledges our SYN exactly, which requires having seen it.
     pub(crate) fn is_answered_by(&self, segment: &Segment<'_>) -> bool {
         segment.acknowledgement == Some(self.local.wire(1))
     }
 
-    /// The SYN left; when is it sent again?
+    /// The SYN was sent: sets its retransmission timer.
     pub(super) fn on_syn_sent(&mut self, now: Instant, config: &TcpConfig) {
         let wait = config.syn_timeout * 2_u32.pow(u32::from(self.timers.tries.min(10)));
         self.timers.half_open = Some(now + wait);
         self.last_sent = Some(now);
     }
 
-    /// A segment came while our SYN is not answered (RFC 9293 §3.10.7.3). Returns whether it must be answered by a
-    /// reset.
+    /// Processes a segment in SYN-SENT (RFC 9293 §3.10.7.3). Returns whether it must be answered by a reset.
     pub(super) fn on_answer(
         &mut self,
         segment: &Segment<'_>,
@@ -138,7 +137,7 @@ impl ControlBlock {
                 self.acks.now(context.now);
                 self.open(segment, context, effects);
             }
-            // Both have connected at once: the SYN is answered by a SYN-ACK.
+            // Simultaneous open: the SYN is answered by a SYN-ACK.
             (Kind::Syn, None) => {
                 self.agree(segment, context.config);
                 self.state = State::SynReceived;
@@ -149,7 +148,7 @@ impl ControlBlock {
         false
     }
 
-    /// Our SYN is acknowledged by `segment`, and theirs is there.
+    /// Enters ESTABLISHED: our SYN is acknowledged by `segment`, and the peer's SYN was received.
     pub(super) fn open(&mut self, segment: &Segment<'_>, context: &mut Context<'_>, effects: &mut Effects) {
         self.state = State::Established;
         self.control = None;

@@ -12,12 +12,12 @@ use super::{CloseReason, Context, ControlBlock, Effects, State};
 use crate::sequence::Position;
 use crate::wire::{Kind, Segment};
 
-/// A segment whose numbers are unwrapped.
+/// A segment with unwrapped sequence numbers.
 struct Placed<'s> {
     segment: &'s Segment<'s>,
-    /// Its first number.
+    /// Its first position.
     start: Position,
-    /// What it acknowledges; `None` if it has no acknowledgement number, or one from before our SYN.
+    /// The acknowledged position; `None` if there is no acknowledgement number, or one from before our SYN.
     ack: Option<Position>,
 }
 
@@ -27,22 +27,21 @@ impl Placed<'_> {
     }
 }
 
-/// What becomes of a segment.
+/// Verdict on a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
-    /// It is looked at further.
+    /// It is processed further.
     Acceptable,
-    /// It says nothing, and is answered by an acknowledgement.
+    /// It is dropped and answered by an acknowledgement.
     Answered,
-    /// It is answered too, but not always: it may be forged (challenge ACK, RFC 5961 §7).
+    /// It is dropped and answered with rate limiting, since it may be forged (challenge ACK, RFC 5961 §7).
     Challenged,
-    /// It is not even answered.
+    /// It is dropped without an answer.
     Dropped,
 }
 
 impl ControlBlock {
-    /// Takes a segment of this connection. Returns whether it must be answered by
-    /// a reset.
+    /// Processes a segment of this connection. Returns whether it must be answered by a reset.
     pub(crate) fn on_segment(
         &mut self,
         segment: &Segment<'_>,
@@ -75,8 +74,8 @@ impl ControlBlock {
         false
     }
 
-    /// A duplicate asks for an acknowledgement that echoes it, or the sender would take the time of its first transmission
-    /// for that of the last one. One from far outside of the window may be forged.
+    /// A duplicate requires an acknowledgement that echoes its timestamp; otherwise the sender would measure the RTT from the
+    /// wrong transmission. A segment far outside the window may be forged.
     fn note_repetition(&mut self, placed: &Placed<'_>) {
         let next = self.reassembly.next();
         let is_near = placed.start <= next && placed.start + self.own_window.capacity() >= next;
@@ -91,7 +90,7 @@ impl ControlBlock {
         }
     }
 
-    /// Challenge ACK, limited in rate (RFC 5961 §7).
+    /// Sends a challenge ACK, with rate limiting (RFC 5961 §7).
     fn challenge(&mut self, now: Instant) {
         const INTERVAL: Duration = Duration::from_millis(500);
         if self.challenged_at.is_none_or(|last| now - last >= INTERVAL) {
@@ -113,7 +112,7 @@ impl ControlBlock {
             return Verdict::Answered;
         }
         if is_reset {
-            // RFC 5961 §3.2: only the very next number resets, others in the window are asked about.
+            // RFC 5961 §3.2: only a RST with exactly the next number resets; others in the window cause a challenge ACK.
             return match start {
                 start if start == next => Verdict::Acceptable,
                 start if (next..limit).contains(&start) => Verdict::Challenged,
@@ -121,7 +120,7 @@ impl ControlBlock {
             };
         }
         if segment.kind == Kind::Syn {
-            // A repeated SYN means that our answer was lost; any other SYN may be forged (RFC 5961 §4).
+            // A repeated SYN means that our SYN-ACK was lost; any other SYN may be forged (RFC 5961 §4).
             let is_repeated = self.state == State::SynReceived && start == 0;
             return if is_repeated {
                 Verdict::Acceptable
@@ -132,7 +131,7 @@ impl ControlBlock {
         if placed.end() <= next && segment.length() > 0 || start > limit || placed.end() < next {
             return Verdict::Answered;
         }
-        // RFC 5961 §5: what acknowledges too much, or too little, may be forged.
+        // RFC 5961 §5: an acknowledgement above or far below the valid range may be forged.
         let oldest = self
             .scoreboard
             .first()
@@ -178,7 +177,7 @@ impl ControlBlock {
         }
     }
 
-    /// Our answer was lost; or both have connected at once, and this is the peer's answer (RFC 9293 §3.5, figure 7).
+    /// Our SYN-ACK was lost; or this is the peer's SYN-ACK in a simultaneous open (RFC 9293 §3.5, figure 7).
     fn on_repeated_syn(&mut self, placed: &Placed<'_>, context: &mut Context<'_>, effects: &mut Effects) {
         if placed.ack == Some(1) {
             self.acks.now(context.now);
@@ -216,7 +215,7 @@ impl ControlBlock {
             self.restart_retransmission_timer(context.now);
             self.facts(context).errors = 0;
         } else if self.timers.probe.is_some() {
-            // The answer to a probe: the peer lives.
+            // The answer to a window probe: the peer is alive.
             self.timers.tries = 0;
         }
         if changes.newly_acked > 0 {
@@ -231,8 +230,8 @@ impl ControlBlock {
         }
     }
 
-    /// The blocks that are new to us. One at or below the acknowledgement number reports a duplicate (RFC 2883), and one
-    /// that ends beyond what was sent is nonsense.
+    /// The valid SACK blocks. A block at or below the acknowledgement number reports a duplicate (RFC 2883), and one that ends
+    /// beyond SND.NXT is invalid.
     fn blocks(&self, segment: &Segment<'_>, ack: Position) -> Vec<Range<Position>> {
         let sent = self.scoreboard.first().max(ack)..self.scoreboard.next();
         let blocks = segment.options.sack.iter().filter_map(|block| {
@@ -245,7 +244,7 @@ impl ControlBlock {
     }
 
     fn measure(&mut self, changes: &Changes, segment: &Segment<'_>, now: Instant) {
-        // What a segment that was sent twice measures, timestamps tell (RFC 7323 §4).
+        // Timestamps give valid RTT samples for retransmitted segments too (RFC 7323 §4).
         let echoed = || {
             let timestamp_clock = self.agreed.timestamp_clock?;
             timestamp_clock.sent_at(segment.options.timestamps?, now)
@@ -255,7 +254,7 @@ impl ControlBlock {
         }
     }
 
-    /// Tells the policies what was acknowledged.
+    /// Reports the acknowledged data to the policies.
     fn report(&self, changes: &Changes, context: &mut Context<'_>) {
         self.refresh_srtt(context);
         let mut ack = PathAck::new(self.id, changes.in_flight_before);
@@ -283,7 +282,7 @@ impl ControlBlock {
             .on_ack(&sample, context.facts, context.now);
     }
 
-    /// The policies see the round-trip time that this very acknowledgement measured, and the window before it.
+    /// The policies see the RTT sample of this acknowledgement, and the window before it.
     fn refresh_srtt(&self, context: &mut Context<'_>) {
         let (srtt, rttvar, min_rtt) = (self.rtt.smoothed(), self.rtt.variation(), self.rtt.smallest());
         let facts = self.facts(context);
@@ -297,14 +296,14 @@ impl ControlBlock {
         fin_sent && self.scoreboard.is_empty()
     }
 
-    /// Seventh and eighth step: data, and the FIN behind it.
+    /// Seventh and eighth step: data, and the FIN after it.
     fn on_data(&mut self, placed: &Placed<'_>, context: &mut Context<'_>, effects: &mut Effects) {
         let segment = placed.segment;
         if segment.length() == 0 {
             return;
         }
         if !self.state.takes_data() {
-            // Behind its FIN the peer sends nothing new: our acknowledgement of it was lost.
+            // The peer sends nothing new after its FIN: our acknowledgement of the FIN was lost.
             self.acks.now(context.now);
             if self.state == State::TimeWait {
                 self.enter(State::TimeWait, context, effects);

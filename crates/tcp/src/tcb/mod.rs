@@ -1,7 +1,7 @@
 //! Transmission control block (TCB, RFC 9293 §3.3.1): one sequence space, of a TCP connection or of an MPTCP subflow.
 //!
-//! A connection knows no application and no endpoint. It is told of segments and moments, and asked what it wants to send;
-//! bytes come from the connection's send buffer and go to its reader.
+//! A control block does not know the application or the endpoint. It is given segments and timer expiries, and polled for
+//! segments to send; data comes from the connection's send buffer and goes to its receive queue.
 
 mod ack_schedule;
 mod handshake;
@@ -40,37 +40,37 @@ use crate::sequence::InitialSequenceNumber;
 use crate::sequence::SequenceNumber;
 use crate::wire::HEADER;
 
-/// Space of the two timestamps in each segment, padding included.
+/// Space of the timestamps option in each segment, including padding.
 const TIMESTAMPS: u16 = 12;
 /// Send MSS toward an IPv4 peer that announced none (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// Nobody gains by segments smaller than this, but an attacker might.
+/// Minimum send MSS: smaller segments help nobody but an attacker.
 const MIN_MSS: u16 = 64;
 
-/// What the connection works with, for the time of one call.
+/// Context of one call.
 pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) config: &'a TcpConfig,
     pub(crate) policies: &'a mut PolicySet,
-    /// What is known of each connection of the connection.
+    /// Path state of each control block of the connection.
     pub(crate) facts: &'a mut [PathFacts],
 }
 
-/// What the two ends agreed on with their SYNs.
+/// Options negotiated with the SYNs.
 #[derive(Clone, Copy, Debug)]
 struct Agreed {
-    /// Largest payload of our segments, options other than timestamps not counted.
+    /// Largest payload of our segments, before options other than timestamps are deducted.
     mss: u16,
     sack: bool,
     timestamp_clock: Option<TimestampClock>,
 }
 
-/// One TCP connection.
+/// Transmission control block of one TCP connection or subflow.
 #[derive(Debug)]
 pub(crate) struct ControlBlock {
     id: PathId,
     state: State,
-    /// Largest payload that we take.
+    /// Largest payload that we accept.
     own_mss: u16,
     local: InitialSequenceNumber,
     remote: InitialSequenceNumber,
@@ -81,54 +81,54 @@ pub(crate) struct ControlBlock {
     rtt: RttEstimator,
     recovery: Recovery,
     reassembly: Reassembly,
-    /// Where the peer's FIN is, once it was seen.
+    /// Position of the peer's FIN, once it was received.
     peer_fin: Option<u64>,
     acks: AckSchedule,
     timers: Timers,
-    /// Both ends scale their windows.
+    /// Window scaling was negotiated.
     scales: bool,
-    /// Room for options that any segment with data may have, beside timestamps.
+    /// Option space that any data segment may need, in addition to timestamps.
     reserved: u16,
-    /// When the last data left.
+    /// When data was last sent.
     last_sent: Option<Instant>,
-    /// When what may have been forged was last answered.
+    /// When the last challenge ACK was sent.
     challenged_at: Option<Instant>,
-    /// A SYN, SYN-ACK or probe of the window is to leave.
+    /// A SYN, SYN-ACK or window probe is to be sent.
     control: Option<Control>,
     counters: TcpCounters,
 }
 
-/// What leaves apart from data and acknowledgements.
+/// Control segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Control {
-    /// SYN or SYN-ACK, as the state says.
+    /// SYN or SYN-ACK, depending on the state.
     Syn,
-    /// A segment that the peer must answer, and so tells its window.
+    /// Window probe: a segment that the peer must answer with its window.
     WindowProbe,
 }
 
-/// What a connection counted.
+/// Counters of a control block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TcpCounters {
-    /// Segments sent, those without data included.
+    /// Segments sent, including those without data.
     pub segments_sent: u64,
     /// Segments received that belonged to the connection.
     pub segments_received: u64,
     /// Bytes sent for the first time.
     pub bytes_sent: u64,
-    /// Bytes sent again.
+    /// Bytes retransmitted.
     pub bytes_retransmitted: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Segments found lost because later ones arrived.
+    /// Segments declared lost because later ones were acknowledged.
     pub found_lost: u64,
-    /// Fast recoveries that began.
+    /// Fast recoveries started.
     pub fast_recoveries: u64,
-    /// Times the retransmission timer expired.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Payload received, what was there already included.
+    /// Payload bytes received, including duplicates.
     pub bytes_received: u64,
-    /// Payload received that was there already.
+    /// Duplicate payload bytes received.
     pub duplicate_bytes: u64,
 }
 
@@ -147,47 +147,46 @@ impl AddAssign for TcpCounters {
     }
 }
 
-/// What a segment or a moment changed, for the connection to act upon.
+/// Results of a segment or timer expiry that the connection must act on.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// The segment is what the peer would have said; anything else in it may be believed too.
+    /// The segment is acceptable, so its other contents may be used too.
     pub(crate) accepted: bool,
     /// The retransmission timer expired.
     pub(crate) timeout: bool,
-    /// Both ends have agreed to begin.
+    /// The connection is established.
     pub(crate) opened: bool,
-    /// Bytes that can be read now, in order.
+    /// Bytes that became readable, in order.
     pub(crate) ready: Vec<(u64, Bytes)>,
-    /// The peer has sent everything, and all of it is here.
+    /// The peer has closed its direction, and everything has arrived.
     pub(crate) peer_finished: bool,
-    /// Payload that was acknowledged and leaves the send buffer.
+    /// Acknowledged payload, to be released from the send buffer.
     pub(crate) freed: u64,
-    /// The connection is over.
+    /// The connection is closed.
     pub(crate) closed: Option<CloseReason>,
 }
 
-/// Why a connection is over.
+/// Reason for the close of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CloseReason {
-    /// Both directions were ended in order.
+    /// Both directions were closed normally.
     Finished,
-    /// The peer aborted it.
+    /// The peer reset the connection.
     Reset,
-    /// The peer does not want it: there is no listener.
+    /// The peer refused the connection: there is no listener.
     Refused,
-    /// The peer answered nothing for too long.
+    /// Timeout: the peer did not answer for too long.
     TimedOut,
-    /// This side aborted it.
+    /// This side aborted the connection.
     Aborted,
-    /// The peer, or somebody on the way, does not speak Multipath TCP, and this side does not go on without (RFC 8684
-    /// §3.7).
+    /// The peer or a middlebox does not support Multipath TCP, and this side does not fall back to TCP (RFC 8684 §3.7).
     NoMptcp,
-    /// The peer contradicted itself in what it said of the data.
+    /// The peer sent contradictory mappings or DATA_FINs.
     Violation,
 }
 
 impl ControlBlock {
-    /// A connection in `state`, before anything is known of the peer.
+    /// Creates a control block in `state`, before anything is known of the peer.
     fn new(parameters: OpenParameters, state: State, config: &TcpConfig) -> Self {
         let agreed = Agreed {
             mss: parameters.mss,
@@ -227,12 +226,12 @@ impl ControlBlock {
         &self.counters
     }
 
-    /// Bytes that arrived and wait for what is missing before them.
+    /// Bytes received that wait for a gap before them.
     pub(crate) const fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.beyond_bytes()
     }
 
-    /// Largest payload of a segment that has only the options of every segment.
+    /// Largest payload of a segment that has only the options common to all segments.
     pub(crate) const fn effective_mss(&self) -> u64 {
         let options = if self.agreed.timestamp_clock.is_some() {
             TIMESTAMPS
@@ -242,7 +241,7 @@ impl ControlBlock {
         (self.agreed.mss - options - self.reserved) as u64
     }
 
-    /// Payload that fits a packet of `mtu` bytes with headers and without options: what the MSS option says (RFC 6691).
+    /// Payload that fits a packet of `mtu` bytes with headers and without options: the value of the MSS option (RFC 6691).
     pub(crate) fn mss_for(mtu: u16, is_ipv4: bool) -> u16 {
         let ip = if is_ipv4 { 20 } else { 40 };
         mtu.saturating_sub(HEADER as u16 + ip).max(MIN_MSS)
@@ -252,7 +251,7 @@ impl ControlBlock {
         &mut context.facts[self.id.index()]
     }
 
-    /// The facts follow what the connection and the congestion control know.
+    /// Updates the path state from the control block and the congestion controller.
     fn refresh(&self, context: &mut Context<'_>) {
         let window = context.policies.congestion.cwnd(self.id);
         let threshold = context.policies.congestion.ssthresh(self.id);
@@ -269,8 +268,8 @@ impl ControlBlock {
         facts.last_sent = self.last_sent;
     }
 
-    /// Numbers believed to be on their way. Without SACK each duplicate acknowledgement stands for a segment that has
-    /// arrived (RFC 5681 §3.2).
+    /// Sequence numbers in flight. Without SACK, each duplicate acknowledgement stands for a segment that has arrived (RFC 5681
+    /// §3.2).
     fn in_flight(&self) -> u64 {
         let arrived = match self.agreed.sack {
             true => 0,
@@ -279,32 +278,32 @@ impl ControlBlock {
         self.scoreboard.in_flight().saturating_sub(arrived)
     }
 
-    /// Whether windows are those of a connection with several subflows. Only such subflows need room for what that takes.
+    /// Whether this is a subflow of Multipath TCP. Only subflows reserve space for MPTCP options.
     const fn shares_window(&self) -> bool {
         self.reserved > 0
     }
 
-    /// An acknowledgement leaves at once.
+    /// Requests an immediate acknowledgement.
     pub(crate) const fn acknowledge_at_once(&mut self, now: Instant) {
         self.acks.now(now);
     }
 
-    /// Where the data of a connection is that was sent and not acknowledged cumulatively on this connection.
+    /// Data positions of the data sent on this subflow and not acknowledged cumulatively.
     pub(crate) fn data_in_flight(&self) -> impl Iterator<Item = core::ops::Range<u64>> + '_ {
         self.scoreboard.data()
     }
 
-    /// The next number that the peer is expected to send.
+    /// The next sequence number expected from the peer (RCV.NXT).
     pub(crate) const fn expected(&self) -> u64 {
         self.reassembly.next()
     }
 
-    /// By how many bits our windows are shifted.
+    /// Window scale shift of our windows.
     pub(crate) const fn own_scale(&self) -> u8 {
         self.own_window.scale()
     }
 
-    /// What the window field of `segment` stands for; that of a SYN is never scaled (RFC 7323 §2.2).
+    /// The send window of `segment` in bytes; that of a SYN is never scaled (RFC 7323 §2.2).
     pub(crate) fn offered(&self, segment: &crate::wire::Segment<'_>) -> u64 {
         match segment.kind {
             crate::wire::Kind::Syn => u64::from(segment.window),
@@ -312,13 +311,13 @@ impl ControlBlock {
         }
     }
 
-    /// Takes numbers as far as a receive buffer reaches, whatever was told of a window that several subflows share.
+    /// Accepts sequence numbers up to the size of the receive buffer, regardless of the advertised window, which subflows share.
     pub(crate) fn open_window_by_buffer(&mut self) {
         let edge = self.reassembly.next() + self.own_window.capacity();
         self.own_window.open_to(edge);
     }
 
-    /// The connection ends here and now; nothing more is sent or expected.
+    /// Closes the connection immediately; nothing more is sent or expected.
     pub(crate) fn forget(&mut self) {
         self.state = State::Closed;
         self.timers = Timers::default();

@@ -1,4 +1,4 @@
-//! Segments to send. Which comes first? A SYN, retransmissions, new data, the FIN, an acknowledgement: in this order.
+//! Segment transmission of a control block, in this order: SYN, retransmissions, new data, FIN, acknowledgement.
 
 use anabranch_policy::PathFacts;
 use anabranch_types::Instant;
@@ -9,10 +9,10 @@ use super::{Context, Control, ControlBlock, State};
 use crate::sequence::Position;
 use crate::wire::{Kind, Options, SackBlock, SackBlocks, Segment};
 
-/// A segment that is to leave, before it has addresses and options.
+/// A segment to be sent, before it has addresses and options.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OutgoingSegment {
-    /// Its first number.
+    /// Its first sequence number.
     start: Position,
     kind: Kind,
     bytes: Bytes,
@@ -21,31 +21,31 @@ pub(crate) struct OutgoingSegment {
     push: bool,
 }
 
-/// What waits to be sent, as far as a connection needs to know.
+/// Send queue state, as far as a control block needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     /// Bytes not yet sent.
     pub(crate) unsent: u64,
-    /// So many of them the peer takes now.
+    /// Bytes of these that the peer's window allows now.
     pub(crate) usable: u64,
-    /// The largest window that the peer ever offered.
+    /// The largest window the peer has offered.
     pub(crate) largest_window: u64,
-    /// Nothing is outstanding.
+    /// Nothing is in flight.
     pub(crate) idle: bool,
-    /// The last bytes need not wait for more, or for acknowledgements.
+    /// The last bytes need not wait for more data or for acknowledgements.
     pub(crate) flushes: bool,
 }
 
 impl Demand {
-    /// Whether all that waits, or what the peer takes of it, would fill the window of a connection; if not, it is not the window
-    /// that limits the connection, and it must not grow (RFC 9002 §7.8 says so of pacing).
+    /// Whether the waiting data, or the part the peer accepts, would fill the congestion window; if not, the connection is not
+    /// limited by its congestion window, which must not grow (RFC 9002 §7.8 says so of pacing).
     pub(crate) fn would_fill(&self, facts: &PathFacts) -> bool {
         let waits = self.unsent.min(self.usable);
         facts.in_flight + waits + u64::from(facts.max_data_chunk) > facts.cwnd
     }
 }
 
-/// What a segment says apart from its connection's own numbers.
+/// Fields and options of a segment other than the control block's own sequence numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderFields {
     pub(crate) window: u16,
@@ -81,7 +81,7 @@ impl OutgoingSegment {
 }
 
 impl ControlBlock {
-    /// The SYN or the probe that is to leave, or a lost segment that may.
+    /// The pending SYN or window probe, or a lost segment that may be retransmitted.
     pub(crate) fn next_control(&mut self, context: &mut Context<'_>) -> Option<OutgoingSegment> {
         match self.control.take() {
             Some(Control::Syn) => {
@@ -91,7 +91,7 @@ impl ControlBlock {
                     ..OutgoingSegment::default()
                 });
             }
-            // A number that is acknowledged already: the peer "MUST send" an acknowledgement for it (RFC 9293 §3.10.7.4).
+            // An acknowledged sequence number: the peer "MUST send" an acknowledgement for it (RFC 9293 §3.10.7.4).
             Some(Control::WindowProbe) => {
                 return Some(OutgoingSegment {
                     start: self.scoreboard.first() - 1,
@@ -115,8 +115,8 @@ impl ControlBlock {
         Some(repeated)
     }
 
-    /// Nothing new is left to send, and a recovery is under way: the last segment is sent once more, in case the
-    /// retransmission was lost behind which nothing comes (RFC 6675 §4, rule 4).
+    /// Rescue retransmission: no new data is left during a recovery, so the last segment is sent once more, in case the
+    /// retransmission with nothing sent after it was lost (RFC 6675 §4, rule 4).
     pub(crate) fn next_rescue(&mut self, context: &mut Context<'_>) -> Option<OutgoingSegment> {
         let fits = self.in_flight() + self.effective_mss() <= context.facts[self.id.index()].cwnd;
         if !self.recovery.may_rescue() || !fits || !self.agreed.sack {
@@ -140,7 +140,7 @@ impl ControlBlock {
         self.refresh(context);
     }
 
-    /// How many new bytes may leave in one segment now; 0 if it is better to wait (RFC 9293 §3.8.6.2.1 and §3.7.4).
+    /// Number of new bytes that may be sent in one segment now; 0 if it is better to wait (RFC 9293 §3.8.6.2.1 and §3.7.4).
     pub(crate) fn sendable(&self, demand: &Demand, context: &mut Context<'_>) -> u64 {
         if !self.state.sends_data() || demand.unsent == 0 {
             return 0;
@@ -167,9 +167,9 @@ impl ControlBlock {
         }
     }
 
-    /// Numbers that the peer has room for beyond those that are outstanding. A window that subflows share says how far the data
-    /// may go; what other subflows have repeated of it moves on while this connection still waits, so its numbers need a limit of
-    /// their own, or the peer would have to keep any amount of what is not next.
+    /// Sequence numbers for which the peer has room beyond the outstanding ones. A window shared by subflows limits the data. It
+    /// advances when other subflows retransmit data that this subflow still waits for, so the subflow's sequence numbers need
+    /// their own limit; otherwise the peer would have to buffer any amount of out-of-order data.
     pub(crate) fn span_left(&self) -> u64 {
         let limit = self.scoreboard.first() + self.peer_window.largest();
         match self.shares_window() {
@@ -178,18 +178,18 @@ impl ControlBlock {
         }
     }
 
-    /// Whether data could be sent and nothing is outstanding that would be answered.
+    /// Whether data is waiting and nothing is outstanding that would be acknowledged.
     pub(crate) fn is_idle(&self) -> bool {
         self.scoreboard.is_empty() && self.state.sends_data()
     }
 
-    /// What the peer takes on this connection alone: now, and at most.
+    /// The peer's window for this control block alone: now, and the largest so far.
     pub(crate) fn peer_window(&self) -> (u64, u64) {
         let usable = self.peer_window.edge().saturating_sub(self.scoreboard.next());
         (usable, self.peer_window.largest())
     }
 
-    /// New bytes leave, the FIN, or both.
+    /// Sends new bytes, the FIN, or both.
     pub(crate) fn send_new(
         &mut self,
         payload: Payload,
@@ -208,7 +208,7 @@ impl ControlBlock {
         outgoing
     }
 
-    /// The FIN, where no data is left to carry it.
+    /// Sends the FIN if there is no data left to carry it.
     pub(crate) fn next_fin(&mut self, context: &mut Context<'_>) -> Option<OutgoingSegment> {
         if !self.state.sends_data() {
             return None;
@@ -223,7 +223,7 @@ impl ControlBlock {
         Some(outgoing)
     }
 
-    /// After idleness the window is what the controller makes of it (RFC 5681 §4.1).
+    /// After an idle period the congestion controller sets the window (RFC 5681 §4.1).
     fn decay(&self, context: &mut Context<'_>) {
         if let Some(last) = self.last_sent
             && self.scoreboard.is_empty()
@@ -233,7 +233,7 @@ impl ControlBlock {
         }
     }
 
-    /// Whether telling the peer of its window is worth a segment; `unread` waits for the application.
+    /// Whether a window update is worth a segment; `unread` bytes wait for the application.
     pub(crate) fn has_window_to_tell(&self, unread: u64) -> bool {
         let next = self.reassembly.next();
         self.state.takes_data()
@@ -242,7 +242,7 @@ impl ControlBlock {
                 .is_worth_telling(next, unread, self.effective_mss())
     }
 
-    /// An acknowledgement of its own, if one is due or there is something else to tell.
+    /// A pure ACK, if one is due or an option has to be sent.
     pub(crate) fn next_ack(&self, tells: bool, now: Instant) -> Option<OutgoingSegment> {
         let opened = self.state.is_synchronized();
         (opened && (tells || self.acks.is_due(now))).then(|| OutgoingSegment {
@@ -251,7 +251,7 @@ impl ControlBlock {
         })
     }
 
-    /// Tells the peer that the connection is no more (RST).
+    /// A RST that tells the peer the connection is gone.
     pub(crate) const fn reset_segment(&self) -> OutgoingSegment {
         OutgoingSegment {
             start: self.scoreboard.next(),
@@ -262,7 +262,7 @@ impl ControlBlock {
         }
     }
 
-    /// The window field of a segment that leaves now, and counts as told; `unread` waits for the application.
+    /// Window field of a segment sent now, recorded as advertised; `unread` bytes wait for the application.
     pub(crate) fn own_field(&mut self, kind: Kind, unread: u64) -> u16 {
         if kind == Kind::Syn {
             return self.own_window.initial_field();
@@ -271,7 +271,7 @@ impl ControlBlock {
         self.own_window.field(next, unread, segment)
     }
 
-    /// Gives a segment its numbers and options, and counts what it says as said.
+    /// Fills in sequence numbers and options of a segment, and records what they advertise.
     pub(crate) fn address<'o>(
         &mut self,
         outgoing: &'o OutgoingSegment,
@@ -307,8 +307,8 @@ impl ControlBlock {
         segment
     }
 
-    /// Adds SACK blocks as far as the packet has room for them. Returns whether there was room for some, or nothing to
-    /// report: then no further acknowledgement is due.
+    /// Adds SACK blocks as far as the packet has room. Returns whether some fit or there was nothing to report: then no further
+    /// acknowledgement is due.
     fn report_blocks(&self, segment: &mut Segment<'_>) -> bool {
         if !self.agreed.sack || !self.reassembly.has_gaps() {
             return true;

@@ -6,27 +6,27 @@ use super::scoreboard::{Changes, DUP_THRESH};
 use super::{Context, ControlBlock};
 use crate::sequence::Position;
 
-/// Whether losses are being made good.
+/// Recovery state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Phase {
-    /// Nothing is known to be lost, or what is was not answered yet.
+    /// No recovery: no loss is known, or the response to it has not started.
     #[default]
     Open,
-    /// Until everything below is acknowledged, the window does not change (fast recovery).
+    /// Fast recovery until everything below this position is acknowledged; the window does not grow.
     Fast { until: Position },
-    /// Until everything below is acknowledged, losses are those of the timeout.
+    /// Recovery after a timeout until everything below this position is acknowledged.
     Timeout { until: Position },
 }
 
-/// The recovery of one connection.
+/// Loss recovery of one control block.
 #[derive(Debug, Default)]
 pub(super) struct Recovery {
     phase: Phase,
-    /// Duplicate acknowledgements in a row; each stands for a segment that arrived, where there is no SACK.
+    /// Consecutive duplicate acknowledgements; without SACK, each stands for a segment that arrived.
     duplicates: u64,
-    /// The next retransmission leaves whatever the window says: the first of a recovery.
+    /// The next retransmission ignores the window: the first of a recovery.
     urgent: bool,
-    /// The last segment may be sent once more, if nothing else is left to send (RFC 6675 §4, rule 4).
+    /// A rescue retransmission is allowed if nothing else is left to send (RFC 6675 §4, rule 4).
     rescue: bool,
 }
 
@@ -47,7 +47,7 @@ impl Recovery {
         self.rescue && self.is_fast()
     }
 
-    /// A retransmission left.
+    /// Records a retransmission.
     pub(super) const fn on_retransmission(&mut self) {
         self.urgent = false;
     }
@@ -63,7 +63,7 @@ impl Recovery {
         self.rescue = false;
     }
 
-    /// Everything before `ack` is acknowledged; ends what ends there.
+    /// Everything before `ack` is acknowledged; ends the recovery if that completes it.
     const fn pass(&mut self, ack: Position) {
         if let Phase::Fast { until } | Phase::Timeout { until } = self.phase
             && ack >= until
@@ -81,8 +81,8 @@ impl Recovery {
 }
 
 impl ControlBlock {
-    /// An acknowledgement was applied to the scoreboard. `is_duplicate` as RFC 5681 §2 defines it. The window has not
-    /// grown yet, and grows only afterwards.
+    /// Processes an acknowledgement after the scoreboard. `is_duplicate` is as RFC 5681 §2 defines it. The window grows only
+    /// afterwards.
     pub(super) fn recover(&mut self, changes: &Changes, is_duplicate: bool, context: &mut Context<'_>) {
         let lost = if self.agreed.sack {
             self.find_lost_by_reports(changes)
@@ -103,7 +103,7 @@ impl ControlBlock {
         }
     }
 
-    /// Tells the policies of a loss that costs window.
+    /// Reports to the policies a loss that reduces the window.
     pub(super) fn tell_loss(&mut self, cause: LossCause, bytes: u64, context: &mut Context<'_>) {
         self.refresh(context);
         let loss = LossEvent {
@@ -118,8 +118,8 @@ impl ControlBlock {
         policies.congestion.on_loss(&loss, facts, *now);
     }
 
-    /// What is below the line, and what the third duplicate says is lost: small segments may not reach the line before (RFC
-    /// 6675 §5, rules 1 and 2). There an acknowledgement is a duplicate if it reports what was not known to have arrived.
+    /// Detects losses below the SACK threshold, and by the third duplicate acknowledgement: small segments may not reach the
+    /// threshold before it (RFC 6675 §5, rules 1 and 2). There an acknowledgement is a duplicate if it SACKs new data.
     fn find_lost_by_reports(&mut self, changes: &Changes) -> u64 {
         let before = self.scoreboard.in_flight();
         self.scoreboard.find_lost(self.effective_mss());
@@ -135,14 +135,14 @@ impl ControlBlock {
         before - self.scoreboard.in_flight()
     }
 
-    /// NewReno (RFC 6582): the third duplicate says that the oldest segment is lost, and in recovery so does every
-    /// acknowledgement that does not end it.
+    /// NewReno (RFC 6582): the third duplicate acknowledgement indicates the loss of the oldest segment, and so does every
+    /// partial acknowledgement in recovery.
     fn find_lost_by_duplicates(&mut self, changes: &Changes, is_duplicate: bool) -> u64 {
         let before = self.scoreboard.in_flight();
         let oldest = self.scoreboard.first()..self.scoreboard.first() + 1;
         match self.recovery.phase {
             Phase::Fast { until } if changes.advanced && self.scoreboard.first() < until => {
-                // What the duplicates stood for is now acknowledged, as far as it is.
+                // The segments that the duplicates stood for are now acknowledged cumulatively, as far as `ack` covers them.
                 let passed = changes.newly_acked / self.effective_mss();
                 self.recovery.duplicates = self.recovery.duplicates.saturating_sub(passed);
                 self.scoreboard.lose(oldest);

@@ -1,8 +1,8 @@
-//! SACK scoreboard. Which sequence numbers were sent, and what has become of them?
+//! SACK scoreboard: the sent segments and the state of each.
 //!
-//! One record for each segment from its first transmission until it is acknowledged cumulatively, in the order of
-//! numbers. Work per acknowledgement is proportional to what it changes: blocks are compared with what was reported
-//! before (an [`IntervalSet`]), and what lies below a loss threshold is not looked at again.
+//! One record for each segment from its first transmission until its cumulative acknowledgement, in sequence order. Work per
+//! acknowledgement is proportional to the changes: blocks are compared with those reported before (an [`IntervalSet`]), and
+//! segments below a loss threshold are not examined again.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use core::ops::Range;
@@ -12,7 +12,7 @@ use anabranch_types::{Instant, IntervalSet};
 use super::sent_segment::{Payload, SegmentState, SentSegment};
 use crate::sequence::Position;
 
-/// Duplicate acknowledgements that mean a loss (RFC 5681 §3.2; DupThresh of RFC 6675 §2).
+/// Duplicate acknowledgements that indicate a loss (RFC 5681 §3.2; DupThresh of RFC 6675 §2).
 pub(super) const DUP_THRESH: u32 = 3;
 
 /// All records of a connection.
@@ -23,22 +23,21 @@ pub(crate) struct Scoreboard {
     /// SND.NXT
     next: Position,
     records: VecDeque<SentSegment>,
-    /// What SACKs have reported, beyond `first`.
+    /// Ranges reported by SACKs, beyond `first`.
     sacked: IntervalSet,
-    /// Numbers on their way (pipe of RFC 6675 §4).
+    /// Sequence numbers in flight (pipe of RFC 6675 §4).
     in_flight: u64,
-    /// Starts of records that are lost and were not sent again.
+    /// Starts of lost records that were not retransmitted.
     lost: BTreeSet<Position>,
-    /// Records that were sent again and are on their way, by their last transmission, with how many later
-    /// transmissions have arrived.
+    /// Retransmitted records in flight, by their last transmission, with the number of later transmissions that have arrived.
     repeated: BTreeMap<u64, Repeated>,
-    /// Up to here everything was judged that was sent only once.
+    /// Loss detection is complete up to this position for segments sent only once.
     judged: Position,
-    /// How many transmissions there were.
+    /// Number of transmissions so far.
     transmissions: u64,
-    /// Sacked bytes leave the send buffer (NR-SACK).
+    /// SACKed bytes leave the send buffer (NR-SACK).
     frees_sacked: bool,
-    /// Payload that is still held.
+    /// Payload still held for retransmission.
     held: u64,
 }
 
@@ -48,31 +47,31 @@ struct Repeated {
     overtaken: u32,
 }
 
-/// What an acknowledgement changed.
+/// Changes made by an acknowledgement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
-    /// The acknowledgement number moved on.
+    /// The cumulative acknowledgement advanced.
     pub(crate) advanced: bool,
-    /// Numbers acknowledged for the first time, cumulatively or by a block.
+    /// Newly acknowledged sequence numbers, cumulatively or by a SACK block.
     pub(crate) newly_acked: u64,
-    /// Of them, by a block.
+    /// Part of these acknowledged by a SACK block.
     pub(crate) newly_sacked: u64,
-    /// Segments of them.
+    /// Newly acknowledged segments.
     pub(crate) segments: u32,
-    /// Numbers in flight before.
+    /// Sequence numbers in flight before the acknowledgement.
     pub(crate) in_flight_before: u64,
-    /// Payload that leaves the send buffer.
+    /// Payload to be released from the send buffer.
     pub(crate) freed: u64,
-    /// When the latest of them left that was sent only once.
+    /// Send time of the latest of them that was sent only once.
     pub(crate) sample: Option<Instant>,
-    /// When the latest transmission among them left.
+    /// Send time of the latest transmission among them.
     pub(crate) latest_sent_at: Option<Instant>,
-    /// When that one left for the first time up to which everything has arrived now.
+    /// First send time of the segment at the new cumulative acknowledgement.
     pub(crate) in_order_since: Option<Instant>,
 }
 
 impl Scoreboard {
-    /// Nothing sent yet; `first` is the first number to be sent.
+    /// An empty scoreboard; `first` is the first number to be sent.
     pub(crate) fn new(first: Position, frees_sacked: bool) -> Self {
         Self {
             first,
@@ -112,7 +111,7 @@ impl Scoreboard {
         self.records.is_empty()
     }
 
-    /// Bytes, the FIN or both are sent for the first time.
+    /// Records the first transmission of bytes, the FIN or both.
     pub(crate) fn push(&mut self, payload: Payload, now: Instant) -> &SentSegment {
         let Payload { bytes, fin, data } = payload;
         let start = self.next;
@@ -136,18 +135,18 @@ impl Scoreboard {
         &self.records[last]
     }
 
-    /// The first record that is lost and was not sent again.
+    /// The first lost record that was not retransmitted.
     pub(crate) fn next_lost(&self) -> Option<&SentSegment> {
         self.lost.first().map(|start| &self.records[self.index(*start)])
     }
 
-    /// The first lost record is sent again.
+    /// Retransmits the first lost record.
     pub(crate) fn repeat_lost(&mut self, now: Instant) -> Option<&SentSegment> {
         let start = self.lost.pop_first()?;
         self.repeat(self.index(start), now)
     }
 
-    /// The last record that is still in flight is sent once more (the rescue of RFC 6675 §4 NextSeg rule 4).
+    /// Retransmits the last record in flight (the rescue retransmission of RFC 6675 §4 NextSeg rule 4).
     pub(crate) fn repeat_last(&mut self, now: Instant) -> Option<&SentSegment> {
         let at = self
             .records
@@ -175,7 +174,7 @@ impl Scoreboard {
         Some(&self.records[at])
     }
 
-    /// An acknowledgement came: everything before `ack`, and `blocks`, all between `ack` and [`Scoreboard::next`].
+    /// Processes an acknowledgement of everything before `ack` and of `blocks`, all between `ack` and [`Scoreboard::next`].
     pub(crate) fn acknowledge(&mut self, ack: Position, blocks: &[Range<Position>]) -> Changes {
         let mut changes = Changes {
             in_flight_before: self.in_flight,
@@ -192,7 +191,7 @@ impl Scoreboard {
         changes
     }
 
-    /// Everything before `ack` is there.
+    /// Processes the cumulative acknowledgement `ack`.
     fn pass(&mut self, ack: Position, changes: &mut Changes) {
         if ack <= self.first {
             return;
@@ -231,7 +230,7 @@ impl Scoreboard {
             passed_repeated |= record.was_repeated();
             self.collect_events(&record, changes);
         }
-        // What was sent once may have waited at the peer for what had to be sent again: its time says nothing.
+        // A segment sent once may have waited at the receiver for a retransmission: its delay is no valid RTT sample.
         if passed_repeated {
             changes.sample = None;
         }
@@ -240,7 +239,7 @@ impl Scoreboard {
         self.sacked.remove_below(ack);
     }
 
-    /// A whole record is acknowledged; it was not reported before unless its standing says so.
+    /// Acknowledges a whole record; it is newly acknowledged unless it was SACKed before.
     fn collect_events(&mut self, record: &SentSegment, changes: &mut Changes) {
         let freed = record.bytes.len() as u64;
         changes.freed += freed;
@@ -263,7 +262,7 @@ impl Scoreboard {
         changes.segments += 1;
         changes.latest_sent_at = changes.latest_sent_at.max(Some(record.sent_at));
         if record.was_repeated() {
-            // It may be the first transmission that arrived, so it says nothing about what left before the last one.
+            // The first transmission may have arrived, so nothing can be concluded about segments sent before the last one.
             return;
         }
         changes.sample = changes.sample.max(Some(record.sent_at));
@@ -272,7 +271,7 @@ impl Scoreboard {
         }
     }
 
-    /// A block reports `range` for the first time. Parts of records do not count until the rest is reported too.
+    /// A block reports `range` for the first time. A partly reported record does not count until the rest is reported too.
     fn report(&mut self, range: Range<Position>, changes: &mut Changes) {
         let mut at = self.records.partition_point(|record| record.start < range.start);
         while let Some(record) = self.records.get_mut(at)
@@ -305,8 +304,8 @@ impl Scoreboard {
         }
     }
 
-    /// Finds what is lost: below the line of RFC 6675 §4 (IsLost), and what was sent again and overtaken three times
-    /// since. Returns how many numbers were found lost.
+    /// Detects losses: segments below the threshold of RFC 6675 §4 (IsLost), and retransmissions overtaken three times since.
+    /// Returns the number of sequence numbers found lost.
     pub(crate) fn find_lost(&mut self, segment: u64) -> u64 {
         let before = self.in_flight;
         if let Some(line) = self.loss_line(segment)
@@ -326,8 +325,8 @@ impl Scoreboard {
         before - self.in_flight
     }
 
-    /// Everything below that was not reported is lost: "either DupThresh discontiguous SACKed sequences have arrived above
-    /// 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater than 'SeqNum' have been SACKed"
+    /// Marks everything unreported below the threshold as lost: "either DupThresh discontiguous SACKed sequences have arrived
+    /// above 'SeqNum' or more than (DupThresh - 1) * SMSS bytes with sequence numbers greater than 'SeqNum' have been SACKed"
     /// (RFC 6675 §4).
     fn loss_line(&self, segment: u64) -> Option<Position> {
         let mut bytes = 0;
@@ -354,7 +353,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything in flight that begins in `range` is lost.
+    /// Marks everything in flight that starts in `range` as lost.
     pub(crate) fn lose(&mut self, range: Range<Position>) {
         let from = self.records.partition_point(|record| record.start < range.start);
         for at in from..self.records.len() {
@@ -376,10 +375,10 @@ impl Scoreboard {
         self.repeated.remove(&record.order);
     }
 
-    /// The retransmission timer expired: everything in flight is lost.
+    /// The retransmission timer expired: marks everything in flight as lost.
     ///
-    /// If the oldest record was reported before, the peer has discarded what it reported: an acknowledgement would have
-    /// passed it. Then "the data sender […] SHOULD turn off all of the SACKed bits" (RFC 2018 §5).
+    /// If the oldest record was SACKed before, the receiver has discarded it (reneging); otherwise the cumulative acknowledgement
+    /// would have advanced. Then "the data sender […] SHOULD turn off all of the SACKed bits" (RFC 2018 §5).
     pub(crate) fn lose_all(&mut self) {
         let reneged = self
             .records
@@ -398,7 +397,7 @@ impl Scoreboard {
         self.judged = self.next;
     }
 
-    /// Where the data of a connection is that was sent on this connection and not acknowledged cumulatively.
+    /// Data positions of the data sent on this subflow and not acknowledged cumulatively.
     pub(crate) fn data(&self) -> impl Iterator<Item = Range<Position>> + '_ {
         let mapped = |record: &SentSegment| {
             let start = record.data?;

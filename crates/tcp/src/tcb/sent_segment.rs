@@ -1,36 +1,36 @@
-//! Sent segment. What is remembered of it until it is acknowledged?
+//! Sent segment: the record kept until its acknowledgement.
 
 use anabranch_types::Instant;
 use bytes::Bytes;
 
 use crate::sequence::Position;
 
-/// A run of numbers that were sent together, until they are acknowledged.
+/// A range of sequence numbers that were sent together and are not acknowledged yet.
 #[derive(Clone, Debug)]
 pub(crate) struct SentSegment {
-    /// Its first number.
+    /// Its first sequence number.
     pub(crate) start: Position,
-    /// The number behind its last one.
+    /// The sequence number after its last one.
     pub(crate) end: Position,
-    /// What to send again; empty if the peer has promised to keep it, and for a FIN alone.
+    /// Payload for retransmission; empty if the peer will not discard it (NR-SACK), and for a FIN alone.
     pub(crate) bytes: Bytes,
     /// Its last number is the FIN.
     pub(crate) fin: bool,
-    /// Where its first byte is among the data of a connection with several subflows.
+    /// Data position of its first byte, for MPTCP.
     pub(crate) data: Option<Position>,
-    /// What is believed to have become of it.
+    /// Its believed state.
     pub(crate) standing: SegmentState,
-    /// When it was sent last.
+    /// When it was last sent.
     pub(crate) sent_at: Instant,
-    /// When it was sent first.
+    /// When it was first sent.
     pub(crate) first_sent_at: Instant,
-    /// Its last transmission, among all of the connection.
+    /// Number of its last transmission, among all of the connection.
     pub(crate) order: u64,
-    /// How often it was sent.
+    /// Number of transmissions.
     pub(crate) transmissions: u16,
 }
 
-/// What a segment carries that takes numbers.
+/// Content that occupies sequence numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Payload {
     pub(crate) bytes: Bytes,
@@ -39,19 +39,19 @@ pub(crate) struct Payload {
     pub(crate) data: Option<Position>,
 }
 
-/// What has become of a segment.
+/// State of a sent segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SegmentState {
-    /// On its way, as far as is known.
+    /// In flight.
     InFlight,
-    /// Lost, and not sent again yet.
+    /// Lost, and not retransmitted yet.
     Lost,
-    /// There, beyond the acknowledgement number.
+    /// SACKed: received beyond the cumulative acknowledgement.
     Sacked,
 }
 
 impl SentSegment {
-    /// Numbers that it takes.
+    /// Length in sequence numbers.
     pub(crate) const fn length(&self) -> u64 {
         self.end - self.start
     }
@@ -60,7 +60,7 @@ impl SentSegment {
         self.transmissions > 1
     }
 
-    /// Forgets the numbers before `position`, which is inside of it.
+    /// Drops the sequence numbers before `position`, which lies inside the segment.
     pub(crate) fn cut_before(&mut self, position: Position) {
         let gone = usize::try_from(position - self.start).unwrap_or(usize::MAX);
         let _ = self.bytes.split_to(gone.min(self.bytes.len()));

@@ -2,48 +2,48 @@
 
 use core::fmt;
 
-/// A state of the connection diagram. LISTEN is the endpoint's; CLOSED stays until the end is told.
+/// A TCP connection state. LISTEN belongs to the endpoint; CLOSED remains until the close was reported.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
     /// A SYN was sent.
     SynSent,
     /// A SYN was received and answered.
     SynReceived,
-    /// Data may flow both ways.
+    /// Established in both directions.
     Established,
-    /// We have ended our direction; the FIN is not acknowledged.
+    /// FIN sent and not acknowledged; the peer may still send.
     FinWait1,
-    /// It is; the peer may go on sending.
+    /// Our FIN is acknowledged; the peer may still send.
     FinWait2,
-    /// The peer has ended its direction.
+    /// The peer's FIN was received; we may still send.
     CloseWait,
-    /// Both have, each before it heard of the other's FIN.
+    /// Simultaneous close: both FINs were sent, ours is not acknowledged.
     Closing,
-    /// Both have, the peer first; our FIN is not acknowledged.
+    /// Both FINs were sent, the peer's first; ours is not acknowledged.
     LastAck,
-    /// Both are done; late segments are still answered.
+    /// Both directions are closed; late segments are still answered.
     TimeWait,
-    /// Nothing is left.
+    /// No connection.
     Closed,
 }
 
 impl State {
-    /// Whether both ends have agreed to begin.
+    /// Whether the connection was established.
     pub(crate) const fn is_synchronized(self) -> bool {
         !matches!(self, Self::SynSent | Self::SynReceived | Self::Closed)
     }
 
-    /// Whether data from the peer has a meaning.
+    /// Whether data from the peer is accepted.
     pub(crate) const fn takes_data(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 
-    /// Whether what was handed over may be sent.
+    /// Whether data may be sent.
     pub(crate) const fn sends_data(self) -> bool {
         matches!(self, Self::Established | Self::CloseWait)
     }
 
-    /// Our FIN leaves for the first time.
+    /// Our FIN is sent for the first time.
     pub(crate) const fn after_fin_sent(self) -> Self {
         match self {
             Self::Established => Self::FinWait1,
@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// The peer's FIN, and everything before it, has arrived.
+    /// The peer's FIN was received, with everything before it.
     pub(crate) const fn after_peer_fin(self) -> Self {
         match self {
             Self::Established => Self::CloseWait,
@@ -73,7 +73,7 @@ impl State {
     }
 }
 
-/// As in the RFC: `FIN-WAIT-1`.
+/// The name in the RFC: `FIN-WAIT-1`.
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -1,4 +1,4 @@
-//! Timers of a control block. What happens although no segment arrives?
+//! Timers of a control block.
 
 use core::time::Duration;
 
@@ -7,27 +7,27 @@ use anabranch_types::Instant;
 
 use super::{CloseReason, Context, Control, ControlBlock, Effects, State};
 
-/// A probe of a closed window is never sent less often than this (RFC 9293 §3.8.6.1).
+/// Maximum interval between window probes (RFC 9293 §3.8.6.1).
 const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
-/// The moments of a connection, beside that of the acknowledgement it owes.
+/// Timers of a control block, except that for delayed acknowledgements.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    /// The SYN or SYN-ACK is sent again.
+    /// Retransmission of the SYN or SYN-ACK.
     pub(super) half_open: Option<Instant>,
-    /// The oldest segment is lost (RFC 6298).
+    /// Retransmission timer (RFC 6298).
     pub(super) retransmission: Option<Instant>,
-    /// The peer is asked for its window (RFC 9293 §3.8.6.1).
+    /// Persist timer: a window probe is sent (RFC 9293 §3.8.6.1).
     pub(super) probe: Option<Instant>,
-    /// The next segment may be small: waiting for a larger window took long enough.
+    /// Override timer: a small segment may be sent after waiting for a larger window.
     pub(super) forced: bool,
-    /// Data that the burst policy or the scheduler holds back may leave.
+    /// Pacing timer: data held back by the burst policy or the scheduler may be sent.
     pub(super) release: Option<Instant>,
-    /// The addresses are free again.
+    /// TIME-WAIT timer: the addresses become free.
     pub(super) time_wait: Option<Instant>,
-    /// Probes since the window closed.
+    /// Window probes since the window closed.
     pub(super) probes: u16,
-    /// How often the opening, the retransmission or the probe came in a row without an answer.
+    /// Consecutive SYNs, retransmissions or window probes without an answer.
     pub(super) tries: u16,
 }
 
@@ -41,13 +41,13 @@ impl ControlBlock {
             time_wait,
             ..
         } = self.timers;
-        // What is owed before the connection is open leaves when it is.
+        // Acknowledgements pending before the connection is established are sent when it is.
         let acks = self.acks.deadline().filter(|_| self.state.is_synchronized());
         let all = [half_open, retransmission, probe, release, time_wait, acks];
         all.into_iter().flatten().min()
     }
 
-    /// Lets everything happen whose moment has come. An acknowledgement that is due leaves by itself.
+    /// Handles all expired timers. A delayed acknowledgement needs no handling here.
     pub(crate) fn on_deadline(&mut self, context: &mut Context<'_>, effects: &mut Effects) {
         let now = context.now;
         let is_due = |moment: &mut Instant| *moment <= now;
@@ -71,7 +71,7 @@ impl ControlBlock {
         effects.closed = Some(reason);
     }
 
-    /// Back-off doubles: 3, 6, 12, 24 s.
+    /// Exponential back-off: 3, 6, 12, 24 s.
     fn on_opening_overdue(&mut self, context: &Context<'_>, effects: &mut Effects) {
         self.timers.tries += 1;
         if self.timers.tries > u16::from(context.config.syn_retries) {
@@ -80,7 +80,7 @@ impl ControlBlock {
         self.control = Some(Control::Syn);
     }
 
-    /// Nothing was acknowledged for an RTO (RFC 6298 §5.4 to §5.6).
+    /// Retransmission timeout: nothing was acknowledged for an RTO (RFC 6298 §5.4 to §5.6).
     fn on_timeout(&mut self, context: &mut Context<'_>, effects: &mut Effects) {
         self.timers.tries += 1;
         if self.timers.tries > context.config.retries {
@@ -106,12 +106,12 @@ impl ControlBlock {
 
     fn on_probe_due(&mut self, context: &Context<'_>, effects: &mut Effects) {
         self.timers.tries += 1;
-        // A peer that answers may keep its window closed for ever (RFC 9293 §3.8.6.1); one that does not is gone.
+        // A peer that answers may keep its window closed forever (RFC 9293 §3.8.6.1); one that does not answer is dead.
         if self.timers.tries > context.config.retries {
             return self.end(CloseReason::TimedOut, effects);
         }
-        // A window that is open by less than a segment is used then (RFC 9293 §3.8.6.2.1). One that subflows share may be
-        // closed although the last that was told here was open.
+        // A window smaller than a segment is used then (RFC 9293 §3.8.6.2.1). A window shared by subflows may be closed although
+        // the last one advertised here was open.
         let is_open = self.peer_window.edge() > self.scoreboard.next();
         self.timers.forced = is_open || self.shares_window();
         if !is_open || self.shares_window() {
@@ -122,7 +122,7 @@ impl ControlBlock {
         self.timers.probe = Some(context.now + doubled.min(LONGEST_PROBE));
     }
 
-    /// A probe is due when the window stays closed.
+    /// Starts the persist timer while the window stays closed.
     pub(crate) fn wait_for_window(&mut self, now: Instant) {
         if self.timers.probe.is_none() {
             self.timers.tries = 0;
@@ -131,12 +131,12 @@ impl ControlBlock {
         }
     }
 
-    /// New data may leave from this moment on.
+    /// Sets the time at which new data may be sent.
     pub(crate) const fn hold_back_until(&mut self, moment: Option<Instant>) {
         self.timers.release = moment;
     }
 
-    /// Whether new data waits for a moment.
+    /// Whether new data waits for the pacing timer.
     pub(crate) const fn is_held_back(&self) -> bool {
         self.timers.release.is_some()
     }
@@ -146,14 +146,14 @@ impl ControlBlock {
         self.timers.forced = false;
     }
 
-    /// (5.1) a segment with numbers leaves: the timer runs.
+    /// (5.1) a segment with sequence numbers is sent: the timer runs.
     pub(super) fn start_retransmission_timer(&mut self, now: Instant) {
         if self.timers.retransmission.is_none() {
             self.timers.retransmission = Some(now + self.rtt.rto());
         }
     }
 
-    /// (5.2), (5.3): something new was acknowledged.
+    /// (5.2), (5.3): new data was acknowledged.
     pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
         self.timers.tries = 0;
         self.timers.retransmission = if self.scoreboard.is_empty() {

@@ -1,17 +1,17 @@
-//! Send and receive windows (RFC 9293 §3.8.6). How much may each end send?
+//! Send and receive windows (RFC 9293 §3.8.6).
 
 use crate::sequence::Position;
 
-/// What the peer lets us send.
+/// Send window: the peer's receive window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerWindow {
-    /// The first number that we may not send.
+    /// Right edge: the first position that we may not send.
     edge: Position,
-    /// By how many bits the field is shifted.
+    /// Window scale shift.
     scale: u8,
-    /// The segment that told the edge: its number and what it acknowledged (SND.WL1, SND.WL2).
+    /// The segment that last updated the window: its sequence and acknowledgement number (SND.WL1, SND.WL2).
     told_by: (Position, Position),
-    /// The largest window that was ever offered.
+    /// The largest window the peer has offered.
     largest: u64,
 }
 
@@ -25,8 +25,8 @@ impl PeerWindow {
         }
     }
 
-    /// A segment at `start` acknowledged `ack` and showed `field`. Segments that left before the one that told the edge
-    /// are passed over. Returns whether the edge moved.
+    /// Processes the window `field` of a segment at `start` that acknowledges `ack`. Segments older than the last update are
+    /// ignored. Returns whether the edge moved.
     pub(crate) fn update(&mut self, start: Position, ack: Position, field: u16) -> bool {
         if (start, ack) < self.told_by {
             return false;
@@ -58,17 +58,17 @@ impl PeerWindow {
     }
 }
 
-/// What we let the peer send.
+/// Receive window advertised to the peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnWindow {
     capacity: u64,
-    /// The first number that the peer may not send; never moves back (RFC 9293 §3.8.6).
+    /// Right edge: the first position that the peer may not send; never moves back (RFC 9293 §3.8.6).
     edge: Position,
     scale: u8,
 }
 
 impl OwnWindow {
-    /// A window of `capacity` bytes for numbers from 1 on.
+    /// A window of `capacity` bytes that starts at position 1.
     pub(crate) const fn new(capacity: u64, scaling: bool) -> Self {
         Self {
             capacity,
@@ -77,7 +77,7 @@ impl OwnWindow {
         }
     }
 
-    /// The smallest shift with which `capacity` fits the field.
+    /// The smallest shift with which `capacity` fits the window field.
     const fn scale_for(capacity: u64) -> u8 {
         let mut scale = 0;
         while scale < 14 && capacity >> scale > u16::MAX as u64 {
@@ -98,44 +98,44 @@ impl OwnWindow {
         self.edge
     }
 
-    /// The peer does not scale, so we must not either.
+    /// The peer does not scale windows, so we must not either.
     pub(crate) const fn unscale(&mut self) {
         self.scale = 0;
     }
 
-    /// Another connection tells of the same window, shifted by so many bits.
+    /// Another subflow advertises the same window, with this shift.
     pub(crate) const fn set_scale(&mut self, scale: u8) {
         self.scale = scale;
     }
 
-    /// Numbers before `edge` are taken.
+    /// Accepts sequence numbers before `edge`.
     pub(crate) fn open_to(&mut self, edge: Position) {
         self.edge = self.edge.max(edge);
     }
 
-    /// The field of a SYN, which offers the numbers from 1 on.
+    /// Window field of a SYN, for a window that starts at position 1.
     pub(crate) fn initial_field(&mut self) -> u16 {
         let field = self.capacity.min(u64::from(u16::MAX));
         self.edge = self.edge.max(1 + field);
         field as u16
     }
 
-    /// Where the edge would be if it were told now: `next` is the next number expected, `unread` what waits for the
-    /// application before it.
+    /// The right edge if advertised now: `next` is the next position expected, and `unread` bytes before it wait for the
+    /// application.
     const fn possible(&self, next: Position, unread: u64) -> Position {
         let room = self.capacity.saturating_sub(unread);
         let most = (u16::MAX as u64) << self.scale;
         next + if room < most { room } else { most }
     }
 
-    /// Whether telling the window is worth a segment of its own: it moves by two segments or half the buffer.
+    /// Whether a window update is worth a segment: the edge would move by two segments or half the buffer.
     pub(crate) fn is_worth_telling(&self, next: Position, unread: u64, segment: u64) -> bool {
         let gain = self.possible(next, unread).saturating_sub(self.edge);
         gain > 0 && gain >= (2 * segment).min(self.capacity / 2)
     }
 
-    /// The field of a segment that leaves now. The edge moves only by a segment or half the buffer at least (RFC 9293
-    /// §3.8.6.2.2), so that no small segments are asked for.
+    /// Window field of a segment sent now. The edge moves only by at least a segment or half the buffer (RFC 9293 §3.8.6.2.2), so
+    /// that the peer is not asked for small segments.
     pub(crate) fn field(&mut self, next: Position, unread: u64, segment: u64) -> u16 {
         let possible = self.possible(next, unread);
         let gain = possible.saturating_sub(self.edge);

@@ -1,4 +1,4 @@
-//! TCP checksum. The Internet checksum over the segment and the addresses that it travels between.
+//! TCP checksum: the Internet checksum over the pseudo-header and the segment.
 
 use core::net::IpAddr;
 
@@ -32,7 +32,7 @@ impl Sum {
     }
 }
 
-/// The checksum of `segment`, whose own checksum field counts as it stands: 0 for a segment that is whole.
+/// The checksum of `segment` with its checksum field included: 0 for an undamaged segment.
 ///
 /// # Errors
 ///

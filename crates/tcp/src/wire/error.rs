@@ -2,23 +2,23 @@
 
 use thiserror::Error;
 
-/// Bytes that could not be decoded, and where.
+/// Error in decoding a segment, with its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("{kind} at byte {at}")]
 pub struct DecodeError {
     /// Offset from the start of the segment.
     pub at: usize,
-    /// What is wrong there.
+    /// Kind of the error.
     pub kind: DecodeErrorKind,
 }
 
-/// What can be wrong with a received segment.
+/// Kinds of decode errors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 pub enum DecodeErrorKind {
-    /// Fewer bytes than a header has.
+    /// Shorter than a header.
     #[error("segment shorter than its header")]
     TooShort,
-    /// The checksum over segment and addresses does not match (RFC 9293 §3.1).
+    /// The checksum does not match (RFC 9293 §3.1).
     #[error("wrong checksum")]
     BadChecksum,
     /// The two addresses are of different IP versions.
@@ -27,10 +27,10 @@ pub enum DecodeErrorKind {
     /// Flags that exclude each other, such as SYN and FIN.
     #[error("contradictory flags")]
     BadFlags,
-    /// An option reaches beyond the header, its length contradicts its kind, or it excludes an earlier one.
+    /// An option extends beyond the header, has an invalid length, or conflicts with an earlier one.
     #[error("impossible length of an option")]
     BadOption,
-    /// A step of a multipath handshake in a segment of another step (RFC 8684 §3.1 and §3.2).
+    /// The form of an MPTCP handshake option does not match the kind of segment (RFC 8684 §3.1 and §3.2).
     #[error("multipath option of another step of the handshake")]
     WrongStep,
 }

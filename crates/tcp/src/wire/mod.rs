@@ -19,9 +19,9 @@ pub use options::{Options, SackBlock, SackBlocks, Timestamps};
 
 use crate::sequence::SequenceNumber;
 
-/// The fixed part of the header.
+/// Length of the fixed header.
 pub const HEADER: usize = 20;
-/// What the options may take: the header length is counted in units of four bytes, at most 15 of them.
+/// Maximum length of the options: the header length is counted in units of four bytes, at most 15 of them.
 pub const MAX_OPTIONS: usize = 40;
 
 const FIN: u8 = 0x01;
@@ -30,49 +30,49 @@ const RST: u8 = 0x04;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 
-/// What a segment is for. Flags that exclude each other have no representation.
+/// Kind of a segment. Flag combinations that exclude each other cannot be represented.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Kind {
     /// Data, an acknowledgement, or both.
     #[default]
     Plain,
-    /// The beginning of a direction (SYN).
+    /// Start of a direction (SYN).
     Syn,
-    /// Its end (FIN), perhaps behind data.
+    /// End of a direction (FIN), possibly with data.
     Fin,
-    /// The end of everything (RST).
+    /// Reset of the connection (RST).
     Reset,
 }
 
-/// One TCP segment. URG, ECE and CWR are neither sent nor understood.
+/// One TCP segment. URG, ECE and CWR are neither sent nor interpreted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Segment<'a> {
-    /// The sender's port.
+    /// Source port.
     pub source_port: u16,
-    /// The receiver's port.
+    /// Destination port.
     pub destination_port: u16,
-    /// The number of the first byte, or of the SYN.
+    /// Sequence number of the first byte, or of the SYN.
     pub sequence: SequenceNumber,
-    /// The next number that the sender expects (ACK).
+    /// Next sequence number that the sender expects (ACK).
     pub acknowledgement: Option<SequenceNumber>,
-    /// What it is for.
+    /// Kind of the segment.
     pub kind: Kind,
-    /// The receiver shall not wait for more before it hands over what it has (PSH).
+    /// The receiver should deliver the data without waiting for more (PSH).
     pub push: bool,
-    /// The window field, as it is on the wire: not yet scaled (RFC 7323 §2.2).
+    /// The window field as on the wire, not scaled (RFC 7323 §2.2).
     pub window: u16,
     /// The options.
     pub options: Options,
-    /// The data.
+    /// The payload.
     pub payload: &'a [u8],
 }
 
 impl<'a> Segment<'a> {
-    /// Reads what IP carried from `source` to `destination`. Unknown options are passed over.
+    /// Decodes a segment that IP delivered from `source` to `destination`. Unknown options are ignored.
     ///
     /// # Errors
     ///
-    /// [`DecodeError`] for bytes that are no segment, or that were damaged.
+    /// [`DecodeError`] for bytes that are not a valid segment, or are damaged.
     pub fn parse(bytes: &'a [u8], source: IpAddr, destination: IpAddr) -> Result<Self, DecodeError> {
         let error = |at, kind| DecodeError { at, kind };
         let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
@@ -135,7 +135,7 @@ impl<'a> Segment<'a> {
         out[start + 16..start + 18].copy_from_slice(&checksum.to_be_bytes());
     }
 
-    /// Numbers that the segment takes: its bytes, and one for SYN or FIN (RFC 9293 §3.4).
+    /// Length in sequence numbers: the payload, and one for SYN or FIN (RFC 9293 §3.4).
     #[must_use]
     pub fn length(&self) -> u32 {
         let control = matches!(self.kind, Kind::Syn | Kind::Fin);
@@ -155,7 +155,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// `None` if SYN comes with FIN or RST. A reset ends everything, so FIN beside it says nothing more.
+/// `None` if SYN is combined with FIN or RST. A RST ends both directions, so a FIN with it adds nothing.
 const fn kind_of(flags: u8) -> Option<Kind> {
     match flags & (FIN | SYN | RST) {
         0 => Some(Kind::Plain),
@@ -175,7 +175,7 @@ fn u32_at(header: &[u8; HEADER], at: usize) -> u32 {
     u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
 }
 
-/// One line, as packet tools print it: `[SYN] 1..2 ack 7 win 65535`.
+/// One line in the style of packet analysers: `[SYN] 1..2 ack 7 win 65535`.
 impl fmt::Display for Segment<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.sequence;

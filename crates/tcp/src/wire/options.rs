@@ -17,20 +17,20 @@ const TIMESTAMPS: u8 = 8;
 /// "the shift count MUST be limited to 14" (RFC 7323 §2.3).
 const LARGEST_SCALE: u8 = 14;
 
-/// The options of one segment; what is not there is `None`, `false` or empty.
+/// The options of one segment; absent ones are `None`, `false` or empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Largest payload that the sender of the option takes (RFC 9293 §3.7.1); with SYN only.
+    /// Maximum segment size (RFC 9293 §3.7.1); with SYN only.
     pub mss: Option<u16>,
-    /// By how many bits its windows are shifted, at most 14 (RFC 7323 §2.2); with SYN only.
+    /// Window scale shift, at most 14 (RFC 7323 §2.2); with SYN only.
     pub window_scale: Option<u8>,
-    /// It understands SACK (RFC 2018 §2); with SYN only.
+    /// SACK permitted (RFC 2018 §2); with SYN only.
     pub sack_permitted: bool,
-    /// Its clock, and what it last saw of ours (RFC 7323 §3.2).
+    /// Timestamps (RFC 7323 §3.2).
     pub timestamps: Option<Timestamps>,
-    /// What it has beyond the acknowledgement number (RFC 2018 §3).
+    /// SACK blocks (RFC 2018 §3).
     pub sack: SackBlocks,
-    /// What is said of a connection over several paths (RFC 8684 §3).
+    /// MPTCP options (RFC 8684 §3).
     pub mptcp: MptcpOptions,
 }
 
@@ -39,20 +39,20 @@ pub struct Options {
 pub struct Timestamps {
     /// The sender's clock (TSval).
     pub value: u32,
-    /// What it echoes (TSecr); means nothing without an acknowledgement.
+    /// The echoed timestamp (TSecr); meaningless without ACK.
     pub echo: u32,
 }
 
-/// A run of bytes that arrived out of order.
+/// SACK block: a range of bytes that arrived out of order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlock {
-    /// Its first byte.
+    /// Left edge: its first byte.
     pub start: SequenceNumber,
-    /// The number behind its last byte.
+    /// Right edge: the sequence number after its last byte.
     pub end: SequenceNumber,
 }
 
-/// Up to four blocks, in the order of the wire: that of the latest arrival first (RFC 2018 §4).
+/// Up to four SACK blocks in wire order: the latest arrival first (RFC 2018 §4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::MAX],
@@ -60,10 +60,10 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// So many fit where nothing else is; beside timestamps, three (RFC 2018 §3).
+    /// Maximum number of blocks without other options; with timestamps, three (RFC 2018 §3).
     pub const MAX: usize = 4;
 
-    /// Adds a block at the end; a fifth one is left out.
+    /// Appends a block; a fifth one is left out.
     pub fn push(&mut self, block: SackBlock) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
             *slot = block;
@@ -71,18 +71,18 @@ impl SackBlocks {
         }
     }
 
-    /// The blocks, in the order of the wire.
+    /// The blocks, in wire order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = SackBlock> + '_ {
         self.blocks[..usize::from(self.count)].iter().copied()
     }
 
-    /// Whether there is none.
+    /// Whether there are no blocks.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many fit into `room` bytes of options.
+    /// Number of blocks that fit into `room` bytes of options.
     #[must_use]
     pub const fn fitting(room: usize) -> usize {
         let most = room.saturating_sub(4) / 8;
@@ -99,7 +99,7 @@ impl FromIterator<SackBlock> for SackBlocks {
 }
 
 impl Options {
-    /// Reads the options, which begin `at` bytes behind the start of the segment.
+    /// Decodes the options, which start at offset `at` of the segment.
     pub(super) fn parse(mut bytes: &[u8], mut at: usize) -> Result<Self, DecodeError> {
         let mut options = Self::default();
         while let [kind, rest @ ..] = bytes {
@@ -126,7 +126,7 @@ impl Options {
         Ok(options)
     }
 
-    /// `None` if the length does not fit the kind.
+    /// `None` if the length is invalid for the kind.
     fn take(&mut self, kind: u8, value: &[u8]) -> Option<()> {
         match kind {
             MSS => self.mss = Some(u16::from_be_bytes(value.try_into().ok()?)),
@@ -182,11 +182,11 @@ impl Options {
         self.mptcp.write(out);
     }
 
-    /// Makes them fit into a header, and returns the notices for which there was no room: a later segment may carry them.
+    /// Reduces the options to fit a header, and returns the notices without space: a later segment may carry them.
     ///
-    /// What yields, in this order: NR-SACKs, which "yield the TCP option space to all TCP and other MPTCP options" (Yang
-    /// 2015, appendix A.2); SACK blocks, the oldest first; notices, the latest first. Timestamps stay, for a segment
-    /// without them would be dropped (RFC 7323 §3.2), and so does what leads: it says what the segment is.
+    /// Options are dropped in this order: NR-SACKs, which "yield the TCP option space to all TCP and other MPTCP options" (Yang
+    /// 2015, appendix A.2); SACK blocks, the oldest first; notices, the latest first. Timestamps stay, since a segment without
+    /// them would be dropped (RFC 7323 §3.2), and so does the primary MPTCP option, which determines the meaning of the segment.
     pub fn fit(&mut self) -> Vec<MptcpOption> {
         while self.len() > MAX_OPTIONS
             && let Some(nr_sacks) = self.mptcp.nr_sacks_mut()
@@ -207,7 +207,7 @@ impl Options {
         left
     }
 
-    /// Bytes that the options take.
+    /// Length of the options in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         let fours = usize::from(self.mss.is_some())
@@ -221,13 +221,13 @@ impl Options {
         fours * 4 + timestamps + sack + self.mptcp.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no options.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that further options may take.
+    /// Space left for further options in bytes.
     #[must_use]
     pub fn room(&self) -> usize {
         MAX_OPTIONS.saturating_sub(self.len())

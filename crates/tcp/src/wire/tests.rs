@@ -1,4 +1,4 @@
-//! Tests of the TCP segment format. Is what was written read, and everything else refused?
+//! Tests of the TCP segment format: encoding, decoding and rejection of invalid segments.
 
 use alloc::vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -85,7 +85,7 @@ fn the_checksum_covers_every_byte_and_the_addresses() {
     assert_eq!(error.kind, DecodeErrorKind::BadChecksum);
 }
 
-/// A segment with these options, whatever they are.
+/// A segment with these raw options.
 fn with_options(options: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER];
     bytes[12] = ((HEADER + options.len()) as u8 / 4) << 4;

@@ -1,4 +1,4 @@
-//! Tests of the check of received messages. Does it notice whatever may go wrong?
+//! Tests of the check of received messages: does it detect every kind of delivery error?
 
 use anabranch_proto::ReceivedMessage;
 use anabranch_types::{Instant, Ppid, StreamId};
@@ -17,7 +17,7 @@ fn outbox() -> Outbox {
     ])
 }
 
-/// Message `number` of the outbox as it should arrive.
+/// Message `number` of the outbox as it should be received.
 fn message(number: u32) -> ReceivedMessage {
     let draft = outbox().sent()[number as usize];
     ReceivedMessage {

@@ -1,4 +1,4 @@
-//! Tests of MPTCP connections. What do several subflows carry together?
+//! Tests of MPTCP connections with several subflows.
 
 use anabranch_policy::PolicyRecipe;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::tcb::{CloseReason, State};
 use crate::wire::{Dss, Kind, Mapping, PrimaryOption};
 
-/// Both ends choose so.
+/// Sets a policy at both ends.
 fn chosen(paths: usize, choices: &[(&str, &str)]) -> Fixture {
     let mut policies = PolicyRecipe::tcp();
     for (point, choice) in choices {
@@ -92,7 +92,7 @@ fn a_flow_that_comes_back_carries_again() {
 fn what_arrives_twice_is_read_once() {
     let mut fixture = Fixture::new(2).sends(6_000_000, 0);
     fixture.run_for(ms(400));
-    // What has left is only late, and is moved nonetheless.
+    // The data in flight is only late, but is reinjected nonetheless.
     fixture.ways[1][0].delay = ms(3_000);
     fixture.finish(ms(20_000));
     fixture.run_for(ms(4_000));
@@ -180,7 +180,7 @@ fn a_reader_that_pauses_stops_all_flows_and_they_go_on_when_it_reads() {
     fixture.run_for(ms(90_000));
     let connection = fixture.connection(1);
     let held = connection.unread() + connection.statistics().out_of_order_bytes;
-    // Each window is rounded up to the unit in which it is told.
+    // Each window is rounded up to its scaling unit.
     assert!(held <= (1 << 20) * 103 / 100, "{held}");
     assert!(connection.unread() > 900_000);
     fixture.reads = true;

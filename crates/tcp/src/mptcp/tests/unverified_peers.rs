@@ -1,4 +1,4 @@
-//! Tests of unverified MPTCP peers. Who may open a connection, and what happens to the others?
+//! Tests of unverified MPTCP peers: which handshakes are accepted, and how others are rejected.
 
 use super::*;
 use crate::sequence::SequenceNumber;
@@ -21,7 +21,7 @@ fn who_offers_only_tcp_is_refused() {
     assert_eq!(fixture.hosts[1].connections().count(), 0);
 }
 
-/// The far host gets a segment that the near one did not send, and answers.
+/// The far host receives a forged segment in the near host's name, and answers.
 fn forged(fixture: &mut Fixture, local: SocketAddr, segment: Segment<'_>) -> Vec<Vec<u8>> {
     let addresses = AddressPair {
         source: local.ip(),

@@ -1,4 +1,4 @@
-//! Tests of the SACK scoreboard. What is lost, what has arrived, and do the counts agree?
+//! Tests of the SACK scoreboard: loss detection, acknowledgement and counters.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ fn sent(count: u64) -> Scoreboard {
     scoreboard
 }
 
-/// The numbers of the `nth` segments.
+/// Sequence number range of the segments numbered `nth`.
 fn segments(nth: Range<u64>) -> Range<Position> {
     1 + nth.start * SEGMENT..1 + nth.end * SEGMENT
 }
@@ -149,7 +149,7 @@ fn parts_of_segments_may_be_acknowledged() {
     assert_eq!(scoreboard.in_flight(), 150);
 }
 
-/// Whatever happens, the counters agree with the records.
+/// The counters agree with the records after any sequence of events.
 #[test]
 fn counters_agree_with_records() {
     for seed in 0..300 {

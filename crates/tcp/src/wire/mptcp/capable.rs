@@ -9,60 +9,60 @@ use super::subtype;
 const VERSION: u8 = 1;
 /// "Checksum Required" (flag A).
 const CHECKSUM: u8 = 0x80;
-/// For future extensions; an option with it "MUST be silently ignored" (flag B).
+/// Extensibility; an option with it "MUST be silently ignored" (flag B).
 const EXTENSION: u8 = 0x40;
-/// No subflow will be accepted at the address that this is sent from (flag C).
+/// The sender accepts no subflows at its source address (flag C).
 const NO_JOINS_TO_THIS_ADDRESS: u8 = 0x20;
-/// NR-SACKs are understood (N of Yang 2015, appendix A.1). Which bits N and n are is our reading: those behind C, with
+/// NR-SACKs are supported (N of Yang 2015, appendix A.1). The positions of N and n are our interpretation: the bits after C, with
 /// which a host that does not know them chooses no algorithm.
 const NR_SACK: u8 = 0x10;
-/// Their blocks take 6 bytes (n of Yang 2015, appendix A.1).
+/// NR-SACK blocks take 6 bytes (n of Yang 2015, appendix A.1).
 const NR_SACK_SHORT: u8 = 0x08;
 /// HMAC-SHA256 (flag H).
 const SHA256: u8 = 0x01;
 
-/// The option that opens a connection. Its algorithm is HMAC-SHA256, the only one there is.
+/// The option that opens a connection. Its algorithm is HMAC-SHA256, the only one defined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MpCapable {
-    /// The sender wants checksums over data.
+    /// The sender requests DSS checksums.
     pub checksum: bool,
-    /// Further subflows must not go to the address and port that the option came from.
+    /// Further subflows must not be opened to the source address and port of the option.
     pub no_joins_to_this_address: bool,
-    /// The sender offers NR-SACKs of this form, or with the third segment: this form was agreed on.
+    /// The NR-SACK form offered by the sender, or in the third segment the one negotiated.
     pub nr_sack: Option<NrSackForm>,
     /// The step of the handshake.
     pub form: MpCapableForm,
 }
 
-/// Which step it is, and what each of them tells.
+/// Handshake step, with the keys it carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MpCapableForm {
-    /// The SYN tells no key.
+    /// The SYN carries no key.
     Syn,
-    /// The SYN-ACK tells that of its sender.
+    /// The SYN-ACK carries the key of its sender.
     SynAck(Key),
-    /// The third segment, and those with the first data, repeat both, for hosts that keep no state in between.
+    /// The third segment, and those with the first data, repeat both keys, for hosts that keep no state in between.
     Ack {
-        /// Of the end that began.
+        /// Key of the initiator.
         sender: Key,
-        /// Of the end that accepted.
+        /// Key of the listener.
         receiver: Key,
-        /// The mapping of the data in the segment, which begins with the first byte of all.
+        /// The mapping of the data in the segment, which starts with the first byte of the connection.
         data: Option<FirstData>,
     },
 }
 
-/// The mapping of the very first data.
+/// The mapping of the first data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FirstData {
-    /// Bytes that it covers.
+    /// Length in bytes.
     pub length: u16,
-    /// Over them, if checksums were asked for.
+    /// Checksum, if checksums were negotiated.
     pub checksum: Option<u16>,
 }
 
 impl MpCapable {
-    /// `None` for what is cut; `Some(None)` for what a host that does not speak it passes over.
+    /// `None` if truncated; `Some(None)` for a form that a host without support ignores.
     #[expect(clippy::option_option, reason = "damaged and foreign are different answers")]
     pub(super) fn parse(value: &[u8]) -> Option<Option<Self>> {
         let (&[first, flags], keys) = value.split_first_chunk()?;
@@ -143,7 +143,7 @@ impl MpCapable {
 }
 
 impl FirstData {
-    /// `None` for what is cut, `Some(None)` where there is nothing.
+    /// `None` if truncated, `Some(None)` if absent.
     #[expect(clippy::option_option, reason = "damaged and absent are different answers")]
     fn parse(bytes: &[u8]) -> Option<Option<Self>> {
         let (length, checksum) = match *bytes {

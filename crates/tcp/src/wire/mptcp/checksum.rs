@@ -17,13 +17,13 @@ use super::super::checksum::Sum;
 #[derive(Clone, Copy, Debug)]
 pub struct DataChecksum {
     sum: Sum,
-    /// A first byte whose second is still to come.
+    /// The first byte of an incomplete 16-bit word.
     half: Option<u8>,
 }
 
 impl DataChecksum {
-    /// Begins with what stands for the mapping: "the data sequence number used in the pseudo-header […] is always the 64-bit
-    /// value", then the subflow's number, the length and two zeros.
+    /// Starts with the pseudo-header: "the data sequence number used in the pseudo-header […] is always the 64-bit value", then
+    /// the subflow's number, the length and two zeros.
     #[must_use]
     pub fn new(data: u64, ssn: u32, length: u16) -> Self {
         let mut sum = Sum::default();
@@ -48,7 +48,7 @@ impl DataChecksum {
         self.half = odd.first().copied();
     }
 
-    /// What the option carries.
+    /// The value of the checksum field.
     #[must_use]
     pub fn value(&self) -> u16 {
         let mut sum = self.sum;
@@ -58,7 +58,7 @@ impl DataChecksum {
         sum.value()
     }
 
-    /// Whether the bytes are those that `checksum` was computed over.
+    /// Whether `checksum` matches the bytes.
     #[must_use]
     pub fn matches(&self, checksum: u16) -> bool {
         let ones = |sum: u16| if sum == 0xffff { 0 } else { sum };

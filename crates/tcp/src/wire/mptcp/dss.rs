@@ -6,40 +6,40 @@ use super::checksum::DataChecksum;
 use super::nr_sack::NrSacks;
 use super::subtype;
 
-/// The mapping covers the end of the data (F).
+/// DATA_FIN (F).
 const FIN: u8 = 0x10;
-/// Its data sequence number has 8 bytes (m).
+/// The data sequence number has 8 bytes (m).
 const LONG_NUMBER: u8 = 0x08;
-/// There is a mapping (M).
+/// A mapping is present (M).
 const MAPPING: u8 = 0x04;
-/// The acknowledgement has 8 bytes (a).
+/// The DATA_ACK has 8 bytes (a).
 const LONG_ACK: u8 = 0x02;
-/// There is an acknowledgement (A).
+/// A DATA_ACK is present (A).
 const ACK: u8 = 0x01;
-/// How many NR-SACK blocks there are (C of Yang 2015, appendix A.2); which bits C is, is our reading: those before F.
+/// Number of NR-SACK blocks (C of Yang 2015, appendix A.2). The position of C is our interpretation: the bits before F.
 const NR_SACKS: u8 = 0x60;
 const NR_SACKS_SHIFT: u32 = NR_SACKS.trailing_zeros();
 
 /// The data sequence signal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dss {
-    /// What has arrived.
+    /// Data acknowledgement.
     pub ack: Option<DataAck>,
-    /// What is in this segment and those that follow it.
+    /// Mapping of the data in this segment and those that follow it.
     pub mapping: Option<Mapping>,
 }
 
-/// A number of the connection's sequence of data, whole or its lower half.
+/// A data sequence number, with all 64 bits or the lower 32.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dsn {
     /// The lower 32 bits.
     Short(u32),
-    /// All of it.
+    /// All 64 bits.
     Long(u64),
 }
 
 impl Dsn {
-    /// The number of 64 bits that is meant: the one nearest to `near`.
+    /// The 64-bit data sequence number nearest to `near`.
     #[must_use]
     pub const fn nearest(self, near: u64) -> u64 {
         match self {
@@ -75,17 +75,17 @@ impl Dsn {
     }
 }
 
-/// What of the data has arrived.
+/// Data acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataAck {
-    /// The next number that is missing.
+    /// The next data sequence number expected (DATA_ACK).
     pub number: Dsn,
-    /// What has arrived beyond it and will never be discarded.
+    /// Data received beyond it that will never be discarded (NR-SACK).
     pub nr_sacks: NrSacks,
 }
 
 impl DataAck {
-    /// Only what has arrived in order.
+    /// A cumulative acknowledgement only.
     #[must_use]
     pub fn cumulative(number: Dsn) -> Self {
         Self {
@@ -95,30 +95,29 @@ impl DataAck {
     }
 }
 
-/// Which bytes of a subflow are which bytes of the data.
+/// Mapping of subflow bytes to data sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mapping {
-    /// The number of the first byte among the data (DSN).
+    /// Data sequence number of the first byte (DSN).
     pub dsn: Dsn,
-    /// The number of the first byte in its subflow, the SYN being at 0; 0 for a mapping of no bytes.
+    /// Subflow sequence number of the first byte, relative to the SYN at 0; 0 for a mapping without bytes.
     pub ssn: u32,
-    /// How many numbers it covers, the end of the data included; 0 means everything that follows, for a connection that
-    /// goes on as one of TCP (RFC 8684 §3.7).
+    /// Length, DATA_FIN included; 0 for an infinite mapping, by which a connection falls back to TCP (RFC 8684 §3.7).
     pub length: u16,
-    /// The last number covered is the end of the data (DATA_FIN).
+    /// The last number covered is DATA_FIN.
     pub fin: bool,
-    /// Over numbers and bytes, if checksums were agreed on ([`DataChecksum`]).
+    /// Checksum, if checksums were negotiated ([`DataChecksum`]).
     pub checksum: Option<u16>,
 }
 
 impl Mapping {
-    /// Bytes of the subflow that it covers.
+    /// Number of subflow bytes covered.
     #[must_use]
     pub const fn payload(&self) -> u16 {
         self.length - self.fin as u16
     }
 
-    /// The checksum of this mapping, to which its bytes are to be added. `data` is the whole number of its first byte.
+    /// Starts the checksum of this mapping, to which its bytes are to be added. `data` is the 64-bit number of its first byte.
     #[must_use]
     pub fn begin_checksum(&self, data: u64) -> DataChecksum {
         DataChecksum::new(data, self.ssn, self.length)
@@ -129,7 +128,7 @@ impl Mapping {
         self.dsn.len() + 6 + checksum
     }
 
-    /// The mapping and what stands behind it, of which every block is a multiple of four bytes.
+    /// Decodes the mapping and the NR-SACK blocks behind it, whose length is a multiple of four bytes.
     fn parse(bytes: &[u8], flags: u8) -> Option<(Self, &[u8])> {
         let (dsn, rest) = Dsn::parse(bytes, flags & LONG_NUMBER != 0)?;
         let (&ssn, rest) = rest.split_first_chunk()?;

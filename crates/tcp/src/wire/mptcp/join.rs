@@ -1,4 +1,4 @@
-//! MP_JOIN option, in the forms of the three steps by which a subflow joins a connection (RFC 8684 §3.2).
+//! MP_JOIN option, in the forms of the three handshake steps of a further subflow (RFC 8684 §3.2).
 
 use alloc::vec::Vec;
 
@@ -6,35 +6,35 @@ use super::key::{Nonce, Token};
 use super::option::AddressId;
 use super::subtype;
 
-/// To be used only when nothing else works (flag B).
+/// Backup flag (B).
 const BACKUP: u8 = 0x01;
 
 /// The option that adds a subflow to a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MpJoin {
-    /// The SYN names the connection.
+    /// The SYN carries the token of the connection.
     Syn {
-        /// To be used only when nothing else works.
+        /// Use as backup only.
         backup: bool,
-        /// Which of its addresses the sender uses.
+        /// Address ID of the sender.
         address: AddressId,
-        /// The connection of the receiver.
+        /// Token of the connection at the receiver.
         token: Token,
-        /// The sender's.
+        /// Nonce of the sender.
         nonce: Nonce,
     },
-    /// The SYN-ACK proves that its sender knows the keys.
+    /// The SYN-ACK authenticates its sender by HMAC.
     SynAck {
-        /// To be used only when nothing else works.
+        /// Use as backup only.
         backup: bool,
-        /// Which of its addresses the sender uses.
+        /// Address ID of the sender.
         address: AddressId,
         /// The first 64 bits of [`super::JoinCode`].
         code: [u8; 8],
-        /// The sender's.
+        /// Nonce of the sender.
         nonce: Nonce,
     },
-    /// The third segment proves the same of the end that began.
+    /// The third segment authenticates the initiator by HMAC.
     Ack {
         /// The first 160 bits of [`super::JoinCode`].
         code: [u8; 20],

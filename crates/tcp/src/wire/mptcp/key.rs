@@ -1,5 +1,4 @@
-//! MPTCP keys. Tokens, initial data sequence numbers and the codes of joining subflows are made of them
-//! (RFC 8684 §3.1, §3.2 and §3.4.1).
+//! MPTCP keys, and the tokens, initial data sequence numbers and HMACs derived from them (RFC 8684 §3.1, §3.2 and §3.4.1).
 
 use core::fmt;
 use core::net::IpAddr;
@@ -11,27 +10,28 @@ use super::option::AddressId;
 
 type HmacSha256 = Hmac<Sha256>;
 
-/// What one end of a connection drew for it, told in clear when it begins (RFC 8684 §3.1).
+/// Key of one end of a connection, exchanged in clear in the handshake (RFC 8684 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub [u8; 8]);
 
-/// What stands for a connection when a subflow joins it: the first 32 bits of the hash of its key.
+/// Token of a connection, sent when a subflow joins it: the first 32 bits of the hash of its key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Token(pub u32);
 
-/// What one end draws for each subflow that joins, so that no code serves twice (RFC 8684 §3.2).
+/// Nonce of one end for each subflow that joins, which prevents replay of an HMAC (RFC 8684 §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Nonce(pub u32);
 
 impl Key {
-    /// What others know the connection by.
+    /// The token of this key.
     #[must_use]
     pub fn token(self) -> Token {
         let hash = Sha256::digest(self.0);
         Token(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]))
     }
 
-    /// Where the data sequence of its owner begins (IDSN): the last 64 bits of the hash. The first byte of data has the
+    /// Initial data sequence number of the owner (IDSN): the last 64 bits of the hash. The first byte of data has the next
+    /// number.
     /// number after it.
     #[must_use]
     pub fn initial_data_sequence(self) -> u64 {
@@ -48,13 +48,12 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The code by which one end of a joining subflow proves that it knows both keys.
+/// HMAC by which one end of a joining subflow proves that it knows both keys.
 #[derive(Clone)]
 pub struct JoinCode(HmacSha256);
 
 impl JoinCode {
-    /// The code of the end that owns `own_key` and drew `own_nonce`: the keys and nonces of its maker come first
-    /// (RFC 8684 §3.2).
+    /// The HMAC of the end that owns `own_key` and `own_nonce`: its own key and nonce come first (RFC 8684 §3.2).
     #[must_use]
     pub fn new(own_key: Key, peer_key: Key, own_nonce: Nonce, peer_nonce: Nonce) -> Self {
         let mut mac = keyed(own_key, peer_key);
@@ -63,19 +62,19 @@ impl JoinCode {
         Self(mac)
     }
 
-    /// What the SYN-ACK carries of it: the first 64 bits.
+    /// The part carried by the SYN-ACK: the first 64 bits.
     #[must_use]
     pub fn short(&self) -> [u8; 8] {
         self.first()
     }
 
-    /// What the third segment carries of it: the first 160 bits.
+    /// The part carried by the third segment: the first 160 bits.
     #[must_use]
     pub fn long(&self) -> [u8; 20] {
         self.first()
     }
 
-    /// Whether `code` is how it begins; takes the same time whatever differs.
+    /// Whether `code` is the start of this HMAC; compares in constant time.
     #[must_use]
     pub fn is(&self, code: &[u8]) -> bool {
         self.0.clone().verify_truncated_left(code).is_ok()
@@ -93,13 +92,12 @@ impl fmt::Debug for JoinCode {
     }
 }
 
-/// The code by which an address proves to be advertised by who knows both keys.
+/// HMAC by which an advertised address proves that its sender knows both keys.
 #[derive(Clone)]
 pub struct AddressCode(HmacSha256);
 
 impl AddressCode {
-    /// The code of the end that owns `own_key` for an address of its; a port that is not told counts as 0 (RFC 8684
-    /// §3.4.1).
+    /// The HMAC of the end that owns `own_key` for one of its addresses; an omitted port counts as 0 (RFC 8684 §3.4.1).
     #[must_use]
     pub fn new(own_key: Key, peer_key: Key, id: AddressId, address: IpAddr, port: Option<u16>) -> Self {
         let mut mac = keyed(own_key, peer_key);
@@ -112,14 +110,14 @@ impl AddressCode {
         Self(mac)
     }
 
-    /// What the option carries of it: the last 64 bits.
+    /// The part carried by the option: the last 64 bits.
     #[must_use]
     pub fn short(&self) -> [u8; 8] {
         let code = self.0.clone().finalize().into_bytes();
         core::array::from_fn(|at| code[24 + at])
     }
 
-    /// Whether `code` is how it ends; takes the same time whatever differs.
+    /// Whether `code` is the end of this HMAC; compares in constant time.
     #[must_use]
     pub fn is(&self, code: [u8; 8]) -> bool {
         self.0.clone().verify_truncated_right(&code).is_ok()

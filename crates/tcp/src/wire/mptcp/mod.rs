@@ -1,8 +1,8 @@
 //! MPTCP options (RFC 8684 §3), all of kind 30.
 //!
-//! [`MptcpOptions`] is what one segment carries of them. What leads (opens a connection, joins one, or maps data) excludes
-//! the others of its sort; notices of addresses and of ends may stand beside it. Options of other versions and unknown
-//! subtypes are passed over, as by a host that does not speak them.
+//! [`MptcpOptions`] holds the MPTCP options of one segment. The primary options (MP_CAPABLE, MP_JOIN, DSS) exclude each other;
+//! the other options may accompany them. Options of other versions and unknown subtypes are ignored, as a host without support
+//! would.
 
 mod capable;
 mod checksum;
@@ -24,7 +24,7 @@ pub use option::{AddressId, AddressIds, AdvertisedAddress, MptcpOption, ResetRea
 
 use super::Kind;
 
-/// The kind of all options of multipath TCP (RFC 8684 §8.1).
+/// Option kind of MPTCP (RFC 8684 §8.1).
 pub(super) const KIND: u8 = 30;
 
 /// The subtypes (RFC 8684 §8.2).
@@ -40,16 +40,16 @@ mod subtype {
     pub(super) const RESET: u8 = 8;
 }
 
-/// The multipath options of one segment.
+/// The MPTCP options of one segment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MptcpOptions {
-    /// What the segment is for the connection.
+    /// The primary option.
     pub primary: Option<PrimaryOption>,
-    /// What is told beside it, in the order of the wire.
+    /// The other options, in wire order.
     pub others: Vec<MptcpOption>,
 }
 
-/// What a segment is for a multipath connection. Of these a segment carries one.
+/// Primary MPTCP option. A segment carries at most one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PrimaryOption {
     /// It opens a connection (MP_CAPABLE).
@@ -61,7 +61,7 @@ pub enum PrimaryOption {
 }
 
 impl MptcpOptions {
-    /// Reads what follows kind and length. `None` for what is cut or contradicts itself or an earlier option.
+    /// Decodes the option value. `None` if it is truncated, inconsistent, or conflicts with an earlier option.
     pub(super) fn take(&mut self, value: &[u8]) -> Option<()> {
         let (first, _) = value.split_first()?;
         let primary = match first >> 4 {
@@ -81,7 +81,7 @@ impl MptcpOptions {
         Some(())
     }
 
-    /// Whether a segment of this kind may carry them: what opens and joins has a form of its own for each step.
+    /// Whether a segment of this kind may carry them: MP_CAPABLE and MP_JOIN have a separate form for each handshake step.
     pub(super) const fn suits(&self, kind: Kind, acknowledges: bool) -> bool {
         let is_syn = matches!(kind, Kind::Syn);
         match &self.primary {
@@ -111,7 +111,7 @@ impl MptcpOptions {
         }
     }
 
-    /// Bytes that they take, padding included.
+    /// Length in bytes, including padding.
     pub(super) fn len(&self) -> usize {
         let primary = match &self.primary {
             Some(PrimaryOption::MpCapable(capable)) => capable.len(),
@@ -123,7 +123,7 @@ impl MptcpOptions {
         padded(primary) + others.sum::<usize>()
     }
 
-    /// The NR-SACK blocks, if data is acknowledged.
+    /// The NR-SACK blocks, if there is a DATA_ACK.
     pub(super) const fn nr_sacks_mut(&mut self) -> Option<&mut NrSacks> {
         match &mut self.primary {
             Some(PrimaryOption::Dss(Dss { ack: Some(ack), .. })) => Some(&mut ack.nr_sacks),
@@ -137,7 +137,7 @@ const fn padded(length: usize) -> usize {
     length.next_multiple_of(4)
 }
 
-/// Appends kind and length around `value`, and what pads them.
+/// Appends kind, length and `value`, and the padding.
 fn write_option(out: &mut Vec<u8>, value: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[KIND, 0]);

@@ -1,24 +1,24 @@
-//! NR-SACK blocks of MPTCP. Which data has arrived beyond a gap, and will never be discarded? They are part of a data
-//! acknowledgement (Yang 2015, appendix A.2).
+//! NR-SACK blocks of MPTCP: data received beyond a gap that will never be discarded. They are part of a data acknowledgement
+//! (Yang 2015, appendix A.2).
 //!
-//! Their edges are counted from the data acknowledgement. Whether an edge has three or four bytes was agreed on when
-//! the connection began and is not told again, so blocks are read where that is known. The figures of the paper do not
-//! say where in the option they stand; here it is the end, where who does not know them finds all else in its place.
+//! Block edges are relative to the data acknowledgement. Whether an edge has three or four bytes is negotiated in the handshake
+//! and not repeated, so blocks are decoded where that is known. The paper's figures do not show their place in the option; here
+//! they are at the end, where a host that does not know them finds all other fields in place.
 
 use alloc::vec::Vec;
 
-/// How many bytes a block takes.
+/// Form of the blocks, which sets their length.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NrSackForm {
-    /// 6: edges up to 2²⁴ beyond the acknowledgement.
+    /// 6 bytes: edges up to 2²⁴ beyond the acknowledgement.
     Short,
-    /// 8: edges up to 2³² beyond it.
+    /// 8 bytes: edges up to 2³² beyond it.
     Long,
 }
 
 impl NrSackForm {
-    /// What two offers come to: "the size of one NR-SACK block is 6 bytes only if both endpoints set n = 1" (Yang 2015,
-    /// appendix A.1).
+    /// The form negotiated from two offers: "the size of one NR-SACK block is 6 bytes only if both endpoints set n = 1" (Yang
+    /// 2015, appendix A.1).
     #[must_use]
     pub const fn agreed(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
@@ -44,7 +44,7 @@ impl NrSackForm {
         }
     }
 
-    /// How far beyond the acknowledgement an edge can be.
+    /// Largest offset of an edge from the acknowledgement.
     const fn reach(self) -> u32 {
         match self {
             Self::Short => (1 << 24) - 1,
@@ -53,8 +53,8 @@ impl NrSackForm {
     }
 }
 
-/// A run of data beyond what is missing, counted from the data acknowledgement. Neither empty nor at its very
-/// beginning, which is missing.
+/// A range of data beyond a gap, relative to the data acknowledgement. It is not empty and does not start at offset 0, which is
+/// missing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RelativeBlock {
     start: u32,
@@ -62,7 +62,7 @@ pub struct RelativeBlock {
 }
 
 impl RelativeBlock {
-    /// From `start` up to but not including `end`; `None` for a block that cannot be.
+    /// The range from `start` to `end` (exclusive); `None` if it is invalid.
     #[must_use]
     pub const fn new(start: u32, end: u32) -> Option<Self> {
         if 0 < start && start < end {
@@ -72,20 +72,20 @@ impl RelativeBlock {
         }
     }
 
-    /// How far its first byte is beyond the acknowledgement.
+    /// Offset of its first byte from the acknowledgement.
     #[must_use]
     pub const fn start(self) -> u32 {
         self.start
     }
 
-    /// How far the number behind its last byte is beyond it.
+    /// Offset of the number behind its last byte.
     #[must_use]
     pub const fn end(self) -> u32 {
         self.end
     }
 }
 
-/// The blocks of one data acknowledgement, as they are on the wire: that of the latest arrival first.
+/// The blocks of one data acknowledgement in wire format: the latest arrival first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NrSacks {
     count: u8,
@@ -95,11 +95,11 @@ pub struct NrSacks {
 }
 
 impl NrSacks {
-    /// As many as the two bits that count them can say.
+    /// Maximum number of blocks, limited by the two-bit count.
     pub const MAX: usize = 3;
     const MAX_BYTES: usize = 8 * Self::MAX;
 
-    /// As many of `blocks` as can be told; what is beyond the reach of the form is left out.
+    /// Encodes as many of `blocks` as possible; those beyond the range of the form are left out.
     #[must_use]
     pub fn new(form: NrSackForm, blocks: impl IntoIterator<Item = RelativeBlock>) -> Self {
         let mut all = Self::default();
@@ -115,7 +115,7 @@ impl NrSacks {
         all
     }
 
-    /// The blocks; `None` if they are not of this form or one of them cannot be.
+    /// Decodes the blocks; `None` if they do not have this form or one of them is invalid.
     #[must_use]
     pub fn blocks(&self, form: NrSackForm) -> Option<Vec<RelativeBlock>> {
         if self.bytes() != form.bytes(self.len()) {
@@ -134,19 +134,19 @@ impl NrSacks {
             .collect()
     }
 
-    /// How many there are.
+    /// Number of blocks.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// Whether there is none.
+    /// Whether there are no blocks.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Leaves the last one out.
+    /// Removes the last block.
     pub(in crate::wire) fn shorten(&mut self) {
         let long = self.bytes() == NrSackForm::Long.bytes(self.len());
         let form = if long { NrSackForm::Long } else { NrSackForm::Short };
@@ -156,12 +156,12 @@ impl NrSacks {
         self.bytes[used..].fill(0);
     }
 
-    /// Bytes that they take.
+    /// Length in bytes.
     pub(super) const fn bytes(&self) -> usize {
         self.length as usize
     }
 
-    /// `None` if so many blocks do not take so many bytes in any form.
+    /// `None` if no form gives this number of blocks this length.
     pub(super) fn parse(count: u8, value: &[u8]) -> Option<Self> {
         let forms = [NrSackForm::Short, NrSackForm::Long];
         if !forms

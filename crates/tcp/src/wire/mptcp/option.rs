@@ -7,109 +7,109 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::key::Key;
 use super::subtype;
 
-/// The option only confirms (flag E of ADD_ADDR); a subflow is a backup (flag B of MP_PRIO).
+/// Flag E of ADD_ADDR: the option is an echo. Flag B of MP_PRIO: the subflow is a backup.
 const ECHO: u8 = 0x01;
 const BACKUP: u8 = 0x01;
-/// The condition may pass (flag T of MP_TCPRST).
+/// The condition is transient (flag T of MP_TCPRST).
 const TRANSIENT: u8 = 0x01;
 
-/// By which number an end calls one of its addresses; 0 is that of the first subflow.
+/// Address ID of an endpoint; 0 is the address of the first subflow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct AddressId(pub u8);
 
-/// An address that an end says it has.
+/// An advertised address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AdvertisedAddress {
-    /// What it is called.
+    /// Its address ID.
     pub id: AddressId,
     /// The address.
     pub address: IpAddr,
-    /// If it differs from that of the first subflow.
+    /// The port, if it differs from that of the first subflow.
     pub port: Option<u16>,
 }
 
-/// One to as many addresses as fit into an option.
+/// Address IDs, at least one and at most as many as fit into an option.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AddressIds(Vec<AddressId>);
 
 impl AddressIds {
-    /// So many fit where nothing else is.
+    /// Maximum number in an option of its own.
     pub const MAX: usize = 36;
 
-    /// `None` for none or too many.
+    /// `None` for no IDs or too many.
     #[must_use]
     pub fn new(ids: Vec<AddressId>) -> Option<Self> {
         (1..=Self::MAX).contains(&ids.len()).then_some(Self(ids))
     }
 
-    /// The numbers, in the order of the wire.
+    /// The address IDs, in wire order.
     #[must_use]
     pub fn as_slice(&self) -> &[AddressId] {
         &self.0
     }
 }
 
-/// What stands beside the data of a connection.
+/// An MPTCP option other than MP_CAPABLE, MP_JOIN and DSS.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MptcpOption {
-    /// Subflows may go to this address too (ADD_ADDR).
+    /// Subflows may be opened to this address too (ADD_ADDR).
     AddAddress {
         /// The address.
         address: AdvertisedAddress,
         /// [`super::AddressCode`].
         code: [u8; 8],
     },
-    /// The advertisement of this address has arrived (ADD_ADDR with the echo flag).
+    /// Echo of an advertisement (ADD_ADDR with the echo flag).
     EchoAddress(AdvertisedAddress),
-    /// These addresses are gone, and the subflows that use them (REMOVE_ADDR).
+    /// These addresses are removed, and so are the subflows that use them (REMOVE_ADDR).
     RemoveAddresses(AddressIds),
-    /// From now on the subflow that carries this is a backup, or none any more (MP_PRIO).
+    /// The subflow that carries this becomes a backup, or ceases to be one (MP_PRIO).
     Priority {
-        /// To be used only when nothing else works.
+        /// Use as backup only.
         backup: bool,
     },
     /// A checksum did not match (MP_FAIL).
     Fail {
-        /// The number of the first byte of the mapping that failed.
+        /// Data sequence number of the first byte of the failed mapping.
         data: u64,
     },
-    /// The whole connection ends at once (MP_FASTCLOSE).
+    /// The whole connection is aborted (MP_FASTCLOSE).
     FastClose {
-        /// That of the receiver, as proof.
+        /// Key of the receiver, as proof.
         key: Key,
     },
-    /// Why this subflow ends by RST (MP_TCPRST).
+    /// Reason for the RST of this subflow (MP_TCPRST).
     Reset {
-        /// The subflow may be tried again.
+        /// The subflow may be opened again.
         transient: bool,
-        /// Why.
+        /// The reason.
         reason: ResetReason,
     },
 }
 
-/// Why a subflow is reset (RFC 8684 §3.6).
+/// Reason for a subflow reset (RFC 8684 §3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ResetReason(pub u8);
 
 impl ResetReason {
-    /// Nothing more is known.
+    /// Unspecified error.
     pub const UNSPECIFIED: Self = Self(0);
-    /// Options of multipath TCP were wrong or missing.
+    /// MPTCP-specific error: options were invalid or missing.
     pub const PROTOCOL: Self = Self(1);
-    /// There is no room for more subflows.
+    /// Lack of resources.
     pub const LACK_OF_RESOURCES: Self = Self(2);
-    /// It is not allowed here.
+    /// Administratively prohibited.
     pub const PROHIBITED: Self = Self(3);
-    /// Too much waits for an acknowledgement of data.
+    /// Too much outstanding data.
     pub const TOO_MUCH_OUTSTANDING: Self = Self(4);
-    /// The subflow delivers too little.
+    /// Unacceptable performance.
     pub const BAD_PERFORMANCE: Self = Self(5);
-    /// Somebody on the way interferes.
+    /// Middlebox interference.
     pub const MIDDLEBOX: Self = Self(6);
 }
 
 impl MptcpOption {
-    /// `None` for what is damaged, `Some(None)` for what is not known.
+    /// `None` for a malformed option, `Some(None)` for an unknown one.
     #[expect(clippy::option_option, reason = "damaged and unknown are different answers")]
     pub(super) fn parse(kind: u8, value: &[u8]) -> Option<Option<Self>> {
         let (&first, rest) = value.split_first()?;
@@ -189,7 +189,7 @@ impl MptcpOption {
     }
 }
 
-/// Of which IP version an address is and whether a port follows it, only the length tells.
+/// Only the length tells the IP version of the address and whether a port follows.
 fn parse_address(first: u8, rest: &[u8]) -> Option<MptcpOption> {
     let (&id, rest) = rest.split_first()?;
     let id = AddressId(id);

@@ -1,4 +1,4 @@
-//! Tests of MPTCP options. Is what was written read, do the codes match those of others, and what yields when room is short?
+//! Tests of MPTCP options: encoding and decoding, HMACs of other implementations, and priorities when space is short.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ mod anything;
 const A: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const B: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
 
-/// From one conversation of two Linux kernels (6.18), the second subflow and the advertised address included.
+/// From a connection between two Linux kernels (6.18), including the second subflow and the advertised address.
 mod linux {
     use super::super::{AddressId, Key, Nonce, Token};
 
@@ -28,7 +28,7 @@ mod linux {
     pub(super) const ADDRESS_CODE: [u8; 8] = 0xd249_c613_4c21_4c4f_u64.to_be_bytes();
     pub(super) const SYN_ACK_CODE: [u8; 8] = 0x77c8_f2e6_30ce_7955_u64.to_be_bytes();
     pub(super) const ACK_CODE: &str = "ca17c64c1df6d306e222fdcc1e1d03dee6f410b5";
-    /// Of the first byte of the client.
+    /// Data sequence number of the client's first byte.
     pub(super) const FIRST_DATA: u64 = 0xf291_d25d_dfd4_a683;
 }
 
@@ -91,7 +91,7 @@ fn codes_are_those_of_a_linux_kernel() {
     assert!(!elsewhere.is(linux::ADDRESS_CODE));
 }
 
-/// Keys, nonces and codes that other implementations are tested with too.
+/// Keys, nonces and HMACs from the test vectors of other implementations.
 #[test]
 fn codes_are_hmac_sha256() {
     for (key, nonces, code) in [

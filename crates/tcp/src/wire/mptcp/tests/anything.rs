@@ -1,4 +1,4 @@
-//! Random MPTCP options, as a peer could send them: some of them senseless, all of them possible.
+//! Random MPTCP options that a peer could send: all well-formed, some without meaning.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -7,7 +7,7 @@ use anabranch_types::Rng;
 
 use super::super::*;
 
-/// Options, and the kind of segment that may carry them: whether it acknowledges too.
+/// Options, and the kind of segment that may carry them, with or without ACK.
 pub(super) fn any(rng: &mut Rng) -> (Kind, bool, MptcpOptions) {
     let (kind, acknowledges, primary) = match rng.below(3) {
         0 => half_open(rng),
