@@ -1,7 +1,8 @@
 //! Transfers over networks as they are in the field: NATs, routes, packet sizes and addresses that change.
 //!
 //! Needs root, Debian's iproute2, nftables and conntrack.
-#![cfg(all(test, target_os = "linux"))]
+#![cfg(test)]
+#![cfg(target_os = "linux")]
 
 mod changes;
 #[expect(dead_code, reason = "the tests of the program use the rest")]

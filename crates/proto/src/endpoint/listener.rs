@@ -285,21 +285,7 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         // Nothing hangs on them before the peer lists some, and then its INIT is long enough.
         optional.push(one(|alone| handshake::push_extensions(&extensions, None, alone)));
     }
-    if !config.single_homed {
-        let arrival = inbound.arrival;
-        let addresses = crate::address::listed(
-            &answer.local_addrs,
-            Some(arrival.remote),
-            Some(arrival.local.ip()),
-        );
-        optional.extend(addresses.into_iter().map(address));
-    }
-    optional.extend(
-        wishes
-            .unrecognized
-            .iter()
-            .map(|parameter| unrecognized(parameter)),
-    );
+    optional.extend(addresses_and_unrecognized(inbound, wishes, answer));
     let limit = (inbound.packet.len() * MAX_AMPLIFICATION).saturating_sub(INIT_ACK_FIXED);
     let chunk = OutboundInit {
         acknowledges: true,
@@ -311,6 +297,27 @@ fn reply(endpoint: &mut Endpoint, inbound: &Inbound<'_>, init: &Init<'_>, wishes
         parameters: parameters(mandatory, &optional, limit),
     };
     endpoint.replies.push(inbound, init.initiate_tag, &chunk);
+}
+
+/// Our addresses, if several are allowed, and the parameters of the INIT that we do not know.
+fn addresses_and_unrecognized(inbound: &Inbound<'_>, wishes: &Wishes, answer: &Answer) -> Vec<Vec<u8>> {
+    let mut parameters = Vec::new();
+    if !answer.config.single_homed {
+        let arrival = inbound.arrival;
+        let addresses = crate::address::listed(
+            &answer.local_addrs,
+            Some(arrival.remote),
+            Some(arrival.local.ip()),
+        );
+        parameters.extend(addresses.into_iter().map(address));
+    }
+    parameters.extend(
+        wishes
+            .unrecognized
+            .iter()
+            .map(|parameter| unrecognized(parameter)),
+    );
+    parameters
 }
 
 fn one(push: impl FnOnce(&mut ParameterWriter)) -> Vec<u8> {

@@ -108,7 +108,7 @@ impl MptcpConnection {
                 }
             }
             Role::JoinInitiator { .. } | Role::JoinResponder { .. } => {
-                call.buffers.tell(Event::PathOpened(PathId(at as u8)))
+                call.buffers.tell(Event::PathOpened(PathId(at as u8)));
             }
         }
     }
