@@ -103,7 +103,7 @@ fn towards(remotes: &[SocketAddr]) -> Result<Vec<SocketAddr>, Failure> {
                 no_route = Some(Failure::Work(format!(
                     "no route to {}: {error}; check the address and the routing table",
                     remote.ip()
-                )))
+                )));
             }
         }
     }

@@ -185,33 +185,37 @@ fn counters_agree_with_records() {
                     scoreboard.find_lost(SEGMENT);
                 }
             }
-            let of = |standing| {
-                let records = scoreboard
-                    .records
-                    .iter()
-                    .filter(move |record| record.standing == standing);
-                records.map(SentSegment::length).sum::<u64>()
-            };
-            assert_eq!(scoreboard.in_flight(), of(SegmentState::InFlight), "seed {seed}");
-            assert_eq!(scoreboard.sacked.len(), of(SegmentState::Sacked), "seed {seed}");
-            let held: u64 = scoreboard
-                .records
-                .iter()
-                .map(|record| record.bytes.len() as u64)
-                .sum();
-            assert_eq!(scoreboard.held(), held, "seed {seed}");
-            for start in &scoreboard.lost {
-                assert_eq!(
-                    scoreboard.records[scoreboard.index(*start)].standing,
-                    SegmentState::Lost,
-                    "seed {seed}"
-                );
-            }
-            for repeated in scoreboard.repeated.values() {
-                let record = &scoreboard.records[scoreboard.index(repeated.start)];
-                assert_eq!(record.start, repeated.start, "seed {seed}");
-                assert_eq!(record.standing, SegmentState::InFlight, "seed {seed}");
-            }
+            assert_counters_agree(&scoreboard, seed);
         }
+    }
+}
+
+fn assert_counters_agree(scoreboard: &Scoreboard, seed: u64) {
+    let of = |standing| {
+        let records = scoreboard
+            .records
+            .iter()
+            .filter(move |record| record.standing == standing);
+        records.map(SentSegment::length).sum::<u64>()
+    };
+    assert_eq!(scoreboard.in_flight(), of(SegmentState::InFlight), "seed {seed}");
+    assert_eq!(scoreboard.sacked.len(), of(SegmentState::Sacked), "seed {seed}");
+    let held: u64 = scoreboard
+        .records
+        .iter()
+        .map(|record| record.bytes.len() as u64)
+        .sum();
+    assert_eq!(scoreboard.held(), held, "seed {seed}");
+    for start in &scoreboard.lost {
+        assert_eq!(
+            scoreboard.records[scoreboard.index(*start)].standing,
+            SegmentState::Lost,
+            "seed {seed}"
+        );
+    }
+    for repeated in scoreboard.repeated.values() {
+        let record = &scoreboard.records[scoreboard.index(repeated.start)];
+        assert_eq!(record.start, repeated.start, "seed {seed}");
+        assert_eq!(record.standing, SegmentState::InFlight, "seed {seed}");
     }
 }
