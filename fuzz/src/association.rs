@@ -17,7 +17,7 @@ const ALICE: u8 = 1;
 const BOB: u8 = 2;
 
 /// Steps of one run; longer inputs find nothing that shorter ones do not.
-const MOST_STEPS: usize = 300;
+const MAX_STEPS: usize = 300;
 
 /// Runs the test that `bytes` encode.
 ///
@@ -28,7 +28,7 @@ pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut scene = Scene::new(choices.byte());
     scene.lead_to(choices.byte());
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if choices.is_empty() {
             break;
         }

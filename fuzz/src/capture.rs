@@ -6,7 +6,7 @@ use anabranch_trace::idle::idle;
 use anabranch_trace::{Direction, Segment, conversations, frames};
 
 /// Bytes of drawing for each byte of a capture, at most, beside what a drawing has anyway.
-const MOST_DRAWN: usize = 2_000;
+const MAX_DRAWN: usize = 2_000;
 
 /// Reads `bytes` as a capture, and does with it all that can be done.
 ///
@@ -43,6 +43,6 @@ pub fn exercise(bytes: &[u8]) {
         );
         let view = View::default();
         let drawn = draw_text(conversation, &view, 120).len() + draw_svg(conversation, &view).len();
-        assert!(drawn <= 10_000 + MOST_DRAWN * bytes.len(), "{drawn} bytes drawn");
+        assert!(drawn <= 10_000 + MAX_DRAWN * bytes.len(), "{drawn} bytes drawn");
     }
 }

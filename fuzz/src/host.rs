@@ -7,10 +7,10 @@ use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed};
 use anabranch_wire::{Packet, checksum};
 
 /// Packets that one step may set free: a buffer full of the smallest chunks, and to spare.
-const MOST_PACKETS: usize = 5_000;
+const MAX_PACKETS: usize = 5_000;
 
 /// Timers of one association that can be due at one moment, and to spare.
-const MOST_TIMERS: usize = 100;
+const MAX_TIMERS: usize = 100;
 
 /// An endpoint, its last association, and the checks.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Host {
             flying.extend(self.transmit(now));
             fired += 1;
             assert!(
-                fired < MOST_TIMERS,
+                fired < MAX_TIMERS,
                 "timers that are always due: {:?}",
                 self.endpoint
             );
@@ -107,7 +107,7 @@ impl Host {
                 });
             }
             buffer.clear();
-            assert!(flying.len() < MOST_PACKETS, "it never stops sending");
+            assert!(flying.len() < MAX_PACKETS, "it never stops sending");
         }
         flying
     }

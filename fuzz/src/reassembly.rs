@@ -16,7 +16,7 @@ const ALICE: u8 = 1;
 const BOB: u8 = 2;
 
 /// Timers of Alice's that fire at most.
-const MOST_TIMERS: u8 = 4;
+const MAX_TIMERS: u8 = 4;
 /// Streams that Bob uses.
 const STREAMS: u8 = 4;
 
@@ -169,7 +169,7 @@ impl Scene {
             }
             201..=230 => self.read(),
             // Nobody answers heartbeats, so Alice must not wait for long.
-            231.. if self.timers < MOST_TIMERS => {
+            231.. if self.timers < MAX_TIMERS => {
                 self.timers += 1;
                 let due = self.alice.endpoint.poll_timeout();
                 self.now = due.map_or(self.now, |due| self.now.max(due));

@@ -15,10 +15,10 @@ use bytes::Bytes;
 use crate::Choices;
 
 /// Steps of one run; longer inputs find nothing that shorter ones do not.
-const MOST_STEPS: usize = 300;
+const MAX_STEPS: usize = 300;
 /// Segments that one step may set free, and timers that one moment.
-const MOST_SEGMENTS: usize = 5_000;
-const MOST_TIMERS: usize = 100;
+const MAX_SEGMENTS: usize = 5_000;
+const MAX_TIMERS: usize = 100;
 const BUFFER: u64 = 20_000;
 
 /// Runs the test that `bytes` encode.
@@ -32,7 +32,7 @@ pub fn exercise(bytes: &[u8]) {
     for _ in 0..choices.below(8) {
         scene.exchange();
     }
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if choices.is_empty() {
             break;
         }
@@ -99,7 +99,7 @@ impl End {
             flying.extend(self.transmit(now));
             fired += 1;
             assert!(
-                fired < MOST_TIMERS,
+                fired < MAX_TIMERS,
                 "timers that are always due: {:?}",
                 self.endpoint
             );
@@ -123,7 +123,7 @@ impl End {
             let segment = Segment::parse(&bytes, addresses.source, addresses.destination);
             segment.expect("what we send is well formed");
             flying.push((addresses, std::mem::take(&mut bytes)));
-            assert!(flying.len() < MOST_SEGMENTS, "it never stops sending");
+            assert!(flying.len() < MAX_SEGMENTS, "it never stops sending");
         }
         self.last = flying.last().cloned().or(self.last.take());
         flying

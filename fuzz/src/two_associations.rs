@@ -17,10 +17,10 @@ use crate::association::{config, message};
 use crate::{Choices, Flying, Host};
 
 /// Steps of one run.
-const MOST_STEPS: usize = 400;
+const MAX_STEPS: usize = 400;
 
 /// Rounds without impairments at the end, each up to the next timer.
-const MOST_ROUNDS: usize = 20_000;
+const MAX_ROUNDS: usize = 20_000;
 
 /// Runs the test that `bytes` encode.
 ///
@@ -31,7 +31,7 @@ pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let forging = choices.byte() & 1 == 1;
     let mut scene = Scene::new(choices.byte(), forging);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if choices.is_empty() {
             break;
         }
@@ -219,7 +219,7 @@ impl Scene {
 
     /// Removes impairments: all outstanding messages must arrive.
     fn come_to_an_end(&mut self) {
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             while self.ends.iter().any(|end| !end.inbound.is_empty()) {
                 self.deliver(0);
                 self.deliver(1);

@@ -115,7 +115,7 @@ impl ControlBlock {
         Some(repeated)
     }
 
-    /// Rescue retransmission: no new data is left during a recovery, so the last segment is sent once more, in case the
+    /// RFC 6675's rescue retransmission: no new data is left during a recovery, so the last segment is sent again, in case the
     /// retransmission with nothing sent after it was lost (RFC 6675 §4, rule 4).
     pub(crate) fn next_rescue(&mut self, context: &mut Context<'_>) -> Option<OutgoingSegment> {
         let fits = self.in_flight() + self.effective_mss() <= context.facts[self.id.index()].cwnd;

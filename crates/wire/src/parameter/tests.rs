@@ -11,7 +11,7 @@ use super::{
 use crate::captures::{self, bytes};
 use crate::{Cause, CauseWriter, Chunk, DecodeErrorKind, Packet, RawChunk};
 
-fn complaint(kind: u16, value: &[u8]) -> Option<DecodeErrorKind> {
+fn decode_error(kind: u16, value: &[u8]) -> Option<DecodeErrorKind> {
     let raw = RawParameter::new(kind, value, &[], 0);
     raw.decode().err().map(|error| error.kind)
 }
@@ -106,7 +106,7 @@ fn a_request_without_address_or_with_more_than_one_is_refused() {
         ),
         (&[0, 0, 0, 1, 0, 5, 0, 7, 1, 2, 3], DecodeErrorKind::Truncated),
     ] {
-        assert_eq!(complaint(kind::ADD_ADDRESS, value), Some(kind_of_error));
+        assert_eq!(decode_error(kind::ADD_ADDRESS, value), Some(kind_of_error));
     }
 }
 
@@ -154,7 +154,7 @@ fn mapped_addresses_are_sent_as_ipv4_and_refused_inbound() {
         panic!("not IPv6")
     };
     assert_eq!(
-        complaint(kind::IPV6, &mapped.octets()),
+        decode_error(kind::IPV6, &mapped.octets()),
         Some(DecodeErrorKind::BadAddress)
     );
 }
@@ -162,14 +162,17 @@ fn mapped_addresses_are_sent_as_ipv4_and_refused_inbound() {
 #[test]
 fn addresses_of_another_length_are_refused() {
     assert_eq!(
-        complaint(kind::IPV4, &[10, 0, 0]),
+        decode_error(kind::IPV4, &[10, 0, 0]),
         Some(DecodeErrorKind::Truncated)
     );
     assert_eq!(
-        complaint(kind::IPV4, &[10, 0, 0, 1, 0]),
+        decode_error(kind::IPV4, &[10, 0, 0, 1, 0]),
         Some(DecodeErrorKind::BadLength)
     );
-    assert_eq!(complaint(kind::IPV6, &[0; 17]), Some(DecodeErrorKind::BadLength));
+    assert_eq!(
+        decode_error(kind::IPV6, &[0; 17]),
+        Some(DecodeErrorKind::BadLength)
+    );
 }
 
 //= rfc9260 3.3.2.1.5-1, 3.3.2.1.5-2

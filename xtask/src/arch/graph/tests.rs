@@ -69,7 +69,7 @@ fn every_arrow_of_the_table_points_down() {
 }
 
 #[test]
-fn dependencies_of_tests_count_and_strangers_do_not() {
+fn dependencies_of_tests_count_and_third_party_ones_do_not() {
     let metadata = json!({ "packages": [{
         "name": "anabranch-wire",
         "dependencies": [

@@ -106,7 +106,7 @@ fn a_long_message_on_a_stream_that_does_not_exist_ends_nothing() {
 //= rfc9260 14.2-1
 /// RFC 9260 §8.4 would have an association that is gone answer with an ABORT that says nothing.
 #[test]
-fn the_reason_of_an_abort_is_not_overtaken_by_an_answer_to_a_stranger() {
+fn abort_reason_precedes_answers_to_unknown_peers() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     let id = endpoint.associations().map(Association::id).next().expect("one");

@@ -380,7 +380,7 @@ fn random_worlds_agree_with_looking_at_every_chunk() {
         acknowledged > 50_000,
         "the runs are alive: {acknowledged} acknowledged"
     );
-    assert!(lost > 5_000, "the worlds are dangerous: {lost} lost");
+    assert!(lost > 5_000, "the runs are lossy: {lost} lost");
 }
 
 const A: PathId = PathId(0);
