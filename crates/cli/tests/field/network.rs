@@ -90,11 +90,6 @@ impl Host {
         check(&mut self.line(line));
     }
 
-    /// Runs a command line that may fail, for instance because nothing is there to delete.
-    pub(crate) fn try_run(&self, line: &str) -> bool {
-        succeeds(&mut self.line(line))
-    }
-
     fn line(&self, line: &str) -> Command {
         let mut words = line.split_whitespace();
         let mut command = self.command(words.next().unwrap());
@@ -149,12 +144,6 @@ impl Host {
         self.run("nft add table ip nat");
         self.run("nft add chain ip nat leave { type nat hook postrouting priority 100 ; }");
         self.map_ports(device, "");
-    }
-
-    /// Forgets all translations of addresses, as a router does that was switched off: new ones get other ports.
-    pub(crate) fn restart_nat(&self, device: &str, ports: &str) {
-        self.map_ports(device, ports);
-        self.try_run("conntrack -F");
     }
 
     fn map_ports(&self, device: &str, ports: &str) {

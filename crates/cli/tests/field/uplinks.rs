@@ -124,12 +124,6 @@ impl Uplinks {
                 .run(&format!("ip rule add from {address} table {table}"));
         }
     }
-
-    /// Takes the address and the routes of uplink `number` away.
-    pub(crate) fn take_down(&self, number: usize) {
-        self.client
-            .run(&format!("ip address flush dev {} scope global", device(number)));
-    }
 }
 
 /// The client's device of uplink `number`.

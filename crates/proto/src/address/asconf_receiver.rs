@@ -281,9 +281,7 @@ impl Addresses {
             return None;
         };
         let is_next = asconf.number == self.asconf_receiver.expected;
-        // By a wildcard, the peer says that it does not know the address that we know it by; the tag and the code are its proof.
-        let is_known = asconf.address.is_unspecified()
-            || self.peer_addrs.iter().any(|known| known.ip() == asconf.address);
+        let is_known = self.peer_addrs.iter().any(|known| known.ip() == asconf.address);
         let is_ours = self.local_addrs.iter().any(|local| covers(*local, arrival.local));
         let is_meant = |raw: RawParameter<'_>| match raw.decode() {
             Ok(Parameter::AddAddress(request)) => {

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use core::net::SocketAddr;
 
 use anabranch_types::{AsconfNumber, Instant, PathId, Serial as _};
 use anabranch_wire::chunk::kind;
@@ -27,8 +27,6 @@ pub(crate) enum Request {
     Add(SocketAddr),
     Delete(SocketAddr),
     SetPrimary(SocketAddr),
-    /// The peer shall add the source address of the packet, whatever a NAT makes of this address of ours.
-    Join(SocketAddr),
 }
 
 /// Our changes on their way to the peer.
@@ -50,8 +48,6 @@ struct Outstanding {
     is_due: bool,
     /// On which path it left last.
     path: Option<PathId>,
-    /// The path that it has to leave on first, because it is about the source address there.
-    first_on: Option<PathId>,
     expires: Option<Instant>,
 }
 
@@ -61,16 +57,6 @@ pub(crate) struct Acknowledged {
     /// On which path it left last.
     pub(crate) path: Option<PathId>,
     requests: Vec<Request>,
-}
-
-impl Acknowledged {
-    /// The address of ours that the peer was asked to add as it sees it.
-    pub(crate) fn joined(&self) -> Option<SocketAddr> {
-        self.requests.iter().find_map(|request| match request {
-            Request::Join(local) => Some(*local),
-            Request::Add(_) | Request::Delete(_) | Request::SetPrimary(_) => None,
-        })
-    }
 }
 
 impl AsconfSender {
@@ -92,7 +78,6 @@ impl AsconfSender {
     pub(super) fn take_due(&mut self, path: PathId, expires: Instant) -> Option<OutboundAsconf> {
         let asconf = self.outstanding.as_mut().filter(|asconf| asconf.is_due)?;
         asconf.is_due = false;
-        asconf.first_on = None;
         asconf.path = Some(path);
         asconf.expires = Some(expires);
         Some(asconf.chunk.clone())
@@ -104,9 +89,6 @@ impl AsconfSender {
         if !asconf.is_due {
             return None;
         }
-        if let Some(path) = asconf.first_on {
-            return Some(path);
-        }
         let alternate = asconf.path.and_then(|path| paths.another_usable(path));
         let path = alternate.unwrap_or_else(|| paths.best());
         paths.is_confirmed(path).then_some(path)
@@ -116,7 +98,6 @@ impl AsconfSender {
     pub(super) fn forget_path(&mut self, gone: PathId) {
         if let Some(asconf) = &mut self.outstanding {
             asconf.path.take_if(|path| *path == gone);
-            asconf.first_on.take_if(|path| *path == gone);
         }
     }
 
@@ -156,7 +137,7 @@ impl Addresses {
     /// more, so the handshake did not tell of it.
     pub(crate) fn requests_to_repeat(&self) -> impl Iterator<Item = Request> {
         let pending = self.asconf_sender.pending().copied();
-        pending.filter(|request| !matches!(request, Request::Delete(_) | Request::Join(_)))
+        pending.filter(|request| !matches!(request, Request::Delete(_)))
     }
 
     //= rfc5061 4.2.2-2, 5.3-11, 5.3-14, 5.3-15, 5.3-16, 5.3-17
@@ -199,7 +180,6 @@ impl Addresses {
             requests,
             is_due: true,
             path: None,
-            first_on: None,
             expires: None,
         });
         sender.next = sender.next.next();
@@ -208,34 +188,6 @@ impl Addresses {
             effects.append(self.follow(transfer, now));
         }
         effects
-    }
-
-    /// Asks the peer to add the address that packets over one of our paths come from, if they do not seem to reach it.
-    /// Later, if something else is asked at the moment.
-    pub(crate) fn join(&mut self, transfer: &mut Transfer) {
-        let sender = &self.asconf_sender;
-        if sender.is_vain || sender.outstanding.is_some() || !sender.waiting.is_empty() {
-            return;
-        }
-        let Some((path, local)) = transfer.take_unheard() else {
-            return;
-        };
-        let sender = &mut self.asconf_sender;
-        let requests = alloc::vec![Request::Join(local)];
-        sender.outstanding = Some(Outstanding {
-            chunk: OutboundAsconf {
-                number: sender.next,
-                // The peer may know us by no address that we know: it finds the association by its tag.
-                address: unspecified(local),
-                requests: parameters(&requests),
-            },
-            requests,
-            is_due: true,
-            path: None,
-            first_on: Some(path),
-            expires: None,
-        });
-        sender.next = sender.next.next();
     }
 
     //= rfc5061 5.1-12
@@ -249,8 +201,6 @@ impl Addresses {
         }
         asconf.is_due = true;
         match asconf.path {
-            // The heartbeats of a path that the peer does not know count its errors already.
-            Some(_) if asconf.requests.iter().any(is_join) => Effects::default(),
             Some(path) => transfer.request_timed_out(path, now),
             None => Effects::default(),
         }
@@ -309,7 +259,6 @@ impl Addresses {
                 format!("delete {}", local.ip())
             }
             Request::SetPrimary(local) => format!("set primary {}", local.ip()),
-            Request::Join(local) => format!("join from {}", local.ip()),
         }
     }
 
@@ -326,18 +275,6 @@ impl Addresses {
 }
 
 //= rfc5061 5.3-1
-const fn is_join(request: &Request) -> bool {
-    matches!(request, Request::Join(_))
-}
-
-/// The wildcard of the IP version of `local`: in a request, it means the source address of the packet (RFC 5061 §4.2.1).
-const fn unspecified(local: SocketAddr) -> IpAddr {
-    match local {
-        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-    }
-}
-
 fn parameters(requests: &[Request]) -> Vec<u8> {
     let mut writer = ParameterWriter::new();
     for (request, id) in requests.iter().zip((0..).map(CorrelationId)) {
@@ -346,10 +283,6 @@ fn parameters(requests: &[Request]) -> Vec<u8> {
             address: local.ip(),
         };
         match request {
-            Request::Join(local) => writer.push_add_address(AddressRequest {
-                id,
-                address: unspecified(*local),
-            }),
             Request::Add(local) => writer.push_add_address(about(local)),
             Request::Delete(local) => writer.push_delete_address(about(local)),
             Request::SetPrimary(local) => writer.push_set_primary(about(local)),

@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use anabranch_types::{AddressScope, Instant, PathId};
+use anabranch_types::{AddressScope, Instant};
 use anabranch_wire::AsconfAck;
 
 use super::{Association, Event};
@@ -83,15 +83,6 @@ impl Association {
         if let Some(path) = acknowledged.path {
             let effects = self.transfer.answered_at_some_time(path, now);
             self.apply(effects);
-        }
-        if let Some(local) = acknowledged.joined() {
-            // Our own addresses are those of before. The peer knows this one as it sees it now, and answers heartbeats from there.
-            let path = acknowledged.path;
-            let is_from = |path: &PathId| self.transfer.paths.path(*path).addr.local == local;
-            if let Some(path) = path.filter(is_from) {
-                self.transfer.ask(path, now);
-            }
-            return Ok(());
         }
         for refusal in self.addresses.settle(acknowledged, chunk) {
             self.events.push(Event::PeerError(refusal));

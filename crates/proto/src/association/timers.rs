@@ -40,9 +40,6 @@ impl Association {
         if !self.state.is_closed() {
             let effects = self.transfer.on_timeout(now);
             self.apply(effects);
-            if self.state.changes_addresses() && self.may_change_addresses() {
-                self.addresses.join(&mut self.transfer);
-            }
         }
         self.debug_check();
     }

@@ -60,8 +60,6 @@ pub(crate) struct Path {
     pub(crate) answered_at: Option<Instant>,
     /// When something that was sent on it was last not answered in time.
     pub(crate) failed_at: Option<Instant>,
-    /// How many errors in a row it had when the peer was last asked to add its source address.
-    pub(crate) unheard: u16,
     /// Duplicates came and it has not answered since: SACKs may get lost on it.
     pub(crate) sacks_doubted: bool,
     /// When the burst policy lets the next packet go.
@@ -89,7 +87,6 @@ impl Path {
             acked_at: None,
             answered_at: None,
             failed_at: None,
-            unheard: 0,
             sacks_doubted: false,
             loss_check_at: None,
             tail_probe: TailProbe::default(),

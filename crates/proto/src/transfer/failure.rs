@@ -74,7 +74,6 @@ impl Transfer {
             return Effects::default();
         }
         facts.errors = 0;
-        self.paths.path_mut(path).unheard = 0;
         let reachability = self.policies.failover.on_reachable(self.paths.fact(path));
         let Some(effects) = self.set_reachability(path, reachability) else {
             return Effects::default();

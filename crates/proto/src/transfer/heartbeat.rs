@@ -42,7 +42,7 @@ impl Transfer {
     }
 
     /// A heartbeat leaves on `path` at once, unless the answer to one may still come.
-    pub(crate) fn ask(&mut self, path: PathId, now: Instant) {
+    pub(super) fn ask(&mut self, path: PathId, now: Instant) {
         if !self.heartbeats_are_over(path) {
             let path = self.paths.path_mut(path);
             path.heartbeat.hurry(path.rtt.rto_without_back_off(), now);

@@ -14,7 +14,6 @@
 //! | `pmtu` | path MTU discovery (RFC 8899) |
 //! | `receive` | data of the peer, and SACKs (§6.2) |
 //! | `reverse_path` | do SACKs arrive (§6.4)? |
-//! | `unheard` | paths that the peer does not hear of (RFC 5061 §4.2.1) |
 //! | `zero_window` | zero window probes (§6.1 A) |
 //! | `sendable` | how much each path may take now (§6.1 B) |
 //! | `plan` | which data leaves next, and on which path |
@@ -39,7 +38,6 @@ mod reverse_path;
 mod sendable;
 mod t3;
 mod timers;
-mod unheard;
 mod write;
 mod zero_window;
 

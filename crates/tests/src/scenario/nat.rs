@@ -1,7 +1,7 @@
 //! NAT rebinding with UDP encapsulation (RFC 6951 §5.4).
 
 use anabranch_policy::Reachability;
-use anabranch_proto::{PathChange, PathStatistics};
+use anabranch_proto::PathChange;
 use anabranch_sim::app::Streams;
 
 use crate::fixture::{Pair, mbit, ms, secs};
@@ -65,56 +65,4 @@ fn data_to_rebound_peer_waits_until_it_sends() {
     assert_eq!(pair.alice().inbox().messages(), 0, "nobody knows where Alice is");
     pair.alice().send_messages(1, 1, Streams::one(0));
     pair.deliver_all(secs(20));
-}
-
-/// Whether Bob can use a path to `remote`.
-fn bob_uses(pair: &mut Pair, remote: &str) -> bool {
-    let paths = pair.bob().statistics().paths;
-    let leads_there = |path: &PathStatistics| {
-        path.addr.remote.to_string() == remote && path.reachability == Reachability::Active
-    };
-    paths.iter().any(leads_there)
-}
-
-/// Two uplinks, each behind a NAT of its own: the peer knows neither address before.
-#[test]
-fn second_uplink_behind_another_nat_joins() {
-    let mut pair = Pair::two_paths(mbit(10), ms(20)).build();
-    pair.translate_path(0, "203.0.113.7:40001");
-    pair.translate_path(1, "198.51.100.9:40002");
-    pair.alice().connect();
-    pair.alice().send_forever();
-    pair.run_for(ms(200));
-    pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(5));
-    pair.run_for(secs(3));
-    assert!(pair.bob().goodput_in_last(secs(2)) > mbit(17));
-    pair.alice().stop_sending();
-    pair.deliver_all(secs(5));
-}
-
-/// The NAT was restarted, or the provider gave it another address.
-#[test]
-fn path_with_new_public_address_is_used_again() {
-    let mut pair = Pair::two_paths(mbit(10), ms(20)).connected();
-    pair.alice().send_forever();
-    pair.run_for(secs(3));
-    pair.translate_path(1, "198.51.100.9:40002");
-    pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(10));
-    pair.run_for(secs(3));
-    assert!(pair.bob().goodput_in_last(secs(2)) > mbit(17));
-    pair.alice().stop_sending();
-    pair.deliver_all(secs(5));
-}
-
-#[test]
-fn only_path_with_new_public_address_goes_on() {
-    let mut pair = Pair::one_path(mbit(10), ms(20)).connected();
-    pair.alice().send_forever();
-    pair.run_for(secs(3));
-    pair.translate_path(0, "198.51.100.9:40002");
-    pair.run_until(|pair| bob_uses(pair, "198.51.100.9:40002"), secs(10));
-    pair.run_for(secs(3));
-    assert!(pair.bob().goodput_in_last(secs(2)) > mbit(8));
-    pair.alice().stop_sending();
-    pair.deliver_all(secs(5));
 }
