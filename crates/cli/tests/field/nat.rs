@@ -1,4 +1,4 @@
-//! A client with two uplinks, with policy routing and without. Do both carry?
+//! A client with two uplinks and policy routing. Do both carry?
 
 use serde_json::Value;
 
@@ -35,17 +35,6 @@ fn assert_shared_by_rate(summary: &Value) {
 #[test]
 fn two_uplinks_with_policy_routing_share_a_transfer() {
     if let Some(summary) = send_over(TWO_UPLINKS, 20_000_000) {
-        assert_shared_by_rate(&summary);
-    }
-}
-
-#[test]
-fn two_uplinks_without_policy_routing_share_a_transfer() {
-    let settings = Settings {
-        policy_routing: false,
-        ..TWO_UPLINKS
-    };
-    if let Some(summary) = send_over(settings, 20_000_000) {
         assert_shared_by_rate(&summary);
     }
 }
