@@ -98,7 +98,7 @@ mod tests {
 
     //= rfc5061 4.2.7-1
     #[test]
-    fn only_what_both_ends_list_is_agreed() {
+    fn extensions_listed_by_both_ends_are_negotiated() {
         let extensions = Extensions {
             ours: ChunkKinds::from_bytes(&[kind::NR_SACK, kind::I_DATA]),
             theirs: ChunkKinds::from_bytes(&[kind::NR_SACK, kind::ASCONF]),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_takes_every_type_once() {
+    fn chunk_type_set_holds_each_type_once() {
         let all: alloc::vec::Vec<u8> = (0..=u8::MAX).collect();
         let twice = [all.clone(), all.clone()].concat();
         assert_eq!(ChunkKinds::from_bytes(&twice).to_bytes(), all);

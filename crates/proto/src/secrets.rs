@@ -110,7 +110,7 @@ mod tests {
 
     //= rfc9260 14.1-1
     #[test]
-    fn secrets_differ_with_the_entropy_and_from_each_other() {
+    fn secrets_differ_by_entropy_and_from_each_other() {
         let drawn = |seed: u8| {
             let mut secrets = Secrets::new(Entropy::from([seed; 32]));
             [(); 100].map(|()| secrets.bytes())

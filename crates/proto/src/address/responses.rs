@@ -87,13 +87,13 @@ mod tests {
     }
 
     #[test]
-    fn silence_means_success() {
+    fn request_without_a_response_succeeded() {
         assert_eq!(done(&ParameterWriter::new(), 3), [true; 3]);
     }
 
     //= rfc5061 5.1-9
     #[test]
-    fn what_follows_a_failure_failed_unless_told_otherwise() {
+    fn requests_after_a_failed_one_need_a_success_indication() {
         let why = CauseWriter::one(Cause::ResourceShortage(&[]));
         let mut responses = ParameterWriter::new();
         responses
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_to_nothing_and_malformed_ones_do_no_harm() {
+    fn unmatched_and_malformed_responses_are_ignored() {
         let mut responses = ParameterWriter::new();
         responses
             .push_success_indication(CorrelationId(u32::MAX))
@@ -118,7 +118,7 @@ mod tests {
 
     //= rfc5061 5.3-8
     #[test]
-    fn an_unknown_request_is_noticed() {
+    fn unrecognized_request_is_reported() {
         let why = CauseWriter::one(Cause::UnrecognizedParameters(&[0xc0, 1, 0, 4]));
         let mut responses = ParameterWriter::new();
         responses.push_error_indication(CorrelationId(0), &why);

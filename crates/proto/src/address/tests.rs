@@ -214,7 +214,7 @@ fn one(push: impl FnOnce(&mut ParameterWriter) -> &mut ParameterWriter) -> Param
 
 //= rfc5061 4.1.1-1, 5.2-4, 5.3-25
 #[test]
-fn what_is_possible_is_done_without_a_word() {
+fn successful_requests_get_an_empty_asconf_ack() {
     let mut pair = Pair::with(2);
     let mut requests = ParameterWriter::new();
     requests
@@ -227,7 +227,7 @@ fn what_is_possible_is_done_without_a_word() {
 
 //= rfc5061 4.2.1-1, 4.2.2-1, 4.2.3-1, 4.2.4-1, 5.2-5, 5.3-20, 5.3-21, 5.4-3
 #[test]
-fn what_is_not_allowed_is_refused_and_nothing_is_done() {
+fn unauthorized_requests_are_refused_without_effect() {
     for (requests, answer) in [
         (
             one(|list| list.push_delete_address(about(1, "10.0.0.1"))),
@@ -255,7 +255,7 @@ fn what_is_not_allowed_is_refused_and_nothing_is_done() {
 
 //= rfc5061 4.2.1-1, 4.2.2-1, 4.2.3-1, 4.2.4-1, 5.2-4, 5.2-5, 5.3-18, 5.3-19, 5.3-21
 #[test]
-fn the_last_address_is_not_deleted() {
+fn deletion_of_the_last_address_is_refused() {
     let mut pair = Pair::with(1);
     let said = pair.asks(&one(|list| list.push_delete_address(about(1, "10.0.0.1"))));
     assert!(said.contains("last address not deleted"), "{said}");
@@ -272,7 +272,7 @@ fn the_last_address_is_not_deleted() {
 
 //= rfc5061 4.2.2-3
 #[test]
-fn a_wildcard_means_the_source_of_the_packet() {
+fn wildcard_deletion_keeps_only_the_source_address() {
     let mut pair = Pair::with(2);
     assert_eq!(
         pair.asks(&one(|list| list.push_delete_address(about(1, "0.0.0.0")))),
@@ -283,7 +283,7 @@ fn a_wildcard_means_the_source_of_the_packet() {
 
 //= rfc5061 5.3-22, 5.3-23, 5.3-24
 #[test]
-fn addresses_without_end_are_refused_from_some_number_on() {
+fn more_than_sixteen_addresses_get_resource_shortage() {
     let mut pair = Pair::with(1);
     let mut requests = ParameterWriter::new();
     for number in 0..40 {
@@ -297,7 +297,7 @@ fn addresses_without_end_are_refused_from_some_number_on() {
 }
 
 #[test]
-fn what_nobody_knows_is_reported_as_its_upper_bits_say() {
+fn unknown_requests_follow_their_upper_two_bits() {
     let unknown = |kind: u16| {
         let mut list = one(|list| list.push_raw(kind, &[0, 0, 0, 7]));
         list.push_add_address(about(8, "10.0.1.1"));
@@ -321,7 +321,7 @@ fn what_nobody_knows_is_reported_as_its_upper_bits_say() {
 }
 
 #[test]
-fn the_same_question_gets_the_same_answer_and_is_not_carried_out_twice() {
+fn repeated_asconf_gets_the_same_asconf_ack() {
     let mut pair = Pair::with(2);
     let requests = one(|list| list.push_delete_address(about(1, "10.1.0.1")));
     let question = pair.vouched(&pair.question(&requests));
@@ -341,7 +341,7 @@ fn the_same_question_gets_the_same_answer_and_is_not_carried_out_twice() {
 //= rfc4895 5.1-7, 6.3-1
 //= rfc5061 4.1.1-3, 5.2-2, 5.2-3
 #[test]
-fn what_nobody_vouches_for_changes_nothing() {
+fn asconf_without_valid_auth_is_discarded() {
     let mut pair = Pair::with(2);
     let requests = one(|list| list.push_add_address(about(1, "10.6.6.6")));
     let question = pair.question(&requests);
@@ -379,7 +379,7 @@ fn reseal(bytes: &mut Vec<u8>) {
 //= rfc4895 6.3-8
 //= rfc5061 5.2-3
 #[test]
-fn nothing_behind_a_forged_code_is_looked_at() {
+fn chunks_after_a_forged_auth_are_discarded() {
     let mut pair = Pair::with(1);
     let abort = OutboundAbort {
         tag_reflected: false,
@@ -397,7 +397,7 @@ fn nothing_behind_a_forged_code_is_looked_at() {
 
 //= rfc4895 6.3-3, 6.3-4
 #[test]
-fn a_code_of_another_kind_is_complained_about() {
+fn unsupported_hmac_is_reported_in_an_error() {
     let mut pair = Pair::with(1);
     let mut packet = pair.vouched(&pair.question(&ParameterWriter::new()));
     packet[CommonHeader::LEN + 7] = 9;
@@ -412,7 +412,7 @@ fn a_code_of_another_kind_is_complained_about() {
 
 //= rfc5061 5.3-2
 #[test]
-fn an_answer_to_a_question_that_was_never_asked_ends_the_association() {
+fn asconf_ack_of_an_unsent_asconf_ends_the_association() {
     for (ahead, ends) in [(0, true), (7, true), (u32::MAX, false)] {
         let mut pair = Pair::with(1);
         let answer = OutboundAsconfAck {
@@ -433,7 +433,7 @@ fn an_answer_to_a_question_that_was_never_asked_ends_the_association() {
 //= rfc4895 6.3-12, 6.3-15
 //= rfc5061 5.2-1, 5.2-7, 5.3.2-2, 5.3.2-3, 5.3-30
 #[test]
-fn a_peer_whose_old_address_is_gone_is_heard_at_the_new_one() {
+fn authenticated_asconf_from_a_new_address_is_accepted() {
     let mut pair = Pair::with(1);
     let moved = {
         let mut list = one(|list| list.push_add_address(about(1, "10.7.0.1")));
@@ -477,7 +477,7 @@ fn a_peer_whose_old_address_is_gone_is_heard_at_the_new_one() {
 //= rfc5061 5.3-4, 5.3-5, 5.3-28, 5.3-29
 /// RFC 5061 §5.3 F14: an added address is used after it was confirmed, also if it is the only one that is left.
 #[test]
-fn nothing_but_heartbeats_goes_to_the_only_address_while_it_is_not_confirmed() {
+fn unconfirmed_only_address_gets_only_heartbeats() {
     let mut pair = Pair::with(1);
     let mut moved = one(|list| list.push_add_address(about(1, "10.0.7.1")));
     moved.push_delete_address(about(2, "10.0.0.1"));
@@ -535,7 +535,7 @@ fn nothing_but_heartbeats_goes_to_the_only_address_while_it_is_not_confirmed() {
 
 //= rfc5061 5.3.1-1, 5.3-13
 #[test]
-fn an_abort_to_an_address_that_is_being_deleted_is_ignored() {
+fn abort_to_an_address_being_deleted_is_ignored() {
     let mut pair = Pair::with(2);
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     assert_eq!(bob.remove_local_address(at(1, 2)), Ok(()));
@@ -553,7 +553,7 @@ fn an_abort_to_an_address_that_is_being_deleted_is_ignored() {
 
 //= rfc5061 5.1-12, 5.1-13, 5.1-14
 #[test]
-fn a_question_is_repeated_later_and_later_and_never_changes() {
+fn asconf_is_retransmitted_unchanged_with_back_off() {
     let mut pair = Pair::with(2);
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     alice.add_local_address(at(2, 1)).expect("agreed");
@@ -582,7 +582,7 @@ fn a_question_is_repeated_later_and_later_and_never_changes() {
 
 //= rfc5061 5.1.1-6
 #[test]
-fn more_changes_than_fit_one_packet_are_refused() {
+fn changes_beyond_one_packet_are_refused() {
     let mut pair = Pair::with(1);
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     let refused = (1..=200).map(|network| alice.add_local_address(at(network, 1)).is_err());
@@ -595,7 +595,7 @@ fn more_changes_than_fit_one_packet_are_refused() {
 
 //= rfc5061 4.1.1-9, 5.1.1-7, 5.1-10, 5.1-11
 #[test]
-fn a_peer_that_knows_no_asconf_after_all_is_not_asked_again() {
+fn peer_that_rejects_asconf_gets_no_more() {
     let mut pair = Pair::with(1);
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     bob.add_local_address(at(2, 2)).expect("agreed");
@@ -626,7 +626,7 @@ fn a_peer_that_knows_no_asconf_after_all_is_not_asked_again() {
 
 //= rfc5061 4.1.1-2
 #[test]
-fn the_handshake_carries_what_authentication_needs_and_keeps_no_state_for_it() {
+fn handshake_negotiates_authentication_without_errors() {
     let mut pair = Pair::with(1);
     for association in [pair.alices(), pair.bobs()] {
         assert!(association.may_change_addresses());
@@ -648,7 +648,7 @@ fn the_handshake_carries_what_authentication_needs_and_keeps_no_state_for_it() {
 /// A path's number may be another's soon after it is gone. Whoever answers late would confirm an address of another host:
 /// what proves an address is the answer to a heartbeat there (RFC 9260 §5.4).
 #[test]
-fn the_answer_to_a_question_proves_nothing_of_what_took_its_paths_number() {
+fn asconf_ack_does_not_confirm_a_reused_path_id() {
     let mut pair = Pair::with(2);
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     assert_eq!(alice.add_local_address(at(5, 1)), Ok(()));
@@ -687,7 +687,7 @@ fn deliver(packets: Vec<(PathAddr, Vec<u8>)>, to: &mut Endpoint) {
 }
 
 #[test]
-fn a_peer_that_begins_anew_is_asked_again_for_an_address_that_comes() {
+fn address_being_added_is_kept_when_the_peer_restarts() {
     let mut pair = Pair::with(1);
     pair.alice.add_local(at(1, 1));
     let mut alices = pair.alice.association_mut(ID).expect("it lives");
@@ -698,7 +698,7 @@ fn a_peer_that_begins_anew_is_asked_again_for_an_address_that_comes() {
 }
 
 #[test]
-fn a_peer_that_begins_anew_hears_nothing_of_an_address_that_was_removed() {
+fn restarted_peer_does_not_learn_a_removed_address() {
     let mut pair = Pair::with(2);
     let mut alices = pair.alice.association_mut(ID).expect("it lives");
     alices.remove_local_address(at(1, 1)).expect("there is another");
@@ -715,7 +715,7 @@ fn a_peer_that_begins_anew_hears_nothing_of_an_address_that_was_removed() {
 }
 
 #[test]
-fn a_peer_that_begins_anew_at_an_address_that_was_removed_hears_of_the_other() {
+fn peer_restarted_at_a_removed_address_learns_the_other() {
     let mut pair = Pair::with(2);
     let removed = |pair: &mut Pair, local| {
         let mut alices = pair.alice.association_mut(ID).expect("it lives");

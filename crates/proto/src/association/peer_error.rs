@@ -50,7 +50,7 @@ mod tests {
     use super::{MAX_LENGTH, PeerError};
 
     #[test]
-    fn long_causes_are_cut_between_characters() {
+    fn long_causes_are_truncated_between_characters() {
         let mut error = PeerError::default();
         error.add(&"too late");
         error.add(&"…".repeat(MAX_LENGTH));

@@ -53,7 +53,7 @@ fn judged(receiver: &Authentication, bytes: &[u8]) -> Verdict {
 
 //= rfc4895 6.2-3, 6.2-4, 6.2-6
 #[test]
-fn what_one_end_seals_the_other_believes_and_a_third_does_not() {
+fn hmac_is_valid_only_for_the_peer() {
     let (alice, bob) = ends([b"", b""]);
     let packet = packet_of(&alice);
     assert_eq!(judged(&bob, &packet), Verdict::Genuine);
@@ -70,7 +70,7 @@ fn what_one_end_seals_the_other_believes_and_a_third_does_not() {
 //= rfc4895 6.2-2, 6.3-6
 //= rfc5061 6-1
 #[test]
-fn a_key_shared_beforehand_keeps_out_who_saw_the_handshake() {
+fn different_shared_keys_invalidate_the_hmac() {
     let (alice, bob) = ends([b"secret", b"secret"]);
     assert_eq!(judged(&bob, &packet_of(&alice)), Verdict::Genuine);
     let (alice, bob) = ends([b"", b"secret"]);
@@ -79,7 +79,7 @@ fn a_key_shared_beforehand_keeps_out_who_saw_the_handshake() {
 
 //= rfc4895 6.2-6
 #[test]
-fn any_flipped_bit_behind_the_common_header_of_the_code_is_noticed() {
+fn flipped_bit_after_the_auth_header_invalidates_the_hmac() {
     let (alice, bob) = ends([b"", b""]);
     let packet = packet_of(&alice);
     let first = CommonHeader::LEN + 4;
@@ -94,7 +94,7 @@ fn any_flipped_bit_behind_the_common_header_of_the_code_is_noticed() {
 
 //= rfc4895 6.3-2
 #[test]
-fn a_code_of_another_kind_is_told_apart_from_a_forged_one() {
+fn unsupported_hmac_differs_from_a_forged_one() {
     let (alice, bob) = ends([b"", b""]);
     let mut packet = packet_of(&alice);
     let auth_at = CommonHeader::LEN + 4;
@@ -110,7 +110,7 @@ fn a_code_of_another_kind_is_told_apart_from_a_forged_one() {
 
 //= rfc4895 3.2-7, 3.3-7, 5.1-1, 6.1-6, 6.1-7, 6.2-5, 6.3-2
 #[test]
-fn a_peer_that_knows_sha_1_only_gets_it() {
+fn peer_that_prefers_sha_1_gets_sha_1() {
     let mut words = ParameterWriter::new();
     words
         .push_random(&[9; 32])
@@ -129,7 +129,7 @@ fn a_peer_that_knows_sha_1_only_gets_it() {
 }
 
 #[test]
-fn both_ends_derive_one_key_whoever_has_the_larger_vector() {
+fn both_ends_derive_the_same_key() {
     let (small, large) = (KeyVector::ours(&[1; 32]), KeyVector::ours(&[2; 32]));
     assert_eq!(small.key(&large, b"s"), large.key(&small, b"s"));
     let vectors = [small.bytes(), large.bytes()].concat();
@@ -146,7 +146,7 @@ fn read(parameters: &[u8]) -> Result<Option<KeyVector>, BadRandom> {
 
 //= rfc4895 6.1-8, 6.1-9
 #[test]
-fn our_own_words_come_back_from_the_wire_in_any_order() {
+fn key_vector_is_read_as_written() {
     let ours = KeyVector::ours(&[7; 32]);
     let mut writer = ParameterWriter::new();
     ours.push(&mut writer);
@@ -156,7 +156,7 @@ fn our_own_words_come_back_from_the_wire_in_any_order() {
 }
 
 #[test]
-fn vectors_of_the_wrong_size_are_refused_or_ignored() {
+fn key_vectors_of_wrong_size_are_refused_or_ignored() {
     let mut short = ParameterWriter::new();
     short.push_raw(0x8002, &[7; 31]);
     assert_eq!(read(&short.finish()), Err(BadRandom));
@@ -170,7 +170,7 @@ fn vectors_of_the_wrong_size_are_refused_or_ignored() {
 }
 
 #[test]
-fn an_auth_chunk_is_as_long_as_announced() {
+fn auth_overhead_is_header_and_hmac() {
     let (alice, _) = ends([b"", b""]);
     assert_eq!(alice.overhead(), Auth::HEADER_LEN + 32);
     assert_eq!(Authentication::new(&[1; 32]).overhead(), 0);
@@ -189,7 +189,7 @@ fn resealed(sender: &Authentication, change: impl FnOnce(&mut [u8])) -> Vec<u8> 
 
 //= rfc4895 5.1-2, 5.1-3, 6.3-5, 6.3-7
 #[test]
-fn flags_are_ignored_and_a_key_that_nobody_configured_is_refused() {
+fn auth_flags_are_ignored_and_unknown_key_ids_refused() {
     for shared in [&b""[..], b"secret"] {
         let (alice, bob) = ends([shared, shared]);
         assert_eq!(packet_of(&alice)[CommonHeader::LEN + 5], 0, "flags");
@@ -202,7 +202,7 @@ fn flags_are_ignored_and_a_key_that_nobody_configured_is_refused() {
 
 //= rfc4895 6.2-7
 #[test]
-fn padding_of_chunks_is_covered() {
+fn hmac_covers_chunk_padding() {
     let (alice, bob) = ends([b"", b""]);
     let mut packet = packet_of(&alice);
     packet.truncate(CommonHeader::LEN + 4);

@@ -202,7 +202,7 @@ mod tests {
     };
 
     #[test]
-    fn only_the_right_nonce_proves_reachability_and_only_once() {
+    fn only_the_sent_nonce_is_accepted_and_only_once() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.sent(42, RTO, Instant::ZERO);
         let later = Instant::ZERO + Duration::from_millis(30);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overdue_heartbeat_is_reported_once() {
+    fn overdue_heartbeat_is_reported_once() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.sent(1, RTO, Instant::ZERO);
         assert_eq!(heartbeat.take_overdue(Instant::ZERO), None);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overdue_heartbeat_is_excused_by_data_that_left_no_sooner() {
+    fn acked_data_sent_no_earlier_excuses_an_overdue_heartbeat() {
         for (data_left, excused) in [(1, false), (2, true), (3, true)] {
             let at = |seconds: u32| Instant::ZERO + seconds * RTO;
             let mut heartbeat = Heartbeat::default();
@@ -242,7 +242,7 @@ mod tests {
 
     //= rfc9260 8.3-16
     #[test]
-    fn the_next_one_waits_until_the_last_one_is_answered_or_overdue() {
+    fn next_heartbeat_waits_until_the_last_is_acked_or_overdue() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.sent(1, RTO, Instant::ZERO);
         let sooner = Instant::ZERO + RTO / 2;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_requested_leaves_unless_another_is_under_way() {
+    fn requested_heartbeat_is_sent_unless_one_is_outstanding() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.request();
         assert!(heartbeat.is_due(Instant::ZERO));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_data_proves_needs_none() {
+    fn acknowledged_data_postpones_the_heartbeat() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.schedule_when_unproved(RTO, Instant::ZERO);
         heartbeat.path_is_proved(Instant::ZERO, Instant::ZERO + RTO / 2);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_asked_for_leaves_though_data_proves_the_path() {
+    fn scheduled_heartbeat_is_sent_despite_acknowledged_data() {
         let mut heartbeat = Heartbeat::default();
         heartbeat.schedule(Some(Instant::ZERO + RTO));
         heartbeat.path_is_proved(Instant::ZERO, Instant::ZERO + RTO / 2);
@@ -286,7 +286,7 @@ mod tests {
 
     //= rfc9260 5.4-1
     #[test]
-    fn no_more_probes_than_the_burst_leave_in_one_period() {
+    fn at_most_hb_max_burst_probes_are_sent_per_period() {
         let mut budget = ProbeBudget::default();
         let now = Instant::ZERO + 10 * RTO;
         let times: Vec<Instant> = (0..10).map(|_| budget.reserve(now, RTO)).collect();
@@ -303,7 +303,7 @@ mod tests {
 
     //= rfc9260 3.3.5-3
     #[test]
-    fn the_info_survives_the_wire() {
+    fn heartbeat_info_is_read_as_written() {
         let info = HeartbeatInfo {
             path: PathId(3),
             nonce: u64::MAX - 5,

@@ -48,7 +48,7 @@ mod tests {
     use super::{PathId, PathIds};
 
     #[test]
-    fn ids_come_out_in_ascending_order_and_once() {
+    fn path_ids_iterate_in_ascending_order_without_repetition() {
         let set: PathIds = [63, 0, 5, 5].map(PathId).into_iter().collect();
         assert!(set.contains(PathId(5)) && !set.contains(PathId(6)));
         assert!(

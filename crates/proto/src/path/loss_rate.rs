@@ -43,7 +43,7 @@ mod tests {
     use super::LossRate;
 
     #[test]
-    fn a_steady_rate_is_found_whatever_came_before() {
+    fn steady_loss_rate_is_found_after_any_history() {
         for start in [0, 5_000] {
             let mut rate = LossRate::default();
             rate.on_lost(start);
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_a_share_and_an_outage_is_forgotten() {
+    fn loss_rate_stays_below_one_and_recovers_after_an_outage() {
         let mut rate = LossRate::default();
         rate.on_lost(100_000);
         assert!((999_000..=1_000_000).contains(&rate.per_million()));

@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn two_links_to_one_server_address_are_two_paths() {
+    fn two_local_addresses_and_one_remote_are_two_paths() {
         let pairs = paths(&["10.0.0.1:1", "10.1.0.1:1"], &["192.0.2.1:9"]);
         assert_eq!(pairs, ["10.0.0.1:1 -> 192.0.2.1:9", "10.1.0.1:1 -> 192.0.2.1:9"]);
     }
 
     //= rfc9260 6.4.1-2
     #[test]
-    fn as_many_on_both_sides_are_joined_one_to_one() {
+    fn equal_address_counts_are_paired_one_to_one() {
         let pairs = paths(&["10.0.0.1:1", "10.1.0.1:1"], &["10.0.0.2:9", "10.1.0.2:9"]);
         assert_eq!(pairs, ["10.0.0.1:1 -> 10.0.0.2:9", "10.1.0.1:1 -> 10.1.0.2:9"]);
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pair_that_carried_the_handshake_is_a_path_and_the_others_follow_it() {
+    fn pairing_is_rotated_to_contain_the_handshake_pair() {
         let (near, far) = (["10.0.0.1:1", "10.1.0.1:1"], ["10.1.0.2:9", "10.0.0.2:9"]);
         let proven = PathAddr {
             local: near[0].parse().unwrap(),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn pairing_with_the_proven_pair_is_kept() {
+    fn pairing_that_contains_the_handshake_pair_is_unchanged() {
         let lists = (
             addresses(&["10.0.0.1:1", "10.1.0.1:1"]),
             addresses(&["10.0.0.2:9", "10.1.0.2:9"]),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_with_an_address_that_nobody_told_us_comes_first() {
+    fn pair_with_an_unlisted_address_comes_first() {
         let (local, remote) = (addresses(&["10.0.0.1:1"]), addresses(&["10.0.0.2:9"]));
         let proven = PathAddr {
             local: "10.9.0.1:1".parse().unwrap(),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn ip_versions_do_not_mix_and_the_peers_first_choice_comes_first() {
+    fn ip_versions_are_not_mixed_and_the_peers_first_comes_first() {
         let pairs = paths(
             &["10.0.0.1:1", "[2001:db8::1]:1"],
             &["[2001:db8::2]:9", "10.0.0.2:9"],
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_other_realms_do_not_stand_in_the_way() {
+    fn unreachable_scopes_do_not_prevent_pairing() {
         let pairs = paths(&["10.0.0.1:1", "127.0.0.1:1"], &["127.0.0.1:9", "127.0.0.2:9"]);
         assert_eq!(
             pairs,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_does_not_reach_the_world() {
+    fn loopback_is_not_paired_with_global_addresses() {
         assert!(paths(&["127.0.0.1:1"], &["192.0.2.1:9"]).is_empty());
         assert_eq!(paths(&["0.0.0.0:1"], &["192.0.2.1:9", "127.0.0.1:9"]).len(), 2);
     }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_chunks_leave_for_ten_that_arrive_until_the_flight_fits_the_window() {
+    fn prr_sends_seven_chunks_per_ten_delivered() {
         let mut rate = ProportionalRate::begin(100 * CHUNK);
         let mut in_flight = 99 * CHUNK;
         let mut sent = 0;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn after_heavy_losses_no_more_leaves_than_arrives() {
+    fn prr_sends_no_more_than_is_delivered_after_heavy_loss() {
         let mut rate = ProportionalRate::begin(100 * CHUNK);
         let mut facts = facts(40 * CHUNK);
         facts.lost_chunks = 60;

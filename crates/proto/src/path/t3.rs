@@ -99,7 +99,7 @@ mod tests {
 
     //= rfc9260 6.1-19, 6.1-21
     #[test]
-    fn it_restarts_only_when_the_oldest_chunk_changes() {
+    fn t3_restarts_only_when_the_earliest_chunk_changes() {
         let mut timer = T3::default();
         timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
         timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(500));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn it_runs_on_when_the_oldest_chunk_is_moved_away_and_stops_with_the_last_one() {
+    fn t3_continues_when_its_chunk_moves_to_another_path() {
         let mut timer = T3::default();
         timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
         let next = Some((UnwrappedTsn(9), at(100)));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_if_told_to_although_nothing_is_outstanding() {
+    fn held_t3_runs_without_outstanding_chunks() {
         let mut timer = T3::default();
         timer.stay();
         assert_eq!(timer.expires(), None, "it did not run");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_hastened_and_never_delayed() {
+    fn t3_is_shortened_and_never_extended() {
         let mut timer = T3::default();
         timer.hasten(RTO, at(0));
         assert_eq!(timer.expires(), None, "it did not run");
@@ -151,7 +151,7 @@ mod tests {
 
     //= rfc9260 6.1-20
     #[test]
-    fn sending_the_oldest_chunk_again_restarts_it() {
+    fn retransmitting_the_earliest_chunk_restarts_t3() {
         let mut timer = T3::default();
         timer.follow(Some((UnwrappedTsn(7), at(0))), RTO, at(0));
         timer.follow(Some((UnwrappedTsn(7), at(400))), RTO, at(400));

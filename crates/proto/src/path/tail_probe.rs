@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_one_probe_until_something_is_acknowledged() {
+    fn one_tail_loss_probe_is_sent_until_an_acknowledgement() {
         let (soon, later) = (Instant::from_nanos(5), Instant::from_nanos(9));
         let mut probe = TailProbe::default();
         probe.follow(Some(soon));

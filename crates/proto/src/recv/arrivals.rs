@@ -121,7 +121,7 @@ mod tests {
 
     /// A peer chooses the order, and could make every message a range of its own.
     #[test]
-    fn ranges_of_what_can_be_read_do_not_grow_without_bound() {
+    fn ranges_of_readable_tsns_are_bounded() {
         let mut arrivals = Arrivals::above(UnwrappedTsn(9));
         let mut waiting = Vec::new();
         for number in 0..20_000 {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_cumulatively_is_not_kept() {
+    fn tsns_up_to_the_cumulative_ack_are_not_kept() {
         let mut arrivals = Arrivals::above(UnwrappedTsn(9));
         arrivals.forget_up_to(UnwrappedTsn(20));
         for number in 0..20 {

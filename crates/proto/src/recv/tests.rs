@@ -171,7 +171,7 @@ fn fragment<'a>(tsn: u32, ssn: u16, part: &str, payload: &'a [u8]) -> Data<'a> {
 }
 
 #[test]
-fn messages_in_order_arrive_in_order() {
+fn messages_received_in_order_are_delivered_in_order() {
     let mut host = Host::new();
     assert_eq!(host.sack(), "SACK cum=9 rwnd=10000");
     host.packet(&[message(10, 0, b"one"), message(11, 1, b"two")]);
@@ -185,7 +185,7 @@ fn messages_in_order_arrive_in_order() {
 }
 
 #[test]
-fn the_message_says_where_it_came_from() {
+fn delivered_message_has_its_stream_and_ppid() {
     let mut host = Host::new();
     let flags = DataFlags {
         unordered: true,
@@ -208,7 +208,7 @@ fn the_message_says_where_it_came_from() {
 
 //= rfc9260 6.2-17
 #[test]
-fn a_gap_is_reported_until_it_is_filled() {
+fn gap_is_reported_until_it_is_filled() {
     let mut host = Host::new();
     host.packet(&[message(10, 0, b"a")]);
     host.packet(&[message(12, 2, b"c")]);
@@ -226,7 +226,7 @@ fn a_gap_is_reported_until_it_is_filled() {
 
 //= rfc9260 6.2-22, 6.2-23
 #[test]
-fn a_duplicate_is_answered_at_once_and_reported_once_for_each_time() {
+fn duplicates_are_sacked_at_once_and_reported_once_each() {
     let mut host = Host::new();
     host.packet(&[message(10, 0, b"a")]);
     host.sack();
@@ -243,7 +243,7 @@ fn a_duplicate_is_answered_at_once_and_reported_once_for_each_time() {
 
 //= rfc9260 6.2-1, 6.2-8, 6.2-9, 6.2-10
 #[test]
-fn a_lone_packet_is_acknowledged_late_and_the_second_at_once() {
+fn first_packet_is_sacked_with_delay_and_the_second_at_once() {
     let mut host = Host::new();
     assert_eq!(host.wanted(), SackWanted::No);
     host.packet(&[message(10, 0, b"a")]);
@@ -269,7 +269,7 @@ fn a_lone_packet_is_acknowledged_late_and_the_second_at_once() {
 
 //= rfc9260 6.2-14, 6.2-15
 #[test]
-fn no_policy_delays_a_sack_beyond_what_the_rfc_allows() {
+fn no_policy_delays_a_sack_beyond_500_ms() {
     let mut host = Host::new();
     let mut packet = |chunk: Data<'_>| {
         host.receiver.on_user_data(&UserData::Data(chunk)).unwrap();
@@ -293,7 +293,7 @@ fn no_policy_delays_a_sack_beyond_what_the_rfc_allows() {
 }
 
 #[test]
-fn a_forced_sack_waits_for_nobody() {
+fn forced_sack_is_sent_at_once() {
     let mut host = Host::new();
     host.packet(&[message(10, 0, b"a")]);
     host.receiver.force_sack();
@@ -302,7 +302,7 @@ fn a_forced_sack_waits_for_nobody() {
 
 //= rfc9260 6.2-20, 6.2-21
 #[test]
-fn the_immediate_bit_reaches_the_policy() {
+fn i_bit_is_sacked_at_once() {
     let mut host = Host::new();
     let flags = DataFlags {
         immediate: true,
@@ -317,7 +317,7 @@ fn the_immediate_bit_reaches_the_policy() {
 
 //= rfc9260 6.7-2
 #[test]
-fn the_sack_goes_where_the_last_data_came_from() {
+fn path_of_the_last_data_is_recorded() {
     let mut host = Host::new();
     host.receiver
         .on_user_data(&UserData::Data(message(10, 0, b"a")))
@@ -329,7 +329,7 @@ fn the_sack_goes_where_the_last_data_came_from() {
 
 //= rfc9260 6.6-1, 6.6-2
 #[test]
-fn ordered_messages_wait_for_earlier_ones_of_their_stream_only() {
+fn ordered_messages_wait_only_for_their_own_stream() {
     let mut host = Host::new();
     host.packet(&[message(11, 1, b"second"), unordered(12, b"urgent")]);
     host.packet(&[Data {
@@ -343,7 +343,7 @@ fn ordered_messages_wait_for_earlier_ones_of_their_stream_only() {
 
 //= rfc9260 6-11, 6-12, 6.9-1, 6.9-15
 #[test]
-fn fragments_join_in_any_order_of_arrival() {
+fn fragments_are_reassembled_in_any_order_of_arrival() {
     let fragments = [
         fragment(10, 0, "B", b"to"),
         fragment(11, 0, "", b"ge"),
@@ -370,7 +370,7 @@ fn fragments_join_in_any_order_of_arrival() {
 }
 
 #[test]
-fn a_fragmented_message_waits_for_its_turn_too() {
+fn fragmented_message_is_delivered_in_stream_order() {
     let mut host = Host::new();
     host.packet(&[fragment(11, 1, "B", b"la"), fragment(12, 1, "E", b"ter")]);
     assert_eq!(host.read(), Vec::<String>::new());
@@ -380,7 +380,7 @@ fn a_fragmented_message_waits_for_its_turn_too() {
 
 //= rfc9260 3.3.1-2, 6.6-3
 #[test]
-fn the_ssn_of_unordered_fragments_means_nothing() {
+fn ssn_of_unordered_fragments_is_ignored() {
     let mut host = Host::new();
     let part = |tsn, ssn, part, payload| {
         let fragment = fragment(tsn, ssn, part, payload);
@@ -398,7 +398,7 @@ fn the_ssn_of_unordered_fragments_means_nothing() {
 
 //= rfc9260 1.6-5
 #[test]
-fn stream_sequence_numbers_wrap() {
+fn received_stream_sequence_numbers_wrap() {
     let mut host = Host::new();
     for count in 0..70_000_u32 {
         let ssn = count as u16;
@@ -450,7 +450,7 @@ fn transmission_sequence_numbers_wrap() {
 
 //= rfc9260 6.5-2
 #[test]
-fn an_invalid_stream_is_acknowledged_and_its_payload_thrown_away() {
+fn data_on_an_invalid_stream_is_acknowledged_and_discarded() {
     let mut host = Host::new();
     let outcome = host.packet(&[Data {
         stream: StreamId(10),
@@ -463,7 +463,7 @@ fn an_invalid_stream_is_acknowledged_and_its_payload_thrown_away() {
 
 //= rfc9260 6.2-2, 6.2-4, 6.2-5, 6.2-25, 6.2-27, 6.2-28
 #[test]
-fn the_window_closes_and_reopens() {
+fn receive_window_closes_and_reopens() {
     let mut host = Host::new();
     let kilobyte = [b'x'; 1_000];
     for count in 0..10 {
@@ -487,7 +487,7 @@ fn the_window_closes_and_reopens() {
 
 //= rfc9260 6.2-31
 #[test]
-fn a_closed_window_still_lets_gaps_be_filled() {
+fn closed_window_accepts_data_that_fills_a_gap() {
     let mut host = Host::new();
     let kilobyte = [b'x'; 1_000];
     for count in 1..11 {
@@ -501,7 +501,7 @@ fn a_closed_window_still_lets_gaps_be_filled() {
 
 //= rfc9260 6.2-6, 6.2-13, 6.2-24
 #[test]
-fn the_window_opens_in_worthwhile_steps_only() {
+fn window_updates_avoid_the_silly_window_syndrome() {
     let mut host = Host::new();
     let half_kilobyte = [b'x'; 500];
     for count in 0..20 {
@@ -520,7 +520,7 @@ fn the_window_opens_in_worthwhile_steps_only() {
 }
 
 #[test]
-fn the_rest_of_a_message_finds_the_window_open_however_small_it_is() {
+fn window_opens_for_the_rest_of_a_started_message() {
     let mut host = Host::with(ReceiverConfig {
         initial_tsn: Tsn(10),
         buffer: 5_000,
@@ -546,7 +546,7 @@ fn the_rest_of_a_message_finds_the_window_open_however_small_it_is() {
 }
 
 #[test]
-fn a_message_larger_than_the_buffer_fits_if_the_limit_allows_it() {
+fn message_larger_than_the_buffer_is_delivered() {
     let mut host = Host::with(ReceiverConfig {
         initial_tsn: Tsn(10),
         buffer: 1_000,
@@ -566,7 +566,7 @@ fn a_message_larger_than_the_buffer_fits_if_the_limit_allows_it() {
 
 //= rfc9260 6.2-18, 6.7-6, 6.7-7
 #[test]
-fn a_sack_that_is_too_large_keeps_its_lowest_blocks() {
+fn truncated_sack_keeps_the_lowest_gap_blocks() {
     let mut host = Host::new();
     for count in 1..9_u16 {
         host.packet(&[message(10 + 2 * u32::from(count), 2 * count, b"x")]);
@@ -586,7 +586,7 @@ fn a_sack_that_is_too_large_keeps_its_lowest_blocks() {
 }
 
 #[test]
-fn what_was_not_read_when_the_peer_restarted_can_still_be_read() {
+fn unread_messages_survive_a_restart_of_the_peer() {
     let mut host = Host::new();
     host.packet(&[message(10, 0, b"from before")]);
     let config = ReceiverConfig {
@@ -604,7 +604,7 @@ fn what_was_not_read_when_the_peer_restarted_can_still_be_read() {
 }
 
 #[test]
-fn an_idle_receiver_is_small() {
+fn idle_receiver_takes_at_most_512_bytes() {
     assert!(size_of::<Receiver>() <= 512, "{} bytes", size_of::<Receiver>());
     let host = Host::new();
     assert_eq!(host.receiver.statistics(), ReceiveStatistics::default());

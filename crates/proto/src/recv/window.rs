@@ -205,7 +205,7 @@ mod tests {
     //= rfc9260 3.3.2-12, 3.3.3-13
     /// An honest sender, chunks of 100 bytes and more, any number of sizes in between.
     #[test]
-    fn the_right_edge_of_the_window_never_moves_to_the_left() {
+    fn right_edge_of_the_window_never_moves_back() {
         for seed in 0..200 {
             let mut rng = Seed(seed).rng();
             let mut window = Window::new(100_000, 5_000);

@@ -60,7 +60,7 @@ mod tests {
 
     //= rfc9260 3.3.1-11
     #[test]
-    fn a_short_message_goes_whole_or_waits_for_the_next_packet() {
+    fn short_message_is_not_fragmented_to_fill_a_packet() {
         let room = Room {
             max_chunk: 100,
             fragment_at: 1_000,
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut_to_the_size_of_the_path_only() {
+    fn long_message_is_fragmented_only_to_the_path_mtu() {
         assert_eq!(empty(1_000).piece(3_000), Some(984));
         let half_full = Room {
             max_chunk: 500,
@@ -84,7 +84,7 @@ mod tests {
 
     //= rfc9260 6.9-8
     #[test]
-    fn padding_counts_as_part_of_the_chunk() {
+    fn fragment_size_allows_for_padding() {
         assert_eq!(empty(1_003).piece(3_000), Some(984));
         assert_eq!(
             Room {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_header_of_i_data_leaves_less_for_the_message() {
+    fn i_data_fragment_size_allows_for_the_longer_header() {
         let room = Room {
             header: IData::HEADER_LEN,
             ..empty(1_000)
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn no_room_for_payload_means_no_piece() {
+    fn no_fragment_fits_without_room_for_payload() {
         assert_eq!(empty(16).piece(10), None);
         assert_eq!(empty(0).piece(10), None);
         assert!(empty(19).is_full() && !empty(20).is_full());

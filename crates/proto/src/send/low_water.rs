@@ -101,7 +101,7 @@ mod tests {
     const STREAM: StreamId = StreamId(3);
 
     #[test]
-    fn a_stream_is_told_once_for_each_time_that_it_falls() {
+    fn stream_is_reported_once_each_time_it_falls() {
         let mut marks = LowWater::default();
         marks.set(STREAM, 100, 0);
         assert_eq!(marks.next_fallen(), None, "it has always been low");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_stream_is_told_though_everything_begins_anew() {
+    fn low_water_is_reported_after_a_restart() {
         let mut marks = LowWater::default();
         marks.set(STREAM, 100, 200);
         let mut anew = marks.anew();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_risen_again_or_lost_its_mark_is_not_told() {
+    fn stream_that_rose_again_or_lost_its_mark_is_not_reported() {
         let mut marks = LowWater::default();
         for change in [
             |marks: &mut LowWater| marks.rose_to(STREAM, 150),

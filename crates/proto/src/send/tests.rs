@@ -163,7 +163,7 @@ fn nth(count: u64) -> UnwrappedTsn {
 
 //= rfc9260 5.1-21, 6.7-3
 #[test]
-fn a_message_travels_and_leaves_the_buffer_when_acknowledged() {
+fn acknowledged_message_leaves_the_send_buffer() {
     let mut app = Application::new();
     assert_eq!(app.says(3, 50), Ok(MessageId(0)));
     assert_eq!((app.sender.send_used(), app.sender.unsent_bytes()), (50, 50));
@@ -202,7 +202,7 @@ fn a_message_travels_and_leaves_the_buffer_when_acknowledged() {
 
 //= rfc9260 3.3.1-6, 3.3.1-12, 6-8, 6.9-2, 6.9-10, 6.9-12, 6.9-14
 #[test]
-fn a_long_message_leaves_in_fragments_with_consecutive_tsns_whatever_the_path() {
+fn fragments_on_any_path_have_consecutive_tsns() {
     let mut app = Application::new();
     app.says(0, 2_500).unwrap();
     app.says(1, 10).unwrap();
@@ -241,7 +241,7 @@ fn a_long_message_leaves_in_fragments_with_consecutive_tsns_whatever_the_path() 
 
 //= rfc9260 6.5-3, 6.5-4, 6.5-6
 #[test]
-fn ordered_messages_are_numbered_per_stream_and_unordered_ones_are_not() {
+fn only_ordered_messages_use_stream_sequence_numbers() {
     let mut app = Application::new();
     app.says(0, 1).unwrap();
     app.hands_over(Message::new(StreamId(0), "now").unordered())
@@ -257,7 +257,7 @@ fn ordered_messages_are_numbered_per_stream_and_unordered_ones_are_not() {
 }
 
 #[test]
-fn only_the_last_chunk_asks_for_a_sack_at_once() {
+fn i_bit_is_set_only_on_the_last_fragment() {
     let mut app = Application::new();
     let message = Message::new(StreamId(0), vec![0; 1_500]).with_ppid(Ppid(9));
     app.hands_over(Message {
@@ -271,7 +271,7 @@ fn only_the_last_chunk_asks_for_a_sack_at_once() {
 
 //= rfc9260 3.3.1-5, 6.2-34
 #[test]
-fn what_cannot_be_sent_is_refused_with_the_reason() {
+fn invalid_messages_are_refused_by_the_sender() {
     let mut app = Application::with(SenderConfig {
         buffer: 1_000,
         max_message: 800,
@@ -298,7 +298,7 @@ fn what_cannot_be_sent_is_refused_with_the_reason() {
 
 //= rfc9260 6.1-1, 6.1-2, 6.1-4, 6.1-5
 #[test]
-fn a_closed_window_lets_one_probe_go_and_nothing_else() {
+fn closed_window_permits_only_one_probe() {
     let mut app = Application::with(SenderConfig {
         peer_window: 100,
         ..config()
@@ -327,7 +327,7 @@ fn a_closed_window_lets_one_probe_go_and_nothing_else() {
 
 //= rfc9260 6.1-10
 #[test]
-fn a_sliver_of_a_window_waits_while_something_is_in_flight() {
+fn small_window_is_not_used_while_data_is_in_flight() {
     let mut app = Application::new();
     app.says(0, 40_000).unwrap();
     assert_eq!(app.sends_all().len(), 41);
@@ -350,7 +350,7 @@ fn a_sliver_of_a_window_waits_while_something_is_in_flight() {
 
 //= rfc9260 6.2.1-1
 #[test]
-fn lost_chunks_leave_the_flight_and_keep_their_place_at_the_peer() {
+fn lost_chunks_leave_flight_size_but_stay_queued() {
     let mut app = Application::new();
     for _ in 0..5 {
         app.says(0, 100).unwrap();
@@ -383,7 +383,7 @@ fn lost_chunks_leave_the_flight_and_keep_their_place_at_the_peer() {
 }
 
 #[test]
-fn a_moved_chunk_asks_for_a_sack_at_once() {
+fn moved_chunk_has_the_i_bit() {
     let mut app = Application::new();
     app.says(0, 100).unwrap();
     app.sends_all();
@@ -392,7 +392,7 @@ fn a_moved_chunk_asks_for_a_sack_at_once() {
 }
 
 #[test]
-fn a_copied_chunk_stays_where_it_is_and_its_acknowledgement_is_no_news_of_any_path() {
+fn ack_of_a_duplicated_chunk_makes_no_path_ack() {
     let mut app = Application::new();
     for _ in 0..3 {
         app.says(0, 50).unwrap();
@@ -415,7 +415,7 @@ fn a_copied_chunk_stays_where_it_is_and_its_acknowledgement_is_no_news_of_any_pa
 }
 
 #[test]
-fn the_queue_tells_what_waits_on_which_stream_and_when_it_is_little() {
+fn queued_bytes_and_low_water_are_reported_per_stream() {
     let mut app = Application::new();
     app.sender.set_low_water(StreamId(4), 60).unwrap();
     app.says(1, 100).unwrap();
@@ -436,7 +436,7 @@ fn the_queue_tells_what_waits_on_which_stream_and_when_it_is_little() {
 
 //= rfc9260 6.2.1-1
 #[test]
-fn an_overtaken_sack_is_dropped() {
+fn stale_sack_is_ignored() {
     let mut app = Application::new();
     for _ in 0..3 {
         app.says(0, 100).unwrap();
@@ -450,7 +450,7 @@ fn an_overtaken_sack_is_dropped() {
 
 //= rfc9260 3.3.8-2
 #[test]
-fn a_shutdown_acknowledges_without_a_word_about_gaps_and_window() {
+fn shutdown_advances_only_the_cumulative_ack() {
     let mut app = Application::new();
     for _ in 0..4 {
         app.says(0, 100).unwrap();
@@ -478,7 +478,7 @@ fn a_shutdown_acknowledges_without_a_word_about_gaps_and_window() {
 }
 
 #[test]
-fn messages_on_streams_that_the_peer_refuses_come_back() {
+fn messages_on_refused_streams_are_returned() {
     let mut app = Application::new();
     for stream in [0, 7, 2, 7] {
         app.says(stream, 10).unwrap();
@@ -495,7 +495,7 @@ fn messages_on_streams_that_the_peer_refuses_come_back() {
 }
 
 #[test]
-fn an_end_before_its_time_tells_what_was_not_acknowledged() {
+fn unacknowledged_messages_are_listed() {
     let mut app = Application::new();
     for length in [100, 2_000, 100, 300] {
         app.says(0, length).unwrap();
@@ -524,7 +524,7 @@ fn an_end_before_its_time_tells_what_was_not_acknowledged() {
 
 //= rfc9260 6.1-24
 #[test]
-fn a_stream_has_at_most_65535_ordered_messages_in_the_window() {
+fn stream_has_at_most_65535_outstanding_ordered_messages() {
     let config = SenderConfig {
         buffer: 1_000_000,
         peer_window: 1_000_000,
@@ -549,7 +549,7 @@ fn a_stream_has_at_most_65535_ordered_messages_in_the_window() {
 }
 
 #[test]
-fn a_path_given_up_leaves_its_chunks_to_the_others() {
+fn chunks_of_a_failed_path_are_retransmitted_on_another() {
     let mut app = Application::new();
     app.says(0, 100).unwrap();
     app.sends_all();
@@ -579,7 +579,7 @@ fn interleaving(peer_window: u32) -> Application {
 }
 
 #[test]
-fn interleaved_messages_are_numbered_on_their_streams_and_their_fragments_within_them() {
+fn i_data_has_mids_per_stream_and_fsns_per_message() {
     let mut app = interleaving(100_000);
     app.says(3, 2_500).unwrap();
     app.says(3, 10).unwrap();
@@ -601,7 +601,7 @@ fn interleaved_messages_are_numbered_on_their_streams_and_their_fragments_within
 }
 
 #[test]
-fn the_header_of_i_data_counts_in_flight() {
+fn i_data_header_counts_in_flight() {
     let mut app = interleaving(100_000);
     app.says(0, 2_500).unwrap();
     sends_interleaved(&mut app);
@@ -610,7 +610,7 @@ fn the_header_of_i_data_counts_in_flight() {
 
 /// Else parts of messages might fill the peer's buffer, none of them whole.
 #[test]
-fn no_more_messages_are_begun_than_the_peer_has_room_for() {
+fn messages_are_begun_only_if_they_fit_the_peer_window() {
     let mut app = interleaving(5_000);
     app.says(1, 3_000).unwrap();
     app.says(2, 3_000).unwrap();
@@ -624,7 +624,7 @@ fn no_more_messages_are_begun_than_the_peer_has_room_for() {
 
 /// The peer has no room for the message of one path, and the message begun belongs to the other.
 #[test]
-fn a_message_begun_keeps_to_the_path_of_its_stream() {
+fn started_message_stays_on_the_path_of_its_stream() {
     let mut sender = Sender::new(config());
     let mut scheduler = FixedMap::new(FixedMapParameters::DEFAULT);
     let usable = [A, B].map(|id| PathFacts {
@@ -646,7 +646,7 @@ fn a_message_begun_keeps_to_the_path_of_its_stream() {
 }
 
 #[test]
-fn a_million_messages_leave_no_memory_behind() {
+fn million_messages_leave_no_memory_allocated() {
     let mut app = Application::with(SenderConfig {
         peer_window: 1_000_000,
         ..config()
@@ -675,7 +675,7 @@ fn a_million_messages_leave_no_memory_behind() {
 
 /// Turns that last for a packet end with each chunk that is lined up: which packet it will leave in is not known.
 #[test]
-fn what_is_passed_over_is_of_all_streams_in_turn() {
+fn skipped_messages_are_counted_in_scheduler_order() {
     let mut sender = Sender::new(config());
     let mut scheduler = RoundRobinPacket::new(NoParameters);
     for stream in 0..8 {
@@ -700,7 +700,7 @@ fn what_is_passed_over_is_of_all_streams_in_turn() {
 
 /// A receiver tells numbers apart up to half of their space.
 #[test]
-fn nothing_leaves_so_far_ahead_that_its_number_looks_old() {
+fn messages_sent_ahead_stay_within_half_the_ssn_space() {
     let config = SenderConfig {
         buffer: 1_000_000,
         peer_window: 1_000_000,

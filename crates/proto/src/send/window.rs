@@ -74,7 +74,7 @@ mod tests {
 
     //= rfc9260 6.2.1-1
     #[test]
-    fn what_is_outstanding_is_taken_off_what_the_peer_said() {
+    fn peer_window_is_a_rwnd_minus_outstanding_bytes() {
         let mut window = PeerWindow::new(1_000);
         assert_eq!(window.open(400), 600);
         window.advertise(300);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sliver_of_a_window_is_not_worth_a_packet() {
+    fn small_window_is_not_worth_a_packet() {
         let mut window = PeerWindow::new(10_000);
         window.advertise(100);
         assert!(!window.is_worth_a_packet(100, 5_000, 1_400));

@@ -35,7 +35,7 @@ fn questions(packets: &[(PathAddr, Vec<u8>)]) -> Vec<(u32, IpAddr, Vec<u32>)> {
 
 //= rfc5061 4.1.1-4, 5.1-1, 5.1-2, 5.1-3, 5.1-4, 5.1-5, 5.1-6, 5.1-7, 5.1-8, 5.3.2-1
 #[test]
-fn asconf_numbers_start_with_the_initial_tsn_and_requests_have_ids_of_their_own() {
+fn asconf_numbers_start_at_the_initial_tsn() {
     let mut pair = Pair::with(1);
     let first = pair.alices().local.initial_tsn.0;
     adds(&mut pair, at(2, 1));
@@ -85,7 +85,7 @@ fn one_asconf_is_outstanding_at_a_time() {
 
 //= rfc5061 5.3-3, 5.3-31
 #[test]
-fn added_address_sends_nothing_before_the_answer() {
+fn added_address_is_no_source_before_the_asconf_ack() {
     let mut pair = Pair::with(1);
     adds(&mut pair, at(2, 1));
     let mut sent = said(&mut pair.alice, LATER);
@@ -100,7 +100,7 @@ fn added_address_sends_nothing_before_the_answer() {
 
 //= rfc5061 5.3-10, 5.3-11, 5.3-12, 5.3-17
 #[test]
-fn deleted_address_is_no_source_any_more_but_receives_until_the_answer() {
+fn address_being_deleted_receives_but_is_no_source() {
     let mut pair = Pair::with(2);
     let data = says(&mut pair.bob, "to whatever address");
     let (_, data) = data.into_iter().next().expect("a packet");
@@ -124,7 +124,7 @@ fn deleted_address_is_no_source_any_more_but_receives_until_the_answer() {
 //= rfc5061 5.3-32, 5.3-33
 /// Bob may use the address before Alice has his answer (RFC 5061 §5.3).
 #[test]
-fn data_to_an_address_that_is_being_added_is_taken() {
+fn data_to_an_address_being_added_is_accepted() {
     let mut pair = Pair::with(1);
     adds(&mut pair, at(2, 1));
     said(&mut pair.alice, LATER);
@@ -144,7 +144,7 @@ fn data_to_an_address_that_is_being_added_is_taken() {
 
 //= rfc5061 5.3-6, 5.3-7, 5.3-9
 #[test]
-fn peer_that_does_not_understand_a_request_is_asked_no_more() {
+fn peer_with_unrecognized_requests_gets_no_more_asconfs() {
     let mut pair = Pair::with(1);
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     bob.add_local_address(at(2, 2)).expect("agreed");
@@ -207,7 +207,7 @@ fn wildcard_adds_the_source_of_the_packet() {
 //= rfc5061 5.1.1-4, 5.1.1-6, 5.2-6, 5.2-8, 5.2-9
 /// Answers that do not fit are kept until the question is repeated.
 #[test]
-fn all_questions_of_a_packet_are_carried_out_and_answered_in_order_as_they_fit() {
+fn bundled_asconfs_are_all_applied_and_acked_in_order() {
     let mut pair = Pair::with(1);
     let mut numbers = Vec::new();
     let mut asconfs = Vec::new();
@@ -253,7 +253,7 @@ fn all_questions_of_a_packet_are_carried_out_and_answered_in_order_as_they_fit()
 
 //= rfc5061 4.1.1-2, 4.1.2-1
 #[test]
-fn questions_and_answers_stand_behind_auth() {
+fn asconf_and_asconf_ack_follow_auth() {
     let mut pair = Pair::with(1);
     adds(&mut pair, at(2, 1));
     let question = said(&mut pair.alice, LATER);
@@ -271,7 +271,7 @@ fn questions_and_answers_stand_behind_auth() {
 
 //= rfc5061 4.1.2-2
 #[test]
-fn answer_that_is_not_authenticated_is_discarded() {
+fn asconf_ack_without_auth_is_discarded() {
     let mut pair = Pair::with(1);
     let mut bob = pair.bob.association_mut(ID).expect("it lives");
     bob.add_local_address(at(2, 2)).expect("agreed");
@@ -291,7 +291,7 @@ fn answer_that_is_not_authenticated_is_discarded() {
 
 //= rfc5061 5.3-16
 #[test]
-fn several_requests_leave_one_address() {
+fn removing_all_addresses_one_by_one_is_refused() {
     let mut pair = Pair::with(2);
     let mut alice = pair.alice.association_mut(ID).expect("it lives");
     assert_eq!(alice.remove_local_address(at(0, 1)), Ok(()));

@@ -46,7 +46,7 @@ fn at(seconds: u64) -> Instant {
 
 //= rfc9260 3.3.3.1.1-1
 #[test]
-fn what_was_sealed_opens_again() {
+fn sealed_cookie_opens_unchanged() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(1_000));
     assert_eq!(keys.open(&sealed, PORTS, TAG, at(1_000)), Ok(cookie()));
@@ -54,7 +54,7 @@ fn what_was_sealed_opens_again() {
 
 //= rfc9260 5.1.3-1, 5.1.3-3
 #[test]
-fn one_flipped_bit_anywhere_is_noticed() {
+fn cookie_with_a_flipped_bit_is_forged() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(0));
     for bit in 0..sealed.len() * 8 {
@@ -73,7 +73,7 @@ fn one_flipped_bit_anywhere_is_noticed() {
 }
 
 #[test]
-fn a_cookie_for_other_ports_is_forged() {
+fn cookie_for_other_ports_is_forged() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(0));
     let others = Ports { peers: 5001, ..PORTS };
@@ -81,7 +81,7 @@ fn a_cookie_for_other_ports_is_forged() {
 }
 
 #[test]
-fn a_cookie_in_a_packet_with_another_tag_is_forged() {
+fn cookie_in_a_packet_with_another_tag_is_forged() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(0));
     let other = VerificationTag(TAG.0 + 1);
@@ -90,7 +90,7 @@ fn a_cookie_in_a_packet_with_another_tag_is_forged() {
 
 //= rfc9260 5.1.3-5, 5.1.5-1
 #[test]
-fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
+fn cookie_is_valid_across_one_key_change_until_stale() {
     let mut keys = keys();
     let sealed = keys.seal(&cookie(), PORTS, at(59));
     assert_eq!(keys.open(&sealed, PORTS, TAG, at(61)), Ok(cookie()));
@@ -106,7 +106,7 @@ fn a_cookie_outlives_one_change_of_keys_until_its_life_ends() {
 //= rfc9260 3.3.11-3, 5.1.3-7
 /// Whatever the IP version, and also if the peer starts again.
 #[test]
-fn the_smallest_handshake_is_not_amplified_more_than_threefold() {
+fn smallest_init_ack_is_at_most_three_times_the_init() {
     for source in ["192.0.2.1:9899", "[2001:db8::1]:9899"] {
         for tie_tags in [None, cookie().tie_tags] {
             let mut keys = keys();

@@ -60,7 +60,7 @@ fn settle(alice: &mut Endpoint, bob: &mut Endpoint, now: Instant) {
 
 //= rfc9260 5.2.1-3, 5.2.1-4
 #[test]
-fn calls_that_cross_on_different_addresses_make_one_association() {
+fn crossing_inits_on_different_addresses_join() {
     let (mut alice, mut bob) = (host(1), host(2));
     let mut now = Instant::ZERO;
     alice
@@ -89,7 +89,7 @@ fn calls_that_cross_on_different_addresses_make_one_association() {
 }
 
 #[test]
-fn a_cookie_from_before_our_own_call_makes_no_second_association() {
+fn cookie_older_than_our_connect_joins_its_association() {
     let (mut alice, mut bob) = (host(1), host(2));
     let mut now = Instant::ZERO;
     alice
@@ -133,7 +133,7 @@ fn a_cookie_from_before_our_own_call_makes_no_second_association() {
 }
 
 #[test]
-fn what_is_not_said_leaves_the_last_parameter_without_padding() {
+fn last_parameter_of_an_init_ack_is_not_padded() {
     let cookie = |bytes: &[u8]| {
         let mut mandatory = ParameterWriter::new();
         mandatory.push_state_cookie(bytes);

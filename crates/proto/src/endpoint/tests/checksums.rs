@@ -22,14 +22,14 @@ fn unsealed_init() -> Vec<u8> {
 }
 
 #[test]
-fn a_checksum_of_zeros_is_refused_where_nobody_else_checks() {
+fn zero_checksum_is_refused_without_offload() {
     let mut endpoint = endpoint();
     assert!(hears_bytes(&mut endpoint, START, peer(2), &unsealed_init()).is_empty());
     assert_eq!(endpoint.counters().malformed, 1);
 }
 
 #[test]
-fn who_offloads_checksums_neither_writes_nor_checks_them() {
+fn checksum_offload_neither_writes_nor_checks_checksums() {
     let mut endpoint = offloading();
     let answers = hears_bytes(&mut endpoint, START, peer(2), &unsealed_init());
     assert_eq!(answers.len(), 1, "the answer to an unknown peer");

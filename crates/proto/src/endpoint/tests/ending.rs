@@ -12,7 +12,7 @@ fn shuts_down(endpoint: &mut Endpoint) {
 //= rfc9260 9.2-7
 /// RFC 9260 §9.2: what the peer sends meanwhile gives it "ample opportunity".
 #[test]
-fn a_peer_that_is_heard_after_our_shutdown_is_not_given_up() {
+fn peer_sending_after_our_shutdown_stays_connected() {
     let mut endpoint = endpoint_with(AssociationConfig {
         max_retransmits: 2,
         ..config()
@@ -32,7 +32,7 @@ fn a_peer_that_is_heard_after_our_shutdown_is_not_given_up() {
 //= rfc9260 9.2-26
 /// RFC 9260 §9.2: the peer did not hear our SHUTDOWN COMPLETE and calls again, from more addresses than before.
 #[test]
-fn an_init_after_our_shutdown_ack_is_answered_with_another_one() {
+fn init_in_shutdown_ack_sent_gets_shutdown_ack() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     let shutdown = Shutdown {
@@ -46,7 +46,7 @@ fn an_init_after_our_shutdown_ack_is_answered_with_another_one() {
 }
 
 #[test]
-fn the_wish_to_finish_survives_the_peers_restart() {
+fn shutdown_continues_after_the_peer_restarts() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[]);
     shuts_down(&mut endpoint);
@@ -64,7 +64,7 @@ fn the_wish_to_finish_survives_the_peers_restart() {
 }
 
 #[test]
-fn a_late_cookie_does_not_revive_what_was_forgotten() {
+fn late_cookie_of_a_forgotten_association_gets_abort() {
     let mut endpoint = endpoint();
     let init = init(5, Vec::new());
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &init);
@@ -82,7 +82,7 @@ fn a_late_cookie_does_not_revive_what_was_forgotten() {
 
 /// RFC 9260 §6.5: such data is acknowledged, reported and thrown away, in however many pieces it comes.
 #[test]
-fn a_long_message_on_a_stream_that_does_not_exist_ends_nothing() {
+fn fragments_on_an_invalid_stream_get_errors_not_abort() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     for (tsn, beginning, ending) in [(1, true, false), (2, false, false), (3, false, true)] {
@@ -120,7 +120,7 @@ fn abort_reason_precedes_answers_to_unknown_peers() {
 
 /// A batch of packets is heard before anything is said. What the first copy of a cookie stood for may have ended by then.
 #[test]
-fn a_second_copy_of_a_cookie_brings_nothing_back_to_life_while_the_abort_waits() {
+fn cookie_copy_before_a_queued_abort_creates_nothing() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
@@ -147,7 +147,7 @@ fn a_second_copy_of_a_cookie_brings_nothing_back_to_life_while_the_abort_waits()
 
 /// Two associations may list the same addresses (ADR 0067). The second one is found there when the first has ended.
 #[test]
-fn an_address_that_two_list_leads_to_the_other_when_one_has_ended() {
+fn address_listed_twice_finds_the_remaining_association() {
     let mut endpoint = endpoint();
     let first = is_joined(&mut endpoint, 5, &[]);
     let listed = listing(&[peer(2).ip(), peer(4).ip()]);

@@ -108,7 +108,7 @@ fn listed_in(packets: &[Vec<u8>], wanted: u16) -> Vec<Vec<u8>> {
 //= rfc4895 3.1-5, 3.2-5, 3.2-6, 3.3-1, 3.3-6, 6.1-1, 6.1-2, 6.1-5, 6.1-7
 //= rfc5061 4.2.7-2, 4.2.7-4, 4.2.7-5
 #[test]
-fn init_and_init_ack_list_what_authentication_and_address_changes_need_once() {
+fn init_and_init_ack_list_auth_and_asconf_once() {
     use anabranch_wire::parameter::kind::{CHUNK_LIST, HMAC_ALGORITHMS, RANDOM, SUPPORTED_EXTENSIONS};
     let mut caller = endpoint();
     caller
@@ -162,7 +162,7 @@ fn cookie_holds_no_shared_key() {
 //= rfc4895 6.3-13, 6.3-14
 /// RFC 4895 §6.3: as if there were no AUTH chunk.
 #[test]
-fn auth_chunk_out_of_the_blue_is_passed_over() {
+fn ootb_auth_chunk_is_skipped() {
     let auth = Auth {
         key: 0,
         hmac: HmacId::SHA_1,
@@ -206,7 +206,7 @@ fn is_skipped_and_reported(kind_of_chunk: u8) {
 
 //= rfc5061 4.1.1-8
 #[test]
-fn asconf_that_was_not_agreed_is_skipped_and_reported() {
+fn asconf_not_negotiated_is_skipped_and_reported() {
     is_skipped_and_reported(kind::ASCONF);
 }
 
@@ -241,7 +241,7 @@ fn forward_tsn_supported_is_reported_as_unknown() {
 
 //= rfc5061 4.2.6-2, 6-6
 #[test]
-fn adaptation_layer_indication_is_passed_over() {
+fn adaptation_layer_indication_is_ignored() {
     use anabranch_wire::parameter::kind::{ADAPTATION_LAYER, UNRECOGNIZED};
     let mut parameters = ParameterWriter::new();
     parameters.push_raw(ADAPTATION_LAYER, &[0, 0, 0, 7]);
@@ -253,7 +253,7 @@ fn adaptation_layer_indication_is_passed_over() {
 //= rfc4895 6.2-1
 /// Nothing of that is made here: no association, or one that does not authenticate.
 #[test]
-fn peer_that_wants_data_authenticated_gets_none_that_is_not() {
+fn data_is_authenticated_if_the_peer_requires_it() {
     let mut parameters = ParameterWriter::new();
     parameters.push_random(&[7; 32]).push_chunk_list(&[kind::DATA]);
     parameters.push_hmac_algorithms(&[HmacId::SHA_1]);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn an_answer_to_a_heartbeat_does_not_outlive_its_path() {
+fn queued_heartbeat_ack_is_dropped_with_its_path() {
     let mut endpoint = endpoint();
     let (id, tag) = calls(&mut endpoint);
     let both = [peer(2).ip(), peer(3).ip()];
@@ -20,7 +20,7 @@ fn an_answer_to_a_heartbeat_does_not_outlive_its_path() {
 //= rfc9260 5.1.2-8, 5.1.2-9
 /// RFC 9260 §5.1.2: addresses of a family that we do not support "MAY be ignored", and no error is indicated.
 #[test]
-fn a_peer_with_addresses_of_another_family_may_begin_anew() {
+fn restart_may_list_addresses_of_an_unsupported_family() {
     let mut endpoint = endpoint();
     let listed = [peer(2).ip(), IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 2])];
     is_joined(&mut endpoint, 5, &listed);
@@ -30,7 +30,7 @@ fn a_peer_with_addresses_of_another_family_may_begin_anew() {
 }
 
 #[test]
-fn a_peer_that_begins_anew_may_not_bring_new_addresses() {
+fn restart_with_new_addresses_is_aborted() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[peer(2).ip()]);
     let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
@@ -41,7 +41,7 @@ fn a_peer_that_begins_anew_may_not_bring_new_addresses() {
 //= rfc9260 5.2.2-4
 /// RFC 9260 §5.2.2: the error "SHOULD list the addresses that were added to the restarting association".
 #[test]
-fn a_peer_that_begins_anew_is_told_which_of_its_addresses_are_new() {
+fn abort_of_a_restart_lists_its_new_addresses() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[peer(2).ip()]);
     let anew = init(6, listing(&[peer(2).ip(), peer(3).ip()]));
@@ -61,7 +61,7 @@ fn a_peer_that_begins_anew_is_told_which_of_its_addresses_are_new() {
 
 /// Each of them was listed before, though there were too many, or none but one was wanted.
 #[test]
-fn a_peer_that_begins_anew_with_the_addresses_that_it_always_had_is_welcome() {
+fn restart_with_the_same_addresses_is_accepted() {
     let single_homed = AssociationConfig {
         single_homed: true,
         ..config()
@@ -77,7 +77,7 @@ fn a_peer_that_begins_anew_with_the_addresses_that_it_always_had_is_welcome() {
 
 /// The tags of the first incarnation are spent as those of an association that ended.
 #[test]
-fn a_cookie_from_before_a_restart_brings_nothing_back_to_life() {
+fn cookie_older_than_a_restart_is_refused() {
     let mut endpoint = endpoint();
     let first = init(5, Vec::new());
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &first);
@@ -99,7 +99,7 @@ fn a_cookie_from_before_a_restart_brings_nothing_back_to_life() {
 /// RFC 9260 §5.1: who decides not to establish an association for "lack of local resources [...] SHOULD respond with an
 /// ABORT chunk".
 #[test]
-fn two_cookies_for_one_place() {
+fn cookie_beyond_max_associations_gets_abort() {
     let config = EndpointConfig {
         local: vec![here()],
         accept: Some(config()),
@@ -124,7 +124,7 @@ fn two_cookies_for_one_place() {
 }
 
 #[test]
-fn what_no_peer_can_have_for_an_address_becomes_no_path() {
+fn loopback_and_multicast_addresses_become_no_paths() {
     let mut endpoint = endpoint_at(SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)));
     let strange = [[127, 0, 0, 1], [0, 0, 0, 0], [224, 0, 0, 1], [255, 255, 255, 255]].map(IpAddr::from);
     is_joined(&mut endpoint, 5, &strange);
@@ -163,7 +163,7 @@ fn webrtc() -> Endpoint {
 
 /// RFC 8261 §6.1: no addresses and no types of them. Ports are those that both ends have agreed on.
 #[test]
-fn a_single_homed_call_says_nothing_of_addresses_and_hears_nothing() {
+fn single_homed_init_neither_lists_nor_uses_addresses() {
     let mut endpoint = webrtc();
     let called = endpoint.connect(START, &[peer(2), peer(3)], &AssociationConfig::webrtc());
     let id = called.expect("a path to the peer");
@@ -195,7 +195,7 @@ fn a_single_homed_call_says_nothing_of_addresses_and_hears_nothing() {
 }
 
 #[test]
-fn a_single_homed_listener_says_nothing_of_addresses_and_hears_nothing() {
+fn single_homed_init_ack_neither_lists_nor_uses_addresses() {
     let config = EndpointConfig {
         local: vec![here(), SocketAddr::from(([10, 0, 1, 1], DEFAULT_PORT))],
         accept: Some(AssociationConfig {
@@ -223,7 +223,7 @@ fn a_single_homed_listener_says_nothing_of_addresses_and_hears_nothing() {
 }
 
 #[test]
-fn a_peer_that_finds_every_cookie_stale_is_not_called_for_ever() {
+fn repeated_stale_cookie_errors_end_the_attempt() {
     let mut endpoint = endpoint();
     let (id, tag) = calls(&mut endpoint);
     let causes = CauseWriter::one(Cause::StaleCookie { staleness: 1 });
@@ -237,7 +237,7 @@ fn a_peer_that_finds_every_cookie_stale_is_not_called_for_ever() {
 
 /// RFC 9260 §8.5.1 B: the reflected tag is the peer's, and nobody knows that yet.
 #[test]
-fn before_the_peer_has_a_tag_none_can_be_reflected() {
+fn abort_with_t_bit_is_ignored_before_the_peer_tag_is_known() {
     let mut endpoint = endpoint();
     let (id, _) = calls(&mut endpoint);
     let abort = OutboundAbort {
@@ -251,7 +251,7 @@ fn before_the_peer_has_a_tag_none_can_be_reflected() {
 //= rfc9260 3.3.2.1.4-2, 3.3.3-2, 5.1-16, 5.1-18, 12.2.4.1-1
 /// RFC 9260 §5.1.2 B, §3.3.10.2.
 #[test]
-fn an_init_ack_that_cannot_be_used_is_answered_with_an_abort() {
+fn init_ack_with_host_name_or_without_cookie_gets_abort() {
     let mut with_name = ParameterWriter::new();
     with_name.push_state_cookie(&[7; 40]);
     with_name.push_raw(HOST_NAME, b"peer.example\0\0\0\0");
@@ -271,7 +271,7 @@ fn an_init_ack_that_cannot_be_used_is_answered_with_an_abort() {
 }
 
 #[test]
-fn messages_on_streams_that_a_crossing_call_refuses_are_reported() {
+fn messages_on_streams_refused_by_a_crossing_init_are_reported() {
     let mut endpoint = endpoint();
     let (id, tag) = calls(&mut endpoint);
     let mut association = endpoint.association_mut(id).expect("it lives");
@@ -284,7 +284,7 @@ fn messages_on_streams_that_a_crossing_call_refuses_are_reported() {
 }
 
 #[test]
-fn numbers_of_associations_that_live_are_not_given_twice() {
+fn association_ids_in_use_are_not_reused() {
     let mut endpoint = endpoint();
     let (first, _) = calls(&mut endpoint);
     endpoint.next_id = u32::MAX;
@@ -304,7 +304,7 @@ fn numbers_of_associations_that_live_are_not_given_twice() {
 //= rfc9260 5.1.5-2
 /// RFC 9260 §5.1.5: what is bundled with a cookie that is not ours goes with it.
 #[test]
-fn nothing_behind_a_forged_cookie_is_looked_at() {
+fn chunks_after_a_forged_cookie_are_discarded() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     let abort = OutboundAbort {
@@ -335,7 +335,7 @@ fn unverified_peers_beyond_the_reply_limit_are_counted() {
 
 /// RFC 5062 §2: who wants to stand in a client's way has to guess its port.
 #[test]
-fn ports_that_nobody_chose_are_drawn() {
+fn default_local_port_is_random_and_ephemeral() {
     let local_port = |seed: u64| {
         let config = EndpointConfig {
             local: vec![here()],
@@ -353,7 +353,7 @@ fn ports_that_nobody_chose_are_drawn() {
 }
 
 #[test]
-fn two_calls_of_one_endpoint_do_not_have_neighbouring_ports() {
+fn consecutive_connects_use_non_adjacent_ports() {
     let config = EndpointConfig {
         local: vec![here()],
         ..EndpointConfig::default()
@@ -371,7 +371,7 @@ fn two_calls_of_one_endpoint_do_not_have_neighbouring_ports() {
 
 /// Who lists the address of another one does not answer his calls: a listed address proves nothing (ADR 0067).
 #[test]
-fn the_owner_of_an_address_that_somebody_lists_gets_an_association_of_his_own() {
+fn init_from_an_address_listed_by_another_peer_is_accepted() {
     for lists_more in [false, true] {
         let mut endpoint = endpoint();
         is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
@@ -400,7 +400,7 @@ fn the_owner_of_an_address_that_somebody_lists_gets_an_association_of_his_own() 
 
 //= rfc9260 3-1, 6.10-8
 #[test]
-fn a_host_of_many_addresses_can_call() {
+fn connect_with_two_hundred_local_addresses_sends_init() {
     let local = (0..200).map(|number| SocketAddr::from(([10, 1, number, 1], DEFAULT_PORT)));
     let config_of_many = EndpointConfig {
         local: local.collect(),
@@ -413,7 +413,7 @@ fn a_host_of_many_addresses_can_call() {
 
 /// An application that does not look for long is told of data all the same.
 #[test]
-fn a_flood_of_reported_errors_hides_no_data() {
+fn flood_of_error_chunks_does_not_hide_readable() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     let error = OutboundError {
@@ -428,7 +428,7 @@ fn a_flood_of_reported_errors_hides_no_data() {
 
 /// RFC 9260 §5.2.4 B: the tag tells that the peer was not there any more when our cookie came back.
 #[test]
-fn a_peer_that_begins_anew_while_its_call_crosses_ours_is_heard_and_answered() {
+fn restart_during_crossing_inits_is_completed() {
     let mut endpoint = endpoint();
     let (id, tag) = calls(&mut endpoint);
     hears(&mut endpoint, START, peer(2), tag, &init_ack(5, &[]));
@@ -483,7 +483,7 @@ fn a_peer_that_begins_anew_while_its_call_crosses_ours_is_heard_and_answered() {
 //= rfc9260 5.1.4-1
 /// It may have opened ways that the chunk came over no more.
 #[test]
-fn nothing_behind_an_init_ack_is_looked_at() {
+fn chunks_after_an_init_ack_are_discarded() {
     let mut endpoint = endpoint();
     let (_, tag) = calls(&mut endpoint);
     let answer = init_ack(5, &[peer(3).ip(), peer(2).ip()]);
@@ -501,7 +501,7 @@ fn confirmed(endpoint: &Endpoint) -> Vec<SocketAddr> {
 }
 
 #[test]
-fn an_answer_to_any_of_our_addresses_confirms_the_address_that_it_came_from() {
+fn init_ack_to_any_local_address_confirms_its_source() {
     let config_of_two = EndpointConfig {
         local: vec![SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT)), here()],
         ..EndpointConfig::default()
@@ -516,7 +516,7 @@ fn an_answer_to_any_of_our_addresses_confirms_the_address_that_it_came_from() {
 
 /// It had the cookie, and listed whom it wants us to send to.
 #[test]
-fn a_host_of_many_addresses_confirms_nobody_but_whom_it_told_the_cookie() {
+fn cookie_confirms_only_the_address_that_got_it() {
     let v4 = (1..17).map(|number| SocketAddr::from(([10, 1, number, 1], DEFAULT_PORT)));
     let v6 = |last: u16| SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, last], DEFAULT_PORT));
     let config_of_many = EndpointConfig {
@@ -547,7 +547,7 @@ fn a_host_of_many_addresses_confirms_nobody_but_whom_it_told_the_cookie() {
 
 /// Every program that takes packets straight from IP sees those for all of them.
 #[test]
-fn over_ip_only_ports_that_are_ours_are_answered_for() {
+fn ootb_packets_over_ip_to_other_ports_are_ignored() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
     let answers = |endpoint: &mut Endpoint, port: u16, encapsulation: u16| {
@@ -585,7 +585,7 @@ fn over_ip_only_ports_that_are_ours_are_answered_for() {
 
 /// Two list the address; the packet says by the tag that is reflected whom it is about.
 #[test]
-fn who_has_forgotten_an_association_says_by_a_tag_which() {
+fn reflected_tag_selects_the_association_to_abort() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     let call = init(6, Vec::new());

@@ -78,7 +78,7 @@ impl Fixture {
 }
 
 #[test]
-fn a_clean_path_is_known_after_two_round_trips() {
+fn clean_path_is_found_in_two_round_trips() {
     let mut fixture = Fixture::new(SEARCH, 1_500);
     assert_eq!(fixture.mtu.size(), 1_200);
     fixture.finds(1_500);
@@ -88,14 +88,14 @@ fn a_clean_path_is_known_after_two_round_trips() {
 }
 
 #[test]
-fn tunnels_are_found_to_a_fine_degree() {
+fn tunnel_mtu_is_found_to_within_two_percent() {
     for carries in [1_492, 1_480, 1_420, 1_400, 1_300, 1_281] {
         Fixture::new(SEARCH, carries).finds(carries - carries / 50);
     }
 }
 
 #[test]
-fn likely_sizes_come_first_where_much_is_asked_for() {
+fn common_mtus_are_probed_first_for_a_large_maximum() {
     let jumbo = MtuSearch {
         max: 65_535,
         ..SEARCH
@@ -107,7 +107,7 @@ fn likely_sizes_come_first_where_much_is_asked_for() {
 }
 
 #[test]
-fn a_probe_lost_by_chance_is_repeated() {
+fn lost_probe_is_repeated() {
     let mut fixture = Fixture::new(SEARCH, 1_500);
     fixture.congested = 2;
     fixture.finds(1_500);
@@ -115,7 +115,7 @@ fn a_probe_lost_by_chance_is_repeated() {
 }
 
 #[test]
-fn a_late_answer_counts_while_its_size_is_tried() {
+fn late_probe_ack_counts_while_its_size_is_probed() {
     let mut mtu = PathMtu::searching(SEARCH);
     mtu.begin(Instant::ZERO);
     let first = mtu.sent(7, RTO, Instant::ZERO);
@@ -131,7 +131,7 @@ fn a_late_answer_counts_while_its_size_is_tried() {
 }
 
 #[test]
-fn a_path_that_grows_is_found_out_after_ten_minutes() {
+fn raised_mtu_is_found_after_ten_minutes() {
     let mut fixture = Fixture::new(SEARCH, 1_300);
     fixture.finds(1_280);
     let raise = fixture.mtu.deadline(true).expect("a larger size is tried again");
@@ -143,7 +143,7 @@ fn a_path_that_grows_is_found_out_after_ten_minutes() {
 }
 
 #[test]
-fn a_black_hole_is_told_from_loss() {
+fn black_hole_is_distinguished_from_congestion_loss() {
     let mut fixture = Fixture::new(SEARCH, 1_500);
     fixture.settles();
     fixture.mtu.doubt(fixture.now);
@@ -166,7 +166,7 @@ fn a_black_hole_is_told_from_loss() {
 }
 
 #[test]
-fn doubts_do_not_put_off_the_next_try() {
+fn suspected_black_holes_do_not_postpone_the_raise_timer() {
     let mut fixture = Fixture::new(SEARCH, 1_300);
     fixture.settles();
     let raise = fixture.mtu.deadline(true);
@@ -178,7 +178,7 @@ fn doubts_do_not_put_off_the_next_try() {
 }
 
 #[test]
-fn below_the_base_the_smallest_size_is_used_and_the_base_tried_ever_more_seldom() {
+fn mtu_below_the_base_uses_the_minimum_with_rarer_probes() {
     let mut fixture = Fixture::new(SEARCH, 1_000);
     fixture.settles();
     assert_eq!(fixture.mtu.size(), 576);
@@ -190,7 +190,7 @@ fn below_the_base_the_smallest_size_is_used_and_the_base_tried_ever_more_seldom(
 }
 
 #[test]
-fn the_word_of_a_router_is_used_as_far_as_it_can_be_true() {
+fn reported_mtu_is_used_if_plausible() {
     let mut fixture = Fixture::new(SEARCH, 1_400);
     fixture.steps();
     assert_eq!(fixture.mtu.due(fixture.now), Some(1_500));
@@ -211,7 +211,7 @@ fn the_word_of_a_router_is_used_as_far_as_it_can_be_true() {
 }
 
 #[test]
-fn what_the_own_interface_refuses_needs_no_second_try() {
+fn size_refused_by_the_interface_is_not_probed_again() {
     let mut fixture = Fixture::new(SEARCH, 1_400);
     fixture.steps();
     fixture.mtu.sent(1, RTO, fixture.now);
@@ -221,7 +221,7 @@ fn what_the_own_interface_refuses_needs_no_second_try() {
 
 /// Several packets were under way to the interface when its size changed.
 #[test]
-fn packets_from_before_say_nothing_of_the_base() {
+fn repeated_refusals_do_not_lower_the_mtu_below_the_base() {
     let mut fixture = Fixture::new(SEARCH, 1_500);
     fixture.settles();
     fixture.carries = 1_400;
@@ -232,14 +232,14 @@ fn packets_from_before_say_nothing_of_the_base() {
 }
 
 #[test]
-fn a_probe_that_nobody_tries_waits() {
+fn probe_has_no_deadline_while_probing_is_not_allowed() {
     let fixture = Fixture::new(SEARCH, 1_500);
     assert_eq!(fixture.mtu.deadline(false), None);
     assert_eq!(fixture.mtu.deadline(true), Some(fixture.now));
 }
 
 #[test]
-fn a_path_that_comes_back_is_measured_anew() {
+fn restored_path_is_probed_again() {
     let mut fixture = Fixture::new(SEARCH, 1_500);
     fixture.settles();
     fixture.mtu.end();
@@ -249,7 +249,7 @@ fn a_path_that_comes_back_is_measured_anew() {
 }
 
 #[test]
-fn a_fixed_size_is_never_probed() {
+fn fixed_mtu_is_never_probed() {
     let mut mtu = PathMtu::fixed(1_500);
     mtu.begin(Instant::ZERO);
     mtu.doubt(Instant::ZERO);
@@ -258,7 +258,7 @@ fn a_fixed_size_is_never_probed() {
 }
 
 #[test]
-fn small_wishes_lower_the_bounds() {
+fn maximum_below_the_base_lowers_the_base() {
     let small = MtuSearch { max: 577, ..SEARCH };
     let mut fixture = Fixture::new(small, 1_500);
     assert_eq!(fixture.mtu.size(), 577);

@@ -21,7 +21,7 @@ fn data_without_user_data_is_a_violation() {
 }
 
 #[test]
-fn a_message_cannot_begin_inside_another() {
+fn message_that_begins_inside_another_is_a_violation() {
     let expected = "message begins before the previous one has ended";
     let (first, second) = (fragment(10, 0, "B", b"x"), fragment(11, 1, "B", b"y"));
     assert_eq!(violation_of(&[first, second]), expected);
@@ -31,7 +31,7 @@ fn a_message_cannot_begin_inside_another() {
 }
 
 #[test]
-fn a_fragment_cannot_continue_what_has_ended() {
+fn fragment_after_the_end_of_its_message_is_a_violation() {
     let expected = "fragment continues a message that has ended";
     let middle = fragment(11, 0, "", b"x");
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_fragment_cannot_continue_what_has_ended() {
 }
 
 #[test]
-fn fragments_of_one_message_must_agree() {
+fn contradictory_fragments_are_a_violation() {
     let expected = "fragments of one message disagree about their message";
     let first = fragment(10, 0, "B", b"x");
     let ending = fragment(11, 0, "E", b"y");
@@ -86,7 +86,7 @@ fn fragments_of_one_message_must_agree() {
 }
 
 #[test]
-fn a_message_cannot_grow_beyond_the_limit() {
+fn message_above_the_size_limit_is_a_violation() {
     let expected = "message exceeds the receiver's limit";
     let kilobyte = [b'x'; 1_000];
     let large = [b'x'; 4_001];
@@ -104,7 +104,7 @@ fn a_message_cannot_grow_beyond_the_limit() {
 }
 
 #[test]
-fn a_stream_sequence_number_cannot_be_used_twice() {
+fn repeated_ssn_is_a_violation() {
     let expected = "stream sequence number was used before";
     assert_eq!(
         violation_of(&[message(10, 0, b"x"), message(11, 0, b"y")]),
@@ -117,7 +117,7 @@ fn a_stream_sequence_number_cannot_be_used_twice() {
 }
 
 #[test]
-fn a_stream_sequence_number_that_may_be_far_ahead_waits_at_the_sender() {
+fn message_with_far_ssn_is_dropped() {
     let mut host = Host::new();
     assert_eq!(
         host.packet(&[message(40_010, 40_000, b"x")]),
@@ -127,7 +127,7 @@ fn a_stream_sequence_number_that_may_be_far_ahead_waits_at_the_sender() {
 }
 
 #[test]
-fn tsns_beyond_any_honest_sender_are_dropped() {
+fn tsns_beyond_the_receive_window_are_dropped() {
     let mut host = Host::new();
     let reach = 10_000 + 65_535;
     assert_eq!(
@@ -151,7 +151,7 @@ fn tsns_beyond_any_honest_sender_are_dropped() {
 }
 
 #[test]
-fn a_range_that_reaches_beyond_the_offsets_is_reported_as_far_as_they_go() {
+fn gap_block_is_cut_at_the_largest_offset() {
     let mut host = Host::new();
     for tsn in 65_540..65_550 {
         host.packet(&[unordered(tsn, b"x")]);
@@ -160,7 +160,7 @@ fn a_range_that_reaches_beyond_the_offsets_is_reported_as_far_as_they_go() {
 }
 
 #[test]
-fn ranges_of_received_tsns_do_not_grow_without_bound() {
+fn ranges_of_received_tsns_are_bounded() {
     let mut host = Host::new();
     let mut outcomes = Vec::new();
     for count in 1..9_000 {
@@ -177,7 +177,7 @@ fn ranges_of_received_tsns_do_not_grow_without_bound() {
 }
 
 #[test]
-fn a_flood_of_one_byte_chunks_stays_within_a_small_multiple_of_the_buffer() {
+fn flood_of_one_byte_chunks_has_bounded_memory() {
     let (buffer, max_message) = (10_000, 4_000);
     let limit =
         |messages: u64| window::MEMORY_FACTOR * (buffer + messages * max_message) + window::CHUNK_OVERHEAD;
@@ -216,7 +216,7 @@ fn a_flood_of_one_byte_chunks_stays_within_a_small_multiple_of_the_buffer() {
 
 /// Their sender counts bytes of user data, of which a small message takes fewer than of memory.
 #[test]
-fn what_small_messages_wait_for_has_room_though_they_fill_the_memory() {
+fn first_message_has_room_when_small_ones_fill_the_memory() {
     let first_whole = [message(10, 0, b"first")];
     let first_in_two = [fragment(10, 0, "B", b"fi"), fragment(11, 0, "E", b"rst")];
     for first in [&first_whole[..], &first_in_two] {
@@ -241,7 +241,7 @@ fn what_small_messages_wait_for_has_room_though_they_fill_the_memory() {
 }
 
 #[test]
-fn duplicates_are_not_collected_without_bound() {
+fn reported_duplicates_are_bounded() {
     let mut host = Host::new();
     host.packet(&[message(10, 0, b"x")]);
     for _ in 0..10_000 {
@@ -251,7 +251,7 @@ fn duplicates_are_not_collected_without_bound() {
 }
 
 #[test]
-fn all_streams_may_be_used() {
+fn all_65535_streams_can_be_used() {
     let mut host = Host::with(ReceiverConfig {
         initial_tsn: Tsn(10),
         buffer: 10_000,
@@ -276,7 +276,7 @@ fn all_streams_may_be_used() {
 
 /// As of a sender that lets later messages leave early on a slow path.
 #[test]
-fn the_first_message_has_room_though_it_comes_after_all_that_wait_for_it() {
+fn first_message_has_room_when_it_arrives_last() {
     let mut host = Host::new();
     let early = |number: u16| message(9 + u32::from(number), number, b"early");
     let mut count = 1;

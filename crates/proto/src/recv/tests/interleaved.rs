@@ -50,7 +50,7 @@ fn violation_of(chunks: &[IData<'_>]) -> String {
 }
 
 #[test]
-fn a_short_message_passes_a_long_one_that_is_under_way() {
+fn short_message_overtakes_a_long_one_in_transfer() {
     let mut host = host();
     hears(
         &mut host,
@@ -67,7 +67,7 @@ fn a_short_message_passes_a_long_one_that_is_under_way() {
 }
 
 #[test]
-fn fragments_join_by_their_numbers_whatever_their_tsns() {
+fn fragments_are_reassembled_by_fsn_in_any_tsn_order() {
     let mut host = host();
     hears(
         &mut host,
@@ -85,7 +85,7 @@ fn fragments_join_by_their_numbers_whatever_their_tsns() {
 }
 
 #[test]
-fn ordered_and_unordered_messages_are_counted_apart() {
+fn ordered_and_unordered_mids_are_independent() {
     let mut host = host();
     hears(
         &mut host,
@@ -102,7 +102,7 @@ fn ordered_and_unordered_messages_are_counted_apart() {
 }
 
 #[test]
-fn contradictions_are_violations() {
+fn contradictory_i_data_chunks_are_violations() {
     let twice = "fragment sequence number was used before";
     let behind = "fragment lies behind the end of its message";
     let used = "message identifier was used before";
@@ -143,7 +143,7 @@ fn contradictions_are_violations() {
 }
 
 #[test]
-fn the_other_kind_of_chunk_is_a_violation() {
+fn mixing_data_and_i_data_is_a_violation() {
     let chunk = UserData::Data(message(10, 0, b"x"));
     let told = host().receiver.on_user_data(&chunk).unwrap_err().to_string();
     assert_eq!(told, "DATA and I-DATA do not mix");
@@ -153,7 +153,7 @@ fn the_other_kind_of_chunk_is_a_violation() {
 }
 
 #[test]
-fn a_chunk_on_a_stream_that_does_not_exist_is_acknowledged_and_thrown_away() {
+fn i_data_on_an_invalid_stream_is_acknowledged_and_discarded() {
     let mut host = host();
     let chunk = UserData::IData(piece(10, STREAMS, 0, 0, "B", b"x"));
     assert_eq!(host.receiver.on_user_data(&chunk), Ok(DataOutcome::InvalidStream));
@@ -162,7 +162,7 @@ fn a_chunk_on_a_stream_that_does_not_exist_is_acknowledged_and_thrown_away() {
 }
 
 #[test]
-fn messages_begun_that_fill_the_buffer_end_the_association() {
+fn unfinished_messages_beyond_the_buffer_are_a_violation() {
     let mut host = host();
     let part = [0; 1_250];
     let mut told = Ok(());
@@ -180,7 +180,7 @@ fn messages_begun_that_fill_the_buffer_end_the_association() {
 
 /// Each costs an entry among the messages and one among the fragments.
 #[test]
-fn a_flood_of_beginnings_of_one_byte_is_limited_by_memory() {
+fn flood_of_one_byte_first_fragments_has_bounded_memory() {
     let mut host = host();
     let flood = (0..10_000).map(|count| piece(10 + count, 0, count, 0, "B", b"x"));
     let taken = flood
@@ -247,7 +247,7 @@ fn interleaved<'a>(rng: &mut Rng, messages: &'a [Sent]) -> Vec<(usize, IData<'a>
 }
 
 #[test]
-fn every_message_arrives_once_and_in_order_whatever_the_order_of_arrival() {
+fn random_fragment_order_delivers_each_message_once_in_order() {
     for seed in 0..400 {
         let mut rng = Seed(seed).rng();
         let messages = random_messages(&mut rng);

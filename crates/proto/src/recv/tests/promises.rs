@@ -38,7 +38,7 @@ fn sack(host: &mut Host, size: usize) -> String {
 }
 
 #[test]
-fn what_waits_for_its_turn_is_reported_and_not_promised() {
+fn only_deliverable_tsns_are_nr_acked() {
     let mut host = host();
     host.packet(&[on(0, message(11, 1, b"later"))]);
     host.packet(&[on(1, message(12, 0, b"first of its stream"))]);
@@ -49,7 +49,7 @@ fn what_waits_for_its_turn_is_reported_and_not_promised() {
 }
 
 #[test]
-fn a_turn_that_comes_later_turns_a_report_into_a_promise() {
+fn gap_acked_tsn_is_nr_acked_once_deliverable() {
     let mut host = host();
     host.packet(&[on(1, message(13, 1, b"second"))]);
     assert!(sack(&mut host, 1_200).ends_with("gaps=4-4"));
@@ -58,7 +58,7 @@ fn a_turn_that_comes_later_turns_a_report_into_a_promise() {
 }
 
 #[test]
-fn where_not_all_fits_the_lowest_is_told() {
+fn truncated_nr_sack_keeps_the_lowest_blocks() {
     let mut host = host();
     for (tsn, ssn) in [(11, 1), (12, 2), (15, 3)] {
         host.packet(&[on(0, message(tsn, ssn, b"waits"))]);

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_has_arrived_in_order_when_those_before_it_have() {
+    fn chunk_arrives_in_order_after_all_earlier_ones() {
         let mut arrival = Arrival::NONE;
         arrival.sent(tsn(1), at(1));
         arrival.sent(tsn(2), at(2));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn later_ones_do_not_count() {
+    fn later_chunks_do_not_affect_in_order_arrival() {
         let mut arrival = Arrival::NONE;
         arrival.sent(tsn(1), at(1));
         arrival.sent(tsn(2), at(2));

@@ -74,7 +74,7 @@ mod tests {
     use super::{difference, unlike};
 
     #[test]
-    fn the_merge_agrees_with_looking_up_every_number() {
+    fn interval_difference_matches_a_check_of_every_number() {
         for seed in 0..500 {
             let mut rng = Seed(seed).rng();
             let mut set = || -> IntervalSet {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_lists_have_in_common_at_their_ends_is_left_out() {
+    fn common_prefix_and_suffix_of_two_lists_are_skipped() {
         let one = [1..3, 5..8, 12..13, 20..30];
         let other = [1..3, 5..9, 20..30];
         assert_eq!(unlike(&one, &other), [&one[1..3], &other[1..2]]);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_touching_ranges_do_no_harm() {
+    fn empty_and_adjacent_ranges_are_subtracted_correctly() {
         let ranges = [5..5, 5..8, 8..10].into_iter();
         let merged: Vec<_> = difference(ranges, core::iter::once(6..9)).collect();
         assert_eq!(merged, [5..6, 9..10]);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn above_its_last_block_a_sack_says_nothing() {
+    fn tsns_above_the_last_gap_block_keep_their_state() {
         let mut all = SackWindow::Everything;
         let before = [(12, 14), (20, 30)];
         assert_eq!(
@@ -146,12 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn a_sack_without_blocks_says_that_nothing_is_there() {
+    fn sack_without_gap_blocks_reneges_on_all() {
         assert_eq!(heard(&mut SackWindow::Everything, &[], &[(12, 14), (20, 30)]), []);
     }
 
     #[test]
-    fn the_second_window_moves_and_comes_back() {
+    fn second_sack_window_slides_and_wraps_around() {
         let size = SlidingWindowParameters { tsns: 10, windows: 2 };
         let mut sliding = SackWindow::Sliding { size, turn: 0 };
         let blocks = [(11, 90)];

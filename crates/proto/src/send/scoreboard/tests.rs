@@ -364,7 +364,7 @@ fn played(seed: u64, walks: SackWalks) -> Fixture {
 }
 
 #[test]
-fn random_worlds_agree_with_looking_at_every_chunk() {
+fn random_runs_match_a_naive_scoreboard() {
     let (mut acknowledged, mut lost) = (0, 0);
     for seed in 0..700 {
         let [fixture, counted] = [SackWalks::Done, SackWalks::Counted].map(|walks| played(seed, walks));
@@ -411,7 +411,7 @@ fn reports(scoreboard: &mut Scoreboard, tsns: &[u64]) -> u32 {
 }
 
 #[test]
-fn each_path_is_judged_by_its_own_chunks() {
+fn path_acks_depend_only_on_the_chunks_of_each_path() {
     let mut scoreboard = sent(&[A, B, A, B]);
     reports(&mut scoreboard, &[1, 2]);
     let [on_a, on_b] = scoreboard.path_acks() else {
@@ -433,7 +433,7 @@ fn each_path_is_judged_by_its_own_chunks() {
 }
 
 #[test]
-fn what_a_later_sack_leaves_out_is_outstanding_again() {
+fn reneged_chunk_is_outstanding_again() {
     let mut scoreboard = sent(&[A, A, A]);
     reports(&mut scoreboard, &[1, 2]);
     assert_eq!(reports(&mut scoreboard, &[2]), 1);
@@ -449,7 +449,7 @@ fn what_a_later_sack_leaves_out_is_outstanding_again() {
 }
 
 #[test]
-fn a_list_cut_short_takes_nothing_back() {
+fn truncated_gap_list_reneges_on_nothing() {
     let mut scoreboard = sent(&[A; 8]);
     reports(&mut scoreboard, &[1, 3, 5]);
     assert_eq!(
@@ -466,7 +466,7 @@ fn a_list_cut_short_takes_nothing_back() {
 }
 
 #[test]
-fn what_the_peer_keeps_is_freed_and_cannot_be_taken_back() {
+fn nr_acked_chunks_are_freed_and_not_reneged() {
     let mut scoreboard = sent(&[A; 4]);
     reports(&mut scoreboard, &[1, 2]);
     assert_eq!(scoreboard.payload_held(), 40);
@@ -485,7 +485,7 @@ fn what_the_peer_keeps_is_freed_and_cannot_be_taken_back() {
 }
 
 #[test]
-fn what_is_below_the_first_gap_ends_at_what_the_peer_keeps() {
+fn rescheduling_below_the_first_gap_stops_at_nr_acked_chunks() {
     let mut scoreboard = sent(&[A; 4]);
     reports(&mut scoreboard, &[1, 3]);
     let kept: IntervalSet = core::iter::once(tsn(1).0..tsn(2).0).collect();
@@ -499,7 +499,7 @@ fn what_is_below_the_first_gap_ends_at_what_the_peer_keeps() {
 }
 
 #[test]
-fn what_a_closed_path_carried_is_lost_and_its_number_is_free_once_that_was_sent_elsewhere() {
+fn closed_path_loses_its_chunks_and_frees_its_id_afterwards() {
     let mut scoreboard = sent(&[A, B, A]);
     reports(&mut scoreboard, &[2]);
     scoreboard.close_path(A);
@@ -522,7 +522,7 @@ fn what_a_closed_path_carried_is_lost_and_its_number_is_free_once_that_was_sent_
 }
 
 #[test]
-fn nothing_is_told_of_a_closed_path_when_what_it_carried_arrives_after_all() {
+fn late_ack_for_a_closed_path_makes_no_path_ack() {
     let mut scoreboard = sent(&[B, A]);
     scoreboard.close_path(A);
     reports(&mut scoreboard, &[1]);
@@ -532,7 +532,7 @@ fn nothing_is_told_of_a_closed_path_when_what_it_carried_arrives_after_all() {
 }
 
 #[test]
-fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
+fn reneged_chunk_is_lost_by_timeout() {
     let mut scoreboard = sent(&[A, A, A]);
     reports(&mut scoreboard, &[1]);
     reports(&mut scoreboard, &[]);
@@ -553,7 +553,7 @@ fn a_reneged_chunk_is_found_by_a_timeout_and_by_a_line_in_time() {
 
 //= rfc9260 6.3.1-4
 #[test]
-fn only_a_chunk_sent_once_measures_the_round_trip() {
+fn retransmitted_chunks_give_no_rtt_sample() {
     let mut scoreboard = sent(&[A, A]);
     scoreboard.lose_all(A);
     scoreboard.send_again(tsn(0), A, at(50));
@@ -581,7 +581,7 @@ fn only_a_chunk_sent_once_measures_the_round_trip() {
 }
 
 #[test]
-fn a_probe_is_told_from_other_samples_and_is_none_once_it_was_sent_again() {
+fn retransmitted_rtt_probe_gives_no_sample() {
     let mut scoreboard = sent(&[A]);
     scoreboard.last_was_probe();
     reports(&mut scoreboard, &[0]);
@@ -597,7 +597,7 @@ fn a_probe_is_told_from_other_samples_and_is_none_once_it_was_sent_again() {
 }
 
 #[test]
-fn a_chunk_sent_again_elsewhere_belongs_to_the_other_path() {
+fn moved_chunk_counts_on_its_new_path() {
     let mut scoreboard = sent(&[A, A]);
     scoreboard.move_to(tsn(0), B, at(9));
     assert_eq!((scoreboard.in_flight(A), scoreboard.in_flight(B)), (28, 28));
@@ -615,7 +615,7 @@ fn a_chunk_sent_again_elsewhere_belongs_to_the_other_path() {
 }
 
 #[test]
-fn memory_of_a_burst_is_given_back() {
+fn scoreboard_releases_memory_after_a_burst() {
     let mut scoreboard = sent(&[A; 10_000]);
     scoreboard.apply(tsn(9_999), &IntervalSet::new(), at(0));
     scoreboard.forget(tsn(9_999), |_| ());
