@@ -63,7 +63,7 @@ fn files_of(plan: &Plan) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn the_example_runs_and_gives_the_same_bytes_each_time() {
+fn example_run_is_reproducible() {
     let plan = Plan::read(Path::new("example.toml"), &example(), &quick()).expect("a plan");
     let files = files_of(&plan);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
@@ -89,7 +89,7 @@ fn the_example_runs_and_gives_the_same_bytes_each_time() {
 }
 
 #[test]
-fn every_experiment_can_be_read_in_both_sizes() {
+fn every_experiment_is_valid_in_both_sizes() {
     for entry in std::fs::read_dir(experiments()).expect("the experiments") {
         let file = entry.expect("an entry").path();
         if file.extension().is_none_or(|ending| ending != "toml") {

@@ -132,7 +132,7 @@ mod tests {
     use crate::randomized::{Op, RandomizedTest};
 
     #[test]
-    fn only_the_steps_that_matter_remain() {
+    fn shrinking_keeps_only_the_relevant_operations() {
         let mut test = RandomizedTest::draw(1);
         test.ops.insert(3, Op::Abort { side: Side::Far });
         let fails = |test: &RandomizedTest| test.ops.contains(&Op::Abort { side: Side::Far });
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_written_as_a_test() {
+    fn randomized_test_is_written_as_source() {
         let mut test = RandomizedTest::draw(1);
         test.ops = vec![Op::Cut { path: 0 }, Op::Abort { side: Side::Far }];
         let text = source("something_holds", &test);

@@ -15,7 +15,7 @@ fn link() -> LinkConfig {
 }
 
 #[test]
-fn a_paced_sender_keeps_its_pace() {
+fn paced_sender_sends_at_its_interval() {
     let paced = Paced::new(1_000, Duration::from_millis(10), Streams::one(0));
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
@@ -28,7 +28,7 @@ fn a_paced_sender_keeps_its_pace() {
 }
 
 #[test]
-fn a_client_gets_an_answer_for_each_request_after_a_round_trip() {
+fn client_gets_each_answer_after_one_round_trip() {
     let client = Client::new(200, 3, Duration::from_millis(100));
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
@@ -50,7 +50,7 @@ fn a_client_gets_an_answer_for_each_request_after_a_round_trip() {
 }
 
 #[test]
-fn a_metered_conversation_keeps_nothing_but_the_delays_of_its_messages() {
+fn metered_conversation_records_only_message_delays() {
     let paced = Paced::new(1_000, Duration::from_millis(10), Streams::in_turn(2)).unordered();
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
@@ -80,7 +80,7 @@ fn a_metered_conversation_keeps_nothing_but_the_delays_of_its_messages() {
 }
 
 #[test]
-fn what_finds_the_buffer_full_keeps_its_turn() {
+fn full_send_buffer_keeps_the_order_of_streams() {
     let paced = Paced::new(1_000, Duration::from_millis(1), Streams::in_turn(2));
     let config = AssociationConfig {
         send_buffer: 20_500,
@@ -102,7 +102,7 @@ fn what_finds_the_buffer_full_keeps_its_turn() {
 }
 
 #[test]
-fn a_slow_reader_reads_at_its_pace() {
+fn slow_reader_reads_at_its_rate() {
     let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
     let slow = Conversation::default().reading(Reading::AtRate(Rate::mbit(1)));
     let mut simulation = Scenario::new(Seed(1))
@@ -117,7 +117,7 @@ fn a_slow_reader_reads_at_its_pace() {
 }
 
 #[test]
-fn a_script_happens_on_time_and_probes_see_it() {
+fn scripted_cut_is_recorded_by_probes() {
     let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
@@ -142,7 +142,7 @@ fn a_script_happens_on_time_and_probes_see_it() {
 }
 
 #[test]
-fn packets_written_in_batches_are_the_packets_written_one_by_one() {
+fn batched_packets_match_single_packets() {
     let packets = |segments: usize| {
         let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)).messages(500));
         let mut simulation = Scenario::new(Seed(1))
@@ -163,7 +163,7 @@ fn packets_written_in_batches_are_the_packets_written_one_by_one() {
 }
 
 #[test]
-fn a_rival_shares_the_bottleneck_and_changes_nothing_before_it_connects() {
+fn cross_traffic_has_no_effect_before_it_connects() {
     let bulk = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
     let run = |rivals: bool, begins: bool| {
         let mut scenario = Scenario::new(Seed(1))
@@ -196,7 +196,7 @@ fn a_rival_shares_the_bottleneck_and_changes_nothing_before_it_connects() {
 }
 
 #[test]
-fn sctp_and_tcp_share_a_bottleneck_whoever_was_there_first() {
+fn sctp_and_tcp_share_a_bottleneck_in_either_role() {
     let seconds = Duration::from_secs(20);
     let access = || LinkConfig::unlimited(Duration::from_millis(1));
     let bulk = || Conversation::new([Workload::Bulk(Bulk::new(1_400, Streams::one(0)))]);
@@ -243,7 +243,7 @@ fn sctp_and_tcp_share_a_bottleneck_whoever_was_there_first() {
 }
 
 #[test]
-fn hosts_that_leave_checksums_to_the_network_do_the_same() {
+fn checksum_offload_does_not_change_a_run() {
     let run = |offload: bool| {
         let bulk = Workload::Bulk(Bulk::new(1_400, Streams::one(0)));
         let scenario = Scenario::new(Seed(1))

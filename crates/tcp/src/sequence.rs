@@ -62,7 +62,7 @@ mod tests {
     use super::{InitialSequenceNumber, SequenceNumber};
 
     #[test]
-    fn positions_go_on_where_numbers_wrap() {
+    fn positions_continue_when_sequence_numbers_wrap() {
         let idsn = InitialSequenceNumber(SequenceNumber(u32::MAX - 1));
         assert_eq!(idsn.wire(5), SequenceNumber(3));
         assert_eq!(idsn.position(SequenceNumber(3), 0), Some(5));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_nothing_before_the_syn() {
+    fn sequence_number_before_the_syn_is_invalid() {
         let idsn = InitialSequenceNumber(SequenceNumber(100));
         assert_eq!(idsn.position(SequenceNumber(99), 3), None);
         assert_eq!(idsn.position(SequenceNumber(100), 3), Some(0));

@@ -328,7 +328,7 @@ fn claims_page_is_up_to_date() {
 }
 
 #[test]
-fn the_tests_that_show_claims_exist() {
+fn tests_named_in_claims_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut named = 0;
     for file in files(&root.join("experiments/tested")) {

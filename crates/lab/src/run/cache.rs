@@ -140,7 +140,7 @@ mod tests {
     use super::{BUILD_ID, BUILD_ID_BYTES, blank};
 
     #[test]
-    fn programs_that_differ_in_their_commit_alone_are_the_same_program() {
+    fn commit_and_build_id_do_not_change_the_program_hash() {
         let program = |commit: &str, id: u8| {
             let id = [BUILD_ID, &[id; BUILD_ID_BYTES]].concat();
             let mut file = [b"some code", &*id, b"1.0 (", commit.as_bytes(), b") and more"].concat();

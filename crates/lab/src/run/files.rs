@@ -226,7 +226,7 @@ mod tests {
     use crate::run::tests::{PLAN, plan};
 
     #[test]
-    fn runs_have_plain_names_as_long_as_these_tell_them_apart() {
+    fn file_names_get_a_hash_only_if_ambiguous() {
         let run = plan(PLAN).points.remove(0);
         let at = |text: &str| {
             let axis = "offset".to_owned();

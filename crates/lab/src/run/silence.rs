@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_as_long_as_it_was_however_often_was_looked() {
+    fn outage_length_does_not_depend_on_the_sampling_interval() {
         for every in [1, 10, 12, 50] {
             let mut reading = Reading::default();
             let looks = (0..).map(|look| look * every).take_while(|at| *at <= 3_000);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_is_a_stall_once_from_half_a_second_on() {
+    fn silence_counts_as_one_stall_from_half_a_second() {
         let mut silence = Silence::default();
         for (at, delivered) in [
             (10, 1),

@@ -62,7 +62,7 @@ fn go() -> AtomicBool {
 }
 
 #[test]
-fn the_metrics_of_a_run_are_those_of_the_list() {
+fn metrics_of_a_run_match_the_list() {
     let plan = plan(PLAN);
     let record = simulate(&plan.points[0], &go()).unwrap();
     let listed = metric::names(plan.points.iter().map(|point| &*point.setting));
@@ -82,7 +82,7 @@ fn the_metrics_of_a_run_are_those_of_the_list() {
 }
 
 #[test]
-fn what_was_measured_fits_together() {
+fn metrics_of_a_run_are_consistent() {
     let plan = plan(PLAN);
     let record = simulate(&plan.points[0], &go()).unwrap();
     let value = |name: &str| record.values[name];
@@ -107,7 +107,7 @@ fn what_was_measured_fits_together() {
 }
 
 #[test]
-fn a_path_that_joins_carries_nothing_before_and_its_share_from_then_on() {
+fn added_path_carries_data_only_after_joining() {
     let joining = PLAN.replace(
         "[policies]",
         "[[script]]\nat = \"1s\"\njoin = \"south\"\n\n[policies]\nadd-ip = \"on\"",
@@ -120,7 +120,7 @@ fn a_path_that_joins_carries_nothing_before_and_its_share_from_then_on() {
 }
 
 #[test]
-fn a_transfer_is_complete_when_all_of_it_was_read() {
+fn transfer_is_complete_when_all_data_is_read() {
     let sending = |messages: u32| {
         let apps = format!("streams = 2\nmessages = {messages}");
         let plan = plan(&PLAN.replace("streams = 2", &apps));
@@ -133,7 +133,7 @@ fn a_transfer_is_complete_when_all_of_it_was_read() {
 }
 
 #[test]
-fn a_point_is_run_once_and_then_found() {
+fn point_is_run_once_and_then_cached() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path(), "this build");
     let plan = plan(PLAN);
@@ -161,7 +161,7 @@ fn a_point_is_run_once_and_then_found() {
 }
 
 #[test]
-fn a_result_that_was_cut_short_is_run_again() {
+fn truncated_result_is_run_again() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path(), "this build");
     let plan = plan(PLAN);
@@ -174,7 +174,7 @@ fn a_result_that_was_cut_short_is_run_again() {
 }
 
 #[test]
-fn a_point_that_fails_is_reported_and_the_others_are_not_lost() {
+fn failed_point_is_reported_and_others_are_kept() {
     let failing = PLAN.replace("repetitions = 2", "repetitions = 1").replace(
         "[policies]",
         "[[script]]\nat = \"0s\"\ncut = \"north\"\n[[script]]\nat = \"0s\"\ncut = \"south\"\n\n[policies]",
@@ -190,7 +190,7 @@ fn a_point_that_fails_is_reported_and_the_others_are_not_lost() {
 }
 
 #[test]
-fn a_runner_that_is_told_to_stop_keeps_what_it_has() {
+fn stopped_runner_keeps_finished_results() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path(), "this build");
     let points = plan(PLAN).points;
@@ -479,7 +479,7 @@ policies.profile = "tcp"
 "#;
 
 #[test]
-fn multipath_tcp_is_measured_as_sctp_is() {
+fn mptcp_run_has_the_metrics_of_sctp() {
     let records: Vec<Record> = plan(OVER_BOTH)
         .points
         .iter()
@@ -576,7 +576,7 @@ apps.page.request = 200
 "#;
 
 #[test]
-fn a_page_is_there_when_its_last_object_is_over_streams_and_over_connections() {
+fn page_load_ends_with_its_last_object() {
     let plan = plan(PAGE);
     let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
     let [sctp, sctp_asked, tcp, tcp_asked] = records.collect::<Vec<_>>().try_into().unwrap();
@@ -612,7 +612,7 @@ fn a_page_is_there_when_its_last_object_is_over_streams_and_over_connections() {
 }
 
 #[test]
-fn overhead_is_counted_to_the_byte() {
+fn overhead_is_counted_exactly() {
     let plan = plan(PAGE);
     let records = plan.points.iter().map(|point| simulate(point, &go()).unwrap());
     let records: Vec<Record> = records.collect();

@@ -33,7 +33,7 @@ mod tests {
     use super::{LONGEST_MESSAGE, pattern};
 
     #[test]
-    fn messages_are_as_long_as_asked_and_differ_by_number() {
+    fn patterns_have_the_length_and_differ_by_number() {
         assert_eq!(pattern(7, 1_000).len(), 1_000);
         assert_eq!(pattern(u32::MAX, LONGEST_MESSAGE).len(), LONGEST_MESSAGE);
         assert_ne!(pattern(7, 16), pattern(8, 16));

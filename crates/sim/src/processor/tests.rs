@@ -40,7 +40,7 @@ fn mbit(simulation: &Simulation) -> f64 {
 }
 
 #[test]
-fn a_processor_with_time_to_spare_costs_next_to_nothing() {
+fn fast_processor_hardly_reduces_goodput() {
     let (without, with) = (ten_seconds(None, None), ten_seconds(Some(QUICK), Some(QUICK)));
     assert!(
         mbit(&with) > 0.98 * mbit(&without),
@@ -57,7 +57,7 @@ fn a_processor_with_time_to_spare_costs_next_to_nothing() {
 }
 
 #[test]
-fn who_sends_a_packet_in_a_millisecond_sends_a_thousand_in_a_second() {
+fn slow_sender_processor_limits_the_packet_rate() {
     let slow = ProcessorModel {
         send: Duration::from_millis(1),
         ..QUICK
@@ -75,7 +75,7 @@ fn who_sends_a_packet_in_a_millisecond_sends_a_thousand_in_a_second() {
 }
 
 #[test]
-fn a_receiver_that_cannot_keep_up_drops_what_finds_its_ring_full() {
+fn slow_receiver_processor_overflows_its_ring() {
     let slow = ProcessorModel {
         receive: Duration::from_millis(1),
         ring: 10,
@@ -96,7 +96,7 @@ fn a_receiver_that_cannot_keep_up_drops_what_finds_its_ring_full() {
 }
 
 #[test]
-fn looks_at_the_queue_cost_what_the_model_says() {
+fn sack_processing_time_follows_the_model() {
     let model = ProcessorModel {
         thousand_looks: Duration::from_micros(500),
         ..QUICK
@@ -105,7 +105,7 @@ fn looks_at_the_queue_cost_what_the_model_says() {
 }
 
 #[test]
-fn every_name_has_its_model() {
+fn processor_models_are_found_by_name() {
     assert_eq!(
         ProcessorModel::named("embedded-1ghz"),
         Some(ProcessorModel::EMBEDDED)

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_that_comes_in_pieces_tells_when_it_was_handed_over() {
+    fn delay_of_a_message_read_in_pieces_is_measured() {
         let at = |millis| Instant::ZERO + Duration::from_millis(millis);
         let (mut stamps, mut meter) = (Stamps::new(100), TcpMeter::new(100));
         let mut place = 0;

@@ -165,7 +165,7 @@ mod tests {
     use super::Reassembly;
 
     #[test]
-    fn any_order_gives_the_same_row() {
+    fn segments_in_any_order_are_reassembled() {
         for seed in 0..200 {
             let mut rng = Seed(seed).rng();
             let mut sent = vec![0; 500];
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_block_is_reported_first() {
+    fn latest_sack_block_is_reported_first() {
         let mut reassembly = Reassembly::new(0);
         let mut ready = Vec::new();
         for start in [10, 50, 30, 12] {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_parts_are_refused_when_there_are_too_many() {
+    fn out_of_order_segments_beyond_the_limit_are_discarded() {
         let mut reassembly = Reassembly::new(0);
         let mut ready = Vec::new();
         for part in 1..10_000 {

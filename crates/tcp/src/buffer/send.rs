@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_full_although_writes_are_small() {
+    fn small_writes_are_joined_into_full_segments() {
         let mut buffer = buffer_of(&["ab", "cde", "f", "ghij"]);
         assert_eq!(&buffer.take(4).bytes[..], b"abcd");
         assert_eq!(&buffer.take(1).bytes[..], b"e");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_takes_up_room_until_it_is_given_back() {
+    fn sent_bytes_take_buffer_space_until_released() {
         let mut buffer = SendBuffer::new(10);
         let rest = buffer.write(Bytes::from_static(b"0123456789AB"));
         assert_eq!(&rest[..], b"AB");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_ahead_leaves_a_gap_that_nothing_reaches_across() {
+    fn bytes_taken_ahead_leave_a_gap_that_ends_segments() {
         let mut buffer = buffer_of(&["abc", "defg", "hi"]);
         assert_eq!(buffer.place_behind(4), 5);
         let ahead = buffer.take_behind(4, 3);

@@ -98,7 +98,7 @@ impl Fixture {
 }
 
 #[test]
-fn nonsense_in_the_middle_of_the_handshake_does_not_keep_a_host_awake() {
+fn invalid_segment_in_the_handshake_causes_no_busy_loop() {
     let (now, mut bytes) = (Instant::ZERO, Vec::new());
     let (mut client, mut server) = (Endpoint::new(Seed(1)), Endpoint::new(Seed(2)));
     server.listen(80, TcpConfig::default());
@@ -117,7 +117,7 @@ fn nonsense_in_the_middle_of_the_handshake_does_not_keep_a_host_awake() {
 }
 
 #[test]
-fn a_reset_needs_the_exact_number() {
+fn reset_needs_the_exact_sequence_number() {
     let mut fixture = Fixture::connected();
     fixture.says("hello");
     let end = 5;
@@ -146,7 +146,7 @@ fn a_reset_needs_the_exact_number() {
 }
 
 #[test]
-fn a_syn_in_the_middle_is_asked_about_and_changes_nothing() {
+fn syn_in_established_gets_a_challenge_ack() {
     let mut fixture = Fixture::connected();
     fixture.says("hello");
     let asked = fixture.forged(|segment| {
@@ -160,7 +160,7 @@ fn a_syn_in_the_middle_is_asked_about_and_changes_nothing() {
 }
 
 #[test]
-fn questions_are_rationed() {
+fn challenge_acks_are_rate_limited() {
     let mut fixture = Fixture::connected();
     fixture.says("hello");
     let mut resets = 0;
@@ -175,7 +175,7 @@ fn questions_are_rationed() {
 }
 
 #[test]
-fn what_acknowledges_the_unsent_is_not_believed() {
+fn acknowledgement_of_unsent_data_is_discarded() {
     let mut fixture = Fixture::connected();
     fixture.says("hello");
     fixture.forged(|segment| {
@@ -187,7 +187,7 @@ fn what_acknowledges_the_unsent_is_not_believed() {
 }
 
 #[test]
-fn blocks_of_the_unsent_are_not_believed() {
+fn sack_blocks_of_unsent_data_are_ignored() {
     let mut fixture = Fixture::connected();
     fixture.says("hello");
     fixture.forged(|segment| {
@@ -209,7 +209,7 @@ fn blocks_of_the_unsent_are_not_believed() {
 }
 
 #[test]
-fn nobody_is_told_of_a_connection_that_never_opened() {
+fn half_open_connections_are_limited_and_not_reported() {
     let mut server = Endpoint::new(Seed(2));
     server.listen(80, TcpConfig::default());
     let addresses = AddressPair {
@@ -246,7 +246,7 @@ fn nobody_is_told_of_a_connection_that_never_opened() {
 }
 
 #[test]
-fn any_segment_at_all_is_survived() {
+fn random_segments_do_not_panic() {
     static PAYLOAD: [u8; 90] = [7; 90];
     for seed in 0..200 {
         let mut rng = Seed(seed).rng();

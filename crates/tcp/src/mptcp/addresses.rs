@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nth_talks_to_the_nth() {
+    fn pairwise_joins_pair_addresses_by_index() {
         let mut two = addresses(AddressPairing::Pairwise, &["10.0.1.2", "10.0.2.2"]);
         assert_eq!(pending_joins(&mut two), [(1, 1), (0, 2)]);
         assert_eq!(pending_joins(&mut two), [], "each once");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn each_talks_to_each_in_a_full_mesh() {
+    fn full_mesh_joins_pair_all_addresses() {
         let mut mesh = addresses(AddressPairing::FullMesh, &["10.0.1.2"]);
         assert_eq!(pending_joins(&mut mesh), [(0, 1), (1, 0), (1, 1)]);
     }

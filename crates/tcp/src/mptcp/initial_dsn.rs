@@ -44,7 +44,7 @@ mod tests {
     use crate::wire::Dsn;
 
     #[test]
-    fn halves_of_numbers_mean_the_nearest_position() {
+    fn short_dsn_maps_to_the_nearest_position() {
         let idsn = InitialDsn(u64::MAX - 2);
         assert_eq!(idsn.number(5), 2);
         for position in [1, 5, (1 << 32) - 1, (1 << 32) + 7, 5 << 32] {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_nothing_before_the_first_byte() {
+    fn dsn_before_the_first_byte_is_invalid() {
         let idsn = InitialDsn(100);
         assert_eq!(idsn.position(Dsn::Long(100), 1), None);
         assert_eq!(idsn.position(Dsn::Short(90), 5), None);

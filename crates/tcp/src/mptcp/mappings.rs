@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_wait_for_their_mapping_and_those_behind_them_too() {
+    fn bytes_wait_until_all_earlier_ones_are_mapped() {
         let mut mappings = Mappings::new();
         assert_eq!(mappings.add(4, 3, 104, None), Ok(()));
         mappings.arrive(Bytes::from_static(b"abcd"));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_once_stays() {
+    fn conflicting_mapping_is_refused_and_repeated_one_ignored() {
         let mut mappings = Mappings::new();
         assert_eq!(mappings.add(1, 10, 101, None), Ok(()));
         assert_eq!(mappings.add(5, 10, 105, None), Ok(()), "the same and more of it");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_checked_waits_for_all_of_it() {
+    fn mapping_with_checksum_waits_for_all_its_bytes() {
         let begun = DataChecksum::new(7, 1, 4);
         let check = |text: &[u8]| {
             let mut sum = begun;
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_mappings_are_refused_when_there_are_too_many() {
+    fn mappings_beyond_the_limit_are_refused() {
         let mut mappings = Mappings::new();
         let mut count = 0;
         while mappings.has_room(2 * count + 2) {

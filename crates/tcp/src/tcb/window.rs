@@ -161,7 +161,7 @@ mod tests {
     use super::{OwnWindow, PeerWindow};
 
     #[test]
-    fn the_own_edge_never_moves_back_and_not_by_little() {
+    fn receive_window_edge_never_moves_back_or_by_little() {
         let mut window = OwnWindow::new(1 << 20, true);
         assert_eq!(window.scale(), 5);
         let whole = window.field(1, 0, 1_000);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_left_earlier_does_not_tell_the_window() {
+    fn older_segment_does_not_update_the_window() {
         let mut window = PeerWindow::new(2);
         window.begin(0, 1, 1_000);
         assert_eq!(window.edge(), 1_001);

@@ -37,7 +37,7 @@ fn full() -> Segment<'static> {
 }
 
 #[test]
-fn what_is_written_can_be_read() {
+fn segments_are_read_as_written() {
     let syn = Segment {
         kind: Kind::Syn,
         options: Options {
@@ -62,7 +62,7 @@ fn what_is_written_can_be_read() {
 }
 
 #[test]
-fn three_blocks_fit_beside_timestamps_and_four_without() {
+fn three_sack_blocks_fit_with_timestamps_four_without() {
     let mut options = full().options;
     assert_eq!(options.room(), 0);
     options.sack = SackBlocks::default();
@@ -72,7 +72,7 @@ fn three_blocks_fit_beside_timestamps_and_four_without() {
 }
 
 #[test]
-fn the_checksum_covers_every_byte_and_the_addresses() {
+fn tcp_checksum_covers_every_byte_and_the_addresses() {
     let mut bytes = Vec::new();
     full().write(A, B, &mut bytes);
     for at in 0..bytes.len() {
@@ -96,7 +96,7 @@ fn with_options(options: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn options_that_do_not_end_or_have_a_wrong_length_are_refused() {
+fn tcp_options_of_wrong_length_are_refused() {
     for options in [
         [8, 10, 0, 0],
         [3, 0, 0, 0],
@@ -111,7 +111,7 @@ fn options_that_do_not_end_or_have_a_wrong_length_are_refused() {
 }
 
 #[test]
-fn unknown_options_are_passed_over_and_scales_are_limited() {
+fn unknown_tcp_options_are_ignored_and_scale_is_limited() {
     let bytes = with_options(&[254, 4, 9, 9, 3, 3, 99, 1, 4, 2, 0, 77]);
     let options = Segment::parse(&bytes, A, B).unwrap().options;
     assert_eq!(options.window_scale, Some(14));
@@ -119,14 +119,14 @@ fn unknown_options_are_passed_over_and_scales_are_limited() {
 }
 
 #[test]
-fn a_beginning_that_is_an_end_is_refused() {
+fn syn_with_fin_or_rst_is_refused() {
     assert_eq!(kind_of(SYN | FIN), None);
     assert_eq!(kind_of(SYN | RST | ACK), None);
     assert_eq!(kind_of(RST | FIN | ACK), Some(Kind::Reset));
 }
 
 #[test]
-fn any_bytes_are_read_or_refused() {
+fn random_bytes_are_refused_or_read_as_written() {
     let mut rng = Seed(7).rng();
     for round in 0_usize..20_000 {
         let mut bytes = vec![0; round % 90];

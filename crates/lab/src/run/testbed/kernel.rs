@@ -275,7 +275,7 @@ mod tests {
     use super::counter;
 
     #[test]
-    fn a_counter_is_found_by_its_name() {
+    fn kernel_counter_is_found_by_name() {
         let table = "Ip: Forwarding\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 100 7\n";
         assert_eq!(counter(table, "Tcp:", "RetransSegs"), Some(7));
         assert_eq!(counter(table, "Tcp:", "Nothing"), None);

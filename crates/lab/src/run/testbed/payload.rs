@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_changed_byte_is_noticed() {
+    fn changed_payload_byte_is_detected() {
         let payload = TestPayload::of(100);
         let message = payload.write(1_000_000);
         assert_eq!(payload.read(&message), Some(1_000_000));

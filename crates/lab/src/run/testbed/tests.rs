@@ -89,7 +89,7 @@ fn carries(record: &Record, paths: &[&str]) {
 
 /// One test for all stacks, because there is only one test bed.
 #[test]
-fn every_stack_talks_over_all_its_paths() {
+fn every_stack_sends_over_all_its_paths() {
     let both = &["north", "south"][..];
     let cases: &[(&[&str], &[&str])] = &[
         (&[], both),

@@ -37,7 +37,7 @@ fn recorded(folder: &Path, files: &Files) -> PathBuf {
 }
 
 #[test]
-fn every_line_of_an_event_log_is_what_the_schema_says() {
+fn event_log_lines_match_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let events = Some(folder.path().join("events"));
     let written = recorded(
@@ -79,7 +79,7 @@ fn every_line_of_an_event_log_is_what_the_schema_says() {
 }
 
 #[test]
-fn a_capture_of_a_run_can_be_read_by_others() {
+fn tshark_reads_the_capture_of_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let captures = Some(folder.path().join("captures"));
     let written = recorded(
@@ -95,7 +95,7 @@ fn a_capture_of_a_run_can_be_read_by_others() {
 }
 
 #[test]
-fn a_run_of_multipath_tcp_is_captured_too() {
+fn tshark_reads_the_capture_of_an_mptcp_run() {
     let folder = tempfile::tempdir().unwrap();
     let captures = folder.path().join("captures");
     let files = Files {

@@ -41,14 +41,14 @@ fn inbox_of(numbers: &[u32]) -> Inbox {
 }
 
 #[test]
-fn what_arrives_as_it_was_sent_is_fine_in_any_order_of_streams() {
+fn valid_delivery_in_any_order_of_streams_is_accepted() {
     for order in [[0, 1, 2, 3], [1, 0, 2, 3], [3, 0, 2, 1], [0, 3, 1, 2]] {
         assert_eq!(inbox_of(&order).equals(&outbox()), Ok(()), "{order:?}");
     }
 }
 
 #[test]
-fn the_end_may_be_missing_until_all_must_be_there() {
+fn missing_tail_is_an_error_only_at_the_end() {
     let inbox = inbox_of(&[0, 1]);
     assert_eq!(inbox.agrees_with(&outbox()), Ok(()));
     assert_eq!(inbox.equals(&outbox()), Err(DeliveryError::Missing(2)));
@@ -57,7 +57,7 @@ fn the_end_may_be_missing_until_all_must_be_there() {
 }
 
 #[test]
-fn a_hole_in_a_stream_is_noticed() {
+fn skipped_ordered_message_is_detected() {
     assert_eq!(
         inbox_of(&[1, 2]).agrees_with(&outbox()),
         Err(DeliveryError::Skipped(0))
@@ -70,7 +70,7 @@ fn a_hole_in_a_stream_is_noticed() {
 }
 
 #[test]
-fn a_message_that_comes_twice_or_too_late_is_noticed_at_once() {
+fn repeated_or_misordered_message_is_detected() {
     assert_eq!(
         inbox_of(&[0, 1, 0]).delivery_error(),
         Some(&DeliveryError::Twice(0))
@@ -80,7 +80,7 @@ fn a_message_that_comes_twice_or_too_late_is_noticed_at_once() {
 }
 
 #[test]
-fn a_single_wrong_byte_is_noticed_at_once() {
+fn single_corrupt_byte_is_detected() {
     let mut damaged = message(2).payload.to_vec();
     damaged[299] ^= 1;
     let damaged = ReceivedMessage {
@@ -94,7 +94,7 @@ fn a_single_wrong_byte_is_noticed_at_once() {
 }
 
 #[test]
-fn a_message_cut_short_or_on_another_stream_is_noticed() {
+fn truncated_or_misdirected_message_is_detected() {
     let short = ReceivedMessage {
         payload: pattern(0, 99),
         ..message(0)
@@ -114,7 +114,7 @@ fn a_message_cut_short_or_on_another_stream_is_noticed() {
 }
 
 #[test]
-fn a_message_that_nobody_sent_is_noticed() {
+fn message_never_sent_is_detected() {
     let made_up = ReceivedMessage {
         ppid: Ppid(FIRST_PPID + 9),
         payload: pattern(9, 100),
@@ -127,7 +127,7 @@ fn a_message_that_nobody_sent_is_noticed() {
 }
 
 #[test]
-fn the_course_of_reception_is_kept_in_tenths_of_a_second() {
+fn received_bytes_are_recorded_per_tenth_of_a_second() {
     let mut inbox = Inbox::default();
     for (number, millis) in [(0, 0), (1, 150), (2, 950)] {
         inbox.take(Instant::from_nanos(millis * 1_000_000), &message(number));

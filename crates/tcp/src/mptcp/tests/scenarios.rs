@@ -30,7 +30,7 @@ fn tells_end(segment: &Segment<'_>) -> bool {
 }
 
 #[test]
-fn two_paths_carry_more_than_one() {
+fn two_subflows_are_faster_than_one() {
     let mut two = Fixture::new(2).sends(3_000_000, 0);
     let together = two.finish(ms(60_000));
     let mut one = Fixture::new(1).sends(3_000_000, 0);
@@ -44,7 +44,7 @@ fn two_paths_carry_more_than_one() {
 }
 
 #[test]
-fn what_ends_in_order_ends_on_all_flows() {
+fn closed_connection_closes_all_subflows() {
     let mut fixture = Fixture::new(3).sends(500_000, 300_000);
     fixture.finish(ms(60_000));
     fixture.run_for(ms(200_000));
@@ -62,7 +62,7 @@ fn what_ends_in_order_ends_on_all_flows() {
 }
 
 #[test]
-fn a_flow_that_dies_takes_nothing_with_it() {
+fn data_of_a_dead_subflow_is_reinjected() {
     for dies in 0..2 {
         let mut fixture = Fixture::new(2).sends(2_000_000, 100_000);
         fixture.run_for(ms(500));
@@ -77,7 +77,7 @@ fn a_flow_that_dies_takes_nothing_with_it() {
 }
 
 #[test]
-fn a_flow_that_comes_back_carries_again() {
+fn restored_subflow_carries_data_again() {
     let mut fixture = Fixture::new(2).sends(6_000_000, 0);
     fixture.run_for(ms(500));
     fixture.cut(1);
@@ -89,7 +89,7 @@ fn a_flow_that_comes_back_carries_again() {
 }
 
 #[test]
-fn what_arrives_twice_is_read_once() {
+fn data_received_twice_is_read_once() {
     let mut fixture = Fixture::new(2).sends(6_000_000, 0);
     fixture.run_for(ms(400));
     // The data in flight is only late, but is reinjected nonetheless.
@@ -100,7 +100,7 @@ fn what_arrives_twice_is_read_once() {
 }
 
 #[test]
-fn advertised_addresses_are_joined_and_removed_ones_left() {
+fn advertised_addresses_are_joined_and_removed_ones_closed() {
     let mut near = config(2, 0);
     near.mptcp.as_mut().unwrap().remote.clear();
     let mut fixture = Fixture::with(near, config(2, 1), 2).sends(1_000_000, 0);
@@ -121,7 +121,7 @@ fn advertised_addresses_are_joined_and_removed_ones_left() {
 }
 
 #[test]
-fn the_end_of_the_data_is_said_again_if_it_is_lost() {
+fn lost_data_fin_is_retransmitted() {
     let mut fixture = Fixture::new(2).sends(50_000, 0);
     for way in fixture.ways.iter_mut().map(|ways| &mut ways[0]) {
         let mut lost = 0;
@@ -137,7 +137,7 @@ fn the_end_of_the_data_is_said_again_if_it_is_lost() {
 }
 
 #[test]
-fn one_direction_may_end_long_before_the_other() {
+fn half_closed_mptcp_connection_still_carries_data() {
     let mut fixture = Fixture::new(2).sends(1_000, 0);
     fixture.closes = false;
     fixture.run_for(ms(200));
@@ -152,7 +152,7 @@ fn one_direction_may_end_long_before_the_other() {
 }
 
 #[test]
-fn who_aborts_ends_all_flows_at_once() {
+fn abort_closes_all_subflows_at_once() {
     let mut fixture = Fixture::new(3).sends(5_000_000, 0);
     fixture.run_for(ms(600));
     let id = fixture.id;
@@ -174,7 +174,7 @@ fn who_aborts_ends_all_flows_at_once() {
 }
 
 #[test]
-fn a_reader_that_pauses_stops_all_flows_and_they_go_on_when_it_reads() {
+fn paused_reader_stops_all_subflows_until_it_resumes() {
     let mut fixture = Fixture::new(2).sends(4_000_000, 0);
     fixture.reads = false;
     fixture.run_for(ms(90_000));
@@ -188,7 +188,7 @@ fn a_reader_that_pauses_stops_all_flows_and_they_go_on_when_it_reads() {
 }
 
 #[test]
-fn duplicates_make_the_loss_of_a_path_invisible() {
+fn redundant_scheduler_hides_losses_of_a_subflow() {
     let mut fixture = chosen(2, &[("path-scheduler", "redundant")]).sends(1_000_000, 0);
     let mut count = 0;
     fixture.ways[0][0].passes = Box::new(move |segment| {
@@ -205,7 +205,7 @@ fn duplicates_make_the_loss_of_a_path_invisible() {
 }
 
 #[test]
-fn changed_data_is_noticed_by_its_checksum_and_its_flow_ends() {
+fn wrong_data_checksum_closes_the_subflow() {
     let with = |host| {
         let mut config = config(2, host);
         config.mptcp.as_mut().unwrap().checksum = host == 0;
@@ -222,7 +222,7 @@ fn changed_data_is_noticed_by_its_checksum_and_its_flow_ends() {
 }
 
 #[test]
-fn every_scheduler_and_every_window_carries_everything() {
+fn every_scheduler_and_congestion_control_completes() {
     let schedulers = [
         "primary",
         "round-robin",
@@ -255,7 +255,7 @@ fn every_scheduler_and_every_window_carries_everything() {
 }
 
 #[test]
-fn what_blocks_the_buffers_goes_over_another_flow_if_the_policy_says_so() {
+fn rescheduling_reinjects_data_that_blocks_the_buffers() {
     let choices = [
         ("chunk-rescheduling", "both"),
         ("chunk-rescheduling.threshold", "0.1"),
@@ -271,7 +271,7 @@ fn what_blocks_the_buffers_goes_over_another_flow_if_the_policy_says_so() {
 }
 
 #[test]
-fn a_third_segment_that_is_lost_is_repeated() {
+fn lost_third_handshake_segment_is_retransmitted() {
     let mut fixture = Fixture::new(2).sends(5_000_000, 0);
     for path in 0..2 {
         let mut lost = 0;

@@ -6,7 +6,7 @@ use crate::tcb::CloseReason;
 use crate::wire::{AddressId, Kind, MpJoin, MptcpOption, Nonce, PrimaryOption, ResetReason, Token};
 
 #[test]
-fn a_peer_that_has_only_tcp_is_refused() {
+fn mptcp_client_refuses_a_plain_tcp_server() {
     let mut fixture = Fixture::with(config(2, 0), TcpConfig::default(), 2);
     fixture.run_for(ms(1_000));
     assert_eq!(fixture.events[0], [Event::Closed(CloseReason::NoMptcp)]);
@@ -14,7 +14,7 @@ fn a_peer_that_has_only_tcp_is_refused() {
 }
 
 #[test]
-fn who_offers_only_tcp_is_refused() {
+fn mptcp_server_refuses_a_plain_tcp_client() {
     let mut fixture = Fixture::with(TcpConfig::default(), config(2, 1), 2);
     fixture.run_for(ms(1_000));
     assert_eq!(fixture.events[0], [Event::Closed(CloseReason::Refused)]);
@@ -82,7 +82,7 @@ fn is_refused(segment: &Segment<'_>) -> bool {
 }
 
 #[test]
-fn who_names_a_connection_that_is_not_there_is_refused() {
+fn join_with_an_unknown_token_gets_reset() {
     let mut fixture = Fixture::new(1);
     fixture.run_for(ms(500));
     let local = "10.0.0.9:4000".parse().unwrap();
@@ -92,7 +92,7 @@ fn who_names_a_connection_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn who_joins_without_the_keys_is_refused() {
+fn join_with_a_wrong_hmac_gets_reset() {
     let mut fixture = Fixture::new(1);
     fixture.run_for(ms(500));
     let token = fixture.connection(1).token().unwrap();
@@ -128,7 +128,7 @@ fn who_joins_without_the_keys_is_refused() {
 }
 
 #[test]
-fn who_has_only_seen_one_flow_cannot_fill_the_memory_with_flows() {
+fn flood_of_join_syns_creates_at_most_eight_subflows() {
     let mut fixture = Fixture::new(1);
     fixture.run_for(ms(500));
     let token = fixture.connection(1).token().unwrap();
@@ -140,7 +140,7 @@ fn who_has_only_seen_one_flow_cannot_fill_the_memory_with_flows() {
 }
 
 #[test]
-fn whatever_options_say_is_survived() {
+fn random_mptcp_options_do_not_panic() {
     for seed in 0..300 {
         let mut fixture = Fixture::new(2).sends(30_000, 30_000);
         for (number, way) in fixture.ways.iter_mut().flatten().enumerate() {

@@ -39,7 +39,7 @@ fn lost(scoreboard: &Scoreboard) -> Vec<u64> {
 }
 
 #[test]
-fn what_three_later_segments_have_overtaken_is_lost() {
+fn segment_is_lost_after_three_later_ones_are_sacked() {
     let mut scoreboard = sent(10);
     scoreboard.acknowledge(1, &[segments(1..3)]);
     scoreboard.find_lost(SEGMENT);
@@ -52,7 +52,7 @@ fn what_three_later_segments_have_overtaken_is_lost() {
 }
 
 #[test]
-fn three_separate_blocks_above_suffice() {
+fn segment_is_lost_below_three_separate_sack_blocks() {
     let mut scoreboard = sent(10);
     let small = |nth: u64| {
         let whole = segments(nth..nth + 1);
@@ -64,7 +64,7 @@ fn three_separate_blocks_above_suffice() {
 }
 
 #[test]
-fn a_retransmission_is_lost_when_three_later_segments_arrive() {
+fn retransmission_is_lost_after_three_later_segments() {
     let mut scoreboard = sent(10);
     scoreboard.acknowledge(1, &[segments(1..4)]);
     scoreboard.find_lost(SEGMENT);
@@ -81,7 +81,7 @@ fn a_retransmission_is_lost_when_three_later_segments_arrive() {
 }
 
 #[test]
-fn sacked_bytes_stay_unless_the_peer_never_reneges() {
+fn sacked_bytes_are_freed_only_with_nr_sack() {
     for nr_sack in [false, true] {
         let mut scoreboard = Scoreboard::new(1, nr_sack);
         for _ in 0..4 {
@@ -102,7 +102,7 @@ fn sacked_bytes_stay_unless_the_peer_never_reneges() {
 }
 
 #[test]
-fn a_peer_that_discards_what_it_reported_gets_it_again() {
+fn reneged_segments_are_lost_at_a_timeout() {
     let mut scoreboard = sent(4);
     scoreboard.acknowledge(1, &[segments(1..3)]);
     scoreboard.acknowledge(segments(0..1).end, &[]);
@@ -111,7 +111,7 @@ fn a_peer_that_discards_what_it_reported_gets_it_again() {
 }
 
 #[test]
-fn what_waited_for_a_retransmission_measures_nothing() {
+fn segments_behind_a_retransmission_give_no_rtt_sample() {
     let mut scoreboard = sent(3);
     scoreboard.lose_all();
     let later = Instant::ZERO + core::time::Duration::from_secs(60);
@@ -130,7 +130,7 @@ fn what_waited_for_a_retransmission_measures_nothing() {
 }
 
 #[test]
-fn parts_of_segments_may_be_acknowledged() {
+fn segments_can_be_acknowledged_in_part() {
     let mut scoreboard = sent(3);
     let changes = scoreboard.acknowledge(151, &[]);
     assert_eq!((changes.newly_acked, changes.freed), (150, 150));

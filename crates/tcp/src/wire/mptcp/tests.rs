@@ -44,7 +44,7 @@ fn read(hex: &str) -> Option<MptcpOptions> {
 }
 
 #[test]
-fn options_of_a_linux_kernel_are_read_and_written_again_byte_for_byte() {
+fn linux_mptcp_options_are_written_as_read() {
     for hex in [
         "1e040181",
         "1e0c0181443692e4f8971ec9",
@@ -67,14 +67,14 @@ fn options_of_a_linux_kernel_are_read_and_written_again_byte_for_byte() {
 }
 
 #[test]
-fn keys_give_the_token_and_the_numbers_that_a_linux_kernel_makes_of_them() {
+fn token_and_initial_dsn_match_linux() {
     assert_eq!(linux::SERVER.token(), linux::TOKEN);
     let first = linux::CLIENT.initial_data_sequence().wrapping_add(1);
     assert_eq!(first, linux::FIRST_DATA);
 }
 
 #[test]
-fn codes_are_those_of_a_linux_kernel() {
+fn hmacs_match_linux() {
     use linux::{CLIENT, CLIENT_NONCE, SERVER, SERVER_NONCE};
     let server = JoinCode::new(SERVER, CLIENT, SERVER_NONCE, CLIENT_NONCE);
     assert_eq!(server.short(), linux::SYN_ACK_CODE);
@@ -93,7 +93,7 @@ fn codes_are_those_of_a_linux_kernel() {
 
 /// Keys, nonces and HMACs from the test vectors of other implementations.
 #[test]
-fn codes_are_hmac_sha256() {
+fn join_hmacs_match_published_test_vectors() {
     for (key, nonces, code) in [
         (
             b"0b0b0b0b0b0b0b0b",
@@ -119,7 +119,7 @@ fn codes_are_hmac_sha256() {
 }
 
 #[test]
-fn checksums_are_those_of_a_linux_kernel() {
+fn dss_checksums_match_linux() {
     let mut checksum = DataChecksum::new(linux::FIRST_DATA, 1, 0x7a60);
     checksum.add(&vec![b'x'; 0x7a60]);
     assert_eq!(checksum.value(), 0xef0a);
@@ -138,7 +138,7 @@ fn checksums_are_those_of_a_linux_kernel() {
 }
 
 #[test]
-fn pieces_of_any_length_give_the_checksum_of_the_whole() {
+fn checksum_of_pieces_equals_that_of_the_whole() {
     let mut rng = Seed(3).rng();
     let mut bytes = [0; 300];
     rng.fill(&mut bytes);
@@ -161,7 +161,7 @@ fn pieces_of_any_length_give_the_checksum_of_the_whole() {
 }
 
 #[test]
-fn what_is_cut_or_contradicts_itself_is_refused() {
+fn truncated_or_contradictory_mptcp_options_are_refused() {
     for (hex, why) in [
         ("1e02", "no subtype"),
         ("1e080181443692e4", "half a key"),
@@ -193,7 +193,7 @@ fn what_is_cut_or_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn a_segment_has_one_lead() {
+fn second_primary_option_in_a_segment_is_refused() {
     let mut all = MptcpOptions::default();
     all.take(&from_hex("20010000000a")).unwrap();
     assert_eq!(all.take(&from_hex("20010000000a")), None);
@@ -203,14 +203,14 @@ fn a_segment_has_one_lead() {
 }
 
 #[test]
-fn other_versions_algorithms_and_subtypes_are_passed_over() {
+fn unsupported_versions_algorithms_and_subtypes_are_ignored() {
     for hex in ["1e0c0081443692e4f8971ec9", "1e0401c1", "1e040180", "1e06f0010203"] {
         assert_eq!(read(hex), Some(MptcpOptions::default()), "{hex}");
     }
 }
 
 #[test]
-fn each_step_of_a_handshake_has_its_form() {
+fn handshake_option_of_another_step_is_refused() {
     let syn = read("1e040181").unwrap();
     let answer = read("1e0c0181443692e4f8971ec9").unwrap();
     let third = read("1e181000ca17c64c1df6d306e222fdcc1e1d03dee6f410b5").unwrap();
@@ -247,7 +247,7 @@ fn blocks(edges: &[(u32, u32)]) -> Vec<RelativeBlock> {
 }
 
 #[test]
-fn nr_sacks_take_six_or_eight_bytes_each_and_are_padded() {
+fn nr_sack_blocks_take_six_or_eight_bytes_and_padding() {
     let edges = blocks(&[(1_000, 2_000), (9, 10), (1 << 23, (1 << 24) - 1)]);
     for (form, lengths) in [(NrSackForm::Short, [8, 12, 20]), (NrSackForm::Long, [8, 16, 24])] {
         for (count, length) in (1..).zip(lengths) {
@@ -259,7 +259,7 @@ fn nr_sacks_take_six_or_eight_bytes_each_and_are_padded() {
 }
 
 #[test]
-fn the_six_byte_form_tells_nothing_that_it_cannot_reach() {
+fn short_nr_sack_form_leaves_out_blocks_out_of_range() {
     let edges = blocks(&[(5, 1 << 24), (1, 2)]);
     let nr_sacks = NrSacks::new(NrSackForm::Short, edges.iter().copied());
     assert_eq!(nr_sacks.blocks(NrSackForm::Short), Some(blocks(&[(1, 2)])));
@@ -268,7 +268,7 @@ fn the_six_byte_form_tells_nothing_that_it_cannot_reach() {
 }
 
 #[test]
-fn blocks_that_cannot_be_are_refused_where_their_form_is_known() {
+fn invalid_nr_sack_blocks_are_refused() {
     assert_eq!(RelativeBlock::new(0, 5), None, "the first number is missing");
     assert_eq!(RelativeBlock::new(5, 5), None);
     let backwards = NrSacks::parse(1, &[0, 0, 0, 9, 0, 0, 0, 3]).unwrap();
@@ -278,7 +278,7 @@ fn blocks_that_cannot_be_are_refused_where_their_form_is_known() {
 }
 
 #[test]
-fn nr_sacks_are_agreed_on_if_both_can_and_short_if_both_say_so() {
+fn nr_sack_form_is_the_longer_one_offered() {
     use NrSackForm::{Long, Short};
     assert_eq!(NrSackForm::agreed(Some(Short), Some(Short)), Some(Short));
     assert_eq!(NrSackForm::agreed(Some(Short), Some(Long)), Some(Long));
@@ -286,7 +286,7 @@ fn nr_sacks_are_agreed_on_if_both_can_and_short_if_both_say_so() {
 }
 
 #[test]
-fn short_numbers_mean_the_nearest_long_one() {
+fn short_dsn_extends_to_the_nearest_long_one() {
     let near = (7 << 32) + 5;
     assert_eq!(Dsn::Short(9).nearest(near), (7 << 32) + 9);
     assert_eq!(Dsn::Short(u32::MAX).nearest(near), (7 << 32) - 1);
@@ -310,7 +310,7 @@ fn crowded(primary: PrimaryOption, others: Vec<MptcpOption>) -> Options {
 }
 
 #[test]
-fn nr_sacks_yield_to_sacks_and_sacks_to_notices() {
+fn nr_sacks_make_room_for_sacks_and_sacks_for_other_options() {
     let ack = DataAck {
         number: Dsn::Short(1),
         nr_sacks: NrSacks::new(NrSackForm::Short, blocks(&[(1, 2), (3, 4), (5, 6)])),
@@ -337,7 +337,7 @@ fn nr_sacks_yield_to_sacks_and_sacks_to_notices() {
 }
 
 #[test]
-fn a_notice_for_which_there_is_no_room_is_given_back() {
+fn mptcp_options_without_room_are_returned() {
     let mapping = Mapping {
         dsn: Dsn::Long(1),
         ssn: 1,
@@ -365,7 +365,7 @@ fn a_notice_for_which_there_is_no_room_is_given_back() {
 }
 
 #[test]
-fn whatever_is_written_is_read_the_same() {
+fn random_mptcp_options_are_read_as_written() {
     let mut rng = Seed(11).rng();
     for _ in 0..20_000 {
         let (kind, acknowledges, mptcp) = anything::any(&mut rng);
@@ -388,7 +388,7 @@ fn whatever_is_written_is_read_the_same() {
 }
 
 #[test]
-fn damaged_options_are_refused_or_read_as_something_that_can_be_written() {
+fn damaged_mptcp_options_are_refused_or_rewritable() {
     let mut rng = Seed(12).rng();
     let mut read_again = 0;
     for _ in 0..50_000 {
