@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_keeps_its_default() {
+    fn missing_options_keep_their_defaults() {
         let expected = Arguments {
             json: true,
             runs: 3,
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_named() {
+    fn invalid_options_are_named() {
         assert!(parse("--runs many").is_err_and(|problem| problem.contains("--runs")));
         assert!(parse("--fast").is_err_and(|problem| problem.contains("--fast")));
     }

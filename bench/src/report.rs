@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_reads_well_for_people_and_for_programs() {
+    fn table_is_written_as_text_and_json() {
         let columns = [Column {
             name: "ns",
             decimals: 1,
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn median_of_odd_even_and_no_values() {
         assert!(median(&[]).is_nan());
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upward_axis_begins_at_zero_and_ends_at_a_round_number() {
+    fn vertical_axis_starts_at_zero_and_ends_at_a_round_number() {
         let (ruler, ticks) = axis(Scale::Linear).upwards(&[8.5, 161.7], (300.0, 0.0), SPACING);
         assert_eq!(labels(&ticks), ["0", "50", "100", "150", "200"]);
         assert_eq!((ruler.place(0.0), ruler.place(200.0)), (300.0, 0.0));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_stand_at_the_measurements_while_there_is_room() {
+    fn ticks_are_at_the_values_if_they_fit() {
         let few = [10.0, 20.0, 40.0, 100.0, 200.0];
         let (_, ticks) = axis(Scale::Linear).rightwards(&few, (0.0, 600.0), SPACING);
         assert_eq!(labels(&ticks), ["0", "10", "20", "40", "100", "200"]);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn powers_of_ten_are_equally_far_apart() {
+    fn logarithmic_axis_spaces_powers_of_ten_equally() {
         let (ruler, ticks) = axis(Scale::Log).upwards(&[0.0, 3.0, 2_000.0], (300.0, 0.0), SPACING);
         assert_eq!(labels(&ticks), ["1", "10", "100", "1,000", "10,000"]);
         assert_eq!((ruler.place(10.0), ruler.place(100.0)), (225.0, 150.0));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_and_no_value_have_an_axis() {
+    fn axis_of_one_or_no_value_is_finite() {
         for values in [&[][..], &[0.0], &[7.0], &[-3.0]] {
             for scale in [Scale::Linear, Scale::Log] {
                 let (ruler, ticks) = axis(scale.clone()).upwards(values, (300.0, 0.0), SPACING);

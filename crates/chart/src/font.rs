@@ -78,7 +78,7 @@ mod tests {
     use super::{Font, wrapped};
 
     #[test]
-    fn letters_have_lengths_and_long_texts_are_broken() {
+    fn text_is_measured_and_wrapped() {
         let font = Font::new(12.0, false);
         assert!(font.length("iii") < font.length("MMM"));
         assert!((font.length("North, Mbit/s") - 73.0).abs() < 3.0);

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn every_colour_stands_out_on_both_grounds() {
+    fn every_colour_has_enough_contrast_on_both_backgrounds() {
         for shade in COLOURS.iter().chain([&NEUTRAL, &MUTED]) {
             let (light, dark) = (
                 contrast(shade.light, PAPER.light),

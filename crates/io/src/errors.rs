@@ -59,7 +59,7 @@ mod tests {
 
     //= rfc9260 10-2
     #[test]
-    fn firewall_full_queue_and_missing_route_only_lose_packets() {
+    fn firewall_queue_and_route_errors_only_lose_packets() {
         for number in [
             libc::EPERM,
             libc::ENOBUFS,

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_host_has_a_loopback_address_and_no_address_twice() {
+    fn interfaces_list_loopback_and_no_address_twice() {
         let addresses = usable_addresses().expect("interfaces can be listed");
         assert!(addresses.iter().any(IpAddr::is_loopback));
         assert!(
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mtu_of_unknown_addresses_is_unknown() {
+    fn mtu_of_an_unknown_address_is_none() {
         let nobodys: SocketAddr = "203.0.113.1:9".parse().expect("an address");
         assert_eq!(mtus(&[nobodys]), None);
         let loopback: SocketAddr = "127.0.0.1:9".parse().expect("an address");

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_the_place_the_test_and_what_is_not_done() {
+    fn row_has_code_test_and_reason_if_not_done() {
         let standards = Standards {
             requirements: vec![
                 requirement("1-1", ""),

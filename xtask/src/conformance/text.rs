@@ -147,7 +147,7 @@ RFC 9260                          SCTP                        April 2022
     }
 
     #[test]
-    fn a_word_broken_at_its_hyphen_is_whole_again() {
+    fn word_hyphenated_across_lines_is_rejoined() {
         assert!(
             chapters(TEXT)[0]
                 .text

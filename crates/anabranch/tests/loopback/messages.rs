@@ -11,7 +11,7 @@ use anabranch::{
 use crate::common::{at, client, hasty, in_time, join, next, number_of, numbered, pair, server, text};
 
 #[tokio::test]
-async fn messages_go_back_and_forth_over_either_ip_version() {
+async fn messages_are_echoed_over_either_ip_version() {
     in_time(async {
         for address in ["127.0.0.1:0", "[::1]:0"] {
             let (client, server) = (client(&[address]).await, server(&[address]).await);

@@ -182,7 +182,7 @@ async fn sends_while_a_cable_is_unplugged(says_so: bool) {
 }
 
 #[tokio::test]
-async fn an_unplugged_cable_costs_no_message() {
+async fn cut_link_loses_no_message() {
     in_time(sends_while_a_cable_is_unplugged(false)).await;
 }
 

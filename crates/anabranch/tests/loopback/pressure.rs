@@ -160,7 +160,7 @@ async fn a_writer_continues_when_the_send_buffer_grows() {
 }
 
 #[tokio::test]
-async fn a_writer_is_woken_long_before_half_the_buffer_is_free() {
+async fn writer_is_woken_before_half_the_buffer_is_free() {
     in_time(async {
         let (alice, bob, _endpoints) = small_pair().await;
         alice.set_send_buffer(8 * BUFFER).unwrap();

@@ -37,7 +37,7 @@ fn chart() -> Chart {
 }
 
 #[test]
-fn every_text_is_escaped() {
+fn svg_text_is_escaped() {
     let svg = chart().draw().svg();
     for foreign in ["<b>", "<i>", "& more", "a & b"] {
         assert!(!svg.contains(foreign), "{foreign}");
@@ -46,7 +46,7 @@ fn every_text_is_escaped() {
 }
 
 #[test]
-fn every_spot_can_be_pointed_at_and_every_line_is_in_the_legend() {
+fn svg_has_each_point_and_each_legend_entry() {
     let svg = chart().draw().svg();
     assert_eq!(svg.matches("class=\"point\"").count(), 6);
     assert_eq!(svg.matches("class=\"entry\"").count(), 2);
@@ -57,14 +57,14 @@ fn every_spot_can_be_pointed_at_and_every_line_is_in_the_legend() {
 }
 
 #[test]
-fn the_same_chart_gives_the_same_bytes() {
+fn drawing_a_chart_is_reproducible() {
     let [one, other] = [(); 2].map(|()| chart().draw());
     assert_eq!(one.svg(), other.svg());
     assert_eq!(one.png(2.0).unwrap(), other.png(2.0).unwrap());
 }
 
 #[test]
-fn a_png_has_the_colours_of_its_lines() {
+fn png_contains_the_colours_of_its_lines() {
     let bytes = chart().draw().png(2.0).unwrap();
     let pixels = tiny_skia::Pixmap::decode_png(&bytes).unwrap();
     assert_eq!(pixels.width(), 1760);
@@ -79,7 +79,7 @@ fn a_png_has_the_colours_of_its_lines() {
 }
 
 #[test]
-fn an_empty_chart_and_one_of_words_can_be_drawn() {
+fn empty_and_categorical_charts_can_be_drawn() {
     let mut chart = chart();
     chart.x.scale = Scale::Words(vec!["round robin".into(), "a name of several words".into()]);
     assert!(chart.draw().svg().contains("round robin"));
@@ -92,7 +92,7 @@ fn an_empty_chart_and_one_of_words_can_be_drawn() {
 }
 
 #[test]
-fn what_is_not_above_zero_is_left_out_of_a_scale_of_powers() {
+fn zero_is_left_out_of_a_logarithmic_scale() {
     let mut chart = chart();
     chart.y.scale = Scale::Log;
     chart.series[0].points[0].y = 0.0;
@@ -103,7 +103,7 @@ fn what_is_not_above_zero_is_left_out_of_a_scale_of_powers() {
 }
 
 #[test]
-fn lines_stand_beside_each_other_at_a_word() {
+fn points_of_one_category_are_drawn_side_by_side() {
     let mut chart = chart();
     chart.x.scale = Scale::Words(vec!["one".into(), "two".into()]);
     for series in &mut chart.series {

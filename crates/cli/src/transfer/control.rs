@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_messages_are_what_the_document_says() {
+    fn control_messages_match_the_document() {
         let offer = Control::Offer {
             version: 1,
             name: "a.iso".into(),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_can_be_read() {
+    fn control_messages_are_read_as_written() {
         let sha256 = super::super::digest::Hasher::default().finish();
         let longest = "\u{1}".repeat(255);
         let all = [
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_control_message_is_a_violation() {
+    fn invalid_control_messages_are_violations() {
         let deep = "[".repeat(4_000);
         let bad: [&[u8]; 8] = [
             b"",

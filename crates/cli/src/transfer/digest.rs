@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_of_abc_is_that_of_the_standard() {
+    fn digest_of_abc_matches_the_standard() {
         let mut hasher = Hasher::default();
         hasher.update(b"a");
         hasher.update(b"bc");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_64_small_digits_is_no_digest() {
+    fn digest_needs_64_lower_case_hexadecimal_digits() {
         let good = "0".repeat(64);
         let bad = [
             "",

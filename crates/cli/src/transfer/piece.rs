@@ -89,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_says_where_it_belongs() {
+    fn piece_has_its_range_and_bytes() {
         let piece = Piece::parse(payload(1_000, 3)).unwrap();
         assert_eq!((piece.range(), piece.bytes()), (1_000..1_003, &[7, 7, 7][..]));
         assert!(Piece::parse(payload(LARGEST_FILE - 1, 1)).is_ok());
     }
 
     #[test]
-    fn a_piece_that_fits_no_file_is_a_violation() {
+    fn piece_of_invalid_length_or_offset_is_a_violation() {
         for length in [0, LONGEST + 1] {
             assert_eq!(
                 Piece::parse(payload(0, length)),

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_waits_in_the_send_buffer_is_not_acknowledged() {
+    fn queued_bytes_are_not_acknowledged() {
         assert_eq!(acknowledged(100_000, 0), 100_000);
         assert_eq!(acknowledged(100_000, 65_544), 34_456);
         // The send buffer also holds control messages, so it can exceed `handed_over`.

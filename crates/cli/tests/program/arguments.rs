@@ -36,7 +36,7 @@ fn invalid_arguments_give_one_line_and_code_2() {
 }
 
 #[test]
-fn a_port_in_use_is_named() {
+fn port_in_use_is_named() {
     let receiver = Receiver::start("127.0.0.1", &[]);
     let refused = run(&[
         "recv",

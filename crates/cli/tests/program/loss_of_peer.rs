@@ -77,7 +77,7 @@ fn receiver_removes_the_file_on_hangup() {
 }
 
 #[test]
-fn an_interrupted_sender_tells_the_receiver() {
+fn interrupted_sender_aborts_the_receiver() {
     let mut receiver = Receiver::start(TWO, &["--once"]);
     let (mut sender, _input) = endless_sender(&mut receiver, &[]);
     sender.interrupt();
@@ -90,7 +90,7 @@ fn an_interrupted_sender_tells_the_receiver() {
 }
 
 #[test]
-fn a_slow_pipe_is_not_a_lost_sender() {
+fn slow_pipe_is_not_reported_as_a_lost_sender() {
     let mut receiver = Receiver::start(TWO, &["--once", "--timeout", "2s"]);
     let (mut sender, mut input) = endless_sender(&mut receiver, &["--timeout", "2s"]);
     // Three events of progress are three seconds, longer than either side's patience.

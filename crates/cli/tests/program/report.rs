@@ -138,7 +138,7 @@ fn count(file: &Path, colour: [u8; 3]) -> usize {
 const BLUE: [u8; 3] = [0x00, 0x72, 0xb2];
 
 #[test]
-fn a_browser_draws_the_figures_of_a_report() {
+fn browser_draws_the_figures_of_a_report() {
     let Some(chromium) = chromium() else {
         return;
     };

@@ -102,7 +102,7 @@ fn empty_time_range_is_refused() {
 }
 
 #[test]
-fn a_picture_goes_to_whom_it_is_piped() {
+fn svg_is_written_to_standard_output() {
     let folder = tempfile::tempdir().unwrap();
     let file = capture(&folder);
     let drawn = run(&["trace", "flow", file.to_str().unwrap(), "--svg", "/dev/stdout"]);
@@ -110,7 +110,7 @@ fn a_picture_goes_to_whom_it_is_piped() {
 }
 
 #[test]
-fn a_picture_goes_where_a_name_leads() {
+fn svg_follows_a_symbolic_link() {
     let folder = tempfile::tempdir().unwrap();
     let (file, name) = (capture(&folder), folder.path().join("name"));
     let picture = folder.path().join("picture.svg");

@@ -6,7 +6,7 @@ use crate::catalog::BufferChoice;
 use crate::testing::any_path;
 
 #[test]
-fn holding_more_never_allows_more() {
+fn larger_backlog_never_allows_more_data() {
     for_all::<BufferChoice>(|policy, twin, rng| {
         for _ in 0..STEPS {
             let mut path = any_path(rng, 0);

@@ -102,7 +102,7 @@ fn policies_stay_small() {
 }
 
 #[test]
-fn the_text_of_a_profile_makes_it_from_any_other() {
+fn profile_text_restores_the_profile_from_any_other() {
     for profile in PROFILES {
         let text = profile.recipe.to_string();
         for other in PROFILES {

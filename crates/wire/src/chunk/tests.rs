@@ -387,7 +387,7 @@ fn an_asconf_without_its_address_is_refused() {
 }
 
 #[test]
-fn hmac_covers_what_was_written_since() {
+fn written_since_returns_auth_and_later_chunks() {
     let header = CommonHeader {
         source_port: 1,
         destination_port: 2,

@@ -34,7 +34,7 @@ fn walk(chunks: &[u8]) -> (Vec<(u8, Vec<u8>)>, Option<DecodeError>) {
 }
 
 #[test]
-fn every_captured_packet_has_a_valid_checksum() {
+fn captured_packets_have_valid_checksums() {
     for (name, hex) in captures::ALL {
         let bytes = bytes(hex);
         let packet = Packet::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -74,7 +74,7 @@ fn an_overtaken_sack_is_stale() {
 }
 
 #[test]
-fn nothing_that_was_not_sent_can_be_acknowledged() {
+fn sack_of_unsent_tsns_is_refused() {
     assert!(parse(199, &[]).is_ok());
     assert_eq!(parse(200, &[]), Err(SackError::AcksUnsent));
     assert!(parse(190, &[(2, 9)]).is_ok());
@@ -82,7 +82,7 @@ fn nothing_that_was_not_sent_can_be_acknowledged() {
 }
 
 #[test]
-fn blocks_in_disorder_are_sorted_and_merged() {
+fn unordered_gap_blocks_are_sorted_and_merged() {
     let sack = parse(110, &[(20, 25), (2, 3), (4, 6), (24, 30), (2, 2)]).expect("honest enough");
     assert_eq!(offsets(&sack), "2-6 20-30");
 }
@@ -199,7 +199,7 @@ fn nr_sack_lists_are_merged_and_the_second_is_kept() {
 }
 
 #[test]
-fn nothing_that_was_not_sent_is_kept() {
+fn nr_sack_of_unsent_tsns_is_refused() {
     assert_eq!(parse_nr(&[], &[(2, 100)]), Err(SackError::AcksUnsent));
     assert_eq!(parse_nr(&[(2, 100)], &[]), Err(SackError::AcksUnsent));
     assert!(parse_nr(&[], &[(0, 5), (7, 6)]).unwrap().kept.is_empty());

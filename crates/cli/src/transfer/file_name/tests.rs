@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn ordinary_names_stay_as_they_are() {
+fn ordinary_file_names_are_unchanged() {
     for name in [
         "a",
         "big.iso",
@@ -21,7 +21,7 @@ fn ordinary_names_stay_as_they_are() {
 }
 
 #[test]
-fn no_name_leaves_the_folder() {
+fn file_name_with_a_path_is_refused() {
     let separated = [
         "/etc/passwd",
         "../x",
@@ -42,7 +42,7 @@ fn no_name_leaves_the_folder() {
 }
 
 #[test]
-fn no_name_speaks_to_the_terminal_or_hides_its_ending() {
+fn file_name_with_control_characters_is_refused() {
     for name in [
         "a\0b",
         "a\nb",
@@ -58,7 +58,7 @@ fn no_name_speaks_to_the_terminal_or_hides_its_ending() {
 }
 
 #[test]
-fn no_name_is_a_device_or_becomes_another_name_elsewhere() {
+fn device_and_trimmed_file_names_are_refused() {
     for name in [
         "NUL",
         "nul.txt",
@@ -77,7 +77,7 @@ fn no_name_is_a_device_or_becomes_another_name_elsewhere() {
 }
 
 #[test]
-fn length_is_counted_in_bytes_as_file_systems_do() {
+fn file_name_above_255_bytes_is_refused() {
     assert!(FileName::parse(&"a".repeat(255)).is_ok());
     assert_eq!(FileName::parse(&"a".repeat(256)), Err(BadName::TooLong));
     assert_eq!(FileName::parse(&"ä".repeat(128)), Err(BadName::TooLong));

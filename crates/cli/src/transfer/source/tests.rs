@@ -29,7 +29,7 @@ fn read_all(source: Source) -> (Vec<u8>, Chunk) {
 }
 
 #[test]
-fn a_file_arrives_in_pieces_with_size_and_digest_at_the_end() {
+fn file_is_read_in_pieces_then_size_and_digest() {
     let content: Vec<u8> = (0..3 * PIECE + 5).map(|index| (index % 251) as u8).collect();
     let file = temporary(&content);
     let (bytes, end) = read_all(Source::file(file.path()).unwrap());
@@ -41,7 +41,7 @@ fn a_file_arrives_in_pieces_with_size_and_digest_at_the_end() {
 }
 
 #[test]
-fn an_empty_file_is_an_end_without_pieces() {
+fn empty_file_is_read_without_pieces() {
     let file = temporary(b"");
     let (bytes, end) = read_all(Source::file(file.path()).unwrap());
     assert!(bytes.is_empty() && matches!(end, Chunk::End { size: 0, .. }));
@@ -49,20 +49,20 @@ fn an_empty_file_is_an_end_without_pieces() {
 
 /// The system reports a size of zero for this file.
 #[test]
-fn a_file_of_the_system_is_read_to_its_end() {
+fn proc_file_is_read_to_its_end() {
     let (bytes, _) = read_all(Source::file(Path::new("/proc/self/status")).unwrap());
     assert!(bytes.starts_with(b"Name:"));
 }
 
 #[test]
-fn the_first_bytes_of_a_file_can_be_sent_alone() {
+fn first_limits_the_bytes_that_are_read() {
     let file = temporary(b"0123456789");
     let (bytes, _) = read_all(Source::file(file.path()).unwrap().first(4));
     assert_eq!(bytes, b"0123");
 }
 
 #[test]
-fn a_file_that_shrinks_is_not_sent() {
+fn shrinking_file_is_refused() {
     let file = temporary(b"0123456789");
     let source = Source::file(file.path()).unwrap();
     file.as_file().set_len(5).unwrap();
@@ -73,7 +73,7 @@ fn a_file_that_shrinks_is_not_sent() {
 }
 
 #[test]
-fn neither_folders_nor_missing_files_can_be_sent() {
+fn folders_and_missing_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(Source::file(folder.path()).is_err());
     assert!(Source::file(&folder.path().join("missing")).is_err());

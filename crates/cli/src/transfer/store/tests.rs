@@ -37,7 +37,7 @@ fn names(folder: &TempDir) -> Vec<String> {
 }
 
 #[test]
-fn pieces_in_any_order_make_the_file() {
+fn pieces_in_any_order_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let content: Vec<u8> = (0..100_u8).collect();
     let mut part = part(&folder, false);
@@ -51,14 +51,14 @@ fn pieces_in_any_order_make_the_file() {
 }
 
 #[test]
-fn an_empty_file_is_a_file() {
+fn empty_file_is_stored() {
     let folder = tempfile::tempdir().unwrap();
     part(&folder, false).finish(0, digest(b"")).unwrap();
     assert_eq!(names(&folder), ["a.bin"]);
 }
 
 #[test]
-fn a_file_that_is_not_finished_leaves_nothing() {
+fn unfinished_file_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let mut part = part(&folder, false);
     part.write(&piece(0, b"x")).unwrap();
@@ -68,7 +68,7 @@ fn a_file_that_is_not_finished_leaves_nothing() {
 }
 
 #[test]
-fn a_file_with_another_digest_leaves_nothing() {
+fn file_with_a_wrong_digest_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let mut part = part(&folder, false);
     part.write(&piece(0, b"x")).unwrap();
@@ -77,7 +77,7 @@ fn a_file_with_another_digest_leaves_nothing() {
 }
 
 #[test]
-fn a_file_with_a_hole_is_not_complete() {
+fn file_with_a_gap_is_incomplete() {
     let folder = tempfile::tempdir().unwrap();
     let mut part = part(&folder, false);
     part.write(&piece(0, b"x")).unwrap();
@@ -87,7 +87,7 @@ fn a_file_with_a_hole_is_not_complete() {
 }
 
 #[test]
-fn pieces_do_not_overlap() {
+fn overlapping_pieces_are_refused() {
     for (offset, bytes) in [
         (10, &b"0"[..]),
         (9, b"01"),
@@ -106,7 +106,7 @@ fn pieces_do_not_overlap() {
 }
 
 #[test]
-fn a_sender_cannot_fill_our_memory_with_crumbs() {
+fn thousands_of_separate_pieces_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut part = part(&folder, false);
     let failed = (1..10_000).find_map(|index| part.write(&piece(2 * index, b"x")).err());
@@ -117,7 +117,7 @@ fn a_sender_cannot_fill_our_memory_with_crumbs() {
 }
 
 #[test]
-fn a_file_takes_the_place_of_another_only_if_it_may() {
+fn existing_file_is_replaced_only_with_overwrite() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.bin");
     fs::write(&path, "old").unwrap();
@@ -136,7 +136,7 @@ fn a_file_takes_the_place_of_another_only_if_it_may() {
 }
 
 #[test]
-fn a_link_is_replaced_not_followed() {
+fn symbolic_link_is_replaced_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let victim = NamedTempFile::new().unwrap();
     fs::write(victim.path(), "precious").unwrap();
@@ -146,7 +146,7 @@ fn a_link_is_replaced_not_followed() {
 }
 
 #[test]
-fn a_full_disk_is_called_a_full_disk() {
+fn full_disk_is_named_in_the_error() {
     let error = StoreError::write(Path::new("/data"), io::ErrorKind::StorageFull.into());
     assert!(error.to_string().contains("the disk of /data is full"), "{error}");
 }

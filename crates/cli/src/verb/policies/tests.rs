@@ -44,7 +44,7 @@ fn set_parameter_is_shown_with_its_value() {
 }
 
 #[test]
-fn one_question_can_be_selected_and_a_wrong_name_is_answered_with_the_nearest() {
+fn one_extension_point_is_listed_and_wrong_names_corrected() {
     assert_eq!(selected(Some("cc")).unwrap()[0].name, "cc");
     let error = selected(Some("ack-polici")).unwrap_err().to_string();
     assert!(error.contains("did you mean `ack-policy`?"), "{error}");

@@ -62,7 +62,7 @@ fn best_path_depends_on_rtt_squared() {
 }
 
 #[test]
-fn sets_are_counted() {
+fn olia_alpha_follows_the_sizes_of_its_path_sets() {
     // Four equal round trips: two collected, two largest. Rates 1 : 1 : 3 : 3, α = ±1 / (4 · 2).
     let paths = [
         Example::new(10, 20).delivered(500),

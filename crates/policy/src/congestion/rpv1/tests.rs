@@ -12,7 +12,7 @@ fn two_equal_paths_take_half_a_step_each() {
 }
 
 #[test]
-fn parts_are_shares_of_ssthresh() {
+fn rpv1_increase_is_proportional_to_ssthresh() {
     // 10 / (10 + 30), 30 / (10 + 30)
     let paths = [
         Example::new(25, 10).ssthresh(Some(10)),

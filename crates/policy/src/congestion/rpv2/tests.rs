@@ -10,7 +10,7 @@ fn two_equal_paths_take_half_a_step_each() {
 }
 
 #[test]
-fn parts_are_shares_of_rates() {
+fn rpv2_increase_is_proportional_to_rate() {
     // Rates 40 / 10 = 4 and 40 / 40 = 1: parts 4/5 and 1/5.
     let paths = [Example::new(40, 10), Example::new(40, 40)];
     assert_near(part::<RateShares>(&paths, 0), 0.8);
