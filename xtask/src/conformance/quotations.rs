@@ -311,7 +311,7 @@ fn send() {}
     }
 
     #[test]
-    fn quotations_must_be_listed_with_their_section_and_listed_ones_quoted() {
+    fn unlisted_and_unused_quotations_are_found() {
         let found = quotations("a.rs", &comments(CODE));
         let count = |quotation| {
             let list = List {

@@ -11,7 +11,7 @@ const TWO_UPLINKS: Settings = Settings {
 };
 
 #[test]
-fn uplink_without_an_answer_is_reported_during_and_after_the_transfer() {
+fn silent_uplink_is_reported_during_and_after_transfer() {
     let Some(uplinks) = needs_root("network namespaces", || Uplinks::make(TWO_UPLINKS)) else {
         return;
     };

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn duplicate_counts_at_least_as_long_as_those_before_it() {
+    fn duplicate_counts_as_long_as_earlier_ones() {
         let mut duplicates = Duplicates::default();
         let at = Instant::from_nanos;
         duplicates.sent(UnwrappedTsn(7), 100, at(50));

@@ -122,7 +122,7 @@ mod tests {
 
     //= rfc9260 6.1-3
     #[test]
-    fn window_probe_stays_due_until_it_leaves() {
+    fn zero_window_probe_is_due_until_sent() {
         let (soon, later) = (Instant::from_nanos(5), Instant::from_nanos(9));
         let mut probe = WindowProbe::default();
         assert!(!probe.permits(), "the first one waits");

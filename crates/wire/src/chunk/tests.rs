@@ -165,7 +165,7 @@ fn empty_data_is_decoded() {
 }
 
 #[test]
-fn a_first_fragment_of_i_data_has_a_ppid_and_a_later_one_its_number() {
+fn first_i_data_fragment_has_a_ppid_and_later_ones_an_fsn() {
     let first = IData {
         tsn: Tsn(0x0102_0304),
         stream: StreamId(0x0506),

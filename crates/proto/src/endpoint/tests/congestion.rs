@@ -112,7 +112,7 @@ const fn block(start: u16, end: u16) -> GapBlock {
 //= rfc9260 7.2.1-4
 /// RFC 9260 §6.1 B: 4,404 bytes hold three chunks and a part of the fourth.
 #[test]
-fn window_is_exceeded_by_less_than_one_packet() {
+fn cwnd_is_exceeded_by_less_than_one_packet() {
     let mut transfer = Transfer::begins();
     assert_eq!((transfer.facts().cwnd, transfer.chunk()), (4_404, 1_460));
     assert_eq!(transfer.hands_over(10), 4);
@@ -129,7 +129,7 @@ fn padding_counts_as_in_flight() {
 
 //= rfc9260 7.2.4-6
 #[test]
-fn further_losses_of_one_window_do_not_cut_it_again() {
+fn losses_of_one_window_reduce_cwnd_once() {
     let (mut transfer, acked) = Transfer::fills(20);
     let before = transfer.facts().cwnd;
     // Chunk 0 behind the cumulative TSN is lost, then chunk 5.
@@ -150,7 +150,7 @@ fn further_losses_of_one_window_do_not_cut_it_again() {
 
 //= rfc9260 7.2.4-7
 #[test]
-fn window_grows_before_a_loss_in_the_same_sack_cuts_it() {
+fn sack_grows_cwnd_before_its_loss_reduces_it() {
     let (mut transfer, acked) = Transfer::fills(20);
     let before = transfer.facts().cwnd;
     for end in [3, 4] {
@@ -166,7 +166,7 @@ fn window_grows_before_a_loss_in_the_same_sack_cuts_it() {
 
 //= rfc9260 7.1-1, 7.2.1-10, 7.2.1-11, 7.2.2-3
 #[test]
-fn idle_path_halves_its_window_once_per_rto() {
+fn idle_path_halves_its_cwnd_once_per_rto() {
     let (mut transfer, _) = Transfer::fills(40);
     let mut acknowledged = 0;
     while acknowledged < transfer.sent {

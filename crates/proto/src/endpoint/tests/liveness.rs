@@ -66,7 +66,7 @@ fn answers_heartbeats(endpoint: &mut Endpoint, now: Instant, tag: VerificationTa
 
 //= rfc9260 8.1-1, 8.1-3, 8.1-4, 8.1-5
 #[test]
-fn peer_is_given_up_at_the_error_after_association_max_retrans() {
+fn association_ends_one_error_after_association_max_retrans() {
     let mut endpoint = endpoint_with(AssociationConfig {
         max_retransmits: 3,
         ..by_the_letter()
@@ -90,7 +90,7 @@ fn peer_is_given_up_at_the_error_after_association_max_retrans() {
 
 //= rfc9260 8.1-6, 8.1-7, 8.2-4, 8.3-13
 #[test]
-fn acknowledged_data_and_answered_heartbeats_clear_the_error_counters() {
+fn acks_of_data_and_heartbeats_clear_the_error_counters() {
     for by_heartbeat in [false, true] {
         let mut endpoint = endpoint_with(AssociationConfig {
             max_retransmits: 3,
@@ -133,7 +133,7 @@ fn acknowledged_data_and_answered_heartbeats_clear_the_error_counters() {
 //= rfc9260 8.1-2, 8.2-1, 8.2-2, 8.2-3, 8.2-5, 8.3-3, 8.3-4, 8.3-5, 8.3-6, 8.3-7, 8.3-11, 8.3-12
 /// The peer has two addresses and is silent at the second.
 #[test]
-fn path_is_given_up_after_path_max_retrans_and_asked_all_the_same() {
+fn path_is_inactive_after_path_max_retrans_but_still_probed() {
     let mut endpoint = endpoint_with(by_the_letter());
     let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     let silent = PathId(1);
@@ -197,7 +197,7 @@ fn endpoint_confirms(endpoint: &mut Endpoint, tag: VerificationTag, path: PathId
 
 //= rfc9260 8.3-14
 #[test]
-fn answered_heartbeat_measures_the_round_trip_of_its_path() {
+fn heartbeat_ack_gives_an_rtt_sample_of_its_path() {
     let mut endpoint = endpoint_with(by_the_letter());
     let tag = is_joined(&mut endpoint, 5, &[]);
     let (sent_at, asked) = says_next(&mut endpoint);
@@ -211,7 +211,7 @@ fn answered_heartbeat_measures_the_round_trip_of_its_path() {
 //= rfc9260 8.3-1, 8.3-15
 /// HB.interval and the RTO, give or take half of the latter; twice the RTO when the one before was not answered.
 #[test]
-fn heartbeats_come_an_interval_and_a_jittered_rto_apart() {
+fn heartbeat_period_is_interval_plus_jittered_rto() {
     let mut endpoint = endpoint_with(by_the_letter());
     let tag = is_joined(&mut endpoint, 5, &[]);
     let interval = Duration::from_secs(30);
@@ -247,7 +247,7 @@ fn heartbeats_come_an_interval_and_a_jittered_rto_apart() {
 
 //= rfc9260 16-1, 16-2
 #[test]
-fn defaults_of_the_standard_are_those_of_its_section_16() {
+fn rfc9260_profile_has_the_values_of_section_16() {
     let config = by_the_letter();
     assert_eq!((config.max_retransmits, config.max_init_retransmits), (10, 8));
     let rto = config.rto();
@@ -274,7 +274,7 @@ fn defaults_of_the_standard_are_those_of_its_section_16() {
 //= rfc9260 8.2-6
 /// The peer has three addresses and is silent at the primary one.
 #[test]
-fn one_path_alone_stands_in_for_an_inactive_primary_one() {
+fn only_one_path_replaces_an_inactive_primary_path() {
     let mut endpoint = endpoint_with(by_the_letter());
     let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip(), peer(4).ip()]);
     for path in [PathId(1), PathId(2)] {

@@ -106,7 +106,7 @@ fn opened(endpoint: &mut Endpoint, packets: &[Vec<u8>]) -> crate::endpoint::cook
 
 //= rfc9260 3.1-4, 3.3.2-1, 5.1-1
 #[test]
-fn init_has_zero_tag_and_no_parameter_twice() {
+fn init_has_tag_zero_and_distinct_parameters() {
     let mut endpoint = endpoint_of_two_addresses();
     endpoint
         .connect(START, &[peer(2)], &config())
@@ -132,7 +132,7 @@ fn endpoint_of_two_addresses() -> Endpoint {
 
 //= rfc9260 5.1-3, 5.1-4, 5.1-5, 5.1-12, 5.1.2-7
 #[test]
-fn init_is_answered_at_its_source_with_tags_and_cookie() {
+fn init_ack_goes_to_the_source_with_tags_and_cookie() {
     let mut endpoint = endpoint();
     let path = PathAddr {
         local: here(),
@@ -209,7 +209,7 @@ fn flags_of_init_and_init_ack_are_zero_and_ignored() {
 
 //= rfc9260 3.3.2-21, 3.3.3-5, 3.3.3-23, 5.1-2, 5.3.1-1, 5.3.1-3
 #[test]
-fn tags_and_initial_tsns_differ_from_call_to_call() {
+fn tags_and_initial_tsns_differ_between_connects() {
     let mut tags = Vec::new();
     let mut tsns = Vec::new();
     for seed in 0..20 {
@@ -251,7 +251,7 @@ fn tags_and_initial_tsns_differ_from_call_to_call() {
 
 //= rfc9260 3.3.2-8, 3.3.2-13, 3.3.2-17, 3.3.3-9, 3.3.3-14, 3.3.3-19
 #[test]
-fn no_streams_and_tiny_buffers_are_announced_as_the_least() {
+fn zero_streams_and_tiny_buffers_are_announced_as_the_minimum() {
     let stingy = AssociationConfig {
         receive_buffer: 10,
         outbound_streams: 0,
@@ -395,7 +395,7 @@ fn init_ack_of_more_than_1500_bytes_is_accepted() {
 
 //= rfc9260 3.1-3, 3.3.3-4, 3.3.11-1, 3.3.11-2, 5-1, 5.1-8, 6-1
 #[test]
-fn cookie_is_echoed_alone_and_unchanged_and_data_waits_for_its_ack() {
+fn cookie_is_echoed_unchanged_and_data_waits_for_cookie_ack() {
     let mut endpoint = endpoint();
     let (id, tag) = calls(&mut endpoint);
     let mut association = endpoint.association_mut(id).expect("it lives");
@@ -432,7 +432,7 @@ fn waits(endpoint: &mut Endpoint) -> Vec<Vec<u8>> {
 
 //= rfc9260 4-4, 4-5, 4-7, 4-8, 5.1.4-2
 #[test]
-fn init_and_cookie_echo_are_repeated_max_init_retransmits_times() {
+fn init_and_cookie_echo_stop_after_max_init_retransmits() {
     let times = usize::from(config().max_init_retransmits);
     let gave_up = |endpoint: &mut Endpoint| events(endpoint).contains(&Event::Closed(CloseReason::NoAnswer));
 
@@ -452,7 +452,7 @@ fn init_and_cookie_echo_are_repeated_max_init_retransmits_times() {
 
 //= rfc9260 5.2.1-1, 5.2.1-2, 5.2.1-5, 5.2.1-11, 5.2.1-12, 5.2.1-13, 5.2.1-14
 #[test]
-fn init_in_cookie_wait_is_answered_with_the_fields_of_the_own_init() {
+fn init_in_cookie_wait_is_answered_with_our_init_fields() {
     let mut endpoint = endpoint();
     endpoint
         .connect(START, &[peer(2)], &config())
@@ -500,7 +500,7 @@ fn init_in_cookie_echoed_is_answered_unless_it_adds_an_address() {
 
 //= rfc9260 5.2.2-1, 5.2.2-5, 5.2.2-6, 5.2.2-7, 5.2.2-8, 5.2.2-9, 5.2.2-10, 5.2.2-11
 #[test]
-fn init_during_an_association_gets_a_new_tag_and_the_same_fields() {
+fn init_when_established_gets_a_new_tag_and_old_fields() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
     let answers = init_from_peer(&mut endpoint, &call);
@@ -539,7 +539,7 @@ fn init_that_adds_an_address_is_aborted_with_its_own_tag() {
 
 //= rfc9260 4-2, 5.1.5-4, 5.1.5-5, 5.2.4-1, 5.2.4-2
 #[test]
-fn stale_cookie_of_other_tags_gets_an_error_and_its_data_is_discarded() {
+fn stale_cookie_of_other_tags_gets_error_and_data_is_dropped() {
     for has_association in [false, true] {
         let mut endpoint = endpoint();
         if has_association {
@@ -572,7 +572,7 @@ fn stale_cookie_of_other_tags_gets_an_error_and_its_data_is_discarded() {
 
 //= rfc9260 5.2.4-5
 #[test]
-fn restarted_peer_begins_with_an_initial_window() {
+fn restarted_peer_starts_with_the_initial_cwnd() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     let cwnd = |endpoint: &Endpoint| endpoint.associations().next().expect("it lives").path_facts()[0].cwnd;
@@ -680,7 +680,7 @@ fn stale_cookie_error_outside_cookie_echoed_changes_nothing() {
 
 //= rfc9260 5.1.2-10, 5.1.2-11
 #[test]
-fn init_from_a_family_that_it_does_not_list_as_supported_is_answered() {
+fn init_from_an_address_type_it_does_not_list_is_answered() {
     let mut endpoint = endpoint();
     let mut parameters = ParameterWriter::new();
     parameters.push_supported_address_types(false, true);

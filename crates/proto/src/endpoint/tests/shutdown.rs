@@ -50,7 +50,7 @@ fn leaves_without_an_answer(endpoint: &mut Endpoint) -> Vec<(Duration, Vec<u8>)>
 
 //= rfc9260 9.2-1, 9.2-3, 9.2-4, 9.2-5, 9.2-6, 9.2-16, 9.2-17, 9.2-18, 9.2-19, 9.2-20
 #[test]
-fn shutdown_and_shutdown_ack_are_repeated_with_back_off_and_then_given_up() {
+fn shutdown_and_shutdown_ack_back_off_and_give_up() {
     for acknowledges in [false, true] {
         let mut endpoint = endpoint_with(AssociationConfig {
             max_retransmits: 3,
@@ -78,7 +78,7 @@ fn shutdown_and_shutdown_ack_are_repeated_with_back_off_and_then_given_up() {
 
 //= rfc9260 9.2-2
 #[test]
-fn repeated_shutdown_names_the_tsn_received_last() {
+fn repeated_shutdown_has_the_latest_cumulative_tsn() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     shut_down(&mut endpoint);
@@ -93,7 +93,7 @@ fn repeated_shutdown_names_the_tsn_received_last() {
 
 //= rfc9260 9.2-12, 9.2-13
 #[test]
-fn data_after_our_shutdown_is_answered_with_shutdown_and_sack_at_once() {
+fn data_in_shutdown_sent_gets_shutdown_and_sack_at_once() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     shut_down(&mut endpoint);
@@ -131,7 +131,7 @@ fn peer_that_never_finishes_is_aborted_after_five_times_rto_max() {
 //= rfc9260 9.2-8, 9.2-9, 9.2-10, 9.2-11
 /// Data of ours is outstanding when the peer wishes to finish.
 #[test]
-fn after_the_peers_shutdown_data_is_repeated_and_no_more_is_taken() {
+fn data_is_retransmitted_in_shutdown_received() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     act(&mut endpoint, |association| {
@@ -164,7 +164,7 @@ fn after_the_peers_shutdown_data_is_repeated_and_no_more_is_taken() {
 
 //= rfc9260 9.2-29
 #[test]
-fn shutdown_crossing_ours_is_answered_with_shutdown_ack_and_starts_t2_again() {
+fn crossing_shutdown_gets_shutdown_ack_and_restarts_t2() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     shut_down(&mut endpoint);

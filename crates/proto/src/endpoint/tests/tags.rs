@@ -33,7 +33,7 @@ fn ends(endpoint: &mut Endpoint) -> VerificationTag {
 
 //= rfc9260 8.4-1
 #[test]
-fn packets_from_or_to_no_single_host_are_discarded() {
+fn packets_of_non_unicast_addresses_are_discarded() {
     let local = SocketAddr::from(([0, 0, 0, 0], DEFAULT_PORT));
     let init = packet(VerificationTag::ZERO, |packet| {
         packet.push(&init(5, Vec::new())).expect("a small chunk");
@@ -99,7 +99,7 @@ fn packets_carry_the_tag_that_the_peer_chose_and_an_init_zero() {
 
 //= rfc9260 8.5.1-4, 9.1-1, 9.1-2, 9.1-3, 9.1-4
 #[test]
-fn abort_stands_alone_with_tag_and_cause_though_data_waits() {
+fn abort_with_queued_data_has_only_its_tag_and_cause() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[]);
     let id = endpoint.associations().map(Association::id).next().expect("one");
@@ -165,7 +165,7 @@ fn shutdown_complete_is_ignored_unless_shutdown_ack_was_sent() {
 
 //= rfc9260 8.5.1-12, 9.2-23
 #[test]
-fn shutdown_complete_counts_with_our_tag_or_with_the_peers_and_the_t_bit() {
+fn shutdown_complete_is_valid_with_own_or_reflected_peer_tag() {
     let peers = VerificationTag(5);
     for (tag_reflected, is_ours, closes) in [
         (false, true, true),
@@ -244,7 +244,7 @@ fn heartbeats_are_answered_from_cookie_echoed_on() {
 //= rfc9260 9.1-5
 /// RFC 9260 §9.1, whatever stands before the ABORT.
 #[test]
-fn a_packet_with_an_abort_is_not_answered() {
+fn packet_with_an_abort_is_not_answered() {
     let empty = Data {
         tsn: Tsn(1),
         stream: StreamId(0),
@@ -273,7 +273,7 @@ fn a_packet_with_an_abort_is_not_answered() {
 //= rfc9260 9.1-5
 /// So it is with a cookie that cannot be taken.
 #[test]
-fn a_cookie_that_is_refused_is_not_answered_beside_an_abort() {
+fn refused_cookie_bundled_with_abort_is_not_answered() {
     let mut endpoint = endpoint();
     let call = init(5, Vec::new());
     let answer = hears(&mut endpoint, START, peer(2), VerificationTag::ZERO, &call);
@@ -289,7 +289,7 @@ fn a_cookie_that_is_refused_is_not_answered_beside_an_abort() {
 
 //= rfc9260 12.4-2
 #[test]
-fn chunks_of_one_packet_get_one_packet_of_control_chunks_in_return() {
+fn replies_to_one_packet_are_bundled_into_one() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     let strange = |kind| RawChunk {

@@ -68,7 +68,7 @@ fn numbered(tsn: u16) -> Data<'static> {
 
 //= rfc9260 6-10, 6.1-17, 6.10-3
 #[test]
-fn data_leaves_behind_control_chunks_and_the_sack_of_what_arrived() {
+fn control_chunks_and_sack_precede_data_in_a_packet() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     hands_over(&mut endpoint, Message::new(StreamId(0), "hello"));
@@ -126,7 +126,7 @@ fn new_data_exceeds_cwnd_by_less_than_a_chunk_and_once() {
 
 //= rfc9260 6.1-14, 6.10-4
 #[test]
-fn lost_chunks_leave_before_new_ones() {
+fn retransmissions_precede_new_data() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     for _ in 0..100 {
@@ -149,7 +149,7 @@ fn lost_chunks_leave_before_new_ones() {
 
 //= rfc9260 3.3.1-4, 3.3.1-6, 3.3.1-7, 6.9-13, 6.9-14
 #[test]
-fn fragments_of_an_unordered_message_share_all_but_their_place() {
+fn unordered_fragments_differ_only_in_tsn_and_b_e_bits() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[]);
     let message = Message::new(StreamId(3), vec![7; 3_500]).unordered();
@@ -186,7 +186,7 @@ fn packet_of_many_chunks_gets_one_sack() {
 
 //= rfc9260 6.2-26
 #[test]
-fn fragments_that_wait_keep_the_window_down() {
+fn undelivered_fragments_reduce_the_window() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     let beginning = Data {
@@ -204,7 +204,7 @@ fn fragments_that_wait_keep_the_window_down() {
 
 //= rfc9260 1.3-2, 3.1-3, 3.3.2-6, 3.3.3-4, 6.4-2
 #[test]
-fn reply_leaves_to_the_source_of_its_request_on_the_same_ports() {
+fn reply_is_sent_to_the_source_and_ports_of_the_request() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[peer(2).ip(), peer(3).ip()]);
     for remote in [peer(3), peer(2)] {
@@ -233,7 +233,7 @@ fn reply_leaves_to_the_source_of_its_request_on_the_same_ports() {
 
 //= rfc9260 3.3.7-1, 3.3.7-2
 #[test]
-fn abort_leaves_alone_although_data_waits() {
+fn abort_is_not_bundled_with_queued_data() {
     let mut endpoint = endpoint();
     is_joined(&mut endpoint, 5, &[]);
     hands_over(&mut endpoint, Message::new(StreamId(0), vec![7; 50_000]));
@@ -285,7 +285,7 @@ fn data_in_shutdown_sent_is_acknowledged_at_once_gaps_included() {
 
 //= rfc9260 4-10, 4-11, 4-12
 #[test]
-fn nothing_new_is_taken_after_the_peers_shutdown_and_queued_data_is_sent() {
+fn queued_data_is_sent_and_no_more_taken_after_shutdown() {
     let mut endpoint = endpoint();
     let tag = is_joined(&mut endpoint, 5, &[]);
     for _ in 0..10 {
