@@ -49,7 +49,7 @@ impl Outcomes {
                 *slot = Some(outcome);
             }
         }
-        // A7: "All TLVs after the failed response are considered unsuccessful unless a specific success indication is
+        // RFC 5061 §5.1 A7: "All TLVs after the failed response are considered unsuccessful unless a specific success indication is
         // present for the parameter." Those before it are successful, as all are if nothing failed (A8).
         let failed = said
             .iter()

@@ -185,15 +185,15 @@ fn known_peer(
     let added = association.added(&wishes.addresses);
     match association.state {
         //= rfc9260 5.2.1-1, 5.2.1-2, 5.2.1-5, 5.2.1-12, 5.2.1-13, 5.2.1-14
-        // §5.2.1: "MUST respond with an INIT ACK using the same parameters it sent in its original INIT".
+        // RFC 9260 §5.2.1: the endpoint "MUST respond with an INIT ACK chunk using the same parameters it sent in its original INIT
+        // chunk".
         State::CookieWait(_) => Some(Answer {
             local_tag,
             tie_tags: None,
             config,
             local_addrs,
         }),
-        // §9.2: "If an endpoint in SHUTDOWN-ACK-SENT receives an INIT, it SHOULD discard the INIT and retransmit
-        // the SHUTDOWN ACK", whatever addresses it lists.
+        // RFC 9260 §9.2: in this state an INIT is discarded and the SHUTDOWN ACK retransmitted, whatever addresses the INIT lists.
         State::ShutdownAckSent(..) => {
             association.control.send_shutdown_ack();
             endpoint.touch(id);

@@ -33,9 +33,9 @@ enum Verdict {
 }
 
 //= rfc9260 8.4-5
-/// Tells whether what else is in the packet may be looked at: with a cookie that is forged, spent, stale or for another
-/// tag, "the SCTP packet, including the COOKIE ECHO chunk and any DATA chunks, MUST be silently discarded"
-/// (RFC 9260 §5.1.5).
+/// Handles a COOKIE ECHO; returns whether the later chunks of the packet are processed. With a forged cookie "the SCTP packet,
+/// including the COOKIE ECHO chunk and any DATA chunks, MUST be silently discarded" (RFC 9260 §5.1.5). The other chunks are also
+/// dropped if the cookie is stale, is for another tag, or belongs to an association that has ended.
 pub(crate) fn on_cookie_echo(endpoint: &mut Endpoint, inbound: &Inbound<'_>, bytes: &[u8]) -> bool {
     let header = inbound.packet.header();
     // §5.1.5 step 3: the tag of the packet must be the one that the cookie was made for; it is under the seal.
@@ -166,7 +166,8 @@ fn apply(
     match verdict {
         //= rfc9260 5.2.4-6
         Verdict::A | Verdict::B if matches!(association.state, State::ShutdownAckSent(..)) => {
-            // §5.2.4 A: "the endpoint MUST NOT set up a new association but resend the SHUTDOWN ACK and an ERROR".
+            // RFC 9260 §5.2.4 A: the endpoint "MUST NOT set up a new association but instead resend the SHUTDOWN ACK chunk", and
+            // reports with an ERROR that it is shutting down.
             let causes = CauseWriter::one(Cause::CookieWhileShuttingDown);
             endpoint
                 .replies

@@ -1,11 +1,11 @@
-//! Acknowledgement processing (RFC 9260 §6.2.1). What does a SACK change? Round trips, windows, losses, and buffer space.
+//! Acknowledgement processing (RFC 9260 §6.2.1). What does a SACK change? RTT estimates, congestion windows, losses, buffer space.
 //!
-//! The sender's scoreboard turns the SACK into one [`PathAck`] for each path; everything after looks at these only, so the
-//! cost follows what the SACK changed and not what is outstanding.
+//! The sender's scoreboard turns the SACK into one [`PathAck`] for each path. All later steps read only these, so the cost follows
+//! what the SACK changed and not the number of outstanding chunks.
 //!
-//! The order matters. Round trips and signs of life come before the policies, which read both in the facts; losses come after
-//! the congestion control has seen the acknowledgement, so that a cut begins from the grown window (RFC 9260 §7.2.1, then
-//! §7.2.4); timers come last, from what is outstanding then.
+//! The order matters. RTT samples and error counters are updated before the policies run, which read both in the facts. Losses are
+//! looked for after the congestion control has seen the acknowledgement: RFC 9260 §7.2.4 applies the growth of §7.2.1 and §7.2.2
+//! before a reduction. Timers come last, because they depend on what is still outstanding (§6.3.2).
 
 use core::mem;
 
@@ -18,10 +18,10 @@ use crate::violation::Violation;
 
 impl Transfer {
     //= rfc9260 6-5
-    /// A SACK came over `path`.
+    /// Processes a SACK that arrived over `path`.
     ///
     /// # Errors
-    /// It acknowledges what was never sent.
+    /// The SACK acknowledges a TSN that was never sent.
     pub(crate) fn on_sack(
         &mut self,
         now: Instant,
@@ -35,10 +35,10 @@ impl Transfer {
         self.apply_sack(now, path, sack)
     }
 
-    /// The SACK of a receiver that tells what it will never throw away came over `path`.
+    /// Processes an NR-SACK that arrived over `path`. Its non-renegable blocks list TSNs that the receiver will not discard.
     ///
     /// # Errors
-    /// It acknowledges what was never sent.
+    /// The NR-SACK acknowledges a TSN that was never sent.
     pub(crate) fn on_nr_sack(
         &mut self,
         now: Instant,
@@ -62,7 +62,7 @@ impl Transfer {
     ) -> Result<Effects, Violation> {
         let sack = match sack {
             Ok(sack) => sack,
-            // It was overtaken by a later one, which says more: its gaps and its window are of the past (RFC 9260 §6.2.1 D i).
+            // A later SACK arrived first. Gap ack blocks and a_rwnd of this one are out of date (RFC 9260 §6.2.1 D i).
             Err(SackError::Stale) => return Ok(Effects::default()),
             Err(SackError::AcksUnsent) => {
                 return Err(Violation::Protocol("SACK acknowledges what was never sent"));
@@ -78,10 +78,10 @@ impl Transfer {
     }
 
     //= rfc9260 3.3.8-2
-    /// The cumulative TSN of a SHUTDOWN acknowledges like a SACK that says nothing of gaps (RFC 9260 §9.2).
+    /// Processes the cumulative TSN of a SHUTDOWN, which acknowledges like a SACK without gap ack blocks (RFC 9260 §9.2).
     ///
-    /// pion and its descendants write what they know of their own TSNs there. A number that cannot be ours says nothing,
-    /// then; SACKs tell the rest.
+    /// A TSN outside of those sent is ignored rather than a violation: pion and its descendants write one of their own TSNs into
+    /// this field, and their SACKs acknowledge the data all the same.
     pub(crate) fn on_cumulative(&mut self, now: Instant, path: PathId, cumulative: Tsn) -> Effects {
         let sender = &mut self.sender;
         let cumulative = sender.cumulative().nearest(cumulative);
@@ -94,7 +94,7 @@ impl Transfer {
     }
 
     //= rfc9260 7.2.4-7
-    /// Everything that follows from what the sender's scoreboard found.
+    /// Carries out all that follows from the path acks of the scoreboard, in the order that the overview of this file explains.
     fn process_ack(
         &mut self,
         now: Instant,
@@ -125,7 +125,7 @@ impl Transfer {
         effects
     }
 
-    /// What was acknowledged on a path clears its errors, and those of the peer (RFC 9260 §8.1, §8.2).
+    /// Newly acknowledged data clears the error counters of its path and of the peer (RFC 9260 §8.1, §8.2).
     fn note_signs_of_life(&mut self, now: Instant) -> Effects {
         let mut effects = Effects::default();
         for index in 0..self.sender.path_acks().len() {
@@ -142,8 +142,8 @@ impl Transfer {
         effects
     }
 
-    /// A round trip of the path that the SACK came over. Even a SACK that was overtaken, and acknowledges nothing any more, took
-    /// the time that its path takes.
+    /// Takes an RTT sample of the path that the SACK arrived over, if the policy waits for one. This comes before the SACK is
+    /// checked for being out of date: an old SACK has also taken the time of its path.
     fn sample_sack(
         &mut self,
         now: Instant,
@@ -165,7 +165,7 @@ impl Transfer {
         }
     }
 
-    /// A round trip of each path of which something was acknowledged, and what arrived there.
+    /// Takes an RTT sample for each path with acknowledged chunks (RFC 9260 §6.3.1), and notes when and how much was delivered there.
     fn measure(&mut self, arrived_on: PathId, now: Instant) {
         let Self {
             sender,
@@ -182,8 +182,8 @@ impl Transfer {
                 paths.chunks_arrived(ack.path, ack.newly_acked_chunks);
                 let path = paths.path_mut(ack.path);
                 path.acked_at = Some(now);
-                // The one packet that was allowed after a timeout has arrived (RFC 9260 §7.2.1): the timer of what follows
-                // begins with what is outstanding then, not with the back-off of that packet.
+                // After a timeout one packet may be in flight until it is acknowledged (RFC 9260 §7.2.1, §7.2.3), and this one is.
+                // T3 is stopped so that it starts again for the next chunks without the back-off of this packet (§6.3.2).
                 if mem::take(&mut path.one_at_a_time) {
                     path.t3.stop();
                 }
@@ -192,7 +192,7 @@ impl Transfer {
         }
     }
 
-    /// What recovering paths may send until the next SACK (RFC 9937).
+    /// Updates how much paths in fast recovery may send until the next SACK: in proportion to what was delivered (RFC 9937).
     fn reduce_rates(&mut self) {
         let Self { sender, paths, .. } = self;
         for ack in sender.path_acks() {

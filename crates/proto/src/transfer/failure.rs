@@ -1,7 +1,8 @@
-//! Path failure detection (RFC 9260 §8.1, §8.2; RFC 7829). Does the peer still answer, and on which paths?
+//! Failure detection for paths and the peer (RFC 9260 §8.1, §8.2; RFC 7829). Does the peer still answer, and on which paths?
 //!
-//! Errors are counted for each path and for the peer. What they mean for a path is the failover policy's to say; what is in
-//! flight on a path that goes out of use leaves on others at once, for its own timer has backed off, up to RTO.Max.
+//! Errors are counted for each path and for the peer. The failover policy decides what the errors of a path mean for its
+//! reachability. When a path becomes inactive, its data in flight is retransmitted on others at once, because its own T3 has backed
+//! off, up to RTO.Max.
 
 use anabranch_policy::{Reachability, SentOnce};
 use anabranch_types::{Instant, PathId};
@@ -11,12 +12,13 @@ use crate::path::PathChange;
 
 impl Transfer {
     //= rfc9260 8.1-1, 8.1-3
-    /// Something sent on `path` was not answered in time (RFC 9260 §8.1, §8.2).
+    /// Counts an error: T3 expired on `path`, or a HEARTBEAT or ASCONF was not acknowledged in time (RFC 9260 §8.1, §8.2).
     pub(crate) fn error_on(&mut self, path: PathId, now: Instant) -> Effects {
         let was_confirmed = self.paths.is_confirmed(path);
         let mut effects = self.path_error(path, now);
-        // An address that was never confirmed says nothing about the peer, unless it is all that is left: both ends may have
-        // removed addresses at once, and what remains need not be connected.
+        // Errors of an unconfirmed address do not count against the peer, because the address may not be the peer's (RFC 9260 §5.4).
+        // They do count if no confirmed address is left: both ends may have deleted addresses at the same time, and the association
+        // must end if the remaining pair does not work.
         let failover = &self.policies.failover;
         let counts = failover.counts_against_peer(self.paths.fact(path), self.paths.facts());
         if was_confirmed && counts || !self.paths.any_confirmed() {
@@ -26,7 +28,7 @@ impl Transfer {
         effects
     }
 
-    /// An ASCONF that left on `path` was not answered in time (RFC 5061 §5.1 B1).
+    /// T4 expired for an ASCONF that was sent on `path` (RFC 5061 §5.1 B1).
     pub(crate) fn request_timed_out(&mut self, path: PathId, now: Instant) -> Effects {
         self.paths.path_mut(path).rtt.back_off();
         self.paths.publish_rtt(path);
@@ -34,7 +36,7 @@ impl Transfer {
     }
 
     //= rfc9260 8.2-1
-    /// One more error in a row on `path`, and what the failover policy makes of it.
+    /// Counts one more consecutive error of `path`, and applies the reachability that the failover policy derives from it.
     pub(super) fn path_error(&mut self, path: PathId, now: Instant) -> Effects {
         let (facts, machinery) = self.paths.both_mut(path);
         facts.errors = facts.errors.saturating_add(1);
@@ -43,7 +45,7 @@ impl Transfer {
         let Some(effects) = self.set_reachability(path, reachability) else {
             return Effects::default();
         };
-        // A suspected path is probed sooner than a working one, an inactive one later (RFC 7829 §3.2).
+        // The heartbeat period depends on the reachability: a potentially failed path is probed once per RTO (RFC 7829 §3.2).
         self.schedule_heartbeat(path, now);
         if reachability == Reachability::Inactive && self.sender.in_flight(path) > 0 {
             self.send_again(path, now);
@@ -51,13 +53,13 @@ impl Transfer {
         effects
     }
 
-    /// The handshake is complete, or a packet came while we finish: no error counts any more.
+    /// Clears the error counter of the peer: the handshake is complete, or a packet arrived during the shutdown (RFC 9260 §9.2).
     pub(crate) const fn forget_errors(&mut self) {
         self.errors = 0;
     }
 
-    /// The peer answered something that was sent on `path`: both counters are cleared (RFC 9260 §8.1, §8.2). An answer over an
-    /// address that is not confirmed does not count: only an answered heartbeat proves whose it is (RFC 9260 §5.4).
+    /// Clears both error counters, because the peer answered something that was sent on `path` (RFC 9260 §8.1, §8.2). An
+    /// unconfirmed address stays as it is: only a HEARTBEAT ACK with the right nonce confirms that it is the peer's (RFC 9260 §5.4).
     fn sign_of_life_on(&mut self, path: PathId, now: Instant) -> Effects {
         if self.paths.is_confirmed(path) {
             self.proved_alive(path, now)
@@ -85,11 +87,12 @@ impl Transfer {
     }
 
     //= rfc9260 8.1-6
-    /// Chunks were acknowledged that were last sent on `path`; the latest of those that were sent only once is `sent_once`.
+    /// Processes the acknowledgement of chunks that were last sent on `path`; `sent_once` is the latest of those that were sent only
+    /// once.
     ///
-    /// RFC 9260 §8.2 leaves open which address an acknowledgement speaks for if its chunk was sent more than once, and after an
-    /// outage what is acknowledged first may have arrived before it. So a path that is out of use does not come back by that,
-    /// but is asked at once.
+    /// RFC 9260 §8.2 leaves open which address is credited with the acknowledgement of a chunk that was sent more than once. After
+    /// an outage the first acknowledgement may also be for a chunk that arrived before it. So neither makes an unusable path active
+    /// again; a heartbeat is sent there at once instead.
     pub(super) fn acknowledged(
         &mut self,
         path: PathId,
@@ -98,7 +101,7 @@ impl Transfer {
     ) -> Effects {
         if let Some(chunk) = sent_once {
             let machinery = self.paths.path_mut(path);
-            // Whether the reverse path is alive, only an answer over it tells.
+            // The SACK may have arrived over another path, so it does not show that the reverse direction of this one works.
             if !machinery.sacks_doubted {
                 machinery.heartbeat.path_is_proved(chunk.sent_at, now);
             }
@@ -113,8 +116,8 @@ impl Transfer {
         Effects::default()
     }
 
-    /// Something was answered that had left on `path`, nobody knows when, for it left several times. If data waits there for a
-    /// timer that has backed off, a heartbeat tells at once whether it arrived.
+    /// Processes the answer to a control chunk that was sent on `path` several times, so that its send time is ambiguous. If data is
+    /// in flight there and T3 has backed off, a heartbeat shows within a round trip whether the path delivers.
     pub(crate) fn answered_at_some_time(&mut self, path: PathId, now: Instant) -> Effects {
         let is_in_doubt = self.is_in_doubt(path);
         let effects = self.sign_of_life_on(path, now);
@@ -124,16 +127,16 @@ impl Transfer {
         effects
     }
 
-    /// Whether `path` is out of use, or what was tried on it after a timeout is all that may leave. What finds the window shut
-    /// waits for more than an answer.
+    /// Whether it is not known that `path` works: it is unusable, or waits for the one packet after a timeout (RFC 9260 §7.2.3). A zero
+    /// window probe does not count, because its missing acknowledgement says nothing about the path (RFC 9260 §6.1 A).
     fn is_in_doubt(&self, path: PathId) -> bool {
         let waits = self.paths.path(path).waits_for_answer() && !self.window_probe.is_out();
         waits || !self.paths.fact(path).is_usable()
     }
 
     //= rfc9260 8.1-7, 8.3-13
-    /// A heartbeat that left on `path` at `sent_at` was answered. What was tried there before is not acknowledged yet, so it did
-    /// not arrive.
+    /// Processes a HEARTBEAT ACK for a heartbeat sent on `path` at `sent_at`. Data that was sent earlier on a path in doubt, and is
+    /// not acknowledged yet, was lost: it is retransmitted now and not when T3, which has backed off, expires.
     pub(super) fn heartbeat_proved(&mut self, path: PathId, sent_at: Instant, now: Instant) -> Effects {
         let was_in_doubt = self.is_in_doubt(path);
         let effects = self.proved_alive(path, now);
@@ -145,7 +148,7 @@ impl Transfer {
         effects
     }
 
-    /// A path answers again. What was tried on others, which do not, leaves on it at once.
+    /// Retransmits data in flight on unusable paths, because a path has become active that can carry it now.
     fn take_over(&mut self, now: Instant) {
         for path in self.paths.ids() {
             if !self.paths.fact(path).is_usable() && self.sender.in_flight(path) > 0 {
@@ -154,22 +157,23 @@ impl Transfer {
         }
     }
 
-    /// What is in flight on `path` counts as lost, without any fault of the network: the congestion control is not told.
+    /// Marks all data in flight on `path` as lost. The congestion control is not told: the path failed, which says nothing about
+    /// congestion.
     pub(super) fn send_again(&mut self, path: PathId, now: Instant) {
         self.sender.lose_all(path);
         self.policies.loss.on_timeout(path);
         self.follow_path(path, now);
     }
 
-    /// A SACK came over `arrived_on`. It speaks of all paths: one with data in flight of which it and those before it
-    /// said nothing for too long is suspected, if there is another one to take over.
+    /// Looks for failed paths after a SACK that arrived over `arrived_on`. SACKs acknowledge the data of all paths. So a path is
+    /// suspected if it has data in flight, SACKs have acknowledged none of it for too long, and another path is usable (ADR 0026).
     pub(super) fn suspect_the_silent(&mut self, arrived_on: PathId, now: Instant) -> Effects {
         let mut effects = Effects::default();
-        // What finds the window shut is not acknowledged on any path.
+        // A zero window probe that finds the window closed is not acknowledged, on whatever path it was sent.
         if self.paths.usable_count() < 2 || self.window_probe.is_out() {
             return effects;
         }
-        // What a SACK says was true when it left, which is no longer ago than a round trip.
+        // The SACK describes the receiver at the time when it was sent, at most one round trip ago.
         let age = self.paths.fact(arrived_on).srtt.unwrap_or_default();
         for path in self.paths.ids() {
             if self.is_silent(path, now - age) && self.paths.usable_count() > 1 {
@@ -192,8 +196,8 @@ impl Transfer {
         facts.is_usable() && since + patience < until
     }
 
-    /// Others take over what is in flight on `path`, and a heartbeat asks it at once. Nothing was lost yet as far as is
-    /// known, so neither its window nor its timeout changes: if it answers, it goes on as before.
+    /// Moves the data in flight on `path` to other paths, and sends a heartbeat there at once. No loss is known, so window and RTO of
+    /// the path do not change: if the suspicion was wrong, the path continues as before.
     fn suspect(&mut self, path: PathId, now: Instant) -> Effects {
         self.send_again(path, now);
         self.paths.path_mut(path).counters.suspicions += 1;
@@ -202,8 +206,8 @@ impl Transfer {
             .unwrap_or_default()
     }
 
-    /// The handshake proved that the peer is at the far end of `path`. It is the primary one if nothing is known of the one
-    /// that was.
+    /// Confirms `path`, as the handshake has shown that the peer receives there (RFC 9260 §5.4). It becomes the primary path if that
+    /// one is not confirmed, since unconfirmed addresses carry no data.
     pub(crate) fn confirm(&mut self, path: PathId) -> Effects {
         let effects = self.set_reachability(path, Reachability::Active);
         let mut effects = effects.unwrap_or_default();
@@ -214,7 +218,7 @@ impl Transfer {
     }
 
     //= rfc9260 8.2-3, 8.2-5, 8.3-5, 8.3-12
-    /// `None` if it was so before.
+    /// Sets the reachability of `path`; `None` if it does not change.
     fn set_reachability(&mut self, path: PathId, reachability: Reachability) -> Option<Effects> {
         let facts = self.paths.fact_mut(path);
         if facts.reachability == reachability {
@@ -228,7 +232,7 @@ impl Transfer {
                 self.paths.note_usable();
                 effects.is_confirmed = was_unconfirmed;
             }
-            // When it comes back it may lead elsewhere.
+            // When the path works again, its route and so its MTU may be another.
             Reachability::Inactive => effects.append(self.forget_mtu(path)),
             Reachability::PotentiallyFailed | Reachability::Unconfirmed => {}
         }

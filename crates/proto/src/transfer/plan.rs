@@ -1,9 +1,9 @@
-//! Data plan. Which data leaves next, and on which path?
+//! Data plan. Which data is sent next, and on which path?
 //!
-//! A plan is a decision: no packet, chunk or timer changes before [`Transfer::write_data`] carries it out, for a plan may have to
-//! stand back behind what is urgent on another path, and is then made again. Two things only are touched on the way: the policies,
-//! which keep their own counts of what they were asked, and `sendable` in the facts, which tells them how much each path takes.
-//! What follows from a decision to wait is in [`Decision`], and noted in one place.
+//! A plan is only a decision: no packet, chunk or timer changes before [`Transfer::write_data`] carries it out. A plan may have to
+//! give way to control chunks that are urgent on another path, and is then made again. Planning touches two things only: policies,
+//! which keep their own state, and `sendable` in the facts, which tells policies how much each path can take. A decision to wait is
+//! a [`Decision`], and one function acts on it.
 
 use anabranch_policy::{Backlog, PathFacts, Pick, last_resort, path_facts};
 use anabranch_types::{Instant, PathId, UnwrappedTsn};
@@ -12,38 +12,38 @@ use super::Transfer;
 use super::sendable::Purpose;
 use crate::path::PathIds;
 
-/// With which data a packet begins.
+/// The first data of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DataPlan {
-    /// This lost chunk, then what else fits.
+    /// A lost chunk, then other chunks that fit.
     Retransmit {
         tsn: UnwrappedTsn,
-        /// The window is full, and lost chunks fill this one packet all the same (RFC 9260 §7.2.4 step 3).
+        /// The congestion window is full, and a fast retransmit may fill this one packet nevertheless (RFC 9260 §7.2.4 step 3).
         credit: bool,
     },
-    /// New chunks, the first of them behind so many bytes of others.
+    /// New chunks.
     New {
-        /// 0 to begin with what is next.
+        /// Queued bytes to skip before the first chunk; 0 starts with the next chunk of the queue.
         skip: u64,
     },
-    /// A probe for a lost tail: new chunks, or the highest one in flight on the path once more.
+    /// A tail loss probe: new chunks, or the highest chunk in flight on the path once more (RFC 8985 §7.3).
     TailProbe { new: bool },
-    /// Chunks that block the buffers, so that nothing new can be sent.
+    /// Chunks in flight on another path that block the buffers, so that no new data can be sent.
     Reschedule,
-    /// Duplicates of what is in flight on other paths.
+    /// Duplicates of chunks that are in flight on other paths.
     Duplicates,
 }
 
-/// What is to be done now.
+/// The decision about the next data.
 enum Decision {
     Send(PathId, DataPlan),
-    /// Nothing before something happens.
+    /// Nothing can be sent before the next event.
     Nothing,
-    /// The path scheduler would rather wait, and be asked again then.
+    /// The path scheduler waits for a better path, and is asked again at `until` at the latest.
     Wait {
         until: Option<Instant>,
     },
-    /// The peer's window is shut: a probe has to be scheduled, unless one is.
+    /// The peer's window is closed: a zero window probe is scheduled unless there is one (RFC 9260 §6.1 A).
     WindowIsShut,
 }
 
@@ -54,19 +54,21 @@ impl Decision {
 }
 
 impl Transfer {
-    /// The next data to leave, and its path.
+    /// Plans the next data and its path; `None` if nothing can be sent now. Notes when a decision to wait ends.
     pub(crate) fn plan_data(&mut self, now: Instant) -> Option<(PathId, DataPlan)> {
+        // A probe that is due comes first: a lost tail is not detected otherwise before T3 expires (RFC 8985 §7).
         if let Some(path) = self.paths.tail_probe_due() {
             if let Some(probe) = self.tail_probe(path) {
                 return Some((path, probe));
             }
-            // There is nothing any more that it could probe.
+            // The tail has been acknowledged or lost meanwhile, or the path is unusable.
             self.paths.path_mut(path).tail_probe.leave();
         }
         match self.decide(now) {
             Decision::Send(path, data) => return Some((path, data)),
             Decision::Nothing => {}
             Decision::Wait { until } => self.scheduler_wakes = until.filter(|until| *until > now),
+            // RFC 9260 §6.1 A: the first zero window probe is sent one RTO after the receiver has closed its window.
             Decision::WindowIsShut => {
                 let rto = self.paths.fact(self.paths.best()).rto;
                 self.window_probe.schedule(now + rto);
@@ -76,13 +78,15 @@ impl Transfer {
     }
 
     //= rfc9260 6.1-14
-    /// Lost chunks come first, for the buffers of both ends wait for them (RFC 9260 §6.1 C); duplicates of what is in flight
-    /// before new data, or there would never be time for them.
+    /// Decides by priority: retransmissions, then duplicates, then new data. Lost chunks come first because both ends' buffers wait
+    /// for them (RFC 9260 §6.1 C). Duplicates come before new data, which would leave no window for them.
     fn decide(&mut self, now: Instant) -> Decision {
         let is_lost = self.sender.next_lost().is_some();
         if !is_lost && let Some(path) = self.wants_duplicates(now) {
             return Decision::Send(path, DataPlan::Duplicates);
         }
+        // No new data may be sent although data is queued: buffers or the peer's window are full. Chunk rescheduling can help then,
+        // and schedulers such as BLEST learn from it.
         if !is_lost && !self.sender.may_send_new() {
             if self.sender.has_unsent() {
                 self.policies.path_scheduler.on_blocked();
@@ -105,8 +109,8 @@ impl Transfer {
         self.new_data(now)
     }
 
-    /// A probe for a lost tail on `path` may exceed the window by a packet (RFC 8985 §7.3): new data if the peer's window lets
-    /// some go, else what was sent last. `None` if the path is out of use or its tail is not in flight any more.
+    /// Plans a tail loss probe on `path`, which may exceed the congestion window by one packet (RFC 8985 §7.3): new data if the peer's
+    /// window allows it, otherwise the chunk sent last. `None` if the path is unusable or its tail is no longer in flight.
     fn tail_probe(&mut self, path: PathId) -> Option<DataPlan> {
         let facts = self.paths.fact_mut(path);
         if !facts.is_usable() || facts.in_flight == 0 {
@@ -118,14 +122,14 @@ impl Transfer {
         Some(DataPlan::TailProbe { new })
     }
 
-    /// No path is known to work: the best of them is tried with what its window allows (RFC 9260 §8.2, RFC 7829
-    /// §5.1: when all are suspected, the one with the fewest errors).
+    /// Plans data while no path is known to work. RFC 9260 §8.2 leaves this to the implementation; RFC 7829 §5.1 takes the path with
+    /// the fewest errors when all are potentially failed. That path is tried within its congestion window.
     fn dormant(&mut self) -> Decision {
         let Some(path) = last_resort(self.paths.facts()) else {
             return Decision::Nothing;
         };
         let (facts, machinery) = self.paths.both_mut(path);
-        // One packet at a time after a timeout, as on paths in use (RFC 9260 §7.2.1).
+        // After a timeout only one packet may be in flight, as on usable paths (RFC 9260 §7.2.1, §7.2.3).
         if facts.in_flight >= facts.cwnd || machinery.waits_for_answer() {
             return Decision::Nothing;
         }
@@ -143,8 +147,8 @@ impl Transfer {
         }
     }
 
-    /// The first lost chunk for which the policy has a path. Of the chunks that were lost on one path, where one may not go now,
-    /// none may; those of others need not wait for it.
+    /// The first lost chunk for which the retransmission policy returns a path that can take data. If the policy has no path for a
+    /// chunk, it has none for other chunks lost on the same path, so these are skipped; chunks lost on other paths need not wait.
     fn retransmission(&mut self) -> Option<(PathId, DataPlan)> {
         let mut candidate = self.sender.next_lost();
         while let Some(chunk) = candidate {
@@ -166,9 +170,9 @@ impl Transfer {
         None
     }
 
-    /// The first packet of a fast retransmission leaves even if the window is full (RFC 9260 §7.2.4 step 3): the loss that filled
-    /// it is repaired by nothing else. The credit is for retransmissions only, so it is withdrawn after the question; the answer is
-    /// who got one.
+    /// Lets a full path take one packet of a fast retransmit, for which RFC 9260 §7.2.4 step 3 ignores cwnd: otherwise the loss could
+    /// not be repaired before the window opens. New data must not use the credit, so the caller withdraws it after asking the policy.
+    /// Returns the paths that got a credit.
     fn grant_credit(&mut self) -> PathIds {
         let mut granted = PathIds::default();
         for id in self.paths.ids() {
@@ -187,6 +191,7 @@ impl Transfer {
         }
     }
 
+    /// Asks the path scheduler for the path of new data, within the peer's window (RFC 9260 §6.1 A).
     fn new_data(&mut self, now: Instant) -> Decision {
         if !self.sender.may_send_new() {
             return Decision::Nothing;
@@ -204,7 +209,7 @@ impl Transfer {
         let (path, skip) = match self.policies.path_scheduler.pick(facts, &backlog, now) {
             Pick::On(path) => (path, 0),
             Pick::Ahead { path, skip } => (path, skip),
-            // Which path a stream takes is not the path scheduler's to say then.
+            // The stream scheduler maps streams to paths here, so the path scheduler cannot hold back their data (ADR 0032).
             Pick::Wait { .. } if self.policies.stream_scheduler.binds_streams() => {
                 match facts.iter().find(|path| path.can_take_data()) {
                     Some(open) => (open.id, 0),
@@ -213,7 +218,7 @@ impl Transfer {
             }
             Pick::Wait { until } => return Decision::Wait { until },
         };
-        // A scheduler that names a dead or full path is wrong; nothing is sent for it.
+        // Decisions of policies are checked: a scheduler that selects an unusable or full path sends nothing.
         if path_facts(facts, path).is_some_and(PathFacts::can_take_data) {
             Decision::Send(path, DataPlan::New { skip })
         } else {
@@ -221,7 +226,7 @@ impl Transfer {
         }
     }
 
-    /// How much may be on its way or held by the peer out of order, at most.
+    /// The most bytes that may be outstanding: the peer's window and what it counts already, but at most the send buffer.
     fn send_window(&self) -> u64 {
         let peer = self
             .sender
@@ -230,7 +235,8 @@ impl Transfer {
         peer.min(self.sender.capacity())
     }
 
-    /// The length of the lost or passed-over chunk that is next, if it was cut when the packets of `path` were larger.
+    /// The length of the next lost or skipped chunk if it is too large for `path`: chunks keep their size when the path MTU falls,
+    /// since a TSN cannot be split (RFC 9260 §6.9).
     pub(crate) fn oversize(&self, path: PathId, data: DataPlan) -> Option<usize> {
         let limit = usize::from(self.paths.fact(path).max_data_chunk);
         let size = match data {
@@ -245,8 +251,8 @@ impl Transfer {
     }
 }
 
-/// `wanted`, or another path that takes a chunk of `bytes` whole where `wanted` does not. If there is none, IP has to
-/// fragment, which not every network does reliably.
+/// Returns `wanted`, or the fastest other path that fits a chunk of `bytes` if `wanted` does not. If none fits, IP has to fragment
+/// the packet, which some networks do not deliver (RFC 9260 §6.9).
 fn where_it_fits(facts: &[PathFacts], wanted: PathId, bytes: u64) -> PathId {
     let fits = |path: &PathFacts| u64::from(path.max_data_chunk) >= bytes;
     if path_facts(facts, wanted).is_some_and(fits) {

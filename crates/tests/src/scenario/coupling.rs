@@ -79,8 +79,7 @@ fn two_uncoupled_paths_take_two_thirds_of_a_bottleneck() {
     assert!((0.62..0.72).contains(&share), "{share}");
 }
 
-/// "A multipath flow should not take up any more capacity on any one of its paths than if it was a single path flow
-/// using only that route" (do no harm).
+/// Goal 2 of RFC 6356 (do no harm): a multipath flow takes no more of a shared link than a single-path flow would.
 #[test]
 fn two_coupled_paths_take_half_of_a_bottleneck() {
     for name in COUPLED {

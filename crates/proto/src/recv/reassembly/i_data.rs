@@ -1,9 +1,9 @@
 //! Reassembly of I-DATA chunks. How do I-DATA chunks become messages? Fragments join by their numbers within the message
 //! (RFC 8260 §2.2.3).
 //!
-//! "The receiver MUST NOT make any assumption about the TSN assignments of the sender": a message is known by its stream,
-//! its U bit and its Message Identifier, and its fragments count from 0. So fragments of any number of messages may wait
-//! at once, and what they cost is bounded by the window: a message that waits counts as one chunk more.
+//! TSNs say nothing about the order of fragments: a message is identified by its stream, its U bit and its Message Identifier, and
+//! its fragments are numbered from 0. So fragments of any number of messages may wait at once. The receive window bounds their
+//! memory: each incomplete message counts as one chunk more.
 
 use alloc::collections::BTreeMap;
 

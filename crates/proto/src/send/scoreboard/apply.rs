@@ -1,7 +1,7 @@
-//! SACK application. What does a SACK acknowledge that the last one did not, and what does it take back?
+//! Application of SACKs to the scoreboard (RFC 9260 §6.2.1 D). Which chunks are newly acknowledged, and which reneged?
 //!
-//! Nothing is walked but the blocks and what changed between them: with the blocks of the last SACK remembered,
-//! "newly acknowledged" and "reneged" are the two differences of two sorted lists of ranges.
+//! The scoreboard remembers the gap ack blocks of the last SACK. Newly acknowledged and reneged TSNs are then the two differences
+//! of two sorted lists of ranges, so the cost follows what changed between two SACKs and not the number of outstanding chunks.
 
 use core::iter::once;
 use core::mem;
@@ -18,26 +18,32 @@ use super::record::State;
 use super::walk::Report;
 use crate::config::SackWalks;
 
-/// What a SACK did to the scoreboard, beside the path acks.
+/// The effects of a SACK that the path acks do not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Applied {
-    /// Chunks that were acknowledged and are not any more.
+    /// Number of chunks that an earlier SACK acknowledged and this one does not.
     pub(crate) reneged: u32,
-    /// It does not reach as far as the one before.
+    /// Some TSNs stay acknowledged although this SACK does not report them: it was truncated, or an earlier NR-SACK covers them.
+    /// Such a SACK may be older than the last one, so its a_rwnd is not trusted to raise the window.
     pub(crate) says_less: bool,
 }
 
 impl Scoreboard {
-    /// Everything up to `cumulative` and all of `blocks` has arrived, and nothing else as far as they go. Cumulatively
-    /// acknowledged chunks stay until [`Scoreboard::forget`] takes them.
+    /// Applies a SACK: TSNs up to `cumulative` and in `blocks` are acknowledged, and others below the end of the last block are not.
+    ///
+    /// Cumulatively acknowledged chunks stay in the scoreboard until [`Scoreboard::forget`] removes them, because the path acks
+    /// and the policies still refer to them.
     pub(crate) fn apply(&mut self, cumulative: UnwrappedTsn, blocks: &IntervalSet, now: Instant) -> Applied {
         let above = cumulative.next().0;
         let end = self.ring.next_tsn().0;
         debug_assert!(above <= end, "acknowledges what was never sent");
         let before = mem::take(&mut self.reported);
         let mut after = mem::take(&mut self.spare);
+        // A SACK lists only as many blocks as fit into its packet, the lowest first (RFC 9260 §6.7). TSNs above the last block keep
+        // their state, because treating them as reneged would retransmit data that has arrived (ADR 0024).
         let scope = self.sack_window.next(above..end, blocks);
         let retained = scope.merge(blocks, &before, &mut after);
+        // The payload of non-renegable chunks is freed already, so a SACK that leaves them out must not make them outstanding.
         let insisted = self.insist_on_kept(above, &mut after);
         let report = Report {
             through: self.ring.base().0..above.min(end),
@@ -48,6 +54,7 @@ impl Scoreboard {
         let reneged = self.find(&report, now);
         self.path_acks.keep_news();
         self.finish_arrivals();
+        // The two lists change places, so that a SACK allocates nothing.
         self.reported = after;
         self.spare = before;
         self.spare.clear();
@@ -57,6 +64,8 @@ impl Scoreboard {
         }
     }
 
+    /// Finds newly acknowledged and reneged chunks by the selected algorithm; returns the number of reneged chunks. All algorithms
+    /// give the same result; they differ in the elements that they visit, which experiments measure (ADR 0023).
     fn find(&mut self, report: &Report<'_>, now: Instant) -> u32 {
         match (self.walks.doing, self.walks.handling) {
             (SackWalks::Counted, _) => self.find_by_counting(report, now),
@@ -69,7 +78,8 @@ impl Scoreboard {
     }
 
     pub(super) fn find_by_difference(&mut self, report: &Report<'_>, now: Instant) -> u32 {
-        // Most blocks are those of the last SACK. They lie above all that is acknowledged cumulatively now.
+        // Consecutive SACKs share most of their blocks, and those need no visit. Shared blocks lie above the cumulative TSN, so
+        // leaving them out does not affect `through`.
         let [blocks, blocks_before] = unlike(report.blocks, report.blocks_before);
         let before = || blocks_before.iter().cloned();
         let after = || once(report.through.clone()).chain(blocks.iter().cloned());
@@ -79,6 +89,7 @@ impl Scoreboard {
                 self.acknowledge(UnwrappedTsn(tsn), report.through.contains(&tsn));
             }
         }
+        // RFC 9260 §6.2.1 D iii: a TSN that was acknowledged by a gap ack block and is missing now may be lost.
         let mut reneged = 0;
         for taken_back in difference(before(), after()) {
             let chunks = taken_back.end - taken_back.start;
@@ -89,7 +100,8 @@ impl Scoreboard {
         reneged
     }
 
-    /// Everything up to `cumulative` has arrived; about the rest nothing is said (RFC 9260 §3.3.8).
+    /// Applies the cumulative TSN of a SHUTDOWN, which has no gap ack blocks (RFC 9260 §3.3.8). Chunks above it keep their state:
+    /// missing blocks do not mean that the receiver has reneged.
     pub(crate) fn apply_cumulative(&mut self, cumulative: UnwrappedTsn) {
         let above = cumulative.next().0;
         let mut reported = mem::take(&mut self.reported);
@@ -108,7 +120,8 @@ impl Scoreboard {
         self.kept.remove_below(above);
     }
 
-    /// What delivered nothing itself in the end is not measured: other paths did it.
+    /// Ends the measurements of in-order delivery that this SACK completes. A path without newly acknowledged chunks gives no sample,
+    /// because retransmissions on other paths completed its order.
     fn finish_arrivals(&mut self) {
         for (path, arrival) in self.flights.arrivals() {
             if let Some(since) = arrival.finish() {
@@ -117,6 +130,8 @@ impl Scoreboard {
         }
     }
 
+    /// Marks a chunk as acknowledged and adds it to the path ack of the path that it was last sent on: RFC 9260 §7.2.1
+    /// apportions the growth of the window to the destinations to which the data was sent.
     pub(super) fn acknowledge(&mut self, tsn: UnwrappedTsn, cumulatively: bool) {
         let sent = &mut self.ring[tsn];
         let (path, payload) = (sent.path, sent.chunk.payload_bytes());
@@ -128,6 +143,7 @@ impl Scoreboard {
                 let member = Member::of(sent);
                 self.flights.land(&mut self.ring, member, links)
             }
+            // The chunk was marked for retransmission but has arrived: it was late, not lost, and need not be sent again.
             State::Lost(_) => {
                 self.payload_lost -= payload;
                 self.flights.forget_lost(path, tsn);
@@ -137,6 +153,7 @@ impl Scoreboard {
                 unreachable!("only what was not acknowledged before is news")
             }
         };
+        // A deleted path has no congestion window that could grow, and its id may soon denote another path.
         if self.flights.is_gone(path) {
             return;
         }
@@ -148,11 +165,11 @@ impl Scoreboard {
         path_acks::add(self.path_acks.on(path, in_flight), &self.ring[tsn], how);
     }
 
-    /// The peer had it and has it no more: outstanding again, on the path that it was last sent on.
+    /// Makes a reneged chunk outstanding again, on the path that it was last sent on (RFC 9260 §6.2.1 D iii).
     ///
-    /// It joins the end of the later transmissions as if it had left just now: three later transmissions that
-    /// overtake it, or the timer, will call it lost. A SACK that was itself overtaken looks like reneging too,
-    /// and must not cost a retransmission at once. If that path is no more, it is lost instead.
+    /// The chunk counts as sent now, after all others: three later transmissions that are acknowledged before it, or T3, mark it
+    /// as lost. It is not retransmitted at once, because a SACK that was reordered in the network looks like reneging, too. A chunk
+    /// whose path was deleted is lost instead: neither miss indications nor a timer would ever find it there.
     pub(super) fn take_back(&mut self, tsn: UnwrappedTsn, now: Instant) {
         let sent = &mut self.ring[tsn];
         sent.reneged = true;
