@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anabranch_netsim::capture::SharedBuffer;
 use anabranch_netsim::link::Loss;
-use anabranch_netsim::topology::{far, near, one_path};
+use anabranch_netsim::topology::{far_addr, near_addr, one_path};
 use anabranch_netsim::{Datagram, Host, HostId, LinkConfig, Network, Probability, Protocol};
 use anabranch_types::{Ecn, Instant, PathAddr, Rate, Seed};
 use tempfile::NamedTempFile;
@@ -25,8 +25,8 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 #[must_use]
 pub fn path() -> PathAddr {
     PathAddr {
-        local: (near(0), PORTS[0]).into(),
-        remote: (far(0), PORTS[1]).into(),
+        local: (near_addr(0), PORTS[0]).into(),
+        remote: (far_addr(0), PORTS[1]).into(),
     }
 }
 

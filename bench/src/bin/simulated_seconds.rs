@@ -85,8 +85,8 @@ fn two_paths() -> Scenario {
 fn talk(scenario: Scenario, message: usize) -> Scenario {
     let bulk = Workload::Bulk(Bulk::new(message, Streams::one(0)));
     scenario
-        .near_talks(Conversation::new([bulk]).metered())
-        .far_talks(Conversation::new([]).metered())
+        .near_app(Conversation::new([bulk]).metered())
+        .far_app(Conversation::new([]).metered())
 }
 
 struct Run {

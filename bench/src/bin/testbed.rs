@@ -91,12 +91,12 @@ fn measure(seconds: f64) -> io::Result<(Histogram, Timing, f64)> {
             .map(|path| {
                 let listening = bed
                     .hosts()
-                    .within(Side::Far, || UdpSocket::bind((topology::far(path), 9)))??;
+                    .within(Side::Far, || UdpSocket::bind((topology::far_addr(path), 9)))??;
                 let receiver = scope.spawn(move || receive(&listening));
                 let speaking = bed
                     .hosts()
-                    .within(Side::Near, || UdpSocket::bind((topology::near(path), 9)))??;
-                speaking.connect((topology::far(path), 9))?;
+                    .within(Side::Near, || UdpSocket::bind((topology::near_addr(path), 9)))??;
+                speaking.connect((topology::far_addr(path), 9))?;
                 Ok((scope.spawn(move || send(&speaking, seconds)), receiver))
             })
             .collect::<io::Result<_>>()?;

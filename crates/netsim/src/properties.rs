@@ -53,11 +53,11 @@ fn any_config(rng: &mut Rng) -> LinkConfig {
 fn any_network(seed: Seed) -> Network<TestHost> {
     let mut rng = seed.split("network").rng();
     let mut network = Network::new(seed);
-    let (near, far) = (topology::near(0), topology::far(0));
+    let (near_addr, far_addr) = (topology::near_addr(0), topology::far_addr(0));
     let links: Vec<_> = (0..3).map(|_| network.add_link(any_config(&mut rng))).collect();
     let path = Path {
-        near,
-        far,
+        near_addr,
+        far_addr,
         forward: links.clone(),
         reverse: links.clone(),
     };
@@ -114,8 +114,8 @@ fn link_without_reordering_keeps_order() {
 
 fn path_of_link() -> anabranch_types::PathAddr {
     Path {
-        near: topology::near(0),
-        far: topology::far(0),
+        near_addr: topology::near_addr(0),
+        far_addr: topology::far_addr(0),
         forward: vec![],
         reverse: vec![],
     }

@@ -38,7 +38,10 @@ fn tcp(simulated: Duration) {
     let far = network.add_host(reader);
     let path = dumbbell(&mut network, (near, far));
     network.act(near, |host, now| {
-        let (local, remote) = (SocketAddr::new(path.near, 0), SocketAddr::new(path.far, TCP_PORT));
+        let (local, remote) = (
+            SocketAddr::new(path.near_addr, 0),
+            SocketAddr::new(path.far_addr, TCP_PORT),
+        );
         host.connect(now, local, remote, TcpConfig::default(), TcpApp::bulk());
     });
     run(&mut network, &path, simulated, |network| {
@@ -60,12 +63,12 @@ fn sctp(policies: PolicyRecipe, simulated: Duration) {
         };
         SctpHost::new(endpoint, Seed(seed), Conversation::default().metered())
     };
-    let near = network.add_host(host(topology::near(0), None, 1));
-    let far = network.add_host(host(topology::far(0), Some(config.clone()), 2));
+    let near = network.add_host(host(topology::near_addr(0), None, 1));
+    let far = network.add_host(host(topology::far_addr(0), Some(config.clone()), 2));
     let path = dumbbell(&mut network, (near, far));
     let bulk = Workload::Bulk(Bulk::new(1_452, Streams::one(0)));
     network.act(near, |host, now| {
-        let remotes = [SocketAddr::new(path.far, 0)];
+        let remotes = [SocketAddr::new(path.far_addr, 0)];
         let connected = host.connect(now, &remotes, &config, Conversation::new([bulk]).metered());
         connected.expect("invariant: the address can be connected");
     });
@@ -89,8 +92,8 @@ fn dumbbell<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId)) -> Path 
         ]
     };
     let path = Path {
-        near: topology::near(0),
-        far: topology::far(0),
+        near_addr: topology::near_addr(0),
+        far_addr: topology::far_addr(0),
         forward: links(["left→", "bottleneck→", "right→"]),
         reverse: links(["right←", "bottleneck←", "left←"]),
     };

@@ -31,7 +31,7 @@ fn goodput(links: &[LinkConfig], policies: PolicyRecipe, time: Duration) -> f64 
     let bulk = Workload::Bulk(Bulk::new(1_400, Streams::one(0)).unordered());
     let scenario = Scenario::new(Seed(1))
         .policies(policies)
-        .near_talks(Conversation::new([bulk]));
+        .near_app(Conversation::new([bulk]));
     let scenario = links.iter().cloned().fold(scenario, Scenario::path);
     let mut simulation = scenario.build();
     simulation.connect();

@@ -123,7 +123,7 @@ impl CrossTraffic {
     ) -> CrossTrafficHosts {
         // Allocated from the other end of the range than the paths of the scenario.
         let subnet = u8::MAX - number;
-        let ends = (topology::near(subnet), topology::far(subnet));
+        let ends = (topology::near_addr(subnet), topology::far_addr(subnet));
         let hosts = self.talk.hosts(ends, seed.split("rival").nth(u64::from(number)));
         let hosts = (network.add_host(hosts.0), network.add_host(hosts.1));
         let own = topology::duplex(network, &self.link.named(format!("rival {number}")));

@@ -146,7 +146,8 @@ pub struct SackCounters {
 /// The one of `paths` that connects these two addresses, in either direction.
 pub(crate) fn path_between(paths: &[Path], addr: PathAddr) -> Option<usize> {
     let (local, remote) = (addr.local.ip(), addr.remote.ip());
-    paths
-        .iter()
-        .position(|path| [path.near, path.far] == [local, remote] || [path.far, path.near] == [local, remote])
+    paths.iter().position(|path| {
+        [path.near_addr, path.far_addr] == [local, remote]
+            || [path.far_addr, path.near_addr] == [local, remote]
+    })
 }

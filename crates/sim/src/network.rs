@@ -39,8 +39,8 @@ pub(crate) fn lead(
     let forward = [Some(own.0), shared.map(|(forward, _)| forward)];
     let reverse = [shared.map(|(_, reverse)| reverse), Some(own.1)];
     let path = Path {
-        near: ends.0,
-        far: ends.1,
+        near_addr: ends.0,
+        far_addr: ends.1,
         forward: forward.into_iter().flatten().collect(),
         reverse: reverse.into_iter().flatten().collect(),
     };

@@ -25,7 +25,7 @@ use crate::{AnyHost, Probe, Sctp, Side, Simulation};
 /// let mut simulation = Scenario::new(Seed(7))
 ///     .path(dsl.clone())
 ///     .path(dsl)
-///     .near_talks(Conversation::new([bulk]))
+///     .near_app(Conversation::new([bulk]))
 ///     .build();
 /// simulation.connect();
 /// simulation.run_for(Duration::from_secs(2));
@@ -50,8 +50,8 @@ pub struct Scenario<T: Transport = Sctp> {
 pub(crate) struct PathConfig {
     forward: LinkConfig,
     reverse: LinkConfig,
-    pub(crate) near: IpAddr,
-    pub(crate) far: IpAddr,
+    pub(crate) near_addr: IpAddr,
+    pub(crate) far_addr: IpAddr,
     /// The path exists in the network, but the hosts do not use its addresses yet.
     spare: bool,
 }
@@ -73,7 +73,7 @@ pub enum Step {
     Change(usize, LinkChange),
     /// The NAT before the near end of a path assigns it another port.
     Rebind(usize, u16),
-    /// A NAT translates the source address of host A's packets on a path to this one and drops the previous binding.
+    /// A NAT translates the near end's source address on a path to this one and drops the previous binding.
     Translate(usize, SocketAddr),
     /// A side adds its address of a path, to its newest association too.
     Join(Side, usize),
@@ -99,7 +99,7 @@ impl<T: Transport> Scenario<T> {
         }
     }
 
-    /// Adds a path between two new addresses: [`topology::near`] and [`topology::far`].
+    /// Adds a path between two new addresses: [`topology::near_addr`] and [`topology::far_addr`].
     #[must_use]
     pub fn path(self, link: LinkConfig) -> Self {
         self.asymmetric_path(link.clone(), link)
@@ -109,7 +109,11 @@ impl<T: Transport> Scenario<T> {
     #[must_use]
     pub fn asymmetric_path(self, forward: LinkConfig, reverse: LinkConfig) -> Self {
         let number = self.next_number();
-        self.path_between(forward, reverse, (topology::near(number), topology::far(number)))
+        self.path_between(
+            forward,
+            reverse,
+            (topology::near_addr(number), topology::far_addr(number)),
+        )
     }
 
     /// Replaces the reverse link of the path that was added last.
@@ -131,20 +135,23 @@ impl<T: Transport> Scenario<T> {
     /// Adds a path to the far address of path 0, so that the far host has one link less than the near one.
     #[must_use]
     pub fn path_to_the_same_address(self, link: LinkConfig) -> Self {
-        let near = topology::near(self.next_number());
-        let far = self.paths.first().map_or(topology::far(0), |first| first.far);
+        let near = topology::near_addr(self.next_number());
+        let far = self
+            .paths
+            .first()
+            .map_or(topology::far_addr(0), |first| first.far_addr);
         self.path_between(link.clone(), link, (near, far))
     }
 
     /// Adds a path between any two addresses. Each pair may have only one.
     #[must_use]
     pub fn path_between(mut self, forward: LinkConfig, reverse: LinkConfig, ends: (IpAddr, IpAddr)) -> Self {
-        let (near, far) = ends;
+        let (near_addr, far_addr) = ends;
         self.paths.push(PathConfig {
             forward,
             reverse,
-            near,
-            far,
+            near_addr,
+            far_addr,
             spare: false,
         });
         self
@@ -211,14 +218,14 @@ impl<T: Transport> Scenario<T> {
 
     /// The near application on each association or connection.
     #[must_use]
-    pub fn near_talks(mut self, app: T::App) -> Self {
+    pub fn near_app(mut self, app: T::App) -> Self {
         self.apps[0] = app;
         self
     }
 
     /// The far application on each association or connection.
     #[must_use]
-    pub fn far_talks(mut self, app: T::App) -> Self {
+    pub fn far_app(mut self, app: T::App) -> Self {
         self.apps[1] = app;
         self
     }
@@ -306,8 +313,8 @@ impl<T: Transport> Scenario<T> {
         let mut addresses = Vec::new();
         for path in self.paths.iter().filter(|path| !path.spare) {
             let address = match side {
-                Side::Near => path.near,
-                Side::Far => path.far,
+                Side::Near => path.near_addr,
+                Side::Far => path.far_addr,
             };
             if !addresses.contains(&address) {
                 addresses.push(address);
@@ -325,7 +332,13 @@ impl<T: Transport> Scenario<T> {
         let mut paths = Vec::new();
         for (number, path) in self.paths.iter().enumerate() {
             let own = network::add(network, &path.forward, &path.reverse, &format!("path {number}"));
-            paths.push(network::lead(network, hosts, (path.near, path.far), own, shared));
+            paths.push(network::lead(
+                network,
+                hosts,
+                (path.near_addr, path.far_addr),
+                own,
+                shared,
+            ));
         }
         paths
     }

@@ -76,8 +76,8 @@ impl<T: Transport> Simulation<T> {
     #[must_use]
     pub fn end_of(&self, path: usize, side: Side) -> SocketAddr {
         let ip = match side {
-            Side::Near => self.paths[path].near,
-            Side::Far => self.paths[path].far,
+            Side::Near => self.paths[path].near_addr,
+            Side::Far => self.paths[path].far_addr,
         };
         SocketAddr::new(ip, self.port)
     }
@@ -196,14 +196,14 @@ impl<T: Transport> Simulation<T> {
             Step::Heal(path) => both_ways(path, &LinkChange::Heal),
             Step::Change(path, change) => both_ways(path, &change),
             Step::Rebind(path, port) => {
-                let inside = SocketAddr::new(self.paths[path].near, self.port);
+                let inside = SocketAddr::new(self.paths[path].near_addr, self.port);
                 vec![Change::Rebind {
                     inside,
                     outside: SocketAddr::new(inside.ip(), port),
                 }]
             }
             Step::Translate(path, outside) => {
-                let inside = SocketAddr::new(self.paths[path].near, self.port);
+                let inside = SocketAddr::new(self.paths[path].near_addr, self.port);
                 vec![Change::Rebind { inside, outside }]
             }
             Step::Join(side, path) => vec![self.change_address(side, path, T::add_address)],

@@ -19,7 +19,7 @@ fn paced_sender_sends_at_its_interval() {
     let paced = Paced::new(1_000, Duration::from_millis(10), Streams::one(0));
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
-        .near_talks(Conversation::new([Workload::Paced(paced)]))
+        .near_app(Conversation::new([Workload::Paced(paced)]))
         .build();
     simulation.connect();
     simulation.run_for(Duration::from_secs(10));
@@ -32,8 +32,8 @@ fn client_gets_each_answer_after_one_round_trip() {
     let client = Client::new(200, 3, Duration::from_millis(100));
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
-        .near_talks(Conversation::new([Workload::Client(client)]))
-        .far_talks(Conversation::new([Workload::Server(Server::new(2_000))]))
+        .near_app(Conversation::new([Workload::Client(client)]))
+        .far_app(Conversation::new([Workload::Server(Server::new(2_000))]))
         .build();
     simulation.connect();
     simulation.run_for(Duration::from_secs(10));
@@ -54,8 +54,8 @@ fn metered_conversation_records_only_message_delays() {
     let paced = Paced::new(1_000, Duration::from_millis(10), Streams::in_turn(2)).unordered();
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
-        .near_talks(Conversation::new([Workload::Paced(paced)]).metered())
-        .far_talks(Conversation::default().metered())
+        .near_app(Conversation::new([Workload::Paced(paced)]).metered())
+        .far_app(Conversation::default().metered())
         .build();
     simulation.connect();
     simulation.run_for(Duration::from_secs(10));
@@ -89,8 +89,8 @@ fn full_send_buffer_keeps_the_order_of_streams() {
     let mut simulation = Scenario::new(Seed(1))
         .path(LinkConfig::new(Rate::mbit(1), Duration::from_millis(20)))
         .config(config)
-        .near_talks(Conversation::new([Workload::Paced(paced)]))
-        .far_talks(Conversation::default().metered())
+        .near_app(Conversation::new([Workload::Paced(paced)]))
+        .far_app(Conversation::default().metered())
         .build();
     simulation.connect();
     simulation.run_for(Duration::from_secs(10));
@@ -107,8 +107,8 @@ fn slow_reader_reads_at_its_rate() {
     let slow = Conversation::default().reading(Reading::AtRate(Rate::mbit(1)));
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
-        .near_talks(Conversation::new([bulk]))
-        .far_talks(slow)
+        .near_app(Conversation::new([bulk]))
+        .far_app(slow)
         .build();
     simulation.connect();
     simulation.run_for(Duration::from_secs(10));
@@ -121,7 +121,7 @@ fn scripted_cut_is_recorded_by_probes() {
     let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
     let mut simulation = Scenario::new(Seed(1))
         .path(link())
-        .near_talks(Conversation::new([bulk]))
+        .near_app(Conversation::new([bulk]))
         .at(Duration::from_secs(2), Step::Cut(0))
         .at(Duration::from_secs(4), Step::Heal(0))
         .probe(Side::Near, Duration::from_millis(100))
@@ -148,7 +148,7 @@ fn batched_packets_match_single_packets() {
         let mut simulation = Scenario::new(Seed(1))
             .path(link())
             .segments(segments)
-            .near_talks(Conversation::new([bulk]))
+            .near_app(Conversation::new([bulk]))
             .build();
         simulation.connect();
         simulation.run_for(Duration::from_secs(5));
@@ -169,7 +169,7 @@ fn cross_traffic_has_no_effect_before_it_connects() {
         let mut scenario = Scenario::new(Seed(1))
             .path(LinkConfig::unlimited(Duration::from_millis(1)))
             .bottleneck(link())
-            .near_talks(bulk());
+            .near_app(bulk());
         if rivals {
             let access = LinkConfig::unlimited(Duration::from_millis(1));
             scenario =
@@ -207,7 +207,7 @@ fn sctp_and_tcp_share_a_bottleneck_in_either_role() {
         .path(access())
         .bottleneck(link())
         .cross_traffic(tcp().with_connections(2))
-        .near_talks(bulk())
+        .near_app(bulk())
         .build();
     simulation.connect();
     simulation.connect_cross_traffic();
@@ -221,7 +221,7 @@ fn sctp_and_tcp_share_a_bottleneck_in_either_role() {
         .bottleneck(link())
         .cross_traffic(sctp())
         .cross_traffic(tcp())
-        .near_talks(TcpApp::bulk())
+        .near_app(TcpApp::bulk())
         .build();
     simulation.connect();
     simulation.connect_cross_traffic();
@@ -249,7 +249,7 @@ fn checksum_offload_does_not_change_a_run() {
         let scenario = Scenario::new(Seed(1))
             .path(link())
             .path(link())
-            .near_talks(Conversation::new([bulk]));
+            .near_app(Conversation::new([bulk]));
         let scenario = if offload {
             scenario.offload_checksums()
         } else {

@@ -226,8 +226,8 @@ fn devices(hosts: &Hosts, paths: &[(LinkConfig, LinkConfig)]) -> io::Result<Vec<
     for (number, (forward, reverse)) in (0_u8..).zip(paths) {
         let name = format!("path{number}");
         let ends = [
-            (Side::Near, topology::near(number), forward.mtu),
-            (Side::Far, topology::far(number), reverse.mtu),
+            (Side::Near, topology::near_addr(number), forward.mtu),
+            (Side::Far, topology::far_addr(number), reverse.mtu),
         ];
         for (side, address, mtu) in ends {
             devices.push(hosts.within(side, || Device::new(&name))?.map_err(without_tun)?);

@@ -42,8 +42,8 @@ fn socket(bed: &Bed, side: Side, address: IpAddr) -> UdpSocket {
 
 fn ends(bed: &Bed, path: u8) -> (UdpSocket, UdpSocket) {
     (
-        socket(bed, Side::Near, topology::near(path)),
-        socket(bed, Side::Far, topology::far(path)),
+        socket(bed, Side::Near, topology::near_addr(path)),
+        socket(bed, Side::Far, topology::far_addr(path)),
     )
 }
 
@@ -64,9 +64,9 @@ fn each_path_carries_and_counts_both_directions() {
     };
     for path in 0..2 {
         let (near, far) = ends(&bed, path);
-        send(&near, topology::far(path), "there");
+        send(&near, topology::far_addr(path), "there");
         let (text, from) = hear(&far);
-        assert_eq!((text.as_str(), from.ip()), ("there", topology::near(path)));
+        assert_eq!((text.as_str(), from.ip()), ("there", topology::near_addr(path)));
         send(&far, from.ip(), "and back");
         assert_eq!(hear(&near).0, "and back");
         for from in Side::BOTH {
@@ -95,14 +95,14 @@ fn packets_leave_the_host_as_on_a_wire() {
     };
     let (near, far) = ends(&bed, 0);
     let long = "x".repeat(4_000);
-    send(&near, topology::far(0), &long[..1_472]);
+    send(&near, topology::far_addr(0), &long[..1_472]);
     assert_eq!(hear(&far).0.len(), 1_472);
     let link = BedLink {
         path: 0,
         from: Side::Near,
     };
     assert_eq!(bed.statistics(link).offered.bytes, 1_500, "IP and UDP included");
-    send(&near, topology::far(0), &long);
+    send(&near, topology::far_addr(0), &long);
     // Fragmented by the kernel, as on any device. The forwarder reads the fragments asynchronously.
     while bed.statistics(link).offered.packets < 1 + 3 {
         std::thread::yield_now();
@@ -122,12 +122,12 @@ fn cut_path_carries_nothing_until_healed() {
         from: Side::Near,
     };
     bed.apply(link, LinkChange::Cut);
-    send(&near, topology::far(0), "lost");
+    send(&near, topology::far_addr(0), "lost");
     while bed.statistics(link).dropped(DropCause::Cut).packets == 0 {
         std::thread::yield_now();
     }
     bed.apply(link, LinkChange::Heal);
-    send(&near, topology::far(0), "found");
+    send(&near, topology::far_addr(0), "found");
     assert_eq!(hear(&far).0, "found");
 }
 

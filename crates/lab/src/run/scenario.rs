@@ -24,8 +24,8 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> Scenario {
         .untraced()
         .config(association)
         .encapsulation_port(port(setting.association))
-        .near_talks(conversation(&setting.apps, End::Near))
-        .far_talks(conversation(&setting.apps, End::Far).reading(reading(setting.reading)));
+        .near_app(conversation(&setting.apps, End::Near))
+        .far_app(conversation(&setting.apps, End::Far).reading(reading(setting.reading)));
     let hosts = [(Side::Near, setting.hosts.near), (Side::Far, setting.hosts.far)];
     for (side, host) in hosts {
         if let Some(processor) = host.processor {

@@ -22,8 +22,8 @@ pub(super) fn scenario(setting: &Setting, seed: u64) -> TcpScenario {
     let far = app(&setting.apps, End::Far, connections).reading(reading(setting.reading));
     let scenario = TcpScenario::tcp(Seed(seed))
         .config(config)
-        .near_talks(app(&setting.apps, End::Near, connections))
-        .far_talks(far);
+        .near_app(app(&setting.apps, End::Near, connections))
+        .far_app(far);
     on_network(scenario, setting)
 }
 

@@ -84,10 +84,10 @@ impl EventQueue {
     /// In front of the events at the same time or earlier: they were inserted before and run first.
     fn index_for(&self, at: Instant) -> usize {
         let is_later = |event: &Event| event.at > at;
-        let near = self.events.len().saturating_sub(LINEAR_SEARCH);
-        match self.events[near..].iter().rposition(is_later) {
-            Some(later) => near + later + 1,
-            None => self.events[..near].partition_point(is_later),
+        let recent = self.events.len().saturating_sub(LINEAR_SEARCH);
+        match self.events[recent..].iter().rposition(is_later) {
+            Some(later) => recent + later + 1,
+            None => self.events[..recent].partition_point(is_later),
         }
     }
 
@@ -158,18 +158,18 @@ mod tests {
     fn timer_reuses_the_event_of_a_later_deadline() {
         let mut event_queue = EventQueue::default();
         let mut timer = Timer::default();
-        let far = Instant::from_nanos(1_000);
+        let late = Instant::from_nanos(1_000);
         for nanos in 1..100 {
-            timer.set(Some(far), EventKind::Host(0), &mut event_queue);
+            timer.set(Some(late), EventKind::Host(0), &mut event_queue);
             timer.set(
                 Some(Instant::from_nanos(nanos)),
                 EventKind::Host(0),
                 &mut event_queue,
             );
-            let near = event_queue.pop().unwrap();
-            assert!(near.at < far && timer.fires(near));
+            let early = event_queue.pop().unwrap();
+            assert!(early.at < late && timer.fires(early));
         }
-        timer.set(Some(far), EventKind::Host(0), &mut event_queue);
+        timer.set(Some(late), EventKind::Host(0), &mut event_queue);
         assert_eq!(event_queue.events.len(), 1);
         let event = event_queue.pop().unwrap();
         assert!(timer.fires(event), "the later deadline fires");

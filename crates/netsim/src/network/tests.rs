@@ -41,7 +41,11 @@ fn datagram_crosses_links_of_its_route_in_order() {
     let (mut network, alice, bob, _) = stream(&config());
     let slow = network.add_link(LinkConfig::new(Rate::mbit(4), ms(5)));
     let forward = [slow, LinkId(0)];
-    network.add_route((alice, topology::near(0)), &forward, (bob, topology::far(0)));
+    network.add_route(
+        (alice, topology::near_addr(0)),
+        &forward,
+        (bob, topology::far_addr(0)),
+    );
     network.run_until(at(2_000));
     // 2 + 5 ms on the first link, 1 + 10 ms on the second.
     assert_eq!(network.host(bob).received[0].0, at(18));
@@ -61,8 +65,8 @@ fn replies_arrive_over_the_reversed_path() {
 fn datagram_without_route_is_counted() {
     let (mut network, alice, _, _) = stream(&config());
     let nowhere = PathAddr {
-        local: SocketAddr::new(topology::near(0), 9),
-        remote: SocketAddr::new(topology::far(7), 9),
+        local: SocketAddr::new(topology::near_addr(0), 9),
+        remote: SocketAddr::new(topology::far_addr(7), 9),
     };
     network.act(alice, |host, _| host.outgoing.push_back(numbered(nowhere, 0)));
     assert_eq!(
@@ -144,7 +148,7 @@ fn peer_sees_rebound_port_and_replies_to_it() {
     let (mut network, alice, bob, path) = stream(&config());
     network.host_mut(bob).echoes = true;
     let inside = path.addr(9_899).local;
-    let outside = SocketAddr::new(path.near, 40_000);
+    let outside = SocketAddr::new(path.near_addr, 40_000);
     network.schedule(at(505), Change::Rebind { inside, outside });
     network.run_until(at(515));
     let old_name = Datagram {

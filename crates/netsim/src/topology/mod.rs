@@ -1,8 +1,9 @@
 //! Topologies. How are hosts connected? By one path, by disjoint paths, or through a shared bottleneck.
 //!
-//! Path number n (from 0, at most 255 of them) runs in the network 10.n.0.0: its near end is [`near`]`(n)` = 10.n.0.1,
-//! its far end [`far`]`(n)` = 10.n.0.2. Each function of this module numbers its paths from 0, so call only one of
-//! them per network, once, or use [`connect`].
+//! A path has a near end and a far end; its forward direction leads from the near end to the far end. Path number n (from 0, at
+//! most 255) uses the network 10.n.0.0: the near end has the address [`near_addr`]`(n)` = 10.n.0.1, the far end
+//! [`far_addr`]`(n)` = 10.n.0.2. Each function of this module numbers its paths from 0, so call only one of them per network,
+//! once, or use [`connect`].
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -10,12 +11,12 @@ use anabranch_types::PathAddr;
 
 use crate::{Host, HostId, LinkConfig, LinkId, Network};
 
-/// One of the two hosts of a path.
+/// One of the two ends of a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Side {
-    /// The first host, which connects unless a scenario says otherwise.
+    /// The near end: the first host, which connects unless a scenario says otherwise.
     Near,
-    /// The second host.
+    /// The far end: the second host.
     Far,
 }
 
@@ -51,23 +52,23 @@ impl Side {
 /// A bidirectional path: two addresses and the links between them in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
-    /// Address of the first host.
-    pub near: IpAddr,
-    /// Address of the second host.
-    pub far: IpAddr,
-    /// Links from the first host to the second, in order.
+    /// Address of the near end.
+    pub near_addr: IpAddr,
+    /// Address of the far end.
+    pub far_addr: IpAddr,
+    /// Links from the near end to the far end, in order.
     pub forward: Vec<LinkId>,
-    /// Links from the second host to the first, in order.
+    /// Links from the far end to the near end, in order.
     pub reverse: Vec<LinkId>,
 }
 
 impl Path {
-    /// The path as the first host sees it, with the same encapsulation port at both ends (0: no encapsulation).
+    /// The path as seen from the near end, with the same encapsulation port at both ends (0: no encapsulation).
     #[must_use]
     pub const fn addr(&self, port: u16) -> PathAddr {
         PathAddr {
-            local: SocketAddr::new(self.near, port),
-            remote: SocketAddr::new(self.far, port),
+            local: SocketAddr::new(self.near_addr, port),
+            remote: SocketAddr::new(self.far_addr, port),
         }
     }
 
@@ -77,15 +78,15 @@ impl Path {
     }
 }
 
-/// Address of the first host on path number `path`.
+/// Address of the near end of path number `path`.
 #[must_use]
-pub const fn near(path: u8) -> IpAddr {
+pub const fn near_addr(path: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, path, 0, 1))
 }
 
-/// Address of the second host on path number `path`.
+/// Address of the far end of path number `path`.
 #[must_use]
-pub const fn far(path: u8) -> IpAddr {
+pub const fn far_addr(path: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, path, 0, 2))
 }
 
@@ -98,8 +99,8 @@ pub fn duplex<H: Host>(network: &mut Network<H>, config: &LinkConfig) -> (LinkId
 
 /// Adds the routes of `path` between two hosts, in both directions.
 pub fn connect<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), path: &Path) {
-    network.add_route((hosts.0, path.near), &path.forward, (hosts.1, path.far));
-    network.add_route((hosts.1, path.far), &path.reverse, (hosts.0, path.near));
+    network.add_route((hosts.0, path.near_addr), &path.forward, (hosts.1, path.far_addr));
+    network.add_route((hosts.1, path.far_addr), &path.reverse, (hosts.0, path.near_addr));
 }
 
 /// One path between two hosts.
@@ -135,14 +136,16 @@ pub fn shared_bottleneck<H: Host>(
     access: &LinkConfig,
     bottleneck: &LinkConfig,
 ) -> Vec<Path> {
-    let (through, returning) = duplex(network, &with_default_name(bottleneck, || "bottleneck".into()));
+    let (bottleneck_forward, bottleneck_reverse) =
+        duplex(network, &with_default_name(bottleneck, || "bottleneck".into()));
     let connect_pair = |(number, hosts): (u8, &(HostId, HostId))| {
-        let (out, home) = duplex(network, &with_default_name(access, || format!("access {number}")));
+        let (access_forward, access_reverse) =
+            duplex(network, &with_default_name(access, || format!("access {number}")));
         let path = Path {
-            near: near(number),
-            far: far(number),
-            forward: vec![out, through],
-            reverse: vec![returning, home],
+            near_addr: near_addr(number),
+            far_addr: far_addr(number),
+            forward: vec![access_forward, bottleneck_forward],
+            reverse: vec![bottleneck_reverse, access_reverse],
         };
         connect(network, *hosts, &path);
         path
@@ -153,8 +156,8 @@ pub fn shared_bottleneck<H: Host>(
 fn path<H: Host>(network: &mut Network<H>, hosts: (HostId, HostId), number: u8, config: &LinkConfig) -> Path {
     let (forward, reverse) = duplex(network, &with_default_name(config, || format!("path {number}")));
     let path = Path {
-        near: near(number),
-        far: far(number),
+        near_addr: near_addr(number),
+        far_addr: far_addr(number),
         forward: vec![forward],
         reverse: vec![reverse],
     };

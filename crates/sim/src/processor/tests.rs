@@ -22,8 +22,8 @@ fn ten_seconds(near: Option<ProcessorModel>, far: Option<ProcessorModel>) -> Sim
     let bulk = Workload::Bulk(Bulk::new(1_000, Streams::one(0)));
     let mut scenario = Scenario::new(Seed(1))
         .path(LinkConfig::new(Rate::mbit(100), Duration::from_millis(1)))
-        .near_talks(Conversation::new([bulk]).metered())
-        .far_talks(Conversation::default().metered());
+        .near_app(Conversation::new([bulk]).metered())
+        .far_app(Conversation::default().metered());
     for (side, model) in [(Side::Near, near), (Side::Far, far)] {
         if let Some(model) = model {
             scenario = scenario.processor(side, model);

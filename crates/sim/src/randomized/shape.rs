@@ -131,7 +131,7 @@ impl Shape {
             if self.ipv6 {
                 scenario.path_v6(link)
             } else {
-                let ends = (topology::near(number), topology::far(number));
+                let ends = (topology::near_addr(number), topology::far_addr(number));
                 scenario.path_between(link.clone(), link, ends)
             }
         };

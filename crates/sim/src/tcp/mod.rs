@@ -7,7 +7,7 @@
 //! use std::time::Duration;
 //! let dsl = LinkConfig::new(Rate::mbit(10), Duration::from_millis(20));
 //! let mut simulation = TcpScenario::over(Seed(7), dsl)
-//!     .near_talks(TcpApp::sender(100_000))
+//!     .near_app(TcpApp::sender(100_000))
 //!     .build();
 //! simulation.connect();
 //! simulation.run_for(Duration::from_secs(2));

@@ -243,15 +243,15 @@ impl Scenario<Tcp> {
     #[must_use]
     pub fn tcp(seed: Seed) -> Self {
         Self::with_transport(seed, Tcp)
-            .near_talks(TcpApp::reader())
-            .far_talks(TcpApp::reader())
+            .near_app(TcpApp::reader())
+            .far_app(TcpApp::reader())
     }
 
     /// Uses IP version 6 addresses on all paths added so far.
     #[must_use]
     pub fn v6(mut self) -> Self {
         for (number, path) in (0..=u8::MAX).zip(&mut self.paths) {
-            (path.near, path.far) = addresses_v6(number);
+            (path.near_addr, path.far_addr) = addresses_v6(number);
         }
         self
     }

@@ -83,7 +83,7 @@ impl Impairments {
                 self.change(network, path, &LinkChange::Delay(delay));
             }
             28 => {
-                let inside = SocketAddr::new(self.paths[path].near, DEFAULT_PORT);
+                let inside = SocketAddr::new(self.paths[path].near_addr, DEFAULT_PORT);
                 let outside = SocketAddr::new(inside.ip(), 20_000 + self.rng.below(1_000) as u16);
                 network.rebind(inside, outside);
             }

@@ -82,7 +82,7 @@ fn assert_totals_match(near: &Totals, far: &Totals) {
 impl Soak {
     fn begin(associations: usize, life: Duration, seed: Seed) -> Self {
         let mut network = Network::new(seed.split("world"));
-        let [near, far] = [topology::near, topology::far].map(impairments::addresses);
+        let [near, far] = [topology::near_addr, topology::far_addr].map(impairments::addresses);
         let calls = Some((far.clone(), life));
         let caller = network.add_host(SoakHost::new(near, seed.split("near"), calls));
         let called = network.add_host(SoakHost::new(far, seed.split("far"), None));

@@ -74,7 +74,7 @@ impl Library {
         let mut library = Self {
             near: Arc::default(),
             far: Arc::default(),
-            paths: numbers.map(topology::near).collect(),
+            paths: numbers.map(topology::near_addr).collect(),
             end: Some(end),
             threads: Vec::new(),
         };
@@ -202,8 +202,8 @@ impl Part {
 
     fn addresses(&self, side: Side) -> impl Iterator<Item = IpAddr> {
         let address = match side {
-            Side::Near => topology::near,
-            Side::Far => topology::far,
+            Side::Near => topology::near_addr,
+            Side::Far => topology::far_addr,
         };
         (0..u8::try_from(self.setting.paths.len()).unwrap_or(u8::MAX)).map(address)
     }

@@ -125,7 +125,7 @@ fn prepare(setting: &Setting, hosts: &Hosts) -> io::Result<()> {
         let tell = |path| {
             format!(
                 "mptcp endpoint add {} dev path{path} signal\n",
-                topology::far(path)
+                topology::far_addr(path)
             )
         };
         let commands: String = numbers.map(tell).collect();
@@ -201,7 +201,7 @@ fn read(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 fn speak(stream: TcpStream, message: usize, limit: u64) -> io::Result<()> {
-    rustix::net::connect(&stream, &SocketAddr::new(topology::far(0), PORT))?;
+    rustix::net::connect(&stream, &SocketAddr::new(topology::far_addr(0), PORT))?;
     let (pattern, mut stream, mut sent) = (pattern(), stream, 0_u64);
     let message = message.min(BLOCK);
     while sent < limit {

@@ -128,9 +128,9 @@ fn needed(why: &str) -> io::Error {
 fn arguments(setting: &Setting, side: Side) -> Vec<String> {
     let addresses = |side| {
         let address = if side == Side::Near {
-            topology::near
+            topology::near_addr
         } else {
-            topology::far
+            topology::far_addr
         };
         let numbers = 0..u8::try_from(setting.paths.len()).unwrap_or(u8::MAX);
         let addresses: Vec<String> = numbers.map(|number| address(number).to_string()).collect();

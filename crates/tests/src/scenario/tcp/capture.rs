@@ -27,8 +27,8 @@ fn an_eventful_life(ipv6: bool) -> Vec<u8> {
     };
     let scenario = TcpScenario::over(Seed(1), link)
         .config(config)
-        .near_talks(TcpApp::sender(600_000))
-        .far_talks(TcpApp::sender(200_000).reading(Reading::Paused))
+        .near_app(TcpApp::sender(600_000))
+        .far_app(TcpApp::sender(200_000).reading(Reading::Paused))
         .capture(Side::Near, buffer.clone());
     let mut simulation = if ipv6 { scenario.v6() } else { scenario }.build();
     simulation.connect();

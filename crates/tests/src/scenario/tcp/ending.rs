@@ -10,7 +10,7 @@ use crate::fixture::{ms, secs};
 #[test]
 fn active_closer_stays_in_time_wait_for_a_minute() {
     let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::sender(10_000))
+        .near_app(TcpApp::sender(10_000))
         .build();
     simulation.connect();
     simulation.run_for(secs(2));
@@ -40,8 +40,8 @@ fn active_closer_stays_in_time_wait_for_a_minute() {
 #[test]
 fn half_closed_connection_still_carries_data() {
     let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::sender(10))
-        .far_talks(TcpApp::sender(500_000))
+        .near_app(TcpApp::sender(10))
+        .far_app(TcpApp::sender(500_000))
         .build();
     simulation.connect();
     simulation.run_for(ms(200));
@@ -56,7 +56,7 @@ fn half_closed_connection_still_carries_data() {
 #[test]
 fn lost_fin_is_retransmitted() {
     let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::sender(100))
+        .near_app(TcpApp::sender(100))
         .build();
     let seen = watch(&mut simulation);
     simulation.connect();
@@ -71,9 +71,7 @@ fn lost_fin_is_retransmitted() {
 
 #[test]
 fn abort_sends_reset() {
-    let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::bulk())
-        .build();
+    let mut simulation = TcpScenario::over(Seed(1), dsl()).near_app(TcpApp::bulk()).build();
     let seen = watch(&mut simulation);
     simulation.connect();
     simulation.run_for(secs(1));
@@ -92,9 +90,7 @@ fn abort_sends_reset() {
 
 #[test]
 fn unknown_connection_gets_reset() {
-    let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::bulk())
-        .build();
+    let mut simulation = TcpScenario::over(Seed(1), dsl()).near_app(TcpApp::bulk()).build();
     let seen = watch_back(&mut simulation);
     simulation.connect();
     simulation.run_for(secs(1));
@@ -110,9 +106,7 @@ fn unknown_connection_gets_reset() {
 
 #[test]
 fn silent_peer_times_out() {
-    let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::bulk())
-        .build();
+    let mut simulation = TcpScenario::over(Seed(1), dsl()).near_app(TcpApp::bulk()).build();
     simulation.connect();
     simulation.run_for(secs(1));
     simulation.happens(Step::Cut(0));

@@ -17,8 +17,8 @@ fn zero_window_is_probed_until_reader_resumes() {
     };
     let mut simulation = TcpScenario::over(Seed(1), dsl())
         .config(config)
-        .near_talks(TcpApp::sender(400_000))
-        .far_talks(TcpApp::reader().reading(Reading::Paused))
+        .near_app(TcpApp::sender(400_000))
+        .far_app(TcpApp::reader().reading(Reading::Paused))
         .build();
     simulation.connect();
     simulation.run_for(secs(30));
@@ -53,8 +53,8 @@ fn slow_reader_gets_full_segments() {
     };
     let mut simulation = TcpScenario::over(Seed(1), dsl())
         .config(config)
-        .near_talks(TcpApp::sender(250_000))
-        .far_talks(TcpApp::reader().reading(Reading::AtRate(Rate::mbit(1))))
+        .near_app(TcpApp::sender(250_000))
+        .far_app(TcpApp::reader().reading(Reading::AtRate(Rate::mbit(1))))
         .build();
     let seen = watch(&mut simulation);
     simulation.connect();
@@ -92,7 +92,7 @@ fn window_scale_fills_a_long_fat_path() {
                 .queue(anabranch_netsim::link::QueueConfig::Packets(1_000)),
         )
         .config(buffers(scaling))
-        .near_talks(TcpApp::bulk())
+        .near_app(TcpApp::bulk())
         .build();
         simulation.connect();
         simulation.run_for(secs(30));
@@ -106,7 +106,7 @@ fn window_scale_fills_a_long_fat_path() {
 #[test]
 fn quick_acks_come_first_then_every_second_segment() {
     let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::sender(100 * 1_448))
+        .near_app(TcpApp::sender(100 * 1_448))
         .build();
     let acks = watch_back(&mut simulation);
     simulation.connect();
@@ -125,7 +125,7 @@ fn nagle_delays_small_writes_unless_disabled() {
         };
         let mut simulation = TcpScenario::over(Seed(1), dsl())
             .config(config)
-            .near_talks(TcpApp::bulk().holding_back(u64::MAX))
+            .near_app(TcpApp::bulk().holding_back(u64::MAX))
             .build();
         let seen = watch(&mut simulation);
         simulation.connect();

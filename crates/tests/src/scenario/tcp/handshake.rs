@@ -11,7 +11,7 @@ use crate::fixture::{mbit, secs};
 #[test]
 fn unanswered_syn_backs_off_and_gives_up() {
     let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::sender(1))
+        .near_app(TcpApp::sender(1))
         .build();
     simulation.happens(Step::Cut(0));
     let seen = watch(&mut simulation);
@@ -28,7 +28,7 @@ fn unanswered_syn_backs_off_and_gives_up() {
 #[test]
 fn unanswered_syn_ack_backs_off_and_is_dropped() {
     let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::sender(1))
+        .near_app(TcpApp::sender(1))
         .build();
     let seen = watch_back(&mut simulation);
     simulation.connect();
@@ -46,7 +46,7 @@ fn unanswered_syn_ack_backs_off_and_is_dropped() {
 #[test]
 fn data_follows_syn_after_one_rtt() {
     let mut simulation = TcpScenario::over(Seed(1), dsl())
-        .near_talks(TcpApp::sender(1_000))
+        .near_app(TcpApp::sender(1_000))
         .build();
     simulation.connect();
     simulation.run_until(secs(1), |simulation| {
@@ -65,7 +65,7 @@ fn data_follows_syn_after_one_rtt() {
 #[test]
 fn syn_to_closed_port_gets_reset() {
     let mut simulation = TcpScenario::over(Seed(1), dsl()).build();
-    let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
+    let (near, far) = (simulation.paths()[0].near_addr, simulation.paths()[0].far_addr);
     simulation.act(Side::Near, |host, now| {
         host.connect(
             now,
@@ -86,7 +86,7 @@ fn syn_to_closed_port_gets_reset() {
 #[test]
 fn simultaneous_open_creates_one_connection() {
     let mut simulation = TcpScenario::over(Seed(1), dsl()).build();
-    let (near, far) = (simulation.paths()[0].near, simulation.paths()[0].far);
+    let (near, far) = (simulation.paths()[0].near_addr, simulation.paths()[0].far_addr);
     let app = || TcpApp::sender(50_000);
     simulation.act(Side::Near, |host, now| {
         host.connect(
@@ -125,7 +125,7 @@ fn options_are_used_only_if_both_ends_offer_them() {
         for side in Side::BOTH {
             let mut simulation = TcpScenario::over(Seed(1), super::lossy(0.02))
                 .config_of(side, less.clone())
-                .near_talks(TcpApp::sender(300_000))
+                .near_app(TcpApp::sender(300_000))
                 .build();
             simulation.connect();
             assert!(
@@ -152,7 +152,7 @@ fn timestamp_gives_rtt_of_retransmitted_syn() {
         };
         let mut simulation = TcpScenario::over(Seed(1), far_away.clone())
             .config(config)
-            .far_talks(TcpApp::sender(10_000))
+            .far_app(TcpApp::sender(10_000))
             .build();
         simulation.connect();
         simulation.run_for(secs(120));
@@ -171,9 +171,7 @@ fn timestamp_gives_rtt_of_retransmitted_syn() {
 #[test]
 fn initial_window_is_one_segment_after_lost_syn() {
     let window = |lost: usize| {
-        let mut simulation = TcpScenario::over(Seed(1), dsl())
-            .near_talks(TcpApp::bulk())
-            .build();
+        let mut simulation = TcpScenario::over(Seed(1), dsl()).near_app(TcpApp::bulk()).build();
         let link = simulation.paths()[0].forward[0];
         let mut count = 0;
         simulation.network_mut().set_filter(

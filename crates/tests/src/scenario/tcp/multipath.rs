@@ -17,8 +17,8 @@ fn config(paths: u8, side: Side, choices: &[(&str, &str)]) -> TcpConfig {
         policies.set(point, choice).unwrap();
     }
     let own = match side {
-        Side::Near => topology::near,
-        Side::Far => topology::far,
+        Side::Near => topology::near_addr,
+        Side::Far => topology::far_addr,
     };
     TcpConfig {
         policies,
@@ -56,7 +56,7 @@ fn delivered(simulation: &TcpSimulation) -> u64 {
 
 /// Bytes delivered in `seconds` seconds.
 fn bulk(scenario: TcpScenario, seconds: u64) -> TcpSimulation {
-    let mut simulation = scenario.near_talks(TcpApp::bulk()).build();
+    let mut simulation = scenario.near_app(TcpApp::bulk()).build();
     simulation.connect();
     simulation.run_for(secs(seconds));
     simulation
@@ -74,7 +74,7 @@ fn mptcp_over_two_paths_adds_capacity() {
 fn dead_subflow_is_abandoned_within_an_rto() {
     let links = [link(10, 20), link(10, 20)];
     let mut simulation = scenario(&links, &[], |_| {})
-        .near_talks(TcpApp::sender(10_000_000))
+        .near_app(TcpApp::sender(10_000_000))
         .build();
     simulation.connect();
     simulation.run_for(secs(3));
@@ -96,7 +96,7 @@ fn coupled_mptcp_takes_less_of_a_shared_bottleneck() {
         let mut simulation = scenario(&links, &[("cc", cc)], |_| {})
             .bottleneck(narrow)
             .cross_traffic(cross_traffic)
-            .near_talks(TcpApp::bulk())
+            .near_app(TcpApp::bulk())
             .build();
         simulation.connect();
         simulation.connect_cross_traffic();
@@ -147,7 +147,7 @@ fn data_sent_out_of_order_arrives_in_order() {
     let links = [link(10, 5), link(10, 60)];
     let waiting = |scheduler: &str| {
         let mut simulation = scenario(&links, &[("path-scheduler", scheduler)], |_| {})
-            .near_talks(TcpApp::bulk())
+            .near_app(TcpApp::bulk())
             .build();
         simulation.connect();
         simulation.run_for(secs(5));

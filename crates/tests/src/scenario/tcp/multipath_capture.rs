@@ -30,8 +30,8 @@ fn an_eventful_life(nr_sack: Option<NrSackForm>, checksum: bool, ipv6: bool) -> 
     let scenario = TcpScenario::over(Seed(1), lossy(0.01))
         .path(slower)
         .config(config)
-        .near_talks(TcpApp::sender(1_500_000))
-        .far_talks(TcpApp::sender(200_000).reading(Reading::Paused))
+        .near_app(TcpApp::sender(1_500_000))
+        .far_app(TcpApp::sender(200_000).reading(Reading::Paused))
         .capture(Side::Near, buffer.clone());
     let mut simulation = if ipv6 { scenario.v6() } else { scenario }.build();
     simulation.connect();

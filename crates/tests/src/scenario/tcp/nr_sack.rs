@@ -21,7 +21,7 @@ fn delivered(nr_sack: bool, send_buffer: u64, loss: f64, seed: u64) -> u64 {
     let mut simulation = TcpScenario::over(Seed(seed), forward)
         .with_link_back(link)
         .config(config)
-        .near_talks(TcpApp::bulk())
+        .near_app(TcpApp::bulk())
         .build();
     simulation.connect();
     simulation.run_for(secs(200));

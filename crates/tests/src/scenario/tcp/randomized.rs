@@ -129,8 +129,8 @@ fn play(seed: u64) {
         .with_link_back(reverse)
         .config_of(Side::Near, near)
         .config_of(Side::Far, far)
-        .near_talks(near_app.0)
-        .far_talks(far_app.0)
+        .near_app(near_app.0)
+        .far_app(far_app.0)
         .build();
     simulation.connect();
     for _ in 0..rng.below(4) {
@@ -203,8 +203,8 @@ fn multipath(rng: &mut Rng, paths: u8, config: &mut TcpConfig, side: Side) {
         set.expect("names of the catalog");
     }
     let [own, others]: [fn(u8) -> IpAddr; 2] = match side {
-        Side::Near => [topology::near, topology::far],
-        Side::Far => [topology::far, topology::near],
+        Side::Near => [topology::near_addr, topology::far_addr],
+        Side::Far => [topology::far_addr, topology::near_addr],
     };
     config.mptcp = Some(MptcpConfig {
         local: (1..paths).map(own).collect(),
@@ -235,8 +235,8 @@ fn play_over_several_paths(seed: u64) {
     let mut simulation = scenario
         .config_of(Side::Near, near)
         .config_of(Side::Far, far)
-        .near_talks(near_app.0)
-        .far_talks(far_app.0)
+        .near_app(near_app.0)
+        .far_app(far_app.0)
         .build();
     simulation.connect();
     for _ in 0..rng.below(8) {
@@ -247,8 +247,8 @@ fn play_over_several_paths(seed: u64) {
         if rng.chance(1, 8) && count > 1 && path > 0 {
             let side = pick(rng, &Side::BOTH);
             let address = match side {
-                Side::Near => topology::near(path as u8),
-                Side::Far => topology::far(path as u8),
+                Side::Near => topology::near_addr(path as u8),
+                Side::Far => topology::far_addr(path as u8),
             };
             simulation.talk(side, 0, |_, connection, _| {
                 connection.remove_local_address(address);

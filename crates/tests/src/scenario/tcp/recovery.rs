@@ -16,7 +16,7 @@ const BYTES: u64 = 1_000_000;
 fn transfer(config: &TcpConfig, lost: &'static [usize]) -> TcpSimulation {
     let mut simulation = TcpScenario::over(Seed(1), dsl().queue(QueueConfig::Packets(2_000)))
         .config(config.clone())
-        .near_talks(TcpApp::sender(BYTES))
+        .near_app(TcpApp::sender(BYTES))
         .build();
     let link = simulation.paths()[0].forward[0];
     let mut count = 0;
@@ -106,7 +106,7 @@ fn third_duplicate_ack_detects_loss_of_small_segment() {
     };
     let mut simulation = TcpScenario::over(Seed(1), dsl())
         .config(config)
-        .near_talks(TcpApp::paced(200, ms(10)))
+        .near_app(TcpApp::paced(200, ms(10)))
         .build();
     let link = simulation.paths()[0].forward[0];
     let mut data = 0;
@@ -152,7 +152,7 @@ fn carries_everything_with(point: &str, choice: &str) -> Instant {
     };
     let mut simulation = TcpScenario::over(Seed(1), lossy(0.01))
         .config(config)
-        .near_talks(TcpApp::sender(BYTES))
+        .near_app(TcpApp::sender(BYTES))
         .build();
     simulation.connect();
     let has_arrived = |simulation: &TcpSimulation| everything_arrived(simulation, Side::Far, BYTES);
@@ -180,7 +180,7 @@ fn application_limited_cwnd_does_not_grow_with_tcp_pacing() {
     };
     let mut simulation = TcpScenario::over(Seed(1), LinkConfig::new(mbit(100), ms(100)))
         .config(config)
-        .near_talks(TcpApp::paced(89_600, ms(100)))
+        .near_app(TcpApp::paced(89_600, ms(100)))
         .build();
     simulation.connect();
     let window = |simulation: &TcpSimulation| {
@@ -203,8 +203,8 @@ fn transfer_completes_under_heavy_loss() {
     for config in [TcpConfig::default(), without_sack()] {
         let mut simulation = TcpScenario::over(Seed(3), lossy(0.2))
             .config(config)
-            .near_talks(TcpApp::sender(200_000))
-            .far_talks(TcpApp::sender(200_000))
+            .near_app(TcpApp::sender(200_000))
+            .far_app(TcpApp::sender(200_000))
             .build();
         simulation.connect();
         assert!(simulation.run_until(secs(1_000), |simulation| {

@@ -44,7 +44,7 @@ fn goodput(loss: f64) -> f64 {
     let mut simulation = TcpScenario::over(Seed(1), forward)
         .with_link_back(reverse)
         .config(buffers)
-        .near_talks(TcpApp::bulk())
+        .near_app(TcpApp::bulk())
         .build();
     simulation.connect();
     simulation.run_for(secs(30));
