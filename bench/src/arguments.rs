@@ -5,15 +5,14 @@
 pub struct Arguments {
     /// Prints JSON in place of a table.
     pub json: bool,
-    /// How often everything is measured; the median counts.
+    /// Number of measurements; the median is reported.
     pub runs: usize,
-    /// Seconds of wall time for one measurement, where a measurement has a length.
+    /// Seconds of wall time per measurement, for programs whose measurements have a length.
     pub seconds: f64,
 }
 
 impl Arguments {
-    /// The command line over these defaults. With `--help`, or with anything not understood, prints `about` and
-    /// the options and ends the program.
+    /// Reads the command line, with these defaults. With `--help` or an invalid option, prints `about` and the options and exits.
     #[must_use]
     pub fn or(self, about: &str) -> Self {
         self.parse(std::env::args().skip(1)).unwrap_or_else(|problem| {

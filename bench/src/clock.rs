@@ -1,10 +1,10 @@
-//! CPU time of this thread, the measure that other load on the machine affects least.
+//! Stopwatch for the CPU time of a thread, the measure that other load on the machine affects least.
 
 use std::time::{Duration, Instant};
 
-/// Measures the work of the thread that uses it.
+/// Measures the CPU time of the thread that uses it.
 ///
-/// On Linux that is CPU time, exact to a tick of the scheduler (at most 10 ms); elsewhere the time on the wall.
+/// On Linux the resolution is a tick of the scheduler (at most 10 ms). Elsewhere it measures wall-clock time.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     wall: Instant,
@@ -21,7 +21,7 @@ impl Stopwatch {
         }
     }
 
-    /// Work since the start.
+    /// Time since the start.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         match (self.cpu, cpu()) {
@@ -31,7 +31,7 @@ impl Stopwatch {
     }
 }
 
-/// The first number of `schedstat` is the time on a processor, in nanoseconds.
+/// CPU time of this thread: the first number of `schedstat`, in nanoseconds.
 fn cpu() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanos = text.split_whitespace().next()?.parse().ok()?;

@@ -1,9 +1,9 @@
-//! Forger: writes SACKs that our peers would not send, with the right verification tag.
+//! SACK forger: writes SACKs of any shape with the right verification tag.
 
 use anabranch_types::Tsn;
 use anabranch_wire::{CommonHeader, GapBlock, OutboundSack, PacketBuilder};
 
-/// Writes SACKs in Bob's name, of any shape.
+/// Writes forged SACKs from Bob to Alice.
 #[derive(Clone, Copy, Debug)]
 pub struct Forger {
     header: CommonHeader,
@@ -11,7 +11,7 @@ pub struct Forger {
 }
 
 impl Forger {
-    /// With the header of any packet from Bob to Alice after the handshake, and the receive window to advertise.
+    /// Takes the header of any packet from Bob to Alice after the handshake, and the a_rwnd to advertise in bytes.
     #[must_use]
     pub const fn new(header: CommonHeader, window: u32) -> Self {
         Self { header, window }

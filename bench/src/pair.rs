@@ -1,4 +1,4 @@
-//! Two endpoints in virtual time that pass packets to each other in memory.
+//! Pair of endpoints in virtual time, which exchange packets in memory.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,23 +12,23 @@ const MAX_SEGMENTS: usize = 44;
 /// Two endpoints and the virtual time.
 #[derive(Debug)]
 pub struct Pair {
-    /// The one that connects.
+    /// The initiator.
     pub alice: Endpoint,
-    /// The one that accepts.
+    /// The listener.
     pub bob: Endpoint,
-    /// Passes only when told to.
+    /// The virtual time; only [`Pair::pass`] advances it.
     pub now: Instant,
     buffer: Vec<u8>,
     carried: u64,
 }
 
-/// Who sends.
+/// Direction of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// Alice to Bob.
-    There,
-    /// Bob to Alice.
-    Back,
+    /// From Alice to Bob.
+    Forward,
+    /// From Bob to Alice.
+    Reverse,
 }
 
 impl Pair {
@@ -44,7 +44,7 @@ impl Pair {
         }
     }
 
-    /// Begins an association from Alice to Bob's first address.
+    /// Starts an association from Alice to Bob's first address.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl Pair {
             .expect("a path and a free port")
     }
 
-    /// Sets up an association and gives its numbers with Alice and with Bob.
+    /// Sets up an association; returns its ids at Alice and at Bob.
     ///
     /// # Panics
     ///
@@ -66,25 +66,25 @@ impl Pair {
         (ours, connected(&mut self.bob).expect("the handshake completes"))
     }
 
-    /// Carries packets both ways until nobody has anything to say at this moment; the number of packets.
+    /// Exchanges packets until both ends are idle at this time; returns the number of packets.
     pub fn settle(&mut self) -> u64 {
         let mut total = 0;
         loop {
-            let there = self.carry(Direction::There, |_, _| ());
-            let back = self.carry(Direction::Back, |_, _| ());
-            total += there + back;
-            if there + back == 0 {
+            let forward = self.carry(Direction::Forward, |_, _| ());
+            let reverse = self.carry(Direction::Reverse, |_, _| ());
+            total += forward + reverse;
+            if forward + reverse == 0 {
                 return total;
             }
         }
     }
 
-    /// Hands over what one side wants to send now, packet by packet, and calls `after_each` with the receiver
-    /// after each; the number of packets.
+    /// Delivers all packets of one direction that can be sent now, and calls `after_each` with the receiver after each packet;
+    /// returns the number of packets.
     pub fn carry(&mut self, direction: Direction, mut after_each: impl FnMut(&mut Endpoint, Instant)) -> u64 {
         let (from, to) = match direction {
-            Direction::There => (&mut self.alice, &mut self.bob),
-            Direction::Back => (&mut self.bob, &mut self.alice),
+            Direction::Forward => (&mut self.alice, &mut self.bob),
+            Direction::Reverse => (&mut self.bob, &mut self.alice),
         };
         let mut packets = 0;
         while let Some(transmit) = transmit(from, self.now, &mut self.buffer) {
@@ -98,13 +98,13 @@ impl Pair {
         packets
     }
 
-    /// Packets handed over until now, both ways.
+    /// Packets delivered so far, in both directions.
     #[must_use]
     pub const fn carried(&self) -> u64 {
         self.carried
     }
 
-    /// Lets `step` pass, or more if nothing happens before the next deadline and `idle` is set. Fires timers.
+    /// Advances the time by `step`, or to the next deadline if `idle` is set and that is later. Fires timers that are due.
     pub fn pass(&mut self, step: Duration, idle: bool) {
         self.now += step;
         if idle && let Some(deadline) = self.next_deadline() {
@@ -120,20 +120,20 @@ impl Pair {
         }
     }
 
-    /// When the next timer fires.
+    /// The time at which the next timer fires.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let deadlines = [self.alice.poll_timeout(), self.bob.poll_timeout()];
         deadlines.into_iter().flatten().min()
     }
 
-    /// Throws away all events, as an application without interest in them.
+    /// Discards all events of both endpoints.
     pub fn ignore_events(&mut self) {
         while self.alice.poll_event().is_some() {}
         while self.bob.poll_event().is_some() {}
     }
 
-    /// The path between the two ends' addresses with this number, as Alice sees it.
+    /// Path number `number`, as Alice sees it.
     #[must_use]
     pub fn path(number: u8) -> PathAddr {
         PathAddr {
@@ -142,11 +142,11 @@ impl Pair {
         }
     }
 
-    /// Takes what one side wants to send now, and loses it.
-    pub fn steal(&mut self, direction: Direction, mut look: impl FnMut(&[u8])) {
+    /// Takes all packets of one direction that can be sent now, shows them to `look`, and drops them.
+    pub fn discard(&mut self, direction: Direction, mut look: impl FnMut(&[u8])) {
         let from = match direction {
-            Direction::There => &mut self.alice,
-            Direction::Back => &mut self.bob,
+            Direction::Forward => &mut self.alice,
+            Direction::Reverse => &mut self.bob,
         };
         while let Some(transmit) = transmit(from, self.now, &mut self.buffer) {
             self.buffer

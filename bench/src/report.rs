@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub struct Column {
     /// Its heading and its key in JSON, with the unit: `gbit_per_s`.
     pub name: &'static str,
-    /// Digits behind the point, in the table.
+    /// Digits after the decimal point, in the table.
     pub decimals: usize,
 }
 
@@ -30,7 +30,7 @@ impl Table {
         }
     }
 
-    /// Adds a row; a figure that is not known is a NaN.
+    /// Adds a row; an unknown figure is NaN.
     ///
     /// # Panics
     ///
@@ -40,7 +40,7 @@ impl Table {
         self.rows.push((name.into(), figures.to_vec()));
     }
 
-    /// Prints it.
+    /// Prints the table, or JSON.
     pub fn print(&self, json: bool) {
         println!("{}", if json { self.json() } else { self.text() });
     }
@@ -65,7 +65,7 @@ impl Table {
         text
     }
 
-    /// One object on one line. Titles and names are ours and hold nothing that JSON would have to escape.
+    /// One object on one line. Titles and names contain no characters that JSON would have to escape.
     fn json(&self) -> String {
         let rows = self.rows.iter().map(|(name, figures)| {
             let figures = self.columns.iter().zip(figures);
@@ -80,7 +80,7 @@ impl Table {
     }
 }
 
-/// The median; NaN of nothing.
+/// The median; NaN if there are no figures.
 #[must_use]
 pub fn median(figures: &[f64]) -> f64 {
     let mut sorted = figures.to_vec();

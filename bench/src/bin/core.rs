@@ -1,12 +1,12 @@
 //! Benchmark `core`: throughput per second of CPU time, both ends in one thread. Our core and others alternate within
 //! one run.
 
-use anabranch_bench::{Arguments, CONTENDERS, Column, Contender, Stopwatch, Table, median};
+use anabranch_bench::{Arguments, Column, IMPLEMENTATIONS, Implementation, Stopwatch, Table, median};
 
 const SIZES: [usize; 3] = [1_400, 65_536, 64];
 const WINDOWS: [usize; 2] = [128 << 10, 1 << 20];
 
-/// What one measurement gives.
+/// Result of one measurement, per second of CPU time.
 #[derive(Clone, Copy, Default)]
 struct Rates {
     messages: f64,
@@ -20,8 +20,8 @@ fn main() {
         runs: 5,
         seconds: 0.5,
     };
-    let arguments =
-        arguments.or("core: goodput of the bare core, both ends in one thread, beside other cores");
+    let arguments = arguments
+        .or("core: goodput of the core without sockets, both ends in one thread, beside other cores");
     for size in SIZES {
         for window in WINDOWS {
             compare(size, window, &arguments).print(arguments.json);
@@ -30,10 +30,10 @@ fn main() {
 }
 
 fn compare(size: usize, window: usize, arguments: &Arguments) -> Table {
-    let mut rates = vec![Vec::new(); CONTENDERS.len()];
+    let mut rates = vec![Vec::new(); IMPLEMENTATIONS.len()];
     for _ in 0..arguments.runs {
-        for (contender, rates) in CONTENDERS.iter().zip(&mut rates) {
-            rates.push(measure(contender, size, window, arguments.seconds));
+        for (implementation, rates) in IMPLEMENTATIONS.iter().zip(&mut rates) {
+            rates.push(measure(implementation, size, window, arguments.seconds));
         }
     }
     let columns = [
@@ -46,24 +46,25 @@ fn compare(size: usize, window: usize, arguments: &Arguments) -> Table {
     let columns = columns.map(|(name, decimals)| Column { name, decimals });
     let title = format!("{size} bytes, receive buffer {} KiB", window >> 10);
     let mut table = Table::new(title, &columns);
-    let middle = |rates: &[Rates], of: fn(&Rates) -> f64| median(&rates.iter().map(of).collect::<Vec<_>>());
-    let ours = middle(&rates[0], |rate| rate.messages);
-    for (contender, rates) in CONTENDERS.iter().zip(&rates) {
-        let messages = middle(rates, |rate| rate.messages);
+    let median_of =
+        |rates: &[Rates], of: fn(&Rates) -> f64| median(&rates.iter().map(of).collect::<Vec<_>>());
+    let ours = median_of(&rates[0], |rate| rate.messages);
+    for (implementation, rates) in IMPLEMENTATIONS.iter().zip(&rates) {
+        let messages = median_of(rates, |rate| rate.messages);
         let figures = [
             messages * size as f64 * 8.0 / 1e9,
             messages / 1e6,
-            middle(rates, |rate| rate.packets) / 1e3,
-            middle(rates, |rate| rate.answers / rate.packets),
+            median_of(rates, |rate| rate.packets) / 1e3,
+            median_of(rates, |rate| rate.answers / rate.packets),
             ours / messages,
         ];
-        table.row(contender.name, &figures);
+        table.row(implementation.name, &figures);
     }
     table
 }
 
-fn measure(contender: &Contender, size: usize, window: usize, seconds: f64) -> Rates {
-    let mut load = (contender.start)(size, window);
+fn measure(implementation: &Implementation, size: usize, window: usize, seconds: f64) -> Rates {
+    let mut load = (implementation.start)(size, window);
     let start = Stopwatch::start();
     let mut total = Rates::default();
     loop {

@@ -3,13 +3,13 @@
 //! Times depend on other load, instruction counts hardly. The program does the same work in every run;
 //! `valgrind --tool=callgrind` reports where. Run alone it prints the time per packet.
 
-use anabranch_bench::{CONTENDERS, Stopwatch};
+use anabranch_bench::{IMPLEMENTATIONS, Stopwatch};
 
 fn main() {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<u64>());
     let mut number = |default: u64| numbers.next().and_then(Result::ok).unwrap_or(default);
     let (size, wanted) = (number(1_400), number(40_000));
-    let mut load = (CONTENDERS[0].start)(size as usize, 128 << 10);
+    let mut load = (IMPLEMENTATIONS[0].start)(size as usize, 128 << 10);
     let (mut packets, mut messages) = (0, 0);
     let start = Stopwatch::start();
     while packets < wanted {

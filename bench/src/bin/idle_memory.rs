@@ -15,24 +15,24 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What is measured: how many associations, with how many paths each, after how many messages each way.
-const SCENES: [Scene; 6] = [
-    Scene::of(1_000, 1, 0),
-    Scene::of(10_000, 1, 0),
-    Scene::of(10_000, 1, 100),
-    Scene::of(1_000, 2, 0),
-    Scene::of(10_000, 2, 0),
-    Scene::of(10_000, 2, 100),
+/// The measured cases: number of associations, paths of each, messages sent in each direction before.
+const CASES: [Case; 6] = [
+    Case::of(1_000, 1, 0),
+    Case::of(10_000, 1, 0),
+    Case::of(10_000, 1, 100),
+    Case::of(1_000, 2, 0),
+    Case::of(10_000, 2, 0),
+    Case::of(10_000, 2, 100),
 ];
 
 #[derive(Clone, Copy)]
-struct Scene {
+struct Case {
     associations: usize,
     paths: u8,
     messages: usize,
 }
 
-impl Scene {
+impl Case {
     const fn of(associations: usize, paths: u8, messages: usize) -> Self {
         Self {
             associations,
@@ -42,10 +42,10 @@ impl Scene {
     }
 }
 
-/// Messages that may leave nothing behind.
+/// Messages that must not make the heap grow.
 const MESSAGES: usize = 1_000_000;
 
-/// Messages before the heap is looked at for the first time.
+/// Messages before the heap is measured for the first time.
 const WARM_UP: usize = 20_000;
 
 fn main() {
@@ -60,14 +60,14 @@ fn main() {
     growth().print(arguments.json);
 }
 
-/// Bytes in use.
+/// Bytes of heap in use.
 fn heap() -> f64 {
     let stats = HEAP.stats();
     stats.bytes_allocated as f64 - stats.bytes_deallocated as f64
 }
 
-/// What the value gives back when it is dropped.
-fn drop_and_weigh<T>(value: T) -> f64 {
+/// Bytes of heap that dropping the value frees.
+fn freed_by_drop<T>(value: T) -> f64 {
     let before = heap();
     drop(value);
     before - heap()
@@ -84,16 +84,16 @@ fn idle(arguments: &Arguments) -> Table {
     ];
     let columns = columns.map(|(name, decimals)| Column { name, decimals });
     let mut table = Table::new("idle associations, each", &columns);
-    for scene in SCENES {
-        let runs = (0..arguments.runs).map(|_| idle_once(scene, arguments.seconds));
+    for case in CASES {
+        let runs = (0..arguments.runs).map(|_| idle_once(case, arguments.seconds));
         let runs = runs.collect::<Vec<_>>();
-        let middle = |column: usize| median(&runs.iter().map(|run| run[column]).collect::<Vec<_>>());
-        let figures: [f64; 6] = std::array::from_fn(middle);
-        let Scene {
+        let median_of = |column: usize| median(&runs.iter().map(|run| run[column]).collect::<Vec<_>>());
+        let figures: [f64; 6] = std::array::from_fn(median_of);
+        let Case {
             associations,
             paths,
             messages,
-        } = scene;
+        } = case;
         let name = format!("{associations} with {paths} path(s) after {messages} messages");
         table.row(name, &figures);
     }
@@ -101,17 +101,17 @@ fn idle(arguments: &Arguments) -> Table {
 }
 
 /// The figures of one row.
-fn idle_once(scene: Scene, seconds: f64) -> [f64; 6] {
-    let each = scene.associations as f64;
+fn idle_once(case: Case, seconds: f64) -> [f64; 6] {
+    let each = case.associations as f64;
     let config = AssociationConfig::default();
-    let mut pair = Pair::new(scene.paths, &config);
+    let mut pair = Pair::new(case.paths, &config);
     let watch = Stopwatch::start();
-    let associations = (0..scene.associations)
+    let associations = (0..case.associations)
         .map(|_| pair.associate(&config))
         .collect::<Vec<_>>();
     let set_ups = each / watch.elapsed().as_secs_f64();
     for (alice, bob) in &associations {
-        converse(&mut pair, *alice, *bob, scene.messages);
+        exchange_messages(&mut pair, *alice, *bob, case.messages);
     }
     pair.pass(Duration::from_millis(200), false);
     pair.settle();
@@ -119,7 +119,7 @@ fn idle_once(scene: Scene, seconds: f64) -> [f64; 6] {
     let watch = Stopwatch::start();
     let (wake_ups, packets) = wait(&mut pair, Duration::from_secs_f64(seconds));
     let work = watch.elapsed().as_secs_f64();
-    let (client, server) = (drop_and_weigh(pair.alice), drop_and_weigh(pair.bob));
+    let (client, server) = (freed_by_drop(pair.alice), freed_by_drop(pair.bob));
     let per_minute = 60.0 / seconds / each;
     [
         set_ups,
@@ -131,8 +131,8 @@ fn idle_once(scene: Scene, seconds: f64) -> [f64; 6] {
     ]
 }
 
-/// `count` messages each way, one after the other, all received.
-fn converse(pair: &mut Pair, alice: AssociationId, bob: AssociationId, count: usize) {
+/// Sends `count` messages in each direction, one after the other, and receives them.
+fn exchange_messages(pair: &mut Pair, alice: AssociationId, bob: AssociationId, count: usize) {
     for _ in 0..count {
         let message = Message::new(StreamId(0), Bytes::from_static(&[7; 1_400]));
         let mut association = pair.alice.association_mut(alice).expect("it lives");
@@ -156,7 +156,7 @@ fn converse(pair: &mut Pair, alice: AssociationId, bob: AssociationId, count: us
     }
 }
 
-/// Lets time pass from timer to timer; the numbers of timer wake-ups and packets.
+/// Advances the time from timer to timer; returns the number of wake-ups and of packets.
 fn wait(pair: &mut Pair, time: Duration) -> (u64, u64) {
     let end = pair.now + time;
     let (mut wake_ups, mut packets) = (0, 0);
@@ -189,7 +189,7 @@ fn growth() -> Table {
     table
 }
 
-/// `count` messages one way as fast as they go, until all are acknowledged; the most heap in use.
+/// Sends `count` messages in one direction at full speed until all are acknowledged; returns the peak of the heap in use.
 fn stream(pair: &mut Pair, alice: AssociationId, bob: AssociationId, count: usize) -> f64 {
     let payload = Bytes::from_static(&[7; 1_400]);
     let (mut sent, mut received, mut peak) = (0, 0, heap());
@@ -200,16 +200,16 @@ fn stream(pair: &mut Pair, alice: AssociationId, bob: AssociationId, count: usiz
         }
         let done = received == count && sender.is_flushed();
         drop(sender);
-        let packets = pair.carry(Direction::There, |_, _| ());
+        let packets = pair.carry(Direction::Forward, |_, _| ());
         peak = f64::max(peak, heap());
         let mut receiver = pair.bob.association_mut(bob).expect("it lives");
         received += std::iter::from_fn(|| receiver.receive()).count();
         drop(receiver);
-        let answers = pair.carry(Direction::Back, |_, _| ());
+        let reverse = pair.carry(Direction::Reverse, |_, _| ());
         if done {
             return peak;
         }
-        pair.pass(Duration::from_micros(100), packets + answers == 0);
+        pair.pass(Duration::from_micros(100), packets + reverse == 0);
         pair.ignore_events();
     }
 }

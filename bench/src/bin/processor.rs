@@ -9,10 +9,10 @@ use std::hint::black_box;
 use std::net::UdpSocket;
 use std::time::Instant;
 
-use anabranch_bench::{Arguments, CONTENDERS, Column, Stopwatch, Table, median};
+use anabranch_bench::{Arguments, Column, IMPLEMENTATIONS, Stopwatch, Table, median};
 
 const PACKET: usize = 1_400;
-/// Packets handed over before they are taken: fewer than a socket's buffer holds.
+/// Packets sent before they are received: fewer than fit into the socket buffer.
 const BATCH: usize = 32;
 /// As many chunks as the default buffers of FreeBSD hold.
 const QUEUE: usize = 1_283;
@@ -24,9 +24,9 @@ fn main() -> std::io::Result<()> {
         seconds: 0.5,
     };
     let arguments =
-        arguments.or("processor: nanoseconds for what a host does, to scale the simulator's from");
+        arguments.or("processor: nanoseconds per operation of a host, from which the simulator's processor model is scaled");
     let columns = [("ns", 2)].map(|(name, decimals)| Column { name, decimals });
-    let mut table = Table::new("one of each", &columns);
+    let mut table = Table::new("one operation", &columns);
     let runs = || 0..arguments.runs;
     let core: Vec<f64> = runs().map(|_| core(arguments.seconds)).collect();
     table.row("packet in the core, each end", &[median(&core)]);
@@ -34,15 +34,15 @@ fn main() -> std::io::Result<()> {
     let (sends, receives): (Vec<f64>, Vec<f64>) = calls.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
     table.row("packet sent by the system", &[median(&sends)]);
     table.row("packet received by the system", &[median(&receives)]);
-    let looks: Vec<f64> = runs().map(|_| look(arguments.seconds)).collect();
-    table.row("look at a queue element", &[median(&looks)]);
+    let visits: Vec<f64> = runs().map(|_| visit_elements(arguments.seconds)).collect();
+    table.row("visit of a queue element", &[median(&visits)]);
     table.print(arguments.json);
     Ok(())
 }
 
-/// Each packet passes both ends, SACKs included.
+/// Nanoseconds per packet and end, packets with SACKs included.
 fn core(seconds: f64) -> f64 {
-    let mut load = (CONTENDERS[0].start)(PACKET, 1 << 20);
+    let mut load = (IMPLEMENTATIONS[0].start)(PACKET, 1 << 20);
     let start = Stopwatch::start();
     let mut packets = 0.0;
     while start.elapsed().as_secs_f64() < seconds {
@@ -54,21 +54,21 @@ fn core(seconds: f64) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / packets / 2.0
 }
 
-/// Sending, then receiving.
+/// Nanoseconds per packet for sending and for receiving.
 fn system_calls(seconds: f64) -> std::io::Result<(f64, f64)> {
-    let (near, far) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
-    near.connect(far.local_addr()?)?;
+    let (sender, receiver) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    sender.connect(receiver.local_addr()?)?;
     let mut packet = [7; PACKET];
     let (mut sends, mut receives) = (Vec::new(), Vec::new());
     let start = Instant::now();
     while start.elapsed().as_secs_f64() < seconds {
         let begin = Instant::now();
         for _ in 0..BATCH {
-            near.send(&packet)?;
+            sender.send(&packet)?;
         }
         let sent = Instant::now();
         for _ in 0..BATCH {
-            far.recv(&mut packet)?;
+            receiver.recv(&mut packet)?;
         }
         sends.push((sent - begin).as_nanos() as f64 / BATCH as f64);
         receives.push(sent.elapsed().as_nanos() as f64 / BATCH as f64);
@@ -76,7 +76,8 @@ fn system_calls(seconds: f64) -> std::io::Result<(f64, f64)> {
     Ok((median(&sends), median(&receives)))
 }
 
-fn look(seconds: f64) -> f64 {
+/// Nanoseconds per visited element of a queue.
+fn visit_elements(seconds: f64) -> f64 {
     let queue: LinkedList<[u64; 24]> = (0..QUEUE as u64).map(|number| [number; 24]).collect();
     let mut walks = Vec::new();
     let start = Instant::now();

@@ -1,14 +1,12 @@
-//! Benchmark `sack_cost`. Does a SACK cost more when more TSNs are outstanding?
+//! Benchmark `sack_cost`: CPU time of a SACK by the number of outstanding TSNs.
 //!
-//! One endpoint with 100, 1,000, 10,000 and 100,000 TSNs outstanding is fed with forged SACKs. *Advancing*: the
-//! cumulative TSN moves by two, no gaps, as on one path without loss. *Growing*: the cumulative TSN is stuck at a
-//! chunk of a slow second path, eight more such chunks leave eight gaps, and the last block grows by two: what a
-//! sender with Concurrent Multipath Transfer over dissimilar paths sees most of the time. The number of blocks is
-//! the same for all windows, for each block of a SACK has to be read.
+//! One endpoint with 100, 1,000, 10,000 and 100,000 TSNs outstanding receives forged SACKs. *Advancing*: the cumulative TSN
+//! advances by two without gaps, as on one path without loss. *Growing*: the cumulative TSN stays at a chunk of a slow second path,
+//! eight more such chunks leave eight gaps, and the last block grows by two, as is usual with CMT over dissimilar paths. The number
+//! of blocks is the same for all windows, because every block of a SACK has to be read.
 //!
-//! The index of the scoreboard is measured beside the two walks that reproduce what others do (`sack-handling`), and
-//! the chunks that each of them looks at are counted. With the index, a SACK against 100,000 TSNs must not cost more
-//! than [`MAX_RATIO`] times one against 100.
+//! The indexed scoreboard is measured beside the two algorithms of other implementations (`sack-handling`), and the visited chunks
+//! are counted. With the index, a SACK with 100,000 TSNs outstanding must not cost more than [`MAX_RATIO`] times one with 100.
 
 use std::time::{Duration, Instant};
 
@@ -27,28 +25,28 @@ const HOLES: usize = 8;
 /// Gap block offsets have 16 bits (RFC 9260 §3.3.4).
 const FURTHEST: usize = 65_000;
 
-/// SACKs that are timed together: a clock costs as much as a tenth of a SACK.
+/// SACKs that are timed together: reading the clock takes about a tenth of the time of a SACK.
 const BATCH: usize = 10;
 
-/// SACKs to measure, at least, for each window and kind.
+/// Minimum number of SACKs for each window and kind.
 const SACKS: usize = 10_000;
 
-/// The same for the ways that cost so much more that fewer show it.
+/// The same for the slower algorithms, whose cost shows with fewer SACKs.
 const SACKS_WALKED: usize = 1_000;
 
 /// Bytes of a DATA chunk before its payload.
 const DATA_HEADER: usize = 16;
 
-/// Bytes that both buffers take.
+/// Size of both buffers in bytes.
 const WINDOW: u32 = 1 << 30;
 
 const FAST: PathId = PathId(0);
 const SLOW: PathId = PathId(1);
 
-/// How much more the index may cost with the most outstanding than with the fewest.
+/// Limit for the index: cost with the most outstanding TSNs over cost with the fewest.
 const MAX_RATIO: f64 = 1.5;
 
-/// Ways to handle a SACK, and how many runs are enough to see what they cost.
+/// SACK-handling algorithms, and the largest number of runs for each.
 const HANDLINGS: [(&str, usize); 3] = [("indexed", usize::MAX), ("scan", 1), ("outstanding-array", 1)];
 
 fn main() {
@@ -72,36 +70,36 @@ fn main() {
     }
 }
 
-/// Prints one table; gives the cost with the most outstanding, in costs with the fewest.
+/// Prints one table; returns the cost with the most outstanding TSNs over the cost with the fewest.
 fn tabulate(name: &str, kind: Kind, handling: &'static str, runs: usize, json: bool) -> f64 {
-    let columns = [("ns_per_sack", 0), ("over_first", 2), ("chunks_looked_at", 1)];
+    let columns = [("ns_per_sack", 0), ("over_first", 2), ("chunks_visited", 1)];
     let columns = columns.map(|(name, decimals)| Column { name, decimals });
     let mut table = Table::new(format!("{name} SACKs, {handling}"), &columns);
     let mut costs = [const { Vec::new() }; OUTSTANDING.len()];
-    let mut looks = [0.0; OUTSTANDING.len()];
+    let mut visited = [0.0; OUTSTANDING.len()];
     for _ in 0..runs {
         for (index, outstanding) in OUTSTANDING.into_iter().enumerate() {
-            let (cost, look) = measure(kind, handling, outstanding);
+            let (cost, visits) = measure(kind, handling, outstanding);
             costs[index].push(cost);
-            looks[index] = look;
+            visited[index] = visits;
         }
     }
     let costs = costs.map(|costs| median(&costs));
     for (index, outstanding) in OUTSTANDING.into_iter().enumerate() {
         let cost = costs[index];
-        let values = [cost, cost / costs[0], looks[index]];
+        let values = [cost, cost / costs[0], visited[index]];
         table.row(format!("{outstanding} outstanding"), &values);
     }
     table.print(json);
     costs[OUTSTANDING.len() - 1] / costs[0]
 }
 
-/// Makes SACKs of one kind and adds the nanoseconds that each cost, batch by batch.
-type Kind = fn(&mut Scene, outstanding: usize, costs: &mut Vec<f64>);
+/// Sends a batch of SACKs of one kind and appends the nanoseconds per SACK to `costs`.
+type Kind = fn(&mut Setup, outstanding: usize, costs: &mut Vec<f64>);
 
-/// Nanoseconds for each SACK, and chunks looked at.
+/// Nanoseconds and visited chunks per SACK.
 fn measure(kind: Kind, handling: &'static str, outstanding: usize) -> (f64, f64) {
-    let mut scene = Scene::new(handling);
+    let mut setup = Setup::new(handling);
     let mut costs = Vec::new();
     let sacks = if handling == "indexed" {
         SACKS
@@ -109,35 +107,35 @@ fn measure(kind: Kind, handling: &'static str, outstanding: usize) -> (f64, f64)
         SACKS_WALKED
     };
     while costs.len() < sacks / BATCH {
-        kind(&mut scene, outstanding, &mut costs);
+        kind(&mut setup, outstanding, &mut costs);
     }
-    (median(&costs), scene.looks / scene.sacks)
+    (median(&costs), setup.visited / setup.sacks)
 }
 
-fn advancing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
-    let missing = outstanding - scene.outstanding();
-    scene.send(missing);
-    let sacks = (1..=BATCH as u32).map(|number| scene.sack(scene.acknowledged + 2 * number, &[]));
+fn advancing(setup: &mut Setup, outstanding: usize, costs: &mut Vec<f64>) {
+    let missing = outstanding - setup.outstanding();
+    setup.send(missing);
+    let sacks = (1..=BATCH as u32).map(|number| setup.sack(setup.acknowledged + 2 * number, &[]));
     let sacks = sacks.collect::<Vec<_>>();
-    costs.push(scene.handle(&sacks));
-    scene.acknowledged += 2 * BATCH as u32;
+    costs.push(setup.handle(&sacks));
+    setup.acknowledged += 2 * BATCH as u32;
     assert_eq!(
-        scene.chunks_in_flight(),
-        scene.outstanding(),
+        setup.chunks_in_flight(),
+        setup.outstanding(),
         "SACKs without effect"
     );
 }
 
-fn growing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
+fn growing(setup: &mut Setup, outstanding: usize, costs: &mut Vec<f64>) {
     let reach = outstanding.min(FURTHEST);
     let apart = reach / 2 / HOLES;
     // Offsets from the cumulative TSN: 1 is on the slow path, then every `apart`-th.
-    scene.send_on(SLOW, 1);
+    setup.send_on(SLOW, 1);
     for _ in 0..HOLES {
-        scene.send_on(FAST, apart - 1);
-        scene.send_on(SLOW, 1);
+        setup.send_on(FAST, apart - 1);
+        setup.send_on(SLOW, 1);
     }
-    scene.send_on(FAST, outstanding - scene.outstanding());
+    setup.send_on(FAST, outstanding - setup.outstanding());
     let hole = |number: usize| (1 + number * apart) as u16;
     let mut blocks: Vec<_> = (0..HOLES)
         .map(|number| GapBlock {
@@ -147,30 +145,30 @@ fn growing(scene: &mut Scene, outstanding: usize, costs: &mut Vec<f64>) {
         .collect();
     let mut end = hole(HOLES) + 1;
     blocks.push(GapBlock { start: end, end });
-    scene.handle(&[scene.sack(scene.acknowledged, &blocks)]);
+    setup.handle(&[setup.sack(setup.acknowledged, &blocks)]);
     while usize::from(end) + 2 * BATCH <= reach {
         let sacks = (0..BATCH).map(|_| {
             end += 2;
             blocks[HOLES].end = end;
-            scene.sack(scene.acknowledged, &blocks)
+            setup.sack(setup.acknowledged, &blocks)
         });
         let sacks = sacks.collect::<Vec<_>>();
-        costs.push(scene.handle(&sacks));
+        costs.push(setup.handle(&sacks));
     }
     let acknowledged: usize = blocks
         .iter()
         .map(|block| usize::from(block.end - block.start) + 1)
         .sum();
     assert_eq!(
-        scene.chunks_in_flight(),
+        setup.chunks_in_flight(),
         outstanding - acknowledged,
         "SACKs without effect"
     );
-    scene.acknowledge_all();
+    setup.acknowledge_all();
 }
 
-/// A sender whose packets are lost and whose SACKs are forged.
-struct Scene {
+/// A sender whose packets are dropped and whose SACKs are forged.
+struct Setup {
     pair: Pair,
     association: AssociationId,
     forger: Forger,
@@ -179,12 +177,12 @@ struct Scene {
     /// The last TSN sent.
     sent: u32,
     payload: Bytes,
-    /// SACKs that were timed, and chunks that were looked at for them.
+    /// Number of timed SACKs, and of chunks visited for them.
     sacks: f64,
-    looks: f64,
+    visited: f64,
 }
 
-impl Scene {
+impl Setup {
     fn new(handling: &'static str) -> Self {
         let mut policies = PolicyRecipe::cmt();
         for (point, value) in [
@@ -205,15 +203,15 @@ impl Scene {
         };
         let mut pair = Pair::new(2, &config);
         let (association, _) = pair.associate(&config);
-        // The answer to two packets tells the tag and the TSN.
+        // The SACK of two packets has the verification tag and the TSN.
         send(&mut pair, association, &payload, 2);
-        pair.carry(Direction::There, |_, _| ());
+        pair.carry(Direction::Forward, |_, _| ());
         let mut first_sack = None;
-        pair.steal(Direction::Back, |packet| {
+        pair.discard(Direction::Reverse, |packet| {
             first_sack = first_sack.or_else(|| read_sack(packet));
         });
         let (header, cumulative) = first_sack.expect("two packets are acknowledged at once");
-        let mut scene = Self {
+        let mut setup = Self {
             pair,
             association,
             forger: Forger::new(header, WINDOW),
@@ -221,22 +219,22 @@ impl Scene {
             sent: cumulative.0,
             payload,
             sacks: 0.0,
-            looks: 0.0,
+            visited: 0.0,
         };
-        scene.acknowledge_all();
-        scene
+        setup.acknowledge_all();
+        setup
     }
 
     fn acknowledge_all(&mut self) {
         self.handle(&[self.sack(self.sent, &[])]);
         self.acknowledged = self.sent;
-        // Time for timers and heartbeats.
+        // Advances the time so that timers and heartbeats run.
         self.pair.pass(Duration::from_millis(1), false);
         self.pair.settle();
         self.pair.ignore_events();
     }
 
-    fn looks_so_far(&self) -> u64 {
+    fn visited_so_far(&self) -> u64 {
         let association = self.pair.alice.association(self.association).expect("it lives");
         association.statistics().sack_elements_visited
     }
@@ -259,19 +257,19 @@ impl Scene {
         self.send_on(FAST, count);
     }
 
-    /// Sends messages of one chunk each on one path; nobody receives them.
+    /// Sends messages of one chunk each on one path; their packets are dropped.
     fn send_on(&mut self, path: PathId, count: usize) {
         let association = self.pair.alice.association_mut(self.association);
         association.expect("it lives").set_primary(path);
         send(&mut self.pair, self.association, &self.payload, count);
-        self.pair.steal(Direction::There, |_| ());
+        self.pair.discard(Direction::Forward, |_| ());
         self.sent = self.sent.wrapping_add(count as u32);
     }
 
-    /// Nanoseconds for each of `sacks`.
+    /// Handles `sacks`; returns the nanoseconds per SACK.
     fn handle(&mut self, sacks: &[Vec<u8>]) -> f64 {
         let arrival = Pair::path(0);
-        let looks = self.looks_so_far();
+        let visited = self.visited_so_far();
         let start = Instant::now();
         for sack in sacks {
             self.pair
@@ -279,7 +277,7 @@ impl Scene {
                 .handle_datagram(self.pair.now, arrival, Ecn::NotCapable, sack);
         }
         let elapsed = start.elapsed();
-        self.looks += (self.looks_so_far() - looks) as f64;
+        self.visited += (self.visited_so_far() - visited) as f64;
         self.sacks += sacks.len() as f64;
         elapsed.as_nanos() as f64 / sacks.len() as f64
     }

@@ -1,4 +1,4 @@
-//! Benchmark `simulated_seconds`: CPU time of some simulated seconds of two networks.
+//! Benchmark `simulated_seconds`: CPU time of a number of simulated seconds in two networks.
 //!
 //! The number after each name is a hash of all packets of both hosts: while it is the same, a change affects only speed.
 
@@ -22,7 +22,7 @@ fn main() {
         runs: 3,
         seconds: 300.0,
     };
-    let arguments = arguments.or("simulated_seconds: processor time for --seconds of simulated time");
+    let arguments = arguments.or("simulated_seconds: CPU time for --seconds of simulated time");
     let columns = [
         ("cpu_seconds", 2),
         ("times_real_time", 0),
@@ -55,7 +55,7 @@ fn main() {
 
 fn one_path() -> Scenario {
     let link = LinkConfig::new(Rate::mbit(20), Duration::from_millis(10));
-    talk(Scenario::new(Seed(1)).path(link), 1_444)
+    with_bulk_transfer(Scenario::new(Seed(1)).path(link), 1_444)
 }
 
 fn two_paths() -> Scenario {
@@ -77,12 +77,12 @@ fn two_paths() -> Scenario {
             policies,
             ..AssociationConfig::default()
         });
-    talk(scenario, 1_452)
+    with_bulk_transfer(scenario, 1_452)
 }
 
-/// The near side sends as much as it can. Messages are measured, not remembered, as in the lab: memory does not grow with
-/// the time that is simulated.
-fn talk(scenario: Scenario, message: usize) -> Scenario {
+/// Adds a bulk transfer from the near end. Messages are metered and not stored, as in the lab, so memory does not grow with the
+/// simulated time.
+fn with_bulk_transfer(scenario: Scenario, message: usize) -> Scenario {
     let bulk = Workload::Bulk(Bulk::new(message, Streams::one(0)));
     scenario
         .near_app(Conversation::new([bulk]).metered())
@@ -91,7 +91,7 @@ fn talk(scenario: Scenario, message: usize) -> Scenario {
 
 struct Run {
     cpu_seconds: f64,
-    /// Packets that either side sent.
+    /// Packets sent by both sides.
     packets: u64,
     mbit_per_s: f64,
     trace: u64,

@@ -1,8 +1,8 @@
 //! Benchmark `testbed`: timing error of a test bed at more than 200 Mbit/s in total, with timestamps in packets.
 //!
-//! What arrives is held against a link of the simulator to which the same packets are offered at the same moments: the
-//! error is that of everything between, system calls and kernel included. Packets before which the program that sends them was
-//! interrupted are left out: nobody knows when they were sent. The forwarder reports its own lateness beside it. Needs root.
+//! Arrival times are compared with those of a simulated link that is offered the same packets at the same times, so the error
+//! includes system calls and the kernel. Packets are left out if the sending program was interrupted while it sent them, because
+//! their send time is not known. The forwarder's own lateness is reported beside it. Needs root.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,17 +20,17 @@ use anabranch_types::{Instant, Rate, Seed};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt::ReceiveTimestampns};
 use nix::sys::time::TimeSpec;
 
-/// Of each of two paths.
+/// Rate of each of the two paths.
 const RATE: Rate = Rate::mbit(105);
 const DELAY: Duration = Duration::from_millis(5);
 /// Packets in a second for 101 Mbit/s on each path: the links are never idle for long, and never overloaded.
 const PACKETS: u64 = 8_417;
-/// With headers of IP and UDP, 1,500 bytes.
+/// Payload of a packet; 1,500 bytes with IP and UDP headers.
 const PAYLOAD: usize = 1_472;
-/// From the last packet to the end.
+/// Silence after which a receiver assumes that the last packet has arrived.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// A packet whose sending took longer was not sent when it says.
+/// Nanoseconds: a packet whose sending took longer has a wrong timestamp.
 const INTERRUPTED: u64 = 100_000;
 
 /// A packet that arrived, in nanoseconds of the system's clock.
@@ -68,7 +68,7 @@ fn figures(errors: &Histogram) -> [f64; 5] {
     [errors.count() as f64, at(0.5), at(0.99), at(0.999), at(1.0)]
 }
 
-/// What waits for a processor, by the system's mean of a minute.
+/// Load average of the last minute.
 fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace()
@@ -77,7 +77,7 @@ fn load() -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// Errors of all packets, the forwarder's count, and the share of a core that it took, in percent.
+/// Errors of all packets, the forwarder's own figures, and its CPU time in percent of a core.
 fn measure(seconds: f64) -> io::Result<(Histogram, Timing, f64)> {
     let link = LinkConfig::new(RATE, DELAY).queue(QueueConfig::Packets(10_000));
     let bed = Bed::up(
@@ -89,15 +89,15 @@ fn measure(seconds: f64) -> io::Result<(Histogram, Timing, f64)> {
     thread::scope(|scope| {
         let paths: Vec<_> = (0..2_u8)
             .map(|path| {
-                let listening = bed
+                let receiver_socket = bed
                     .hosts()
                     .within(Side::Far, || UdpSocket::bind((topology::far_addr(path), 9)))??;
-                let receiver = scope.spawn(move || receive(&listening));
-                let speaking = bed
+                let receiver = scope.spawn(move || receive(&receiver_socket));
+                let sender_socket = bed
                     .hosts()
                     .within(Side::Near, || UdpSocket::bind((topology::near_addr(path), 9)))??;
-                speaking.connect((topology::far_addr(path), 9))?;
-                Ok((scope.spawn(move || send(&speaking, seconds)), receiver))
+                sender_socket.connect((topology::far_addr(path), 9))?;
+                Ok((scope.spawn(move || send(&sender_socket, seconds)), receiver))
             })
             .collect::<io::Result<_>>()?;
         for (sender, receiver) in paths {
@@ -111,8 +111,8 @@ fn measure(seconds: f64) -> io::Result<(Histogram, Timing, f64)> {
     Ok((errors, bed.timing(), 100.0 * work / began.elapsed().as_secs_f64()))
 }
 
-/// As a stack does: whatever became due while the program slept leaves at once. Gives back, for each packet before which it was
-/// interrupted, by when it was sent.
+/// Sends at a constant rate; packets that became due during a sleep are sent at once, as a protocol stack does. Returns the
+/// timestamps of packets during whose sending the program was interrupted, each with the time by which the packet was sent.
 fn send(socket: &UdpSocket, seconds: f64) -> BTreeMap<u64, u64> {
     let (mut packet, began, mut interrupted) = ([0; PAYLOAD], Wall::now(), BTreeMap::new());
     let all = (PACKETS as f64 * seconds) as u64;
@@ -122,7 +122,7 @@ fn send(socket: &UdpSocket, seconds: f64) -> BTreeMap<u64, u64> {
         while sent < due.min(all) {
             let stamp = now();
             packet[..8].copy_from_slice(&stamp.to_be_bytes());
-            // A host that has no room for a packet drops it; it is missing where it is counted.
+            // A full socket buffer drops the packet; the receiver's count shows that it is missing.
             let _ = socket.send(&packet);
             let after = now();
             if after.saturating_sub(stamp) > INTERRUPTED {
@@ -166,7 +166,7 @@ fn receive(socket: &UdpSocket) -> io::Result<Vec<Arrival>> {
     }
 }
 
-/// Offers what was sent to a link of the simulator, and notes by how many microseconds the bed was later.
+/// Offers the packets to a simulated link, and records by how many microseconds the test bed was later.
 fn compare(
     config: &LinkConfig,
     arrivals: &[Arrival],
@@ -190,7 +190,7 @@ fn compare(
     }
 }
 
-/// Time on a processor of the forwarder's thread.
+/// CPU time of the forwarder's thread.
 fn forwarder_work() -> Duration {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let nanos = tasks.filter_map(|task| {

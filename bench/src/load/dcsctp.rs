@@ -40,7 +40,7 @@ pub(super) fn start(message: usize, window: usize) -> Box<dyn Load> {
     })
 }
 
-/// Hands over what waits; the number of packets.
+/// Delivers all packets that can be sent; returns their number.
 fn carry(from: &mut Socket, to: &mut Socket) -> u64 {
     let mut packets = 0;
     while let Some(event) = from.poll_event() {

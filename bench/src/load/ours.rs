@@ -1,4 +1,4 @@
-//! Our core under load.
+//! Our implementation under load.
 
 use std::time::Duration;
 
@@ -20,20 +20,19 @@ struct Ours {
     answers: Option<Answers>,
 }
 
-/// Packets of the receiver that travel.
+/// Packets of the receiver in flight.
 #[derive(Default)]
 struct Answers {
     bytes: Vec<u8>,
     packets: Vec<(PathAddr, usize)>,
 }
 
-/// The receiver is asked for answers after each packet, as the other cores are: a SACK for every second packet.
+/// Polls the receiver after each packet, as the other implementations: a SACK for every second packet.
 pub(super) fn answer_each_packet(message: usize, window: usize) -> Box<dyn Load> {
     Box::new(Ours::new(message, window, Some(Answers::default())))
 }
 
-/// The receiver is asked after all packets that arrived together, as a driver of real sockets does it: a SACK for
-/// each batch.
+/// Polls the receiver after all packets that arrive together, as a driver with sockets does: a SACK for each batch.
 pub(super) fn answer_each_batch(message: usize, window: usize) -> Box<dyn Load> {
     Box::new(Ours::new(message, window, None))
 }
@@ -83,15 +82,15 @@ impl Load for Ours {
         let packets = match &mut self.answers {
             Some(answers) => self
                 .pair
-                .carry(Direction::There, |bob, now| answers.collect(bob, now)),
-            None => self.pair.carry(Direction::There, |_, _| ()),
+                .carry(Direction::Forward, |bob, now| answers.collect(bob, now)),
+            None => self.pair.carry(Direction::Forward, |_, _| ()),
         };
         let messages = self.take();
         let collected = self
             .answers
             .as_mut()
             .map_or(0, |answers| answers.deliver(&mut self.pair));
-        let answers = collected + self.pair.carry(Direction::Back, |_, _| ());
+        let answers = collected + self.pair.carry(Direction::Reverse, |_, _| ());
         self.pair
             .pass(Duration::from_micros(ROUND_MICROS), packets + answers == 0);
         self.pair.ignore_events();

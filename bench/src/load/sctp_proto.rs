@@ -69,7 +69,7 @@ pub(super) fn start(message: usize, window: usize) -> Box<dyn Load> {
 }
 
 impl Side {
-    /// Puts what waits to be sent into `out`.
+    /// Appends all packets that can be sent to `out`.
     fn drain(&mut self, now: Instant, out: &mut Vec<Bytes>) {
         loop {
             while let Some(event) = self.association.poll_endpoint_event() {

@@ -13,15 +13,15 @@ use anabranch_bench::{Arguments, Column, Table, median};
 
 use process::{Failure, SERVE, Work};
 
-/// Bytes of a message: one that fills a packet of an Ethernet, and a small one.
+/// Bytes of a message: one that fills an Ethernet packet, and a small one.
 const BULK: usize = 1_400;
 const SMALL: usize = 64;
 
 /// Sends messages of so many bytes for so many seconds.
 type Measure = fn(usize, f64) -> Result<Work, Failure>;
 
-/// What takes turns: name, bytes of a message or of a write, measurement. Ratios are those of the first.
-const CONTENDERS: &[(&str, usize, Measure)] = &[
+/// The measurements that take turns: name, bytes of a message or write, function. Ratios are relative to the first.
+const IMPLEMENTATIONS: &[(&str, usize, Measure)] = &[
     ("anabranch", BULK, ours::one_path),
     #[cfg(feature = "peers")]
     ("quinn, one stream", BULK, quinn::send),
@@ -54,14 +54,14 @@ fn main() -> Result<(), Failure> {
 }
 
 fn bulk(arguments: &Arguments) -> Result<Table, Failure> {
-    let mut contenders = CONTENDERS.to_vec();
+    let mut implementations = IMPLEMENTATIONS.to_vec();
     if !tsctp::is_installed() {
         eprintln!("loopback: skipped usrsctp, {} is not installed", tsctp::PROGRAM);
-        contenders.retain(|(name, ..)| *name != tsctp::NAME);
+        implementations.retain(|(name, ..)| *name != tsctp::NAME);
     }
-    let mut turns = vec![Vec::new(); contenders.len()];
+    let mut turns = vec![Vec::new(); implementations.len()];
     for _ in 0..arguments.runs {
-        for ((_, size, measure), works) in contenders.iter().zip(&mut turns) {
+        for ((_, size, measure), works) in implementations.iter().zip(&mut turns) {
             works.push(measure(*size, arguments.seconds)?);
         }
     }
@@ -73,15 +73,15 @@ fn bulk(arguments: &Arguments) -> Result<Table, Failure> {
     ];
     let columns = columns.map(|(name, decimals)| Column { name, decimals });
     let mut table = Table::new("bulk over loopback UDP, 1400 bytes unless said", &columns);
-    for ((name, size, _), works) in contenders.iter().zip(&turns) {
-        let middle = |of: fn(&Work) -> f64| median(&works.iter().map(of).collect::<Vec<_>>());
+    for ((name, size, _), works) in implementations.iter().zip(&turns) {
+        let median_of = |of: fn(&Work) -> f64| median(&works.iter().map(of).collect::<Vec<_>>());
         let pairs = turns[0].iter().zip(works);
-        // Of the same turn, when the machine was about as busy.
+        // Ratios are of the same turn, when the load of the machine was about the same.
         let ratios: Vec<_> = pairs.map(|(first, this)| first.rate() / this.rate()).collect();
         let figures = [
-            middle(Work::rate) * 8.0 / 1e9,
-            middle(Work::rate) / *size as f64 / 1e3,
-            middle(|work| work.cpu / work.bytes) * 1e9,
+            median_of(Work::rate) * 8.0 / 1e9,
+            median_of(Work::rate) / *size as f64 / 1e3,
+            median_of(|work| work.cpu / work.bytes) * 1e9,
             if *size == SMALL { f64::NAN } else { median(&ratios) },
         ];
         table.row(*name, &figures);

@@ -11,7 +11,7 @@ use crate::process::{BATCH, Failure, Meter, Server, Work, on_this_thread};
 pub(crate) const RECEIVE: &str = "receive";
 pub(crate) const ECHO: &str = "echo";
 
-/// Where both ends bind; a path for each.
+/// Local addresses of both ends, one per path.
 const LOCAL: [&str; 2] = ["127.0.0.1:0", "127.0.0.2:0"];
 
 /// The length of the message that ends a transfer. A receiver that waited for the end of the association would
@@ -33,7 +33,7 @@ fn send(paths: usize, size: usize, seconds: f64) -> Result<Work, Failure> {
         let (payload, mut bytes, meter) = (vec![7; size], 0, Meter::start());
         while !meter.has_run(seconds) {
             for _ in 0..BATCH {
-                // A copy for each message, as a program with something to say would have.
+                // A copy for each message, as a program with new data would make.
                 let payload = Bytes::copy_from_slice(&payload);
                 association.send(Message::new(StreamId(0), payload)).await?;
             }
@@ -59,13 +59,13 @@ pub(crate) fn receive(paths: usize) -> Result<(), Failure> {
         {
             bytes += message.payload.len();
         }
-        meter.stop(bytes).tell();
+        meter.stop(bytes).print();
         association.closed().await;
         Ok(())
     })
 }
 
-/// Microseconds that a message takes there and back: the median, and what one of a hundred exceeds.
+/// Round-trip time of a message in microseconds: median and 99th percentile.
 pub(crate) fn round_trips(size: usize, seconds: f64) -> Result<[f64; 2], Failure> {
     let mut server = Server::start(ECHO, 1)?;
     on_this_thread(async {

@@ -13,7 +13,7 @@ pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 /// The first word on the command line of a second process.
 pub(crate) const SERVE: &str = "serve";
 
-/// Messages between two looks at the clock.
+/// Messages between two readings of the clock.
 pub(crate) const BATCH: usize = 64;
 
 /// A process that is killed when this is dropped.
@@ -29,7 +29,7 @@ impl Drop for Process {
 
 /// A second process.
 pub(crate) struct Server {
-    says: Lines<BufReader<ChildStdout>>,
+    output: Lines<BufReader<ChildStdout>>,
     _process: Process,
 }
 
@@ -40,16 +40,16 @@ impl Server {
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().expect("invariant: its output is piped");
         Ok(Self {
-            says: BufReader::new(output).lines(),
+            output: BufReader::new(output).lines(),
             _process: Process(child),
         })
     }
 
     pub(crate) fn line(&mut self) -> Result<String, Failure> {
-        Ok(self.says.next().ok_or("the second process ended early")??)
+        Ok(self.output.next().ok_or("the second process ended early")??)
     }
 
-    /// What both ends together did, if this one did `sent`.
+    /// The work of both ends, of which this process did `sent`.
     pub(crate) fn joined_with(mut self, sent: Work) -> Result<Work, Failure> {
         let line = self.line()?;
         let numbers = line.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>()?;
@@ -62,13 +62,13 @@ impl Server {
     }
 }
 
-/// Runs `work`, and all tasks that it starts, on this thread: its CPU time is theirs.
+/// Runs `work` and all its tasks on this thread, so that the thread's CPU time is theirs.
 pub(crate) fn on_this_thread<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build()?.block_on(work)
 }
 
-/// What was done: bytes of messages, and seconds.
+/// Work done: bytes of messages, and seconds of wall and CPU time.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) bytes: f64,
@@ -82,13 +82,13 @@ impl Work {
         self.bytes / self.wall
     }
 
-    /// To the first process.
-    pub(crate) fn tell(self) {
+    /// Prints the work for the first process.
+    pub(crate) fn print(self) {
         println!("{} {} {}", self.bytes, self.wall, self.cpu);
     }
 }
 
-/// Measures this thread.
+/// Measures wall and CPU time of this thread.
 pub(crate) struct Meter(Instant, Stopwatch);
 
 impl Meter {

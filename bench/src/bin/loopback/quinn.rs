@@ -14,10 +14,10 @@ pub(crate) const RECEIVE: &str = "quinn";
 const NAME: &str = "localhost";
 const LOCAL: &str = "127.0.0.1:0";
 
-/// The most that is read at once, in bytes.
+/// Maximum bytes per read.
 const READ: usize = 1 << 20;
 
-/// Writes pieces of `size` bytes.
+/// Sends with writes of `size` bytes.
 pub(crate) fn send(size: usize, seconds: f64) -> Result<Work, Failure> {
     let mut server = Server::start(RECEIVE, 1)?;
     let (address, certificate) = (server.line()?.parse()?, server.line()?);
@@ -56,7 +56,7 @@ pub(crate) fn receive() -> Result<(), Failure> {
         while let Some(chunk) = stream.read_chunk(READ, true).await? {
             bytes += chunk.bytes.len();
         }
-        meter.stop(bytes).tell();
+        meter.stop(bytes).print();
         connection.closed().await;
         Ok(())
     })

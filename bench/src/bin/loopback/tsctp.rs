@@ -13,19 +13,19 @@ use crate::process::{Failure, Process, Work};
 pub(crate) const NAME: &str = "usrsctp, logging each packet";
 pub(crate) const PROGRAM: &str = "/usr/lib/usrsctp/tsctp";
 
-/// How long a server has to open its socket; it does not tell.
+/// Time for the server to open its socket, which it does not report.
 const START: Duration = Duration::from_millis(300);
 
 pub(crate) fn is_installed() -> bool {
     Path::new(PROGRAM).is_file()
 }
 
-/// Of seconds it knows whole ones only.
+/// Runs a transfer; the program accepts only whole seconds.
 pub(crate) fn send(size: usize, seconds: f64) -> Result<Work, Failure> {
     let free_port = || UdpSocket::bind("0.0.0.0:0")?.local_addr();
     let (here, there) = (free_port()?.port(), free_port()?.port());
     let (size, seconds) = (size.to_string(), seconds.ceil().max(1.0).to_string());
-    // It chats without end and would stop once a pipe is full.
+    // It logs every packet and would block once a pipe is full, so it writes to a file.
     let path = std::env::temp_dir().join(format!("anabranch-loopback-{}", std::process::id()));
     let server = start(there, here, &["-l", &size], File::create(&path)?.into())?;
     std::thread::sleep(START);
@@ -44,7 +44,7 @@ fn start(own: u16, theirs: u16, options: &[&str], output: Stdio) -> Result<Proce
     Ok(Process(command.stdout(output).stderr(Stdio::null()).spawn()?))
 }
 
-/// After an association a server says, among many lines, `length, messages, calls, bytes, seconds, …`.
+/// Reads the result: after an association the server prints, among many lines, `length, messages, calls, bytes, seconds, …`.
 fn received(output: &[u8]) -> Option<Work> {
     let cpu = f64::NAN;
     String::from_utf8_lossy(output).lines().find_map(|line| {
