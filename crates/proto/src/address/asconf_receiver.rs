@@ -299,7 +299,7 @@ impl Addresses {
         }
         let effects = self.add(transfer, now, arrival.remote, arrival.remote.ip());
         let effects = effects.ok()?;
-        let path = match transfer.paths.arrived(arrival) {
+        let path = match transfer.paths.arrived(&arrival) {
             Arrived::On(path) => Some(path),
             // As many paths as there may be are there already.
             Arrived::Rebound(_) | Arrived::Unknown => None,

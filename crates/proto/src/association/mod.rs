@@ -193,28 +193,42 @@ impl Association {
     }
 
     /// Does what a step of data transfer leaves to the association.
+    #[inline]
     pub(crate) fn apply(&mut self, effects: Effects) {
-        if effects.is_empty() {
-            return;
+        let is_acknowledged = effects.is_acknowledged;
+        if effects.has_path_events() || effects.is_confirmed || effects.peer_is_unreachable {
+            self.apply_rare(effects);
+        } else if is_acknowledged {
+            self.tell_writable();
         }
-        for event in effects.path_events {
+    }
+
+    #[cold]
+    fn apply_rare(&mut self, effects: Effects) {
+        let (is_acknowledged, is_confirmed) = (effects.is_acknowledged, effects.is_confirmed);
+        let peer_is_unreachable = effects.peer_is_unreachable;
+        for event in effects.into_path_events() {
             if event.change == PathChange::Removed {
                 self.control.forget_path(event.id);
             }
             self.events.push(Event::Path(event));
         }
-        if effects.is_acknowledged {
-            self.owed
-                .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
+        if is_acknowledged {
+            self.tell_writable();
         }
-        if effects.is_confirmed {
+        if is_confirmed {
             let preferred = self.addresses.on_confirmed(&mut self.transfer);
-            let preferred = preferred.path_events.into_iter().map(Event::Path);
+            let preferred = preferred.into_path_events().map(Event::Path);
             preferred.for_each(|event| self.events.push(event));
         }
-        if effects.peer_is_unreachable {
+        if peer_is_unreachable {
             self.end(CloseReason::PeerUnreachable, Some(Vec::new()));
         }
+    }
+
+    fn tell_writable(&mut self) {
+        self.owed
+            .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
     }
 
     /// Whether both ends agreed to changes of addresses, and to authenticate them: who takes ASCONF has to demand that it and

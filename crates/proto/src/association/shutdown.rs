@@ -90,15 +90,15 @@ pub(crate) fn advance(
     state: &mut State,
     control: &mut Control,
     transfer: &mut Transfer,
-    longest: Duration,
+    max_rto: Duration,
     now: Instant,
 ) {
-    let finishing = matches!(state, State::ShutdownPending | State::ShutdownReceived);
-    if !finishing || !transfer.sender.is_drained() {
+    if !state.is_shutdown_due() || !transfer.sender.is_drained() {
         return;
     }
     let retry = Retry::start(transfer.paths.fact(transfer.paths.best()).rto, now);
-    let guard = Guard(now + longest);
+    // Five times RTO.Max is what RFC 9260 §9.2 recommends for T5-shutdown-guard.
+    let guard = Guard(now + max_rto * 5);
     transfer.stop_heartbeats();
     if matches!(state, State::ShutdownPending) {
         *state = State::ShutdownSent(retry, guard);

@@ -104,6 +104,11 @@ impl State {
         matches!(self, Self::ShutdownSent(..) | Self::ShutdownAckSent(..))
     }
 
+    /// Whether SHUTDOWN or SHUTDOWN ACK follows as soon as everything sent is acknowledged.
+    pub(crate) const fn is_shutdown_due(&self) -> bool {
+        matches!(self, Self::ShutdownPending | Self::ShutdownReceived)
+    }
+
     /// Whether addresses may be changed; other states have nothing to do with them (RFC 5061 §5.1.1 C4).
     pub(crate) const fn changes_addresses(&self) -> bool {
         matches!(

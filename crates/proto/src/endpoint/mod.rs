@@ -180,7 +180,7 @@ impl Endpoint {
             self.counters.malformed += 1;
             return;
         };
-        if !is_from_host_to_host(path) {
+        if !is_from_host_to_host(&path) {
             self.counters.out_of_the_blue += 1;
             return;
         }
@@ -232,7 +232,7 @@ impl Endpoint {
     //= rfc4895 6.3-12
     /// Hands the packet to the association that it is for, if there is one.
     fn deliver(&mut self, inbound: &Inbound<'_>) -> bool {
-        let Inbound { now, arrival, packet } = *inbound;
+        let packet = inbound.packet;
         // A packet with a reflected tag (§8.5.1 B, C) is found by its addresses.
         let by_tag = self.directory.with_tag(packet.header().tag);
         let expects = |id: &AssociationId| {
@@ -255,7 +255,8 @@ impl Endpoint {
         if !slot.association.expects(packet) {
             return false;
         }
-        slot.association.handle_packet(now, arrival, packet);
+        slot.association
+            .handle_packet(inbound.now, &inbound.arrival, packet);
         self.touch(id);
         true
     }
@@ -412,7 +413,7 @@ impl Endpoint {
 //= rfc9260 8.4-1
 /// Rule 1 of RFC 9260 §8.4: neither end is a multicast or broadcast address. A socket that does not tell which of our addresses
 /// a packet came to has received what was for this host.
-fn is_from_host_to_host(path: PathAddr) -> bool {
+fn is_from_host_to_host(path: &PathAddr) -> bool {
     let is_host = |ip| AddressScope::of(ip) != AddressScope::Unusable;
     let (local, remote) = (path.local.ip(), path.remote.ip());
     is_host(remote) && (local.is_unspecified() || is_host(local))

@@ -371,7 +371,7 @@ fn acknowledge(control: &mut Control, transfer: &mut Transfer, inbound: &Inbound
 }
 
 fn path_to(paths: &PathSet, addr: PathAddr) -> Option<PathId> {
-    match paths.arrived(addr) {
+    match paths.arrived(&addr) {
         Arrived::On(path) | Arrived::Rebound(path) => Some(path),
         Arrived::Unknown => None,
     }

@@ -16,7 +16,7 @@ use crate::path::Arrived;
 impl Association {
     //= rfc9260 9.1-5
     /// A packet that is for this association arrived.
-    pub(crate) fn handle_packet(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) {
+    pub(crate) fn handle_packet(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) {
         let located = verify::admits(self, arrival, packet).then(|| self.locate(now, arrival, packet));
         let Some(path) = located.flatten() else {
             self.counters.packets_dropped += 1;
@@ -43,7 +43,7 @@ impl Association {
 
     //= rfc5061 5.3.2-2
     /// The path of a packet whose tag is right.
-    fn locate(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) -> Option<PathId> {
+    fn locate(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) -> Option<PathId> {
         match self.transfer.paths.arrived(arrival) {
             Arrived::On(path) => Some(path),
             Arrived::Rebound(path) => {
@@ -62,9 +62,10 @@ impl Association {
     }
 
     /// A packet from an address that the peer is not known to have may say that it is the peer's.
-    fn introduce(&mut self, now: Instant, arrival: PathAddr, packet: &Packet<'_>) -> Option<PathId> {
+    #[cold]
+    fn introduce(&mut self, now: Instant, arrival: &PathAddr, packet: &Packet<'_>) -> Option<PathId> {
         if matches!(self.state, State::CookieWait(_)) && !self.config.single_homed {
-            return handshake::introduce(&mut self.addresses, &self.transfer.paths, arrival, packet);
+            return handshake::introduce(&mut self.addresses, &self.transfer.paths, *arrival, packet);
         }
         if !self.state.changes_addresses() || !self.may_change_addresses() {
             return None;
@@ -73,7 +74,7 @@ impl Association {
         let transfer = &mut self.transfer;
         let introduced = self
             .addresses
-            .introduce(transfer, authentication, (now, arrival), packet);
+            .introduce(transfer, authentication, (now, *arrival), packet);
         let (path, effects) = introduced?;
         self.apply(effects);
         path

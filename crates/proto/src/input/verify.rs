@@ -9,7 +9,7 @@ use crate::association::Association;
 //= rfc5061 5.3.1-1, 5.3-13
 //= rfc9260 8.5-3, 8.5-4
 /// Whether the packet may be looked at.
-pub(super) fn admits(association: &Association, arrival: PathAddr, packet: &Packet<'_>) -> bool {
+pub(super) fn admits(association: &Association, arrival: &PathAddr, packet: &Packet<'_>) -> bool {
     // The sender of an ABORT to an address that is being deleted may have deleted it already, and taken us for somebody else
     // (RFC 5061 §5.3.1).
     let may_be_late = association.addresses.is_leaving(arrival.local);

@@ -44,15 +44,16 @@ impl Association {
         buffer: &mut Vec<u8>,
         max_segments: usize,
     ) -> Option<Transmit> {
-        // Five times RTO.Max is what RFC 9260 §9.2 recommends for T5-shutdown-guard.
-        let longest = self.config.rto().max * 5;
-        shutdown::advance(
-            &mut self.state,
-            &mut self.control,
-            &mut self.transfer,
-            longest,
-            now,
-        );
+        if self.state.is_shutdown_due() {
+            let max_rto = self.config.rto().max;
+            shutdown::advance(
+                &mut self.state,
+                &mut self.control,
+                &mut self.transfer,
+                max_rto,
+                now,
+            );
+        }
         if self.state.changes_addresses() {
             let effects = self.addresses.advance(&mut self.transfer, now);
             self.apply(effects);

@@ -162,7 +162,7 @@ impl PathSet {
 
     //= rfc5061 5.3-10, 5.3-12, 5.3-32, 5.3-33
     /// The path with these two ends, exactly or as nearly as the peer's addresses allow.
-    pub(crate) fn arrived(&self, addr: PathAddr) -> Arrived {
+    pub(crate) fn arrived(&self, addr: &PathAddr) -> Arrived {
         let position = |matches: &dyn Fn(&PathAddr) -> bool| {
             self.inner
                 .iter()

@@ -1,5 +1,6 @@
 //! Effects. What did a step of data transfer change that is the association's affair?
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::path::PathEvent;
@@ -9,8 +10,9 @@ use crate::path::PathEvent;
 #[derive(Debug, Default)]
 #[must_use = "the association has to apply it"]
 pub(crate) struct Effects {
-    /// The application is told of these, in this order.
-    pub(crate) path_events: Vec<PathEvent>,
+    /// The application is told of these, in this order. Each packet returns effects and hardly one changes a path, so the
+    /// list is behind a pointer: two words return in registers, a list would go through memory.
+    path_events: Option<Box<PathEvents>>,
     /// The peer was found at the far end of an unconfirmed path (RFC 9260 §5.4): which paths are needed may be another question
     /// now, and which one the peer prefers.
     pub(crate) is_confirmed: bool,
@@ -20,36 +22,53 @@ pub(crate) struct Effects {
     pub(crate) peer_is_unreachable: bool,
 }
 
+/// Changes of paths, in order.
+#[derive(Debug)]
+struct PathEvents(Vec<PathEvent>);
+
 impl Effects {
     /// One change of one path.
     pub(crate) fn of(event: PathEvent) -> Self {
         Self {
-            path_events: alloc::vec![event],
+            path_events: Some(Box::new(PathEvents(alloc::vec![event]))),
             ..Self::default()
         }
     }
 
     /// These, and after them those of a later step.
+    #[inline]
     pub(crate) fn then(mut self, later: Self) -> Self {
         self.append(later);
         self
     }
 
     /// What a later step changed comes behind.
+    #[inline]
     pub(crate) fn append(&mut self, later: Self) {
-        if self.path_events.is_empty() {
-            self.path_events = later.path_events;
-        } else {
-            self.path_events.extend(later.path_events);
-        }
         self.is_confirmed |= later.is_confirmed;
         self.is_acknowledged |= later.is_acknowledged;
         self.peer_is_unreachable |= later.peer_is_unreachable;
+        if let Some(events) = later.path_events {
+            self.append_events(events);
+        }
     }
 
-    /// Whether there is nothing to do.
-    pub(crate) fn is_empty(&self) -> bool {
-        let is_nothing_else = !self.is_confirmed && !self.is_acknowledged && !self.peer_is_unreachable;
-        self.path_events.is_empty() && is_nothing_else
+    #[cold]
+    fn append_events(&mut self, later: Box<PathEvents>) {
+        match &mut self.path_events {
+            Some(events) => events.0.extend(later.0),
+            None => self.path_events = Some(later),
+        }
+    }
+
+    /// Whether a path changed.
+    #[inline]
+    pub(crate) const fn has_path_events(&self) -> bool {
+        self.path_events.is_some()
+    }
+
+    /// The changes of paths, in order.
+    pub(crate) fn into_path_events(self) -> impl Iterator<Item = PathEvent> {
+        self.path_events.into_iter().flat_map(|events| events.0)
     }
 }
