@@ -1,6 +1,6 @@
 //! Fuzz target `association`. Can packets, timers and calls make an association panic, loop or exceed its memory?
 //!
-//! Alice first reaches a state of RFC 9260 §4 with a compliant Bob. Then the bytes select forged packets from Bob's
+//! Alice is first brought into a state of RFC 9260 §4 with a compliant Bob. Then the bytes select forged packets from Bob's
 //! address, genuine packets, time steps and calls of the application.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use anabranch_types::{AssociationId, Instant, PathAddr, PathId, Ppid, StreamId};
 use bytes::Bytes;
 
 use crate::forge::Observed;
-use crate::{Choices, Flying, Host};
+use crate::{Choices, Host, InFlight};
 
 const ALICE: u8 = 1;
 const BOB: u8 = 2;
@@ -26,17 +26,17 @@ const MAX_STEPS: usize = 300;
 /// If an invariant is violated.
 pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
-    let mut scene = Scene::new(choices.byte());
-    scene.lead_to(choices.byte());
+    let mut fixture = Fixture::new(choices.byte());
+    fixture.advance_to_stage(choices.byte());
     for _ in 0..MAX_STEPS {
         if choices.is_empty() {
             break;
         }
-        scene.step(&mut choices);
+        fixture.step(&mut choices);
     }
 }
 
-/// The configuration of both ends: small buffers, profiles and a few remarkable choices by number.
+/// The configuration of both ends: small buffers, and a profile and policies selected by `number`.
 pub(crate) fn config(number: u8) -> AssociationConfig {
     let mut policies = match number & 3 {
         0 => PolicyRecipe::recommended(),
@@ -61,7 +61,7 @@ pub(crate) fn config(number: u8) -> AssociationConfig {
         policies.set(point, value).expect("a name of the catalogue");
     }
     AssociationConfig {
-        // The same port on both sides, so that two INITs can meet half-way and a second one is a restart.
+        // The same port on both sides, so that INITs can collide and a further INIT is a restart.
         local_sctp_port: Some(DEFAULT_PORT),
         send_buffer: 20_000,
         receive_buffer: 10_000,
@@ -85,19 +85,19 @@ pub(crate) fn message(length: usize, flags: u8) -> Message {
     }
 }
 
-struct Scene {
+struct Fixture {
     alice: Host,
     bob: Host,
     now: Instant,
     observed: Observed,
-    to_alice: Vec<Flying>,
-    to_bob: Vec<Flying>,
+    to_alice: Vec<InFlight>,
+    to_bob: Vec<InFlight>,
 }
 
-impl Scene {
+impl Fixture {
     fn new(number: u8) -> Self {
         let config = config(number);
-        let mut scene = Self {
+        let mut fixture = Self {
             alice: Host::new(ALICE, &config),
             bob: Host::new(BOB, &config),
             now: Instant::ZERO,
@@ -106,23 +106,23 @@ impl Scene {
             to_bob: Vec::new(),
         };
         if number & 128 == 0 {
-            scene.alice.connect(scene.now, BOB);
+            fixture.alice.connect(fixture.now, BOB);
         } else {
-            scene.bob.connect(scene.now, ALICE);
+            fixture.bob.connect(fixture.now, ALICE);
         }
-        scene.rest();
-        scene
+        fixture.settle();
+        fixture
     }
 
-    /// Puts all packets that both have to send in flight.
-    fn rest(&mut self) {
-        for flying in self.alice.rest(self.now, |_, _| ()) {
-            self.observed.of_victim(&flying.bytes);
-            self.to_bob.push(flying);
+    /// Puts all packets that both ends can send in flight.
+    fn settle(&mut self) {
+        for in_flight in self.alice.settle(self.now, |_, _| ()) {
+            self.observed.observe_victim(&in_flight.bytes);
+            self.to_bob.push(in_flight);
         }
-        for flying in self.bob.rest(self.now, |_, _| ()) {
-            self.observed.of_peer(&flying.bytes);
-            self.to_alice.push(flying);
+        for in_flight in self.bob.settle(self.now, |_, _| ()) {
+            self.observed.observe_peer(&in_flight.bytes);
+            self.to_alice.push(in_flight);
         }
     }
 
@@ -134,15 +134,15 @@ impl Scene {
         );
         to_alice
             .iter()
-            .for_each(|flying| self.alice.receive(self.now, flying));
+            .for_each(|in_flight| self.alice.receive(self.now, in_flight));
         to_bob
             .iter()
-            .for_each(|flying| self.bob.receive(self.now, flying));
-        self.rest();
+            .for_each(|in_flight| self.bob.receive(self.now, in_flight));
+        self.settle();
     }
 
-    /// Brings Alice into the middle of a handshake, a transfer or a shutdown.
-    fn lead_to(&mut self, stage: u8) {
+    /// Brings Alice into a stage of the handshake, the transfer or the shutdown.
+    fn advance_to_stage(&mut self, stage: u8) {
         let handshake = match stage & 15 {
             early @ 0..4 => early,
             _ => 6,
@@ -169,7 +169,7 @@ impl Scene {
         if let Some(mut association) = host.association.and_then(|id| host.endpoint.association_mut(id)) {
             action(&mut association);
         }
-        self.rest();
+        self.settle();
     }
 
     fn step(&mut self, choices: &mut Choices<'_>) {
@@ -191,7 +191,7 @@ impl Scene {
                 self.now += Duration::from_millis(u64::from(choices.byte()).pow(2) / 4);
             }
             190..210 => {
-                // To the next timer.
+                // Advances the time to the next timer.
                 let deadline = self.alice.endpoint.poll_timeout();
                 self.now = deadline.map_or(self.now, |deadline| self.now.max(deadline));
             }
@@ -201,7 +201,7 @@ impl Scene {
                 self.to_bob.clear();
             }
         }
-        self.rest();
+        self.settle();
     }
 
     fn deliver(&mut self, choices: &mut Choices<'_>, bytes: Vec<u8>) {
@@ -214,24 +214,24 @@ impl Scene {
             local: remote,
             remote: Host::address(ALICE, from >> 1 & 1),
         };
-        self.alice.receive(self.now, &Flying { path, bytes });
+        self.alice.receive(self.now, &InFlight { path, bytes });
     }
 
     fn call(&mut self, choices: &mut Choices<'_>) {
-        let (what, how_much) = (choices.byte(), choices.byte());
-        let alice = what & 64 == 0;
-        match what % 12 {
+        let (action, amount) = (choices.byte(), choices.byte());
+        let alice = action & 64 == 0;
+        match action % 12 {
             0..5 => self.act(alice, |association| {
-                let _ = association.send(message(usize::from(how_much) * 40, what));
+                let _ = association.send(message(usize::from(amount) * 40, action));
             }),
             5..8 => self.act(alice, |association| {
-                (0..how_much % 8).for_each(|_| drop(association.receive()));
+                (0..amount % 8).for_each(|_| drop(association.receive()));
             }),
-            8 => self.act(alice, |association| association.set_primary(PathId(how_much & 7))),
-            9 if how_much < 64 => self.act(alice, Association::shutdown),
-            9 if how_much < 80 => self.act(alice, |association| association.abort(b"enough")),
-            10 if how_much < 64 => self.alice.endpoint.forget(AssociationId(u32::from(how_much & 7))),
-            11 if how_much < 64 => self.alice.connect(self.now, BOB),
+            8 => self.act(alice, |association| association.set_primary(PathId(amount & 7))),
+            9 if amount < 64 => self.act(alice, Association::shutdown),
+            9 if amount < 80 => self.act(alice, |association| association.abort(b"enough")),
+            10 if amount < 64 => self.alice.endpoint.forget(AssociationId(u32::from(amount & 7))),
+            11 if amount < 64 => self.alice.connect(self.now, BOB),
             _ => {}
         }
     }

@@ -5,14 +5,14 @@ use anabranch_trace::gaps::Histogram;
 use anabranch_trace::idle::idle;
 use anabranch_trace::{Direction, Segment, conversations, frames};
 
-/// Bytes of drawing for each byte of a capture, at most, beside what a drawing has anyway.
+/// Maximum bytes of drawings per byte of the capture, beside a constant.
 const MAX_DRAWN: usize = 2_000;
 
-/// Reads `bytes` as a capture, and does with it all that can be done.
+/// Reads `bytes` as a capture, and runs all analyses and drawings on it.
 ///
 /// # Panics
 ///
-/// If that makes anything panic, or a drawing is out of proportion.
+/// If anything panics, or a drawing is too large for its capture.
 pub fn exercise(bytes: &[u8]) {
     let capture = match frames(bytes) {
         Ok(capture) => capture,

@@ -7,12 +7,12 @@ pub struct Choices<'a> {
 }
 
 impl<'a> Choices<'a> {
-    /// All decisions of one run.
+    /// Reads the decisions of one run from `bytes`.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Whether none are left.
+    /// Whether all bytes have been used.
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -41,8 +41,8 @@ impl<'a> Choices<'a> {
         self.byte() % end
     }
 
-    /// Most often near `base`, sometimes anywhere.
-    pub fn near(&mut self, base: u32) -> u32 {
+    /// A number around `base` most of the time, sometimes half the number space away or any other.
+    pub fn around(&mut self, base: u32) -> u32 {
         match self.byte() {
             0x80 => self.long(),
             0x81 => base.wrapping_add(1 << 31),
@@ -51,7 +51,7 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// The next `count` bytes, or what is left.
+    /// The next `count` bytes, or fewer if fewer are left.
     pub fn slice(&mut self, count: usize) -> &'a [u8] {
         let (taken, rest) = self.bytes.split_at(count.min(self.bytes.len()));
         self.bytes = rest;

@@ -1,4 +1,4 @@
-//! Packet forgery for fuzzing, by an attacker who sees everything: tag and checksum are right, the rest as the bytes decide.
+//! Packet forgery for fuzzing. The attacker observes all packets: tag and checksum are valid, the fuzzer's bytes decide the rest.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use sha2::Sha256;
 
 use crate::{Choices, Host};
 
-/// What was observed between the two.
+/// Values observed in the packets of both ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observed {
     /// The tag that the victim expects.
@@ -24,20 +24,20 @@ pub(crate) struct Observed {
     pub(crate) peer_tsn: u32,
     /// The last cookie that the victim gave out.
     pub(crate) cookie: Vec<u8>,
-    /// What the victim wants back from its last HEARTBEAT.
+    /// The information of the victim's last HEARTBEAT.
     pub(crate) heartbeat: Vec<u8>,
-    /// What both said about authentication in the handshake, the victim first: the key is made of it (RFC 4895 §6.1).
+    /// The key vectors of both ends, the victim's first (RFC 4895 §6.1).
     vectors: [Vec<u8>; 2],
-    /// The number that the next question about addresses has (RFC 5061 §4.1.1).
+    /// The serial number of the next ASCONF (RFC 5061 §4.1.1).
     serial: u32,
 }
 
-/// Bytes of an AUTH chunk before its code, and of the code.
+/// Bytes of an AUTH chunk before its HMAC, and of the HMAC.
 const AUTH: (usize, usize) = (8, 32);
 
 impl Observed {
-    /// Listens to a packet of the victim.
-    pub(crate) fn of_victim(&mut self, bytes: &[u8]) {
+    /// Reads a packet of the victim.
+    pub(crate) fn observe_victim(&mut self, bytes: &[u8]) {
         let packet = Packet::parse(bytes).expect("checked when it was sent");
         let header = packet.header();
         self.ports = (header.destination_port, header.source_port);
@@ -61,8 +61,8 @@ impl Observed {
         }
     }
 
-    /// Listens to a packet of the victim's peer.
-    pub(crate) fn of_peer(&mut self, bytes: &[u8]) {
+    /// Reads a packet of the victim's peer.
+    pub(crate) fn observe_peer(&mut self, bytes: &[u8]) {
         let Ok(packet) = Packet::parse(bytes) else { return };
         if packet.header().tag != VerificationTag::ZERO {
             self.tag = packet.header().tag.0;
@@ -81,7 +81,7 @@ impl Observed {
         }
     }
 
-    /// A packet of up to seven chunks.
+    /// Forges a packet of up to eight chunks.
     pub(crate) fn forge(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
         let shape = choices.byte();
         let tag = match shape >> 5 {
@@ -97,7 +97,7 @@ impl Observed {
         packet.extend([0; 4]);
         let is_authenticated = shape & 24 == 24;
         if is_authenticated {
-            // Key 0, HMAC-SHA-256 (RFC 4895 §4.1), and a code to be put in at the end.
+            // Key 0, HMAC-SHA-256 (RFC 4895 §4.1), and room for the HMAC, which is computed at the end.
             packet.extend([kind::AUTH, 0, 0, (AUTH.0 + AUTH.1) as u8, 0, 0, 0, 3]);
             packet.extend([0; AUTH.1]);
         }
@@ -111,7 +111,8 @@ impl Observed {
         packet
     }
 
-    /// Puts the right code into the AUTH chunk that `covered` begins with: who saw the handshake can (RFC 4895 §8).
+    /// Writes the valid HMAC into the AUTH chunk at the start of `covered`. An attacker who has observed the handshake can compute it
+    /// (RFC 4895 §8).
     fn authenticate(&self, covered: &mut [u8]) {
         let mut vectors = self.vectors.each_ref();
         vectors.sort_by_key(|vector| (vector.len(), vector.as_slice()));
@@ -174,14 +175,14 @@ impl Observed {
             kind::INIT | kind::INIT_ACK => self.init(choices),
             kind::ASCONF => self.asconf(choices),
             kind::ASCONF_ACK => {
-                let mut value = choices.near(self.victim_tsn).to_be_bytes().to_vec();
+                let mut value = choices.around(self.victim_tsn).to_be_bytes().to_vec();
                 value.extend(parameters(choices, 0xc005));
                 value
             }
             kind::HEARTBEAT => parameter(1, choices.slice(8)),
             kind::HEARTBEAT_ACK => parameter(1, &damaged(&self.heartbeat, choices)),
             kind::ABORT | kind::ERROR => parameters(choices, 0),
-            kind::SHUTDOWN => choices.near(self.victim_tsn).to_be_bytes().to_vec(),
+            kind::SHUTDOWN => choices.around(self.victim_tsn).to_be_bytes().to_vec(),
             kind::COOKIE_ECHO => damaged(&self.cookie, choices),
             kind::SHUTDOWN_ACK | kind::COOKIE_ACK | kind::SHUTDOWN_COMPLETE => Vec::new(),
             _ => {
@@ -191,9 +192,9 @@ impl Observed {
         }
     }
 
-    /// TSNs wander with what was forged, so that gaps can be filled.
+    /// A DATA chunk. Its TSN follows earlier forged ones, so that gaps can be filled.
     fn data(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
-        let tsn = choices.near(self.peer_tsn.wrapping_add(1));
+        let tsn = choices.around(self.peer_tsn.wrapping_add(1));
         if tsn.wrapping_sub(self.peer_tsn) < 64 {
             self.peer_tsn = tsn;
         }
@@ -208,7 +209,7 @@ impl Observed {
     }
 
     fn sack(&self, choices: &mut Choices<'_>) -> Vec<u8> {
-        let mut value = choices.near(self.victim_tsn).to_be_bytes().to_vec();
+        let mut value = choices.around(self.victim_tsn).to_be_bytes().to_vec();
         let window = match choices.below(4) {
             0 => 0,
             1 => u32::from(choices.short()),
@@ -223,16 +224,16 @@ impl Observed {
             value.extend(u16::from(choices.byte()).to_be_bytes());
         }
         for _ in 0..duplicates {
-            value.extend(choices.near(self.victim_tsn).to_be_bytes());
+            value.extend(choices.around(self.victim_tsn).to_be_bytes());
         }
         value
     }
 
-    /// Who asks, then what to add, delete or prefer: addresses that exist, others, and such as are of no use.
+    /// An ASCONF: its address, then requests for addresses that exist, that do not, and that are invalid.
     fn asconf(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
         let serial = match choices.byte() {
             0..192 => self.serial,
-            _ => choices.near(self.serial),
+            _ => choices.around(self.serial),
         };
         if serial == self.serial {
             self.serial = serial.wrapping_add(1);
@@ -246,25 +247,25 @@ impl Observed {
                 6 => 0xc004,
                 _ => choices.short(),
             };
-            let what = [&[0, 0, 0, number], &*address(choices)].concat();
-            value.extend(parameter(kind, &what));
+            let request = [&[0, 0, 0, number], &*address(choices)].concat();
+            value.extend(parameter(kind, &request));
         }
         value
     }
 
     fn init(&mut self, choices: &mut Choices<'_>) -> Vec<u8> {
-        let tag = choices.near(self.peer_tag);
+        let tag = choices.around(self.peer_tag);
         let mut value = tag.to_be_bytes().to_vec();
         value.extend([0, choices.byte(), choices.byte(), 0]);
         value.extend([0, choices.byte(), 0, choices.byte()]);
-        let tsn = choices.near(self.peer_tsn.wrapping_add(1));
+        let tsn = choices.around(self.peer_tsn.wrapping_add(1));
         value.extend(tsn.to_be_bytes());
         value.extend(parameters(choices, 7));
         value
     }
 }
 
-/// What an end says of authentication: RANDOM, CHUNKS and HMAC-ALGO, in this order (RFC 4895 §6.1).
+/// The key vector of an INIT or INIT ACK: RANDOM, CHUNKS and HMAC-ALGO, in this order (RFC 4895 §6.1).
 fn vector(parameters: &Parameters<'_>) -> Vec<u8> {
     let all = || parameters.iter().filter_map(Result::ok);
     let found = [0x8002, 0x8003, 0x8004].map(|kind| all().find(|parameter| parameter.kind == kind));
@@ -272,7 +273,7 @@ fn vector(parameters: &Parameters<'_>) -> Vec<u8> {
     found.flat_map(|parameter| parameter.bytes.to_vec()).collect()
 }
 
-/// One of either host's, or any other.
+/// An address parameter: an address of either host, or another.
 fn address(choices: &mut Choices<'_>) -> Vec<u8> {
     let ip = match choices.byte() {
         known @ 0..192 => Host::address(1 + (known & 1), known >> 1 & 3).ip(),
@@ -294,7 +295,7 @@ fn parameter(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Up to three parameters or causes; a kind beyond the known ones stands for `usual`.
+/// Up to three parameters or error causes, many of type `usual`.
 fn parameters(choices: &mut Choices<'_>, usual: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..choices.below(4) {
@@ -310,7 +311,7 @@ fn parameters(choices: &mut Choices<'_>, usual: u16) -> Vec<u8> {
     bytes
 }
 
-/// The same, or with one byte changed, or cut.
+/// Copies `bytes`, sometimes with one byte changed or truncated.
 fn damaged(bytes: &[u8], choices: &mut Choices<'_>) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let at = choices.short();

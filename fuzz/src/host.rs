@@ -6,33 +6,33 @@ use anabranch_proto::{AssociationConfig, Endpoint, EndpointConfig, Event};
 use anabranch_types::{AssociationId, Ecn, Instant, PathAddr, Seed};
 use anabranch_wire::{Packet, checksum};
 
-/// Packets that one step may set free: a buffer full of the smallest chunks, and to spare.
+/// Limit of packets per step: more than a buffer full of the smallest chunks causes.
 const MAX_PACKETS: usize = 5_000;
 
-/// Timers of one association that can be due at one moment, and to spare.
+/// Limit of timers that are due at one time: more than an association has.
 const MAX_TIMERS: usize = 100;
 
-/// An endpoint, its last association, and the checks.
+/// An endpoint with its latest association and the checks of its invariants.
 #[derive(Debug)]
 pub struct Host {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// The association that it began or accepted last.
+    /// The association that was started or accepted last.
     pub association: Option<AssociationId>,
     limits: AssociationConfig,
 }
 
-/// A packet on the wire.
+/// A packet in flight.
 #[derive(Clone, Debug)]
-pub struct Flying {
-    /// As the sender sees it.
+pub struct InFlight {
+    /// The path as the sender sees it.
     pub path: PathAddr,
     /// The packet.
     pub bytes: Vec<u8>,
 }
 
 impl Host {
-    /// With two addresses, and listening.
+    /// Creates a listening host with two addresses.
     pub fn new(number: u8, config: &AssociationConfig) -> Self {
         let endpoint = EndpointConfig {
             local: (0..2).map(|path| Self::address(number, path)).collect(),
@@ -47,12 +47,12 @@ impl Host {
         }
     }
 
-    /// Where the host `number` is on a path.
+    /// Address of host `number` on a path.
     pub fn address(number: u8, path: u8) -> SocketAddr {
         SocketAddr::from(([10, 0, path, number], 9_899))
     }
 
-    /// Begins an association with the host `peer`.
+    /// Starts an association with host `peer`.
     pub fn connect(&mut self, now: Instant, peer: u8) {
         let begun = self
             .endpoint
@@ -60,15 +60,15 @@ impl Host {
         self.association = begun.ok().or(self.association);
     }
 
-    /// A packet arrives.
-    pub fn receive(&mut self, now: Instant, flying: &Flying) {
+    /// Handles a packet that arrives.
+    pub fn receive(&mut self, now: Instant, in_flight: &InFlight) {
         self.endpoint
-            .handle_datagram(now, flying.path.reversed(), Ecn::NotCapable, &flying.bytes);
+            .handle_datagram(now, in_flight.path.reversed(), Ecn::NotCapable, &in_flight.bytes);
     }
 
-    /// Fires what is due, takes what is to be sent, checks everything. The events are told to `hear`.
-    pub fn rest(&mut self, now: Instant, mut hear: impl FnMut(AssociationId, Event)) -> Vec<Flying> {
-        let mut flying = self.transmit(now);
+    /// Fires timers that are due, checks the invariants, and returns the packets to send. Events are passed to `on_event`.
+    pub fn settle(&mut self, now: Instant, mut on_event: impl FnMut(AssociationId, Event)) -> Vec<InFlight> {
+        let mut in_flight = self.transmit(now);
         let mut fired = 0;
         while self
             .endpoint
@@ -76,7 +76,7 @@ impl Host {
             .is_some_and(|deadline| deadline <= now)
         {
             self.endpoint.handle_timeout(now);
-            flying.extend(self.transmit(now));
+            in_flight.extend(self.transmit(now));
             fired += 1;
             assert!(
                 fired < MAX_TIMERS,
@@ -88,28 +88,32 @@ impl Host {
             if matches!(event, Event::Connected { .. }) {
                 self.association = Some(id);
             }
-            hear(id, event);
+            on_event(id, event);
         }
         self.check();
-        flying
+        in_flight
     }
 
-    fn transmit(&mut self, now: Instant) -> Vec<Flying> {
-        let mut flying = Vec::new();
+    fn transmit(&mut self, now: Instant) -> Vec<InFlight> {
+        let mut in_flight = Vec::new();
         let mut buffer = Vec::new();
         while let Some(transmit) = self.endpoint.poll_transmit(now, &mut buffer, 10) {
-            assert_eq!(transmit.size, buffer.len(), "it appended what it says");
+            assert_eq!(
+                transmit.size,
+                buffer.len(),
+                "the reported size is the number of appended bytes"
+            );
             for bytes in buffer.chunks(transmit.segment_size.unwrap_or(transmit.size)) {
                 check_packet(bytes, usize::from(self.limits.mtu));
-                flying.push(Flying {
+                in_flight.push(InFlight {
                     path: transmit.path,
                     bytes: bytes.to_vec(),
                 });
             }
             buffer.clear();
-            assert!(flying.len() < MAX_PACKETS, "it never stops sending");
+            assert!(in_flight.len() < MAX_PACKETS, "it never stops sending");
         }
-        flying
+        in_flight
     }
 
     fn check(&self) {
@@ -117,8 +121,8 @@ impl Host {
         for association in self.endpoint.associations() {
             let statistics = association.statistics();
             assert!(statistics.send_buffer_used <= self.limits.send_buffer);
-            // Chunks that fill gaps find as much room again as the window had, and the message that all others wait for
-            // finds room of its own.
+            // Chunks that fill gaps may take as much again as the window, and the message that all others wait for has room of
+            // its own.
             let message = self.limits.max_message as u64;
             let limit = 2 * self.limits.receive_buffer.max(message) + message;
             assert!(

@@ -15,4 +15,4 @@ mod forge;
 mod host;
 
 pub use choices::Choices;
-pub use host::{Flying, Host};
+pub use host::{Host, InFlight};

@@ -1,7 +1,7 @@
 //! Fuzz target `reassembly`. Are messages reassembled correctly in any order of their fragments?
 //!
-//! The bytes define Bob's messages and their fragmentation, then which fragment arrives next, repeatedly or never.
-//! Finally all arrive once more, and Alice must read what Bob wrote.
+//! The bytes define Bob's messages and their fragments, then the order in which fragments arrive; some arrive repeatedly or not at
+//! all. Finally all arrive once more, and Alice must receive exactly the messages that Bob sent.
 
 use std::collections::VecDeque;
 
@@ -10,53 +10,53 @@ use anabranch_types::{Fsn, Instant, Mid, PathAddr, Ppid, Ssn, StreamId, Tsn, Ver
 use anabranch_wire::{Chunk, CommonHeader, Data, DataFlags, FragmentPlace, IData, Packet, PacketBuilder};
 
 use crate::forge::Observed;
-use crate::{Choices, Flying, Host, association};
+use crate::{Choices, Host, InFlight, association};
 
 const ALICE: u8 = 1;
 const BOB: u8 = 2;
 
-/// Timers of Alice's that fire at most.
+/// Maximum number of Alice's timers that fire.
 const MAX_TIMERS: u8 = 4;
 /// Streams that Bob uses.
 const STREAMS: u8 = 4;
 
-/// Reads `bytes` as messages and the way in which they arrive.
+/// Runs the test that `bytes` encode.
 ///
 /// # Panics
 ///
-/// If Alice reads anything but what Bob wrote, ends the association, or does not acknowledge all of it.
+/// If Alice receives other messages than Bob sent, ends the association, or does not acknowledge all of them.
 pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let interleaves = choices.byte() & 1 == 1;
-    let mut scene = Scene::new(interleaves);
+    let mut fixture = Fixture::new(interleaves);
     let messages = write(&mut choices);
     let fragments = if interleaves {
-        cut_between_others(&messages, &mut choices)
+        interleave(&messages, &mut choices)
     } else {
-        messages.iter().flat_map(Written::fragments).collect()
+        messages.iter().flat_map(SentMessage::fragments).collect()
     };
     while !choices.is_empty() {
-        scene.step(&fragments, &mut choices);
+        fixture.step(&fragments, &mut choices);
     }
     for index in 0..fragments.len() {
-        scene.deliver(&fragments, index..index + 1);
+        fixture.deliver(&fragments, index..index + 1);
     }
-    scene.read();
-    scene.judge(&messages, fragments.len() as u32);
+    fixture.read();
+    fixture.check_delivery(&messages, fragments.len() as u32);
 }
 
-/// A message of Bob's.
+/// A message sent by Bob.
 #[derive(Debug)]
-struct Written {
+struct SentMessage {
     stream: u8,
     unordered: bool,
-    /// Among the messages of its stream that are ordered or unordered as it is.
+    /// Its number among the ordered or the unordered messages of its stream.
     number: u32,
     pieces: Vec<Vec<u8>>,
 }
 
-/// Up to 16 messages of up to 8 pieces: less than a receive buffer, so that no window shuts.
-fn write(choices: &mut Choices<'_>) -> Vec<Written> {
+/// Up to 16 messages of up to 8 fragments: less than a receive buffer, so that the window does not close.
+fn write(choices: &mut Choices<'_>) -> Vec<SentMessage> {
     let mut counts = [[0; 2]; STREAMS as usize];
     let count = 1 + choices.below(16);
     let written = (0..count).map(|index| {
@@ -69,7 +69,7 @@ fn write(choices: &mut Choices<'_>) -> Vec<Written> {
             let length = 1 + usize::from(choices.byte() >> 1);
             vec![index << 4 | piece; length]
         });
-        Written {
+        SentMessage {
             stream,
             unordered,
             number,
@@ -79,27 +79,27 @@ fn write(choices: &mut Choices<'_>) -> Vec<Written> {
     written.collect()
 }
 
-/// A piece of a message, with what is said of it beside its TSN.
+/// A fragment of a message.
 #[derive(Clone, Copy, Debug)]
 struct Fragment<'m> {
-    message: &'m Written,
+    message: &'m SentMessage,
     piece: usize,
 }
 
-impl Written {
+impl SentMessage {
     fn fragments(&self) -> impl Iterator<Item = Fragment<'_>> {
         (0..self.pieces.len()).map(|piece| Fragment { message: self, piece })
     }
 
-    /// What the application is to read.
+    /// The payload of the whole message.
     fn text(&self) -> Vec<u8> {
         self.pieces.concat()
     }
 }
 
-/// The fragments of each message in order, and those of the others anywhere between them. The first messages of streams
-/// come first, as a sender numbers them.
-fn cut_between_others<'m>(messages: &'m [Written], choices: &mut Choices<'_>) -> Vec<Fragment<'m>> {
+/// Interleaves the fragments of all messages; those of each message stay in order. The first messages of streams come first, as a
+/// sender numbers them.
+fn interleave<'m>(messages: &'m [SentMessage], choices: &mut Choices<'_>) -> Vec<Fragment<'m>> {
     let mut left: Vec<VecDeque<Fragment<'m>>> = messages
         .iter()
         .map(|message| message.fragments().collect())
@@ -113,33 +113,33 @@ fn cut_between_others<'m>(messages: &'m [Written], choices: &mut Choices<'_>) ->
     cut
 }
 
-struct Scene {
+struct Fixture {
     alice: Host,
     now: Instant,
     header: CommonHeader,
     first_tsn: u32,
     interleaves: bool,
     read: Vec<ReceivedMessage>,
-    /// Timers that fired.
+    /// Number of timers that have fired.
     timers: u8,
-    /// What Alice acknowledged last.
+    /// The cumulative TSN of Alice's last SACK.
     cumulative: Option<Tsn>,
 }
 
-impl Scene {
+impl Fixture {
     fn new(interleaves: bool) -> Self {
         let config = config(interleaves);
         let (mut alice, mut bob) = (Host::new(ALICE, &config), Host::new(BOB, &config));
         let (now, mut observed) = (Instant::ZERO, Observed::default());
         bob.connect(now, ALICE);
         for _ in 0..4 {
-            for flying in bob.rest(now, |_, _| ()) {
-                observed.of_peer(&flying.bytes);
-                alice.receive(now, &flying);
+            for in_flight in bob.settle(now, |_, _| ()) {
+                observed.observe_peer(&in_flight.bytes);
+                alice.receive(now, &in_flight);
             }
-            for flying in alice.rest(now, |_, _| ()) {
-                observed.of_victim(&flying.bytes);
-                bob.receive(now, &flying);
+            for in_flight in alice.settle(now, |_, _| ()) {
+                observed.observe_victim(&in_flight.bytes);
+                bob.receive(now, &in_flight);
             }
         }
         let header = CommonHeader {
@@ -160,26 +160,26 @@ impl Scene {
     }
 
     fn step(&mut self, fragments: &[Fragment<'_>], choices: &mut Choices<'_>) {
-        let what = choices.byte();
-        match what {
+        let action = choices.byte();
+        match action {
             0..=200 => {
                 let from = usize::from(choices.byte()) % fragments.len();
-                let until = (from + 1 + usize::from(what & 3)).min(fragments.len());
+                let until = (from + 1 + usize::from(action & 3)).min(fragments.len());
                 self.deliver(fragments, from..until);
             }
             201..=230 => self.read(),
-            // Nobody answers heartbeats, so Alice must not wait for long.
+            // Heartbeats are not answered here, so few timers may fire before Alice gives up.
             231.. if self.timers < MAX_TIMERS => {
                 self.timers += 1;
                 let due = self.alice.endpoint.poll_timeout();
                 self.now = due.map_or(self.now, |due| self.now.max(due));
-                self.listen();
+                self.settle();
             }
             231.. => {}
         }
     }
 
-    /// One packet with these fragments.
+    /// Delivers one packet with these fragments.
     fn deliver(&mut self, fragments: &[Fragment<'_>], which: std::ops::Range<usize>) {
         let mut bytes = Vec::new();
         let mut packet = PacketBuilder::new(&mut bytes, self.header, 1_400);
@@ -192,17 +192,17 @@ impl Scene {
             local: Host::address(BOB, 0),
             remote: Host::address(ALICE, 0),
         };
-        self.alice.receive(self.now, &Flying { path, bytes });
-        self.listen();
+        self.alice.receive(self.now, &InFlight { path, bytes });
+        self.settle();
     }
 
-    fn listen(&mut self) {
-        for flying in self.alice.rest(self.now, |_, _| ()) {
-            let packet = Packet::parse(&flying.bytes).expect("it was checked");
+    fn settle(&mut self) {
+        for in_flight in self.alice.settle(self.now, |_, _| ()) {
+            let packet = Packet::parse(&in_flight.bytes).expect("it was checked");
             for chunk in packet.chunks().filter_map(|chunk| chunk.ok()?.decode().ok()) {
                 match chunk {
                     Chunk::Sack(sack) => self.cumulative = Some(sack.cumulative),
-                    Chunk::Abort(abort) => panic!("Bob did nothing wrong: {abort:?}"),
+                    Chunk::Abort(abort) => panic!("ABORT of a valid transfer: {abort:?}"),
                     _ => {}
                 }
             }
@@ -211,20 +211,24 @@ impl Scene {
 
     fn read(&mut self) {
         let id = self.alice.association.expect("they are connected");
-        let mut association = self.alice.endpoint.association_mut(id).expect("nobody forgot it");
+        let mut association = self
+            .alice
+            .endpoint
+            .association_mut(id)
+            .expect("it was not removed");
         while let Some(message) = association.receive() {
             self.read.push(message);
         }
         drop(association);
-        self.listen();
+        self.settle();
     }
 
-    fn judge(&self, messages: &[Written], fragments: u32) {
+    fn check_delivery(&self, messages: &[SentMessage], fragments: u32) {
         let expected = |stream: u8, unordered: bool| {
             let mut texts: Vec<Vec<u8>> = messages
                 .iter()
                 .filter(|message| (message.stream, message.unordered) == (stream, unordered))
-                .map(Written::text)
+                .map(SentMessage::text)
                 .collect();
             if unordered {
                 texts.sort();
@@ -251,7 +255,7 @@ impl Scene {
             );
         }
         assert_eq!(self.read.len(), messages.len());
-        // Its SACK may be delayed; then it is not far behind.
+        // The last SACK may be delayed, so the cumulative TSN may be two behind.
         let last = self.first_tsn.wrapping_add(fragments - 1);
         let behind = self
             .cumulative
@@ -265,7 +269,7 @@ impl Fragment<'_> {
         let pieces = &self.message.pieces;
         let payload = &*pieces[self.piece];
         let (beginning, ending) = (self.piece == 0, self.piece + 1 == pieces.len());
-        let Written {
+        let SentMessage {
             unordered, number, ..
         } = *self.message;
         let stream = StreamId(self.message.stream.into());
@@ -298,7 +302,7 @@ impl Fragment<'_> {
             flags,
             payload,
         };
-        // A fragment for which the packet has no room comes later.
+        // A fragment that does not fit into the packet arrives later.
         let _ = if interleaves {
             packet.push(&i_data)
         } else {

@@ -16,7 +16,7 @@ use crate::Choices;
 
 /// Steps of one run; longer inputs find nothing that shorter ones do not.
 const MAX_STEPS: usize = 300;
-/// Segments that one step may set free, and timers that one moment.
+/// Limits of segments per step, and of timers that are due at one time.
 const MAX_SEGMENTS: usize = 5_000;
 const MAX_TIMERS: usize = 100;
 const BUFFER: u64 = 20_000;
@@ -28,22 +28,22 @@ const BUFFER: u64 = 20_000;
 /// If an invariant is violated.
 pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
-    let mut scene = Scene::new(choices.byte());
+    let mut fixture = Fixture::new(choices.byte());
     for _ in 0..choices.below(8) {
-        scene.exchange();
+        fixture.exchange();
     }
     for _ in 0..MAX_STEPS {
         if choices.is_empty() {
             break;
         }
-        scene.step(&mut choices);
+        fixture.step(&mut choices);
     }
 }
 
 fn config(number: u8) -> TcpConfig {
     let mut policies = PolicyRecipe::default();
     let congestion = ["reno", "lia", "olia", "balia"][usize::from(number & 3)];
-    // Names that there are not are left alone.
+    // A name that does not exist leaves the default.
     let _ = policies.set("cc", congestion);
     TcpConfig {
         policies,
@@ -57,10 +57,10 @@ fn config(number: u8) -> TcpConfig {
     }
 }
 
-type Flying = (AddressPair, Vec<u8>);
+type InFlight = (AddressPair, Vec<u8>);
 
-struct Scene {
-    /// Alice, who connects, and Bob.
+struct Fixture {
+    /// Alice, the active opener, and Bob.
     ends: [End; 2],
     now: Instant,
     forging: bool,
@@ -69,11 +69,11 @@ struct Scene {
 struct End {
     endpoint: Endpoint,
     id: Option<ConnectionId>,
-    /// What flies towards it.
-    inbound: Vec<Flying>,
-    /// The last segment that it sent.
-    last: Option<Flying>,
-    /// Bytes that its application wrote and read: they are counted off.
+    /// Segments in flight towards this end.
+    inbound: Vec<InFlight>,
+    /// The last segment sent by this end.
+    last: Option<InFlight>,
+    /// Bytes that the application has written and read; each byte is its offset modulo 256.
     written: u64,
     read: u64,
 }
@@ -90,13 +90,13 @@ impl End {
         }
     }
 
-    /// Fires what is due and takes what is to be sent.
-    fn rest(&mut self, now: Instant) -> Vec<Flying> {
-        let mut flying = self.transmit(now);
+    /// Fires timers that are due, checks the invariants, and returns the segments to send.
+    fn settle(&mut self, now: Instant) -> Vec<InFlight> {
+        let mut in_flight = self.transmit(now);
         let mut fired = 0;
         while self.endpoint.poll_timeout().is_some_and(|due| due <= now) {
             self.endpoint.handle_timeout(now);
-            flying.extend(self.transmit(now));
+            in_flight.extend(self.transmit(now));
             fired += 1;
             assert!(
                 fired < MAX_TIMERS,
@@ -113,24 +113,24 @@ impl End {
             let is_open = statistics.state == State::Established;
             assert!(!is_open || statistics.facts.cwnd > 0, "{statistics:?}");
         }
-        flying
+        in_flight
     }
 
-    fn transmit(&mut self, now: Instant) -> Vec<Flying> {
-        let mut flying = Vec::new();
+    fn transmit(&mut self, now: Instant) -> Vec<InFlight> {
+        let mut in_flight = Vec::new();
         let mut bytes = Vec::new();
         while let Some(addresses) = self.endpoint.poll_transmit(now, &mut bytes) {
             let segment = Segment::parse(&bytes, addresses.source, addresses.destination);
-            segment.expect("what we send is well formed");
-            flying.push((addresses, std::mem::take(&mut bytes)));
-            assert!(flying.len() < MAX_SEGMENTS, "it never stops sending");
+            segment.expect("sent segments are well-formed");
+            in_flight.push((addresses, std::mem::take(&mut bytes)));
+            assert!(in_flight.len() < MAX_SEGMENTS, "it never stops sending");
         }
-        self.last = flying.last().cloned().or(self.last.take());
-        flying
+        self.last = in_flight.last().cloned().or(self.last.take());
+        in_flight
     }
 }
 
-impl Scene {
+impl Fixture {
     fn new(number: u8) -> Self {
         let address = |host| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)), 80);
         let (mut alice, mut bob) = (Endpoint::new(Seed(1)), Endpoint::new(Seed(2)));
@@ -138,23 +138,23 @@ impl Scene {
         let id = alice
             .connect(address(1), address(2), config(number))
             .expect("a free port");
-        let mut scene = Self {
+        let mut fixture = Self {
             ends: [End::new(alice, Some(id)), End::new(bob, None)],
             now: Instant::ZERO,
             forging: number & 64 != 0,
         };
-        scene.rest();
-        scene
+        fixture.settle();
+        fixture
     }
 
-    fn rest(&mut self) {
+    fn settle(&mut self) {
         for side in [0, 1] {
-            let flying = self.ends[side].rest(self.now);
-            self.ends[1 - side].inbound.extend(flying);
+            let in_flight = self.ends[side].settle(self.now);
+            self.ends[1 - side].inbound.extend(in_flight);
         }
     }
 
-    /// What is in flight arrives.
+    /// Delivers all segments in flight.
     fn exchange(&mut self) {
         for side in [0, 1] {
             for (addresses, bytes) in std::mem::take(&mut self.ends[side].inbound) {
@@ -163,13 +163,13 @@ impl Scene {
                     .handle_segment(self.now, addresses, &bytes);
             }
         }
-        self.rest();
+        self.settle();
     }
 
     fn step(&mut self, choices: &mut Choices<'_>) {
-        let what = choices.byte();
-        let side = usize::from(what & 1);
-        match what {
+        let action = choices.byte();
+        let side = usize::from(action & 1);
+        match action {
             0..100 if self.forging => self.forge(side, choices),
             0..120 => self.exchange(),
             120..140 => {
@@ -190,16 +190,16 @@ impl Scene {
             180..250 => self.call(side, choices),
             250.. => self.ends.iter_mut().for_each(|end| end.inbound.clear()),
         }
-        self.rest();
+        self.settle();
     }
 
     fn call(&mut self, side: usize, choices: &mut Choices<'_>) {
-        let (what, how_much) = (choices.byte(), choices.byte());
+        let (action, amount) = (choices.byte(), choices.byte());
         let end = &mut self.ends[side];
         let Some(id) = end.id else { return };
-        match what % 16 {
+        match action % 16 {
             0..8 => {
-                let length = u64::from(how_much) * 40;
+                let length = u64::from(amount) * 40;
                 let text: Vec<u8> = (end.written..end.written + length).map(|at| at as u8).collect();
                 let refused = end
                     .endpoint
@@ -207,11 +207,11 @@ impl Scene {
                 let refused = refused.map_or(length, |refused| refused.len() as u64);
                 end.written += length - refused;
             }
-            8..14 => self.read(side, id, usize::from(how_much) * 100),
-            14 if how_much < 64 => {
+            8..14 => self.read(side, id, usize::from(amount) * 100),
+            14 if amount < 64 => {
                 end.endpoint.with(id, anabranch_tcp::Connection::close);
             }
-            15 if how_much < 16 => {
+            15 if amount < 16 => {
                 end.endpoint.with(id, anabranch_tcp::Connection::abort);
             }
             _ => {}
@@ -236,7 +236,7 @@ impl Scene {
         assert!(self.forging || read <= written, "more read than written");
     }
 
-    /// A segment like the last one of the other end, with some fields as the bytes decide.
+    /// Delivers a copy of the other end's last segment in which the bytes have changed some fields.
     fn forge(&mut self, side: usize, choices: &mut Choices<'_>) {
         let Some((addresses, bytes)) = self.ends[1 - side].last.clone() else {
             return;
@@ -248,11 +248,11 @@ impl Scene {
         segment.kind =
             [Kind::Plain, Kind::Plain, Kind::Fin, Kind::Syn, Kind::Reset][usize::from(changes % 5)];
         if changes & 16 != 0 {
-            segment.sequence.0 = choices.near(segment.sequence.0);
+            segment.sequence.0 = choices.around(segment.sequence.0);
         }
         if changes & 32 != 0 {
             segment.acknowledgement = segment.acknowledgement.map(|mut number| {
-                number.0 = choices.near(number.0);
+                number.0 = choices.around(number.0);
                 number
             });
         }
@@ -267,15 +267,15 @@ impl Scene {
             let base = segment.acknowledgement.map_or(0, |number| number.0);
             let blocks = (0..choices.below(5)).map(|_| {
                 let mut block = SackBlock::default();
-                block.start.0 = choices.near(base);
-                block.end.0 = choices.near(base);
+                block.start.0 = choices.around(base);
+                block.end.0 = choices.around(base);
                 block
             });
             segment.options.sack = blocks.collect();
         }
         let length = choices.byte();
         segment.payload = choices.slice(length.into());
-        // More than fits was never on a wire.
+        // Options that do not fit are dropped, because no real segment could carry them.
         let _ = segment.options.fit();
         let mut forged = Vec::new();
         segment.write(addresses.source, addresses.destination, &mut forged);

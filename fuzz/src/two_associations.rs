@@ -14,7 +14,7 @@ use anabranch_types::{AssociationId, Instant};
 use anabranch_wire::checksum;
 
 use crate::association::{config, message};
-use crate::{Choices, Flying, Host};
+use crate::{Choices, Host, InFlight};
 
 /// Steps of one run.
 const MAX_STEPS: usize = 400;
@@ -30,31 +30,31 @@ const MAX_ROUNDS: usize = 20_000;
 pub fn exercise(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let forging = choices.byte() & 1 == 1;
-    let mut scene = Scene::new(choices.byte(), forging);
+    let mut fixture = Fixture::new(choices.byte(), forging);
     for _ in 0..MAX_STEPS {
         if choices.is_empty() {
             break;
         }
-        scene.step(&mut choices);
+        fixture.step(&mut choices);
     }
-    scene.come_to_an_end();
+    fixture.finish();
 }
 
-struct Scene {
+struct Fixture {
     ends: [End; 2],
     now: Instant,
     forging: bool,
 }
 
-/// One host, what flies towards it, and what its application expects.
+/// One host, the packets in flight towards it, and the messages that its application expects.
 struct End {
     host: Host,
-    inbound: VecDeque<Flying>,
-    /// Lengths of the ordered messages that will come, by stream and in order.
+    inbound: VecDeque<InFlight>,
+    /// Lengths of the expected ordered messages, by stream and in order.
     expected: BTreeMap<u16, VecDeque<usize>>,
-    /// Numbers of unordered messages that will come, by stream and length.
+    /// Counts of the expected unordered messages, by stream and length.
     unordered: BTreeMap<(u16, usize), usize>,
-    is_over: bool,
+    has_ended: bool,
 }
 
 impl End {
@@ -64,7 +64,7 @@ impl End {
             inbound: VecDeque::new(),
             expected: BTreeMap::new(),
             unordered: BTreeMap::new(),
-            is_over: false,
+            has_ended: false,
         }
     }
 
@@ -78,11 +78,11 @@ impl End {
         let mark = received.ppid.0 as u8;
         assert!(
             received.payload.iter().all(|byte| *byte == mark),
-            "the payload is another one"
+            "the payload is wrong"
         );
         if received.unordered {
             let count = self.unordered.get_mut(&(stream, length));
-            let count = count.filter(|count| **count > 0).expect("somebody sent it");
+            let count = count.filter(|count| **count > 0).expect("the message was sent");
             *count -= 1;
         } else {
             let expected = self.expected.get_mut(&stream).and_then(VecDeque::pop_front);
@@ -91,39 +91,39 @@ impl End {
     }
 }
 
-impl Scene {
+impl Fixture {
     fn new(settings: u8, forging: bool) -> Self {
-        let mut scene = Self {
+        let mut fixture = Self {
             ends: [End::new(1, settings), End::new(2, settings)],
             now: Instant::ZERO,
             forging,
         };
-        scene.ends[0].host.connect(scene.now, 2);
+        fixture.ends[0].host.connect(fixture.now, 2);
         if settings & 64 != 0 {
-            scene.ends[1].host.connect(scene.now, 1);
+            fixture.ends[1].host.connect(fixture.now, 1);
         }
-        scene.rest();
-        scene
+        fixture.settle();
+        fixture
     }
 
-    fn rest(&mut self) {
+    fn settle(&mut self) {
         for index in [0, 1] {
             let end = &mut self.ends[index];
-            let is_over = &mut end.is_over;
-            let flying = end.host.rest(self.now, |_, event| match event {
+            let has_ended = &mut end.has_ended;
+            let in_flight = end.host.settle(self.now, |_, event| match event {
                 // A restarted peer has lost the undelivered messages.
                 Event::Closed(CloseReason::Finished) => {}
-                Event::Closed(_) | Event::Restarted { .. } => *is_over = true,
+                Event::Closed(_) | Event::Restarted { .. } => *has_ended = true,
                 _ => {}
             });
-            self.ends[1 - index].inbound.extend(flying);
+            self.ends[1 - index].inbound.extend(in_flight);
         }
     }
 
     fn step(&mut self, choices: &mut Choices<'_>) {
-        let what = choices.byte();
-        let index = usize::from(what & 1);
-        match what >> 1 {
+        let action = choices.byte();
+        let index = usize::from(action & 1);
+        match action >> 1 {
             0..50 => self.deliver(index),
             50..58 => drop(self.ends[index].inbound.pop_front()),
             58..64 => self.ends[index]
@@ -141,26 +141,26 @@ impl Scene {
             124 if choices.byte() < 16 => self.shut_down(index),
             _ => (0..4).for_each(|_| self.deliver(index)),
         }
-        self.rest();
+        self.settle();
     }
 
     fn deliver(&mut self, index: usize) {
         let end = &mut self.ends[index];
-        if let Some(flying) = end.inbound.pop_front() {
-            end.host.receive(self.now, &flying);
+        if let Some(in_flight) = end.inbound.pop_front() {
+            end.host.receive(self.now, &in_flight);
         }
-        self.rest();
+        self.settle();
     }
 
     fn damage(&mut self, index: usize, choices: &mut Choices<'_>) {
         let (at, change) = (usize::from(choices.byte()), choices.byte() | 1);
-        let Some(flying) = self.ends[index].inbound.front_mut() else {
+        let Some(in_flight) = self.ends[index].inbound.front_mut() else {
             return;
         };
-        let at = at % flying.bytes.len();
-        flying.bytes[at] ^= change;
+        let at = at % in_flight.bytes.len();
+        in_flight.bytes[at] ^= change;
         if self.forging {
-            checksum::seal(&mut flying.bytes);
+            checksum::seal(&mut in_flight.bytes);
         }
     }
 
@@ -186,7 +186,7 @@ impl Scene {
 
     fn take(&mut self, index: usize, most: usize) {
         let Some(id) = self.id(index) else { return };
-        let is_honest = !self.forging && !self.is_over();
+        let is_honest = !self.forging && !self.has_ended();
         for _ in 0..most {
             let association = self.ends[index].host.endpoint.association_mut(id);
             let Some(received) = association.and_then(|mut association| association.receive()) else {
@@ -198,8 +198,8 @@ impl Scene {
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.ends.iter().any(|end| end.is_over)
+    fn has_ended(&self) -> bool {
+        self.ends.iter().any(|end| end.has_ended)
     }
 
     fn shut_down(&mut self, index: usize) {
@@ -218,7 +218,7 @@ impl Scene {
     }
 
     /// Removes impairments: all outstanding messages must arrive.
-    fn come_to_an_end(&mut self) {
+    fn finish(&mut self) {
         for _ in 0..MAX_ROUNDS {
             while self.ends.iter().any(|end| !end.inbound.is_empty()) {
                 self.deliver(0);
@@ -226,11 +226,11 @@ impl Scene {
             }
             self.take(0, usize::MAX);
             self.take(1, usize::MAX);
-            if self.forging || self.is_over() || !self.ends.iter().any(End::waits) {
+            if self.forging || self.has_ended() || !self.ends.iter().any(End::waits) {
                 return;
             }
             self.skip_to_next_timer();
-            self.rest();
+            self.settle();
         }
         panic!("messages never arrived");
     }
