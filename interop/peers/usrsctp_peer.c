@@ -2,7 +2,7 @@
  * How does usrsctp behave with these options? One association, client or server, messages in both directions, and a
  * report as one line of JSON. It says nothing else, so that its figures are those of the stack and not of a terminal.
  *
- * The options, the messages and the report are those of all foreign peers (README.md beside this file); --set reaches
+ * The options, the messages and the report are those of all third-party peers (README.md beside this file); --set reaches
  * every knob of the stack by its name. Built by the tests with: cc -O2 usrsctp_peer.c -lusrsctp -lpthread
  *
  * usrsctp 0.9.5 as Debian has it, and what is done about it:

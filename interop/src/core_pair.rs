@@ -102,7 +102,7 @@ pub struct CorePair {
     network: Network<CoreHost>,
     /// Host of our core.
     pub near: HostId,
-    /// Host of the foreign core.
+    /// Host of the other implementation's core.
     pub far: HostId,
     record: SharedBuffer,
 }

@@ -1,4 +1,4 @@
-//! Foreign SCTP stacks in separate programs (`interop/peers`), built when needed.
+//! Other SCTP implementations in separate programs (`interop/peers`), built when needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::tools::{CC, GO, PYTHON, needed};
 
-/// A foreign stack.
+/// Another SCTP implementation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stack {
     /// usrsctp: FreeBSD's stack in user space (C).

@@ -63,7 +63,7 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "dre-2010",
         summary: "buffer splitting and NR-SACK, for streams that are mapped to paths",
-        source: "Dreibholz et al. 2010",
+        source: "Dreibholz et al. 2010 (PFLDNeT)",
         recipe: PolicyRecipe::dre_2010(),
     },
     Profile {

@@ -1,5 +1,5 @@
 """How does aiortc behave as a peer? One association over UDP, messages in both directions, and a report as one line of
-JSON. Options, messages and report are those of all foreign peers: see README.md one folder up.
+JSON. Options, messages and report are those of all third-party peers: see README.md one folder up.
 
 Only the SCTP of aiortc is used: its package would also load codecs and DTLS, and a UDP socket takes the place of the
 latter. aiortc ends an association only by ABORT; it knows one address.

@@ -1,5 +1,5 @@
 // How does pion behave as a peer? One association over UDP, messages in both directions, and a report as one line of
-// JSON. Options, messages and report are those of all foreign peers: see README.md one folder up.
+// JSON. Options, messages and report are those of all third-party peers: see README.md one folder up.
 //
 // pion knows the SCTP port 5000 only, and only one address.
 package main

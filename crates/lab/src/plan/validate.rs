@@ -325,7 +325,7 @@ fn check_testbed(setting: &Setting) -> Result<(), Fault> {
         }
     }
     if setting.stack() != StackPlan::Anabranch {
-        check_foreign(setting)?;
+        check_third_party(setting)?;
     }
     let fits = match setting.transport {
         TransportPlan::Sctp => setting.stack() != StackPlan::Kernel,
@@ -345,8 +345,8 @@ fn check_testbed(setting: &Setting) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Foreign stacks are configured with buffer sizes, streams and message sizes only.
-fn check_foreign(setting: &Setting) -> Result<(), Fault> {
+/// Third-party stacks are configured with buffer sizes, streams and message sizes only.
+fn check_third_party(setting: &Setting) -> Result<(), Fault> {
     let defaults = AssociationPlan::default();
     let association = &setting.association;
     for (key, is_default) in [

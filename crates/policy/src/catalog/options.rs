@@ -39,7 +39,7 @@ options! {
     "on" => On(NoParameters),
         "yes, if the peer supports it, for all data received: the sender frees it at once", "Natarajan et al. 2008";
     "delivered" => Delivered(NoParameters),
-        "yes, if the peer supports it, for data that can be delivered in the order of its stream", "Natarajan et al. 2008, Dreibholz et al. 2010";
+        "yes, if the peer supports it, for data that can be delivered in the order of its stream", "Natarajan et al. 2008, Dreibholz et al. 2010 (PFLDNeT)";
 }
 
 options! {

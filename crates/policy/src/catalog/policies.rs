@@ -21,7 +21,7 @@ choices! {
     "cubic" => Cubic(congestion::CubicParameters), congestion::Cubic::new,
         "cwnd is a cubic function of the time since the last loss", "RFC 9438, RFC 9406";
     "cmt-rpv1" => CmtRpV1(congestion::CoupledParameters), congestion::CmtRpV1::new,
-        "resource pooling: paths share the increase of one flow by ssthresh", "Dreibholz et al. 2010";
+        "resource pooling: paths share the increase of one flow by ssthresh", "Dreibholz et al. 2010 (AINA)";
     "cmt-rpv2" => CmtRpV2(congestion::CoupledParameters), congestion::CmtRpV2::new,
         "resource pooling: paths share the increase of one flow by cwnd / RTT", "Dreibholz et al. 2011";
     "lia" => Lia(congestion::CoupledParameters), congestion::Lia::new,
@@ -46,7 +46,7 @@ choices! {
     "largest-space" => LargestSpace(NoParameters), path_scheduler::LargestSpace::new,
         "the path with the largest cwnd minus bytes in flight", "Arzani et al. 2014";
     "stream-mapped" => StreamMapped(NoParameters), path_scheduler::StreamMapped::new,
-        "any path that a stream is mapped to", "Dreibholz et al. 2010";
+        "any path that a stream is mapped to", "Dreibholz et al. 2010 (PFLDNeT)";
     "ecf" => Ecf(path_scheduler::EcfParameters), path_scheduler::Ecf::new,
         "earliest completion first: the fastest path that can take data, or wait for a faster one that would finish sooner", "Lim et al. 2017";
     "blest" => Blest(path_scheduler::BlestParameters), path_scheduler::Blest::new,
@@ -57,7 +57,7 @@ choices! {
         path_scheduler::InOrderArrival::new,
         "the path on which the data arrives first, waiting included; later data may be sent before", "Yang 2015 §5";
     "redundant" => Redundant(path_scheduler::RedundantParameters), path_scheduler::Redundant::new,
-        "the fastest path that can take data, and duplicates on all others", "ours, after the idea of MPTCP's in Linux";
+        "the fastest path that can take data, with a duplicate of each chunk on all others", "ours, after the idea of MPTCP's in Linux";
 }
 
 choices! {
@@ -76,9 +76,9 @@ choices! {
     "wfq" => WeightedFair(NoParameters), stream_scheduler::WeightedFair::new,
         "weighted fair queueing: bytes in proportion to the weights of the streams", "RFC 8260 §3.6";
     "fixed-map" => FixedMap(stream_scheduler::FixedMapParameters), stream_scheduler::FixedMap::new,
-        "each stream is mapped to a path by a table", "Dreibholz et al. 2010";
+        "each stream is mapped to a path by a table", "Dreibholz et al. 2010 (PFLDNeT)";
     "dynamic-map" => DynamicMap(NoParameters), stream_scheduler::DynamicMap::new,
-        "each stream is mapped to a path by measured rates and demands", "our reading of Dreibholz et al. 2010 §7";
+        "each stream is mapped to a path by measured rates and demands", "our reading of Dreibholz et al. 2010 (PFLDNeT) §7";
 }
 
 choices! {
@@ -170,11 +170,11 @@ choices! {
     "none" => Shared(NoParameters), buffer::Shared::new,
         "no limit", "RFC 9260";
     "sender" => Sender(buffer::SplitParameters), buffer::Split::<buffer::SplitSender>::new,
-        "one n-th of the send buffer", "Dreibholz et al. 2010";
+        "one n-th of the send buffer", "Dreibholz et al. 2010 (GLOBECOM)";
     "receiver" => Receiver(buffer::SplitParameters), buffer::Split::<buffer::SplitReceiver>::new,
-        "one n-th of the peer's receive buffer", "Dreibholz et al. 2010";
+        "one n-th of the peer's receive buffer", "Dreibholz et al. 2010 (GLOBECOM)";
     "both" => Both(buffer::SplitParameters), buffer::Split::<buffer::SplitBoth>::new,
-        "one n-th of either", "Dreibholz et al. 2010";
+        "one n-th of either", "Dreibholz et al. 2010 (GLOBECOM)";
 }
 
 choices! {
@@ -184,13 +184,13 @@ choices! {
         "none", "RFC 9260";
     "sender" => Sender(rescheduling::ThresholdParameters),
         |parameters| rescheduling::Threshold::new(rescheduling::Watched::Sender, parameters),
-        "the oldest chunk, when half the send buffer is blocked", "Dreibholz et al. 2010";
+        "the oldest chunk, when half the send buffer is blocked", "Dreibholz et al. 2010 (GLOBECOM)";
     "receiver" => Receiver(rescheduling::ThresholdParameters),
         |parameters| rescheduling::Threshold::new(rescheduling::Watched::Receiver, parameters),
-        "the oldest chunk, when half the peer's receive buffer is blocked", "Dreibholz et al. 2010";
+        "the oldest chunk, when half the peer's receive buffer is blocked", "Dreibholz et al. 2010 (GLOBECOM)";
     "both" => Both(rescheduling::ThresholdParameters),
         |parameters| rescheduling::Threshold::new(rescheduling::Watched::Both, parameters),
-        "the oldest chunk, when half of either is blocked", "Dreibholz et al. 2010";
+        "the oldest chunk, when half of either is blocked", "Dreibholz et al. 2010 (GLOBECOM)";
     "sar-modified" => SarModified(rescheduling::ThresholdParameters), rescheduling::SarModified::new,
         "all chunks of its path below the first gap, when half of either is blocked; no pause", "Sarnow 2017 §6.2.3";
 }

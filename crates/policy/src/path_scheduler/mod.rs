@@ -11,7 +11,7 @@
 //! | `stream-mapped` | any path that a stream is mapped to |
 //! | `capacity` | the fastest path below its estimated capacity, or waits if all would lose packets |
 //! | `in-order-arrival` | the path on which the data arrives first, waiting included; later data may be sent before |
-//! | `redundant` | the fastest path that can take data, with duplicates on all others |
+//! | `redundant` | the fastest path that can take data, with a duplicate of each chunk on all others |
 
 mod blest;
 mod capacity;

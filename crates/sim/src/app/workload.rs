@@ -198,7 +198,7 @@ impl Bulk {
 }
 
 /// Sends messages of one size as fast as they are accepted, always on the stream with the fewest bytes queued: an application
-/// that queries sender-queue information (Dreibholz et al. 2010 §6.2). So a stream that is served faster is filled faster.
+/// that queries sender-queue information (Dreibholz et al. 2010, PFLDNeT, §6.2). So a stream that is served faster is filled faster.
 #[derive(Clone, Debug)]
 pub struct Even {
     bytes: usize,

@@ -1,4 +1,4 @@
-//! Stream-to-path mapping (Dreibholz et al. 2010). What does a path per stream gain? Less head-of-line blocking.
+//! Stream-to-path mapping (Dreibholz et al. 2010, PFLDNeT). What does a path per stream gain? Less head-of-line blocking.
 //!
 //! Paths, buffers and applications are the paper's: 10 Mbit/s and 10 ms unless stated, queues of 100 packets, messages
 //! of 1,452 bytes, which fill an SCTP packet over IP, and a sender that knows the backlog of each stream.
