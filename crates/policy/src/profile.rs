@@ -38,7 +38,7 @@ pub struct Profile {
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "default",
-        summary: "what we recommend: fast paths first unless they would be blocked, CUBIC and pacing on each, failures noticed early",
+        summary: "recommended: fast paths first unless that blocks the buffer, CUBIC and pacing on each path, early failure detection",
         source: "ours",
         recipe: PolicyRecipe::recommended(),
     },
@@ -68,7 +68,7 @@ pub const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "yan-2015",
-        summary: "sent out of order to arrive in order, with the coupled windows of Multipath TCP",
+        summary: "data is sent out of order to arrive in order, with coupled congestion control as in Multipath TCP",
         source: "Yang 2015, chapter 5",
         recipe: PolicyRecipe::yan_2015(),
     },
@@ -80,7 +80,7 @@ pub const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "tcp",
-        summary: "what TCP does: its congestion control, its timeouts, no limit to bursts",
+        summary: "TCP: its congestion control and timeouts, no burst limit",
         source: "RFC 5681, RFC 6298, RFC 6928",
         recipe: PolicyRecipe::tcp(),
     },

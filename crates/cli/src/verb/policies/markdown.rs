@@ -8,12 +8,12 @@ use anabranch::policy::catalog::{Algorithm, ExtensionPoint};
 const HEAD: &str = "\
 # Policies
 
-Everything that can be chosen by name: `--set NAME=ALGORITHM` and `--set NAME.PARAMETER=VALUE` on the command line, the
-same with `=` between spaces in a file (`--policies FILE`), `PolicyRecipe::set` in the library. This page is made by
-`make docs` out of the catalog, `crates/policy/src/catalog`; a test fails if it is out of date. How to add an algorithm:
-[add a path scheduler](add-a-path-scheduler.md).
+These choices are made by name: with `--set NAME=ALGORITHM` and `--set NAME.PARAMETER=VALUE` on the command line, with
+the same lines and spaces around `=` in a file (`--policies FILE`), or with `PolicyRecipe::set` in the library. `make docs`
+generates this page from the catalog, `crates/policy/src/catalog`; a test fails if it is out of date.
+[Add a path scheduler](add-a-path-scheduler.md) shows how to add an algorithm.
 
-Where a source leaves a definition open, *our reading of* says so.
+*Our reading of* a source means that the source leaves a definition open.
 ";
 
 /// The page.

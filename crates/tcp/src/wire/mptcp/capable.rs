@@ -63,7 +63,10 @@ pub struct FirstData {
 
 impl MpCapable {
     /// `None` if truncated; `Some(None)` for a form that a host without support ignores.
-    #[expect(clippy::option_option, reason = "a truncated option and one to ignore are different results")]
+    #[expect(
+        clippy::option_option,
+        reason = "a truncated option and one to ignore are different results"
+    )]
     pub(super) fn parse(value: &[u8]) -> Option<Option<Self>> {
         let (&[first, flags], keys) = value.split_first_chunk()?;
         if first & 0x0f != VERSION || flags & EXTENSION != 0 || flags & SHA256 == 0 {
