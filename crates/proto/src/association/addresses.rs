@@ -1,4 +1,4 @@
-//! Changes of addresses (RFC 5061). What may the application change while the association lives, and what does the peer say?
+//! Address changes (RFC 5061). Which addresses can the application add and remove, and how is the peer's ASCONF ACK applied?
 
 use core::net::SocketAddr;
 
@@ -11,12 +11,12 @@ use crate::violation::Violation;
 
 impl Association {
     //= rfc5061 4.2.1-2, 6-2
-    /// Uses the address `local`, to which the driver has a socket now, for this association too. The peer is told;
-    /// when it agrees, paths from there are confirmed and used: [`crate::PathChange::Added`] follows.
+    /// Adds the local address `local`, for which the driver has a socket, to this association by an ASCONF. When the peer has
+    /// agreed, paths from this address are confirmed and used: [`crate::PathChange::Added`] follows.
     ///
     /// # Errors
     ///
-    /// See [`AddressError`]. A refusal of the peer comes as [`crate::Event::PeerError`].
+    /// See [`AddressError`]. A refusal by the peer is reported as [`crate::Event::PeerError`].
     pub fn add_local_address(&mut self, local: SocketAddr) -> Result<(), AddressError> {
         let is_one_host =
             AddressScope::of(local.ip()) != AddressScope::Unusable && !local.ip().is_unspecified();
@@ -28,15 +28,15 @@ impl Association {
         Ok(())
     }
 
-    /// Uses the address `local` no more. Its paths end at once, and what is in flight on them is sent again on others:
-    /// [`crate::PathChange::Removed`] follows. The socket may be closed when the peer has confirmed, or at once if
-    /// what still comes in over it may be lost.
+    /// Removes the local address `local` from this association. Its paths end at once, and data in flight on them is retransmitted
+    /// on others: [`crate::PathChange::Removed`] follows. The socket may be closed when the peer has confirmed the removal, or at
+    /// once if packets that still arrive there may be lost.
     ///
     /// # Errors
     ///
     /// See [`AddressError`].
     pub fn remove_local_address(&mut self, local: SocketAddr) -> Result<(), AddressError> {
-        // A peer that restarted may have sent to one that was removed before.
+        // A restarted peer may have sent its INIT to an address that was removed before.
         let is_used = self.transfer.paths.is_from(local);
         if !self.addresses.local_addrs.contains(&local) && !is_used {
             return Err(AddressError::UnknownAddress(local));
@@ -49,7 +49,7 @@ impl Association {
     }
 
     //= rfc5061 5.4-1
-    /// Asks the peer to send to our address `local` when it sends on one path only (RFC 5061 §5.4).
+    /// Requests that the peer uses our address `local` as its primary destination (Set Primary Address, RFC 5061 §5.4).
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Association {
         Ok(())
     }
 
-    /// Whether a change of addresses may be asked for now.
+    /// Checks whether an address change may be requested now.
     pub(crate) fn check_request(&self) -> Result<(), AddressError> {
         if !self.state.changes_addresses() {
             return Err(AddressError::NotConnected);
@@ -75,7 +75,7 @@ impl Association {
         self.addresses.check_request()
     }
 
-    /// The peer acknowledges an ASCONF, or pretends to.
+    /// Handles an ASCONF ACK, which ends the association if no ASCONF with its number was sent.
     pub(crate) fn on_asconf_ack(&mut self, now: Instant, chunk: &AsconfAck<'_>) -> Result<(), Violation> {
         let Some(acknowledged) = self.addresses.take_acknowledged(chunk)? else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Buffers of an association. How large are they, and what waits in them to be sent?
+//! Send and receive buffer of an association. How large are they, and how many bytes are queued on which stream?
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,39 +10,39 @@ use super::Association;
 use crate::config::MIN_RECEIVE_BUFFER;
 use crate::send::SendError;
 
-/// Why a buffer did not change its size.
+/// Errors of changing the size of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 #[non_exhaustive]
 pub enum BufferError {
-    /// A receive buffer has to hold the longest message that the peer may send, any buffer a packet.
+    /// The size is too small: a receive buffer must hold the longest message that the peer may send, and any buffer a packet.
     #[error("the buffer has to hold {min} bytes at least")]
     TooSmall {
         /// The smallest size, in bytes.
         min: u64,
     },
-    /// The peer was not told of a receive buffer yet, or listens no more.
+    /// The association is not established, so the peer cannot be told the size of the receive buffer.
     #[error("the association is not connected")]
     NotConnected,
 }
 
-/// What waits to be sent: the sender-queue information of Dreibholz et al., "Transmission Scheduling Optimizations for
+/// Fill of the send buffer: the sender-queue information of Dreibholz et al., "Transmission Scheduling Optimizations for
 /// Concurrent Multipath Transfer" (2010), §6.2. Sizes in bytes of messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SendQueue {
-    /// Size of the send buffer.
+    /// Size of the send buffer, in bytes.
     pub limit: u64,
-    /// Of it in use: not sent, and sent but not acknowledged.
+    /// Bytes in use: not sent, or sent and not acknowledged.
     pub used: u64,
-    /// Not sent yet, on all streams.
+    /// Bytes not sent yet, on all streams.
     pub unsent: u64,
-    /// The same of each stream on which something waits, in the order of streams.
+    /// Bytes not sent yet of each stream that has any, in the order of streams.
     pub streams: Vec<(StreamId, u64)>,
 }
 
 impl Association {
-    /// Holds `bytes` of messages for sending from now on, sent ones until they are acknowledged included. What is held
-    /// already stays: a smaller buffer takes nothing more until it is no fuller than that.
+    /// Sets the size of the send buffer to `bytes` of messages, which it holds until they are acknowledged. Messages in the buffer
+    /// stay: a smaller buffer accepts no messages until it has drained below the new size.
     ///
     /// # Errors
     ///
@@ -60,12 +60,12 @@ impl Association {
         Ok(())
     }
 
-    /// Holds `bytes` of messages until the application takes them from now on. The peer is told of a larger buffer at
-    /// once. A smaller one keeps what the peer was told, and shrinks as that is used up and read.
+    /// Sets the size of the receive buffer to `bytes` of messages, which it holds until the application receives them. A larger
+    /// size is advertised at once. A smaller one takes effect as the advertised window is used up, which is never taken back.
     ///
     /// # Errors
     ///
-    /// [`BufferError::TooSmall`] if it could not hold the longest message that was allowed up to now:
+    /// [`BufferError::TooSmall`] if the buffer could not hold the longest message that is allowed so far:
     /// [`AssociationConfig::max_message`](crate::AssociationConfig::max_message), or the buffer if that was smaller.
     /// [`BufferError::NotConnected`] before the handshake is complete and after the end.
     pub fn set_receive_buffer(&mut self, bytes: u64) -> Result<(), BufferError> {
@@ -82,13 +82,13 @@ impl Association {
         Ok(())
     }
 
-    /// Bytes that [`Association::send`] would take now.
+    /// Bytes that [`Association::send`] would accept now.
     #[must_use]
     pub fn send_room(&self) -> u64 {
         self.transfer.sender.free_space()
     }
 
-    /// What waits to be sent, on which stream.
+    /// Fill of the send buffer, in total and per stream.
     #[must_use]
     pub fn send_queue(&self) -> SendQueue {
         SendQueue {
@@ -105,8 +105,8 @@ impl Association {
         self.transfer.sender.queued_on(stream)
     }
 
-    /// Asks for [`crate::Event::StreamLow`] whenever the bytes that wait on `stream` have fallen to `bytes` or fewer after they
-    /// were more. [`u64::MAX`] ends that. One mark for each stream; it survives a restart of the peer.
+    /// Sets the low-water mark of `stream`: [`crate::Event::StreamLow`] is reported whenever its queued bytes fall from more than
+    /// `bytes` to `bytes` or fewer. [`u64::MAX`] removes the mark. A mark survives a restart of the peer.
     ///
     /// # Errors
     ///

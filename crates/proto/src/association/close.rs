@@ -1,4 +1,4 @@
-//! End of an association. How does it die? Here, and nowhere else.
+//! End of an association. How does it end? Only here does it enter CLOSED, by ABORT, SHUTDOWN COMPLETE or failure.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use anabranch_wire::{Abort, Cause, CauseWriter};
 use super::{Association, CloseReason, Event, PeerError, State};
 use crate::violation::Violation;
 
-/// Causes beyond this number in one ABORT are not read.
+/// Further error causes in one ABORT are ignored.
 const MAX_CAUSES: usize = 4;
 
 impl Association {
     //= rfc9260 8.1-4, 8.1-5, 9.1-1
-    /// It is over for `reason`; nothing is sent any more but what the control slots hold: an ABORT with these causes, if there
-    /// is one.
+    /// Ends the association for `reason`. After that only the queued ABORT or SHUTDOWN COMPLETE is sent: with `abort`, an ABORT
+    /// with these causes.
     pub(crate) fn end(&mut self, reason: CloseReason, abort: Option<Vec<u8>>) {
         if !self.state.is_closed() {
             self.state = State::Closed;
@@ -24,14 +24,14 @@ impl Association {
             self.control.clear();
             self.events.push(Event::Closed(reason));
         }
-        // Before the INIT ACK no tag of the peer is known that it would recognise.
+        // Before the INIT ACK the peer's tag is unknown, and an ABORT without it would be discarded (RFC 9260 §8.5.1).
         if let Some(causes) = abort.filter(|_| self.peer.tag != VerificationTag::ZERO) {
             self.control.abort(causes);
         }
     }
 }
 
-/// The peer broke the protocol: the reason of the end, and the causes that it is told.
+/// Turns a violation into the reason of the end and the error causes of the ABORT.
 pub(crate) fn violated(violation: Violation) -> (CloseReason, Vec<u8>) {
     let mut causes = CauseWriter::new();
     match violation {
@@ -47,19 +47,18 @@ pub(crate) fn violated(violation: Violation) -> (CloseReason, Vec<u8>) {
 }
 
 //= rfc9260 9.1-4
-/// The causes of an ABORT that the application asks for.
+/// The error cause of an ABORT by the application: User-Initiated Abort (RFC 9260 §3.3.10.12).
 pub(crate) fn user_abort(reason: &[u8]) -> Vec<u8> {
     CauseWriter::one(Cause::UserInitiatedAbort(reason))
 }
 
 //= rfc9260 3.3.7-3, 9.1-7, 9.1-8, 9.1-9
-/// The reason of the end after an ABORT of the peer.
+/// The reason of the end after an ABORT from the peer; `None` if the ABORT has a format error, as it is then discarded (RFC 9260
+/// §3.3.7).
 ///
-/// `None` for one with a format error, which is discarded (RFC 9260 §3.3.7).
-///
-/// With the T bit the peer says that it knows no such association. After our SHUTDOWN ACK, when everything is
-/// acknowledged both ways, that is the good end: the peer forgot after its SHUTDOWN COMPLETE, and a late packet of
-/// ours, from another path, was out of the blue to it.
+/// An ABORT with the T bit means that the peer has no such association. In SHUTDOWN-ACK-SENT all data is acknowledged in both
+/// directions, so this is a graceful end: the peer has sent SHUTDOWN COMPLETE and removed the association, and a late packet of
+/// ours was out of the blue there.
 pub(crate) fn aborted_by_peer(state: &State, abort: &Abort<'_>) -> Option<CloseReason> {
     if abort.causes.iter().any(|cause| cause.is_err()) {
         return None;

@@ -1,4 +1,4 @@
-//! Commands of the application. What may it ask of an association?
+//! Commands of the application: send, receive, shut down, abort, and settings of streams and paths.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU16;
@@ -11,19 +11,19 @@ use crate::message::{Message, ReceivedMessage};
 use crate::send::SendError;
 
 impl Association {
-    /// Its number within the endpoint.
+    /// The id of the association, unique within its endpoint.
     #[must_use]
     pub const fn id(&self) -> AssociationId {
         self.id
     }
 
     //= rfc9260 9.2-25
-    /// Hands over a message. It leaves as the windows allow; what the peer did not acknowledge is kept.
+    /// Queues a message. It is sent as the windows allow, and kept until the peer has acknowledged it.
     ///
     /// # Errors
     ///
-    /// [`SendError::BufferFull`] while the send buffer has no room (then [`crate::Event::Writable`] follows);
-    /// the others say what is wrong with the message or the association.
+    /// [`SendError::BufferFull`] while the send buffer is full; [`crate::Event::Writable`] follows when it has room. The other
+    /// errors are about the message or the state of the association.
     pub fn send(&mut self, message: Message) -> Result<MessageId, SendError> {
         match self.state {
             State::Closed => return Err(SendError::NotConnected),
@@ -45,8 +45,8 @@ impl Association {
         sent
     }
 
-    /// Says how urgent `stream` is: with the stream scheduler `priority`, the lower number is served first, strictly
-    /// (RFC 8260 §3.4). 0 unless set; other schedulers take no notice.
+    /// Sets the priority of `stream` for the stream scheduler `priority`, which strictly serves the lowest number first (RFC 8260
+    /// §3.4). The default is 0; other schedulers ignore it.
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Association {
         self.transfer.sender.set_priority(stream, priority, scheduler)
     }
 
-    /// Says what `stream` gets in proportion to others with the stream scheduler `wfq` (RFC 8260 §3.6). 1 unless set;
-    /// other schedulers take no notice.
+    /// Sets the weight of `stream` for the stream scheduler `wfq`, which serves streams in proportion to their weights (RFC 8260
+    /// §3.6). The default is 1; other schedulers ignore it.
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ impl Association {
         self.transfer.sender.set_weight(stream, weight, scheduler)
     }
 
-    /// The next whole message, in the order of becoming deliverable; `None` if there is none yet. What arrived
-    /// before the association ended can still be read afterwards.
+    /// Receives the next complete message, in the order in which messages became deliverable; `None` if there is none. Messages
+    /// that arrived before the association ended can be received afterwards.
     pub fn receive(&mut self) -> Option<ReceivedMessage> {
         let message = self.transfer.receiver.receive();
         match &message {
@@ -79,7 +79,7 @@ impl Association {
     }
 
     //= rfc9260 9.2-8
-    /// Finishes gracefully: what was handed over is still delivered, nothing more is accepted (RFC 9260 §9.2).
+    /// Shuts down gracefully: queued messages are delivered, further ones are refused (RFC 9260 §9.2).
     pub fn shutdown(&mut self) {
         match self.state {
             State::Established => self.state = State::ShutdownPending,
@@ -97,8 +97,7 @@ impl Association {
         self.owed.shutdown = true;
     }
 
-    /// Ends the association at once; what is not acknowledged is lost (RFC 9260 §9.1). The peer is told
-    /// `reason`, of which the first 256 bytes count.
+    /// Aborts the association; unacknowledged data is lost (RFC 9260 §9.1). The ABORT carries the first 256 bytes of `reason`.
     pub fn abort(&mut self, reason: &[u8]) {
         if !self.state.is_closed() {
             let causes = close::user_abort(&reason[..reason.len().min(256)]);
@@ -106,56 +105,56 @@ impl Association {
         }
     }
 
-    /// Whether the handshake is complete and the end not reached.
+    /// Whether the handshake is complete and the association has not ended.
     #[must_use]
     pub const fn is_connected(&self) -> bool {
         self.state.is_connected()
     }
 
-    /// Whether it is over. Messages may still wait to be received.
+    /// Whether the association has ended. Messages may still be received.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.state.is_closed()
     }
 
-    /// Whether everything handed over was acknowledged.
+    /// Whether all queued messages have been acknowledged.
     #[must_use]
     pub fn is_flushed(&self) -> bool {
         self.transfer.sender.is_drained()
     }
 
-    /// Whether [`Association::receive`] has something.
+    /// Whether [`Association::receive`] would return a message.
     #[must_use]
     pub fn is_readable(&self) -> bool {
         self.transfer.receiver.readable()
     }
 
-    /// The SCTP port of this end.
+    /// The local SCTP port.
     #[must_use]
     pub const fn local_port(&self) -> u16 {
         self.local.port
     }
 
-    /// The SCTP port of the other end.
+    /// The peer's SCTP port.
     #[must_use]
     pub const fn peer_port(&self) -> u16 {
         self.peer.port
     }
 
-    /// What is known of each path, for schedulers and for people.
+    /// The facts of each path, which policies see too.
     #[must_use]
     pub fn path_facts(&self) -> &[PathFacts] {
         self.transfer.paths.facts()
     }
 
-    /// The two ends of each path, by path id.
+    /// Local and remote address of each path, in the order of path ids.
     #[must_use]
     pub fn path_addresses(&self) -> Vec<PathAddr> {
         self.transfer.paths.iter().map(|(_, path)| path.addr).collect()
     }
 
-    /// Makes `path` the primary one (RFC 9260 §11.1). Others stand in for it while it is down (RFC 7829 §5). Unknown paths are
-    /// ignored.
+    /// Makes `path` the primary path (RFC 9260 §11.1). Other paths replace it while it is inactive (RFC 7829 §5). An unknown path
+    /// is ignored.
     pub fn set_primary(&mut self, path: PathId) {
         if self.transfer.paths.contains(path) {
             let effects = self.transfer.make_primary(path);
@@ -163,8 +162,9 @@ impl Association {
         }
     }
 
-    /// Sends a heartbeat on `path` at once, unless one is under way (REQUESTHEARTBEAT, RFC 9260 §11.1.10). If it is not answered in
-    /// time, that counts as an error of the path. Paths that are unknown or not confirmed are passed over: those are asked anyway.
+    /// Sends a heartbeat on `path` at once, unless one is outstanding (REQUESTHEARTBEAT, RFC 9260 §11.1.10). If it is not
+    /// acknowledged in time, that counts as an error of the path. Unknown and unconfirmed paths are ignored; unconfirmed ones are
+    /// probed anyway.
     pub fn request_heartbeat(&mut self, path: PathId) {
         self.transfer.request_heartbeat(path);
     }

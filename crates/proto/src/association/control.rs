@@ -1,4 +1,4 @@
-//! Control chunks. Which wait to be sent? Slots, not bytes: a chunk is written from the state of the moment.
+//! Queue of control chunks. Which are to be sent? There is one slot for each kind, and chunks are written from the current state.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -7,45 +7,45 @@ use core::mem;
 
 use anabranch_types::PathId;
 
-/// What waits besides SACKs and data. Each slot holds one thing at most, or few: a peer cannot make it grow.
+/// Control chunks to send, apart from SACKs. Each slot holds one entry or a few, so that a peer cannot make the queue grow.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
-    /// Whether any slot but `last_words` and `handshake` is filled.
+    /// Whether any slot except `last_words` and `handshake` is filled.
     any: bool,
-    /// INIT or COOKIE ECHO, by the state, on this path.
+    /// Path of the INIT or COOKIE ECHO; the state determines which.
     handshake: Option<PathId>,
     cookie_ack: Option<PathId>,
-    /// The values of HEARTBEAT chunks, as they came.
+    /// Values of received HEARTBEAT chunks, which are returned unchanged, with their paths.
     heartbeat_acks: VecDeque<(PathId, Box<[u8]>)>,
     errors: VecDeque<Vec<u8>>,
     shutdown: bool,
     shutdown_ack: bool,
-    /// On which path the next of these two is to leave; on any unless set.
+    /// Path of the next SHUTDOWN or SHUTDOWN ACK; any path if `None`.
     end_on: Option<PathId>,
-    /// On which path one of them left last.
+    /// Path of the last SHUTDOWN or SHUTDOWN ACK.
     end_left_on: Option<PathId>,
     last_words: Option<LastWords>,
 }
 
-/// Chunks that begin the end.
+/// Chunks of the shutdown that are due.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct End {
     pub(crate) shutdown: bool,
     pub(crate) shutdown_ack: bool,
 }
 
-/// What is said after the end.
+/// The last chunk, sent after the association has ended.
 #[derive(Debug)]
 pub(crate) enum LastWords {
-    /// ABORT with these causes.
+    /// ABORT with these error causes.
     Abort(Vec<u8>),
     /// SHUTDOWN COMPLETE.
     ShutdownComplete,
 }
 
 impl Control {
-    /// Heartbeats and errors are answered up to this number between two packets of ours; more are dropped, as
-    /// the network might have done.
+    /// Limit of queued HEARTBEAT ACKs and ERRORs between two packets that we send. Further ones are dropped, as the network might
+    /// drop them, so that a flood of HEARTBEATs gets few replies.
     const LIMIT: usize = 4;
 
     pub(crate) fn send_handshake(&mut self, path: PathId) {
@@ -72,7 +72,7 @@ impl Control {
         }
     }
 
-    /// An ERROR chunk with these causes.
+    /// Queues an ERROR chunk with these causes.
     pub(crate) fn report(&mut self, causes: Vec<u8>) {
         if self.errors.len() < Self::LIMIT {
             self.errors.push_back(causes);
@@ -90,12 +90,12 @@ impl Control {
         self.any = true;
     }
 
-    /// The next SHUTDOWN or SHUTDOWN ACK leaves on `path`.
+    /// Selects `path` for the next SHUTDOWN or SHUTDOWN ACK.
     pub(crate) const fn end_on(&mut self, path: PathId) {
         self.end_on = Some(path);
     }
 
-    /// The path on which a SHUTDOWN or SHUTDOWN ACK left last.
+    /// Path of the last SHUTDOWN or SHUTDOWN ACK.
     pub(crate) const fn end_left_on(&self) -> Option<PathId> {
         self.end_left_on
     }
@@ -120,8 +120,7 @@ impl Control {
         *self = Self::default();
     }
 
-    /// The paths are other ones from now on. What was bound to one of the old ones is dropped, as the network might
-    /// have done.
+    /// Drops chunks that are bound to a path, because all paths have been replaced. The network might have dropped them as well.
     pub(crate) fn forget_paths(&mut self) {
         self.handshake = None;
         self.cookie_ack = None;
@@ -131,7 +130,7 @@ impl Control {
         self.settle();
     }
 
-    /// One path is no more.
+    /// Drops chunks that are bound to the deleted path `gone`.
     pub(crate) fn forget_path(&mut self, gone: PathId) {
         self.handshake.take_if(|path| *path == gone);
         self.cookie_ack.take_if(|path| *path == gone);
@@ -141,13 +140,12 @@ impl Control {
         self.settle();
     }
 
-    /// Whether a slot but that of the handshake is filled.
+    /// Whether any slot except that of the handshake is filled.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.any
     }
 
-    /// The path that the next filled slot is bound to; `any` for those that any confirmed path may carry, if there is
-    /// one.
+    /// The path of the next filled slot. Chunks that any confirmed path may carry get `any`, if there is such a path.
     pub(crate) fn next_path(&self, any: Option<PathId>) -> Option<PathId> {
         if !self.any {
             return None;
@@ -180,7 +178,7 @@ impl Control {
         self.errors.pop_front()
     }
 
-    /// What of SHUTDOWN and SHUTDOWN ACK leaves on `path`.
+    /// Takes SHUTDOWN and SHUTDOWN ACK if they are to be sent on `path`.
     pub(crate) fn take_end(&mut self, path: PathId) -> End {
         if self.end_on.is_some_and(|wanted| wanted != path) {
             return End::default();
@@ -196,7 +194,7 @@ impl Control {
         end
     }
 
-    /// To be called after slots were taken.
+    /// Updates whether any slot is filled. Called after slots were taken.
     pub(crate) fn settle(&mut self) {
         self.any = self.cookie_ack.is_some()
             || self.shutdown

@@ -1,4 +1,4 @@
-//! Events of an association. What is the application told?
+//! Events of an association: what the application is notified of.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -9,40 +9,39 @@ use thiserror::Error;
 use crate::path::PathEvent;
 use crate::send::Sender;
 
-/// Something happened that the application may want to know.
+/// A notification for the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event {
     /// The handshake is complete.
     Connected {
-        /// The peer began it.
+        /// Whether the peer was the initiator.
         incoming: bool,
     },
-    /// The peer lost its state and restarted (RFC 9260 §5.2.4 A): what was not acknowledged is lost.
+    /// The peer has lost its state and restarted (RFC 9260 §5.2.4 A). Unacknowledged data is lost.
     Restarted {
-        /// Messages of ours that the peer may not have received.
+        /// Number of sent messages that the peer may not have received.
         undelivered: u64,
     },
-    /// A message can be received, after none could.
+    /// A message can be received; reported again only after the application has received all messages.
     Readable,
-    /// The send buffer has room again, after a message was refused.
+    /// The send buffer has room again after a message was refused.
     Writable,
-    /// What waits on this stream has fallen to its low-water mark; see
+    /// The queued bytes of this stream have fallen to its low-water mark; see
     /// [`Association::set_stream_low_water`](crate::Association::set_stream_low_water).
     StreamLow(StreamId),
-    /// Messages queued before the handshake was complete went to streams that the peer does not take, and were
-    /// dropped.
+    /// Messages queued before the end of the handshake were dropped, because the peer accepts fewer streams.
     Undeliverable {
-        /// How many.
+        /// Number of dropped messages.
         messages: u64,
     },
     /// A path changed.
     Path(PathEvent),
-    /// The peer will send nothing more, and asks us to finish.
+    /// The peer has started a shutdown and will send no more messages.
     PeerShutdown,
     /// The peer reported an error (RFC 9260 §3.3.10).
     PeerError(String),
-    /// The association is over.
+    /// The association has ended.
     Closed(CloseReason),
 }
 
@@ -50,44 +49,44 @@ pub enum Event {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// Both sides finished; everything sent was acknowledged.
+    /// Graceful shutdown; all data was acknowledged.
     #[error("finished")]
     Finished,
-    /// We aborted it.
+    /// Aborted by this side.
     #[error("aborted by this side")]
     Aborted,
-    /// The peer aborted it.
+    /// Aborted by the peer.
     #[error("aborted by the peer: {0}")]
     AbortedByPeer(String),
-    /// Nobody answered the handshake.
+    /// The handshake was not answered.
     #[error("no answer from the peer")]
     NoAnswer,
-    /// The peer stopped answering on all paths (RFC 9260 §8.1).
+    /// The peer is unreachable on all paths (RFC 9260 §8.1).
     #[error("the peer stopped answering")]
     PeerUnreachable,
-    /// The peer did not finish in time after a shutdown (T5-shutdown-guard, RFC 9260 §9.2).
+    /// The shutdown did not complete in time (T5-shutdown-guard, RFC 9260 §9.2).
     #[error("the peer did not finish in time")]
     ShutdownTimeout,
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     #[error("the peer broke the protocol: {0}")]
     PeerViolation(String),
 }
 
-/// Events in the order of happening. Edges like [`Event::Readable`] are told once until the application acts.
+/// Queue of events in the order in which they occurred. Events like [`Event::Readable`] are queued once until the application acts.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     queue: VecDeque<Event>,
 }
 
 impl Events {
-    /// What a peer can cause as often as it likes is dropped beyond this number: an application that never looks must not
-    /// cost memory.
+    /// Limit of queued events. Beyond it, events that a peer can cause at will are dropped, so that an application that never polls
+    /// does not use unbounded memory.
     const LIMIT: usize = 1_024;
 
     pub(crate) fn push(&mut self, event: Event) {
         let limit = match event {
             Event::PeerError(_) | Event::Path(_) => Self::LIMIT,
-            // Told once until the application acts, or for good.
+            // These are queued once until the application acts, or once per association.
             Event::Readable | Event::Writable | Event::Closed(_) => usize::MAX,
             _ => 2 * Self::LIMIT,
         };
@@ -96,7 +95,7 @@ impl Events {
         }
     }
 
-    /// What has left made streams fall to their low-water marks. Those for which there is no room now are told later.
+    /// Queues an event for each stream that has fallen to its low-water mark. Streams for which the queue has no room follow later.
     pub(crate) fn push_low_streams(&mut self, sender: &mut Sender) {
         while !self.is_full()
             && let Some(stream) = sender.next_low_stream()

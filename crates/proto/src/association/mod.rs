@@ -1,8 +1,8 @@
-//! Association. What is one conversation, and who owns which part of it?
+//! Association (RFC 9260 §1.3). What does it consist of, and which part owns which state?
 //!
-//! It keeps what belongs to the conversation as a whole: state, peer, control chunks, addresses, authentication, events. Data
-//! transfer is [`Transfer`]'s, and addresses are [`Addresses`]'; what they change that is not theirs comes back as
-//! [`Effects`], which are applied here. What arrives goes to [`crate::input`], what leaves comes from [`crate::output`].
+//! It keeps the state that concerns the association as a whole: state, peer, control chunks, authentication and events.
+//! [`Transfer`] owns data transfer, [`Addresses`] owns addresses; changes that concern the association are returned as [`Effects`]
+//! and applied here. [`crate::input`] handles received packets, [`crate::output`] writes packets to send.
 
 mod addresses;
 mod buffers;
@@ -47,8 +47,8 @@ pub use statistics::{AssociationStatistics, SackWork};
 
 /// One SCTP association.
 ///
-/// The application's side is here: [`Association::send`], [`Association::receive`], [`Association::shutdown`].
-/// The network's and the clock's side is [`crate::Endpoint`], which owns it.
+/// The application calls [`Association::send`], [`Association::receive`], [`Association::shutdown`] and others. Packets and time
+/// come from [`crate::Endpoint`], which owns all associations.
 #[derive(Debug)]
 pub struct Association {
     pub(crate) id: AssociationId,
@@ -56,10 +56,10 @@ pub struct Association {
     pub(crate) state: State,
     pub(crate) local: Side,
     pub(crate) peer: Side,
-    /// The seal of the peer's cookie that it came from, if it did: late copies are known by it.
+    /// Seal of the cookie that created the association, if one did; identifies late copies of the COOKIE ECHO.
     pub(crate) cookie_seal: Option<Seal>,
     pub(crate) addresses: Addresses,
-    /// `None` if we do not offer it.
+    /// `None` if authentication is not offered.
     pub(crate) authentication: Option<Authentication>,
     pub(crate) extensions: Extensions,
     pub(crate) transfer: Transfer,
@@ -74,24 +74,24 @@ pub struct Association {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Side {
     pub(crate) port: u16,
-    /// The tag of packets *to* this side (RFC 9260 §8.5).
+    /// The verification tag of packets *to* this side (RFC 9260 §8.5).
     pub(crate) tag: VerificationTag,
     pub(crate) initial_tsn: Tsn,
 }
 
-/// What the application waits for.
+/// Notifications and commands that are pending.
 #[derive(Debug, Default)]
 pub(crate) struct Owed {
-    /// A message was refused because the buffer was full.
+    /// A message was refused because the send buffer was full, so [`Event::Writable`] is due when it has room.
     pub(crate) writable: bool,
-    /// [`Event::Readable`] was told and the application has not read everything since.
+    /// [`Event::Readable`] was queued, and the application has not received all messages since.
     pub(crate) readable_told: bool,
-    /// The application wants to finish, before the handshake was complete.
+    /// The application requested a shutdown before the handshake was complete.
     pub(crate) shutdown: bool,
 }
 
 impl Owed {
-    /// The application may wait for space in the send buffer, and there may be some.
+    /// Queues [`Event::Writable`] if it is due and the send buffer has room.
     fn tell_writable(&mut self, state: &State, sender: &Sender, events: &mut Events) {
         let accepting = state.accepts_messages() && !self.shutdown;
         if self.writable && accepting && sender.free_space() > 0 {
@@ -101,7 +101,7 @@ impl Owed {
     }
 }
 
-/// With what an association starts; the handshake knows the rest.
+/// Initial values of an association; the handshake adds the others.
 pub(crate) struct Setup {
     pub(crate) id: AssociationId,
     pub(crate) config: Arc<AssociationConfig>,
@@ -110,15 +110,15 @@ pub(crate) struct Setup {
     pub(crate) peer: Side,
     pub(crate) peer_addrs: Vec<SocketAddr>,
     pub(crate) pairs: Vec<PathAddr>,
-    /// Our part of the key for authentication.
+    /// Our random number for the association key (RFC 4895 §6.1).
     pub(crate) random: [u8; RANDOM_LEN],
     pub(crate) secrets: Secrets,
 }
 
-/// What both ends agreed on in the handshake, seen from this end.
+/// Parameters negotiated in the handshake, as seen from this end.
 pub(crate) struct Agreement {
     pub(crate) extensions: ChunkKinds,
-    /// The peer's part of the key for authentication.
+    /// The peer's key vector (RFC 4895 §6.1).
     pub(crate) vector: Option<KeyVector>,
     pub(crate) peer_tsn: Tsn,
     pub(crate) peer_window: u32,
@@ -167,8 +167,8 @@ impl Association {
         }
     }
 
-    /// The handshake told what both ends agreed on. Messages that wait to be read outlive it; those that wait on streams beyond
-    /// what the peer takes are dropped, and the application is told.
+    /// Applies the negotiated parameters. Received messages are kept; messages queued on streams that the peer does not accept are
+    /// dropped, which is reported to the application.
     pub(crate) fn agree(&mut self, agreement: Agreement) {
         self.extensions.theirs = agreement.extensions;
         let vector = agreement.vector;
@@ -192,7 +192,7 @@ impl Association {
         });
     }
 
-    /// Does what a step of data transfer leaves to the association.
+    /// Applies the effects of a step of data transfer on the association.
     #[inline]
     pub(crate) fn apply(&mut self, effects: Effects) {
         let is_acknowledged = effects.is_acknowledged;
@@ -231,8 +231,8 @@ impl Association {
             .tell_writable(&self.state, &self.transfer.sender, &mut self.events);
     }
 
-    /// Whether both ends agreed to changes of addresses, and to authenticate them: who takes ASCONF has to demand that it and
-    /// its answer be authenticated (RFC 5061 §4.1).
+    /// Whether both ends support ASCONF and require its authentication: an end that accepts ASCONF must require AUTH for ASCONF and
+    /// ASCONF ACK (RFC 5061 §4.1, §4.2.7).
     pub(crate) fn may_change_addresses(&self) -> bool {
         let both = [kind::ASCONF, kind::ASCONF_ACK];
         let demanded =
@@ -242,7 +242,7 @@ impl Association {
     }
 
     //= rfc9260 5.1.2-8, 5.1.2-9
-    /// Those of the `listed` addresses that would be new ones of the peer; none at all if only one is wanted.
+    /// The `listed` addresses that the peer did not have before; none if the association is single-homed.
     pub(crate) fn added(&self, listed: &[IpAddr]) -> Vec<IpAddr> {
         if self.config.single_homed {
             return Vec::new();
@@ -250,17 +250,17 @@ impl Association {
         self.addresses.added(&self.transfer.paths, listed)
     }
 
-    /// Whether one of its paths leads to `remote` and is the peer's, by the word of the application or by its own proof.
+    /// Whether one of the paths leads to `remote`, and that address is confirmed or was given by the application.
     pub(crate) fn has_proven(&self, remote: SocketAddr) -> bool {
         let paths = &self.transfer.paths;
         let mut there = paths.iter().filter(|(_, path)| path.addr.remote == remote);
         there.any(|(facts, _)| self.addresses.is_proven(paths, facts.id))
     }
 
-    /// Whether a packet that was found by tag or by addresses names this association's ports.
+    /// Whether a packet, which was matched by tag or addresses, has this association's ports.
     ///
-    /// One with the right tag from an address that the peer is not known to have is still this association's: it
-    /// is dropped, not answered with an ABORT, which would end an association whose other paths work.
+    /// A packet with the right tag from an unknown address belongs to this association, too: it is dropped and not answered with an
+    /// ABORT, which would end an association whose other paths work.
     pub(crate) fn expects(&self, packet: &Packet<'_>) -> bool {
         let header = packet.header();
         let ports = header.source_port == self.peer.port && header.destination_port == self.local.port;
@@ -268,22 +268,22 @@ impl Association {
     }
 
     //= rfc9260 14.2-1
-    /// Whether it ended and has said so. Until then it still takes packets, or an answer to an unknown peer would reach the peer
-    /// before the reason does.
+    /// Whether the association has ended and its last chunk has been sent. Until then it still takes packets; otherwise an ABORT
+    /// for an unknown association would reach the peer before the one with the reason.
     pub(crate) fn is_done(&self) -> bool {
         self.state.is_closed() && !self.control.has_last_words()
     }
 
     //= rfc9260 8.5.1-15, 9.2-27
-    /// A SHUTDOWN ACK that meets an association in COOKIE-WAIT or COOKIE-ECHOED is for one that was there before, so it is out of
-    /// the blue (RFC 9260 §8.5.1 E).
+    /// Whether a packet has a SHUTDOWN ACK while the association is in COOKIE-WAIT or COOKIE-ECHOED. It is for an earlier
+    /// association, so it is handled as out of the blue (RFC 9260 §8.5.1 E).
     fn is_of_predecessor(&self, packet: &Packet<'_>) -> bool {
         let mut chunks = packet.chunks().flatten();
         matches!(self.state, State::CookieWait(_) | State::CookieEchoed(..))
             && chunks.any(|chunk| chunk.kind == kind::SHUTDOWN_ACK)
     }
 
-    /// Compared after every step in debug builds.
+    /// Checks invariants after every step in debug builds.
     pub(crate) fn debug_check(&self) {
         if !self.state.is_closed() {
             self.transfer.debug_check();

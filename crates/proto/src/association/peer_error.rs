@@ -1,13 +1,12 @@
-//! Errors reported by the peer (RFC 9260 §3.3.10). What is the application told of them, in words that cost little to keep?
+//! Errors reported by the peer (RFC 9260 §3.3.10) as text of limited length for the application.
 
 use alloc::string::String;
 use core::fmt::{self, Write as _};
 
-/// The longest text in bytes that the application is told. A packet may quote 60 KB, and a thousand events may wait to be
-/// read.
+/// Maximum length of the text in bytes. An ERROR may quote 60 KB, and a thousand events may be queued.
 const MAX_LENGTH: usize = 256;
 
-/// The causes of an ERROR or ABORT chunk as text for people; cut where it becomes too long.
+/// The causes of an ERROR or ABORT chunk as text, truncated if it is too long.
 #[derive(Debug, Default)]
 pub(crate) struct PeerError {
     text: String,
@@ -22,7 +21,7 @@ impl PeerError {
 
     pub(crate) fn add(&mut self, cause: &impl fmt::Display) {
         let separator = if self.text.is_empty() { "" } else { ", " };
-        // An error says that it is full.
+        // An error means that the text is full.
         let _ = write!(self, "{separator}{cause}");
     }
 

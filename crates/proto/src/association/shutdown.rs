@@ -1,4 +1,4 @@
-//! Shutdown (RFC 9260 §9.2). How do two ends finish gracefully?
+//! Graceful shutdown (RFC 9260 §9.2). How do both ends close the association after all data is acknowledged?
 //!
 //! ```text
 //! ESTABLISHED ── the application finishes ──▶ SHUTDOWN-PENDING ── all acknowledged: SHUTDOWN ──▶ SHUTDOWN-SENT
@@ -8,7 +8,8 @@
 //!                                                             └─ all acknowledged: SHUTDOWN ACK ──▶ SHUTDOWN-ACK-SENT
 //! ```
 //!
-//! SHUTDOWN ACK and SHUTDOWN COMPLETE end it. T2 repeats what was sent last, T5-shutdown-guard says for how long.
+//! SHUTDOWN ACK and SHUTDOWN COMPLETE end the association. T2 retransmits SHUTDOWN and SHUTDOWN ACK; T5-shutdown-guard bounds the
+//! whole shutdown.
 
 use core::time::Duration;
 
@@ -20,8 +21,8 @@ use crate::transfer::Transfer;
 
 impl Association {
     //= rfc9260 9.2-2, 9.2-4, 9.2-5, 9.2-6, 9.2-14, 9.2-17, 9.2-18, 9.2-19, 9.2-20
-    /// T2 or T5 expired: SHUTDOWN or SHUTDOWN ACK goes again, on another path than last time if one works, as data would
-    /// (RFC 9260 §6.4.1).
+    /// Handles the expiry of T2 or T5. At T2, SHUTDOWN or SHUTDOWN ACK is retransmitted, on another path than before if one works,
+    /// as RFC 9260 §6.4.1 recommends for data.
     pub(crate) fn shutdown_timer(&mut self, now: Instant) {
         let max_rto = self.config.rto().max;
         match &mut self.state {
@@ -49,8 +50,8 @@ impl Association {
     }
 
     //= rfc9260 9.2-9, 9.2-28, 9.2-29
-    /// The peer has nothing more to send. Its cumulative TSN acknowledges; when all we sent is acknowledged,
-    /// SHUTDOWN ACK follows from the output side.
+    /// Handles a SHUTDOWN: the peer has no more data to send. Its cumulative TSN acknowledges our data; when all of it is
+    /// acknowledged, the output side sends SHUTDOWN ACK.
     pub(crate) fn on_shutdown(&mut self, now: Instant, path: PathId, chunk: Shutdown) {
         match self.state {
             State::Established | State::ShutdownPending => {
@@ -63,7 +64,7 @@ impl Association {
             State::ShutdownReceived => {}
             State::CookieWait(_) | State::CookieEchoed(..) | State::Closed => return,
         }
-        // A reply goes back over the path of what it answers (RFC 9260 §6.4).
+        // The reply is sent to the source of the SHUTDOWN (RFC 9260 §6.4).
         if self.transfer.paths.fact(path).is_usable() {
             self.control.end_on(path);
         }
@@ -73,9 +74,9 @@ impl Association {
 }
 
 //= rfc9260 9.2-7, 9.2-12
-/// Any packet came. In SHUTDOWN-SENT it restarts T2 and clears the error count, for the peer may have much to send before it
-/// can finish too (RFC 9260 §9.2); T5-shutdown-guard bounds that. The back-off of T2 is forgotten: the heartbeats of a peer that
-/// missed the SHUTDOWN would come before it expired, for ever.
+/// Restarts T2 and clears the error counter when a packet arrives in SHUTDOWN-SENT, because the peer may have much data to send
+/// before it can close, too (RFC 9260 §9.2); T5-shutdown-guard bounds this. T2 restarts without back-off: otherwise heartbeats of a
+/// peer that missed the SHUTDOWN would restart T2 before it expires, for ever.
 pub(crate) fn restart_t2(state: &mut State, transfer: &mut Transfer, now: Instant) {
     if let State::ShutdownSent(retry, _) = state {
         let best = transfer.paths.path(transfer.paths.best());
@@ -85,7 +86,7 @@ pub(crate) fn restart_t2(state: &mut State, transfer: &mut Transfer, now: Instan
 }
 
 //= rfc9260 3.3.8-1, 3.3.9-1, 4-11, 9.2-1, 9.2-15, 9.2-16, 9.2-24
-/// SHUTDOWN and SHUTDOWN ACK wait until everything sent is acknowledged. T5-shutdown-guard runs for `longest`.
+/// Advances the shutdown: SHUTDOWN or SHUTDOWN ACK is sent when all data is acknowledged, and T5-shutdown-guard starts.
 pub(crate) fn advance(
     state: &mut State,
     control: &mut Control,
@@ -97,7 +98,7 @@ pub(crate) fn advance(
         return;
     }
     let retry = Retry::start(transfer.paths.fact(transfer.paths.best()).rto, now);
-    // Five times RTO.Max is what RFC 9260 §9.2 recommends for T5-shutdown-guard.
+    // RFC 9260 §9.2 recommends five times RTO.Max for T5-shutdown-guard.
     let guard = Guard(now + max_rto * 5);
     transfer.stop_heartbeats();
     if matches!(state, State::ShutdownPending) {

@@ -1,42 +1,42 @@
-//! States of an association (RFC 9260 §4). Where in its life is it? Each state has the timer that only it has.
+//! States of an association (RFC 9260 §4). Each state contains the timers that run in it, and no others.
 
 use alloc::boxed::Box;
 use core::time::Duration;
 
 use anabranch_types::Instant;
 
-/// The state of an association. Timers live in the states that may have them.
+/// The state of an association, with the timers that may run in it.
 #[derive(Debug)]
 pub(crate) enum State {
     /// INIT sent; T1-init runs.
     CookieWait(Retry),
     /// COOKIE ECHO sent; T1-cookie runs.
     CookieEchoed(Retry, Box<[u8]>),
-    /// Data flows both ways.
+    /// The handshake is complete; both ends may send data.
     Established,
-    /// The application wants to finish; what it sent is not all acknowledged yet.
+    /// The application has requested a shutdown; data is still unacknowledged.
     ShutdownPending,
     /// SHUTDOWN sent; T2-shutdown runs, guarded by T5.
     ShutdownSent(Retry, Guard),
-    /// SHUTDOWN received; what we sent is not all acknowledged yet.
+    /// SHUTDOWN received; our data is not all acknowledged yet.
     ShutdownReceived,
     /// SHUTDOWN ACK sent; T2-shutdown runs, guarded by T5.
     ShutdownAckSent(Retry, Guard),
-    /// Over. What the reason was is in the last event.
+    /// The association has ended; the last event has the reason.
     Closed,
 }
 
-/// When a shutdown that does not come to an end is cut short: T5-shutdown-guard (RFC 9260 §9.2).
+/// T5-shutdown-guard: the time at which an incomplete shutdown is aborted (RFC 9260 §9.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Guard(pub(crate) Instant);
 
-/// A timer that repeats a chunk with exponential back-off: T1 and T2.
+/// A timer that retransmits a chunk with exponential back-off: T1 or T2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Retry {
     pub(crate) expires: Instant,
     pub(crate) timeout: Duration,
     pub(crate) repeated: u16,
-    /// How often the handshake began again because the peer found its cookie stale.
+    /// Number of times that the handshake was restarted because the peer reported a stale cookie.
     pub(crate) begun_again: u16,
 }
 
@@ -51,7 +51,7 @@ impl Retry {
     }
 
     //= rfc9260 5.1.6-1, 5.1-13, 9.2-3
-    /// The chunk is sent once more; the timeout doubles up to `max` (RFC 9260 §6.3.3 E2).
+    /// Counts a retransmission; the timeout doubles up to `max` (RFC 9260 §6.3.3 E2).
     pub(crate) fn repeat(&mut self, max: Duration, now: Instant) {
         self.timeout = (self.timeout * 2).min(max);
         self.expires = now + self.timeout;
@@ -65,10 +65,10 @@ impl State {
     }
 
     //= rfc9260 6-2, 6-4
-    /// Whether the peer may have data for us: it knows our tag and our initial TSN.
+    /// Whether received DATA chunks are accepted (RFC 9260 §6).
     pub(crate) const fn takes_data(&self) -> bool {
-        // These three states are those in which RFC 9260 §6 takes data. In COOKIE-ECHOED it may overtake the COOKIE ACK, and is
-        // sent again.
+        // RFC 9260 §6 accepts data in these three states. In COOKIE-ECHOED data that overtakes the COOKIE ACK is dropped and will
+        // be retransmitted.
         matches!(
             self,
             Self::Established | Self::ShutdownPending | Self::ShutdownSent(..)
@@ -76,7 +76,7 @@ impl State {
     }
 
     //= rfc9260 5-1, 6-1, 9.2-10
-    /// Whether our data may leave.
+    /// Whether data may be sent.
     pub(crate) const fn sends_data(&self) -> bool {
         matches!(
             self,
@@ -85,7 +85,7 @@ impl State {
     }
 
     //= rfc9260 4-10, 4-12, 9.2-11
-    /// Whether the application may hand over more.
+    /// Whether the application may queue messages.
     pub(crate) const fn accepts_messages(&self) -> bool {
         matches!(
             self,
@@ -93,23 +93,23 @@ impl State {
         )
     }
 
-    /// Whether the handshake is behind us and the end is not.
+    /// Whether the handshake is complete and the association has not ended.
     pub(crate) const fn is_connected(&self) -> bool {
         !matches!(self, Self::CookieWait(_) | Self::CookieEchoed(..) | Self::Closed)
     }
 
     //= rfc5061 5.1.1-5
-    /// Whether SHUTDOWN or SHUTDOWN ACK was sent.
+    /// Whether SHUTDOWN or SHUTDOWN ACK has been sent.
     pub(crate) const fn is_finishing(&self) -> bool {
         matches!(self, Self::ShutdownSent(..) | Self::ShutdownAckSent(..))
     }
 
-    /// Whether SHUTDOWN or SHUTDOWN ACK follows as soon as everything sent is acknowledged.
+    /// Whether SHUTDOWN or SHUTDOWN ACK follows as soon as all data is acknowledged.
     pub(crate) const fn is_shutdown_due(&self) -> bool {
         matches!(self, Self::ShutdownPending | Self::ShutdownReceived)
     }
 
-    /// Whether addresses may be changed; other states have nothing to do with them (RFC 5061 §5.1.1 C4).
+    /// Whether ASCONF is allowed in this state (RFC 5061 §5.1.1 C4).
     pub(crate) const fn changes_addresses(&self) -> bool {
         matches!(
             self,
@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// The name as in RFC 9260 §4.
+    /// The name of the state in RFC 9260 §4.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::CookieWait(_) => "COOKIE-WAIT",

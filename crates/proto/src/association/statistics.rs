@@ -1,44 +1,43 @@
-//! Statistics of an association. What did it do so far?
+//! Statistics of an association: state, buffers and counters.
 
 use alloc::vec::Vec;
 
 use super::Association;
 use crate::path::PathStatistics;
 
-/// Counts of one association. Bytes are of user data unless said otherwise.
+/// Counters of one association. Bytes count user data.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct AssociationStatistics {
     /// The state, by its name in RFC 9260 §4.
     pub state: &'static str,
-    /// Each path.
+    /// Statistics of each path.
     pub paths: Vec<PathStatistics>,
-    /// Messages the application handed over.
+    /// Messages queued by the application.
     pub messages_sent: u64,
-    /// Messages the application took.
+    /// Messages received by the application.
     pub messages_received: u64,
     /// Bytes in the send buffer: unsent, and sent but not acknowledged.
     pub send_buffer_used: u64,
-    /// Of them, bytes that were sent.
+    /// Of them, bytes that have been sent.
     pub send_buffer_sent: u64,
-    /// Bytes that the application has not taken yet, incomplete messages included.
+    /// Bytes that the application has not received yet, incomplete messages included.
     pub receive_buffer_used: u64,
-    /// Room in the peer's receive buffer.
+    /// The peer's receive window, less outstanding bytes.
     pub peer_window: u64,
-    /// SACKs received that changed something.
+    /// SACKs received, apart from stale ones.
     pub sacks_received: u64,
-    /// Chunks outstanding that were looked at to find out what SACKs acknowledged and what was lost: by how much the
-    /// choice of `sack-handling` matters.
+    /// Outstanding chunks visited to process SACKs and to find losses: the cost of the selected `sack-handling`.
     pub sack_elements_visited: u64,
-    /// Chunks that the peer had acknowledged and then said it has not; they are outstanding again.
+    /// Chunks that the peer reneged on: acknowledged by a gap ack block, and later reported as missing.
     pub chunks_reneged: u64,
     /// SACKs sent.
     pub sacks_sent: u64,
-    /// DATA chunks received again.
+    /// Duplicate DATA chunks received.
     pub duplicates_received: u64,
     /// DATA chunks dropped because the receive buffer had no room.
     pub dropped_for_room: u64,
-    /// Packets that carried something unexpected and were dropped: wrong tag, malformed chunk, stale SACK.
+    /// Packets dropped for a wrong tag, a malformed chunk or a stale SACK.
     pub packets_dropped: u64,
 }
 
@@ -49,17 +48,17 @@ pub(crate) struct Counters {
     pub(crate) packets_dropped: u64,
 }
 
-/// How much work SACKs were.
+/// Cost of SACK processing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackWork {
-    /// [`AssociationStatistics::sacks_received`].
+    /// Same as [`AssociationStatistics::sacks_received`].
     pub sacks: u64,
-    /// [`AssociationStatistics::sack_elements_visited`].
+    /// Same as [`AssociationStatistics::sack_elements_visited`].
     pub looks: u64,
 }
 
 impl Association {
-    /// The part of [`Association::statistics`] that costs nothing to ask for.
+    /// The part of [`Association::statistics`] that is read without computation.
     #[must_use]
     pub fn sack_work(&self) -> SackWork {
         SackWork {
@@ -68,7 +67,7 @@ impl Association {
         }
     }
 
-    /// A snapshot of all counts.
+    /// A snapshot of all counters.
     #[must_use]
     pub fn statistics(&self) -> AssociationStatistics {
         let Counters {

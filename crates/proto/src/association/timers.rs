@@ -1,4 +1,4 @@
-//! Timers of an association. Which part is due next? Each part's timers are its own affair.
+//! Timers of an association: the earliest deadline of all parts. Each part keeps its own timers.
 
 use alloc::vec::Vec;
 
@@ -8,12 +8,12 @@ use super::{Association, CloseReason, State};
 use crate::handshake;
 
 impl Association {
-    /// When [`Association::handle_timeout`] is due; `None` for never.
+    /// The time at which [`Association::handle_timeout`] is due; `None` if no timer runs.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self.state {
             State::Closed => None,
-            // Nothing but the handshake leaves before its end. What is due on a path, of which an attempt that has to begin again
-            // may have left something behind, waits for it.
+            // Before the end of the handshake only the handshake timer counts. A restarted handshake may have left timers of
+            // paths behind, which wait until it is complete.
             State::CookieWait(_) | State::CookieEchoed(..) => self.state.deadline(),
             _ => earliest([
                 self.state.deadline(),
@@ -23,7 +23,7 @@ impl Association {
         }
     }
 
-    /// The moment of [`Association::poll_timeout`] has come: everything that is due happens, in a fixed order.
+    /// Handles all timers that are due at `now`, in a fixed order.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.state.is_closed() {
             return;
@@ -45,9 +45,10 @@ impl Association {
     }
 
     //= rfc9260 4-3, 4-4, 4-5, 4-6, 4-7, 4-8, 5.1.4-3
-    /// T1 expired: INIT or COOKIE ECHO goes again, on the next path if there is one (RFC 9260 §5.1 suggests it),
-    /// or nobody is there. An address that the peer lists may belong to another host, to which no INIT goes; a COOKIE ECHO may
-    /// with a HEARTBEAT (RFC 9260 §5.4), since the address that the association was initiated to may have died.
+    /// Handles the expiry of T1: INIT or COOKIE ECHO is retransmitted, on the next path if there is one (RFC 9260 §5.1), until
+    /// Max.Init.Retransmits is exceeded. An INIT is sent only to addresses that the application gave, because an address that the
+    /// peer lists may belong to another host. A COOKIE ECHO may go to listed addresses, bundled with a HEARTBEAT (RFC 9260 §5.4),
+    /// because the initial address may have failed.
     fn handshake_timer(&mut self, now: Instant) {
         let max_rto = self.config.rto().max;
         let (State::CookieWait(retry) | State::CookieEchoed(retry, _)) = &mut self.state else {
